@@ -1,0 +1,148 @@
+// requires: onednn
+#include "bench/support/onednn_plan.hpp"
+
+namespace tensorsmith::bench::onednn {
+namespace {
+
+struct Operands {
+  Operand src, weights, bias, dst;
+  Dims stride, dilation, pad;
+};
+
+/// Activations [n, c, spatial...] in either layout.
+Operand activations(const ConvShape& s, std::int64_t channels, const Dims& spatial,
+                    const float* data) {
+  Dims dims{s.n, channels};
+  dims.insert(dims.end(), spatial.begin(), spatial.end());
+  if (s.layout == ActivationLayout::nchw) {
+    return operand(dims, dense_strides(dims), data);
+  }
+  Dims stored{s.n};
+  stored.insert(stored.end(), spatial.begin(), spatial.end());
+  stored.push_back(channels);
+  const Dims dense = dense_strides(stored);
+  Dims strides{dense.front(), 1};
+  strides.insert(strides.end(), dense.begin() + 1, dense.end() - 1);
+  return operand(dims, strides, data);
+}
+
+/// Weights as oneDNN counts them, [g,] o, i, k..., over the plain layout that the shape names.
+Operand weights_of(const ConvShape& s, const float* data) {
+  const std::int64_t ci = s.ci / s.groups;
+  const std::int64_t co = s.co / s.groups;
+  Dims kernel(s.kernel.begin(), s.kernel.begin() + s.rank);
+  Dims kernel_strides = dense_strides(kernel);
+  const std::int64_t taps = kernel.front() * kernel_strides.front();
+  std::int64_t group = 0;
+  std::int64_t out = 0;
+  std::int64_t in = 0;
+  switch (s.weights) {
+  case WeightLayout::oi_spatial:
+    in = taps;
+    out = ci * taps;
+    group = co * out;
+    break;
+  case WeightLayout::spatial_io:
+    out = 1;
+    group = co;
+    in = s.co;
+    for (auto& stride : kernel_strides)
+      stride *= ci * s.co;
+    break;
+  case WeightLayout::io_spatial:
+    out = taps;
+    in = co * taps;
+    group = ci * in;
+    break;
+  }
+  Dims dims{co, ci};
+  Dims strides{out, in};
+  if (s.groups > 1) {
+    dims.insert(dims.begin(), s.groups);
+    strides.insert(strides.begin(), group);
+  }
+  dims.insert(dims.end(), kernel.begin(), kernel.end());
+  strides.insert(strides.end(), kernel_strides.begin(), kernel_strides.end());
+  return operand(dims, strides, data);
+}
+
+Operands operands_of(const ConvShape& s, const Buffers& buffers) {
+  Operands all;
+  Dims in;
+  Dims out;
+  for (int axis = 0; axis < s.rank; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    in.push_back(s.spatial[a]);
+    out.push_back(s.out_spatial(axis));
+    all.stride.push_back(s.stride[a]);
+    all.dilation.push_back(s.dilation[a] - 1);  // oneDNN counts the gaps
+    all.pad.push_back(s.pad[a]);
+  }
+  all.src = activations(s, s.ci, in, buffers.input);
+  all.dst = activations(s, s.co, out, buffers.output);
+  all.weights = weights_of(s, buffers.weights);
+  all.bias = operand({s.co}, {1}, buffers.bias);
+  return all;
+}
+
+struct Choice {
+  bool any_src, any_weights, any_dst;
+};
+
+/// Forward convolution and deconvolution have descriptors of the same shape.
+template <class Primitive>
+Plan make_plan(const Engine& engine, const ConvShape& s, const Operands& all,
+               dnnl::algorithm algorithm, Choice choice, PackingClass packing,
+               const char* primitive_name) {
+  const Desc src = choice.any_src ? any_layout(all.src) : all.src.desc;
+  const Desc weights = choice.any_weights ? any_layout(all.weights) : all.weights.desc;
+  const Desc dst = choice.any_dst ? any_layout(all.dst) : all.dst.desc;
+  const auto kind = dnnl::prop_kind::forward_inference;
+  using Description = typename Primitive::desc;
+  const Description desc = s.bias ? Description(kind, algorithm, src, weights, all.bias.desc, dst,
+                                                all.stride, all.dilation, all.pad, all.pad)
+                                  : Description(kind, algorithm, src, weights, dst, all.stride,
+                                                all.dilation, all.pad, all.pad);
+  const typename Primitive::primitive_desc pd(desc, epilogue(s.activation), engine.engine);
+  PlanBuilder builder(engine, "");
+  const bool is_free = packing == PackingClass::free_layout;
+  Args args;
+  args[DNNL_ARG_SRC] = builder.input(all.src, pd.src_desc(), is_free);
+  args[DNNL_ARG_WEIGHTS] =
+      builder.input(all.weights, pd.weights_desc(), packing != PackingClass::plain);
+  if (s.bias) {
+    args[DNNL_ARG_BIAS] = builder.input(all.bias, all.bias.desc, true);
+  }
+  args[DNNL_ARG_DST] = builder.output(all.dst, pd.dst_desc(), is_free);
+  builder.add(Primitive(pd), args, std::string(primitive_name) + " " + pd.impl_info_str());
+  return builder.finish();
+}
+
+}  // namespace
+
+std::vector<Plan> conv_plans(const Engine& engine, const ConvShape& shape, const Buffers& buffers,
+                             PackingClass packing) {
+  const Operands all = operands_of(shape, buffers);
+  std::vector<Plan> plans;
+  const auto add = [&](Choice choice) {
+    try_plan(plans, [&] {
+      return shape.transposed
+                 ? make_plan<dnnl::deconvolution_forward>(engine, shape, all,
+                                                          dnnl::algorithm::deconvolution_direct,
+                                                          choice, packing, "deconvolution")
+                 : make_plan<dnnl::convolution_forward>(engine, shape, all,
+                                                        dnnl::algorithm::convolution_direct, choice,
+                                                        packing, "convolution");
+    });
+  };
+  // In the classes with plain activations oneDNN's own layouts stay candidates: the reorders are
+  // then part of the timed region.
+  add({false, true, false});
+  add({true, true, true});
+  if (packing == PackingClass::plain) {
+    add({false, false, false});
+  }
+  return plans;
+}
+
+}  // namespace tensorsmith::bench::onednn

@@ -1,0 +1,90 @@
+// requires: onednn
+#include "bench/support/onednn_plan.hpp"
+
+namespace tensorsmith::bench::onednn {
+
+void SgemmCall::run() const {
+  const GemmShape& s = shape;
+  for (std::int64_t b = 0; b < s.batch; ++b) {
+    dnnl::sgemm(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', s.m, s.n, s.k, 1.0F,
+                buffers.input + b * s.m * s.k, s.transpose_a ? s.m : s.k,
+                buffers.weights + b * s.k * s.n, s.transpose_b ? s.k : s.n, 0.0F,
+                buffers.output + b * s.m * s.n, s.n);
+  }
+}
+
+void Plan::run(const Engine& engine) const {
+  for (const SgemmCall& call : sgemm)
+    call.run();
+  for (const Step& step : steps)
+    step.primitive.execute(engine.stream, step.args);
+}
+
+void Plan::write_output(const Engine& engine) const {
+  for (const Step& step : after)
+    step.primitive.execute(engine.stream, step.args);
+}
+
+dnnl::memory PlanBuilder::input(const Operand& operand, const Desc& wanted, bool ahead) {
+  dnnl::memory plain(operand.desc, engine_.engine, operand.data);
+  if (wanted == operand.desc) {
+    return plain;
+  }
+  dnnl::memory packed(wanted, engine_.engine);
+  const dnnl::reorder::primitive_desc reorder(plain, packed);
+  Plan::Step step{dnnl::reorder(reorder), {{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed}}};
+  if (ahead) {
+    step.primitive.execute(engine_.stream, step.args);
+  } else {
+    plan_.steps.push_back(std::move(step));
+    plan_.info += "reorder + ";
+  }
+  return packed;
+}
+
+dnnl::memory PlanBuilder::output(const Operand& operand, const Desc& wanted, bool is_free) {
+  dnnl::memory plain(operand.desc, engine_.engine, operand.data);
+  if (wanted == operand.desc) {
+    return plain;
+  }
+  dnnl::memory packed(wanted, engine_.engine);
+  const dnnl::reorder::primitive_desc reorder(packed, plain);
+  Plan::Step step{dnnl::reorder(reorder), {{DNNL_ARG_FROM, packed}, {DNNL_ARG_TO, plain}}};
+  (is_free ? plan_.after : last_).push_back(std::move(step));
+  return packed;
+}
+
+void PlanBuilder::add(dnnl::primitive primitive, Args args, const std::string& implementation) {
+  plan_.info += implementation;
+  plan_.steps.push_back({std::move(primitive), std::move(args)});
+}
+
+Plan PlanBuilder::finish() {
+  for (Plan::Step& step : last_) {
+    plan_.steps.push_back(std::move(step));
+    plan_.info += " + reorder back";
+  }
+  return std::move(plan_);
+}
+
+dnnl::primitive_attr epilogue(Activation activation) {
+  dnnl::primitive_attr attributes;
+  if (activation != Activation::none) {
+    dnnl::post_ops after;
+    after.append_eltwise(1.0F,
+                         activation == Activation::relu ? dnnl::algorithm::eltwise_relu
+                                                        : dnnl::algorithm::eltwise_gelu_erf,
+                         0.0F, 0.0F);
+    attributes.set_post_ops(after);
+  }
+  return attributes;
+}
+
+Dims dense_strides(const Dims& dims) {
+  Dims strides(dims.size(), 1);
+  for (std::size_t i = dims.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * dims[i];
+  return strides;
+}
+
+}  // namespace tensorsmith::bench::onednn

@@ -1,0 +1,109 @@
+// Inside the oneDNN peer: one way to run a problem, and the makers of all ways worth timing.
+//
+// Own design. Only included where oneDNN was found. Not here: choosing among the ways.
+#pragma once
+
+#include <dnnl.hpp>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bench/support/aligned_buffer.hpp"
+#include "bench/support/peer.hpp"
+
+namespace tensorsmith::bench::onednn {
+
+using Tag = dnnl::memory::format_tag;
+using Dims = dnnl::memory::dims;
+using Desc = dnnl::memory::desc;
+using Args = std::unordered_map<int, dnnl::memory>;
+
+struct Engine {
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+};
+
+/// Row-major f32 matrix product through dnnl_sgemm instead of a primitive.
+struct SgemmCall {
+  GemmShape shape;
+  Buffers buffers;
+  void run() const;
+};
+
+/// Ordered primitives. `run` is timed; `after` brings the result into the plain output.
+struct Plan {
+  struct Step {
+    dnnl::primitive primitive;
+    Args args;
+  };
+  std::string info;
+  std::vector<SgemmCall> sgemm;  ///< none or one, in place of the steps
+  std::vector<Step> steps;
+  std::vector<Step> after;
+
+  void run(const Engine& engine) const;
+  void write_output(const Engine& engine) const;
+};
+
+/// Makes plans for one problem. `Operand` keeps what the user gave: plain description and pointer.
+struct Operand {
+  Desc desc;
+  float* data = nullptr;
+};
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const Engine& engine, std::string info) : engine_(engine) {
+    plan_.info = std::move(info);
+  }
+  /// Memory of `wanted` with the operand's contents. Same layout: the user's own memory. Otherwise
+  /// a reorder: once and now when `ahead`, else as a timed step.
+  dnnl::memory input(const Operand& operand, const Desc& wanted, bool ahead);
+  /// Memory for a result; the way back to the plain layout is timed unless `is_free`.
+  dnnl::memory output(const Operand& operand, const Desc& wanted, bool is_free);
+  void add(dnnl::primitive primitive, Args args, const std::string& implementation);
+  Plan finish();
+
+ private:
+  const Engine& engine_;
+  Plan plan_;
+  std::vector<Plan::Step> last_;
+};
+
+/// Candidates; an implementation that oneDNN refuses is left out. dnnl::error escapes only when
+/// nothing at all can be built.
+std::vector<Plan> gemm_plans(const Engine& engine, const GemmShape& shape, const Buffers& buffers,
+                             PackingClass packing);
+std::vector<Plan> conv_plans(const Engine& engine, const ConvShape& shape, const Buffers& buffers,
+                             PackingClass packing);
+std::vector<Plan> softmax_plans(const Engine& engine, const SoftmaxShape& shape,
+                                const Buffers& buffers);
+std::vector<Plan> layernorm_plans(const Engine& engine, const LayernormShape& shape,
+                                  const Buffers& buffers);
+std::vector<Plan> reduce_plans(const Engine& engine, const ReduceShape& shape,
+                               const Buffers& buffers);
+std::vector<Plan> pool_plans(const Engine& engine, const PoolShape& shape, const Buffers& buffers,
+                             PackingClass packing);
+
+dnnl::primitive_attr epilogue(Activation activation);
+
+inline Operand operand(const Dims& dims, const Dims& strides, const float* data) {
+  return {Desc(dims, dnnl::memory::data_type::f32, strides), const_cast<float*>(data)};
+}
+inline Desc any_layout(const Operand& operand) {
+  return Desc(operand.desc.dims(), dnnl::memory::data_type::f32, Tag::any);
+}
+/// Strides of a dense row-major tensor.
+Dims dense_strides(const Dims& dims);
+
+/// Appends make() to plans unless oneDNN has no such implementation.
+template <class Make>
+void try_plan(std::vector<Plan>& plans, Make&& make) {
+  try {
+    plans.push_back(make());
+  } catch (const dnnl::error&) {
+    // Refused (unimplemented or invalid here): the other candidates decide.
+  }
+}
+
+}  // namespace tensorsmith::bench::onednn

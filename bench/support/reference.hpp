@@ -1,0 +1,57 @@
+// Naive reference in double precision and the comparison of a float result with it.
+//
+// Own design. The reference takes the operands in their plain layouts. Large problems are checked
+// on a deterministic sample of outputs (stated in the result), small ones completely. Not here:
+// speed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/support/shapes.hpp"
+
+namespace tensorsmith::bench {
+
+/// Computes single outputs of a problem. The buffers must outlive it.
+class Reference {
+ public:
+  Reference(const Problem& problem, const Buffers& buffers);
+
+  /// Value of the output element with this flat index in the plain layout.
+  double at(std::int64_t flat_index) const;
+  std::int64_t size() const { return sizes_.output; }
+  const ProblemSizes& sizes() const { return sizes_; }
+
+ private:
+  double gemm(const GemmShape& shape, std::int64_t flat) const;
+  double conv(const ConvShape& shape, std::int64_t flat) const;
+  double pool(const PoolShape& shape, std::int64_t flat) const;
+
+  Problem problem_;
+  Buffers buffers_;
+  ProblemSizes sizes_;
+};
+
+struct VerifyResult {
+  bool ok = false;
+  std::int64_t checked = 0, total = 0;  ///< checked < total: a sample
+  double max_error = 0;                 ///< largest |got - want|
+  double max_error_over_bound = 0;      ///< ok means <= 1
+  std::int64_t worst_index = -1;  ///< first not-a-number, else the largest error over its bound
+  std::string message;            ///< empty when ok
+};
+
+/// Bound per element: 8 * 2^-23 * sqrt(K) * max(|want|, rms(want)), the growth of rounding errors
+/// in a sum of K terms in any order. `indices` names the element of each pair. Not-a-number and
+/// infinity fail unless wanted.
+VerifyResult compare(const std::vector<float>& got, const std::vector<double>& want,
+                     const std::vector<std::int64_t>& indices, std::int64_t total,
+                     std::int64_t reduction_length);
+
+/// Checks `output` (plain layout) against the reference, on all elements when that costs at most
+/// `max_terms` multiply-adds, else on an even sample with the first and last elements.
+VerifyResult verify(const Problem& problem, const Buffers& buffers, const float* output,
+                    double max_terms = 2e8);
+
+}  // namespace tensorsmith::bench

@@ -1,0 +1,122 @@
+// The problems that peers and references understand: plain numbers, f32, no schedule.
+//
+// Own design. Sizes are exact element counts; layouts are those of the plain (class a) buffers.
+// Not here: parsing of workload strings (ops/workload.hpp), running anything.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+namespace tensorsmith::bench {
+
+enum class Activation : std::uint8_t { none, relu, gelu };  ///< gelu: the exact one, with erf
+
+/// What a contestant may do to its operands outside the timed region. Results of different classes
+/// are never compared.
+enum class PackingClass : std::uint8_t {
+  plain,           ///< a: every operand in its plain layout, packing is timed
+  packed_weights,  ///< b: weights (B of a matmul) packed before, activations plain
+  free_layout,     ///< c: every layout is free, conversions are not timed
+};
+inline char class_letter(PackingClass c) { return static_cast<char>('a' + static_cast<int>(c)); }
+
+/// out[b, m, n] = act(sum_k A[b, m, k] * B[b, k, n] + bias[n]), row-major.
+/// transpose_a: A is stored as [b, k, m]; transpose_b: B is stored as [b, n, k].
+struct GemmShape {
+  std::int64_t batch = 1, m = 1, n = 1, k = 1;
+  bool transpose_a = false;
+  bool transpose_b = false;
+  bool bias = false;
+  Activation activation = Activation::none;
+};
+
+enum class ActivationLayout : std::uint8_t { nchw, nhwc };  ///< channels first / channels last
+
+/// Plain layout of convolution weights. ci and co per group where grouped:
+/// oi_spatial [co, ci/groups, k...], spatial_io [k..., ci/groups, co],
+/// io_spatial [ci, co/groups, k...] (customary for transposed convolution).
+enum class WeightLayout : std::uint8_t { oi_spatial, spatial_io, io_spatial };
+
+/// Convolution of rank 1, 2 or 3; only the first `rank` entries of the arrays count.
+/// Transposed: the gradient of the convolution with the same numbers; its input is the small side.
+struct ConvShape {
+  int rank = 2;
+  std::int64_t n = 1, ci = 1, co = 1, groups = 1;
+  std::array<std::int64_t, 3> spatial{1, 1, 1};  ///< of the input
+  std::array<std::int64_t, 3> kernel{1, 1, 1};
+  std::array<std::int64_t, 3> stride{1, 1, 1};
+  std::array<std::int64_t, 3> pad{0, 0, 0};       ///< the same on both sides
+  std::array<std::int64_t, 3> dilation{1, 1, 1};  ///< 1 = dense
+  bool transposed = false;
+  ActivationLayout layout = ActivationLayout::nchw;
+  WeightLayout weights = WeightLayout::oi_spatial;
+  bool bias = false;
+  Activation activation = Activation::none;
+
+  std::int64_t out_spatial(int axis) const {
+    const auto a = static_cast<std::size_t>(axis);
+    const std::int64_t reach = dilation[a] * (kernel[a] - 1) + 1;
+    return transposed ? (spatial[a] - 1) * stride[a] - 2 * pad[a] + reach
+                      : (spatial[a] + 2 * pad[a] - reach) / stride[a] + 1;
+  }
+};
+
+struct SoftmaxShape {
+  std::int64_t rows = 1, columns = 1;
+};
+/// out = (x - mean) / sqrt(variance + epsilon) * gamma + beta along columns.
+struct LayernormShape {
+  std::int64_t rows = 1, columns = 1;
+  float epsilon = 1e-5F;
+};
+enum class ReduceKind : std::uint8_t { sum, max, mean };
+/// out[r] = reduction of x[r, :].
+struct ReduceShape {
+  ReduceKind kind = ReduceKind::sum;
+  std::int64_t rows = 1, columns = 1;
+};
+enum class PoolKind : std::uint8_t {
+  max,
+  average
+};  ///< average counts padding as part of the window
+struct PoolShape {
+  PoolKind kind = PoolKind::max;
+  std::int64_t n = 1, c = 1;
+  std::array<std::int64_t, 2> spatial{1, 1};
+  std::array<std::int64_t, 2> kernel{1, 1};  ///< the spatial extent itself for global pooling
+  std::array<std::int64_t, 2> stride{1, 1};
+  std::array<std::int64_t, 2> pad{0, 0};
+  ActivationLayout layout = ActivationLayout::nchw;
+
+  std::int64_t out_spatial(int axis) const {
+    const auto a = static_cast<std::size_t>(axis);
+    return (spatial[a] + 2 * pad[a] - kernel[a]) / stride[a] + 1;
+  }
+};
+
+using Problem =
+    std::variant<GemmShape, ConvShape, SoftmaxShape, LayernormShape, ReduceShape, PoolShape>;
+
+/// Sizes of a problem in elements; 0 for operands that it does not have. `weights` is B, the
+/// filter or gamma; `bias` the bias or beta.
+struct ProblemSizes {
+  std::int64_t input = 0, weights = 0, bias = 0, output = 0;
+  std::int64_t reduction_length = 1;  ///< terms that are added up per output element
+  double flop = 0;                    ///< nominal: padded taps count; exp and sqrt count as 1
+
+  /// Compulsory traffic: every operand once.
+  std::int64_t bytes() const { return 4 * (input + weights + bias + output); }
+};
+ProblemSizes sizes_of(const Problem& problem);
+
+/// Plain operands of a problem, owned by the caller, 64-byte aligned.
+struct Buffers {
+  const float* input = nullptr;
+  const float* weights = nullptr;
+  const float* bias = nullptr;
+  float* output = nullptr;
+};
+
+}  // namespace tensorsmith::bench

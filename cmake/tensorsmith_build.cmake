@@ -1,0 +1,117 @@
+# Helpers of the build: warnings, ccache, source lists, the summary.
+
+set(TENSORSMITH_WARNINGS
+  -Wall -Wextra -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi -Wimplicit-fallthrough
+  -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # gcc 12 reports false positives of these in std::variant and std::vector at -O2.
+  list(APPEND TENSORSMITH_WARNINGS -Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds
+       -Wno-stringop-overflow -Wno-stringop-overread)
+endif()
+
+function(tensorsmith_use_ccache)
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    return()
+  endif()
+  find_program(TENSORSMITH_CCACHE ccache)
+  if(TENSORSMITH_CCACHE)
+    # The sloppiness is what ccache's manual asks for with precompiled headers.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        ${CMAKE_COMMAND} -E env
+        CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+        ${TENSORSMITH_CCACHE} PARENT_SCOPE)
+  endif()
+endfunction()
+
+set_property(GLOBAL PROPERTY TENSORSMITH_SUMMARY "")
+function(tensorsmith_note text)
+  string(REPLACE ";" " " text "${text}")
+  set_property(GLOBAL APPEND PROPERTY TENSORSMITH_SUMMARY "${text}")
+endfunction()
+function(tensorsmith_print_summary)
+  get_property(lines GLOBAL PROPERTY TENSORSMITH_SUMMARY)
+  message(STATUS "tensorsmith ${PROJECT_VERSION}")
+  foreach(line IN LISTS lines)
+    message(STATUS "  ${line}")
+  endforeach()
+endfunction()
+
+# A source asks for dependencies by what it includes (<Eigen/...>, "cpu/..." for lib/cpu), by its name
+# (x_llvm.cpp, x_llvm_test.cpp), or by a line
+#   // requires: llvm json
+# Known words: llvm cuda eigen (or mlp) json (or records) sqlite cli11 fmt benchmark onednn.
+# tensorsmith_missing(OUT FILE): the words of FILE whose dependency was not found.
+function(tensorsmith_missing out file)
+  set(wanted "")
+  get_filename_component(stem "${file}" NAME_WE)
+  string(REGEX REPLACE "_test$" "" stem "${stem}")
+  if(stem MATCHES "_(llvm|cuda|mlp|eigen|records|json)$")
+    list(APPEND wanted "${CMAKE_MATCH_1}")
+  endif()
+  file(STRINGS "${file}" lines LIMIT_COUNT 4 REGEX "^// requires: ")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^// requires: +" "" line "${line}")
+    string(REGEX REPLACE "[ ,.]+" ";" line "${line}")
+    list(APPEND wanted ${line})
+  endforeach()
+  set(missing "")
+  # A source that asks TENSORSMITH_HAS_... itself decides itself.
+  file(STRINGS "${file}" guarded LIMIT_COUNT 1 REGEX "TENSORSMITH_HAS_|__has_include")
+  set(lines "")
+  if(NOT guarded)
+    file(STRINGS "${file}" lines REGEX "^ *# *include [<\"]")
+  endif()
+  foreach(line IN LISTS lines)
+    if(line MATCHES "<llvm-c/|\"(lib/)?cpu/")
+      list(APPEND wanted llvm)
+    elseif(line MATCHES "<Eigen/|\"(lib/)?cost/|\"tensorsmith/cost/mlp.hpp\"")
+      list(APPEND wanted eigen)
+    elseif(line MATCHES "<nlohmann/|\"(lib/)?record/")
+      list(APPEND wanted json)
+    elseif(line MATCHES "<(oneapi/dnnl/)?dnnl[._a-z]*>")
+      list(APPEND wanted onednn)
+    elseif(line MATCHES "<benchmark/")
+      list(APPEND wanted benchmark)
+    elseif(line MATCHES "<sqlite3")
+      list(APPEND wanted sqlite)
+    elseif(line MATCHES "<fmt/")
+      list(APPEND wanted fmt)
+    elseif(line MATCHES "<CLI/")
+      list(APPEND wanted cli11)
+    elseif(line MATCHES "<nvrtc|\"(lib/)?cuda/")
+      list(APPEND wanted cuda)
+    endif()
+  endforeach()
+  foreach(word IN LISTS wanted)
+    string(TOUPPER "${word}" upper)
+    if(upper STREQUAL "MLP")
+      set(upper EIGEN)
+    elseif(upper STREQUAL "RECORDS")
+      set(upper JSON)
+    endif()
+    if(NOT TENSORSMITH_FOUND_${upper})
+      list(APPEND missing ${word})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES missing)
+  set(${out} "${missing}" PARENT_SCOPE)
+endfunction()
+
+# tensorsmith_sources(OUT MISSING FOLDER): FOLDER/*.cpp whose dependencies were found; MISSING gets
+# the dependencies that dropped a file.
+function(tensorsmith_sources out out_missing folder)
+  file(GLOB found CONFIGURE_DEPENDS "${folder}/*.cpp")
+  set(kept "")
+  set(all_missing "")
+  foreach(file IN LISTS found)
+    tensorsmith_missing(missing "${file}")
+    if(missing)
+      list(APPEND all_missing ${missing})
+    else()
+      list(APPEND kept "${file}")
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES all_missing)
+  set(${out} "${kept}" PARENT_SCOPE)
+  set(${out_missing} "${all_missing}" PARENT_SCOPE)
+endfunction()

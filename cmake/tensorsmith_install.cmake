@@ -1,0 +1,64 @@
+# Installation: headers, libraries, programs, the CMake package and tensorsmith.pc.
+set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/tensorsmith")
+set(_installed tensorsmith_core tensorsmith_all)
+foreach(_name IN LISTS TENSORSMITH_LIBRARIES)
+  list(APPEND _installed tensorsmith_${_name})
+endforeach()
+install(TARGETS ${_installed} EXPORT tensorsmithTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/tensorsmith"
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.def")
+if(TENSORSMITH_TOOLS)
+  install(TARGETS ${TENSORSMITH_TOOLS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(EXPORT tensorsmithTargets NAMESPACE tensorsmith:: DESTINATION ${_package_dir})
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/tensorsmithConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/tensorsmithConfig.cmake" INSTALL_DESTINATION ${_package_dir})
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/tensorsmithConfigVersion.cmake"
+  VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/tensorsmithConfig.cmake"
+  "${PROJECT_BINARY_DIR}/tensorsmithConfigVersion.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/find_llvm.cmake"
+  DESTINATION ${_package_dir})
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# pkg-config: users before used, so that a static link resolves in one pass.
+set(TENSORSMITH_PC_LIBS "")
+set(_order tune report records measure mlp cuda cpu)
+foreach(_name IN LISTS _order)
+  if(TARGET tensorsmith_${_name})
+    get_target_property(_type tensorsmith_${_name} TYPE)
+    if(_type STREQUAL "STATIC_LIBRARY")
+      string(APPEND TENSORSMITH_PC_LIBS " -ltensorsmith_${_name}")
+    endif()
+  endif()
+endforeach()
+set(TENSORSMITH_PC_CFLAGS "")
+foreach(_pair cpu:LLVM mlp:EIGEN records:JSON records:SQLITE cuda:CUDA)
+  string(REPLACE ":" ";" _pair "${_pair}")
+  list(GET _pair 0 _name)
+  list(GET _pair 1 _define)
+  if(TARGET tensorsmith_${_name} AND TENSORSMITH_FOUND_${_define})
+    string(APPEND TENSORSMITH_PC_CFLAGS " -DTENSORSMITH_HAS_${_define}=1")
+  endif()
+endforeach()
+if(TENSORSMITH_PC_LIBS)
+  set(TENSORSMITH_PC_LIBS "-L\${libdir}${TENSORSMITH_PC_LIBS}")
+  if(TARGET tensorsmith_cpu)
+    string(APPEND TENSORSMITH_PC_LIBS " ${TENSORSMITH_LLVM_LIBRARY}")
+  endif()
+  if(TENSORSMITH_FOUND_SQLITE)
+    string(APPEND TENSORSMITH_PC_LIBS " -lsqlite3")
+  endif()
+  string(APPEND TENSORSMITH_PC_LIBS " -lrt -ldl -pthread")
+endif()
+# Relative to the file itself, so that the tree can be moved.
+file(RELATIVE_PATH TENSORSMITH_PC_PREFIX "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/p")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/tensorsmith.pc.in"
+  "${PROJECT_BINARY_DIR}/tensorsmith.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/tensorsmith.pc"
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

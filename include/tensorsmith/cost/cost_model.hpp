@@ -1,0 +1,156 @@
+// CostModel: orders programs by their features before they are measured, learns from measurements.
+//
+// Floor 6. Interface after the Ansor reference, ch. 7 (update, predict; higher is better). The
+// concept CostModelLike is what a user's own type must offer; CostModel is the erased form that
+// search holds, CostModelAdapter leads from the one to the other.
+// Not here: feature extraction, choice of candidates, any particular model.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/cost/model_bytes.hpp"
+#include "tensorsmith/cost/ranking.hpp"
+#include "tensorsmith/feature/feature_vector.hpp"
+#include "tensorsmith/support/result.hpp"
+
+namespace tensorsmith {
+
+/// One measured program.
+struct TrainingSample {
+  FeatureMatrix features;
+  std::uint32_t task = 0;   ///< programs are compared with others of the same task only
+  double throughput = 0.0;  ///< flop/s or 1/s, the same unit within a task; 0 = failed
+};
+
+/// Score of a program without features: it never wins.
+constexpr float invalid_score = -std::numeric_limits<float>::infinity();
+
+template <class M>
+concept CostModelLike = requires(M& model, const M& fixed, std::span<const TrainingSample> samples,
+                                 std::span<const FeatureMatrix> programs, std::span<float> scores) {
+  { fixed.name() } -> std::convertible_to<std::string_view>;
+  model.update(samples);
+  fixed.predict(programs, scores);
+};
+
+/// Saving is optional for a user's model: `std::string save() const`,
+/// `Result<Done, CostModelError> load(std::string_view)`.
+template <class M>
+concept SaveableCostModel = CostModelLike<M> &&
+    requires(M& model, const M& fixed, std::string_view bytes) {
+  { fixed.save() } -> std::convertible_to<std::string>;
+  { model.load(bytes) } -> std::same_as<Result<Done, CostModelError>>;
+};
+
+class CostModel {
+ public:
+  CostModel() = default;
+  CostModel(const CostModel&) = delete;
+  CostModel& operator=(const CostModel&) = delete;
+  virtual ~CostModel() = default;
+
+  virtual std::string_view name() const = 0;
+
+  /// Learns from further measurements; earlier ones are kept by the model as it sees fit.
+  virtual void update(std::span<const TrainingSample> samples) = 0;
+
+  /// Writes one score per program, higher is better, invalid_score for empty features. A score
+  /// depends on the program and the model only, not on its neighbours in the call; concurrent
+  /// calls on one model are safe as long as nobody updates it.
+  virtual void predict(std::span<const FeatureMatrix> programs, std::span<float> scores) const = 0;
+
+  /// The whole model as bytes, for load() of the same kind of model.
+  virtual Result<std::string, CostModelError> save() const = 0;
+
+  /// Replaces the model; on an error it stays as it was.
+  virtual Result<Done, CostModelError> load(std::string_view bytes) = 0;
+};
+
+/// Makes any CostModelLike a CostModel.
+template <CostModelLike M>
+class CostModelAdapter final : public CostModel {
+ public:
+  explicit CostModelAdapter(M model) : model_(std::move(model)) {}
+
+  std::string_view name() const override { return model_.name(); }
+  void update(std::span<const TrainingSample> samples) override { model_.update(samples); }
+  void predict(std::span<const FeatureMatrix> programs, std::span<float> scores) const override {
+    model_.predict(programs, scores);
+  }
+  Result<std::string, CostModelError> save() const override {
+    if constexpr (SaveableCostModel<M>) {
+      return std::string(model_.save());
+    } else {
+      return fail(CostModelError::not_supported);
+    }
+  }
+  Result<Done, CostModelError> load([[maybe_unused]] std::string_view bytes) override {
+    if constexpr (SaveableCostModel<M>) {
+      return model_.load(bytes);
+    } else {
+      return fail(CostModelError::not_supported);
+    }
+  }
+
+  M& model() { return model_; }
+  const M& model() const { return model_; }
+
+ private:
+  M model_;
+};
+
+inline Result<Done, CostModelError> save_to_file(const CostModel& model, const std::string& path) {
+  const Result<std::string, CostModelError> bytes = model.save();
+  if (!bytes) {
+    return fail(bytes.error());
+  }
+  return write_model_file(path, *bytes);
+}
+
+inline Result<Done, CostModelError> load_from_file(CostModel& model, const std::string& path) {
+  const Result<std::string, CostModelError> bytes = read_model_file(path);
+  if (!bytes) {
+    return fail(bytes.error());
+  }
+  return model.load(*bytes);
+}
+
+/// Labels of the samples in [0, 1]: throughput / best throughput of the task among `samples`.
+/// Failures, and every program of a task in which all failed, have label 0.
+inline std::vector<float> normalized_labels(std::span<const TrainingSample> samples) {
+  std::map<std::uint32_t, double> best;
+  for (const TrainingSample& sample : samples) {
+    double& entry = best[sample.task];
+    entry = sample.throughput > entry ? sample.throughput : entry;
+  }
+  std::vector<float> labels;
+  labels.reserve(samples.size());
+  for (const TrainingSample& sample : samples) {
+    labels.push_back(normalized_throughput(sample.throughput, best[sample.task]));
+  }
+  return labels;
+}
+
+/// How well the model orders programs whose throughput is known.
+inline RankReport rank_report(const CostModel& model, std::span<const TrainingSample> samples,
+                              std::uint32_t top_k = 10) {
+  std::vector<FeatureMatrix> programs;
+  std::vector<std::uint32_t> tasks;
+  for (const TrainingSample& sample : samples) {
+    programs.push_back(sample.features);
+    tasks.push_back(sample.task);
+  }
+  std::vector<float> scores(samples.size());
+  model.predict(programs, scores);
+  return rank_report(scores, normalized_labels(samples), tasks, top_k);
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,230 @@
+// The byte form of a saved cost model: a checked frame around the model's own payload.
+//
+// Floor 6. Own design. Little-endian on every machine. Frame: magic, frame version, model name,
+// model schema version, feature schema version, feature length, payload size, checksum, payload.
+// Everything that does not match is an error; nothing is guessed or converted.
+// Not here: what a model stores.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tensorsmith/feature/feature_vector.hpp"
+#include "tensorsmith/support/hash.hpp"
+#include "tensorsmith/support/result.hpp"
+
+namespace tensorsmith {
+
+enum class CostModelError : std::uint8_t {
+  not_a_model,     ///< no magic at the start, or cut inside the header
+  frame_version,   ///< written by another version of the frame
+  wrong_model,     ///< another kind of model
+  model_schema,    ///< same kind of model, other layout of its payload
+  feature_schema,  ///< trained on other features
+  truncated,       ///< shorter or longer than the header says
+  checksum,        ///< damaged payload
+  bad_payload,     ///< well framed, but the payload contradicts itself
+  not_supported,   ///< this model cannot be saved or loaded
+  cannot_read_file,
+  cannot_write_file,
+};
+
+/// One sentence for people.
+inline std::string_view explain(CostModelError error) {
+  switch (error) {
+  case CostModelError::not_a_model:
+    return "this is not a saved cost model";
+  case CostModelError::frame_version:
+    return "saved by an incompatible version of tensorsmith";
+  case CostModelError::wrong_model:
+    return "saved by another kind of cost model";
+  case CostModelError::model_schema:
+    return "saved with another schema of this model";
+  case CostModelError::feature_schema:
+    return "trained on another feature schema";
+  case CostModelError::truncated:
+    return "the saved model has the wrong length";
+  case CostModelError::checksum:
+    return "the saved model is damaged (checksum)";
+  case CostModelError::bad_payload:
+    return "the saved model contradicts itself";
+  case CostModelError::not_supported:
+    return "this cost model cannot be saved";
+  case CostModelError::cannot_read_file:
+    return "the model file cannot be read";
+  case CostModelError::cannot_write_file:
+    return "the model file cannot be written";
+  }
+  return "unknown cost model error";
+}
+
+class ByteWriter {
+ public:
+  void u32(std::uint32_t value) { little_endian(value, 4); }
+  void u64(std::uint64_t value) { little_endian(value, 8); }
+  void f32(float value) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(bits));
+    u32(bits);
+  }
+  void f64(double value) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(bits));
+    u64(bits);
+  }
+  void text(std::string_view value) {
+    u32(static_cast<std::uint32_t>(value.size()));
+    bytes_.append(value);
+  }
+  void raw(std::string_view value) { bytes_.append(value); }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  void little_endian(std::uint64_t value, int count) {
+    for (int i = 0; i < count; ++i) {
+      bytes_.push_back(static_cast<char>((value >> (8 * i)) & 0xFFU));
+    }
+  }
+  std::string bytes_;
+};
+
+/// Reading past the end yields zeros and clears ok(); check it once at the end.
+class ByteReader {
+ public:
+  explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
+
+  bool ok() const { return ok_; }
+  std::string_view rest() const { return rest_; }
+  std::uint32_t u32() { return static_cast<std::uint32_t>(little_endian(4)); }
+  std::uint64_t u64() { return little_endian(8); }
+  float f32() {
+    const std::uint32_t bits = u32();
+    float value = 0.0F;
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+  double f64() {
+    const std::uint64_t bits = u64();
+    double value = 0.0;
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+  std::string_view text() { return raw(u32()); }
+  std::string_view raw(std::size_t count) {
+    if (count > rest_.size()) {
+      ok_ = false;
+      rest_ = {};
+      return {};
+    }
+    const std::string_view result = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return result;
+  }
+
+ private:
+  std::uint64_t little_endian(std::size_t count) {
+    const std::string_view bytes = raw(count);
+    std::uint64_t value = 0;
+    for (std::size_t i = bytes.size(); i > 0; --i) {
+      value = (value << 8) | static_cast<unsigned char>(bytes[i - 1]);
+    }
+    return value;
+  }
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+constexpr std::string_view cost_model_magic = "TSMODEL\n";
+constexpr std::uint32_t cost_model_frame_version = 1;
+
+/// Wraps a payload; unframe_model() gives it back or says what does not match.
+inline std::string frame_model(std::string_view name, std::uint32_t schema_version,
+                               std::string_view payload) {
+  ByteWriter out;
+  out.raw(cost_model_magic);
+  out.u32(cost_model_frame_version);
+  out.text(name);
+  out.u32(schema_version);
+  out.u32(feature_schema_version);
+  out.u32(static_cast<std::uint32_t>(feature_length));
+  out.u64(payload.size());
+  out.u64(hash_text(payload));
+  out.raw(payload);
+  return out.take();
+}
+
+inline Result<std::string_view, CostModelError>
+unframe_model(std::string_view bytes, std::string_view name, std::uint32_t schema_version) {
+  ByteReader in(bytes);
+  if (in.raw(cost_model_magic.size()) != cost_model_magic) {
+    return fail(CostModelError::not_a_model);
+  }
+  if (const std::uint32_t version = in.u32(); in.ok() && version != cost_model_frame_version) {
+    return fail(CostModelError::frame_version);
+  }
+  if (const std::string_view stored = in.text(); in.ok() && stored != name) {
+    return fail(CostModelError::wrong_model);
+  }
+  if (const std::uint32_t version = in.u32(); in.ok() && version != schema_version) {
+    return fail(CostModelError::model_schema);
+  }
+  const std::uint32_t features = in.u32();
+  const std::uint32_t length = in.u32();
+  if (in.ok() && (features != feature_schema_version || length != feature_length)) {
+    return fail(CostModelError::feature_schema);
+  }
+  const std::uint64_t size = in.u64();
+  const std::uint64_t checksum = in.u64();
+  if (!in.ok()) {
+    return fail(CostModelError::not_a_model);
+  }
+  if (size != in.rest().size()) {
+    return fail(CostModelError::truncated);
+  }
+  if (checksum != hash_text(in.rest())) {
+    return fail(CostModelError::checksum);
+  }
+  return in.rest();
+}
+
+/// Writes a temporary file beside `path` and renames it: a reader sees the old or the new model.
+inline Result<Done, CostModelError> write_model_file(const std::string& path,
+                                                     std::string_view bytes) {
+  const std::string temporary = path + ".tmp";
+  std::FILE* file = std::fopen(temporary.c_str(), "wb");
+  if (file == nullptr) {
+    return fail(CostModelError::cannot_write_file);
+  }
+  const bool is_written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  const bool is_closed = std::fclose(file) == 0;
+  if (!is_written || !is_closed || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    std::remove(temporary.c_str());
+    return fail(CostModelError::cannot_write_file);
+  }
+  return Done{};
+}
+
+inline Result<std::string, CostModelError> read_model_file(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) {
+    return fail(CostModelError::cannot_read_file);
+  }
+  std::string bytes;
+  char block[4096];
+  while (const std::size_t count = std::fread(block, 1, sizeof(block), file)) {
+    bytes.append(block, count);
+  }
+  const bool is_complete = std::ferror(file) == 0;
+  std::fclose(file);
+  if (!is_complete) {
+    return fail(CostModelError::cannot_read_file);
+  }
+  return bytes;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,55 @@
+// Element types.
+//
+// Floor 1. Names and sizes only; vectors are loops, not types.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace tensorsmith {
+
+enum class DType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i8, u8, boolean };
+
+namespace detail {
+struct DTypeFacts {
+  std::string_view short_name;      // ours, as in workload strings
+  std::string_view reference_name;  // the Ansor reference's, as in logs
+  std::int32_t bytes;
+};
+constexpr std::array<DTypeFacts, 9> dtype_facts{{{"f64", "float64", 8},
+                                                 {"f32", "float32", 4},
+                                                 {"f16", "float16", 2},
+                                                 {"bf16", "bfloat16", 2},
+                                                 {"i64", "int64", 8},
+                                                 {"i32", "int32", 4},
+                                                 {"i8", "int8", 1},
+                                                 {"u8", "uint8", 1},
+                                                 {"bool", "bool", 1}}};
+}  // namespace detail
+
+constexpr std::int32_t bytes_of(DType type) {
+  return detail::dtype_facts[static_cast<std::size_t>(type)].bytes;
+}
+constexpr std::string_view name_of(DType type) {
+  return detail::dtype_facts[static_cast<std::size_t>(type)].short_name;
+}
+constexpr std::string_view reference_name_of(DType type) {
+  return detail::dtype_facts[static_cast<std::size_t>(type)].reference_name;
+}
+constexpr bool is_float(DType type) { return type <= DType::bf16; }
+constexpr bool is_integer(DType type) { return type >= DType::i64 && type <= DType::u8; }
+
+/// Either name; nothing if unknown.
+constexpr std::optional<DType> dtype_from_name(std::string_view name) {
+  for (std::size_t i = 0; i < detail::dtype_facts.size(); ++i) {
+    if (detail::dtype_facts[i].short_name == name ||
+        detail::dtype_facts[i].reference_name == name) {
+      return static_cast<DType>(i);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tensorsmith

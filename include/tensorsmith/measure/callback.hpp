@@ -1,0 +1,51 @@
+// Callback<R(Args...)>: an owned, copyable function object, or nothing.
+//
+// Floor 6. Own design; the part of std::function that the interfaces of this folder need, without
+// the 28,000 lines of <functional>. A copy copies its target.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+namespace tensorsmith {
+
+template <class Signature>
+class Callback;
+
+template <class R, class... Args>
+class Callback<R(Args...)> {
+ public:
+  Callback() = default;
+  template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, Callback> &&
+                                              std::is_invocable_r_v<R, std::decay_t<F>&, Args...>>>
+  Callback(F&& function) : target_(new Holder<std::decay_t<F>>(std::forward<F>(function))) {}
+  Callback(const Callback& other)
+      : target_(other.target_ == nullptr ? nullptr : other.target_->clone()) {}
+  Callback(Callback&& other) noexcept : target_(std::exchange(other.target_, nullptr)) {}
+  Callback& operator=(Callback other) noexcept {
+    std::swap(target_, other.target_);
+    return *this;
+  }
+  ~Callback() { delete target_; }
+
+  explicit operator bool() const { return target_ != nullptr; }
+  /// Only if there is a target.
+  R operator()(Args... args) const { return target_->call(std::forward<Args>(args)...); }
+
+ private:
+  struct Target {
+    virtual ~Target() = default;
+    virtual R call(Args... args) = 0;
+    virtual Target* clone() const = 0;
+  };
+  template <class F>
+  struct Holder final : Target {
+    explicit Holder(F f) : function(std::move(f)) {}
+    R call(Args... args) override { return function(std::forward<Args>(args)...); }
+    Target* clone() const override { return new Holder(function); }
+    F function;
+  };
+  Target* target_ = nullptr;
+};
+
+}  // namespace tensorsmith

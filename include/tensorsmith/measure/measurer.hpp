@@ -1,0 +1,63 @@
+// Measurer: runs compiled candidates somewhere and says how long they take. Erased interface.
+//
+// Floor 6. Own design. Implementations: worker processes (worker_measurer.hpp), a simulated device
+// (simulated.hpp). The calling process never runs a candidate. Not here: choosing candidates,
+// compiling them, storing results.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensorsmith/measure/callback.hpp"
+#include "tensorsmith/measure/measure_result.hpp"
+#include "tensorsmith/measure/policy.hpp"
+#include "tensorsmith/measure/task.hpp"
+#include "tensorsmith/support/result.hpp"
+
+namespace tensorsmith {
+
+/// One kernel ready to run. Candidates of one batch may share `object` (same data and size): it is
+/// then loaded once.
+struct CompiledCandidate {
+  std::uint64_t id = 0;               ///< stable name of the candidate, e.g. the state's hash
+  std::span<const std::byte> object;  ///< relocatable object code; must outlive the call
+  std::string entry;                  ///< its symbol, a KernelEntry
+  std::int64_t shared_bytes = 0;      ///< workspace: once ...
+  std::int64_t per_thread_bytes = 0;  ///< ... and per thread
+};
+
+struct MeasureContext {
+  double best_ns = 0;            ///< to race against; 0: none yet. Better results replace it.
+  std::int64_t max_wall_ns = 0;  ///< start no further candidate after this long; 0: no limit
+  /// When it says true: drop what runs, return at once. Called often, from any thread.
+  Callback<bool()> is_stopped;
+  /// Called on the calling thread as each result arrives (index into the batch).
+  Callback<void(std::size_t, const MeasureResult&)> on_result;
+  RacingPolicy racing;
+};
+
+class Measurer {
+ public:
+  Measurer() = default;
+  Measurer(const Measurer&) = delete;
+  Measurer& operator=(const Measurer&) = delete;
+  virtual ~Measurer() = default;
+
+  /// Once per task, before its candidates.
+  virtual Result<Done, MeasureFault> prepare(const MeasureTask& task) = 0;
+
+  /// One result per candidate, in their order; those not reached are `cancelled`.
+  virtual std::vector<MeasureResult> measure(std::span<const CompiledCandidate> candidates,
+                                             const MeasureContext& context) = 0;
+
+  /// Times all candidates in turn (A B C ... A B C ...), so that drift of the clock hits all alike.
+  virtual RankingResult final_ranking(std::span<const CompiledCandidate> candidates,
+                                      const RankingPolicy& policy) = 0;
+
+  virtual Result<Calibration, MeasureFault> calibrate() = 0;
+};
+
+}  // namespace tensorsmith

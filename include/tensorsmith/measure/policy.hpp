@@ -1,0 +1,61 @@
+// How a candidate is timed: the racing protocol's numbers and those of the final ranking.
+//
+// Floor 6. Own design: bad candidates must cost three calls, good ones up to twenty. Plain data;
+// the decisions are in race.hpp, the running in the worker. All times are nanoseconds.
+#pragma once
+
+#include <cstdint>
+
+namespace tensorsmith {
+
+struct RacingPolicy {
+  std::int32_t warm_up_calls = 2;
+  /// A first warm-up call slower than this times the best ends the race: the call is the result.
+  double stop_after_warm_up = 4.0;
+  /// After one timed call: stop if slower than this times the best.
+  double stop_after_single = 1.5;
+  std::int32_t triple_calls = 3;
+  /// After the triple: stop if the minimum is above this times the best.
+  double stop_after_triple = 1.1;
+  /// Survivors run until this many samples or this much time, whichever comes first.
+  std::int32_t full_calls = 20;
+  std::int64_t full_budget_ns = 10'000'000;
+  /// A sample of a shorter kernel is the mean over as many back-to-back calls as fill this time.
+  std::int64_t min_sample_ns = 20'000;
+
+  /// Hard deadline of one call: timeout_factor * best, never below the floor; first_timeout_ns as
+  /// long as no best is known.
+  double timeout_factor = 10.0;
+  std::int64_t timeout_floor_ns = 20'000'000;
+  std::int64_t first_timeout_ns = 2'000'000'000;
+
+  /// Verify the outputs (first call, and the last one of survivors) and the guard bands.
+  bool verify = true;
+};
+
+struct RankingPolicy {
+  std::int64_t budget_ns = 200'000'000;  ///< for all candidates together
+  std::int32_t min_rounds = 5;           ///< rounds A B C ... even if the budget is spent
+  std::int32_t max_rounds = 1000;
+  bool is_cold_cache = false;  ///< evict arguments and workspace from the caches before each call
+  std::int64_t calibrator_ns = 3'000'000;
+  std::int64_t call_timeout_ns = 2'000'000'000;  ///< hard deadline of one call
+  /// Two medians closer than this fraction are a tie; the earlier candidate keeps its place.
+  double tie_fraction = 0.005;
+};
+
+/// Deadline of one call in a race against `best_ns` (0: none known).
+inline std::int64_t call_timeout_ns(const RacingPolicy& policy, double best_ns) {
+  if (best_ns <= 0) {
+    return policy.first_timeout_ns;
+  }
+  const double limit = policy.timeout_factor * best_ns;
+  const double most = 3.6e12;
+  if (limit > most) {
+    return static_cast<std::int64_t>(most);
+  }
+  const std::int64_t rounded = static_cast<std::int64_t>(limit);
+  return rounded < policy.timeout_floor_ns ? policy.timeout_floor_ns : rounded;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,109 @@
+// Race: decides after every timed call whether a candidate deserves another one.
+//
+// Floor 6. Own design: stop hopeless candidates after one to four calls. A pure state machine over
+// samples, so the worker and the simulated device take the same decisions. Not here: clocks, calls.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensorsmith/measure/policy.hpp"
+
+namespace tensorsmith {
+
+/// The stage a race ended in; later stages mean better known times.
+enum class RaceStage : std::uint8_t { warm_up, single, triple, full };
+
+/// Middle element, or the mean of the two middle ones; 0 for no samples.
+inline double median_of(std::vector<double> samples) {
+  if (samples.empty()) {
+    return 0;
+  }
+  // By insertion: there are tens of samples, and <algorithm> costs 8,000 preprocessed lines.
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    const double value = samples[i];
+    std::size_t at = i;
+    for (; at > 0 && samples[at - 1] > value; --at) {
+      samples[at] = samples[at - 1];
+    }
+    samples[at] = value;
+  }
+  const std::size_t middle = samples.size() / 2;
+  return samples.size() % 2 == 1 ? samples[middle] : 0.5 * (samples[middle - 1] + samples[middle]);
+}
+
+/// Usage: `while (race.wants_warm_up()) race.add_warm_up(t); while (race.wants_sample())
+/// race.add_sample(t);`
+class Race {
+ public:
+  /// `best_ns` 0: nothing to race against, the candidate runs to the end.
+  Race(const RacingPolicy& policy, double best_ns) : policy_(policy), best_ns_(best_ns) {}
+
+  bool wants_warm_up() const { return !is_over_ && warm_ups_ < policy_.warm_up_calls; }
+  void add_warm_up(double ns) {
+    if (warm_ups_ == 0 && loses(ns, policy_.stop_after_warm_up)) {
+      samples_.push_back(ns);
+      is_over_ = true;
+    }
+    ++warm_ups_;
+    last_ns_ = ns;
+  }
+
+  bool wants_sample() const { return !is_over_; }
+  void add_sample(double ns) {
+    samples_.push_back(ns);
+    spent_ns_ += ns * static_cast<double>(calls_per_sample());
+    last_ns_ = ns;
+    const std::int32_t count = static_cast<std::int32_t>(samples_.size());
+    if (count == 1) {
+      stage_ = RaceStage::single;
+      is_over_ = loses(ns, policy_.stop_after_single);
+    } else if (count == 1 + policy_.triple_calls) {
+      stage_ = RaceStage::triple;
+      is_over_ = loses(min_ns(), policy_.stop_after_triple);
+    }
+    if (!is_over_ && count > 1 + policy_.triple_calls) {
+      stage_ = RaceStage::full;
+    }
+    if (!is_over_ && count >= 1 + policy_.triple_calls) {
+      is_over_ =
+          count >= policy_.full_calls || spent_ns_ >= static_cast<double>(policy_.full_budget_ns);
+      stage_ = is_over_ ? RaceStage::full : stage_;
+    }
+  }
+
+  /// How many back-to-back calls the next sample takes; 1 for kernels that are long enough.
+  std::int64_t calls_per_sample() const {
+    const double fill = static_cast<double>(policy_.min_sample_ns);
+    if (last_ns_ <= 0 || last_ns_ >= fill) {
+      return 1;
+    }
+    const double calls = last_ns_ < 1 ? fill + 1 : fill / last_ns_ + 1;
+    return calls < 100'000 ? static_cast<std::int64_t>(calls) : 100'000;
+  }
+
+  RaceStage stage() const { return stage_; }
+  const std::vector<double>& samples() const { return samples_; }
+  double min_ns() const {
+    double least = samples_.empty() ? 0 : samples_.front();
+    for (const double sample : samples_) {
+      least = sample < least ? sample : least;
+    }
+    return least;
+  }
+  double median_ns() const { return median_of(samples_); }
+
+ private:
+  bool loses(double ns, double factor) const { return best_ns_ > 0 && ns > factor * best_ns_; }
+
+  RacingPolicy policy_;
+  double best_ns_;
+  std::int32_t warm_ups_ = 0;
+  double last_ns_ = 0;
+  double spent_ns_ = 0;
+  bool is_over_ = false;
+  RaceStage stage_ = RaceStage::warm_up;
+  std::vector<double> samples_;
+};
+
+}  // namespace tensorsmith

@@ -1,0 +1,111 @@
+// MeasureTask: the arguments of a kernel, how to fill them, and what the outputs must be.
+//
+// Floor 6. Own design. One per workload, handed to Measurer::prepare once; candidates follow. The
+// reference outputs come from the unscheduled program with f64 accumulation, computed by the
+// caller.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensorsmith/ir/dtype.hpp"
+#include "tensorsmith/measure/tolerance.hpp"
+
+namespace tensorsmith {
+
+/// Values of an input. Floats are uniform in [low, high); integers uniform in the integers of
+/// [low, high]. `bytes` not empty: exactly these, num_elements * bytes_of(dtype) of them.
+struct InputFill {
+  double low = -1;
+  double high = 1;
+  std::vector<std::byte> bytes;
+};
+
+/// A range for `dtype` under which sums of products neither overflow quickly nor vanish.
+inline InputFill default_fill(DType dtype) {
+  InputFill fill;
+  if (dtype == DType::u8) {
+    fill.low = 0;
+    fill.high = 15;
+  } else if (dtype == DType::boolean) {
+    fill.low = 0;
+    fill.high = 1;
+  } else if (is_integer(dtype)) {
+    fill.low = -8;
+    fill.high = 8;
+  }
+  return fill;
+}
+
+struct KernelArgument {
+  std::string name;
+  DType dtype = DType::f32;
+  std::int64_t num_elements = 0;
+  bool is_output = false;
+
+  InputFill fill;  ///< inputs only
+
+  // Outputs only. An empty reference leaves the output unverified.
+  std::vector<std::byte> reference;
+  DType reference_dtype = DType::f32;  ///< dtype itself, or f64 for a float output
+  OutputTolerance tolerance;
+
+  std::int64_t num_bytes() const { return num_elements * bytes_of(dtype); }
+};
+
+struct MeasureTask {
+  std::vector<KernelArgument> arguments;  ///< in the order of the kernel's `args`
+  std::uint64_t input_seed = 1;
+  std::int32_t num_threads = 1;
+
+  std::int64_t num_bytes() const {
+    std::int64_t sum = 0;
+    for (const KernelArgument& argument : arguments) {
+      sum += argument.num_bytes();
+    }
+    return sum;
+  }
+};
+
+/// Empty if the task can be measured, else one sentence that names the argument.
+inline std::string check_task(const MeasureTask& task) {
+  if (task.num_threads < 1 || task.num_threads > 1024) {
+    return "number of threads must be in 1..1024, is " + std::to_string(task.num_threads);
+  }
+  if (task.arguments.empty()) {
+    return "the task has no arguments";
+  }
+  for (const KernelArgument& argument : task.arguments) {
+    const std::string who = "argument '" + argument.name + "': ";
+    const std::int64_t most = INT64_MAX / 64;
+    if (argument.num_elements < 0 || argument.num_elements > most) {
+      return who + "number of elements is " + std::to_string(argument.num_elements);
+    }
+    const std::size_t num_bytes = static_cast<std::size_t>(argument.num_bytes());
+    if (argument.is_output) {
+      if (argument.reference_dtype != argument.dtype &&
+          !(is_float(argument.dtype) && argument.reference_dtype == DType::f64)) {
+        return who + "the reference must be of the output's type or f64";
+      }
+      const std::size_t expected = static_cast<std::size_t>(argument.num_elements) *
+                                   static_cast<std::size_t>(bytes_of(argument.reference_dtype));
+      if (!argument.reference.empty() && argument.reference.size() != expected) {
+        return who + "reference has " + std::to_string(argument.reference.size()) +
+               " bytes, expected " + std::to_string(expected);
+      }
+    } else {
+      if (!argument.fill.bytes.empty() && argument.fill.bytes.size() != num_bytes) {
+        return who + "input data has " + std::to_string(argument.fill.bytes.size()) +
+               " bytes, expected " + std::to_string(num_bytes);
+      }
+      if (!(argument.fill.low <= argument.fill.high)) {
+        return who + "empty fill range";
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,43 @@
+// Iterators and stages of a loop state.
+//
+// Floor 3. Ansor reference, ch. 2.1. `Extent` is std::int64_t for concrete states; dual numbers and
+// symbolic extents use the same templates.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tensorsmith/sched/steps.hpp"
+
+namespace tensorsmith {
+
+/// Codes of the reference (ch. 2.1).
+enum class IteratorKind : std::uint8_t { spatial = 0, reduction = 1, mixed = 2, special = 3 };
+enum class ComputeAt : std::uint8_t { root = 0, inlined = 1, iterator = 2 };
+
+template <class Extent>
+struct BasicIterator {
+  std::string name;
+  /// Number of iterations; nothing while undefined (after compute_at, with an unknown split).
+  std::optional<Extent> extent;
+  /// Text of a minimum that is not 0 ("" = 0): bound inference of attached stages fills it in.
+  std::string min_text;
+  IteratorKind kind = IteratorKind::spatial;
+  Annotation annotation = Annotation::none;
+  /// Names of the iterators it was fused from; empty otherwise.
+  std::vector<std::string> original;
+};
+
+template <class Extent>
+struct BasicStage {
+  std::uint32_t operation = 0;  ///< index in the state's current dag = own stage id
+  bool is_placeholder = false;
+  ComputeAt compute_at = ComputeAt::root;
+  std::vector<BasicIterator<Extent>> iterators;
+  std::int32_t auto_unroll_max_step = 0;
+  std::int32_t storage_offset = 0;
+};
+
+}  // namespace tensorsmith

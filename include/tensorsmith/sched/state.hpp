@@ -1,0 +1,182 @@
+// State: a schedule as a value. Stages + the history of steps that made them.
+//
+// Floor 3. Ansor reference, ch. 2.1. Copying shares the stages (copy on write); copy + one step costs
+// about a microsecond. Applying steps: sched/apply.hpp. Text: sched/print_state.hpp. Ranges of
+// attached stages: sched/bounds.hpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>  // stages and dag are shared between copies of a state
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/sched/stage.hpp"
+#include "tensorsmith/te/compute_dag.hpp"
+
+namespace tensorsmith {
+
+struct IteratorKey {
+  std::int32_t stage = -1, iterator = -1;
+  auto operator<=>(const IteratorKey&) const = default;
+};
+
+/// Which stage is computed at which iterator (Ansor reference, ch. 2.1 AttachMap). Small: two sorted
+/// vectors would do; a map keeps the reference's update rules readable.
+struct AttachMap {
+  std::map<std::int32_t, IteratorKey> stage_to_iterator;
+  std::map<IteratorKey, std::vector<std::int32_t>> iterator_to_stages;
+
+  void set_compute_at(std::int32_t stage, IteratorKey target) {
+    erase(stage);
+    stage_to_iterator[stage] = target;
+    iterator_to_stages[target].push_back(stage);
+  }
+  void erase(std::int32_t stage) {
+    const auto found = stage_to_iterator.find(stage);
+    if (found == stage_to_iterator.end()) {
+      return;
+    }
+    auto& list = iterator_to_stages[found->second];
+    std::erase(list, stage);
+    if (list.empty()) {
+      iterator_to_stages.erase(found->second);
+    }
+    stage_to_iterator.erase(found);
+  }
+  /// Re-keys all (old, new) pairs at once.
+  void update_iterators(const std::vector<std::pair<IteratorKey, IteratorKey>>& renames) {
+    std::vector<std::pair<IteratorKey, std::vector<std::int32_t>>> moved;
+    for (const auto& [from, to] : renames) {
+      const auto found = iterator_to_stages.find(from);
+      if (found != iterator_to_stages.end()) {
+        moved.emplace_back(to, std::move(found->second));
+        iterator_to_stages.erase(found);
+      }
+    }
+    for (auto& [to, stages] : moved) {
+      for (std::int32_t stage : stages) {
+        stage_to_iterator[stage] = to;
+      }
+      auto& list = iterator_to_stages[to];
+      list.insert(list.end(), stages.begin(), stages.end());
+    }
+  }
+  /// Every stage id >= first, as key, target or member, grows by `count`.
+  void shift_stages(std::int32_t first, std::int32_t count = 1) {
+    AttachMap shifted;
+    const auto move = [&](std::int32_t id) { return id >= first ? id + count : id; };
+    for (const auto& [stage, key] : stage_to_iterator) {
+      shifted.stage_to_iterator[move(stage)] = {move(key.stage), key.iterator};
+    }
+    for (const auto& [key, stages] : iterator_to_stages) {
+      auto& list = shifted.iterator_to_stages[{move(key.stage), key.iterator}];
+      for (std::int32_t stage : stages) {
+        list.push_back(move(stage));
+      }
+    }
+    *this = std::move(shifted);
+  }
+};
+
+template <class Extent>
+class BasicState {
+ public:
+  using Stage = BasicStage<Extent>;
+  using Iterator = BasicIterator<Extent>;
+
+  /// The program as written: every stage at root, one iterator per axis, no steps.
+  static BasicState initial(std::shared_ptr<const ComputeDag> dag);
+
+  std::size_t num_stages() const { return stages_.size(); }
+  const Stage& stage(std::size_t id) const { return *stages_[id]; }
+  /// For sched/apply and bounds only: un-shares the stage.
+  Stage& mutable_stage(std::size_t id) {
+    if (stages_[id].use_count() != 1) {
+      stages_[id] = std::make_shared<Stage>(*stages_[id]);
+    }
+    return const_cast<Stage&>(*stages_[id]);
+  }
+  std::vector<std::shared_ptr<const Stage>>& mutable_stages() { return stages_; }
+
+  /// The dag whose operations the stages are; differs from the workload's after a stage-adding step.
+  const ComputeDag& dag() const { return *dag_; }
+  const std::shared_ptr<const ComputeDag>& dag_ptr() const { return dag_; }
+  const Operation& operation(std::size_t stage_id) const { return dag_->operation(stage_id); }
+  void set_dag(std::shared_ptr<const ComputeDag> dag) { dag_ = std::move(dag); }
+  /// The dag before any step: where replay starts.
+  const std::shared_ptr<const ComputeDag>& initial_dag() const { return initial_dag_; }
+
+  const std::vector<Step>& steps() const { return steps_; }
+  std::vector<Step>& mutable_steps() { return steps_; }
+  const AttachMap& attach_map() const { return *attach_; }
+  AttachMap& mutable_attach_map() {
+    if (attach_.use_count() != 1) {
+      attach_ = std::make_shared<AttachMap>(*attach_);
+    }
+    return const_cast<AttachMap&>(*attach_);
+  }
+  /// False while any split length is unknown.
+  bool is_concrete() const { return concrete_; }
+  void set_concrete(bool concrete) { concrete_ = concrete; }
+
+ private:
+  std::vector<std::shared_ptr<const Stage>> stages_;
+  std::vector<Step> steps_;
+  std::shared_ptr<const AttachMap> attach_ = std::make_shared<AttachMap>();
+  std::shared_ptr<const ComputeDag> dag_, initial_dag_;
+  bool concrete_ = true;
+};
+
+using State = BasicState<std::int64_t>;
+
+/// Initial iterator names: '.' and '@' become '_', "outer" becomes "o", "inner" becomes "i"
+/// (Ansor reference, ch. 2.1).
+inline std::string clean_name(std::string name) {
+  for (char& c : name) {
+    c = (c == '.' || c == '@') ? '_' : c;
+  }
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    for (std::size_t at = name.find(from); at != std::string::npos; at = name.find(from)) {
+      name.replace(at, from.size(), to);
+    }
+  };
+  replace("outer", "o");
+  replace("inner", "i");
+  return name;
+}
+
+template <class Extent>
+BasicStage<Extent> initial_stage(const ComputeDag& dag, std::uint32_t id) {
+  const Operation& op = dag.operation(id);
+  BasicStage<Extent> stage;
+  stage.operation = id;
+  stage.is_placeholder = op.is_placeholder();
+  if (!stage.is_placeholder) {
+    const auto add = [&](const std::vector<Axis>& axes, IteratorKind kind) {
+      for (const Axis& axis : axes) {
+        BasicIterator<Extent> it;
+        it.name = clean_name(dag.pool().var_name(axis.var));
+        it.extent = Extent(axis.extent);
+        it.kind = kind;
+        stage.iterators.push_back(std::move(it));
+      }
+    };
+    add(op.axes, IteratorKind::spatial);
+    add(op.reduce_axes, IteratorKind::reduction);
+  }
+  return stage;
+}
+
+template <class Extent>
+BasicState<Extent> BasicState<Extent>::initial(std::shared_ptr<const ComputeDag> dag) {
+  BasicState state;
+  for (std::uint32_t i = 0; i < dag->operations().size(); ++i) {
+    state.stages_.push_back(std::make_shared<Stage>(initial_stage<Extent>(*dag, i)));
+  }
+  state.dag_ = dag;
+  state.initial_dag_ = std::move(dag);
+  return state;
+}
+
+}  // namespace tensorsmith

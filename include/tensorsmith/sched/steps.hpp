@@ -1,0 +1,200 @@
+// The transform steps: plain structs in one closed variant.
+//
+// Floor 3. Ansor reference, ch. 2.3, for the fourteen steps with a two- or three-letter tag; the steps
+// below the line are our own and say what the reference cannot. Every step has `tag` and one
+// `fields()` tuple of member pointers, in record order: printing, JSON, hashing and equality are
+// generic over it. A new step = one struct here + sched/apply/<step>.hpp.
+// Stage and iterator ids are those valid at the time the step is applied.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+
+#include "tensorsmith/support/small_vector.hpp"
+
+namespace tensorsmith {
+
+using IdList = SmallVector<std::int32_t, 8>;
+/// Split lengths; `unknown_length` while a sketch has not decided one.
+using LengthList = SmallVector<std::int64_t, 4>;
+constexpr std::int64_t unknown_length = -1;
+
+/// Codes of the reference (ch. 2.1), in records as numbers.
+enum class Annotation : std::int32_t {
+  none = 0,
+  unroll = 1,
+  vectorize = 2,
+  parallel = 3,
+  vthread = 4,
+  block_x = 5,
+  thread_x = 6,
+  block_y = 7,
+  thread_y = 8,
+  block_z = 9,
+  thread_z = 10,
+  tensorize = 11
+};
+
+struct AnnotationStep {
+  static constexpr std::string_view tag = "AN";
+  std::int32_t stage, iterator;
+  Annotation annotation;
+  static constexpr auto fields() {
+    return std::tuple{&AnnotationStep::stage, &AnnotationStep::iterator,
+                      &AnnotationStep::annotation};
+  }
+};
+struct FuseStep {
+  static constexpr std::string_view tag = "FU";
+  std::int32_t stage;
+  IdList iterators;
+  static constexpr auto fields() { return std::tuple{&FuseStep::stage, &FuseStep::iterators}; }
+};
+struct PragmaStep {
+  static constexpr std::string_view tag = "PR";
+  std::int32_t stage, iterator;
+  std::string pragma;  ///< "auto_unroll_max_step$N" or "debug_skip_region"
+  static constexpr auto fields() {
+    return std::tuple{&PragmaStep::stage, &PragmaStep::iterator, &PragmaStep::pragma};
+  }
+};
+struct ReorderStep {
+  static constexpr std::string_view tag = "RE";
+  std::int32_t stage;
+  IdList after;
+  static constexpr auto fields() { return std::tuple{&ReorderStep::stage, &ReorderStep::after}; }
+};
+struct SplitStep {
+  static constexpr std::string_view tag = "SP";
+  std::int32_t stage, iterator;
+  std::int64_t extent;  ///< of the iterator when the step was made, 0 if unknown
+  LengthList lengths;
+  bool inner_to_outer = true;
+  static constexpr auto fields() {
+    return std::tuple{&SplitStep::stage, &SplitStep::iterator, &SplitStep::extent,
+                      &SplitStep::lengths, &SplitStep::inner_to_outer};
+  }
+};
+struct FollowSplitStep {
+  static constexpr std::string_view tag = "FSP";
+  std::int32_t stage, iterator;
+  std::int32_t source_step;
+  std::int32_t num_split;
+  static constexpr auto fields() {
+    return std::tuple{&FollowSplitStep::stage, &FollowSplitStep::iterator,
+                      &FollowSplitStep::source_step, &FollowSplitStep::num_split};
+  }
+};
+struct FollowFusedSplitStep {
+  static constexpr std::string_view tag = "FFSP";
+  std::int32_t stage, iterator;
+  IdList source_steps;
+  std::int32_t level;
+  bool factor_or_nparts = true;
+  static constexpr auto fields() {
+    return std::tuple{&FollowFusedSplitStep::stage, &FollowFusedSplitStep::iterator,
+                      &FollowFusedSplitStep::source_steps, &FollowFusedSplitStep::level,
+                      &FollowFusedSplitStep::factor_or_nparts};
+  }
+};
+struct StorageAlignStep {
+  static constexpr std::string_view tag = "SA";
+  std::int32_t stage, iterator;
+  std::int32_t factor, offset;
+  static constexpr auto fields() {
+    return std::tuple{&StorageAlignStep::stage, &StorageAlignStep::iterator,
+                      &StorageAlignStep::factor, &StorageAlignStep::offset};
+  }
+};
+struct ComputeAtStep {
+  static constexpr std::string_view tag = "CA";
+  std::int32_t stage, target_stage, target_iterator;
+  static constexpr auto fields() {
+    return std::tuple{&ComputeAtStep::stage, &ComputeAtStep::target_stage,
+                      &ComputeAtStep::target_iterator};
+  }
+};
+struct ComputeInlineStep {
+  static constexpr std::string_view tag = "CI";
+  std::int32_t stage;
+  static constexpr auto fields() { return std::tuple{&ComputeInlineStep::stage}; }
+};
+struct ComputeRootStep {
+  static constexpr std::string_view tag = "CR";
+  std::int32_t stage;
+  static constexpr auto fields() { return std::tuple{&ComputeRootStep::stage}; }
+};
+struct CacheReadStep {
+  static constexpr std::string_view tag = "CHR";
+  std::int32_t stage;
+  std::string scope;
+  IdList readers;
+  static constexpr auto fields() {
+    return std::tuple{&CacheReadStep::stage, &CacheReadStep::scope, &CacheReadStep::readers};
+  }
+};
+struct CacheWriteStep {
+  static constexpr std::string_view tag = "CHW";
+  std::int32_t stage;
+  std::string scope;
+  static constexpr auto fields() {
+    return std::tuple{&CacheWriteStep::stage, &CacheWriteStep::scope};
+  }
+};
+struct RfactorStep {
+  static constexpr std::string_view tag = "RF";
+  std::int32_t stage, iterator;
+  std::int32_t factor_iterator;  ///< position of the factored axis among the .rf spatial axes
+  static constexpr auto fields() {
+    return std::tuple{&RfactorStep::stage, &RfactorStep::iterator, &RfactorStep::factor_iterator};
+  }
+};
+
+// --- our own steps (never in v0.6 records) ---------------------------------------------------------
+
+/// Storage layout of a stage that is not an argument (a cache stage): dimension d of the stored
+/// region is cut into blocks of blocks[d] (0 = not blocked); the pieces are stored in the order of
+/// `order`: entry 2*d = the outer piece (or the whole) of dimension d, 2*d+1 = its inner piece. The
+/// last stride-carrying piece may be padded: `pad_elements` are added to the extent of the innermost
+/// piece when strides are computed.
+///     Ap[i, k]  with blocks [12, 0], order [0, 2, 1]  -->  Ap[i floordiv 12][k][i floormod 12]
+struct StorageLayoutStep {
+  static constexpr std::string_view tag = "TSL";
+  std::int32_t stage;
+  LengthList blocks;
+  IdList order;
+  std::int64_t pad_elements = 0;
+  static constexpr auto fields() {
+    return std::tuple{&StorageLayoutStep::stage, &StorageLayoutStep::blocks,
+                      &StorageLayoutStep::order, &StorageLayoutStep::pad_elements};
+  }
+};
+
+using Step = std::variant<AnnotationStep, FuseStep, PragmaStep, ReorderStep, SplitStep,
+                          FollowSplitStep, FollowFusedSplitStep, StorageAlignStep, ComputeAtStep,
+                          ComputeInlineStep, ComputeRootStep, CacheReadStep, CacheWriteStep,
+                          RfactorStep, StorageLayoutStep>;
+
+template <class T>
+concept TransformStep = requires {
+  T::tag;
+  T::fields();
+};
+
+template <TransformStep T>
+bool operator==(const T& a, const T& b) {
+  return std::apply([&](auto... field) { return ((a.*field == b.*field) && ...); }, T::fields());
+}
+
+/// Stage a step acts on.
+inline std::int32_t stage_of(const Step& step) {
+  return std::visit([](const auto& s) { return s.stage; }, step);
+}
+inline std::string_view tag_of(const Step& step) {
+  return std::visit([](const auto& s) { return s.tag; }, step);
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,318 @@
+// What a schedule may know about the machine it is made for: plain data, no probing.
+//
+// Floor 1. Own design; HardwareParams and its defaults are the Ansor reference's, ch. 3.2.
+// Not here: finding out what this machine is (lib/cpu/host.hpp), timings, code generation.
+// A quantity that is not known is an empty optional; it is never replaced by 1.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tensorsmith/support/result.hpp"
+
+namespace tensorsmith {
+
+enum class TargetKind : std::uint8_t { cpu, cuda };
+
+inline std::string_view to_string(TargetKind kind) {
+  return kind == TargetKind::cpu ? "cpu" : "cuda";
+}
+
+/// x86-64 micro-architecture levels of the System V psABI; `unknown` for anything else.
+enum class IsaLevel : std::uint8_t { unknown, x86_64_v1, x86_64_v2, x86_64_v3, x86_64_v4 };
+
+/// The level as LLVM, gcc and clang spell it; "unknown" for unknown.
+inline std::string_view to_string(IsaLevel level) {
+  switch (level) {
+  case IsaLevel::x86_64_v1:
+    return "x86-64";
+  case IsaLevel::x86_64_v2:
+    return "x86-64-v2";
+  case IsaLevel::x86_64_v3:
+    return "x86-64-v3";
+  case IsaLevel::x86_64_v4:
+    return "x86-64-v4";
+  case IsaLevel::unknown:
+    break;
+  }
+  return "unknown";
+}
+
+/// Cache sizes seen by one core. `l3_bytes` is the whole cache that one core can reach and
+/// `l3_sharing_cores` the number of this machine's cores that share it.
+struct CacheSizes {
+  std::optional<std::int64_t> l1d_bytes;
+  std::optional<std::int64_t> l2_bytes;
+  std::optional<std::int64_t> l3_bytes;
+  std::optional<std::int32_t> l3_sharing_cores;
+
+  /// What one core may count on while the others work as well.
+  std::optional<std::int64_t> l3_share_bytes() const {
+    if (!l3_bytes || !l3_sharing_cores || *l3_sharing_cores < 1) {
+      return std::nullopt;
+    }
+    return *l3_bytes / *l3_sharing_cores;
+  }
+  bool operator==(const CacheSizes&) const = default;
+};
+
+/// Limits of a CUDA device class (CUDA programming guide, table of technical specifications).
+struct GpuLimits {
+  std::int32_t compute_capability = 0;  ///< 10 * major + minor, 90 for sm_90
+  std::int32_t max_threads_per_block = 0;
+  std::int32_t warp_size = 0;
+  std::int64_t max_shared_memory_bytes = 0;        ///< per block, without opting in
+  std::int64_t max_shared_memory_optin_bytes = 0;  ///< per block, after opting in
+  std::int32_t max_registers_per_thread = 0;
+  std::int32_t registers_per_sm = 0;
+  std::int32_t max_threads_per_sm = 0;
+  std::optional<std::int32_t> num_sms;  ///< differs between boards of one class
+
+  bool operator==(const GpuLimits&) const = default;
+};
+
+/// Why Target::from_name gave none.
+struct UnknownTarget {
+  std::string name;
+};
+
+struct Target {
+  TargetKind kind = TargetKind::cpu;
+  std::string name;  ///< as a person writes it: "x86-64-v4", "znver5", "host", "sm_90"
+  IsaLevel isa = IsaLevel::unknown;  ///< highest level of which every feature is present
+  std::string llvm_cpu;              ///< -mcpu; empty for CUDA
+  std::string llvm_tune;             ///< the "tune-cpu" attribute; may be empty
+  std::string llvm_features;         ///< "+fma,-prefer-256-bit", added to what llvm_cpu implies
+  std::int32_t vector_bits = 0;      ///< widest floating-point vector registers
+  std::int32_t num_vector_registers = 0;  ///< 32 with AVX-512VL, else 16
+  bool has_fma = false;
+  bool has_masks = false;     ///< AVX-512 opmask registers: a masked tail costs nothing
+  bool has_bf16_dot = false;  ///< vdpbf16ps
+  bool has_int8_dot = false;  ///< vpdpbusd (AVX512-VNNI or AVX-VNNI)
+  CacheSizes caches;
+  std::int32_t cache_line_bytes = 64;
+  std::optional<std::int32_t> num_cores;      ///< physical cores a process may use
+  std::optional<std::int32_t> fma_per_cycle;  ///< full-width vector FMA instructions per cycle
+  std::optional<std::int32_t> fma_latency;    ///< cycles
+  std::optional<GpuLimits> gpu;               ///< set exactly for kind cuda
+
+  /// Lanes of one vector register for elements of `element_bits`.
+  std::int32_t vector_lanes(std::int32_t element_bits) const {
+    return element_bits > 0 ? vector_bits / element_bits : 0;
+  }
+
+  static Target x86_64_v2();
+  static Target x86_64_v3();
+  static Target x86_64_v4();
+  /// A CUDA device class from known_cuda_classes(), by 10 * major + minor.
+  static Result<Target, UnknownTarget> cuda(std::int32_t compute_capability);
+  /// Any name of known_target_names(). "host" is not among them: finding out is not data.
+  static Result<Target, UnknownTarget> from_name(std::string_view name);
+
+  bool operator==(const Target&) const = default;
+};
+
+/// One row per CPU name that from_name knows. 0 in a numeric column means unknown.
+struct CpuModel {
+  std::string_view name;
+  IsaLevel isa;
+  std::int16_t vector_bits;
+  bool has_fma;
+  bool has_bf16_dot;
+  bool has_int8_dot;
+  std::int16_t l1d_kib;
+  std::int16_t l2_kib;
+  std::int8_t fma_per_cycle;
+  std::int8_t fma_latency;
+};
+
+/// Sources: Intel and AMD optimisation manuals; psABI for the levels. skylake-avx512 and later:
+/// parts with one 512-bit FMA unit exist below the models listed here, hence unknown where they
+/// differ.
+inline constexpr std::array<CpuModel, 24> cpu_models{{
+    {"x86-64", IsaLevel::x86_64_v1, 128, false, false, false, 0, 0, 0, 0},
+    {"x86-64-v2", IsaLevel::x86_64_v2, 128, false, false, false, 0, 0, 0, 0},
+    {"x86-64-v3", IsaLevel::x86_64_v3, 256, true, false, false, 0, 0, 0, 0},
+    {"x86-64-v4", IsaLevel::x86_64_v4, 512, true, false, false, 0, 0, 0, 0},
+    {"nehalem", IsaLevel::x86_64_v2, 128, false, false, false, 32, 256, 0, 0},
+    {"sandybridge", IsaLevel::x86_64_v2, 256, false, false, false, 32, 256, 0, 0},
+    {"ivybridge", IsaLevel::x86_64_v2, 256, false, false, false, 32, 256, 0, 0},
+    {"haswell", IsaLevel::x86_64_v3, 256, true, false, false, 32, 256, 2, 5},
+    {"broadwell", IsaLevel::x86_64_v3, 256, true, false, false, 32, 256, 2, 5},
+    {"skylake", IsaLevel::x86_64_v3, 256, true, false, false, 32, 256, 2, 4},
+    {"alderlake", IsaLevel::x86_64_v3, 256, true, false, true, 48, 1280, 2, 4},
+    {"skylake-avx512", IsaLevel::x86_64_v4, 512, true, false, false, 32, 1024, 0, 4},
+    {"cascadelake", IsaLevel::x86_64_v4, 512, true, false, true, 32, 1024, 0, 4},
+    {"cooperlake", IsaLevel::x86_64_v4, 512, true, true, true, 32, 1024, 2, 4},
+    {"icelake-client", IsaLevel::x86_64_v4, 512, true, false, true, 48, 512, 1, 4},
+    {"icelake-server", IsaLevel::x86_64_v4, 512, true, false, true, 48, 1280, 2, 4},
+    {"sapphirerapids", IsaLevel::x86_64_v4, 512, true, true, true, 48, 2048, 2, 4},
+    {"emeraldrapids", IsaLevel::x86_64_v4, 512, true, true, true, 48, 2048, 2, 4},
+    {"graniterapids", IsaLevel::x86_64_v4, 512, true, true, true, 48, 2048, 2, 4},
+    {"znver1", IsaLevel::x86_64_v3, 256, true, false, false, 32, 512, 1, 5},
+    {"znver2", IsaLevel::x86_64_v3, 256, true, false, false, 32, 512, 2, 5},
+    {"znver3", IsaLevel::x86_64_v3, 256, true, false, false, 32, 512, 2, 4},
+    {"znver4", IsaLevel::x86_64_v4, 512, true, true, true, 32, 1024, 1, 4},
+    {"znver5", IsaLevel::x86_64_v4, 512, true, true, true, 48, 1024, 0, 4},
+}};
+
+/// One row per CUDA device class: limits that every board of the class has.
+struct CudaModel {
+  std::int32_t compute_capability;
+  std::int32_t shared_optin_kib;
+  std::int32_t max_threads_per_sm;
+};
+inline constexpr std::array<CudaModel, 6> cuda_models{{
+    {70, 96, 2048},
+    {75, 64, 1024},
+    {80, 163, 2048},
+    {86, 99, 1536},
+    {89, 99, 1536},
+    {90, 227, 2048},
+}};
+
+/// Every name that Target::from_name accepts, comma separated, for messages.
+inline std::string known_target_names() {
+  std::string names;
+  for (const CpuModel& model : cpu_models) {
+    names.append(names.empty() ? "" : ", ").append(model.name);
+  }
+  for (const CudaModel& model : cuda_models) {
+    names.append(", sm_").append(std::to_string(model.compute_capability));
+  }
+  return names;
+}
+
+/// One sentence for a person.
+inline std::string explain(const UnknownTarget& error) {
+  return "unknown target \"" + error.name + "\"; known: " + known_target_names();
+}
+
+inline Target make_target(const CpuModel& model) {
+  const auto known = [](std::int32_t value) {
+    return value > 0 ? std::optional<std::int32_t>(value) : std::nullopt;
+  };
+  const auto kib = [](std::int16_t value) {
+    return value > 0 ? std::optional<std::int64_t>(std::int64_t{value} * 1024) : std::nullopt;
+  };
+  Target target;
+  target.name = std::string(model.name);
+  target.isa = model.isa;
+  target.llvm_cpu = target.name;
+  target.vector_bits = model.vector_bits;
+  target.has_masks = model.isa == IsaLevel::x86_64_v4;
+  target.num_vector_registers = target.has_masks ? 32 : 16;
+  // LLVM prefers 256-bit vectors on several AVX-512 models; the schedule decides here, not LLVM.
+  target.llvm_features = target.has_masks ? "-prefer-256-bit" : "";
+  target.has_fma = model.has_fma;
+  target.has_bf16_dot = model.has_bf16_dot;
+  target.has_int8_dot = model.has_int8_dot;
+  target.caches.l1d_bytes = kib(model.l1d_kib);
+  target.caches.l2_bytes = kib(model.l2_kib);
+  target.fma_per_cycle = known(model.fma_per_cycle);
+  target.fma_latency = known(model.fma_latency);
+  return target;
+}
+
+inline const CpuModel* find_cpu_model(std::string_view name) {
+  for (const CpuModel& model : cpu_models) {
+    if (model.name == name) {
+      return &model;
+    }
+  }
+  return nullptr;
+}
+
+inline Target Target::x86_64_v2() { return make_target(*find_cpu_model("x86-64-v2")); }
+inline Target Target::x86_64_v3() { return make_target(*find_cpu_model("x86-64-v3")); }
+inline Target Target::x86_64_v4() { return make_target(*find_cpu_model("x86-64-v4")); }
+
+inline Result<Target, UnknownTarget> Target::cuda(std::int32_t compute_capability) {
+  const std::string name = "sm_" + std::to_string(compute_capability);
+  for (const CudaModel& model : cuda_models) {
+    if (model.compute_capability != compute_capability) {
+      continue;
+    }
+    GpuLimits limits;
+    limits.compute_capability = compute_capability;
+    limits.max_threads_per_block = 1024;
+    limits.warp_size = 32;
+    limits.max_shared_memory_bytes = 48 * 1024;
+    limits.max_shared_memory_optin_bytes = std::int64_t{model.shared_optin_kib} * 1024;
+    limits.max_registers_per_thread = 255;
+    limits.registers_per_sm = 65536;
+    limits.max_threads_per_sm = model.max_threads_per_sm;
+    Target target;
+    target.kind = TargetKind::cuda;
+    target.name = name;
+    target.vector_bits = 128;  // widest load and store of one thread
+    target.cache_line_bytes = 128;
+    target.has_fma = true;
+    target.gpu = limits;
+    return target;
+  }
+  return fail(UnknownTarget{name});
+}
+
+inline Result<Target, UnknownTarget> Target::from_name(std::string_view name) {
+  if (const CpuModel* model = find_cpu_model(name)) {
+    return make_target(*model);
+  }
+  for (const CudaModel& model : cuda_models) {
+    if (name == "sm_" + std::to_string(model.compute_capability)) {
+      return cuda(model.compute_capability);
+    }
+  }
+  return fail(UnknownTarget{std::string(name)});
+}
+
+/// The eight integers of a v0.6 record, in record order. Ansor reference, ch. 3.2.
+struct HardwareParams {
+  std::int32_t num_cores = -1;  ///< -1: not stated
+  std::int32_t vector_unit_bytes = 64;
+  std::int32_t cache_line_bytes = 64;
+  std::int32_t max_shared_memory_per_block = 0;
+  std::int32_t max_local_memory_per_block = 0;
+  std::int32_t max_threads_per_block = 0;
+  std::int32_t max_vthread_extent = 0;
+  std::int32_t warp_size = 0;
+
+  std::array<std::int32_t, 8> to_array() const {
+    return {num_cores,
+            vector_unit_bytes,
+            cache_line_bytes,
+            max_shared_memory_per_block,
+            max_local_memory_per_block,
+            max_threads_per_block,
+            max_vthread_extent,
+            warp_size};
+  }
+  static HardwareParams from_array(const std::array<std::int32_t, 8>& v) {
+    return HardwareParams{v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]};
+  }
+  bool operator==(const HardwareParams&) const = default;
+};
+
+/// The reference's defaults for a target: on CPUs 64-byte vectors and lines whatever the ISA, on
+/// CUDA 16-byte vectors, unchecked local memory and a vthread extent of warp_size / 4.
+inline HardwareParams hardware_params(const Target& target) {
+  HardwareParams params;
+  if (target.kind == TargetKind::cpu) {
+    params.num_cores = target.num_cores.value_or(-1);
+    return params;
+  }
+  TENSORSMITH_ASSERT(target.gpu.has_value(), "a CUDA target carries its limits");
+  const GpuLimits& gpu = *target.gpu;
+  params.vector_unit_bytes = 16;
+  params.max_shared_memory_per_block = static_cast<std::int32_t>(gpu.max_shared_memory_bytes);
+  params.max_local_memory_per_block = INT32_MAX;
+  params.max_threads_per_block = gpu.max_threads_per_block;
+  params.max_vthread_extent = gpu.warp_size / 4;
+  params.warp_size = gpu.warp_size;
+  return params;
+}
+
+}  // namespace tensorsmith

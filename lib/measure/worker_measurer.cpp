@@ -1,0 +1,307 @@
+#include "tensorsmith/measure/worker_measurer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <unistd.h>
+
+#include "measure/protocol.hpp"
+#include "measure/worker_lane.hpp"
+
+namespace tensorsmith {
+namespace {
+
+constexpr std::string_view worker_name = "tensorsmith-worker";
+
+std::shared_ptr<const PreparedTask> make_prepared(const MeasureTask& task, bool is_pinned,
+                                                  std::uint64_t generation) {
+  auto prepared = std::make_shared<PreparedTask>();
+  PrepareRequest request;
+  request.input_seed = task.input_seed;
+  request.num_threads = task.num_threads;
+  request.is_pinned = is_pinned;
+  std::vector<const std::vector<std::byte>*> data;
+  for (const KernelArgument& argument : task.arguments) {
+    const std::vector<std::byte>& bytes =
+        argument.is_output ? argument.reference : argument.fill.bytes;
+    ArgumentMessage message;
+    message.argument.name = argument.name;
+    message.argument.dtype = argument.dtype;
+    message.argument.num_elements = argument.num_elements;
+    message.argument.is_output = argument.is_output;
+    message.argument.fill.low = argument.fill.low;
+    message.argument.fill.high = argument.fill.high;
+    message.argument.reference_dtype = argument.reference_dtype;
+    message.argument.tolerance = argument.tolerance;
+    message.data_offset = request.data_bytes;
+    message.data_bytes = bytes.size();
+    request.data_bytes += (bytes.size() + 63) / 64 * 64;
+    request.arguments.push_back(std::move(message));
+    data.push_back(&bytes);
+    prepared->argument_names.push_back(argument.name);
+  }
+  prepared->generation = generation;
+  prepared->num_bytes = task.num_bytes();
+  if (request.data_bytes > 0) {
+    prepared->data = SharedMemory::create("tensorsmith-data", request.data_bytes);
+    if (!prepared->data.is_mapped()) {
+      return nullptr;
+    }
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      if (!data[i]->empty()) {
+        std::memcpy(prepared->data.bytes().data() + request.arguments[i].data_offset,
+                    data[i]->data(), data[i]->size());
+      }
+    }
+  }
+  prepared->payload = encode(request);
+  return prepared;
+}
+
+}  // namespace
+
+class WorkerMeasurer::Pool {
+ public:
+  explicit Pool(const WorkerOptions& options) : options_(options) {
+    for (std::int32_t i = 0; i < std::max(options.num_workers, 1); ++i) {
+      lanes_.push_back(std::make_unique<WorkerLane>(options));
+    }
+  }
+
+  Result<Done, MeasureFault> prepare(const MeasureTask& task) {
+    const std::string problem = check_task(task);
+    if (!problem.empty()) {
+      return fail(MeasureFault{MeasureStatus::unknown_error, problem});
+    }
+    const bool is_pinned = options_.is_pinned && task.num_threads == 1;
+    task_ = make_prepared(task, is_pinned, ++generation_);
+    if (task_ == nullptr) {
+      return fail(MeasureFault{MeasureStatus::unknown_error, "cannot create shared memory"});
+    }
+    MeasureFault fault;
+    on_lane([this, &fault](WorkerLane& lane) {
+      lane.allow_start();
+      fault = lane.ensure(task_);
+    });
+    if (fault.status != MeasureStatus::ok) {
+      return fail(fault);
+    }
+    return Done{};
+  }
+
+  std::vector<MeasureResult> measure(std::span<const CompiledCandidate> candidates,
+                                     const MeasureContext& context);
+
+  RankingResult final_ranking(std::span<const CompiledCandidate> candidates,
+                              const RankingPolicy& policy) {
+    RankingResult ranking;
+    if (task_ == nullptr) {
+      ranking.results.resize(candidates.size());
+      return ranking;
+    }
+    on_lane([this, &ranking, candidates, &policy](WorkerLane& lane) {
+      lane.allow_start();
+      ranking = lane.rank(task_, candidates, policy);
+    });
+    return ranking;
+  }
+
+  Result<Calibration, MeasureFault> calibrate() {
+    Result<Calibration, MeasureFault> result = Calibration{};
+    on_lane([&result](WorkerLane& lane) {
+      lane.allow_start();
+      result = lane.calibrate();
+    });
+    return result;
+  }
+
+ private:
+  // Runs `job` on the first lane and waits for it.
+  template <class Job>
+  void on_lane(const Job& job) {
+    std::mutex mutex;
+    std::condition_variable is_done;
+    bool done = false;
+    WorkerLane& lane = *lanes_.front();
+    lane.post([&] {
+      job(lane);
+      const std::lock_guard<std::mutex> lock(mutex);
+      done = true;
+      is_done.notify_one();
+    });
+    std::unique_lock<std::mutex> lock(mutex);
+    is_done.wait(lock, [&done] { return done; });
+  }
+
+  WorkerOptions options_;
+  std::uint64_t generation_ = 0;
+  std::uint64_t batch_ = 0;
+  std::shared_ptr<const PreparedTask> task_;
+  std::vector<std::unique_ptr<WorkerLane>> lanes_;
+};
+
+namespace {
+
+// What the lanes of one measure() call share.
+struct Batch {
+  std::mutex mutex;
+  std::condition_variable has_news;
+  std::size_t next = 0;
+  double best_ns = 0;
+  std::deque<std::pair<std::size_t, MeasureResult>> finished;
+  std::size_t num_lanes_left = 0;
+};
+
+}  // namespace
+
+std::vector<MeasureResult>
+WorkerMeasurer::Pool::measure(std::span<const CompiledCandidate> candidates,
+                              const MeasureContext& context) {
+  std::vector<MeasureResult> results(candidates.size());
+  for (MeasureResult& result : results) {
+    result.status = MeasureStatus::cancelled;
+    result.message = task_ == nullptr ? "no task was prepared" : "stopped before it was measured";
+  }
+  std::vector<bool> is_reported(candidates.size(), false);
+  Batch batch;
+  batch.best_ns = context.best_ns;
+  const std::uint64_t batch_name = ++batch_;
+  const std::int64_t end = context.max_wall_ns > 0 ? monotonic_ns() + context.max_wall_ns : 0;
+
+  const auto work = [&](WorkerLane& lane) {
+    lane.allow_start();
+    for (;;) {
+      std::size_t index = 0;
+      double best_ns = 0;
+      {
+        const std::lock_guard<std::mutex> lock(batch.mutex);
+        const bool is_stopped =
+            (context.is_stopped && context.is_stopped()) || (end > 0 && monotonic_ns() >= end);
+        if (batch.next == candidates.size() || is_stopped) {
+          --batch.num_lanes_left;
+          batch.has_news.notify_one();
+          return;
+        }
+        index = batch.next++;
+        best_ns = batch.best_ns;
+      }
+      MeasureResult result = lane.run(task_, candidates[index], context, best_ns, batch_name);
+      const std::lock_guard<std::mutex> lock(batch.mutex);
+      if (result.is_ok() && (batch.best_ns <= 0 || result.min_ns < batch.best_ns)) {
+        batch.best_ns = result.min_ns;
+      }
+      batch.finished.emplace_back(index, std::move(result));
+      batch.has_news.notify_one();
+    }
+  };
+  if (task_ != nullptr && !candidates.empty()) {
+    batch.num_lanes_left = std::min(lanes_.size(), candidates.size());
+    for (std::size_t i = 0, count = batch.num_lanes_left; i < count; ++i) {
+      WorkerLane& lane = *lanes_[i];
+      lane.post([&work, &lane] { work(lane); });
+    }
+  }
+  // A callback that throws ends the batch; the lanes must be done before `batch` goes away.
+  std::exception_ptr failure;
+  const auto report = [&](std::size_t index) {
+    is_reported[index] = true;
+    if (!context.on_result || failure != nullptr) {
+      return;
+    }
+    try {
+      context.on_result(index, results[index]);
+    } catch (...) {
+      failure = std::current_exception();
+      const std::lock_guard<std::mutex> guard(batch.mutex);
+      batch.next = candidates.size();
+    }
+  };
+  std::unique_lock<std::mutex> lock(batch.mutex);
+  for (;;) {
+    batch.has_news.wait(lock,
+                        [&batch] { return !batch.finished.empty() || batch.num_lanes_left == 0; });
+    if (batch.finished.empty()) {
+      break;
+    }
+    const std::size_t index = batch.finished.front().first;
+    results[index] = std::move(batch.finished.front().second);
+    batch.finished.pop_front();
+    lock.unlock();
+    report(index);
+    lock.lock();
+  }
+  lock.unlock();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!is_reported[i]) {
+      report(i);
+    }
+  }
+  if (failure != nullptr) {
+    std::rethrow_exception(failure);
+  }
+  return results;
+}
+
+WorkerMeasurer::WorkerMeasurer(const WorkerOptions& options) : pool_(new Pool(options)) {}
+
+WorkerMeasurer::~WorkerMeasurer() { delete pool_; }
+
+Result<Done, MeasureFault> WorkerMeasurer::prepare(const MeasureTask& task) {
+  return pool_->prepare(task);
+}
+
+std::vector<MeasureResult> WorkerMeasurer::measure(std::span<const CompiledCandidate> candidates,
+                                                   const MeasureContext& context) {
+  return pool_->measure(candidates, context);
+}
+
+RankingResult WorkerMeasurer::final_ranking(std::span<const CompiledCandidate> candidates,
+                                            const RankingPolicy& policy) {
+  return pool_->final_ranking(candidates, policy);
+}
+
+Result<Calibration, MeasureFault> WorkerMeasurer::calibrate() { return pool_->calibrate(); }
+
+namespace {
+
+bool is_program(const std::string& path) { return ::access(path.c_str(), X_OK) == 0; }
+
+}  // namespace
+
+std::string find_worker_program(const WorkerOptions& options) {
+  if (!options.worker_path.empty()) {
+    return options.worker_path;
+  }
+  std::array<char, 4096> self = {};
+  const ssize_t length = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
+  if (length > 0) {
+    std::string path(self.data(), static_cast<std::size_t>(length));
+    path = path.substr(0, path.rfind('/') + 1) + std::string(worker_name);
+    if (is_program(path)) {
+      return path;
+    }
+  }
+  const char* const variable = std::getenv("PATH");
+  std::string_view left = variable == nullptr ? "" : variable;
+  while (!left.empty()) {
+    const std::size_t colon = left.find(':');
+    const std::string folder(left.substr(0, colon));
+    left = colon == std::string_view::npos ? std::string_view() : left.substr(colon + 1);
+    const std::string path = folder + "/" + std::string(worker_name);
+    if (!folder.empty() && is_program(path)) {
+      return path;
+    }
+  }
+  return {};
+}
+
+}  // namespace tensorsmith

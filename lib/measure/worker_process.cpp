@@ -1,0 +1,300 @@
+#include "measure/worker_process.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tensorsmith {
+namespace {
+
+constexpr std::int64_t millisecond = 1'000'000;
+// A worker that misses its deadline by less than this was only not scheduled.
+constexpr std::int64_t deadline_grace_ns = 5 * millisecond;
+
+// The descriptor above those that the child gets, closed on exec.
+FileDescriptor lift(int fd) { return FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 10)); }
+
+void sleep_a_little() {
+  const timespec pause = {0, millisecond};
+  ::nanosleep(&pause, nullptr);
+}
+
+int spawn(const std::string& program, int socket, int control, bool keeps_stderr, int& error) {
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  if (keeps_stderr) {
+    ::posix_spawn_file_actions_adddup2(&actions, 2, 1);
+  } else {
+    ::posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  }
+  ::posix_spawn_file_actions_adddup2(&actions, socket, worker_socket_fd);
+  ::posix_spawn_file_actions_adddup2(&actions, control, worker_control_fd);
+
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigset_t all;
+  ::sigemptyset(&none);
+  ::sigfillset(&all);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &all);
+  // A group of its own: the terminal's Ctrl-C is the parent's business, and one kill reaches all.
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setflags(
+      &attributes,
+      static_cast<short>(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
+  std::string name = program;
+  std::string flag = "--parent";
+  std::string parent = std::to_string(::getpid());
+  std::array<char*, 4> arguments = {name.data(), flag.data(), parent.data(), nullptr};
+  pid_t pid = -1;
+  error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&actions);
+  return error == 0 ? pid : -1;
+}
+
+std::string milliseconds(std::int64_t ns) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g ms", static_cast<double>(ns) / 1e6);
+  return text;
+}
+
+}  // namespace
+
+std::string signal_name(int signal) {
+  static constexpr std::array<std::pair<int, const char*>, 9> names = {{{SIGSEGV, "SIGSEGV"},
+                                                                        {SIGBUS, "SIGBUS"},
+                                                                        {SIGFPE, "SIGFPE"},
+                                                                        {SIGILL, "SIGILL"},
+                                                                        {SIGABRT, "SIGABRT"},
+                                                                        {SIGTRAP, "SIGTRAP"},
+                                                                        {SIGKILL, "SIGKILL"},
+                                                                        {SIGTERM, "SIGTERM"},
+                                                                        {SIGSYS, "SIGSYS"}}};
+  for (const auto& row : names) {
+    if (row.first == signal) {
+      return row.second;
+    }
+  }
+  return "signal " + std::to_string(signal);
+}
+
+std::string WorkerProcess::start(const WorkerOptions& options, const std::string& program) {
+  stop();
+  if (program.empty()) {
+    return "cannot find the program tensorsmith-worker next to this executable or on PATH; install "
+           "it there or set WorkerOptions::worker_path";
+  }
+  if (::access(program.c_str(), X_OK) != 0) {
+    return "cannot execute the worker program '" + program + "': " + std::strerror(errno);
+  }
+  std::array<int, 2> pair = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
+    return std::string("cannot create a socket pair: ") + std::strerror(errno);
+  }
+  FileDescriptor ours(pair[0]);
+  FileDescriptor theirs = lift(pair[1]);
+  ::close(pair[1]);
+  SharedMemory control = SharedMemory::create("tensorsmith-control", sizeof(ControlPage));
+  if (!theirs.is_open() || !control.is_mapped()) {
+    return std::string("cannot create shared memory: ") + std::strerror(errno);
+  }
+  const FileDescriptor control_fd = lift(control.fd());
+  int error = 0;
+  const int pid = spawn(program, theirs.get(), control_fd.get(), options.keeps_stderr, error);
+  theirs.reset();  // or its end would never read as closed
+  if (pid < 0) {
+    return "cannot start the worker program '" + program + "': " + std::strerror(error);
+  }
+  pid_ = pid;
+  socket_ = std::move(ours);
+  control_ = std::move(control);
+  page_ = reinterpret_cast<const ControlPage*>(control_.bytes().data());
+
+  Frame frame;
+  std::string problem;
+  const IoStatus status = receive_frame(
+      socket_.get(), frame, deadline_at(monotonic_ns() + options.start_timeout_ns), problem);
+  HelloMessage hello;
+  if (status == IoStatus::ok && frame.type == FrameType::hello && decode(frame.payload, hello)) {
+    return {};
+  }
+  if (status == IoStatus::timeout) {
+    problem = "no hello within " + milliseconds(options.start_timeout_ns);
+  } else if (status == IoStatus::closed) {
+    const int how = reap(100 * millisecond);
+    problem = how >= 0 ? explain_death(how).message : "it closed the connection";
+  } else if (problem.empty()) {
+    problem = "its hello makes no sense";
+  }
+  stop();
+  return "the worker program '" + program + "' did not start: " + problem;
+}
+
+Answer WorkerProcess::call(FrameType request, std::span<const std::byte> payload,
+                           std::span<const int> fds, FrameType expected, std::int64_t limit_ns,
+                           const Callback<bool()>& is_stopped) {
+  Answer answer;
+  const std::int64_t limit = monotonic_ns() + limit_ns;
+  const ControlPage* const page = page_;
+  Deadline deadline;
+  deadline.moment_ns = [page, limit] {
+    const std::int64_t own = page->deadline_ns.load(std::memory_order_acquire);
+    return own > 0 ? std::min(own + deadline_grace_ns, limit) : limit;
+  };
+  deadline.is_stopped = [&is_stopped] { return is_stopped && is_stopped(); };
+  std::string problem;
+  IoStatus status = send_frame(socket_.get(), request, payload, fds, deadline);
+  if (status == IoStatus::ok) {
+    status = receive_frame(socket_.get(), answer.frame, deadline, problem);
+  }
+  answer.candidate = page_->candidate.load(std::memory_order_relaxed);
+  if (status == IoStatus::ok && answer.frame.type == expected) {
+    answer.is_ok = true;
+    return answer;
+  }
+  StatusReply refusal;
+  if (status == IoStatus::timeout) {
+    answer.fault = explain_timeout();
+    reap(0);
+  } else if (status == IoStatus::closed) {
+    const int how = reap(2000 * millisecond);
+    answer.fault = how >= 0 ? explain_death(how)
+                            : MeasureFault{MeasureStatus::worker_lost,
+                                           "the worker closed its connection and had to be killed"};
+  } else if (status == IoStatus::stopped) {
+    answer.fault = {MeasureStatus::cancelled, "stopped by the caller"};
+    reap(0);
+  } else if (status == IoStatus::ok && answer.frame.type == FrameType::refused &&
+             decode(answer.frame.payload, refusal)) {
+    answer.fault = {MeasureStatus::worker_lost, "the worker refused a request: " + refusal.message};
+    reap(0);
+  } else {
+    answer.fault = {MeasureStatus::worker_lost,
+                    "the worker broke the protocol: " +
+                        (problem.empty() ? std::string("unexpected frame") : problem)};
+    reap(0);
+  }
+  socket_.reset();
+  return answer;
+}
+
+MeasureFault WorkerProcess::explain_timeout() const {
+  const std::int64_t over = monotonic_ns() - page_->deadline_ns.load(std::memory_order_acquire);
+  switch (page_->phase.load(std::memory_order_acquire)) {
+  case WorkerPhase::load:
+    return {MeasureStatus::load_error, "linking the object code did not end in time"};
+  case WorkerPhase::run:
+    return {MeasureStatus::run_timeout, "a call did not end before its deadline (killed " +
+                                            milliseconds(std::max<std::int64_t>(over, 0)) +
+                                            " after it)"};
+  case WorkerPhase::check:
+  case WorkerPhase::idle:
+    break;
+  }
+  return {MeasureStatus::worker_lost, "the worker did not answer in time"};
+}
+
+MeasureFault WorkerProcess::explain_death(int wait_status) const {
+  const WorkerPhase phase = page_->phase.load(std::memory_order_acquire);
+  const bool is_candidates = phase == WorkerPhase::run || phase == WorkerPhase::check;
+  if (WIFEXITED(wait_status)) {
+    const std::string text =
+        "the worker exited with code " + std::to_string(WEXITSTATUS(wait_status));
+    return {phase == WorkerPhase::run ? MeasureStatus::crashed : MeasureStatus::worker_lost, text};
+  }
+  const int signal = WTERMSIG(wait_status);
+  if (signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {
+    return {MeasureStatus::worker_lost,
+            "the worker was killed by " + signal_name(signal) + " from outside (out of memory?)"};
+  }
+  if (phase == WorkerPhase::load) {
+    return {MeasureStatus::load_error, "linking the object code ended in " + signal_name(signal)};
+  }
+  if (!is_candidates) {
+    return {MeasureStatus::worker_lost, "the idle worker ended in " + signal_name(signal)};
+  }
+  const FaultReport& fault = page_->fault;
+  if (fault.signal.load(std::memory_order_acquire) != signal ||
+      (signal != SIGSEGV && signal != SIGBUS)) {
+    return {MeasureStatus::crashed, signal_name(signal)};
+  }
+  char address[32];
+  std::snprintf(address, sizeof(address), "0x%llx",
+                static_cast<unsigned long long>(fault.address.load(std::memory_order_relaxed)));
+  const std::string access = fault.is_write.load(std::memory_order_relaxed) != 0 ? "write" : "read";
+  const std::uint32_t index = fault.argument.load(std::memory_order_relaxed);
+  const std::string name = index < argument_names_.size()
+                               ? "argument '" + argument_names_[index] + "'"
+                               : "argument " + std::to_string(index);
+  const std::string offset =
+      std::to_string(fault.offset_bytes.load(std::memory_order_relaxed)) + " bytes";
+  switch (fault.place.load(std::memory_order_relaxed)) {
+  case FaultPlace::before_argument:
+    return {MeasureStatus::out_of_bounds, access + " " + offset + " before " + name};
+  case FaultPlace::after_argument:
+    return {MeasureStatus::out_of_bounds, access + " " + offset + " past the end of " + name};
+  case FaultPlace::inside_argument:
+    return {MeasureStatus::out_of_bounds, access + " at byte " + offset + " of the input " + name};
+  case FaultPlace::before_workspace:
+    return {MeasureStatus::out_of_bounds, access + " " + offset + " before the workspace"};
+  case FaultPlace::after_workspace:
+    return {MeasureStatus::out_of_bounds, access + " " + offset + " past the end of the workspace"};
+  case FaultPlace::elsewhere:
+    break;
+  }
+  return {MeasureStatus::crashed, signal_name(signal) + " on a " + access + " at " + address};
+}
+
+int WorkerProcess::reap(std::int64_t patience_ns) {
+  if (pid_ <= 0) {
+    return -1;
+  }
+  const std::int64_t end = monotonic_ns() + patience_ns;
+  int status = 0;
+  bool is_killed = false;
+  for (;;) {
+    const pid_t done = ::waitpid(pid_, &status, WNOHANG);
+    if (done == pid_ || (done < 0 && errno == ECHILD)) {
+      // Threads of the group cannot outlive it, but a kernel may have started processes.
+      ::kill(-pid_, SIGKILL);
+      pid_ = -1;
+      return done < 0 || is_killed ? -1 : status;
+    }
+    if (!is_killed && monotonic_ns() >= end) {
+      ::kill(-pid_, SIGKILL);
+      ::kill(pid_, SIGKILL);
+      is_killed = true;
+    }
+    sleep_a_little();
+  }
+}
+
+void WorkerProcess::stop() {
+  if (pid_ <= 0) {
+    return;
+  }
+  // An idle worker leaves at once when its connection closes.
+  const bool is_idle =
+      page_ != nullptr && page_->phase.load(std::memory_order_acquire) == WorkerPhase::idle;
+  socket_.reset();
+  reap(is_idle ? 200 * millisecond : 0);
+  page_ = nullptr;
+  control_.reset();
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,89 @@
+#!/bin/sh
+# What a public header costs whoever includes it: preprocessed lines (g++ -E -P).
+#   scripts/check_budgets.sh [ROOT] [--list]   --list prints every header's figure
+#   scripts/check_budgets.sh --self-test       proves that it can fail
+set -eu
+
+fwd_budget=3000
+low_floor_budget=28000 # floors 0 to 3: support target ir te ops sched
+header_budget=40000
+umbrella_budget=60000
+
+budget_of() {
+  case $1 in
+  tensorsmith/fwd.hpp) echo "$fwd_budget" ;;
+  tensorsmith/tensorsmith.hpp) echo "$umbrella_budget" ;;
+  tensorsmith/version.hpp | tensorsmith/target.hpp | tensorsmith/codegen/kernel_abi.hpp | \
+    tensorsmith/support/* | tensorsmith/ir/* | tensorsmith/te/* | tensorsmith/ops/* | \
+    tensorsmith/sched/*) echo "$low_floor_budget" ;;
+  *) echo "$header_budget" ;;
+  esac
+}
+
+# check ROOT LIST
+check() {
+  status=0
+  worst=0
+  worst_name=
+  lines=$(cd "$1/include" && find . -name '*.hpp' | sed 's|^\./||' | LC_ALL=C sort |
+    xargs -P "$(nproc)" -I '{}' sh -c \
+      'printf "%s %s\n" "$(echo "#include \"$1\"" | g++ -std=c++20 -E -P -I. -x c++ - | wc -l)" "$1"' _ '{}')
+  while read -r count name; do
+    limit=$(budget_of "$name")
+    if [ "$2" = 1 ]; then echo "$count of $limit  $name"; fi
+    if [ "$count" -gt "$limit" ]; then
+      echo "include/$name: $count preprocessed lines, budget $limit"
+      status=1
+    fi
+    if [ "$count" -eq 0 ]; then
+      echo "include/$name: does not preprocess"
+      status=1
+    fi
+    if [ "$count" -gt "$worst" ]; then
+      worst=$count
+      worst_name=$name
+    fi
+  done <<LINES
+$lines
+LINES
+  return "$status"
+}
+
+if [ "${1-}" = --self-test ]; then
+  dir=$(mktemp -d)
+  trap 'rm -rf "$dir"' EXIT
+  mkdir -p "$dir/include/tensorsmith/ir"
+  printf '#pragma once\nstruct Small;\n' >"$dir/include/tensorsmith/fwd.hpp"
+  check "$dir" 0 || {
+    echo "self-test: a small header was rejected"
+    exit 1
+  }
+  printf '#pragma once\n#include <string>\n' >"$dir/include/tensorsmith/fwd.hpp"
+  if check "$dir" 0 >/dev/null; then
+    echo "self-test: a forward header that includes <string> was accepted"
+    exit 1
+  fi
+  printf '#pragma once\nstruct Small;\n' >"$dir/include/tensorsmith/fwd.hpp"
+  awk 'BEGIN { for (i = 0; i < 28001; ++i) print "int v" i ";" }' >"$dir/include/tensorsmith/ir/a.hpp"
+  if check "$dir" 0 >/dev/null; then
+    echo "self-test: a low floor above its budget was accepted"
+    exit 1
+  fi
+  echo "check_budgets: self-test passed"
+  exit 0
+fi
+
+list=0
+root=$(dirname "$0")/..
+for argument in "$@"; do
+  case $argument in
+  --list) list=1 ;;
+  *) root=$argument ;;
+  esac
+done
+if ! command -v g++ >/dev/null 2>&1; then
+  echo "check_budgets: needs g++" >&2
+  exit 1
+fi
+check "$root" "$list" || exit 1
+echo "check_budgets: ok, largest is $worst_name with $worst lines"

@@ -1,0 +1,57 @@
+#!/bin/sh
+# File sizes: above the limit a file holds more than one concept.
+#   scripts/check_sizes.sh [ROOT] [--list]   --list also names files above the soft limit
+#   scripts/check_sizes.sh --self-test       proves that it can fail
+set -eu
+
+# check ROOT LIST: headers 300 (hard 400), sources 500, tests 400; steps, rules, passes 200 (soft).
+check() {
+  (
+    cd "$1"
+    find include lib tools bench examples tests \
+      \( -name '*.hpp' -o -name '*.cpp' \) -not -path 'tests/data/*' 2>/dev/null |
+      LC_ALL=C sort | xargs -r wc -l
+  ) | awk -v list="$2" '
+    $2 == "total" { next }
+    {
+      hard = 500; soft = 500
+      if ($2 ~ /^tests\//) { hard = 400; soft = 400 }
+      else if ($2 ~ /\.hpp$/) { hard = 400; soft = 300 }
+      if ($2 ~ /(sched\/apply|sketch\/rules|lower)\/[a-z_0-9]+\.hpp$/) soft = 200
+      if ($1 > hard) { printf "%s: %d lines, limit %d\n", $2, $1, hard; bad = 1 }
+      else if ($1 > soft && list) printf "%s: %d lines, should stay below %d\n", $2, $1, soft
+    }
+    END { exit bad }'
+}
+
+if [ "${1-}" = --self-test ]; then
+  dir=$(mktemp -d)
+  trap 'rm -rf "$dir"' EXIT
+  expect() { # VERDICT FILE LINES
+    rm -rf "${dir:?}/include" "${dir:?}/lib" "${dir:?}/tests"
+    mkdir -p "$dir/$(dirname "$2")"
+    awk -v n="$3" 'BEGIN { for (i = 0; i < n; ++i) print "//" }' >"$dir/$2"
+    if check "$dir" 0 >/dev/null; then verdict=accepted; else verdict=rejected; fi
+    if [ "$verdict" != "$1" ]; then
+      echo "self-test: $2 with $3 lines was $verdict"
+      exit 1
+    fi
+  }
+  expect accepted include/a.hpp 400
+  expect rejected include/a.hpp 401
+  expect accepted lib/a.cpp 500
+  expect rejected lib/a.cpp 501
+  expect rejected tests/unit/a_test.cpp 401
+  echo "check_sizes: self-test passed"
+  exit 0
+fi
+
+list=0
+root=$(dirname "$0")/..
+for argument in "$@"; do
+  case $argument in
+  --list) list=1 ;;
+  *) root=$argument ;;
+  esac
+done
+check "$root" "$list" && echo "check_sizes: ok"

@@ -1,0 +1,77 @@
+#!/bin/sh
+# From a clone to tuned kernels: installs what is missing, builds, tunes a matrix product and a
+# convolution for this CPU, and compares both with oneDNN and OpenBLAS.
+#   scripts/quickstart.sh [--seconds S] [--threads T] [--no-setup]
+# Defaults: 20 seconds per workload, 1 thread. Records go to build/quickstart/.
+set -eu
+cd "$(dirname "$0")/.."
+
+seconds=20
+threads=1
+setup=1
+while [ $# -gt 0 ]; do
+  case $1 in
+  --seconds | --threads)
+    case ${2-} in
+    '' | *[!0-9]* | 0)
+      echo "quickstart.sh: $1 needs a number above 0" >&2
+      exit 2
+      ;;
+    esac
+    if [ "$1" = --seconds ]; then seconds=$2; else threads=$2; fi
+    shift
+    ;;
+  --no-setup) setup=0 ;;
+  -h | --help)
+    sed -n '2,5s/^# \{0,1\}//p' "$0"
+    exit 0
+    ;;
+  *)
+    echo "quickstart.sh: unknown option '$1' (see --help)" >&2
+    exit 2
+    ;;
+  esac
+  shift
+done
+
+gemm=gemm:512x512x512:f32
+conv=conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,layout=free
+bin=build/release/bin
+out=build/quickstart
+say() { printf '\n== %s\n' "$*"; }
+
+if [ "$setup" = 1 ]; then
+  say "1/4 packages"
+  scripts/setup.sh
+fi
+
+say "2/4 build (log: $out/build.log)"
+mkdir -p "$out"
+targets="tensorsmith_program_tensorsmith tensorsmith_program_tensorsmith-worker bench_kernels"
+if ! cmake --preset release >"$out/build.log" 2>&1; then
+  tail -20 "$out/build.log"
+  exit 1
+fi
+grep '^--   ' "$out/build.log" | sed 's/^--   //'
+# shellcheck disable=SC2086
+if ! cmake --build --preset release --target $targets >>"$out/build.log" 2>&1; then
+  grep -E -A5 'error|FAILED' "$out/build.log" | head -40
+  echo "quickstart.sh: the build failed, see $out/build.log" >&2
+  exit 1
+fi
+
+say "3/4 tune for this CPU: $seconds s each, $threads thread(s)"
+"$bin/tensorsmith" devices
+for workload in "$gemm" "$conv"; do
+  printf '\n-- %s\n' "$workload"
+  "$bin/tensorsmith" tune "$workload" --seconds "$seconds" --threads "$threads" \
+    --db "$out/records.jsonl"
+done
+
+say "4/4 compare with oneDNN and OpenBLAS in one process, interleaved"
+"$bin/bench_kernels" --shape "$gemm" --shape "$conv" --threads "$threads" \
+  --tune-seconds "$seconds" --pairs 30 --json "$out/compare.json"
+
+say "done"
+echo "records:    $PWD/$out/records.jsonl"
+echo "comparison: $PWD/$out/compare.json (ratio = their time / ours, above 1 means faster than they)"

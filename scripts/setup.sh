@@ -1,0 +1,137 @@
+#!/bin/sh
+# Installs what tensorsmith needs from the distribution (Debian 12, Ubuntu 24.04 or newer).
+#   scripts/setup.sh            installs what is missing
+#   scripts/setup.sh --check    only says what is missing; exit code 1 if something needed is
+# Idempotent; works as root or through sudo; touches nothing when everything is there.
+set -eu
+
+check_only=0
+case ${1-} in
+'') ;;
+--check) check_only=1 ;;
+-h | --help)
+  sed -n '2,5s/^# \{0,1\}//p' "$0"
+  exit 0
+  ;;
+*)
+  echo "setup.sh: unknown option '$1' (known: --check)" >&2
+  exit 2
+  ;;
+esac
+
+say() { printf 'setup: %s\n' "$*"; }
+
+# Without the first list nothing can be built; without the second a part is left out.
+needed="g++ make cmake ninja-build git pkg-config"
+wanted="libeigen3-dev libfmt-dev nlohmann-json3-dev libsqlite3-dev libcli11-dev catch2
+ libbenchmark-dev libdnnl-dev libopenblas-dev clang clang-format ccache"
+llvm_choices="llvm-19-dev llvm-20-dev llvm-18-dev llvm-17-dev"
+
+if ! command -v apt-get >/dev/null 2>&1; then
+  say "no apt-get here; install the equivalents of: $needed $wanted ${llvm_choices%% *}"
+  for tool in c++ cmake ninja; do
+    command -v "$tool" >/dev/null 2>&1 || {
+      say "missing: $tool"
+      exit 1
+    }
+  done
+  exit 0
+fi
+
+installed() {
+  case $(dpkg-query -W -f '${Status}' "$1" 2>/dev/null) in
+  "install ok installed") return 0 ;;
+  esac
+  return 1
+}
+available() {
+  apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'
+}
+
+missing_packages() {
+  missing=
+  for package in $needed $wanted; do
+    installed "$package" || missing="$missing $package"
+  done
+  have_llvm=0
+  for package in $llvm_choices; do
+    if installed "$package"; then have_llvm=1; fi
+  done
+}
+
+missing_packages
+if [ -z "$missing" ] && [ "$have_llvm" = 1 ]; then
+  say "everything is installed"
+  exit 0
+fi
+if [ "$check_only" = 1 ]; then
+  [ "$have_llvm" = 1 ] || missing="$missing ${llvm_choices%% *}"
+  say "missing:$missing"
+  for package in $needed; do
+    installed "$package" || exit 1
+  done
+  exit 0
+fi
+
+as_root=
+if [ "$(id -u)" != 0 ]; then
+  if command -v sudo >/dev/null 2>&1; then
+    as_root=sudo
+  else
+    [ "$have_llvm" = 1 ] || missing="$missing ${llvm_choices%% *}"
+    say "not root and no sudo; run as root: apt-get install$missing"
+    exit 1
+  fi
+fi
+apt_get() {
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0 "$@"
+}
+
+# The package lists are fetched only when they do not know a package that is missing.
+unknown=0
+for package in $missing; do
+  available "$package" || unknown=1
+done
+if [ "$have_llvm" = 0 ] && ! available "${llvm_choices%% *}"; then unknown=1; fi
+if [ "$unknown" = 1 ]; then
+  say "fetching the package lists"
+  apt_get update || say "apt-get update failed; going on with the lists that are there"
+fi
+
+to_install=
+for package in $missing; do
+  if available "$package"; then
+    to_install="$to_install $package"
+  else
+    say "the distribution has no package $package; going on without it"
+  fi
+done
+if [ "$have_llvm" = 0 ]; then
+  chosen=
+  for package in $llvm_choices; do
+    if [ -z "$chosen" ] && available "$package"; then chosen=$package; fi
+  done
+  if [ -n "$chosen" ]; then
+    to_install="$to_install $chosen"
+  else
+    say "the distribution has no LLVM 17 or newer; going on without the CPU back end"
+  fi
+fi
+if [ -n "$to_install" ]; then
+  say "installing:$to_install"
+  # shellcheck disable=SC2086
+  if ! apt_get install -y --no-install-recommends $to_install; then
+    # Lists that are older than the archive name files that are gone: once more with fresh ones.
+    say "that failed; once more with fresh package lists"
+    apt_get update
+    # shellcheck disable=SC2086
+    apt_get install -y --no-install-recommends $to_install
+  fi
+fi
+for package in $needed; do
+  installed "$package" || {
+    say "$package is needed and could not be installed"
+    exit 1
+  }
+done
+say "done"

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Uses tensorsmith the way other projects do.
+#   run.sh MODE SOURCE_DIR BUILD_DIR WORK_DIR CXX
+# MODE: install | find_package | add_subdirectory | fetch_content | pkg_config
+set -eu
+mode=$1 source=$2 build=$3 work=$4 cxx=$5
+prefix=$work/prefix
+case $mode in
+install)
+  rm -rf "$prefix"
+  cmake --install "$build" --prefix "$prefix" >"$work/install.log" || {
+    tail -20 "$work/install.log"
+    exit 1
+  }
+  test -f "$prefix/include/tensorsmith/version.hpp"
+  ;;
+find_package | add_subdirectory | fetch_content)
+  rm -rf "${work:?}/$mode"
+  cmake -S "$source/tests/consume/$mode" -B "$work/$mode" -G Ninja \
+    -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DTENSORSMITH_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug
+  cmake --build "$work/$mode" --target consumer_core
+  "$work/$mode/consumer_core"
+  if [ "$mode" = find_package ]; then
+    cmake --build "$work/$mode" --target consumer_all
+    "$work/$mode/consumer_all"
+  fi
+  ;;
+pkg_config)
+  pc=$(find "$prefix" -name tensorsmith.pc)
+  PKG_CONFIG_PATH=$(dirname "$pc")
+  export PKG_CONFIG_PATH
+  mkdir -p "$work/pkg_config"
+  test "$(pkg-config --modversion tensorsmith)" = "$(sed -n \
+    's/^#define TENSORSMITH_VERSION "\(.*\)"$/\1/p' "$source/include/tensorsmith/version.hpp")"
+  for name in core all; do
+    # shellcheck disable=SC2046
+    "$cxx" "$source/tests/consume/$name.cpp" -o "$work/pkg_config/$name" \
+      $(pkg-config --cflags --libs tensorsmith)
+    "$work/pkg_config/$name"
+  done
+  ;;
+*)
+  echo "run.sh: unknown mode '$mode'" >&2
+  exit 2
+  ;;
+esac

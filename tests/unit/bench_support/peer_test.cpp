@@ -1,0 +1,232 @@
+// requires: llvm
+#include "bench/support/peer.hpp"
+
+#include <string>
+#include <vector>
+
+#include "bench/support/aligned_buffer.hpp"
+#include "bench/support/reference.hpp"
+#include "support/catch.hpp"
+
+using namespace tensorsmith::bench;
+
+namespace {
+
+/// Runs a problem in every class and compares with the naive loops. Returns how many classes the
+/// peer supports.
+int check_problem(Peer& peer, const Problem& problem, const std::string& name) {
+  const ProblemSizes sizes = sizes_of(problem);
+  AlignedBuffer input(sizes.input), weights(sizes.weights), bias(sizes.bias), output(sizes.output);
+  input.fill_random(tensorsmith::test::seed());
+  weights.fill_random(tensorsmith::test::seed() + 1);
+  bias.fill_random(tensorsmith::test::seed() + 2);
+  const Buffers buffers{input.data(), weights.data(), bias.data(), output.data()};
+  int supported = 0;
+  for (const PackingClass packing :
+       {PackingClass::plain, PackingClass::packed_weights, PackingClass::free_layout}) {
+    INFO(peer.name() << " " << name << " class " << class_letter(packing));
+    const Prepared prepared = peer.prepare(problem, buffers, packing, 1);
+    if (!prepared.ok) {
+      CHECK_FALSE(prepared.reason.empty());
+      continue;
+    }
+    ++supported;
+    CHECK_FALSE(peer.impl_info().empty());
+    output.fill(-1e30F);  // prepare ran its candidates: start again from poison
+    peer.run();
+    peer.write_output();
+    const VerifyResult result = verify(problem, buffers, output.data());
+    CHECK(result.checked == sizes.output);
+    INFO(peer.impl_info() << ": " << result.message);
+    CHECK(result.ok);
+  }
+  return supported;
+}
+
+std::vector<GemmShape> gemm_shapes() {
+  std::vector<GemmShape> shapes;
+  for (int variant = 0; variant < 8; ++variant) {
+    GemmShape s;
+    s.batch = variant % 2 == 0 ? 1 : 3;
+    s.m = 17;
+    s.n = 13;
+    s.k = 31;
+    s.transpose_a = (variant & 2) != 0;
+    s.transpose_b = (variant & 4) != 0;
+    s.bias = variant == 1 || variant == 4 || variant == 6;
+    s.activation = variant == 4 ? Activation::relu : Activation::none;
+    shapes.push_back(s);
+  }
+  return shapes;
+}
+
+std::vector<ConvShape> conv_shapes() {
+  std::vector<ConvShape> shapes;
+  ConvShape s;
+  s.n = 2;
+  s.ci = 5;
+  s.co = 7;
+  s.spatial = {9, 7, 1};
+  s.kernel = {3, 3, 1};
+  s.pad = {1, 1, 0};
+  shapes.push_back(s);
+  s.stride = {2, 1, 1};
+  s.bias = true;
+  s.activation = Activation::relu;
+  shapes.push_back(s);
+  s.layout = ActivationLayout::nhwc;
+  shapes.push_back(s);
+  s.weights = WeightLayout::spatial_io;
+  shapes.push_back(s);
+  s.dilation = {2, 1, 1};
+  s.stride = {1, 1, 1};
+  s.pad = {2, 1, 0};
+  shapes.push_back(s);
+
+  ConvShape grouped;
+  grouped.ci = 6;
+  grouped.co = 9;
+  grouped.groups = 3;
+  grouped.spatial = {6, 5, 1};
+  grouped.kernel = {2, 3, 1};
+  shapes.push_back(grouped);
+  grouped.layout = ActivationLayout::nhwc;
+  grouped.weights = WeightLayout::spatial_io;
+  shapes.push_back(grouped);
+
+  ConvShape depthwise;
+  depthwise.ci = depthwise.co = depthwise.groups = 19;
+  depthwise.spatial = {7, 7, 1};
+  depthwise.kernel = {3, 3, 1};
+  depthwise.pad = {1, 1, 0};
+  shapes.push_back(depthwise);
+  depthwise.layout = ActivationLayout::nhwc;
+  shapes.push_back(depthwise);
+
+  ConvShape one;
+  one.rank = 1;
+  one.ci = 3;
+  one.co = 17;
+  one.spatial = {23, 1, 1};
+  one.kernel = {5, 1, 1};
+  one.pad = {2, 0, 0};
+  shapes.push_back(one);
+
+  ConvShape three;
+  three.rank = 3;
+  three.ci = 3;
+  three.co = 5;
+  three.spatial = {4, 7, 5};
+  three.kernel = {3, 3, 3};
+  three.stride = {1, 2, 1};
+  three.pad = {1, 1, 1};
+  shapes.push_back(three);
+  three.layout = ActivationLayout::nhwc;
+  shapes.push_back(three);
+
+  ConvShape transposed;
+  transposed.transposed = true;
+  transposed.ci = 6;
+  transposed.co = 5;
+  transposed.spatial = {4, 3, 1};
+  transposed.kernel = {4, 4, 1};
+  transposed.stride = {2, 2, 1};
+  transposed.pad = {1, 1, 0};
+  transposed.weights = WeightLayout::io_spatial;
+  shapes.push_back(transposed);
+  transposed.layout = ActivationLayout::nhwc;
+  transposed.bias = true;
+  shapes.push_back(transposed);
+  transposed.groups = 1;
+  transposed.weights = WeightLayout::oi_spatial;
+  shapes.push_back(transposed);
+  return shapes;
+}
+
+std::vector<std::pair<std::string, Problem>> row_problems() {
+  PoolShape max;
+  max.n = 2;
+  max.c = 5;
+  max.spatial = {9, 7};
+  max.kernel = {3, 2};
+  max.stride = {2, 2};
+  max.pad = {1, 0};
+  PoolShape average = max;
+  average.kind = PoolKind::average;
+  average.layout = ActivationLayout::nhwc;
+  PoolShape global;
+  global.kind = PoolKind::average;
+  global.c = 37;
+  global.spatial = global.kernel = {7, 7};
+  return {{"softmax", SoftmaxShape{5, 37}},
+          {"layernorm", LayernormShape{3, 41}},
+          {"sum", ReduceShape{ReduceKind::sum, 7, 53}},
+          {"max", ReduceShape{ReduceKind::max, 7, 53}},
+          {"mean", ReduceShape{ReduceKind::mean, 7, 53}},
+          {"max pool", max},
+          {"average pool", average},
+          {"global average pool", global}};
+}
+
+}  // namespace
+
+TEST_CASE("every peer is there or says why not", "[peer]") {
+  const std::vector<FoundPeer> peers = make_peers();
+  REQUIRE(peers.size() == 2);
+  for (const FoundPeer& found : peers) {
+    CHECK_FALSE(found.name.empty());
+    CHECK((found.peer != nullptr) == found.reason.empty());
+    if (found.peer) {
+      CHECK(found.peer->name() == found.name);
+      CHECK_FALSE(found.peer->library_version().empty());
+    } else {
+      WARN("skipped " << found.name << ": " << found.reason);
+    }
+  }
+}
+
+TEST_CASE("oneDNN computes what the naive loops compute", "[peer]") {
+  FoundPeer found = make_onednn_peer();
+  if (!found.peer) {
+    WARN("skipped: " << found.reason);
+    CHECK_FALSE(found.reason.empty());
+    return;
+  }
+  int number = 0;
+  for (GemmShape shape : gemm_shapes()) {
+    CHECK(check_problem(*found.peer, shape, "gemm " + std::to_string(number++)) == 3);
+  }
+  GemmShape gelu;
+  gelu.m = 5;
+  gelu.n = 33;
+  gelu.k = 9;
+  gelu.bias = true;
+  gelu.activation = Activation::gelu;
+  CHECK(check_problem(*found.peer, gelu, "gelu") == 3);
+  number = 0;
+  for (const ConvShape& shape : conv_shapes()) {
+    CHECK(check_problem(*found.peer, shape, "conv " + std::to_string(number++)) == 3);
+  }
+  for (const auto& [name, problem] : row_problems()) {
+    CHECK(check_problem(*found.peer, problem, name) == 3);
+  }
+}
+
+TEST_CASE("OpenBLAS computes what the naive loops compute", "[peer]") {
+  FoundPeer found = make_openblas_peer();
+  if (!found.peer) {
+    WARN("skipped: " << found.reason);
+    CHECK_FALSE(found.reason.empty());
+    return;
+  }
+  int number = 0;
+  for (const GemmShape& shape : gemm_shapes()) {
+    CHECK(check_problem(*found.peer, shape, "gemm " + std::to_string(number++)) == 1);
+    CHECK(found.peer->impl_info().find("core=") != std::string::npos);
+  }
+  for (const auto& [name, problem] : row_problems()) {
+    const bool is_sum = name == "sum" || name == "mean";
+    CHECK(check_problem(*found.peer, problem, name) == (is_sum ? 1 : 0));
+  }
+  CHECK(check_problem(*found.peer, conv_shapes().front(), "conv") == 0);
+}

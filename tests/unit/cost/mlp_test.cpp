@@ -1,0 +1,226 @@
+// requires: mlp
+#include "tensorsmith/cost/mlp.hpp"
+
+#include "support/catch.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <thread>
+
+#include "cost_fixtures.hpp"
+#include "tensorsmith/cost/random_model.hpp"
+
+using namespace tensorsmith;
+
+namespace {
+
+MlpOptions small(std::uint64_t seed = 0) {
+  MlpOptions options;
+  options.seed = seed;
+  options.num_hidden = 32;
+  options.max_epochs = 10;
+  return options;
+}
+
+const std::vector<FeatureMatrix>& programs() {
+  static const std::vector<FeatureMatrix> all =
+      test::features_of(test::synthetic_samples(2, 0, 300));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("mlp: learns a synthetic ranking round by round", "[cost]") {
+  MlpModel model;
+  const std::vector<TrainingSample> held_out = test::synthetic_samples(2, 5000, 200);
+  const double untrained = rank_report(model, held_out).pairwise_accuracy();
+  for (std::uint32_t round = 0; round < 8; ++round) {
+    model.update(test::synthetic_samples(2, 64 * round, 64));
+  }
+  const RankReport report = rank_report(model, held_out);
+  CHECK(untrained < 0.65);
+  CHECK(report.pairwise_accuracy() > 0.85);
+  CHECK(report.best_of_top > 0.9);
+  CHECK(model.last_training().num_samples == 512);
+  CHECK(model.last_training().num_steps == model.options().steps_per_update);
+  CHECK(model.last_training().last_loss < model.last_training().first_loss);
+}
+
+TEST_CASE("mlp: two tasks of different scale share one model", "[cost]") {
+  MlpModel model;
+  std::vector<TrainingSample> both = test::synthetic_samples(2, 0, 256, 0);
+  const std::vector<TrainingSample> other = test::synthetic_samples(2, 256, 256, 99);
+  both.insert(both.end(), other.begin(), other.end());
+  model.update(both);
+  CHECK(rank_report(model, test::synthetic_samples(2, 5000, 100, 0)).pairwise_accuracy() > 0.8);
+  CHECK(rank_report(model, test::synthetic_samples(2, 6000, 100, 99)).pairwise_accuracy() > 0.8);
+}
+
+TEST_CASE("mlp: same seed and samples, same bytes", "[cost]") {
+  const auto train = [](std::uint64_t seed) {
+    MlpModel model(small(seed));
+    model.update(test::synthetic_samples(2, 0, 100));
+    model.update(test::synthetic_samples(2, 100, 30));
+    return model.save().value();
+  };
+  CHECK(train(1) == train(1));
+  CHECK(train(1) != train(2));
+}
+
+TEST_CASE("mlp: a score does not depend on its neighbours", "[cost]") {
+  MlpModel model;
+  model.update(test::synthetic_samples(2, 0, 64));
+  const std::vector<float> together = test::scores_of(model, programs());
+  for (std::size_t i = 0; i < programs().size(); i += 7) {
+    CHECK(test::scores_of(model, {programs()[i]})[0] == together[i]);
+  }
+  std::vector<float> in_parts(programs().size());
+  for (std::size_t begin = 0; begin < in_parts.size(); begin += 75) {
+    model.predict(std::span(programs()).subspan(begin, 75), std::span(in_parts).subspan(begin, 75));
+  }
+  CHECK(in_parts == together);
+}
+
+TEST_CASE("mlp: several threads predict what one predicts", "[cost][threads]") {
+  MlpModel model(small());
+  model.update(test::synthetic_samples(2, 0, 64));
+  const std::vector<float> expected = test::scores_of(model, programs());
+  std::vector<std::vector<float>> scores(3, std::vector<float>(programs().size()));
+  std::vector<std::thread> threads;
+  for (std::vector<float>& out : scores) {
+    threads.emplace_back([&model, &out] { model.predict(programs(), out); });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (const std::vector<float>& out : scores) {
+    CHECK(out == expected);
+  }
+}
+
+TEST_CASE("mlp: save and load, through bytes and a file", "[cost]") {
+  MlpModel model(small(5));
+  model.update(test::synthetic_samples(2, 0, 100));
+  const std::vector<float> expected = test::scores_of(model, programs());
+  const std::string bytes = model.save().value();
+
+  MlpModel from_bytes;  // another width: the file's is taken over
+  REQUIRE(from_bytes.load(bytes).has_value());
+  CHECK(from_bytes.is_trained());
+  CHECK(from_bytes.options().num_hidden == 32);
+  CHECK(test::scores_of(from_bytes, programs()) == expected);
+  CHECK(from_bytes.save().value() == bytes);
+
+  const std::string path = "mlp_test_" + std::to_string(hash_text(bytes) ^ test::seed()) + ".model";
+  REQUIRE(save_to_file(model, path).has_value());
+  MlpModel from_file;
+  REQUIRE(load_from_file(from_file, path).has_value());
+  std::remove(path.c_str());
+  CHECK(test::scores_of(from_file, programs()) == expected);
+  from_file.update(test::synthetic_samples(2, 100, 100));
+  CHECK(test::scores_of(from_file, programs()) != expected);
+}
+
+TEST_CASE("mlp: a model that does not fit is an error and changes nothing", "[cost]") {
+  MlpModel model(small(5));
+  model.update(test::synthetic_samples(2, 0, 100));
+  const std::string bytes = model.save().value();
+  const auto payload = unframe_model(bytes, "mlp", MlpModel::schema_version);
+  const auto error_of = [&model](const std::string& damaged) {
+    const auto result = model.load(damaged);
+    REQUIRE_FALSE(result.has_value());
+    return result.error();
+  };
+  CHECK(error_of(frame_model("mlp", MlpModel::schema_version + 1, *payload)) ==
+        CostModelError::model_schema);
+  CHECK(error_of(RandomModel(1).save().value()) == CostModelError::wrong_model);
+  std::string other_features = bytes;
+  other_features[8 + 4 + 4 + 3 + 4] ^= 0x40;  // frame, name and model schema come before
+  CHECK(error_of(other_features) == CostModelError::feature_schema);
+  CHECK(error_of(bytes.substr(0, bytes.size() / 2)) == CostModelError::truncated);
+  const auto reframed = [](std::string_view content) {
+    return frame_model("mlp", MlpModel::schema_version, content);
+  };
+  CHECK(error_of(reframed(payload->substr(0, payload->size() - 4))) == CostModelError::bad_payload);
+  CHECK(error_of(reframed(std::string(*payload) + "more")) == CostModelError::bad_payload);
+  std::string huge(*payload);
+  huge[3] = 0x7F;
+  CHECK(error_of(reframed(huge)) == CostModelError::bad_payload);
+  ByteWriter not_a_number;
+  not_a_number.raw(payload->substr(0, payload->size() - 4));
+  not_a_number.f32(std::numeric_limits<float>::quiet_NaN());
+  CHECK(error_of(reframed(not_a_number.take())) == CostModelError::bad_payload);
+  CHECK(model.save().value() == bytes);
+}
+
+TEST_CASE("mlp: untrained it scores like the random model", "[cost]") {
+  const MlpModel model(small(9));
+  CHECK_FALSE(model.is_trained());
+  CHECK(test::scores_of(model, programs()) == test::scores_of(RandomModel(9), programs()));
+}
+
+TEST_CASE("mlp: programs without features or with NaN never win", "[cost]") {
+  MlpModel model(small());
+  FeatureMatrix broken = programs()[0];
+  broken.values[5] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<FeatureMatrix> all{{}, programs()[1], broken};
+  for (int round = 0; round < 2; ++round) {
+    const std::vector<float> scores = test::scores_of(model, all);
+    CHECK(scores[0] == invalid_score);
+    CHECK(std::isfinite(scores[1]));
+    CHECK(scores[2] == invalid_score);
+    std::vector<TrainingSample> samples = test::synthetic_samples(2, 0, 40);
+    samples.push_back({FeatureMatrix{}, 0, 1e30});
+    samples.push_back({broken, 0, 1e30});
+    model.update(samples);
+    CHECK(model.last_training().num_samples == 40U * (static_cast<unsigned>(round) + 1));
+  }
+  CHECK(test::scores_of(model, {}).empty());
+}
+
+TEST_CASE("mlp: a task in which all failed teaches nothing and breaks nothing", "[cost]") {
+  MlpModel model(small());
+  std::vector<TrainingSample> failed = test::synthetic_samples(2, 0, 40, 7);
+  for (TrainingSample& sample : failed) {
+    sample.throughput = 0.0;
+  }
+  model.update(failed);
+  CHECK_FALSE(model.is_trained());
+  model.update(test::synthetic_samples(2, 100, 200, 8));
+  CHECK(model.is_trained());
+  for (float score : test::scores_of(model, programs())) {
+    REQUIRE(std::isfinite(score));
+  }
+  const double accuracy =
+      rank_report(model, test::synthetic_samples(2, 5000, 100, 8)).pairwise_accuracy();
+  CHECK(accuracy > 0.7);
+}
+
+TEST_CASE("mlp: failures rank behind what works", "[cost]") {
+  const auto samples = [](std::uint32_t first, std::uint32_t count) {
+    std::vector<TrainingSample> result = test::synthetic_samples(2, first, count);
+    for (TrainingSample& sample : result) {
+      sample.throughput = sample.features.row(0)[10] > 6.0F ? 0.0 : 1e9;
+    }
+    return result;
+  };
+  MlpModel model;
+  model.update(samples(0, 400));
+  CHECK(rank_report(model, samples(5000, 200)).pairwise_accuracy() > 0.72);
+}
+
+TEST_CASE("mlp: the training set is bounded", "[cost]") {
+  MlpOptions options = small();
+  options.max_samples = 50;
+  MlpModel model(options);
+  model.update(test::synthetic_samples(2, 0, 40));
+  model.update(test::synthetic_samples(2, 40, 40));
+  CHECK(model.last_training().num_samples == 50);
+}
+
+TEST_CASE("mlp: a width out of range is asserted", "[cost]") {
+  MlpOptions options;
+  options.num_hidden = 0;
+  CHECK_THROWS_AS(MlpModel(options), test::AssertionFailed);
+}

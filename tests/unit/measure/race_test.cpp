@@ -1,0 +1,101 @@
+#include "tensorsmith/measure/race.hpp"
+
+#include "support/catch.hpp"
+
+using namespace tensorsmith;
+
+namespace {
+
+/// Runs a race over calls of constant length; returns the number of calls, warm-ups included.
+int run(Race& race, double ns) {
+  int calls = 0;
+  while (race.wants_warm_up()) {
+    race.add_warm_up(ns);
+    ++calls;
+  }
+  while (race.wants_sample()) {
+    race.add_sample(ns);
+    ++calls;
+  }
+  return calls;
+}
+
+}  // namespace
+
+TEST_CASE("a candidate leaves the race as early as its time allows") {
+  const RacingPolicy policy;
+  const double best = 1e5;
+  struct Row {
+    double factor;
+    int calls;
+    std::size_t samples;
+    RaceStage stage;
+  };
+  const Row rows[] = {
+      {5.0, 1, 1, RaceStage::warm_up},  // the first warm-up call is its time
+      {2.0, 3, 1, RaceStage::single},   // two warm-ups and one timed call
+      {1.3, 6, 4, RaceStage::triple},   // and three more
+      {1.05, 22, 20, RaceStage::full}, {0.5, 22, 20, RaceStage::full},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.factor);
+    Race race(policy, best);
+    CHECK(run(race, row.factor * best) == row.calls);
+    CHECK(race.samples().size() == row.samples);
+    CHECK(race.stage() == row.stage);
+    CHECK(race.min_ns() == row.factor * best);
+  }
+}
+
+TEST_CASE("without a best, everybody runs to the end of calls or of time") {
+  Race brief({}, 0);
+  CHECK(run(brief, 1e5) == 22);
+  Race lengthy({}, 0);  // 4 samples of 5 ms are past the 10 ms
+  CHECK(run(lengthy, 5e6) == 6);
+  CHECK(lengthy.stage() == RaceStage::full);
+  Race between({}, 0);
+  CHECK(run(between, 1e6) == 12);
+}
+
+TEST_CASE("the minimum of the triple decides, not the last call") {
+  Race race({}, 1e5);
+  race.add_warm_up(1e5);
+  race.add_warm_up(1e5);
+  race.add_sample(1.4e5);
+  race.add_sample(1.0e5);
+  race.add_sample(9e5);
+  race.add_sample(9e5);
+  CHECK(race.wants_sample());
+  CHECK(race.min_ns() == 1.0e5);
+}
+
+TEST_CASE("short kernels are timed in groups of calls") {
+  Race race({}, 0);
+  CHECK(race.calls_per_sample() == 1);  // nothing known yet
+  race.add_warm_up(1000);
+  CHECK(race.calls_per_sample() == 21);
+  race.add_warm_up(20'000);
+  CHECK(race.calls_per_sample() == 1);
+  race.add_sample(0.1);
+  CHECK(race.calls_per_sample() <= 100'000);
+}
+
+TEST_CASE("degenerate policies end") {
+  RacingPolicy policy;
+  policy.warm_up_calls = 0;
+  policy.triple_calls = 0;
+  policy.full_calls = 0;
+  Race race(policy, 0);
+  CHECK(run(race, 10) == 1);
+  policy.full_budget_ns = 0;
+  policy.triple_calls = 3;
+  Race other(policy, 0);
+  CHECK(run(other, 10) == 4);
+}
+
+TEST_CASE("median") {
+  CHECK(median_of({}) == 0);
+  CHECK(median_of({3}) == 3);
+  CHECK(median_of({3, 1, 2}) == 2);
+  CHECK(median_of({4, 1, 3, 2}) == 2.5);
+}

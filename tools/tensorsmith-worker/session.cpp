@@ -1,0 +1,462 @@
+#include "session.hpp"
+
+#include <algorithm>
+#include <cfenv>
+#include <cstdio>
+#include <cstring>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "fault.hpp"
+#include "measure/verify.hpp"
+#include "tensorsmith/measure/calibrator.hpp"
+#include "tensorsmith/measure/fill.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace tensorsmith {
+namespace {
+
+constexpr std::size_t max_arguments = 250;
+constexpr std::size_t max_ranked = 64;
+constexpr std::int64_t calibration_interval_ns = 50'000'000;
+
+// Sanitizers reserve terabytes, so that no limit would make sense.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TENSORSMITH_HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TENSORSMITH_HAS_SANITIZER 1
+#endif
+#endif
+
+// Memory that a candidate may allocate on top of the task's own.
+void limit_memory(std::int64_t num_bytes) {
+#if !defined(TENSORSMITH_HAS_SANITIZER)
+  const rlim_t most = static_cast<rlim_t>(num_bytes) * 3 + (rlim_t{1} << 30);
+  const rlimit limit = {most, RLIM_INFINITY};
+  ::setrlimit(RLIMIT_DATA, &limit);
+#else
+  (void)num_bytes;
+#endif
+}
+
+}  // namespace
+
+std::int64_t resident_bytes() {
+  std::FILE* const file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr) {
+    return 0;
+  }
+  long long total = 0;
+  long long resident = 0;
+  const int got = std::fscanf(file, "%lld %lld", &total, &resident);
+  std::fclose(file);
+  return got == 2 ? resident * ::sysconf(_SC_PAGESIZE) : 0;
+}
+
+void Session::set_phase(WorkerPhase phase, std::int64_t deadline_ns) {
+  control_.deadline_ns.store(deadline_ns, std::memory_order_release);
+  control_.phase.store(phase, std::memory_order_release);
+}
+
+StatusReply Session::prepare(const PrepareRequest& request, FileDescriptor data) {
+  set_phase(WorkerPhase::check);
+  StatusReply reply;
+  is_prepared_ = false;
+  clear_fault_regions();
+  arguments_.clear();
+  pointers_.clear();
+  workspace_.reset();
+  data_.reset();
+  if (request.data_bytes > 0) {
+    data_ = SharedMemory::attach(std::move(data), request.data_bytes, false);
+    if (!data_.is_mapped()) {
+      reply.message = "the worker cannot map the task's data";
+      return reply;
+    }
+  }
+  reply.message = fill_arguments(request);
+  if (!reply.message.empty()) {
+    arguments_.clear();
+    return reply;
+  }
+  if (pool_ == nullptr || pool_->num_threads() != request.num_threads) {
+    pool_ = std::make_unique<ThreadPool>(request.num_threads);
+  }
+  if (request.is_pinned) {
+    lease_.take();
+  } else {
+    lease_.release();
+  }
+  is_prepared_ = true;
+  reply.status = MeasureStatus::ok;
+  reply.resident_bytes = resident_bytes();
+  return reply;
+}
+
+std::string Session::fill_arguments(const PrepareRequest& request) {
+  MeasureTask task;
+  task.input_seed = request.input_seed;
+  task.num_threads = request.num_threads;
+  for (const ArgumentMessage& message : request.arguments) {
+    task.arguments.push_back(message.argument);
+  }
+  std::string problem = check_task(task);
+  if (problem.empty() && task.arguments.size() > max_arguments) {
+    problem = "more than " + std::to_string(max_arguments) + " arguments";
+  }
+  if (!problem.empty()) {
+    return problem;
+  }
+  limit_memory(task.num_bytes());
+  for (std::size_t i = 0; i < request.arguments.size(); ++i) {
+    const ArgumentMessage& message = request.arguments[i];
+    Argument argument;
+    argument.spec = message.argument;
+    const std::size_t num_bytes = static_cast<std::size_t>(argument.spec.num_bytes());
+    const DType data_dtype =
+        argument.spec.is_output ? argument.spec.reference_dtype : argument.spec.dtype;
+    const std::size_t expected = static_cast<std::size_t>(argument.spec.num_elements) *
+                                 static_cast<std::size_t>(bytes_of(data_dtype));
+    if (message.data_bytes != 0 &&
+        (message.data_bytes != expected || message.data_offset > request.data_bytes ||
+         message.data_bytes > request.data_bytes - message.data_offset)) {
+      return "the data of argument '" + argument.spec.name + "' has the wrong size";
+    }
+    if (!argument.buffer.create(num_bytes)) {
+      return "no memory for argument '" + argument.spec.name + "' of " + std::to_string(num_bytes) +
+             " bytes";
+    }
+    if (argument.spec.is_output) {
+      argument.reference = message.data_bytes == 0
+                               ? std::span<const std::byte>()
+                               : data_.bytes().subspan(message.data_offset, message.data_bytes);
+      argument.rms = rms_of(argument.reference, argument.spec.reference_dtype);
+    } else {
+      if (message.data_bytes != 0) {
+        std::memcpy(argument.buffer.data().data(), data_.bytes().data() + message.data_offset,
+                    message.data_bytes);
+      } else {
+        fill_input(task, i, argument.buffer.data());
+      }
+      argument.buffer.make_read_only();
+    }
+    pointers_.push_back(argument.buffer.data().data());
+    add_fault_region(
+        {argument.buffer.mapping(), argument.buffer.data(), static_cast<std::int32_t>(i)});
+    arguments_.push_back(std::move(argument));
+  }
+  return {};
+}
+
+std::string Session::make_workspace(const CandidateMessage& candidate) {
+  const std::uint64_t most = std::uint64_t{1} << 44;
+  const auto threads = static_cast<std::uint64_t>(pool_->num_threads());
+  if (candidate.shared_bytes < 0 || candidate.per_thread_bytes < 0 ||
+      static_cast<std::uint64_t>(candidate.shared_bytes) > most ||
+      static_cast<std::uint64_t>(candidate.per_thread_bytes) > most / threads) {
+    return "the workspace has an impossible size";
+  }
+  const std::size_t wanted =
+      static_cast<std::size_t>(static_cast<std::uint64_t>(candidate.shared_bytes) +
+                               threads * static_cast<std::uint64_t>(candidate.per_thread_bytes));
+  if (wanted != workspace_.data().size() || workspace_.data().data() == nullptr) {
+    clear_fault_regions();
+    if (!workspace_.create(wanted)) {
+      return "no memory for a workspace of " + std::to_string(wanted) + " bytes";
+    }
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      add_fault_region({arguments_[i].buffer.mapping(), arguments_[i].buffer.data(),
+                        static_cast<std::int32_t>(i)});
+    }
+    add_fault_region({workspace_.mapping(), workspace_.data(), -1});
+  }
+  return {};
+}
+
+KernelEntry Session::load(std::size_t slot, const CandidateMessage& candidate, bool reuses_object,
+                          const SharedMemory& objects, std::int64_t timeout_ns,
+                          MeasureResult& result) {
+  set_phase(WorkerPhase::load, monotonic_ns() + timeout_ns);
+  result.status = MeasureStatus::load_error;
+  bool is_loaded = reuses_object;
+  if (!reuses_object) {
+    const std::span<const std::byte> all = objects.bytes();
+    if (candidate.object_offset > all.size() ||
+        candidate.object_bytes > all.size() - candidate.object_offset) {
+      result.message = "the object code lies outside of its memory";
+      return nullptr;
+    }
+    is_loaded = loader_.load(slot, all.subspan(candidate.object_offset, candidate.object_bytes),
+                             result.message);
+  }
+  const KernelEntry entry =
+      is_loaded ? loader_.find(slot, candidate.entry, result.message) : nullptr;
+  set_phase(WorkerPhase::check);
+  return entry;
+}
+
+double Session::run(KernelEntry entry, std::int64_t calls, std::int64_t timeout_ns) {
+  void* const* const pointers = pointers_.data();
+  void* const workspace = workspace_.data().data();
+  const KernelRuntime* const runtime = &pool_->runtime();
+  set_phase(WorkerPhase::run, monotonic_ns() + timeout_ns);
+  const std::int64_t start = monotonic_ns();
+  for (std::int64_t call = 0; call < calls; ++call) {
+    entry(pointers, workspace, runtime);
+  }
+  const std::int64_t end = monotonic_ns();
+  set_phase(WorkerPhase::check);
+  return std::max(static_cast<double>(end - start) / static_cast<double>(calls), 0.1);
+}
+
+void Session::poison() {
+  for (const Argument& argument : arguments_) {
+    if (argument.spec.is_output) {
+      poison_output(argument.spec, argument.reference, argument.buffer.data());
+    }
+  }
+  // NaN in every float type.
+  const std::span<std::byte> workspace = workspace_.data();
+  std::fill(workspace.begin(), workspace.end(), std::byte{0xFF});
+}
+
+void Session::mark_bands() {
+  for (Argument& argument : arguments_) {
+    if (argument.spec.is_output) {
+      argument.buffer.mark_bands();
+    }
+  }
+  workspace_.mark_bands();
+}
+
+MeasureResult Session::check(bool checks_values) const {
+  MeasureResult result;
+  result.status = MeasureStatus::ok;
+  for (const Argument& argument : arguments_) {
+    if (!argument.spec.is_output) {
+      continue;  // read-only: a write would have faulted
+    }
+    const std::string damage = argument.buffer.check_bands();
+    if (!damage.empty()) {
+      result.status = MeasureStatus::out_of_bounds;
+      result.message = damage + " of argument '" + argument.spec.name + "'";
+      return result;
+    }
+  }
+  const std::string damage = workspace_.check_bands();
+  if (!damage.empty()) {
+    result.status = MeasureStatus::out_of_bounds;
+    result.message = damage + " of the workspace";
+    return result;
+  }
+  result.is_verified = checks_values;
+  for (const Argument& argument : arguments_) {
+    if (!argument.spec.is_output || !checks_values) {
+      continue;
+    }
+    if (argument.reference.empty() && argument.spec.num_elements > 0) {
+      result.is_verified = false;
+      continue;
+    }
+    const Verdict verdict =
+        verify_output(argument.spec, argument.reference, argument.rms, argument.buffer.data());
+    if (verdict.status != MeasureStatus::ok) {
+      result.status = verdict.status;
+      result.message = verdict.message;
+      result.is_verified = false;
+      return result;
+    }
+  }
+  return result;
+}
+
+MeasureReply Session::measure(const MeasureRequest& request, FileDescriptor object) {
+  MeasureReply reply;
+  MeasureResult& result = reply.result;
+  if (!is_prepared_) {
+    result.message = "no task is prepared";
+    return reply;
+  }
+  SharedMemory code;
+  if (!request.reuses_object) {
+    code = SharedMemory::attach(std::move(object), request.candidate.object_bytes, false);
+  }
+  const KernelEntry entry =
+      load(0, request.candidate, request.reuses_object, code, request.load_timeout_ns, result);
+  code.reset();
+  if (entry != nullptr) {
+    result.message = make_workspace(request.candidate);
+  }
+  if (entry == nullptr || !result.message.empty()) {
+    reply.resident_bytes = resident_bytes();
+    return reply;
+  }
+  const RacingPolicy& racing = request.racing;
+  const std::int64_t timeout_ns = call_timeout_ns(racing, request.best_ns);
+  poison();
+  Race race(racing, request.best_ns);
+  result.message.clear();
+  // The first call is the one that is checked: everything before it was poisoned.
+  const double first_ns = run(entry, 1, timeout_ns);
+  result = check(racing.verify);
+  if (result.is_ok()) {
+    if (race.wants_warm_up()) {
+      race.add_warm_up(first_ns);
+    }
+    while (race.wants_warm_up()) {
+      race.add_warm_up(run(entry, 1, timeout_ns));
+    }
+    while (race.wants_sample()) {
+      const std::int64_t calls = race.calls_per_sample();
+      race.add_sample(run(entry, calls, timeout_ns + racing.min_sample_ns));
+    }
+    // A survivor must still be right after many calls; the others cannot win.
+    const bool is_verified = result.is_verified;
+    result = check(racing.verify && race.stage() == RaceStage::full);
+    result.is_verified = result.is_ok() && is_verified;
+  }
+  if (result.is_ok()) {
+    result.stage = race.stage();
+    result.samples_ns = race.samples();
+    result.min_ns = race.min_ns();
+    result.median_ns = race.median_ns();
+  } else {
+    mark_bands();
+  }
+  std::fesetenv(FE_DFL_ENV);
+  reply.resident_bytes = resident_bytes();
+  return reply;
+}
+
+void Session::evict() {
+#if defined(__x86_64__)
+  const auto flush = [](std::span<const std::byte> bytes) {
+    for (std::size_t at = 0; at < bytes.size(); at += 64) {
+      _mm_clflush(bytes.data() + at);
+    }
+  };
+  for (const Argument& argument : arguments_) {
+    flush(argument.buffer.data());
+  }
+  flush(workspace_.data());
+  _mm_mfence();
+#endif
+}
+
+void Session::start_ranked(const RankRequest& request, const SharedMemory& objects,
+                           std::vector<Ranked>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    control_.candidate.store(static_cast<std::uint32_t>(i), std::memory_order_relaxed);
+    all[i].entry =
+        load(i, request.candidates[i], false, objects, request.load_timeout_ns, all[i].result);
+    if (all[i].entry == nullptr) {
+      continue;
+    }
+    poison();
+    all[i].last_ns = run(all[i].entry, 1, request.policy.call_timeout_ns);
+    all[i].result = check(true);
+    if (!all[i].result.is_ok()) {
+      all[i].entry = nullptr;
+      mark_bands();
+      continue;
+    }
+    all[i].last_ns = run(all[i].entry, 1, request.policy.call_timeout_ns);
+  }
+}
+
+void Session::run_rounds(const RankRequest& request, std::vector<Ranked>& all, RankReply& reply) {
+  const RankingPolicy& policy = request.policy;
+  const RacingPolicy racing;
+  std::int64_t calibrated_at = 0;
+  const auto calibrate = [&reply, &policy, &calibrated_at] {
+    const double peak = calibrate_peak(policy.calibrator_ns).peak_gflops_f32;
+    reply.min_peak_gflops =
+        reply.min_peak_gflops <= 0 ? peak : std::min(reply.min_peak_gflops, peak);
+    reply.max_peak_gflops = std::max(reply.max_peak_gflops, peak);
+    calibrated_at = monotonic_ns();
+  };
+  if (policy.calibrator_ns > 0) {
+    calibrate();
+  }
+  const std::int64_t start = monotonic_ns();
+  for (std::int32_t round = 0; round < policy.max_rounds; ++round) {
+    if (round >= policy.min_rounds && monotonic_ns() - start >= policy.budget_ns) {
+      break;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      Ranked& ranked = all[i];
+      if (ranked.entry == nullptr) {
+        continue;
+      }
+      control_.candidate.store(static_cast<std::uint32_t>(i), std::memory_order_relaxed);
+      std::int64_t calls = 1;
+      if (policy.is_cold_cache) {
+        evict();
+      } else if (ranked.last_ns < static_cast<double>(racing.min_sample_ns)) {
+        calls = static_cast<std::int64_t>(
+            static_cast<double>(racing.min_sample_ns) / std::max(ranked.last_ns, 1.0) + 1);
+      }
+      const double ns = run(ranked.entry, calls, policy.call_timeout_ns + racing.min_sample_ns);
+      ranked.last_ns = ns;
+      ranked.result.samples_ns.push_back(ns);
+    }
+    if (policy.calibrator_ns > 0 && monotonic_ns() - calibrated_at > calibration_interval_ns) {
+      calibrate();
+    }
+  }
+  if (policy.calibrator_ns > 0) {
+    calibrate();
+  }
+}
+
+RankReply Session::rank(const RankRequest& request, FileDescriptor objects) {
+  RankReply reply;
+  const SharedMemory code =
+      SharedMemory::attach(std::move(objects), static_cast<std::size_t>(request.data_bytes), false);
+  std::vector<Ranked> all(request.candidates.size());
+  CandidateMessage largest;
+  for (const CandidateMessage& candidate : request.candidates) {
+    largest.shared_bytes = std::max(largest.shared_bytes, candidate.shared_bytes);
+    largest.per_thread_bytes = std::max(largest.per_thread_bytes, candidate.per_thread_bytes);
+  }
+  std::string problem;
+  if (!is_prepared_) {
+    problem = "no task is prepared";
+  } else if (all.size() > max_ranked || !code.is_mapped()) {
+    problem = "cannot rank that many candidates at once";
+  } else {
+    problem = make_workspace(largest);
+  }
+  if (problem.empty()) {
+    start_ranked(request, code, all);
+    run_rounds(request, all, reply);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    MeasureResult& result = all[i].result;
+    if (!problem.empty()) {
+      result.status = MeasureStatus::unknown_error;
+      result.message = problem;
+    }
+    if (result.is_ok()) {
+      result.stage = RaceStage::full;
+      result.median_ns = median_of(result.samples_ns);
+      result.min_ns = *std::min_element(result.samples_ns.begin(), result.samples_ns.end());
+    } else {
+      result.samples_ns.clear();
+    }
+    if (i > 0) {
+      loader_.unload(i);
+    }
+    reply.results.push_back(std::move(result));
+  }
+  reply.resident_bytes = resident_bytes();
+  return reply;
+}
+
+}  // namespace tensorsmith

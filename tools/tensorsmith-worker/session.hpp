@@ -1,0 +1,75 @@
+// Session: the worker's side of the work: buffers of the prepared task, running and checking
+// kernels.
+//
+// Worker only. Runs foreign code: whatever happens here may be the last thing that this process
+// does, so the control page always says what is being done and until when.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "code_loader.hpp"
+#include "cpu/thread_pool.hpp"
+#include "cpu_lease.hpp"
+#include "guarded_buffer.hpp"
+#include "measure/control_page.hpp"
+#include "measure/protocol.hpp"
+#include "measure/shared_memory.hpp"
+
+namespace tensorsmith {
+
+class Session {
+ public:
+  Session(ControlPage& control, CodeLoader& loader) : control_(control), loader_(loader) {}
+
+  StatusReply prepare(const PrepareRequest& request, FileDescriptor data);
+  MeasureReply measure(const MeasureRequest& request, FileDescriptor object);
+  RankReply rank(const RankRequest& request, FileDescriptor objects);
+
+ private:
+  struct Argument {
+    KernelArgument spec;
+    GuardedBuffer buffer;
+    std::span<const std::byte> reference;  // in data_; empty for inputs
+    double rms = 0;
+  };
+  struct Ranked {
+    KernelEntry entry = nullptr;
+    double last_ns = 0;
+    MeasureResult result;
+  };
+
+  std::string fill_arguments(const PrepareRequest& request);
+  std::string make_workspace(const CandidateMessage& candidate);
+  KernelEntry load(std::size_t slot, const CandidateMessage& candidate, bool reuses_object,
+                   const SharedMemory& objects, std::int64_t timeout_ns, MeasureResult& result);
+  /// Nanoseconds per call over `calls` back-to-back calls.
+  double run(KernelEntry entry, std::int64_t calls, std::int64_t timeout_ns);
+  void poison();
+  void mark_bands();
+  MeasureResult check(bool checks_values) const;
+  void evict();
+  void start_ranked(const RankRequest& request, const SharedMemory& objects,
+                    std::vector<Ranked>& all);
+  void run_rounds(const RankRequest& request, std::vector<Ranked>& all, RankReply& reply);
+  void set_phase(WorkerPhase phase, std::int64_t deadline_ns = 0);
+
+  ControlPage& control_;
+  CodeLoader& loader_;
+  CpuLease lease_;
+  SharedMemory data_;
+  std::vector<Argument> arguments_;
+  std::vector<void*> pointers_;
+  GuardedBuffer workspace_;
+  std::unique_ptr<ThreadPool> pool_;
+  bool is_prepared_ = false;
+};
+
+/// Resident memory of this process.
+std::int64_t resident_bytes();
+
+}  // namespace tensorsmith
