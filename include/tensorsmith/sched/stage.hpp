@@ -32,7 +32,7 @@ struct BasicIterator {
 
 template <class Extent>
 struct BasicStage {
-  std::uint32_t operation = 0;  ///< index in the state's current dag = own stage id
+  // Its operation is the one of the state's current dag with the same id.
   bool is_placeholder = false;
   ComputeAt compute_at = ComputeAt::root;
   std::vector<BasicIterator<Extent>> iterators;

@@ -8,9 +8,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>  // stages and dag are shared between copies of a state
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/sched/derived_dags.hpp"
 #include "tensorsmith/sched/stage.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
@@ -91,40 +94,61 @@ class BasicState {
   std::size_t num_stages() const { return stages_.size(); }
   const Stage& stage(std::size_t id) const { return *stages_[id]; }
   /// For sched/apply and bounds only: un-shares the stage.
-  Stage& mutable_stage(std::size_t id) {
-    if (stages_[id].use_count() != 1) {
-      stages_[id] = std::make_shared<Stage>(*stages_[id]);
-    }
-    return const_cast<Stage&>(*stages_[id]);
-  }
+  Stage& mutable_stage(std::size_t id) { return unshare(stages_[id]); }
   std::vector<std::shared_ptr<const Stage>>& mutable_stages() { return stages_; }
 
   /// The dag whose operations the stages are; differs from the workload's after a stage-adding step.
-  const ComputeDag& dag() const { return *dag_; }
-  const std::shared_ptr<const ComputeDag>& dag_ptr() const { return dag_; }
-  const Operation& operation(std::size_t stage_id) const { return dag_->operation(stage_id); }
-  void set_dag(std::shared_ptr<const ComputeDag> dag) { dag_ = std::move(dag); }
+  const ComputeDag& dag() const { return *node_->dag(); }
+  const std::shared_ptr<const ComputeDag>& dag_ptr() const { return node_->dag(); }
+  const Operation& operation(std::size_t stage_id) const { return dag().operation(stage_id); }
+  /// The current dag's place in the tree of derived dags (sched/derived_dags.hpp).
+  const std::shared_ptr<const DagNode>& dag_node() const { return node_; }
+  void set_dag_node(std::shared_ptr<const DagNode> node) { node_ = std::move(node); }
   /// The dag before any step: where replay starts.
-  const std::shared_ptr<const ComputeDag>& initial_dag() const { return initial_dag_; }
+  const std::shared_ptr<const ComputeDag>& initial_dag() const { return origin_->node->dag(); }
+  /// The state before any step. Shares the derived dags with this one, so replaying from here derives
+  /// nothing twice; prefer it to initial(initial_dag()).
+  BasicState restart() const {
+    BasicState state;
+    state.stages_ = origin_->stages;
+    state.attach_ = origin_->attach;
+    state.node_ = origin_->node;
+    state.origin_ = origin_;
+    return state;
+  }
 
   const std::vector<Step>& steps() const { return steps_; }
   std::vector<Step>& mutable_steps() { return steps_; }
   const AttachMap& attach_map() const { return *attach_; }
-  AttachMap& mutable_attach_map() {
-    if (attach_.use_count() != 1) {
-      attach_ = std::make_shared<AttachMap>(*attach_);
-    }
-    return const_cast<AttachMap&>(*attach_);
-  }
+  AttachMap& mutable_attach_map() { return unshare(attach_); }
   /// False while any split length is unknown.
   bool is_concrete() const { return concrete_; }
   void set_concrete(bool concrete) { concrete_ = concrete; }
 
  private:
+  /// What every state of one workload starts from.
+  struct Origin {
+    std::vector<std::shared_ptr<const Stage>> stages;
+    std::shared_ptr<const AttachMap> attach;
+    std::shared_ptr<const DagNode> node;
+  };
+
+  /// The object, after copying it unless this state is its only owner. The second reference taken
+  /// here orders this thread after whoever dropped the last other one; use_count() alone would not.
+  template <class T>
+  static T& unshare(std::shared_ptr<const T>& shared) {
+    const std::shared_ptr<const T> hold = shared;
+    if (hold.use_count() != 2) {
+      shared = std::make_shared<T>(*hold);
+    }
+    return const_cast<T&>(*shared);  // made by make_shared<T>, never const itself
+  }
+
   std::vector<std::shared_ptr<const Stage>> stages_;
   std::vector<Step> steps_;
-  std::shared_ptr<const AttachMap> attach_ = std::make_shared<AttachMap>();
-  std::shared_ptr<const ComputeDag> dag_, initial_dag_;
+  std::shared_ptr<const AttachMap> attach_;
+  std::shared_ptr<const DagNode> node_;
+  std::shared_ptr<const Origin> origin_;
   bool concrete_ = true;
 };
 
@@ -150,7 +174,6 @@ template <class Extent>
 BasicStage<Extent> initial_stage(const ComputeDag& dag, std::uint32_t id) {
   const Operation& op = dag.operation(id);
   BasicStage<Extent> stage;
-  stage.operation = id;
   stage.is_placeholder = op.is_placeholder();
   if (!stage.is_placeholder) {
     const auto add = [&](const std::vector<Axis>& axes, IteratorKind kind) {
@@ -170,13 +193,15 @@ BasicStage<Extent> initial_stage(const ComputeDag& dag, std::uint32_t id) {
 
 template <class Extent>
 BasicState<Extent> BasicState<Extent>::initial(std::shared_ptr<const ComputeDag> dag) {
-  BasicState state;
+  auto origin = std::make_shared<Origin>();
   for (std::uint32_t i = 0; i < dag->operations().size(); ++i) {
-    state.stages_.push_back(std::make_shared<Stage>(initial_stage<Extent>(*dag, i)));
+    origin->stages.push_back(std::make_shared<Stage>(initial_stage<Extent>(*dag, i)));
   }
-  state.dag_ = dag;
-  state.initial_dag_ = std::move(dag);
-  return state;
+  origin->attach = std::make_shared<AttachMap>();
+  origin->node = std::make_shared<const DagNode>(std::move(dag));
+  BasicState state;
+  state.origin_ = std::move(origin);
+  return state.restart();
 }
 
 }  // namespace tensorsmith

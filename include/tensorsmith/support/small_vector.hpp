@@ -4,14 +4,14 @@
 // lengths and operands are short, and states are copied a million times in a search.
 #pragma once
 
-#include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
-#include <iterator>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 #include "tensorsmith/support/assert.hpp"
 
@@ -27,7 +27,7 @@ class SmallVector {
   SmallVector() = default;
   SmallVector(std::initializer_list<T> items) { assign(items.begin(), items.end()); }
   explicit SmallVector(std::size_t count, T value = T{}) { resize(count, value); }
-  template <class Iterator, class = typename std::iterator_traits<Iterator>::iterator_category>
+  template <class Iterator, class = decltype(*std::declval<Iterator>())>
   SmallVector(Iterator first, Iterator last) {
     assign(first, last);
   }
@@ -81,7 +81,9 @@ class SmallVector {
   void clear() { size_ = 0; }
   void resize(std::size_t count, T value = T{}) {
     reserve(count);
-    std::fill(data() + std::min<std::size_t>(size_, count), data() + count, value);
+    for (std::size_t i = size_; i < count; ++i) {
+      data()[i] = value;
+    }
     size_ = static_cast<std::uint32_t>(count);
   }
   template <class Iterator>
@@ -93,18 +95,37 @@ class SmallVector {
   }
   void insert(std::size_t position, T value) {
     push_back(value);
-    std::rotate(begin() + position, end() - 1, end());
+    for (std::size_t i = size_ - 1; i > position; --i) {
+      data()[i] = data()[i - 1];
+    }
+    data()[position] = value;
   }
   void erase(std::size_t position) {
-    std::copy(begin() + position + 1, end(), begin() + position);
+    for (std::size_t i = position; i + 1 < size_; ++i) {
+      data()[i] = data()[i + 1];
+    }
     pop_back();
   }
 
   friend bool operator==(const SmallVector& a, const SmallVector& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    if (a.size() != b.size()) {
+      return false;
+    }
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (!(a.data()[i] == b.data()[i])) {
+        return false;
+      }
+    }
+    return true;
   }
-  friend auto operator<=>(const SmallVector& a, const SmallVector& b) {
-    return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
+  /// Lexicographical.
+  friend std::strong_ordering operator<=>(const SmallVector& a, const SmallVector& b) {
+    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+      if (const auto order = a.data()[i] <=> b.data()[i]; order != 0) {
+        return order;
+      }
+    }
+    return a.size() <=> b.size();
   }
 
  private:
@@ -114,7 +135,8 @@ class SmallVector {
     if (count <= capacity_) {
       return;
     }
-    const std::size_t capacity = std::max<std::size_t>(count, capacity_ * 2);
+    const std::size_t doubled = std::size_t{capacity_} * 2;
+    const std::size_t capacity = count > doubled ? count : doubled;
     T* grown = static_cast<T*>(::operator new(capacity * sizeof(T)));
     if (size_ > 0) {
       std::memcpy(static_cast<void*>(grown), data(), size_ * sizeof(T));

@@ -59,13 +59,11 @@ struct TensorInfo {
 
 class ComputeDag {
  public:
-  /// `operations` in stage order (producers first, Ansor reference ch. 1.1), `arguments`: the tensors
-  /// list in the user's order = argument order of the kernel.
+  /// `operations` in stage order (producers first, Ansor reference ch. 1.1), `arguments`: the
+  /// tensors list in the user's order = argument order of the kernel.
   ComputeDag(std::shared_ptr<const ExprPool> pool, std::vector<TensorInfo> tensors,
              std::vector<Operation> operations, std::vector<TensorId> arguments)
-      : pool_(std::move(pool)),
-        tensors_(std::move(tensors)),
-        operations_(std::move(operations)),
+      : pool_(std::move(pool)), tensors_(std::move(tensors)), operations_(std::move(operations)),
         arguments_(std::move(arguments)) {
     for (std::uint32_t i = 0; i < operations_.size(); ++i) {
       for (std::uint32_t k = 0; k < operations_[i].outputs.size(); ++k) {

@@ -1,0 +1,151 @@
+// The helper functions of exported C++: each is printed only where it is used.
+//
+// Floor 5. Own design; semantics as in ir/expr.hpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tensorsmith {
+
+struct CppHelper {
+  std::string_view name;  ///< what to look for in the text that uses it
+  std::string_view text;
+};
+
+// In the order of printing: a helper uses only those before it.
+inline constexpr CppHelper cpp_helpers[] = {
+    {"floor_div(", R"(// Rounds towards minus infinity.
+inline std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return a / b - ((a % b != 0 && (a % b < 0) != (b < 0)) ? 1 : 0);
+}
+)"},
+    {"floor_mod(", R"(// The remainder that belongs to floor_div: it has the sign of b.
+inline std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
+  const std::int64_t r = a % b;
+  return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
+}
+)"},
+    {"float_floor_mod<", R"(template <class T>
+inline T float_floor_mod(T a, T b) {
+  return a - std::floor(a / b) * b;
+}
+)"},
+    {"min_of<", R"(// The smaller one; the other one if one is NaN.
+template <class T>
+inline T min_of(T a, T b) {
+  return a < b ? a : (b == b ? b : a);
+}
+)"},
+    {"max_of<", R"(// The larger one; the other one if one is NaN.
+template <class T>
+inline T max_of(T a, T b) {
+  return a > b ? a : (b == b ? b : a);
+}
+)"},
+    {"abs_of<", R"(template <class T>
+inline T abs_of(T a) {
+  return a < 0 ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a)) : a;
+}
+)"},
+    {"wrap_add<", R"(// Modulo 2^bits.
+template <class T>
+inline T wrap_add(T a, T b) {
+  using U = std::make_unsigned_t<T>;
+  return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+}
+)"},
+    {"wrap_sub<", R"(// Modulo 2^bits.
+template <class T>
+inline T wrap_sub(T a, T b) {
+  using U = std::make_unsigned_t<T>;
+  return static_cast<T>(static_cast<U>(a) - static_cast<U>(b));
+}
+)"},
+    {"wrap_mul<", R"(// Modulo 2^bits.
+template <class T>
+inline T wrap_mul(T a, T b) {
+  using U = std::make_unsigned_t<T>;
+  return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
+}
+)"},
+    {"from_bf16(", R"(inline float from_bf16(std::uint16_t bits) {
+  const std::uint32_t wide = static_cast<std::uint32_t>(bits) << 16;
+  float value;
+  std::memcpy(&value, &wide, sizeof value);
+  return value;
+}
+)"},
+    {"to_bf16(", R"(// Rounds to nearest, halves to even.
+inline std::uint16_t to_bf16(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) {
+    return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
+  }
+  return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+)"},
+    {"from_f16(", R"(inline float from_f16(std::uint16_t bits) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
+  const int exponent = (bits >> 10) & 0x1f;
+  const std::uint32_t fraction = bits & 0x3ffu;
+  float value;
+  if (exponent == 0) {
+    value = std::ldexp(static_cast<float>(fraction), -24);
+    return sign != 0 ? -value : value;
+  }
+  const std::uint32_t wide =
+      sign | (exponent == 31 ? 0x7f800000u : static_cast<std::uint32_t>(exponent + 112) << 23) |
+      (fraction << 13);
+  std::memcpy(&value, &wide, sizeof value);
+  return value;
+}
+)"},
+    {"to_f16(", R"(// Rounds to nearest, halves to even.
+inline std::uint16_t to_f16(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  const std::uint32_t sign = (bits >> 16) & 0x8000u;
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude >= 0x7f800000u) {
+    return static_cast<std::uint16_t>(sign | 0x7c00u | (magnitude > 0x7f800000u ? 0x200u : 0u));
+  }
+  if (magnitude < 0x38800000u) {  // below the smallest normal number
+    return static_cast<std::uint16_t>(
+        sign | static_cast<std::uint32_t>(std::nearbyint(std::ldexp(std::fabs(value), 24))));
+  }
+  const std::uint32_t rounded = magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u);
+  return static_cast<std::uint16_t>(
+      sign | (rounded >= 0x0f800000u ? 0x7c00u : (rounded >> 13)));
+}
+)"},
+    {"Scratch<", R"(// Memory of one thread, 64-byte aligned, allocated at its first use and freed with the thread.
+template <class T, std::size_t count>
+class Scratch {
+ public:
+  Scratch()
+      : data_(static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t(64)))) {}
+  ~Scratch() { ::operator delete(data_, std::align_val_t(64)); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  T* data() const { return data_; }
+
+ private:
+  T* data_;
+};
+)"}};
+
+/// The helpers that `text` uses, directly or through another.
+inline std::string cpp_helpers_for(std::string_view text) {
+  std::string result;
+  for (const CppHelper& helper : cpp_helpers) {
+    if (text.find(helper.name) != std::string_view::npos) {
+      result += helper.text;
+      result += '\n';
+    }
+  }
+  return result;
+}
+
+}  // namespace tensorsmith

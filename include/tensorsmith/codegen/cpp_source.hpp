@@ -1,0 +1,511 @@
+// emit_cpp_source: a loop program as readable, self-contained C++17.
+//
+// Floor 5. Own design. The text needs a C++17 compiler with the vector extensions of GCC and clang and
+// nothing else. Vectorized loops become vector types where every access is unit stride or invariant,
+// plain loops elsewhere; register buffers become variables (register_plan.hpp). Parallel loops carry
+// an OpenMP pragma, which a compiler without OpenMP ignores. Bodies of loops bound to a GPU are refused
+// by an assertion. Not here: speed equal to the LLVM back end, files, compiling.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/codegen/c_like.hpp"
+#include "tensorsmith/codegen/cpp_prelude.hpp"
+#include "tensorsmith/codegen/kernel_source.hpp"
+#include "tensorsmith/codegen/register_plan.hpp"
+
+namespace tensorsmith {
+
+struct CppSourceOptions {
+  std::string function_name = "kernel";
+  std::string comment;     ///< first lines of the text, e.g. the workload
+  bool openmp = true;      ///< mark parallel loops
+  bool abi_entry = false;  ///< also emit <function_name>_entry with the interface of kernel_abi.hpp
+};
+
+namespace detail {
+
+class CppEmitter : CLikePrinter {
+ public:
+  CppEmitter(const LoopProgram& program, const CppSourceOptions& options)
+      : CLikePrinter(program), options_(options), plan_(plan_registers(program)) {}
+
+  KernelSource run();
+
+ private:
+  static constexpr const char* lane_mark = "@lane";
+  static constexpr std::int64_t stack_bytes = 8192;  // larger local buffers go to the heap
+
+  // --- lines -----------------------------------------------------------------------------------
+  void line(const std::string& text) {
+    out_.append(2 * indent_, ' ');
+    out_ += text;
+    out_ += '\n';
+  }
+  void open(const std::string& text) {
+    line(text + " {");
+    ++indent_;
+  }
+  void close() {
+    --indent_;
+    line("}");
+  }
+
+  // --- accesses --------------------------------------------------------------------------------
+  const std::string& name(BufferId id) const { return names_of_[id.value]; }
+
+  /// The variable that holds the element, and its lane ("" = all of it).
+  std::pair<std::string, std::string> variable(BufferId id, const ExprList& indices) const {
+    const std::int32_t lanes = plan_.lanes[id.value];
+    const LinearText at = offset(id, indices);
+    std::string lane;
+    for (const auto& [text, coefficient] : at.terms) {
+      TENSORSMITH_ASSERT(lane.empty() && coefficient == 1, "register index is not constant");
+      lane = text;
+    }
+    std::int64_t first = at.constant;
+    if (lanes > 1 && lane.empty()) {
+      const std::int64_t last = linear(indices.back()).constant % lanes;
+      lane = std::to_string(last);
+      first -= last;
+    }
+    return {name(id) + "_" + std::to_string(first), lane};
+  }
+  std::string element(BufferId id, const ExprList& indices) const {
+    if (plan_.lanes[id.value] > 0) {
+      const auto [variable_name, lane] = variable(id, indices);
+      return lane.empty() ? variable_name : variable_name + "[" + lane + "]";
+    }
+    return name(id) + "[" + offset(id, indices).print().text + "]";
+  }
+  CText load(const Load& node) const override {
+    const std::string text = element(node.buffer, node.indices);
+    switch (program_[node.buffer].dtype) {
+    case DType::f16:
+      return {"from_f16(" + text + ")"};
+    case DType::bf16:
+      return {"from_bf16(" + text + ")"};
+    case DType::boolean:
+      return {text + " != 0", CText::compare};
+    default:
+      return {text};
+    }
+  }
+  /// The text after `=` or `+=` with it.
+  std::string assignment(const Store& store) const {
+    const DType type = program_[store.buffer].dtype;
+    if (const Binary* sum = added_to_itself(store)) {
+      return " += " + value(sum->b).text + ";";
+    }
+    const std::string text = value(store.value).text;
+    const std::string stored = type == DType::f16       ? "to_f16(" + text + ")"
+                               : type == DType::bf16    ? "to_bf16(" + text + ")"
+                               : type == DType::boolean ? "(" + text + ") ? 1 : 0"
+                                                        : text;
+    return " = " + stored + ";";
+  }
+  const Binary* added_to_itself(const Store& store) const {
+    const DType type = program_[store.buffer].dtype;
+    const Binary* sum = program_.pool.as<Binary>(store.value);
+    if ((type != DType::f32 && type != DType::f64) || sum == nullptr || sum->op != BinaryOp::add) {
+      return nullptr;
+    }
+    const Load* old = program_.pool.as<Load>(sum->a);
+    return old != nullptr && old->buffer == store.buffer && old->indices == store.indices ? sum
+                                                                                          : nullptr;
+  }
+
+  // --- vectors ---------------------------------------------------------------------------------
+  struct VectorText {
+    CText text;
+    bool is_vector = false;
+  };
+  std::string vector_type(DType type, std::int32_t lanes) {
+    if (std::find(vector_types_.begin(), vector_types_.end(), std::pair{type, lanes}) ==
+        vector_types_.end()) {
+      vector_types_.emplace_back(type, lanes);
+    }
+    return std::string(name_of(type)) + "x" + std::to_string(lanes);
+  }
+  static bool mentions_lane(const std::string& text) {
+    return text.find(lane_mark) != std::string::npos;
+  }
+  /// The lanes of a buffer access, if they are neighbours in memory or one variable.
+  std::optional<std::string> vector_access(BufferId id, const ExprList& indices,
+                                           std::int32_t lanes, bool is_const) {
+    const DType type = program_[id].dtype;
+    if (type != DType::f32 && type != DType::f64) {
+      return std::nullopt;
+    }
+    if (plan_.lanes[id.value] > 0) {
+      const auto [variable_name, lane] = variable(id, indices);
+      return lane == lane_mark && plan_.lanes[id.value] == lanes
+                 ? std::optional<std::string>(variable_name)
+                 : std::nullopt;
+    }
+    LinearText at = offset(id, indices);
+    if (at.coefficient_of(lane_mark) != 1) {
+      return std::nullopt;
+    }
+    at.add_term(lane_mark, -1);
+    const CText base = at.print();
+    if (mentions_lane(base.text)) {
+      return std::nullopt;
+    }
+    const std::string address =
+        at.is_constant() && at.constant == 0 ? name(id) : "(" + name(id) + " + " + base.text + ")";
+    return "*(" + std::string(is_const ? "const " : "") + vector_type(type, lanes) + "u*)" + address;
+  }
+  std::optional<VectorText> vector_value(ExprId id, DType type, std::int32_t lanes) {
+    const CText scalar = value(id);
+    if (program_.pool.dtype(id) != type) {
+      return std::nullopt;
+    }
+    if (!mentions_lane(scalar.text)) {
+      return VectorText{scalar, false};
+    }
+    if (const Load* node = program_.pool.as<Load>(id)) {
+      const auto text = vector_access(node->buffer, node->indices, lanes, true);
+      return text ? std::optional<VectorText>({{*text, CText::unary}, true}) : std::nullopt;
+    }
+    const Binary* node = program_.pool.as<Binary>(id);
+    if (node == nullptr) {
+      return std::nullopt;
+    }
+    auto a = vector_value(node->a, type, lanes), b = vector_value(node->b, type, lanes);
+    if (!a || !b) {
+      return std::nullopt;
+    }
+    const auto infix = [&](const char* op, CText::Strength strength) {
+      const auto right = static_cast<CText::Strength>(strength + 1);
+      return VectorText{{a->text.within(strength) + op + b->text.within(right), strength}, true};
+    };
+    switch (node->op) {
+    case BinaryOp::add:
+      return infix(" + ", CText::add);
+    case BinaryOp::sub:
+      return infix(" - ", CText::add);
+    case BinaryOp::mul:
+      return infix(" * ", CText::mul);
+    case BinaryOp::div:
+      return infix(" / ", CText::mul);
+    case BinaryOp::min:
+    case BinaryOp::max: {
+      // v op constant: the comparison is false for NaN, so the constant is taken, as it must.
+      if (program_.pool.as<FloatImm>(node->a) != nullptr) {
+        std::swap(a, b);
+      } else if (program_.pool.as<FloatImm>(node->b) == nullptr) {
+        return std::nullopt;
+      }
+      const std::string type_name = vector_type(type, lanes);
+      const std::string v = names_.unique("v"), limit = names_.unique("limit");
+      line("const " + type_name + " " + v + " = " + a->text.text + ";");
+      line("const " + type_name + " " + limit + " = " + b->text.within(CText::mul) + " - " +
+           type_name + "{};");
+      return VectorText{{v + (node->op == BinaryOp::min ? " < " : " > ") + limit + " ? " + v +
+                             " : " + limit,
+                         CText::ternary},
+                        true};
+    }
+    default:
+      return std::nullopt;
+    }
+  }
+  /// Emits the store for all lanes at once; false (and nothing emitted) if it cannot be.
+  bool vector_store(const Store& store, std::int32_t lanes) {
+    const std::size_t start = out_.size();
+    const DType type = program_[store.buffer].dtype;
+    const auto target = vector_access(store.buffer, store.indices, lanes, false);
+    const Binary* sum = added_to_itself(store);
+    const auto text =
+        target ? vector_value(sum != nullptr ? sum->b : store.value, type, lanes) : std::nullopt;
+    if (!text) {
+      out_.resize(start);
+      return false;
+    }
+    std::string value = text->text.text;
+    if (!text->is_vector && sum == nullptr) {  // x - 0 is x for every x; 0 + x would lose -0
+      value = text->text.within(CText::mul) + " - " + vector_type(type, lanes) + "{}";
+    }
+    line(*target + (sum != nullptr ? " += " : " = ") + value + ";");
+    return true;
+  }
+  /// The statement for one chunk of lanes; `var` is bound to the lane mark.
+  void vector_chunk(StmtId id, VarId var, std::int32_t lanes, const LinearText& base) {
+    if (const Seq* seq = program_.as<Seq>(id)) {
+      for (StmtId item : seq->items) {
+        vector_chunk(item, var, lanes, base);
+      }
+      return;
+    }
+    const If* branch = program_.as<If>(id);
+    if (branch != nullptr && !branch->else_body.valid() && uniform(branch->condition)) {
+      open("if (" + value(branch->condition).text + ")");
+      vector_chunk(branch->then_body, var, lanes, base);
+      return close();
+    }
+    const Store* store = program_.as<Store>(id);
+    if (store != nullptr && vector_store(*store, lanes)) {
+      return;
+    }
+    const std::string lane = names_.unique("lane");
+    LinearText at = base;
+    at.add_term(lane, 1);
+    bind(var, at);
+    open("for (int " + lane + " = 0; " + lane + " < " + std::to_string(lanes) + "; ++" + lane + ")");
+    emit(id);
+    close();
+    at.add_term(lane, -1);
+    at.add_term(lane_mark, 1);
+    bind(var, at);
+  }
+  bool uniform(ExprId condition) const { return !mentions_lane(value(condition).text); }
+  /// Whether every store of the body works on whole vectors. Emits nothing.
+  bool can_vectorize(StmtId id, std::int32_t lanes) {
+    if (const Seq* seq = program_.as<Seq>(id)) {
+      return std::all_of(seq->items.begin(), seq->items.end(),
+                         [&](StmtId item) { return can_vectorize(item, lanes); });
+    }
+    if (const If* branch = program_.as<If>(id)) {
+      return !branch->else_body.valid() && uniform(branch->condition) &&
+             can_vectorize(branch->then_body, lanes);
+    }
+    const Store* store = program_.as<Store>(id);
+    const std::size_t start = out_.size();
+    const NameTable names = names_;
+    const auto types = vector_types_;
+    const bool can = store != nullptr && vector_store(*store, lanes);
+    out_.resize(start);
+    names_ = names;
+    vector_types_ = types;
+    return can;
+  }
+  bool touches_variables(StmtId id) const;
+
+  // --- statements ------------------------------------------------------------------------------
+  void emit(StmtId id);
+  void emit_loop(StmtId id, const For& loop);
+  void emit_vectorized(StmtId id, const For& loop, std::int64_t extent);
+  void emit_alloc(const Alloc& alloc);
+
+  const CppSourceOptions& options_;
+  RegisterPlan plan_;
+  NameTable names_;
+  std::vector<std::string> names_of_;
+  std::vector<std::pair<DType, std::int32_t>> vector_types_;
+  std::string out_;
+  std::size_t indent_ = 0;
+};
+
+inline void CppEmitter::emit(StmtId id) {
+  std::visit(Overloaded{[&](const Seq& seq) {
+                          for (StmtId item : seq.items) {
+                            emit(item);
+                          }
+                        },
+                        [&](const For& loop) { emit_loop(id, loop); },
+                        [&](const Store& store) {
+                          line(element(store.buffer, store.indices) + assignment(store));
+                        },
+                        [&](const If& branch) {
+                          if (const auto known = constant(branch.condition)) {
+                            if (*known != 0 || branch.else_body.valid()) {
+                              emit(*known != 0 ? branch.then_body : branch.else_body);
+                            }
+                            return;
+                          }
+                          open("if (" + value(branch.condition).text + ")");
+                          emit(branch.then_body);
+                          if (branch.else_body.valid()) {
+                            --indent_;
+                            open("} else");
+                            emit(branch.else_body);
+                          }
+                          close();
+                        },
+                        [&](const Alloc& alloc) { emit_alloc(alloc); }, [](const Barrier&) {},
+                        [&](const Prefetch& prefetch) {
+                          line("__builtin_prefetch(" + name(prefetch.buffer) + " + (" +
+                               offset(prefetch.buffer, prefetch.indices).print().text + "), 0, " +
+                               std::to_string(4 - prefetch.level) + ");");
+                        }},
+             program_[id]);
+}
+
+inline void CppEmitter::emit_loop(StmtId id, const For& loop) {
+  TENSORSMITH_ASSERT(loop.kind <= ForKind::vthread, "a loop bound to a GPU in a CPU program");
+  const LinearText extent = linear(loop.extent);
+  if (extent.is_constant() && (extent.constant <= 1 || plan_.expand[id.value])) {
+    for (std::int64_t i = 0; i < extent.constant; ++i) {
+      bind(loop.var, LinearText::of(i));
+      emit(loop.body);
+    }
+    return;
+  }
+  if (loop.kind == ForKind::vectorized && extent.is_constant()) {
+    return emit_vectorized(id, loop, extent.constant);
+  }
+  if (loop.kind == ForKind::parallel && options_.openmp) {
+    line("#pragma omp parallel for");
+  }
+  const std::string var = names_.unique(program_.pool.var_name(loop.var));
+  bind(loop.var, LinearText::of(var));
+  open("for (std::int64_t " + var + " = 0; " + var + " < " + extent.print().text + "; ++" + var +
+       ")");
+  emit(loop.body);
+  close();
+}
+
+inline bool CppEmitter::touches_variables(StmtId id) const {
+  const auto in_expr = [&](ExprId root) {
+    bool found = false;
+    visit_expr(program_.pool, root, [&](ExprId e) {
+      const Load* node = program_.pool.as<Load>(e);
+      found = found || (node != nullptr && plan_.lanes[node->buffer.value] > 1);
+    });
+    return found;
+  };
+  return std::visit(
+      Overloaded{[&](const Seq& seq) {
+                   return std::any_of(seq.items.begin(), seq.items.end(),
+                                      [&](StmtId item) { return touches_variables(item); });
+                 },
+                 [&](const For& loop) { return touches_variables(loop.body); },
+                 [&](const Store& store) {
+                   return plan_.lanes[store.buffer.value] > 1 || in_expr(store.value);
+                 },
+                 [&](const If& branch) {
+                   return in_expr(branch.condition) || touches_variables(branch.then_body) ||
+                          (branch.else_body.valid() && touches_variables(branch.else_body));
+                 },
+                 [&](const Alloc& alloc) { return touches_variables(alloc.body); },
+                 [](const auto&) { return false; }},
+      program_[id]);
+}
+
+inline void CppEmitter::emit_vectorized(StmtId id, const For& loop, std::int64_t extent) {
+  const std::int32_t lanes = plan_.chunk[id.value];
+  const bool has_variables = touches_variables(loop.body);
+  bind(loop.var, LinearText::of(lane_mark));
+  const bool use_vectors = lanes > 1 && (has_variables || can_vectorize(loop.body, lanes));
+  const std::string var =
+      has_variables ? "" : names_.unique(program_.pool.var_name(loop.var));
+  const bool write_out = use_vectors && (has_variables || extent <= 4 * lanes);
+  if (write_out) {
+    for (std::int64_t first = 0; first < extent; first += lanes) {
+      bind(loop.var, LinearText::of(lane_mark, first));
+      vector_chunk(loop.body, loop.var, lanes, LinearText::of(first));
+    }
+    return;
+  }
+  const std::string head =
+      "for (std::int64_t " + var + " = 0; " + var + " < " + std::to_string(extent) + "; ";
+  LinearText at = LinearText::of(var);
+  if (use_vectors) {
+    open(head + var + " += " + std::to_string(lanes) + ")");
+    LinearText with_lane = at;
+    with_lane.add_term(lane_mark, 1);
+    bind(loop.var, with_lane);
+    vector_chunk(loop.body, loop.var, lanes, at);
+  } else {
+    open(head + "++" + var + ")");
+    bind(loop.var, at);
+    emit(loop.body);
+  }
+  close();
+}
+
+inline void CppEmitter::emit_alloc(const Alloc& alloc) {
+  const Buffer& buffer = program_[alloc.buffer];
+  const std::string& id = name(alloc.buffer);
+  const std::int32_t lanes = plan_.lanes[alloc.buffer.value];
+  const std::string type(c_storage_type(buffer.dtype));
+  const std::string count = std::to_string(buffer.num_elements());
+  line("{");
+  ++indent_;
+  if (lanes > 0) {
+    std::string list;
+    for (std::int64_t i = 0; i < buffer.num_elements(); i += lanes) {
+      list += (list.empty() ? " " : ", ") + id + "_" + std::to_string(i);
+    }
+    line((lanes > 1 ? vector_type(buffer.dtype, lanes) : type) + list + ";");
+  } else if (buffer.num_bytes() <= stack_bytes) {
+    line("alignas(64) " + type + " " + id + "[" + count + "];");
+  } else {
+    line("static thread_local const Scratch<" + type + ", " + count + "> " + id + "_scratch;");
+    line(type + "* const __restrict__ " + id + " = " + id + "_scratch.data();");
+  }
+  emit(alloc.body);
+  close();
+}
+
+inline KernelSource CppEmitter::run() {
+  KernelSource result;
+  result.function_name = names_.unique(options_.function_name);
+  result.entry_name = options_.abi_entry ? names_.unique(result.function_name + "_entry") : "";
+  result.arguments = kernel_arguments(program_);
+  for (const Buffer& buffer : program_.buffers) {
+    names_of_.push_back(names_.unique(buffer.name));
+  }
+  std::string parameters, plain_parameters, shapes, casts;
+  for (std::size_t i = 0; i < program_.arguments.size(); ++i) {
+    const BufferId id = program_.arguments[i];
+    const Buffer& buffer = program_[id];
+    const std::string type = std::string(result.arguments[i].is_written ? "" : "const ") +
+                             std::string(c_storage_type(buffer.dtype)) + "*";
+    const std::string comma = i == 0 ? "" : ", ";
+    parameters += comma + type + " __restrict__ " + name(id);
+    plain_parameters += comma + type + " " + name(id);
+    casts += comma + "static_cast<" + type + ">(args[" + std::to_string(i) + "])";
+    shapes += "//   " + name(id) + ": " + std::string(name_of(buffer.dtype)) + " [";
+    for (std::size_t d = 0; d < buffer.shape.size(); ++d) {
+      shapes += (d == 0 ? "" : ", ") + std::to_string(buffer.shape[d]);
+    }
+    shapes += std::string("]") + (result.arguments[i].is_written ? ", written" : "") + "\n";
+  }
+  const std::string note = options_.comment.empty() ? "" : "// " + options_.comment + "\n";
+  const std::string entry_signature =
+      "void " + result.entry_name + "(void* const* args, void* workspace, const void* runtime)";
+
+  indent_ = 1;
+  emit(program_.body);
+  std::string types;
+  for (const auto& [type, lanes] : vector_types_) {
+    const std::string element(c_type(type)), bytes = std::to_string(lanes * bytes_of(type));
+    const std::string id = vector_type(type, lanes);
+    types += "typedef " + element + " " + id + " __attribute__((vector_size(" + bytes + ")));\n";
+    types += "typedef " + element + " " + id + "u __attribute__((vector_size(" + bytes +
+             "), aligned(" + std::to_string(bytes_of(type)) + "), may_alias));\n";
+  }
+  const std::string helpers = cpp_helpers_for(out_);
+  result.source = note + "#include <cmath>\n#include <cstddef>\n#include <cstdint>\n" +
+                  "#include <cstring>\n#include <new>\n#include <type_traits>\n\n";
+  if (!helpers.empty() || !types.empty()) {
+    result.source += "namespace {\n\n" + types + (types.empty() ? "" : "\n") + helpers +
+                     "}  // namespace\n\n";
+  }
+  result.source += shapes + "extern \"C\" void " + result.function_name + "(" + parameters +
+                   ") {\n" + out_ + "}\n";
+  result.header = note + "#pragma once\n\n#include <cstdint>\n\n" + shapes + "extern \"C\" void " +
+                  result.function_name + "(" + plain_parameters + ");\n";
+  if (options_.abi_entry) {
+    result.source += "\nextern \"C\" " + entry_signature + " {\n  (void)workspace;\n" +
+                     "  (void)runtime;\n  " + result.function_name + "(" + casts + ");\n}\n";
+    result.header += "extern \"C\" " + entry_signature + ";\n";
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// The whole translation unit and a header for it. Linear in the size of the text.
+inline KernelSource emit_cpp_source(const LoopProgram& program,
+                                    const CppSourceOptions& options = {}) {
+  return detail::CppEmitter(program, options).run();
+}
+
+}  // namespace tensorsmith

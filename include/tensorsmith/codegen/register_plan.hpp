@@ -1,0 +1,191 @@
+// RegisterPlan: which loops exported C++ expands so that register buffers become variables.
+//
+// Floor 5. Own design.
+//     acc[i][j] (+)= ..., i unrolled in 2, j vectorized in 32  -->  f32x16 acc_0_0, acc_0_16, ...
+// A buffer whose indices do not become constants that way stays an array; that is always right.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensorsmith/codegen/c_like.hpp"
+
+namespace tensorsmith {
+
+/// Largest vector of the generated text, in bytes.
+constexpr std::int32_t cpp_vector_bytes = 64;
+
+struct RegisterPlan {
+  /// Per buffer: 0 = array, 1 = one variable per element, else lanes of one variable.
+  std::vector<std::int32_t> lanes;
+  std::vector<bool> expand;         ///< per statement: a loop to be written out
+  std::vector<std::int32_t> chunk;  ///< per statement: lanes of a vectorized loop, else 0
+};
+
+namespace detail {
+
+class RegisterPlanner : CLikePrinter {
+ public:
+  explicit RegisterPlanner(const LoopProgram& program) : CLikePrinter(program) {
+    plan_.lanes.assign(program.buffers.size(), -1);
+    plan_.expand.assign(program.stmts.size(), false);
+    plan_.chunk.assign(program.stmts.size(), 0);
+    loops_of_.resize(program.buffers.size());
+  }
+  RegisterPlan run() {
+    walk(program_.body);
+    for (std::size_t b = 0; b < plan_.lanes.size(); ++b) {
+      if (program_.buffers[b].scope != Scope::register_) {
+        plan_.lanes[b] = 0;
+        continue;
+      }
+      plan_.lanes[b] = plan_.lanes[b] < 0 ? 1 : plan_.lanes[b];
+      for (StmtId loop : plan_.lanes[b] > 0 ? loops_of_[b] : std::vector<StmtId>{}) {
+        plan_.expand[loop.value] = true;
+      }
+    }
+    return plan_;
+  }
+
+ private:
+  struct OpenLoop {
+    VarId var;
+    StmtId stmt;
+    std::int64_t extent;  // 0 = not constant
+    std::int32_t chunk;   // 0 = not vectorized
+  };
+
+  CText load(const Load&) const override { return {"@load"}; }
+
+  void walk(StmtId id) {
+    std::visit(Overloaded{[&](const Seq& seq) {
+                            for (StmtId item : seq.items) {
+                              walk(item);
+                            }
+                          },
+                          [&](const For& loop) { walk_loop(id, loop); },
+                          [&](const Store& store) {
+                            access(store.buffer, store.indices);
+                            loads(store.value);
+                            for (ExprId index : store.indices) {
+                              loads(index);
+                            }
+                          },
+                          [&](const If& branch) {
+                            loads(branch.condition);
+                            walk(branch.then_body);
+                            if (branch.else_body.valid()) {
+                              walk(branch.else_body);
+                            }
+                          },
+                          [&](const Alloc& alloc) { walk(alloc.body); }, [](const Barrier&) {},
+                          [](const Prefetch&) {}},
+               program_[id]);
+  }
+  void walk_loop(StmtId id, const For& loop) {
+    const IntImm* extent = program_.pool.as<IntImm>(loop.extent);
+    OpenLoop open{loop.var, id, extent != nullptr ? extent->value : 0, 0};
+    if (loop.kind == ForKind::vectorized && extent != nullptr) {
+      std::int32_t limit = cpp_vector_bytes / widest(loop.body);
+      while (open.extent % limit != 0) {
+        limit /= 2;
+      }
+      open.chunk = limit;
+      plan_.chunk[id.value] = limit;
+    }
+    bind(loop.var, LinearText::of("@" + std::to_string(loop.var.value)));
+    loops_.push_back(open);
+    walk(loop.body);
+    loops_.pop_back();
+  }
+  /// Bytes of the largest element the statement touches.
+  std::int32_t widest(StmtId id) const {
+    std::int32_t bytes = 1;
+    const auto see = [&](std::int32_t other) { bytes = std::max(bytes, other); };
+    const auto see_expr = [&](ExprId root) {
+      visit_expr(program_.pool, root, [&](ExprId e) {
+        if (program_.pool.as<Load>(e) != nullptr) {
+          see(bytes_of(program_.pool.dtype(e)));
+        }
+      });
+    };
+    std::visit(Overloaded{[&](const Seq& seq) {
+                            for (StmtId item : seq.items) {
+                              see(widest(item));
+                            }
+                          },
+                          [&](const For& loop) { see(widest(loop.body)); },
+                          [&](const Store& store) {
+                            see(bytes_of(program_[store.buffer].dtype));
+                            see_expr(store.value);
+                          },
+                          [&](const If& branch) {
+                            see(widest(branch.then_body));
+                            see(branch.else_body.valid() ? widest(branch.else_body) : 1);
+                          },
+                          [&](const Alloc& alloc) { see(widest(alloc.body)); },
+                          [](const auto&) {}},
+               program_[id]);
+    return bytes;
+  }
+  void loads(ExprId root) {
+    visit_expr(program_.pool, root, [&](ExprId e) {
+      if (const Load* node = program_.pool.as<Load>(e)) {
+        access(node->buffer, node->indices);
+      }
+    });
+  }
+  void access(BufferId buffer, const ExprList& indices) {
+    if (program_[buffer].scope != Scope::register_ || plan_.lanes[buffer.value] == 0) {
+      return;
+    }
+    std::int32_t& lanes = plan_.lanes[buffer.value];
+    std::int64_t copies = 1;
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+      const LinearText index = linear(indices[d]);
+      std::int32_t chunk = 0;
+      for (const OpenLoop& loop : loops_) {
+        if (!uses_var(program_.pool, indices[d], loop.var)) {
+          continue;
+        }
+        const DType type = program_[buffer].dtype;
+        const bool has_vectors = type == DType::f32 || type == DType::f64;
+        if (loop.chunk > 1 && has_vectors && d + 1 == indices.size() &&
+            index.coefficient_of("@" + std::to_string(loop.var.value)) == 1) {
+          chunk = loop.chunk;
+          continue;
+        }
+        copies *= std::max<std::int64_t>(loop.extent, 1);
+        if (loop.extent == 0 || loop.chunk > 1 || copies > 1024) {
+          lanes = 0;
+          return;
+        }
+        loops_of_[buffer.value].push_back(loop.stmt);
+      }
+      bool fits = chunk == 0 || index.constant % chunk == 0;
+      for (const auto& [text, coefficient] : index.terms) {
+        fits = fits && text.find("@load") == std::string::npos &&
+               (chunk == 0 || coefficient == 1 || coefficient % chunk == 0);
+      }
+      if (!fits || (chunk != 0 && lanes > 0 && lanes != chunk)) {
+        lanes = 0;
+        return;
+      }
+      lanes = chunk != 0 ? chunk : lanes;
+    }
+  }
+
+  RegisterPlan plan_;
+  std::vector<OpenLoop> loops_;
+  std::vector<std::vector<StmtId>> loops_of_;
+};
+
+}  // namespace detail
+
+inline RegisterPlan plan_registers(const LoopProgram& program) {
+  return detail::RegisterPlanner(program).run();
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,269 @@
+// Affine forms of integer index expressions: sum of coefficient * atom + constant.
+//
+// Floor 1. Own design. An atom is a variable or an expression that is not affine in variables (a
+// floordiv that does not divide, a min, a load). floordiv and floormod by a positive constant are
+// resolved when ranges of the variables allow it, so that values of split and fused loops come apart
+// again. Not here: general simplification (simplify.hpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tensorsmith/ir/rewrite.hpp"
+
+namespace tensorsmith {
+
+struct AffineTerm {
+  ExprId atom;
+  std::int64_t coefficient;
+  bool operator==(const AffineTerm&) const = default;
+};
+
+struct Affine {
+  SmallVector<AffineTerm, 6> terms;  ///< ascending atoms, no zero coefficients
+  std::int64_t constant = 0;
+
+  bool is_constant() const { return terms.empty(); }
+  bool operator==(const Affine&) const = default;
+
+  void add(ExprId atom, std::int64_t coefficient) {
+    if (coefficient == 0) {
+      return;
+    }
+    std::size_t at = 0;
+    while (at < terms.size() && terms[at].atom < atom) {
+      ++at;
+    }
+    if (at < terms.size() && terms[at].atom == atom) {
+      terms[at].coefficient += coefficient;
+      if (terms[at].coefficient == 0) {
+        terms.erase(at);
+      }
+      return;
+    }
+    terms.insert(at, {atom, coefficient});
+  }
+  void add(const Affine& other, std::int64_t scale = 1) {
+    for (const AffineTerm& term : other.terms) {
+      add(term.atom, term.coefficient * scale);
+    }
+    constant += other.constant * scale;
+  }
+};
+
+/// Loop variables run over [0, extent). 0 = unknown.
+class VarExtents {
+ public:
+  void set(VarId var, std::int64_t extent) {
+    if (var.value >= extents_.size()) {
+      extents_.resize(var.value + 1, 0);
+    }
+    extents_[var.value] = extent;
+  }
+  std::int64_t operator[](VarId var) const {
+    return var.value < extents_.size() ? extents_[var.value] : 0;
+  }
+
+ private:
+  std::vector<std::int64_t> extents_;
+};
+
+struct IntRange {
+  std::int64_t min = 0, max = 0;  ///< inclusive
+};
+
+constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return a / b - ((a % b != 0 && (a % b < 0) != (b < 0)) ? 1 : 0);
+}
+constexpr std::int64_t floor_mod(std::int64_t a, std::int64_t b) { return a - floor_div(a, b) * b; }
+
+inline std::optional<IntRange> range_of(const ExprPool& pool, const VarExtents& extents, ExprId id);
+
+inline std::optional<IntRange> range_of(const ExprPool& pool, const VarExtents& extents,
+                                        const Affine& form) {
+  IntRange range{form.constant, form.constant};
+  for (const AffineTerm& term : form.terms) {
+    const auto atom = range_of(pool, extents, term.atom);
+    if (!atom) {
+      return std::nullopt;
+    }
+    range.min += term.coefficient * (term.coefficient > 0 ? atom->min : atom->max);
+    range.max += term.coefficient * (term.coefficient > 0 ? atom->max : atom->min);
+  }
+  return range;
+}
+
+/// Conservative range of an integer expression; nothing if unknown.
+inline std::optional<IntRange> range_of(const ExprPool& pool, const VarExtents& extents,
+                                        ExprId id) {
+  const ExprNode& node = pool[id];
+  if (const auto* imm = std::get_if<IntImm>(&node.op)) {
+    return IntRange{imm->value, imm->value};
+  }
+  if (const auto* ref = std::get_if<VarRef>(&node.op)) {
+    const std::int64_t extent = extents[ref->var];
+    return extent > 0 ? std::optional<IntRange>(IntRange{0, extent - 1}) : std::nullopt;
+  }
+  if (const auto* call = std::get_if<Binary>(&node.op)) {
+    const auto a = range_of(pool, extents, call->a);
+    const auto b = range_of(pool, extents, call->b);
+    const bool both = a && b;
+    switch (call->op) {
+      case BinaryOp::add:
+        return both ? std::optional(IntRange{a->min + b->min, a->max + b->max}) : std::nullopt;
+      case BinaryOp::sub:
+        return both ? std::optional(IntRange{a->min - b->max, a->max - b->min}) : std::nullopt;
+      case BinaryOp::mul:
+        if (both && b->min == b->max) {
+          const std::int64_t c = b->min;
+          return IntRange{c * (c >= 0 ? a->min : a->max), c * (c >= 0 ? a->max : a->min)};
+        }
+        if (both && a->min == a->max) {
+          const std::int64_t c = a->min;
+          return IntRange{c * (c >= 0 ? b->min : b->max), c * (c >= 0 ? b->max : b->min)};
+        }
+        return std::nullopt;
+      case BinaryOp::floordiv:
+        if (both && b->min == b->max && b->min > 0) {
+          return IntRange{floor_div(a->min, b->min), floor_div(a->max, b->min)};
+        }
+        return std::nullopt;
+      case BinaryOp::floormod:
+        if (b && b->min == b->max && b->min > 0) {
+          if (a && floor_div(a->min, b->min) == floor_div(a->max, b->min)) {
+            return IntRange{floor_mod(a->min, b->min), floor_mod(a->max, b->min)};
+          }
+          return IntRange{0, b->min - 1};
+        }
+        return std::nullopt;
+      case BinaryOp::min:
+        return both ? std::optional(IntRange{a->min < b->min ? a->min : b->min,
+                                             a->max < b->max ? a->max : b->max})
+                    : std::nullopt;
+      case BinaryOp::max:
+        return both ? std::optional(IntRange{a->min > b->min ? a->min : b->min,
+                                             a->max > b->max ? a->max : b->max})
+                    : std::nullopt;
+      default:
+        return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+inline ExprId to_expr(ExprPool& pool, const Affine& form) {
+  ExprId sum;
+  for (const AffineTerm& term : form.terms) {
+    if (term.coefficient < 0 && sum.valid()) {
+      const ExprId part =
+          term.coefficient == -1 ? term.atom
+                                 : pool.mul(term.atom, pool.int_imm(-term.coefficient));
+      sum = pool.sub(sum, part);
+      continue;
+    }
+    const ExprId part =
+        term.coefficient == 1 ? term.atom : pool.mul(term.atom, pool.int_imm(term.coefficient));
+    sum = sum.valid() ? pool.add(sum, part) : part;
+  }
+  if (!sum.valid()) {
+    return pool.int_imm(form.constant);
+  }
+  if (form.constant == 0) {
+    return sum;
+  }
+  return form.constant > 0 ? pool.add(sum, pool.int_imm(form.constant))
+                           : pool.sub(sum, pool.int_imm(-form.constant));
+}
+
+/// form = divisor * quotient + remainder with remainder in [0, divisor), or nothing if the ranges do
+/// not show it.
+struct AffineQuotient {
+  Affine quotient, remainder;
+};
+inline std::optional<AffineQuotient> divide(const ExprPool& pool, const VarExtents& extents,
+                                            const Affine& form, std::int64_t divisor) {
+  AffineQuotient result;
+  for (const AffineTerm& term : form.terms) {
+    (term.coefficient % divisor == 0 ? result.quotient : result.remainder)
+        .add(term.atom, term.coefficient % divisor == 0 ? term.coefficient / divisor
+                                                        : term.coefficient);
+  }
+  result.quotient.constant = floor_div(form.constant, divisor);
+  result.remainder.constant = floor_mod(form.constant, divisor);
+  const auto range = range_of(pool, extents, result.remainder);
+  if (!range || range->min < 0 || range->max >= divisor) {
+    return std::nullopt;
+  }
+  return result;
+}
+
+/// The affine form of an integer expression, resolving floordiv and floormod where possible.
+inline Affine to_affine(ExprPool& pool, const VarExtents& extents, ExprId id) {
+  Affine form;
+  if (const auto* imm = pool.as<IntImm>(id)) {
+    form.constant = imm->value;
+    return form;
+  }
+  if (const Binary* found = pool.as<Binary>(id)) {
+    const Binary node = *found;
+    const auto constant_of = [&](ExprId e) -> std::optional<std::int64_t> {
+      const Affine a = to_affine(pool, extents, e);
+      return a.is_constant() ? std::optional(a.constant) : std::nullopt;
+    };
+    if (node.op == BinaryOp::add || node.op == BinaryOp::sub) {
+      form = to_affine(pool, extents, node.a);
+      form.add(to_affine(pool, extents, node.b), node.op == BinaryOp::add ? 1 : -1);
+      return form;
+    }
+    if (node.op == BinaryOp::mul) {
+      if (const auto c = constant_of(node.b)) {
+        form.add(to_affine(pool, extents, node.a), *c);
+        return form;
+      }
+      if (const auto c = constant_of(node.a)) {
+        form.add(to_affine(pool, extents, node.b), *c);
+        return form;
+      }
+    }
+    if (node.op == BinaryOp::floordiv || node.op == BinaryOp::floormod) {
+      const auto divisor = constant_of(node.b);
+      if (divisor && *divisor > 0) {
+        const Affine a = to_affine(pool, extents, node.a);
+        const bool is_div = node.op == BinaryOp::floordiv;
+        if (const auto parts = divide(pool, extents, a, *divisor)) {
+          return is_div ? parts->quotient : parts->remainder;
+        }
+        form.add(pool.binary(node.op, to_expr(pool, a), pool.int_imm(*divisor)), 1);
+        return form;
+      }
+    }
+    if (node.op == BinaryOp::min || node.op == BinaryOp::max) {
+      const Affine a = to_affine(pool, extents, node.a);
+      const Affine b = to_affine(pool, extents, node.b);
+      Affine difference = a;
+      difference.add(b, -1);
+      if (const auto range = range_of(pool, extents, difference)) {
+        const bool is_min = node.op == BinaryOp::min;
+        if (range->max <= 0) {
+          return is_min ? a : b;
+        }
+        if (range->min >= 0) {
+          return is_min ? b : a;
+        }
+      }
+      form.add(pool.binary(node.op, to_expr(pool, a), to_expr(pool, b)), 1);
+      return form;
+    }
+  }
+  form.add(map_children(pool, id,
+                        [&](ExprId child) {
+                          return is_integer(pool.dtype(child)) && pool.as<Load>(child) == nullptr
+                                     ? to_expr(pool, to_affine(pool, extents, child))
+                                     : child;
+                        }),
+           1);
+  return form;
+}
+
+}  // namespace tensorsmith

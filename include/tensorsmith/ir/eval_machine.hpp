@@ -1,0 +1,365 @@
+// The machine that runs compiled loop programs: buffers, registers, lanes.
+//
+// Floor 1. Own design. Every cell knows whether it has a value; every access is checked per
+// dimension and by flat address. Used through eval.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "tensorsmith/ir/eval_buffer.hpp"
+#include "tensorsmith/ir/eval_program.hpp"
+#include "tensorsmith/support/rng.hpp"
+
+namespace tensorsmith {
+
+enum class LoopOrder : std::uint8_t { forward, reversed, shuffled };
+
+struct EvalOptions {
+  /// Of loops whose iterations are independent by contract: parallel, vthread, block_*, thread_*.
+  LoopOrder parallel_order = LoopOrder::forward;
+  std::uint64_t seed = 1;  ///< of LoopOrder::shuffled
+  /// By argument position: contents count as undefined at first, and every element must have got a
+  /// value in the end. Missing entries: false.
+  std::vector<bool> is_output = {};
+};
+
+namespace detail {
+
+class Evaluator {
+ public:
+  Evaluator(const EvalProgram& program, const EvalOptions& options)
+      : p_(program), source_(*program.source), order_(options.parallel_order), rng_(options.seed),
+        buffers_(source_.buffers.size()),
+        registers_(static_cast<std::size_t>(program.num_registers) * program.max_lanes),
+        vars_(program.num_slots), flat_(program.max_lanes), all_lanes_(program.max_lanes) {
+    std::iota(all_lanes_.begin(), all_lanes_.end(), 0U);
+    for (const auto& [reg, value] : p_.constants) {
+      std::fill_n(&registers_[static_cast<std::size_t>(reg) * p_.max_lanes], p_.max_lanes, value);
+    }
+    for (std::size_t b = 0; b < buffers_.size(); ++b) {
+      buffers_[b].resize(source_.buffers[b].num_elements());
+    }
+  }
+
+  bool run() { return execute(p_.root, all_lanes_.data(), 1); }
+  const EvalError& error() const { return error_; }
+
+  bool set_argument(std::size_t position, const HostArray& array, bool is_output) {
+    const BufferId id = source_.arguments[position];
+    const Buffer& buffer = source_[id];
+    if (array.dtype != buffer.dtype || array.shape.size() != buffer.shape.size() ||
+        !std::equal(array.shape.begin(), array.shape.end(), buffer.shape.begin())) {
+      return fail(
+          {EvalErrorKind::wrong_argument, {}, id, -1, static_cast<std::int64_t>(position), 0});
+    }
+    if (!is_output) {
+      buffers_[id.value].set(buffer, array);
+    }
+    return true;
+  }
+  bool get_argument(std::size_t position, HostArray& array, bool is_output) {
+    const BufferId id = source_.arguments[position];
+    const std::int64_t missing = buffers_[id.value].get(source_[id], array);
+    return !is_output || missing < 0 ||
+           fail({EvalErrorKind::unwritten_output, {}, id, -1, missing, 0});
+  }
+
+ private:
+  using Lanes = const std::uint32_t*;
+
+  bool fail(const EvalError& error) {
+    error_ = error;
+    return false;
+  }
+  Scalar* reg(std::uint32_t r) { return &registers_[static_cast<std::size_t>(r) * p_.max_lanes]; }
+
+  bool execute(std::uint32_t id, Lanes lanes, std::uint32_t count) {
+    const EvalStmt& s = p_.stmts[id];
+    switch (s.kind) {
+    case EvalStmt::Kind::nothing:
+      return true;
+    case EvalStmt::Kind::sequence:
+      for (std::uint32_t child : s.children) {
+        if (!execute(child, lanes, count)) {
+          return false;
+        }
+      }
+      return true;
+    case EvalStmt::Kind::lanes:
+      return s.num_lanes == 0 || execute(s.children[0], all_lanes_.data(), s.num_lanes);
+    case EvalStmt::Kind::loop:
+      return loop(s, lanes, count);
+    case EvalStmt::Kind::store:
+      return store(s, lanes, count);
+    case EvalStmt::Kind::branch:
+      return branch(s, lanes, count);
+    case EvalStmt::Kind::alloc:
+      buffers_[s.buffer.value].forget();
+      return execute(s.children[0], lanes, count);
+    }
+    return true;
+  }
+
+  bool loop(const EvalStmt& s, Lanes lanes, std::uint32_t count) {
+    if (!run_code(s.code_begin, s.code_end, s.origin, lanes, count)) {
+      return false;
+    }
+    const std::int64_t extent = reg(s.value)[lanes[0]].integer;
+    for (std::uint32_t n = 1; n < count; ++n) {
+      if (reg(s.value)[lanes[n]].integer != extent) {
+        return fail({EvalErrorKind::extent_not_constant, s.origin, {}, -1, 0, 0});
+      }
+    }
+    const bool is_free = s.loop_kind == ForKind::parallel || s.loop_kind >= ForKind::vthread;
+    const LoopOrder order = is_free ? order_ : LoopOrder::forward;
+    std::vector<std::int64_t> shuffled;
+    if (order == LoopOrder::shuffled && extent > 0) {
+      shuffled.resize(static_cast<std::size_t>(extent));
+      std::iota(shuffled.begin(), shuffled.end(), std::int64_t{0});
+      rng_.shuffle(shuffled);
+    }
+    for (std::int64_t i = 0; i < extent; ++i) {
+      vars_[s.slot] = order == LoopOrder::forward    ? i
+                      : order == LoopOrder::reversed ? extent - 1 - i
+                                                     : shuffled[static_cast<std::size_t>(i)];
+      if (!execute(s.children[0], lanes, count)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool branch(const EvalStmt& s, Lanes lanes, std::uint32_t count) {
+    if (!run_code(s.code_begin, s.code_end, s.origin, lanes, count)) {
+      return false;
+    }
+    const Scalar* condition = reg(s.value);
+    if (count == 1) {
+      return execute(s.children[condition[lanes[0]].integer != 0 ? 0 : 1], lanes, 1);
+    }
+    std::vector<std::uint32_t> arms[2];
+    for (std::uint32_t n = 0; n < count; ++n) {
+      arms[condition[lanes[n]].integer != 0 ? 0 : 1].push_back(lanes[n]);
+    }
+    for (int arm = 0; arm < 2; ++arm) {
+      const auto size = static_cast<std::uint32_t>(arms[arm].size());
+      if (size > 0 && !execute(s.children[static_cast<std::size_t>(arm)], arms[arm].data(), size)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool store(const EvalStmt& s, Lanes lanes, std::uint32_t count) {
+    if (!run_code(s.code_begin, s.code_end, s.origin, lanes, count) ||
+        !addresses(p_.accesses[s.access], lanes, count)) {
+      return false;
+    }
+    const DType type = source_[s.buffer].dtype;
+    EvalBuffer& buffer = buffers_[s.buffer.value];
+    const Scalar* value = reg(s.value);
+    for (std::uint32_t n = 0; n < count; ++n) {
+      const auto cell = static_cast<std::size_t>(flat_[lanes[n]]);
+      const Scalar v = value[lanes[n]];
+      buffer.cells[cell] = is_float(type) ? scalar_of_real(round_real(v.real, type))
+                                          : scalar_of(wrap_integer(v.integer, type));
+      buffer.epochs[cell] = buffer.epoch;
+    }
+    return true;
+  }
+
+  /// Leaves the flat address of every lane in flat_.
+  bool addresses(const EvalAccess& access, Lanes lanes, std::uint32_t count) {
+    const Buffer& buffer = source_[access.buffer];
+    for (std::uint32_t n = 0; n < count; ++n) {
+      flat_[lanes[n]] = 0;
+    }
+    const std::size_t rank = buffer.shape.size();
+    const std::int64_t* shape = buffer.shape.data();
+    const std::int64_t* strides = buffer.strides.data();
+    for (std::size_t d = 0; d < rank; ++d) {
+      const EvalIndex& index = p_.indices[access.first_index + d];
+      const Scalar* computed = index.reg != no_register ? reg(index.reg) : nullptr;
+      std::int64_t base = index.constant;
+      for (std::uint32_t t = index.first; t < index.first + index.count; ++t) {
+        base = wrapping_add(base, wrapping_mul(p_.terms[t].coefficient, vars_[p_.terms[t].slot]));
+      }
+      for (std::uint32_t n = 0; n < count; ++n) {
+        const std::uint32_t lane = lanes[n];
+        const std::int64_t i = computed != nullptr
+                                   ? computed[lane].integer
+                                   : wrapping_add(base, wrapping_mul(index.lane_coefficient, lane));
+        if (i < 0 || i >= shape[d]) {
+          return fail({EvalErrorKind::out_of_bounds, access.stmt, access.buffer,
+                       static_cast<std::int32_t>(d), i, shape[d]});
+        }
+        flat_[lane] += i * strides[d];
+      }
+    }
+    const auto size = static_cast<std::int64_t>(buffers_[access.buffer.value].cells.size());
+    for (std::uint32_t n = 0; n < count; ++n) {
+      if (flat_[lanes[n]] < 0 || flat_[lanes[n]] >= size) {
+        return fail(
+            {EvalErrorKind::out_of_bounds, access.stmt, access.buffer, -1, flat_[lanes[n]], size});
+      }
+    }
+    return true;
+  }
+
+  bool load(const EvalInstr& instr, Lanes lanes, std::uint32_t count) {
+    const EvalAccess& access = p_.accesses[instr.a];
+    if (!addresses(access, lanes, count)) {
+      return false;
+    }
+    const EvalBuffer& buffer = buffers_[access.buffer.value];
+    Scalar* out = reg(instr.dst);
+    for (std::uint32_t n = 0; n < count; ++n) {
+      const auto cell = static_cast<std::size_t>(flat_[lanes[n]]);
+      if (!buffer.has_value(cell)) {
+        return fail({EvalErrorKind::uninitialised_read, access.stmt, access.buffer, -1,
+                     flat_[lanes[n]], 0});
+      }
+      out[lanes[n]] = buffer.cells[cell];
+    }
+    return true;
+  }
+
+  bool lazy(const EvalInstr& instr, std::uint32_t at, StmtId stmt, Lanes lanes,
+            std::uint32_t count) {
+    std::vector<std::uint32_t> arms[2];
+    for (std::uint32_t n = 0; n < count; ++n) {
+      arms[reg(instr.a)[lanes[n]].integer != 0 ? 0 : 1].push_back(lanes[n]);
+    }
+    const std::uint32_t begins[2] = {at + 1, instr.b}, ends[2] = {instr.b, instr.d},
+                        results[2] = {instr.c, instr.e};
+    for (int arm = 0; arm < 2; ++arm) {
+      const auto size = static_cast<std::uint32_t>(arms[arm].size());
+      if (size > 0 && !run_code(begins[arm], ends[arm], stmt, arms[arm].data(), size)) {
+        return false;
+      }
+      for (std::uint32_t lane : arms[arm]) {
+        reg(instr.dst)[lane] = reg(results[arm])[lane];
+      }
+    }
+    return true;
+  }
+
+  bool run_code(std::uint32_t begin, std::uint32_t end, StmtId stmt, Lanes lanes,
+                std::uint32_t count);
+
+  const EvalProgram& p_;
+  const LoopProgram& source_;
+  LoopOrder order_;
+  CounterRng rng_;
+  std::vector<EvalBuffer> buffers_;
+  std::vector<Scalar> registers_;  // register r, lane l: [r * max_lanes + l]
+  std::vector<std::int64_t> vars_, flat_;
+  std::vector<std::uint32_t> all_lanes_;
+  EvalError error_;
+};
+
+inline bool Evaluator::run_code(std::uint32_t begin, std::uint32_t end, StmtId stmt, Lanes lanes,
+                                std::uint32_t count) {
+  for (std::uint32_t at = begin; at < end; ++at) {
+    const EvalInstr& in = p_.code[at];
+    Scalar* dst = reg(in.dst);
+    const auto each = [&](const auto& f) {
+      for (std::uint32_t n = 0; n < count; ++n) {
+        dst[lanes[n]] = f(lanes[n]);
+      }
+    };
+    const auto with_operands = [&](const auto& f) {
+      const Scalar *a = reg(in.a), *b = reg(in.b);
+      each([&](std::uint32_t lane) { return f(a[lane], b[lane]); });
+    };
+    switch (in.op) {
+    case EvalOp::add_int:
+      with_operands(
+          [](Scalar a, Scalar b) { return scalar_of(wrapping_add(a.integer, b.integer)); });
+      break;
+    case EvalOp::sub_int:
+      with_operands(
+          [](Scalar a, Scalar b) { return scalar_of(wrapping_sub(a.integer, b.integer)); });
+      break;
+    case EvalOp::mul_int:
+      with_operands(
+          [](Scalar a, Scalar b) { return scalar_of(wrapping_mul(a.integer, b.integer)); });
+      break;
+    case EvalOp::wrap:
+      each([&, a = reg(in.a)](std::uint32_t l) {
+        return scalar_of(wrap_integer(a[l].integer, in.type));
+      });
+      break;
+    case EvalOp::add_f32:
+      with_operands([](Scalar a, Scalar b) {
+        return scalar_of_real(static_cast<float>(a.real) + static_cast<float>(b.real));
+      });
+      break;
+    case EvalOp::sub_f32:
+      with_operands([](Scalar a, Scalar b) {
+        return scalar_of_real(static_cast<float>(a.real) - static_cast<float>(b.real));
+      });
+      break;
+    case EvalOp::mul_f32:
+      with_operands([](Scalar a, Scalar b) {
+        return scalar_of_real(static_cast<float>(a.real) * static_cast<float>(b.real));
+      });
+      break;
+    case EvalOp::binary: {
+      bool good = true;
+      with_operands([&](Scalar a, Scalar b) {
+        const auto result = apply_binary(static_cast<BinaryOp>(in.sub), in.type, a, b, in.wraps);
+        good = good && result.has_value();
+        return result.value_or(scalar_of(0));
+      });
+      if (!good) {
+        return fail({EvalErrorKind::division_by_zero, stmt, {}, -1, 0, 0});
+      }
+      break;
+    }
+    case EvalOp::unary:
+      with_operands([&](Scalar a, Scalar) {
+        return apply_unary(static_cast<UnaryOp>(in.sub), in.type, a, in.wraps);
+      });
+      break;
+    case EvalOp::call:
+      with_operands([&](Scalar a, Scalar b) {
+        return apply_call(static_cast<CallOp>(in.sub), in.type, a, b, in.wraps);
+      });
+      break;
+    case EvalOp::cast:
+      with_operands([&](Scalar a, Scalar) { return cast_scalar(a, in.type, in.to); });
+      break;
+    case EvalOp::select:
+      each([&, a = reg(in.a), b = reg(in.b), c = reg(in.c)](std::uint32_t l) {
+        return a[l].integer != 0 ? b[l] : c[l];
+      });
+      break;
+    case EvalOp::var:
+      each([&](std::uint32_t) { return scalar_of(vars_[in.a]); });
+      break;
+    case EvalOp::lane:
+      each([](std::uint32_t l) { return scalar_of(static_cast<std::int64_t>(l)); });
+      break;
+    case EvalOp::load:
+      if (!load(in, lanes, count)) {
+        return false;
+      }
+      break;
+    case EvalOp::lazy:
+      if (!lazy(in, at, stmt, lanes, count)) {
+        return false;
+      }
+      at = in.d - 1;
+      break;
+    }
+  }
+  return true;
+}
+
+}  // namespace detail
+
+}  // namespace tensorsmith

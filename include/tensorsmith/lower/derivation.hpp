@@ -1,0 +1,189 @@
+// How the loops of a stage come from its axes: the splits and fuses of the history, per stage.
+//
+// Floor 4. Own design. A state keeps only its final iterators; lowering needs the values of the axes in
+// terms of them, for any region of the axes. Not here: extents (they depend on where a stage is
+// computed).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensorsmith/sched/state.hpp"
+
+namespace tensorsmith {
+
+/// parent --> parts (a split, outermost part first) or parts --> parent (a fuse).
+struct IteratorRelation {
+  bool is_split = true;
+  std::int32_t parent = -1;  ///< the node that is split, or the fused node
+  IdList parts;
+  LengthList lengths;  ///< of a split, as in the step
+  bool inner_to_outer = true;
+};
+
+struct LeafIterator {
+  std::int32_t node = -1;
+  std::int32_t iterator = -1;  ///< position in the state's stage, -1 if lowering made it
+  Annotation annotation = Annotation::none;
+};
+
+/// Nodes 0 .. num_axes-1 are the operation's axes (spatial, then reduction); later nodes are made by
+/// the relations in order.
+struct Derivation {
+  std::int32_t num_axes = 0, num_spatial = 0, num_nodes = 0;
+  std::vector<IteratorRelation> relations;
+  std::vector<LeafIterator> leaves;  ///< outermost first
+
+  static Derivation initial(std::int32_t num_spatial, std::int32_t num_reduce) {
+    Derivation d;
+    d.num_spatial = num_spatial;
+    d.num_axes = d.num_nodes = num_spatial + num_reduce;
+    for (std::int32_t i = 0; i < d.num_axes; ++i) {
+      d.leaves.push_back({i, i, Annotation::none});
+    }
+    return d;
+  }
+  void split(std::size_t leaf, const LengthList& lengths, bool inner_to_outer) {
+    IteratorRelation relation{true, leaves[leaf].node, {}, lengths, inner_to_outer};
+    std::vector<LeafIterator> parts;
+    for (std::size_t i = 0; i <= lengths.size(); ++i) {
+      relation.parts.push_back(num_nodes);
+      parts.push_back({num_nodes++, -1, Annotation::none});
+    }
+    leaves.erase(leaves.begin() + static_cast<std::ptrdiff_t>(leaf));
+    leaves.insert(leaves.begin() + static_cast<std::ptrdiff_t>(leaf), parts.begin(), parts.end());
+    relations.push_back(std::move(relation));
+  }
+  void fuse(std::size_t first, std::size_t count) {
+    IteratorRelation relation{false, num_nodes, {}, {}, true};
+    for (std::size_t i = 0; i < count; ++i) {
+      relation.parts.push_back(leaves[first + i].node);
+    }
+    const auto begin = leaves.begin() + static_cast<std::ptrdiff_t>(first);
+    leaves.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
+    leaves.insert(leaves.begin() + static_cast<std::ptrdiff_t>(first),
+                  LeafIterator{num_nodes++, -1, Annotation::none});
+    relations.push_back(std::move(relation));
+  }
+};
+
+namespace detail {
+
+/// Lengths of a step that follows other splits (Ansor reference, ch. 2.3).
+inline LengthList follow_lengths(const std::vector<Step>& steps, const FollowSplitStep& step) {
+  const auto& source = std::get<SplitStep>(steps[static_cast<std::size_t>(step.source_step)]);
+  LengthList lengths;
+  std::int64_t rest = 1;
+  for (std::size_t i = 0; i < source.lengths.size(); ++i) {
+    if (static_cast<std::int32_t>(i) + 1 < step.num_split) {
+      lengths.push_back(source.lengths[i]);
+    } else {
+      rest *= source.lengths[i];
+    }
+  }
+  lengths.push_back(rest);
+  return lengths;
+}
+
+inline std::int64_t follow_fused_length(const std::vector<Step>& steps,
+                                        const FollowFusedSplitStep& step) {
+  std::int64_t length = 1;
+  for (std::int32_t source : step.source_steps) {
+    length *= std::get<SplitStep>(steps[static_cast<std::size_t>(source)])
+                  .lengths[static_cast<std::size_t>(step.level)];
+  }
+  return length;
+}
+
+/// The stage ids, in final order, as the order in which stages came to be.
+inline std::vector<std::int32_t> stage_birth_order(const State& state) {
+  std::vector<std::int32_t> order;
+  for (std::size_t i = 0; i < state.initial_dag()->operations().size(); ++i) {
+    order.push_back(static_cast<std::int32_t>(i));
+  }
+  std::int32_t next = static_cast<std::int32_t>(order.size());
+  for (const Step& step : state.steps()) {
+    const std::int32_t stage = stage_of(step);
+    if (std::holds_alternative<CacheReadStep>(step)) {
+      order.insert(order.begin() + stage + 1, next++);
+    } else if (std::holds_alternative<CacheWriteStep>(step) ||
+               std::holds_alternative<RfactorStep>(step)) {
+      order.insert(order.begin() + stage, next++);
+    }
+  }
+  return order;
+}
+
+}  // namespace detail
+
+/// One derivation per stage of the state, in stage order. Linear in the history.
+inline std::vector<Derivation> derive(const State& state) {
+  const std::vector<std::int32_t> birth = detail::stage_birth_order(state);
+  std::vector<std::int32_t> final_id(birth.size());
+  for (std::size_t i = 0; i < birth.size(); ++i) {
+    final_id[static_cast<std::size_t>(birth[i])] = static_cast<std::int32_t>(i);
+  }
+  const auto fresh = [&](std::int32_t born) {
+    const Operation& op =
+        state.operation(static_cast<std::size_t>(final_id[static_cast<std::size_t>(born)]));
+    return Derivation::initial(static_cast<std::int32_t>(op.axes.size()),
+                               static_cast<std::int32_t>(op.reduce_axes.size()));
+  };
+  std::vector<std::int32_t> born;  // of the current stages
+  std::vector<Derivation> current;
+  std::int32_t next = static_cast<std::int32_t>(state.initial_dag()->operations().size());
+  for (std::int32_t i = 0; i < next; ++i) {
+    born.push_back(i);
+    // The axes before a stage-adding step are those of the initial dag.
+    const Operation& op = state.initial_dag()->operation(static_cast<std::size_t>(i));
+    current.push_back(Derivation::initial(static_cast<std::int32_t>(op.axes.size()),
+                                          static_cast<std::int32_t>(op.reduce_axes.size())));
+  }
+  for (const Step& step : state.steps()) {
+    const auto id = static_cast<std::size_t>(stage_of(step));
+    if (const auto* s = std::get_if<SplitStep>(&step)) {
+      current[id].split(static_cast<std::size_t>(s->iterator), s->lengths, s->inner_to_outer);
+    } else if (const auto* follow = std::get_if<FollowSplitStep>(&step)) {
+      current[id].split(static_cast<std::size_t>(follow->iterator),
+                        detail::follow_lengths(state.steps(), *follow), true);
+    } else if (const auto* fused = std::get_if<FollowFusedSplitStep>(&step)) {
+      current[id].split(static_cast<std::size_t>(fused->iterator),
+                        {detail::follow_fused_length(state.steps(), *fused)},
+                        fused->factor_or_nparts);
+    } else if (const auto* fuse = std::get_if<FuseStep>(&step)) {
+      if (fuse->iterators.empty()) {
+        current[id].leaves.clear();
+        current[id].fuse(0, 0);
+      } else {
+        current[id].fuse(static_cast<std::size_t>(fuse->iterators[0]), fuse->iterators.size());
+      }
+    } else if (const auto* reorder = std::get_if<ReorderStep>(&step)) {
+      std::vector<LeafIterator> after;
+      for (std::int32_t from : reorder->after) {
+        after.push_back(current[id].leaves[static_cast<std::size_t>(from)]);
+      }
+      current[id].leaves = std::move(after);
+    } else if (std::holds_alternative<CacheReadStep>(step)) {
+      born.insert(born.begin() + static_cast<std::ptrdiff_t>(id) + 1, next);
+      current.insert(current.begin() + static_cast<std::ptrdiff_t>(id) + 1, fresh(next));
+      ++next;
+    } else if (std::holds_alternative<CacheWriteStep>(step) ||
+               std::holds_alternative<RfactorStep>(step)) {
+      current[id] = fresh(born[id]);  // the old stage starts again from its new body
+      born.insert(born.begin() + static_cast<std::ptrdiff_t>(id), next);
+      current.insert(current.begin() + static_cast<std::ptrdiff_t>(id), fresh(next));
+      ++next;
+    }
+  }
+  for (std::size_t s = 0; s < current.size(); ++s) {
+    for (std::size_t i = 0; i < current[s].leaves.size(); ++i) {
+      current[s].leaves[i].iterator = static_cast<std::int32_t>(i);
+      if (i < state.stage(s).iterators.size()) {
+        current[s].leaves[i].annotation = state.stage(s).iterators[i].annotation;
+      }
+    }
+  }
+  return current;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,357 @@
+// Placement of stages: regions of attached stages, buffers, the whole program.
+//
+// Floor 4. Part of emit.hpp.
+#pragma once
+
+#include "tensorsmith/lower/emit.hpp"
+
+namespace tensorsmith::detail {
+
+/// The last storage layout given to each stage, by final stage id.
+inline void Emitter::find_layouts() {
+  std::vector<std::pair<std::int32_t, const StorageLayoutStep*>> found;
+  for (const Step& step : state_.steps()) {
+    const std::int32_t stage = stage_of(step);
+    const auto shift = [&](std::int32_t first) {
+      for (auto& [id, layout] : found) {
+        id += id >= first ? 1 : 0;
+      }
+    };
+    if (std::holds_alternative<CacheReadStep>(step)) {
+      shift(stage + 1);
+    } else if (std::holds_alternative<CacheWriteStep>(step) ||
+               std::holds_alternative<RfactorStep>(step)) {
+      shift(stage);
+    } else if (const auto* layout = std::get_if<StorageLayoutStep>(&step)) {
+      found.emplace_back(stage, layout);
+    }
+  }
+  layouts_.assign(state_.num_stages(), nullptr);
+  for (const auto& [id, layout] : found) {
+    layouts_[static_cast<std::size_t>(id)] = layout;
+  }
+}
+
+inline void Emitter::make_home(std::int32_t stage, const std::vector<Affine>& origin,
+                               const std::vector<std::int64_t>& extent, Scope scope) {
+  const Operation& op = state_.operation(static_cast<std::size_t>(stage));
+  const StorageLayoutStep* layout = layouts_[static_cast<std::size_t>(stage)];
+  for (TensorId tensor : op.outputs) {
+    Buffer buffer;
+    const TensorInfo& info = state_.dag().tensor(tensor);
+    buffer.name = info.name;
+    buffer.dtype = info.dtype;
+    buffer.scope = scope;
+    for (std::int64_t e : extent) {
+      buffer.shape.push_back(e);
+    }
+    if (layout != nullptr) {
+      std::size_t expected = extent.size();
+      bool fits = layout->blocks.size() == extent.size();
+      for (std::size_t d = 0; fits && d < extent.size(); ++d) {
+        expected += layout->blocks[d] > 0 ? 1 : 0;
+        fits = layout->blocks[d] >= 0;
+      }
+      if (!fits || layout->order.size() != expected) {
+        fail(LowerErrorCode::unsupported_layout, stage);
+        return;
+      }
+      buffer.shape.clear();
+      for (std::int32_t piece : layout->order) {
+        const auto d = static_cast<std::size_t>(piece / 2);
+        const std::int64_t block = layout->blocks[d];
+        buffer.shape.push_back(block == 0 ? extent[d]
+                                          : (piece % 2 == 0 ? ceil_div(extent[d], block) : block));
+      }
+      std::int64_t stride = 1;
+      buffer.strides.resize(buffer.shape.size(), 1);
+      for (std::size_t d = buffer.shape.size(); d-- > 0;) {
+        buffer.strides[d] = stride;
+        stride *= buffer.shape[d] + (d + 1 == buffer.shape.size() ? layout->pad_elements : 0);
+      }
+    }
+    homes_[tensor.value] = {program_.add(std::move(buffer)), origin, layout};
+  }
+}
+
+/// Intervals of the axes of `reader` for everything it still has to compute.
+inline std::vector<SymbolicInterval> Emitter::reader_intervals(std::int32_t reader) {
+  const Operation& op = state_.operation(static_cast<std::size_t>(reader));
+  std::vector<SymbolicInterval> axes;
+  for (auto it = active_.rbegin(); it != active_.rend(); ++it) {
+    if ((*it)->nest.stage == reader) {
+      for (std::size_t a = 0; a < op.axes.size() + op.reduce_axes.size(); ++a) {
+        axes.push_back(axis_interval(program_.pool, extents_, (*it)->nest, a));
+      }
+      return axes;
+    }
+  }
+  if (!is_inlined(reader)) {
+    const auto found = state_.attach_map().stage_to_iterator.find(reader);
+    bool is_below = false;
+    for (auto at = found; at != state_.attach_map().stage_to_iterator.end();) {
+      for (const Emission* active : active_) {
+        is_below = is_below || active->nest.stage == at->second.stage;
+      }
+      at = is_below ? state_.attach_map().stage_to_iterator.end()
+                    : state_.attach_map().stage_to_iterator.find(at->second.stage);
+    }
+    if (!is_below) {
+      fail(LowerErrorCode::consumer_outside_attach_point, reader);
+    }
+  }
+  axes = error_ ? std::vector<SymbolicInterval>(op.axes.size()) : region_of(reader);
+  for (const Axis& axis : op.reduce_axes) {
+    SymbolicInterval whole;
+    whole.width = axis.extent - 1;
+    axes.push_back(whole);
+  }
+  return axes;
+}
+
+/// The box of `stage` that its readers touch from here on, inside of the stage's domain.
+inline std::vector<SymbolicInterval> Emitter::region_of(std::int32_t stage) {
+  const Operation& op = state_.operation(static_cast<std::size_t>(stage));
+  ExprPool& pool = program_.pool;
+  std::vector<std::optional<SymbolicInterval>> box(op.axes.size());
+  const auto& operations = state_.dag().operations();
+  for (std::size_t r = 0; r < operations.size() && !error_; ++r) {
+    const Operation& reader = operations[r];
+    std::vector<TensorRead> reads;
+    bool has_branch = false;
+    for (ExprId body : reader.bodies) {
+      visit_expr(pool, body, [&](ExprId id) {
+        if (const TensorRead* read = pool.as<TensorRead>(id)) {
+          if (static_cast<std::int32_t>(state_.dag().tensor(read->tensor).operation) == stage) {
+            reads.push_back(*read);
+          }
+        }
+        const Call* call = pool.as<Call>(id);
+        has_branch = has_branch || (call != nullptr && call->op == CallOp::if_then_else) ||
+                     pool.as<Select>(id) != nullptr;
+      });
+    }
+    if (reads.empty()) {
+      continue;
+    }
+    const std::vector<SymbolicInterval> of_axes = reader_intervals(static_cast<std::int32_t>(r));
+    AxisIntervals axes;
+    bool is_inside = !has_branch;
+    for (std::size_t a = 0; a < of_axes.size(); ++a) {
+      const Axis& axis =
+          a < reader.axes.size() ? reader.axes[a] : reader.reduce_axes[a - reader.axes.size()];
+      axes.emplace_back(axis.var, of_axes[a]);
+      is_inside = is_inside && of_axes[a].is_inside;
+    }
+    for (const TensorRead& read : reads) {
+      for (std::size_t d = 0; d < box.size(); ++d) {
+        SymbolicInterval touched = interval_of(pool, extents_, axes, read.indices[d]);
+        touched.is_inside = touched.is_known && is_inside;
+        const bool both_inside = touched.is_inside && (!box[d] || box[d]->is_inside);
+        box[d] = box[d] ? hull(*box[d], touched) : touched;
+        box[d]->is_inside = box[d]->is_known && both_inside;
+      }
+    }
+  }
+  std::vector<SymbolicInterval> result;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    const std::int64_t extent = op.axes[d].extent;
+    SymbolicInterval whole;
+    whole.width = extent - 1;
+    if (!box[d] || !box[d]->is_known || box[d]->width >= extent - 1) {
+      result.push_back(whole);
+      continue;
+    }
+    SymbolicInterval clipped = *box[d];
+    if (!clipped.is_inside) {
+      const auto range = range_of(pool, extents_, clipped.low);
+      if (!range || range->min < 0) {
+        clipped.low = affine(pool.max(expr(clipped.low), pool.int_imm(0)));
+      }
+      clipped.is_inside = range && range->max + clipped.width < extent;
+    }
+    result.push_back(std::move(clipped));
+  }
+  return result;
+}
+
+inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
+                                     StmtId (Emitter::*rest)(Emission&, std::size_t)) {
+  const std::int32_t iterator = e.nest.derivation.leaves[leaf].iterator;
+  const std::vector<std::int32_t> stages =
+      state_.attach_map().iterator_to_stages.at({e.nest.stage, iterator});
+  std::vector<StmtId> parts;
+  std::vector<BufferId> allocated;
+  const std::vector<TensorHome> saved = homes_;
+  for (std::size_t i = 0; i < stages.size() && !error_; ++i) {
+    // Producers first: stage ids are in topological order.
+    std::int32_t stage = -1;
+    for (std::int32_t candidate : stages) {
+      std::size_t smaller = 0;
+      for (std::int32_t other : stages) {
+        smaller += other < candidate ? 1 : 0;
+      }
+      stage = smaller == i ? candidate : stage;
+    }
+    const Operation& op = state_.operation(static_cast<std::size_t>(stage));
+    std::vector<Affine> base;
+    std::vector<std::int64_t> extent;
+    std::vector<Constraint> clips;
+    const std::vector<SymbolicInterval> box = region_of(stage);
+    for (std::size_t d = 0; d < box.size(); ++d) {
+      base.push_back(box[d].low);
+      extent.push_back(box[d].width + 1);
+      if (!box[d].is_inside) {
+        Constraint clip;
+        clip.bound.constant = op.axes[d].extent;
+        clip.bound.add(box[d].low, -1);
+        clip.residual = clip.bound;
+        clip.form.constant = static_cast<std::int64_t>(d);  // the axis; filled in by emit_stage
+        clips.push_back(std::move(clip));
+      }
+    }
+    for (TensorId argument : state_.dag().arguments()) {
+      if (static_cast<std::int32_t>(state_.dag().tensor(argument).operation) == stage) {
+        fail(LowerErrorCode::output_not_at_root, stage);
+      }
+    }
+    make_home(stage, base, extent, Scope::local);
+    for (TensorId tensor : op.outputs) {
+      allocated.push_back(homes_[tensor.value].buffer);
+    }
+    if (!error_) {
+      parts.push_back(emit_stage(stage, std::move(base), std::move(extent), std::move(clips)));
+    }
+  }
+  if (error_) {
+    return program_.add(Seq{});
+  }
+  parts.push_back((this->*rest)(e, leaf + 1));
+  homes_ = saved;
+  StmtId result = seq(std::move(parts));
+  for (std::size_t i = allocated.size(); i-- > 0;) {
+    result = program_.add(Alloc{allocated[i], result});
+  }
+  return result;
+}
+
+inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
+                                  std::vector<std::int64_t> extent,
+                                  std::vector<Constraint> clips) {
+  const auto id = static_cast<std::size_t>(stage);
+  Emission e;
+  e.op = &state_.operation(id);
+  e.nest.stage = stage;
+  e.nest.derivation = derivations_[id];
+  e.nest.axis_base = std::move(base);
+  e.nest.axis_extent = std::move(extent);
+  for (const Axis& axis : e.op->reduce_axes) {
+    e.nest.axis_extent.push_back(axis.extent);
+  }
+  const auto has_attached = [&](std::int32_t iterator) {
+    return iterator >= 0 &&
+           state_.attach_map().iterator_to_stages.count({stage, iterator}) != 0;
+  };
+  const Derivation& d = e.nest.derivation;
+  std::vector<bool> reduces(static_cast<std::size_t>(d.num_nodes), false);
+  for (std::int32_t a = d.num_spatial; a < d.num_axes; ++a) {
+    reduces[static_cast<std::size_t>(a)] = true;
+  }
+  for (const IteratorRelation& r : d.relations) {
+    for (std::int32_t part : r.parts) {
+      if (r.is_split) {
+        reduces[static_cast<std::size_t>(part)] = reduces[static_cast<std::size_t>(r.parent)];
+      } else if (reduces[static_cast<std::size_t>(part)]) {
+        reduces[static_cast<std::size_t>(r.parent)] = true;
+      }
+    }
+  }
+  std::int64_t bits = 8;
+  for (TensorId tensor : e.op->outputs) {
+    const std::int64_t own = 8 * bytes_of(state_.dag().tensor(tensor).dtype);
+    bits = own > bits ? own : bits;
+  }
+  e.shape = shape_nest(target_, reduces, e.nest, bits,
+                       static_cast<std::int64_t>(e.op->outputs.size()), has_attached);
+  build_nest(program_.pool, extents_, state_, e.nest);
+  if (e.op->outputs.size() > 1 && !e.shape.is_promoted && !e.op->reduce_axes.empty()) {
+    e.shape.vector_leaf = -1;  // its temporaries are scalars
+  }
+  for (Constraint& clip : clips) {
+    const auto axis = static_cast<std::size_t>(clip.form.constant);
+    clip.form = e.nest.axis_value[axis];
+    e.nest.constraints.push_back(std::move(clip));
+  }
+  if (e.shape.vector_leaf >= 0) {
+    e.nest.is_tile[static_cast<std::size_t>(e.shape.vector_leaf)] = true;
+  }
+  active_.push_back(&e);
+  const StmtId result = emit_leaf(e, 0);
+  active_.pop_back();
+  return result;
+}
+
+inline Result<LoopProgram, LowerError> Emitter::run() {
+  if (!state_.is_concrete()) {
+    return tensorsmith::fail(LowerError{LowerErrorCode::not_concrete, -1});
+  }
+  derivations_ = derive(state_);
+  find_layouts();
+  const ComputeDag& dag = state_.dag();
+  homes_.resize(dag.tensors().size());
+  for (std::size_t i = 0; i < dag.arguments().size(); ++i) {
+    const TensorId tensor = dag.arguments()[i];
+    const TensorInfo& info = dag.tensor(tensor);
+    Buffer buffer;
+    buffer.name = info.name;
+    buffer.dtype = info.dtype;
+    buffer.shape = info.shape;
+    buffer.argument = static_cast<std::int32_t>(i);
+    const BufferId id = program_.add(std::move(buffer));
+    homes_[tensor.value].buffer = id;
+    program_.arguments.push_back(id);
+  }
+  std::vector<StmtId> parts;
+  std::vector<BufferId> allocated;
+  for (std::size_t s = 0; s < state_.num_stages() && !error_; ++s) {
+    const auto stage = static_cast<std::int32_t>(s);
+    const Operation& op = dag.operation(s);
+    if (op.is_placeholder() || is_inlined(stage)) {
+      continue;
+    }
+    bool is_argument = false;
+    for (TensorId tensor : op.outputs) {
+      is_argument = is_argument || homes_[tensor.value].buffer.valid();
+    }
+    if (state_.stage(s).compute_at == ComputeAt::iterator) {
+      if (is_argument) {
+        fail(LowerErrorCode::output_not_at_root, stage);
+      }
+      continue;
+    }
+    std::vector<std::int64_t> extent;
+    for (const Axis& axis : op.axes) {
+      extent.push_back(axis.extent);
+    }
+    if (!is_argument) {
+      make_home(stage, {}, extent, Scope::global);
+      for (TensorId tensor : op.outputs) {
+        allocated.push_back(homes_[tensor.value].buffer);
+      }
+    }
+    if (!error_) {
+      parts.push_back(emit_stage(stage, std::vector<Affine>(op.axes.size()), extent, {}));
+    }
+  }
+  if (error_) {
+    return tensorsmith::fail(*error_);
+  }
+  StmtId body = seq(std::move(parts));
+  for (std::size_t i = allocated.size(); i-- > 0;) {
+    body = program_.add(Alloc{allocated[i], body});
+  }
+  program_.body = body;
+  return std::move(program_);
+}
+
+}  // namespace tensorsmith::detail

@@ -1,0 +1,243 @@
+// The loop nest of one stage while it is being emitted: extents, values, constraints, regions.
+//
+// Floor 4. Own design. A nest computes a box of its stage: axis a runs over
+// [base[a], base[a] + extent[a]). Leaf loops have placeholder variables; when a loop is emitted its
+// placeholder gets a value. Imperfect splits leave constraints "affine form of the leaves < bound";
+// how they are enforced (bounds of loops, steady and tail copies, guards) is emit.hpp's affair.
+#pragma once
+
+#include <optional>
+
+#include "tensorsmith/ir/affine.hpp"
+#include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/lower/derivation.hpp"
+
+namespace tensorsmith {
+
+/// [low, low + width], low known up to loop variables, width constant.
+struct SymbolicInterval {
+  Affine low;
+  std::int64_t width = 0;
+  bool is_known = true;
+  /// No value of the interval lies outside of the axis' domain; false = not shown.
+  bool is_inside = true;
+};
+
+/// form(leaf placeholders) < bound.
+struct Constraint {
+  Affine form;
+  Affine bound;
+  /// bound - (part of the form that is already emitted); nothing = can no longer be violated.
+  std::optional<Affine> residual;
+};
+
+struct Nest {
+  std::int32_t stage = -1;
+  Derivation derivation;
+  std::vector<Affine> axis_base;          ///< spatial axes; reduction axes start at 0
+  std::vector<std::int64_t> axis_extent;  ///< all axes
+  std::vector<std::int64_t> node_extent;
+  std::vector<VarId> leaf_var;  ///< placeholder per leaf position
+  std::vector<std::int64_t> leaf_extent;
+  std::vector<ExprId> leaf_value;   ///< invalid while the loop is not emitted
+  std::vector<bool> is_reduction;   ///< per leaf position
+  std::vector<bool> is_tile;        ///< unrolled or vectorized: wants a constant extent
+  std::vector<Affine> axis_value;   ///< over placeholders, relative to base
+  std::vector<Constraint> constraints;
+
+  std::size_t num_leaves() const { return leaf_var.size(); }
+};
+
+namespace detail {
+
+/// Extents of all nodes from the extents of the axes. A part never exceeds what it splits.
+inline std::vector<std::int64_t> node_extents(const Derivation& d,
+                                              const std::vector<std::int64_t>& axis_extent) {
+  std::vector<std::int64_t> extent(static_cast<std::size_t>(d.num_nodes), 1);
+  for (std::size_t a = 0; a < axis_extent.size(); ++a) {
+    extent[a] = axis_extent[a];
+  }
+  const auto at = [&](std::int32_t node) -> std::int64_t& {
+    return extent[static_cast<std::size_t>(node)];
+  };
+  for (const IteratorRelation& r : d.relations) {
+    if (!r.is_split) {
+      std::int64_t product = 1;
+      for (std::int32_t part : r.parts) {
+        product *= at(part);
+      }
+      at(r.parent) = product;
+      continue;
+    }
+    std::int64_t rest = at(r.parent);
+    const std::size_t n = r.lengths.size();
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t part = r.inner_to_outer ? n - i : i;
+      const std::int64_t length = r.lengths[r.inner_to_outer ? n - 1 - i : i];
+      const std::int64_t taken = length < rest ? length : rest;
+      at(r.parts[part]) = taken;
+      rest = (rest + taken - 1) / taken;
+    }
+    at(r.parts[r.inner_to_outer ? 0 : n]) = rest;
+  }
+  return extent;
+}
+
+}  // namespace detail
+
+/// Fills everything that follows from derivation, axis_base and axis_extent.
+inline void build_nest(ExprPool& pool, VarExtents& extents, const State& state, Nest& nest) {
+  const Derivation& d = nest.derivation;
+  nest.node_extent = detail::node_extents(d, nest.axis_extent);
+  const auto extent_of = [&](std::int32_t node) {
+    return nest.node_extent[static_cast<std::size_t>(node)];
+  };
+  std::vector<Affine> value(static_cast<std::size_t>(d.num_nodes));
+  std::vector<bool> reduces(static_cast<std::size_t>(d.num_nodes), false);
+  for (std::int32_t a = d.num_spatial; a < d.num_axes; ++a) {
+    reduces[static_cast<std::size_t>(a)] = true;
+  }
+  for (const IteratorRelation& r : d.relations) {
+    bool any = r.is_split && reduces[static_cast<std::size_t>(r.parent)];
+    if (!r.is_split) {
+      for (std::int32_t part : r.parts) {
+        any = any || reduces[static_cast<std::size_t>(part)];
+      }
+      reduces[static_cast<std::size_t>(r.parent)] = any;
+      continue;
+    }
+    for (std::int32_t part : r.parts) {
+      reduces[static_cast<std::size_t>(part)] = any;
+    }
+  }
+  for (const LeafIterator& leaf : d.leaves) {
+    const std::int64_t extent = extent_of(leaf.node);
+    std::string name = "x";
+    if (leaf.iterator >= 0) {
+      name = state.stage(static_cast<std::size_t>(nest.stage))
+                 .iterators[static_cast<std::size_t>(leaf.iterator)]
+                 .name;
+    }
+    const VarId var = pool.new_var(name);
+    extents.set(var, extent);
+    nest.leaf_var.push_back(var);
+    nest.leaf_extent.push_back(extent);
+    nest.leaf_value.push_back({});
+    nest.is_reduction.push_back(reduces[static_cast<std::size_t>(leaf.node)]);
+    nest.is_tile.push_back(leaf.annotation == Annotation::unroll ||
+                           leaf.annotation == Annotation::vectorize);
+    if (extent > 1) {
+      value[static_cast<std::size_t>(leaf.node)].add(pool.var(var), 1);
+    }
+  }
+  for (std::size_t i = d.relations.size(); i-- > 0;) {
+    const IteratorRelation& r = d.relations[i];
+    if (r.is_split) {
+      Affine sum;
+      std::int64_t stride = 1;
+      for (std::size_t p = r.parts.size(); p-- > 0;) {
+        sum.add(value[static_cast<std::size_t>(r.parts[p])], stride);
+        stride *= extent_of(r.parts[p]);
+      }
+      if (stride > extent_of(r.parent)) {
+        Affine bound;
+        bound.constant = extent_of(r.parent);
+        nest.constraints.push_back({sum, bound, bound});
+      }
+      value[static_cast<std::size_t>(r.parent)] = std::move(sum);
+      continue;
+    }
+    const Affine fused = value[static_cast<std::size_t>(r.parent)];
+    std::int64_t stride = 1;
+    for (std::size_t p = r.parts.size(); p-- > 0;) {
+      const std::int64_t extent = extent_of(r.parts[p]);
+      ExprId e = to_expr(pool, fused);
+      if (stride > 1) {
+        e = pool.floordiv(e, pool.int_imm(stride));
+      }
+      if (p > 0) {
+        e = pool.floormod(e, pool.int_imm(extent));
+      }
+      value[static_cast<std::size_t>(r.parts[p])] =
+          extent == 1 ? Affine{} : to_affine(pool, extents, e);
+      stride *= extent;
+    }
+  }
+  value.resize(static_cast<std::size_t>(d.num_axes));
+  nest.axis_value = std::move(value);
+}
+
+/// Position of the deepest leaf that `id` depends on, -1 if none.
+inline std::int32_t deepest_leaf(const ExprPool& pool, const Nest& nest, ExprId id) {
+  std::int32_t deepest = -1;
+  visit_expr(pool, id, [&](ExprId e) {
+    if (const VarRef* ref = pool.as<VarRef>(e)) {
+      for (std::size_t i = 0; i < nest.num_leaves(); ++i) {
+        if (nest.leaf_var[i] == ref->var && static_cast<std::int32_t>(i) > deepest) {
+          deepest = static_cast<std::int32_t>(i);
+        }
+      }
+    }
+  });
+  return deepest;
+}
+
+/// The form with emitted placeholders replaced by their values.
+inline Affine with_values(ExprPool& pool, const VarExtents& extents, const Nest& nest,
+                          const Affine& form) {
+  Substitution values;
+  for (std::size_t i = 0; i < nest.num_leaves(); ++i) {
+    if (nest.leaf_value[i].valid()) {
+      values.set(nest.leaf_var[i], nest.leaf_value[i]);
+    }
+  }
+  return to_affine(pool, extents, values(pool, to_expr(pool, form)));
+}
+
+/// What `axis` covers while the un-emitted leaves run.
+inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents, const Nest& nest,
+                                      std::size_t axis) {
+  SymbolicInterval result;
+  for (const AffineTerm& term : nest.axis_value[axis].terms) {
+    bool is_open = false;
+    visit_expr(pool, term.atom, [&](ExprId e) {
+      if (const VarRef* ref = pool.as<VarRef>(e)) {
+        for (std::size_t i = 0; i < nest.num_leaves(); ++i) {
+          is_open = is_open || (nest.leaf_var[i] == ref->var && !nest.leaf_value[i].valid());
+        }
+      }
+    });
+    if (!is_open) {
+      result.low.add(term.atom, term.coefficient);
+      continue;
+    }
+    const auto range = range_of(pool, extents, term.atom);
+    if (!range) {
+      result.is_known = false;
+      return result;
+    }
+    result.low.constant += term.coefficient * range->min;
+    result.width += term.coefficient * (range->max - range->min);
+  }
+  result.low.constant += nest.axis_value[axis].constant;
+  result.low = with_values(pool, extents, nest, result.low);
+  for (const Constraint& c : nest.constraints) {
+    if (!c.residual) {
+      continue;
+    }
+    if (c.form == nest.axis_value[axis] && c.residual->is_constant()) {
+      const std::int64_t width = c.residual->constant - 1;
+      result.width = width < result.width ? width : result.width;
+    } else {
+      result.is_inside = false;
+    }
+  }
+  const std::int64_t limit = nest.axis_extent[axis] - 1;
+  result.width = result.width < limit ? result.width : limit;
+  if (axis < nest.axis_base.size()) {
+    result.low.add(nest.axis_base[axis]);
+  }
+  return result;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,118 @@
+// Which box of a producer a set of reads touches.
+//
+// Floor 4. Own design (interval arithmetic with symbolic lower ends, as in Halide's and TVM's bounds
+// inference). Unknown is unknown: the caller then takes the whole dimension.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/lower/nest.hpp"
+
+namespace tensorsmith {
+
+/// Intervals of the axis variables of the reading operation.
+using AxisIntervals = std::vector<std::pair<VarId, SymbolicInterval>>;
+
+inline SymbolicInterval interval_of(ExprPool& pool, const VarExtents& extents,
+                                    const AxisIntervals& axes, ExprId id) {
+  const SymbolicInterval unknown{{}, 0, false, false};
+  if (const auto* imm = pool.as<IntImm>(id)) {
+    SymbolicInterval point;
+    point.low.constant = imm->value;
+    return point;
+  }
+  if (const auto* ref = pool.as<VarRef>(id)) {
+    for (const auto& [var, interval] : axes) {
+      if (var == ref->var) {
+        return interval;
+      }
+    }
+    SymbolicInterval point;
+    point.low.add(id, 1);
+    return point;
+  }
+  const Binary* found = pool.as<Binary>(id);
+  if (found == nullptr) {
+    return unknown;
+  }
+  const Binary node = *found;
+  SymbolicInterval a = interval_of(pool, extents, axes, node.a);
+  SymbolicInterval b = interval_of(pool, extents, axes, node.b);
+  if (!a.is_known || !b.is_known) {
+    return unknown;
+  }
+  const auto scaled = [](SymbolicInterval x, std::int64_t c) {
+    SymbolicInterval result;
+    result.low.add(x.low, c);
+    if (c < 0) {
+      result.low.constant += c * x.width;
+    }
+    result.width = x.width * (c < 0 ? -c : c);
+    return result;
+  };
+  const bool b_constant = b.width == 0 && b.low.is_constant();
+  switch (node.op) {
+    case BinaryOp::sub:
+      b = scaled(b, -1);
+      [[fallthrough]];
+    case BinaryOp::add:
+      a.low.add(b.low);
+      a.width += b.width;
+      return a;
+    case BinaryOp::mul:
+      if (b_constant) {
+        return scaled(a, b.low.constant);
+      }
+      if (a.width == 0 && a.low.is_constant()) {
+        return scaled(b, a.low.constant);
+      }
+      return unknown;
+    case BinaryOp::floordiv:
+    case BinaryOp::floormod: {
+      if (!b_constant || b.low.constant <= 0) {
+        return unknown;
+      }
+      const std::int64_t c = b.low.constant;
+      bool aligned = true;
+      for (const AffineTerm& term : a.low.terms) {
+        aligned = aligned && term.coefficient % c == 0;
+      }
+      const std::int64_t offset = floor_mod(a.low.constant, c);
+      SymbolicInterval result;
+      if (node.op == BinaryOp::floordiv) {
+        result.low = to_affine(pool, extents,
+                               pool.floordiv(to_expr(pool, a.low), pool.int_imm(c)));
+        result.width = aligned ? (offset + a.width) / c : (a.width + c - 1) / c;
+        return result;
+      }
+      if (a.width == 0 || (aligned && offset + a.width < c)) {
+        result.low = to_affine(pool, extents,
+                               pool.floormod(to_expr(pool, a.low), pool.int_imm(c)));
+        result.width = a.width;
+        return result;
+      }
+      result.width = c - 1;
+      return result;
+    }
+    default:
+      return unknown;
+  }
+}
+
+/// The hull of two intervals; unknown if their lower ends differ by more than a constant.
+inline SymbolicInterval hull(const SymbolicInterval& a, const SymbolicInterval& b) {
+  Affine difference = b.low;
+  difference.add(a.low, -1);
+  if (!a.is_known || !b.is_known || !difference.is_constant()) {
+    return {{}, 0, false, false};
+  }
+  SymbolicInterval result = difference.constant >= 0 ? a : b;
+  const std::int64_t shift = difference.constant;
+  const std::int64_t end_a = shift >= 0 ? a.width : a.width - shift;
+  const std::int64_t end_b = shift >= 0 ? b.width + shift : b.width;
+  result.width = end_a > end_b ? end_a : end_b;
+  return result;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,86 @@
+// Journal: a file of records, one JSON object a line, that only ever grows.
+//
+// Floor 6; compiled in lib/record (nlohmann/json). Own design, except that a step is written as in
+// the reference's v0.6 logs (Ansor reference, ch. 2.3). Every line is one write to a file opened for
+// appending, so a killed run loses at most the line it was writing; such a torn line is reported and
+// skipped by readers, and the next run begins a new line behind it. Nothing is ever overwritten.
+// Not here: databases, merging, resuming a search.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensorsmith/record/record.hpp"
+#include "tensorsmith/support/result.hpp"
+
+namespace tensorsmith {
+
+/// One sentence for people.
+struct RecordError {
+  std::string message;
+};
+
+/// `[["SP", 2, 0, 512, [2, 128, 2], 1], ...]` on one line. Booleans are 0 or 1.
+std::string steps_to_text(const std::vector<Step>& steps);
+/// Strict: unknown tags, missing or surplus fields and numbers outside their type are errors.
+Result<std::vector<Step>, RecordError> steps_from_text(std::string_view text);
+
+/// Without a line end. Text that is not UTF-8 has its bad bytes replaced.
+std::string record_to_line(const Record& record);
+/// Strict, as steps_from_text; fields that this version does not know are ignored.
+Result<Record, RecordError> record_from_line(std::string_view line);
+
+/// The text of a state's steps names a candidate; equal steps, equal number.
+std::uint64_t hash_steps(const std::vector<Step>& steps);
+
+struct SkippedLine {
+  std::int64_t number = 0;  ///< from 1
+  std::string reason;
+};
+
+struct JournalContents {
+  std::vector<Record> records;        ///< in the order of the file
+  std::vector<SkippedLine> skipped;   ///< lines that are no records
+  bool has_torn_end = false;          ///< the last line has no line end
+};
+
+/// Error: the file cannot be read, or it is not empty and no line of it is a record.
+Result<JournalContents, RecordError> read_journal(const std::string& path);
+
+/// Fastest ok record of that workload (its name or its key), that target and number of threads;
+/// empty target or 0 threads: any. Measures nothing.
+std::optional<Record> best_record(const std::vector<Record>& records, std::string_view workload,
+                                  std::string_view target = {}, std::int32_t num_threads = 0);
+Result<std::optional<Record>, RecordError> load_best(const std::string& path,
+                                                     std::string_view workload,
+                                                     std::string_view target = {},
+                                                     std::int32_t num_threads = 0);
+
+class Journal {
+ public:
+  /// Opens for appending; makes the file and its folder if they are missing. A file that holds
+  /// something other than records is refused and left alone.
+  static Result<Journal, RecordError> open(const std::string& path);
+
+  Journal(Journal&& other) noexcept;
+  Journal& operator=(Journal&& other) noexcept;
+  ~Journal();
+
+  /// On the disk's cache when it returns: survives kill -9 of this process.
+  Result<Done, RecordError> append(const Record& record);
+
+  const std::string& path() const { return path_; }
+  /// Lines that were there already and are no records.
+  const std::vector<SkippedLine>& skipped() const { return skipped_; }
+
+ private:
+  Journal() = default;
+  int file_ = -1;
+  std::string path_;
+  std::vector<SkippedLine> skipped_;
+};
+
+}  // namespace tensorsmith

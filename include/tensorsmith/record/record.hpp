@@ -1,0 +1,39 @@
+// Record: one trial of a tuning run, failures included. Plain data.
+//
+// Floor 6. Own design. What is needed to replay the candidate, to learn from it, and to say where it
+// came from. Not here: text and files (journal.hpp), v0.6 log lines.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensorsmith/measure/status.hpp"
+#include "tensorsmith/sched/steps.hpp"
+
+namespace tensorsmith {
+
+struct Record {
+  std::string workload;      ///< as a person writes it; the key for programs without such a name
+  std::string workload_key;  ///< text that identifies the computation
+  std::string target;        ///< Target::name
+  std::string cpu;           ///< what the times were taken on; empty if unknown
+  std::string space;
+  std::string policy;
+  std::int32_t num_threads = 1;
+  std::uint64_t seed = 0;
+  std::int64_t round = 0;
+  std::int64_t trial = 0;  ///< counts the trials of one run from 0
+  std::vector<Step> steps;
+  MeasureStatus status = MeasureStatus::unknown_error;
+  bool is_verified = false;
+  double min_ns = 0;     ///< 0 unless ok
+  double median_ns = 0;  ///< 0 unless ok
+  std::string message;   ///< empty if ok
+  double seconds = 0;    ///< since the start of its run
+
+  bool is_ok() const { return status == MeasureStatus::ok; }
+  bool operator==(const Record&) const = default;
+};
+
+}  // namespace tensorsmith

@@ -1,0 +1,94 @@
+// What the checks of all steps share.
+//
+// Floor 3. Own design. Every step has one header here with
+//   StepCheck apply_to(BasicState<Extent>& state, const TheStep& step)
+// that checks legality first and changes the state only if the step is legal. The history (without the
+// step itself) is in state.steps().
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tensorsmith/sched/schedule_error.hpp"
+#include "tensorsmith/sched/state.hpp"
+
+namespace tensorsmith {
+
+namespace detail {
+
+inline std::int64_t ceil_div_extent(std::int64_t extent, std::int64_t length) {
+  return (extent + length - 1) / length;
+}
+
+template <class Extent>
+StepCheck check_stage(const BasicState<Extent>& state, std::int32_t stage) {
+  if (stage < 0 || static_cast<std::size_t>(stage) >= state.num_stages()) {
+    return ScheduleError{ScheduleErrorCode::stage_out_of_range, -1, -1, stage};
+  }
+  return {};
+}
+
+/// In range and not a placeholder.
+template <class Extent>
+StepCheck check_compute(const BasicState<Extent>& state, std::int32_t stage) {
+  if (StepCheck error = check_stage(state, stage)) {
+    return error;
+  }
+  if (state.stage(static_cast<std::size_t>(stage)).is_placeholder) {
+    return ScheduleError{ScheduleErrorCode::stage_is_placeholder, stage};
+  }
+  return {};
+}
+
+template <class Extent>
+StepCheck check_iterator(const BasicState<Extent>& state, std::int32_t stage,
+                         std::int32_t iterator) {
+  if (StepCheck error = check_compute(state, stage)) {
+    return error;
+  }
+  const auto& iterators = state.stage(static_cast<std::size_t>(stage)).iterators;
+  if (iterator < 0 || static_cast<std::size_t>(iterator) >= iterators.size()) {
+    return ScheduleError{ScheduleErrorCode::iterator_out_of_range, stage, -1, iterator};
+  }
+  return {};
+}
+
+/// One of its tensors is an argument of the kernel.
+inline bool is_argument(const ComputeDag& dag, const Operation& op) {
+  for (TensorId output : op.outputs) {
+    for (TensorId argument : dag.arguments()) {
+      if (output == argument) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Ranges are unknown until bound inference.
+template <class Extent>
+void forget_ranges(BasicStage<Extent>& stage) {
+  for (auto& iterator : stage.iterators) {
+    iterator.extent.reset();
+    iterator.min_text.clear();
+  }
+}
+
+/// Every key of `stage` at iterators >= first moves by `delta`.
+inline void shift_attach_points(AttachMap& map, std::int32_t stage, std::int32_t first,
+                                std::int32_t delta) {
+  std::vector<std::pair<IteratorKey, IteratorKey>> renames;
+  for (auto at = map.iterator_to_stages.lower_bound({stage, first});
+       at != map.iterator_to_stages.end() && at->first.stage == stage; ++at) {
+    renames.emplace_back(at->first, IteratorKey{stage, at->first.iterator + delta});
+  }
+  map.update_iterators(renames);
+}
+
+inline bool has_attach_points(const AttachMap& map, std::int32_t stage, std::int32_t first = 0) {
+  const auto at = map.iterator_to_stages.lower_bound({stage, first});
+  return at != map.iterator_to_stages.end() && at->first.stage == stage;
+}
+
+}  // namespace detail
+}  // namespace tensorsmith

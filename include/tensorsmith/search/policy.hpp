@@ -1,0 +1,74 @@
+// SearchPolicy: proposes programs to measure, learns from the measurements.
+//
+// Floor 7. Own design: every search (evolution, gradient, ...) stands behind these two functions.
+// Not here: budget, journal, building, measuring, cancellation; those are the driver's.
+#pragma once
+
+#include <cstdint>
+#include <functional>  // the driver lends its threads and its feature extractor
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensorsmith/feature/feature_vector.hpp"
+#include "tensorsmith/sched/state.hpp"
+
+namespace tensorsmith {
+
+/// A program to measure. Its bounds are inferred; `text` identifies it.
+struct Proposal {
+  State state;
+  std::string text;
+  float score = 0.0F;      ///< what the cost model expects, in the model's own unit
+  bool is_random = false;  ///< chosen to explore, not for its score
+};
+
+/// One measured program; also for programs of earlier runs that this policy never proposed.
+struct Observation {
+  State state;
+  double throughput = 0.0;  ///< flop/s or 1/s, the same unit throughout; 0 = failed
+};
+
+class SearchPolicy {
+ public:
+  SearchPolicy() = default;
+  SearchPolicy(const SearchPolicy&) = delete;
+  SearchPolicy& operator=(const SearchPolicy&) = delete;
+  virtual ~SearchPolicy() = default;
+
+  virtual std::string_view name() const = 0;
+
+  /// At most n programs, none of which was proposed or observed before. Fewer if no more were found;
+  /// none means that the space looks exhausted.
+  virtual std::vector<Proposal> propose(std::size_t n) = 0;
+
+  virtual void observe(std::span<const Observation> results) = 0;
+};
+
+/// Calls body(0) ... body(count - 1), each once, in any order, on any threads; returns when all are
+/// done. An empty function means: one after the other.
+using ParallelFor =
+    std::function<void(std::size_t count, const std::function<void(std::size_t)>& body)>;
+
+inline void run_for(const ParallelFor& parallel_for, std::size_t count,
+                    const std::function<void(std::size_t)>& body) {
+  if (parallel_for) {
+    parallel_for(count, body);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    body(i);
+  }
+}
+
+/// What a policy asks its driver for. All must be pure functions that may be called concurrently.
+struct SearchCallbacks {
+  /// Features of a state whose bounds are inferred; empty for a program that cannot be built.
+  std::function<FeatureMatrix(const State&)> extract;
+  /// Whether a program may be measured at all; empty = every program may.
+  std::function<bool(const State&)> is_valid;
+  ParallelFor parallel_for;
+};
+
+}  // namespace tensorsmith

@@ -1,0 +1,44 @@
+// FillTileSize: decides every open split length.
+//
+// Floor 7. Ansor reference, ch. 5.1. Lengths are drawn uniformly from all ordered factorizations whose
+// last length is at most max_innermost_split_factor; the outermost part is the quotient.
+//     SP i 512 [?, ?, ?]  -->  SP i 512 [4, 2, 16]        (one of 210)
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "tensorsmith/search/search_space.hpp"
+
+namespace tensorsmith {
+
+struct FillTileSize {
+  static constexpr std::string_view name() { return "fill_tile_size"; }
+
+  /// Expects the candidate to be a sketch; replays it, since lengths decide extents and dags.
+  bool apply(const SearchSpace& space, Candidate& candidate, CounterRng& rng) const {
+    std::vector<Step> steps = candidate.state.steps();
+    for (Step& step : steps) {
+      SplitStep* split = std::get_if<SplitStep>(&step);
+      if (split == nullptr || std::find(split->lengths.begin(), split->lengths.end(),
+                                        unknown_length) == split->lengths.end()) {
+        continue;
+      }
+      std::optional<LengthList> lengths =
+          space.draw_lengths(split->extent, split->lengths.size(), rng);
+      if (split->extent < 1 || !lengths) {
+        return false;
+      }
+      split->lengths = std::move(*lengths);
+    }
+    std::optional<Candidate> filled = space.build(steps, candidate.sketch);
+    if (!filled) {
+      return false;
+    }
+    candidate = std::move(*filled);
+    return true;
+  }
+};
+
+}  // namespace tensorsmith

@@ -1,0 +1,73 @@
+// Unroll: lets the lowering unroll inner loops of stages with reductions, up to a drawn size.
+//
+// Floor 7. Ansor reference, ch. 5.1 (Unroll). Loops named in `always_unroll_inner` are unrolled as long
+// as they stand in the innermost tile.
+//     C: for i, k  -->  C auto_unroll: 64: for i, k
+#pragma once
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "tensorsmith/search/search_space.hpp"
+
+namespace tensorsmith {
+
+inline constexpr std::string_view auto_unroll_pragma = "auto_unroll_max_step$";
+
+struct Unroll {
+  static constexpr std::string_view name() { return "unroll"; }
+
+  bool apply(const SearchSpace& space, Candidate& candidate, CounterRng& rng) const {
+    State& state = candidate.state;
+    const std::vector<std::int32_t>& steps = space.options().auto_unroll_max_steps;
+    for (std::size_t id = 0; id < state.num_stages(); ++id) {
+      if (state.stage(id).is_placeholder || state.stage(id).compute_at == ComputeAt::inlined) {
+        continue;
+      }
+      const auto stage = static_cast<std::int32_t>(id);
+      if (!unroll_inner(state, stage)) {
+        return false;
+      }
+      if (!has_non_spatial_iterator(state, stage) || steps.empty()) {
+        continue;
+      }
+      const std::int32_t limit = steps[rng.next_below(static_cast<std::uint32_t>(steps.size()))];
+      const std::string pragma = std::string(auto_unroll_pragma) + std::to_string(limit);
+      if (!try_step(state, PragmaStep{stage, 0, pragma})) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  static bool unroll_inner(State& state, std::int32_t stage) {
+    const auto id = static_cast<std::size_t>(stage);
+    const std::vector<std::string> wanted = state.operation(id).attrs.always_unroll_inner;
+    if (wanted.empty()) {
+      return true;
+    }
+    std::set<std::string> seen;
+    for (std::size_t i = state.stage(id).iterators.size(); i > 0; --i) {
+      const auto& it = state.stage(id).iterators[i - 1];
+      const std::vector<std::string> names = original_names(it.name);
+      const std::size_t before = seen.size();
+      seen.insert(names.begin(), names.end());
+      if (seen.size() == before) {
+        break;  // a second tile level begins
+      }
+      const bool is_wanted =
+          names.size() == 1 && it.annotation == Annotation::none &&
+          std::find(wanted.begin(), wanted.end(), names.front()) != wanted.end();
+      if (is_wanted && !try_step(state, AnnotationStep{stage, static_cast<std::int32_t>(i - 1),
+                                                       Annotation::unroll})) {
+        return false;
+      }
+    }
+    return true;
+  }
+};
+
+}  // namespace tensorsmith

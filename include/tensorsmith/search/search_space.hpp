@@ -1,0 +1,205 @@
+// SearchSpace: the sketches of a task and what sampling and mutating them needs.
+//
+// Floor 7. Ansor reference, ch. 5 (parameters: ch. 4.1). Immutable once built, so any number of threads
+// may draw from it.
+// Not here: deriving sketches (sketch/generate.hpp), drawing (search/population/), scores.
+#pragma once
+
+#include <map>
+#include <memory>  // the analysis of a dag is shared by all candidates of a sketch
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tensorsmith/sched/bounds.hpp"
+#include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/sketch/grow.hpp"
+#include "tensorsmith/sketch/stage_query.hpp"
+#include "tensorsmith/support/factorize.hpp"
+#include "tensorsmith/support/rng.hpp"
+#include "tensorsmith/target.hpp"
+
+namespace tensorsmith {
+
+struct SpaceOptions {
+  HardwareParams hardware;
+  std::int64_t max_innermost_split_factor = 64;
+  std::int64_t max_vectorize_size = 16;
+  std::vector<std::int32_t> auto_unroll_max_steps = {0, 16, 64, 512};
+  bool change_compute_location = true;
+};
+
+/// A program under construction or complete: always a legal state.
+struct Candidate {
+  static constexpr std::uint32_t no_sketch = UINT32_MAX;
+
+  State state;
+  std::uint32_t sketch = no_sketch;  ///< whose steps the history begins with
+  std::shared_ptr<const AccessAnalysis> analysis;  ///< of state.dag()
+};
+
+class SearchSpace {
+ public:
+  SearchSpace(std::vector<State> sketches, SpaceOptions options)
+      : sketches_(std::move(sketches)), options_(std::move(options)) {
+    TENSORSMITH_ASSERT(!sketches_.empty(), "a search space without sketches");
+    for (const State& sketch : sketches_) {
+      TENSORSMITH_ASSERT(sketch.initial_dag() == sketches_.front().initial_dag(),
+                         "sketches of one space come from one workload");
+      analyses_.push_back(std::make_shared<const AccessAnalysis>(sketch.dag()));
+      for (const Step& step : sketch.steps()) {
+        const SplitStep* split = std::get_if<SplitStep>(&step);
+        if (split != nullptr && split->extent > 0) {
+          const Key key{split->extent, static_cast<int>(split->lengths.size())};
+          if (tables_.count(key) == 0) {
+            tables_.emplace(key, enumerate(key));
+          }
+        }
+      }
+    }
+    initial_ = State::initial(sketches_.front().initial_dag());
+  }
+
+  const std::vector<State>& sketches() const { return sketches_; }
+  const SpaceOptions& options() const { return options_; }
+
+  /// Where every replay starts; candidates that share it share derived dags too.
+  const State& initial() const { return *initial_; }
+
+  /// All lengths of a split of `extent` into count + 1 parts, in the reference's order.
+  const std::vector<std::vector<std::int64_t>>* length_choices(std::int64_t extent,
+                                                               std::size_t count) const {
+    const auto found = tables_.find(Key{extent, static_cast<int>(count)});
+    return found == tables_.end() ? nullptr : &found->second;
+  }
+
+  /// Draws the lengths of a split uniformly from the same list; nothing if it is empty.
+  std::optional<LengthList> draw_lengths(std::int64_t extent, std::size_t count,
+                                         CounterRng& rng) const {
+    const auto pick = [&](const std::vector<std::vector<std::int64_t>>& choices) {
+      std::optional<LengthList> drawn;
+      if (!choices.empty()) {
+        const auto& chosen = choices[rng.next_below(static_cast<std::uint32_t>(choices.size()))];
+        drawn = LengthList(chosen.begin(), chosen.end());
+      }
+      return drawn;
+    };
+    const auto* known = length_choices(extent, count);
+    return known != nullptr ? pick(*known) : pick(enumerate(Key{extent, static_cast<int>(count)}));
+  }
+
+  /// The candidate with this history, bounds inferred; nothing if a step is illegal.
+  std::optional<Candidate> build(const std::vector<Step>& steps, std::uint32_t sketch) const {
+    State state = *initial_;
+    for (const Step& step : steps) {
+      if (!try_step(state, step)) {
+        return std::nullopt;
+      }
+    }
+    Candidate candidate{std::move(state), sketch, nullptr};
+    if (!refresh(candidate)) {
+      return std::nullopt;
+    }
+    return candidate;
+  }
+
+  /// Infers the bounds and looks at the dag anew if it is another one; false if that is impossible.
+  bool refresh(Candidate& candidate) const {
+    Result<State, ScheduleError> bounded = infer_bounds(candidate.state);
+    if (!bounded) {
+      return false;
+    }
+    candidate.state = std::move(bounded).value();
+    candidate.analysis = analysis_of(candidate);
+    return true;
+  }
+
+  /// The sketch whose steps are a prefix of `steps` (unknown lengths match any); the longest such.
+  std::uint32_t sketch_of(const std::vector<Step>& steps) const {
+    std::uint32_t best = Candidate::no_sketch;
+    for (std::uint32_t i = 0; i < sketches_.size(); ++i) {
+      const std::vector<Step>& prefix = sketches_[i].steps();
+      const bool longer =
+          best == Candidate::no_sketch || prefix.size() > sketches_[best].steps().size();
+      if (longer && is_prefix(prefix, steps)) {
+        best = i;
+      }
+    }
+    return best;
+  }
+
+ private:
+  using Key = std::pair<std::int64_t, int>;
+
+  std::vector<std::vector<std::int64_t>> enumerate(Key key) const {
+    return factorizations(key.first, key.second, options_.max_innermost_split_factor);
+  }
+
+  /// The length of a factored split changes extents in the dag; every other history of a sketch has a
+  /// dag that is equal to the sketch's.
+  std::shared_ptr<const AccessAnalysis> analysis_of(const Candidate& candidate) const {
+    const std::vector<Step>& steps = candidate.state.steps();
+    const auto factored = [](const Step& step) { return std::holds_alternative<RfactorStep>(step); };
+    if (candidate.sketch < sketches_.size() &&
+        std::none_of(steps.begin(), steps.end(), factored)) {
+      return analyses_[candidate.sketch];
+    }
+    return std::make_shared<const AccessAnalysis>(candidate.state.dag());
+  }
+
+  static bool matches(const Step& pattern, const Step& step) {
+    const SplitStep* open = std::get_if<SplitStep>(&pattern);
+    const SplitStep* closed = std::get_if<SplitStep>(&step);
+    if (open == nullptr || closed == nullptr) {
+      return pattern == step;
+    }
+    bool equal = open->stage == closed->stage && open->iterator == closed->iterator &&
+                 open->inner_to_outer == closed->inner_to_outer &&
+                 open->lengths.size() == closed->lengths.size();
+    for (std::size_t i = 0; equal && i < open->lengths.size(); ++i) {
+      equal = open->lengths[i] == unknown_length || open->lengths[i] == closed->lengths[i];
+    }
+    return equal;
+  }
+  static bool is_prefix(const std::vector<Step>& prefix, const std::vector<Step>& steps) {
+    return prefix.size() <= steps.size() &&
+           std::equal(prefix.begin(), prefix.end(), steps.begin(), matches);
+  }
+
+  std::vector<State> sketches_;
+  SpaceOptions options_;
+  std::vector<std::shared_ptr<const AccessAnalysis>> analyses_;  ///< one per sketch
+  std::map<Key, std::vector<std::vector<std::int64_t>>> tables_;
+  std::optional<State> initial_;
+};
+
+/// Whether two parallel loops stand inside each other, or one after the other in one loop tree: the
+/// generated code would start threads from threads.
+inline bool has_nested_parallel(const State& state) {
+  const auto count = [&](const auto& self, std::int32_t stage) -> int {
+    int found = 0;
+    const auto& iterators = state.stage(static_cast<std::size_t>(stage)).iterators;
+    for (std::size_t i = 0; i < iterators.size(); ++i) {
+      found += iterators[i].annotation == Annotation::parallel ? 1 : 0;
+      const auto attached = state.attach_map().iterator_to_stages.find(
+          IteratorKey{stage, static_cast<std::int32_t>(i)});
+      if (attached != state.attach_map().iterator_to_stages.end()) {
+        for (std::int32_t inner : attached->second) {
+          found += self(self, inner);
+        }
+      }
+    }
+    return found;
+  };
+  for (std::size_t stage = 0; stage < state.num_stages(); ++stage) {
+    if (state.stage(stage).compute_at == ComputeAt::root &&
+        count(count, static_cast<std::int32_t>(stage)) > 1) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,77 @@
+// generate_sketches: all sketches that a rule set derives from a workload.
+//
+// Floor 5. Ansor reference, ch. 4.2 (driver and post-processing). Breadth first over pairs
+// (state, stage), from the last stage to the first; the order of the result is part of the contract.
+// Not here: choosing split lengths (search/population/).
+#pragma once
+
+#include <memory>  // a dag and its analysis are shared by the states of one derivation
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tensorsmith/sketch/rule.hpp"
+
+namespace tensorsmith {
+
+/// Every rfactor step stands after the split it factors; that split had to be concrete to derive the
+/// stages, and is opened now.
+///     SP(s, k, 512, [1]); RF(s, ...)  -->  SP(s, k, 512, [?]); RF(s, ...)
+inline void open_rfactor_splits(State& sketch) {
+  std::vector<Step>& steps = sketch.mutable_steps();
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    if (!std::holds_alternative<RfactorStep>(steps[i])) {
+      continue;
+    }
+    SplitStep* split = std::get_if<SplitStep>(&steps[i - 1]);
+    TENSORSMITH_ASSERT(split != nullptr, "an rfactor step without the split before it");
+    split->lengths = LengthList(1, unknown_length);
+    sketch.set_concrete(false);
+  }
+}
+
+template <SketchRule... Rules>
+std::vector<State> generate_sketches(std::shared_ptr<const ComputeDag> dag,
+                                     const RuleSet<Rules...>& rules,
+                                     const SketchOptions& options) {
+  struct Node {
+    Derivation at;
+    std::shared_ptr<const AccessAnalysis> analysis;
+  };
+  const auto initial_analysis = std::make_shared<const AccessAnalysis>(*dag);
+  const State initial = State::initial(std::move(dag));
+  std::vector<Node> frontier;
+  frontier.push_back(
+      Node{Derivation{initial, static_cast<std::int32_t>(initial.num_stages()) - 1},
+           initial_analysis});
+  std::vector<State> sketches;
+  while (!frontier.empty()) {
+    std::vector<Node> next;
+    for (const Node& node : frontier) {
+      if (node.at.next_stage < 0) {
+        sketches.push_back(node.at.state);
+        continue;
+      }
+      const RuleInput input{node.at.state, *node.analysis, node.at.next_stage, options};
+      rules.for_each_while([&](const auto& rule) {
+        const Applicability answer = rule.applicability(input);
+        if (answer != Applicability::skip) {
+          for (Derivation& derived : rule.expand(input)) {
+            const bool same_dag = derived.state.dag_ptr() == node.at.state.dag_ptr();
+            auto analysis = same_dag ? node.analysis
+                                     : std::make_shared<const AccessAnalysis>(derived.state.dag());
+            next.push_back(Node{std::move(derived), std::move(analysis)});
+          }
+        }
+        return answer != Applicability::apply_and_skip_rest;
+      });
+    }
+    frontier = std::move(next);
+  }
+  for (State& sketch : sketches) {
+    open_rfactor_splits(sketch);
+  }
+  return sketches;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,35 @@
+// AddCacheWrite: gives a stage a local cache that later rules tile and fuse with the copy.
+//
+// Floor 5. Ansor reference, ch. 4.3 (CPU form: the stage without a cache is tried as well). Legal for a
+// stage that needs multi-level tiling and has no elementwise consumer to fuse with.
+//     C[i, j] += A[i, k] * B[k, j]  -->  C.local[i_c, j_c] += A * B;  C[i, j] = C.local[i, j]
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "tensorsmith/sketch/grow.hpp"
+#include "tensorsmith/sketch/rule.hpp"
+#include "tensorsmith/sketch/stage_query.hpp"
+
+namespace tensorsmith {
+
+struct AddCacheWrite {
+  static constexpr std::string_view name() { return "add_cache_write"; }
+
+  Applicability applicability(const RuleInput& input) const {
+    const bool applies =
+        input.analysis.needs_multi_level_tiling(static_cast<std::uint32_t>(input.stage)) &&
+        !single_elementwise_consumer(input.state, input.analysis, input.stage);
+    return applies ? Applicability::apply : Applicability::skip;
+  }
+
+  /// The id of the stage now denotes its cache, which is looked at next.
+  std::vector<Derivation> expand(const RuleInput& input) const {
+    State state = input.state;
+    grow(state, CacheWriteStep{input.stage, "local"});
+    return {Derivation{std::move(state), input.stage}};
+  }
+};
+
+}  // namespace tensorsmith

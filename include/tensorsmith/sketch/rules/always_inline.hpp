@@ -1,0 +1,35 @@
+// AlwaysInline: inlines a cheap elementwise producer.
+//
+// Floor 5. Ansor reference, ch. 4.3 (CPU form). Legal for a compute stage that is no output, has only
+// spatial iterators and is strictly inlineable.
+//     bias_add[i] = c[i] + b[i];  relu[i] = max(bias_add[i], 0)  -->  relu[i] = max(c[i] + b[i], 0)
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "tensorsmith/sketch/grow.hpp"
+#include "tensorsmith/sketch/rule.hpp"
+#include "tensorsmith/sketch/stage_query.hpp"
+
+namespace tensorsmith {
+
+struct AlwaysInline {
+  static constexpr std::string_view name() { return "always_inline"; }
+
+  Applicability applicability(const RuleInput& input) const {
+    const auto id = static_cast<std::uint32_t>(input.stage);
+    const bool inlines = !input.state.stage(id).is_placeholder && !input.analysis.is_output(id) &&
+                         !has_non_spatial_iterator(input.state, input.stage) &&
+                         input.analysis.is_strictly_inlineable(id);
+    return inlines ? Applicability::apply_and_skip_rest : Applicability::skip;
+  }
+
+  std::vector<Derivation> expand(const RuleInput& input) const {
+    State state = input.state;
+    grow(state, ComputeInlineStep{input.stage});
+    return {Derivation{std::move(state), input.stage - 1}};
+  }
+};
+
+}  // namespace tensorsmith

@@ -1,0 +1,164 @@
+// Questions about a stage of a state that sketch rules and mutations ask.
+//
+// Floor 5. Ansor reference, ch. 1.2 (queries that look through inlined stages), 4.2, 4.3.
+// Not here: facts of the dag alone (te/access_analysis.hpp).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/te/access_analysis.hpp"
+
+namespace tensorsmith {
+
+/// Readers of the stage in ascending order; an inlined reader is replaced by its own readers.
+inline std::vector<std::int32_t> consumers(const State& state, const AccessAnalysis& analysis,
+                                           std::int32_t stage) {
+  std::vector<std::int32_t> found;
+  const auto collect = [&](const auto& self, std::int32_t of) -> void {
+    for (const auto reader : analysis.readers(static_cast<std::uint32_t>(of))) {
+      const auto id = static_cast<std::int32_t>(reader);
+      if (state.stage(reader).compute_at == ComputeAt::inlined) {
+        self(self, id);
+      } else {
+        found.push_back(id);
+      }
+    }
+  };
+  collect(collect, stage);
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+/// The one stage under which a reader of `stage` lives: the reader itself if there is one; with
+/// several readers the root stage that all of them stand in, if it is the same.
+inline std::optional<std::int32_t> single_consumer(const State& state,
+                                                   const AccessAnalysis& analysis,
+                                                   std::int32_t stage) {
+  const std::vector<std::int32_t> readers = consumers(state, analysis, stage);
+  if (readers.empty()) {
+    return std::nullopt;
+  }
+  if (readers.size() == 1) {
+    return readers.front();
+  }
+  std::optional<std::int32_t> common;
+  for (std::int32_t reader : readers) {
+    std::int32_t root = reader;
+    if (state.stage(static_cast<std::size_t>(reader)).compute_at == ComputeAt::iterator) {
+      root = state.attach_map().stage_to_iterator.at(reader).stage;
+    }
+    if (common && *common != root) {
+      return std::nullopt;
+    }
+    common = root;
+  }
+  return common;
+}
+
+inline bool has_non_spatial_iterator(const State& state, std::int32_t stage) {
+  const auto& iterators = state.stage(static_cast<std::size_t>(stage)).iterators;
+  return std::any_of(iterators.begin(), iterators.end(),
+                     [](const auto& it) { return it.kind != IteratorKind::spatial; });
+}
+
+/// "Tiled" of the reference: the number of iterators is not that of the operation's axes, so a stage
+/// with fused iterators counts as well.
+inline bool is_tiled(const State& state, std::int32_t stage) {
+  const auto id = static_cast<std::size_t>(stage);
+  const Operation& operation = state.operation(id);
+  return state.stage(id).iterators.size() !=
+         operation.axes.size() + operation.reduce_axes.size();
+}
+
+/// The consumer that multi-level tiling can fuse with: the only one, elementwise on the way.
+inline std::optional<std::int32_t> single_elementwise_consumer(const State& state,
+                                                               const AccessAnalysis& analysis,
+                                                               std::int32_t stage) {
+  const std::vector<std::int32_t> readers = consumers(state, analysis, stage);
+  if (readers.size() != 1) {
+    return std::nullopt;
+  }
+  const std::int32_t target = readers.front();
+  if (has_non_spatial_iterator(state, stage) && has_non_spatial_iterator(state, target)) {
+    return std::nullopt;
+  }
+  constexpr std::string_view shared = ".shared";
+  const std::string& name = state.operation(static_cast<std::size_t>(target)).name;
+  if (name.size() >= shared.size() &&
+      std::string_view(name).substr(name.size() - shared.size()) == shared) {
+    return std::nullopt;
+  }
+  if (!analysis.elementwise_match(static_cast<std::uint32_t>(stage),
+                                  static_cast<std::uint32_t>(target))) {
+    return std::nullopt;
+  }
+  return target;
+}
+
+/// Whether a step inserts a stage in front of later ones (cache read, cache write, rfactor).
+inline bool adds_stage(const Step& step) {
+  return std::holds_alternative<CacheReadStep>(step) ||
+         std::holds_alternative<CacheWriteStep>(step) || std::holds_alternative<RfactorStep>(step);
+}
+
+/// Whether `stage` (today's id) was made by a cache write: it is the cache.
+inline bool has_cache_write(const State& state, std::int32_t stage) {
+  const std::vector<Step>& steps = state.steps();
+  for (std::size_t i = steps.size(); i > 0; --i) {
+    const Step& step = steps[i - 1];
+    if (std::holds_alternative<CacheWriteStep>(step) && stage_of(step) == stage) {
+      return true;
+    }
+    if (adds_stage(step) && stage > stage_of(step)) {
+      --stage;
+    }
+  }
+  return false;
+}
+
+/// Product of the extents of all iterators of one kind; an undefined extent counts as -1.
+inline std::int64_t extent_product(const State& state, std::int32_t stage, IteratorKind kind) {
+  std::int64_t product = 1;
+  for (const auto& it : state.stage(static_cast<std::size_t>(stage)).iterators) {
+    if (it.kind == kind) {
+      product *= it.extent.value_or(-1);
+    }
+  }
+  return product;
+}
+
+inline bool is_attach_point(const State& state, std::int32_t stage, std::size_t iterator) {
+  const IteratorKey key{stage, static_cast<std::int32_t>(iterator)};
+  return state.attach_map().iterator_to_stages.count(key) != 0;
+}
+
+/// Pieces of an iterator's name that are not tile levels: "i.0@j.1@" -> i, j.
+inline std::vector<std::string> original_names(const std::string& name) {
+  std::vector<std::string> names;
+  std::string piece;
+  const auto flush = [&] {
+    if (!piece.empty() && !(piece[0] >= '0' && piece[0] <= '9')) {
+      names.push_back(piece);
+    }
+    piece.clear();
+  };
+  for (char c : name) {
+    if (c == '.' || c == '@') {
+      flush();
+    } else {
+      piece.push_back(c);
+    }
+  }
+  flush();
+  return names;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,322 @@
+// From operations in any order to a ComputeDag in stage order.
+//
+// Floor 2. Ansor reference, ch. 1.1: validity of an operation, inputs in order of first appearance,
+// the analysis order (Kahn with priorities) and the stage order (post-order from the outputs).
+// Not here: construction by people (te/program.hpp), access analysis (te/access_analysis.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>  // the dag shares its pool
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/te/compute_dag.hpp"
+
+namespace tensorsmith::te {
+
+namespace detail {
+
+template <class List, class Value>
+bool contains(const List& list, const Value& value) {
+  for (const auto& item : list) {
+    if (item == value) {
+      return true;
+    }
+  }
+  return false;
+}
+inline bool has_var(const std::vector<Axis>& axes, VarId var) {
+  for (const Axis& axis : axes) {
+    if (axis.var == var) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace detail
+
+/// The tensors that an operation reads, in order of first appearance in a post-order walk of its
+/// bodies.
+inline std::vector<TensorId> input_tensors(const ExprPool& pool, const Operation& op) {
+  std::vector<TensorId> inputs;
+  std::vector<bool> seen;  // by expression id: shared nodes are walked once
+  const auto walk = [&](const auto& self, ExprId id) -> void {
+    if (id.value >= seen.size()) {
+      seen.resize(id.value + 1, false);
+    }
+    if (seen[id.value]) {
+      return;
+    }
+    seen[id.value] = true;
+    for_each_child(pool[id], [&](ExprId child) { self(self, child); });
+    if (const TensorRead* read = pool.as<TensorRead>(id)) {
+      if (!detail::contains(inputs, read->tensor)) {
+        inputs.push_back(read->tensor);
+      }
+    }
+  };
+  for (ExprId body : op.bodies) {
+    walk(walk, body);
+  }
+  return inputs;
+}
+
+namespace detail {
+
+inline std::string shape_text(const SmallVector<std::int64_t, 6>& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
+  }
+  return text + "]";
+}
+
+/// The product, or -1 if it leaves 63 bits. Extents are positive.
+inline std::int64_t product_or_negative(const SmallVector<std::int64_t, 6>& extents) {
+  std::int64_t product = 1;
+  for (std::int64_t extent : extents) {
+    if (__builtin_mul_overflow(product, extent, &product)) {
+      return -1;
+    }
+  }
+  return product;
+}
+
+inline void check_body(const ExprPool& pool, const std::vector<TensorInfo>& tensors,
+                       const Operation& op, ExprId body) {
+  const std::string where = "te: operation \"" + op.name + "\": ";
+  std::vector<bool> seen;
+  const auto walk = [&](const auto& self, ExprId id) -> void {
+    if (id.value >= seen.size()) {
+      seen.resize(id.value + 1, false);
+    }
+    if (seen[id.value]) {
+      return;
+    }
+    seen[id.value] = true;
+    if (id != body && pool.as<Reduce>(id) != nullptr) {
+      throw Error(where + "expected a reduction only at the root of a body, got one inside an "
+                          "expression; give it a stage of its own");
+    }
+    if (const VarRef* ref = pool.as<VarRef>(id)) {
+      if (!has_var(op.axes, ref->var) && !has_var(op.reduce_axes, ref->var)) {
+        throw Error(where + "expected only its own iterators, got \"" + pool.var_name(ref->var) +
+                    "\"");
+      }
+    }
+    if (const TensorRead* read = pool.as<TensorRead>(id)) {
+      if (read->tensor.value >= tensors.size()) {
+        throw Error(where + "expected tensors of its own program, got a foreign one");
+      }
+      const TensorInfo& tensor = tensors[read->tensor.value];
+      if (tensor.shape.size() != read->indices.size()) {
+        throw Error(where + "expected " + std::to_string(tensor.shape.size()) +
+                    " indices of tensor \"" + tensor.name + "\" " + shape_text(tensor.shape) +
+                    ", got " + std::to_string(read->indices.size()));
+      }
+    }
+    for_each_child(pool[id], [&](ExprId child) { self(self, child); });
+  };
+  walk(walk, body);
+}
+
+}  // namespace detail
+
+/// Throws Error unless the operation obeys ch. 1.1: positive extents, unique iterator names, bodies
+/// that match its outputs, reductions at the root only and alike in all bodies, reads of full rank.
+inline void check_operation(const ExprPool& pool, const std::vector<TensorInfo>& tensors,
+                            const Operation& op) {
+  const std::string where = "te: operation \"" + op.name + "\": ";
+  SmallVector<std::int64_t, 6> extents;
+  std::vector<std::string> names;
+  for (const auto* axes : {&op.axes, &op.reduce_axes}) {
+    for (const Axis& axis : *axes) {
+      const std::string& name = pool.var_name(axis.var);
+      if (axis.extent <= 0) {
+        throw Error(where + "expected a positive extent of iterator \"" + name + "\", got " +
+                    std::to_string(axis.extent));
+      }
+      if (detail::contains(names, name)) {
+        throw Error(where + "expected iterator names that are unique, got \"" + name + "\" twice");
+      }
+      names.push_back(name);
+      extents.push_back(axis.extent);
+    }
+  }
+  for (TensorId output : op.outputs) {
+    const TensorInfo& tensor = tensors[output.value];
+    for (std::int64_t extent : tensor.shape) {
+      if (extent <= 0) {
+        throw Error(where + "expected positive extents, got shape " +
+                    detail::shape_text(tensor.shape));
+      }
+    }
+    const std::int64_t elements = detail::product_or_negative(tensor.shape);
+    if (elements < 0 || elements > INT64_MAX / 8) {
+      throw Error(where + "expected a tensor of fewer than 2^60 elements, got shape " +
+                  detail::shape_text(tensor.shape));
+    }
+  }
+  if (detail::product_or_negative(extents) < 0) {
+    throw Error(where + "expected fewer than 2^63 iterations, got " + detail::shape_text(extents));
+  }
+  if (op.is_placeholder()) {
+    return;
+  }
+  if (op.bodies.empty() || op.bodies.size() != op.outputs.size()) {
+    throw Error(where + "expected one body per output, got " + std::to_string(op.bodies.size()) +
+                " for " + std::to_string(op.outputs.size()));
+  }
+  const Reduce* first = pool.as<Reduce>(op.bodies[0]);
+  for (std::size_t i = 0; i < op.bodies.size(); ++i) {
+    const Reduce* reduce = pool.as<Reduce>(op.bodies[i]);
+    if ((reduce == nullptr) != (first == nullptr) ||
+        (reduce != nullptr &&
+         (reduce->combiner != first->combiner || !(reduce->axes == first->axes) ||
+          !(reduce->sources == first->sources)))) {
+      throw Error(where + "expected bodies that share one reduction, got different ones");
+    }
+    if (pool.dtype(op.bodies[i]) != tensors[op.outputs[i].value].dtype) {
+      throw Error(where + "expected a body of type " +
+                  std::string(name_of(tensors[op.outputs[i].value].dtype)) + ", got " +
+                  std::string(name_of(pool.dtype(op.bodies[i]))));
+    }
+    detail::check_body(pool, tensors, op, op.bodies[i]);
+  }
+}
+
+/// Analysis order: indices into `operations` (any order), reachable from `arguments` only. Kahn's
+/// algorithm, highest priority first; priority = discovery index of a last-in-first-out traversal.
+inline std::vector<std::uint32_t> topological_order(const ExprPool& pool,
+                                                    const std::vector<Operation>& operations,
+                                                    const std::vector<TensorId>& arguments) {
+  std::uint32_t num_tensors = 0;
+  for (const Operation& op : operations) {
+    for (TensorId output : op.outputs) {
+      num_tensors = output.value < num_tensors ? num_tensors : output.value + 1;
+    }
+  }
+  constexpr std::uint32_t none = UINT32_MAX;
+  std::vector<std::uint32_t> definer(num_tensors, none);
+  for (std::uint32_t i = 0; i < operations.size(); ++i) {
+    for (TensorId output : operations[i].outputs) {
+      definer[output.value] = i;
+    }
+  }
+  const auto definer_of = [&](TensorId tensor) {
+    if (tensor.value >= num_tensors || definer[tensor.value] == none) {
+      throw Error("te: expected tensors that an operation of the program defines, got a foreign "
+                  "one");
+    }
+    return definer[tensor.value];
+  };
+  std::vector<std::uint32_t> priority(operations.size(), none);
+  std::vector<std::uint32_t> degree(operations.size(), 0);
+  std::vector<std::vector<std::uint32_t>> readers(operations.size());
+  std::vector<std::uint32_t> stack;
+  for (TensorId argument : arguments) {
+    stack.push_back(definer_of(argument));
+  }
+  std::uint32_t count = 0;
+  while (!stack.empty()) {
+    const std::uint32_t op = stack.back();
+    stack.pop_back();
+    if (priority[op] != none) {
+      continue;
+    }
+    priority[op] = count++;
+    for (TensorId input : input_tensors(pool, operations[op])) {
+      const std::uint32_t producer = definer_of(input);
+      readers[producer].push_back(op);
+      ++degree[op];
+      stack.push_back(producer);
+    }
+  }
+  std::vector<std::uint32_t> ready, order;
+  for (std::uint32_t i = 0; i < operations.size(); ++i) {
+    if (priority[i] != none && degree[i] == 0) {
+      ready.push_back(i);
+    }
+  }
+  while (!ready.empty()) {
+    std::size_t top = 0;
+    for (std::size_t i = 1; i < ready.size(); ++i) {
+      top = priority[ready[i]] > priority[ready[top]] ? i : top;
+    }
+    const std::uint32_t op = ready[top];
+    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(top));
+    order.push_back(op);
+    for (std::uint32_t reader : readers[op]) {
+      if (--degree[reader] == 0) {
+        ready.push_back(reader);
+      }
+    }
+  }
+  if (order.size() != count) {
+    throw Error("te: expected operations that do not depend on themselves, got a cycle");
+  }
+  return order;
+}
+
+/// Stage order: indices into `operations`; post-order from the operations without readers.
+inline std::vector<std::uint32_t> stage_order(const ExprPool& pool,
+                                              const std::vector<Operation>& operations,
+                                              const std::vector<TensorId>& arguments) {
+  const std::vector<std::uint32_t> topological = topological_order(pool, operations, arguments);
+  std::vector<std::vector<std::uint32_t>> producers(operations.size());
+  std::vector<bool> is_read(operations.size(), false);
+  for (std::uint32_t op : topological) {
+    for (TensorId input : input_tensors(pool, operations[op])) {
+      for (std::uint32_t producer : topological) {
+        if (detail::contains(operations[producer].outputs, input)) {
+          producers[op].push_back(producer);
+          is_read[producer] = true;
+        }
+      }
+    }
+  }
+  std::vector<std::uint32_t> order;
+  std::vector<bool> visited(operations.size(), false);
+  const auto visit = [&](const auto& self, std::uint32_t op) -> void {
+    if (visited[op]) {
+      return;
+    }
+    visited[op] = true;
+    for (std::uint32_t producer : producers[op]) {
+      self(self, producer);
+    }
+    order.push_back(op);
+  };
+  for (std::uint32_t op : topological) {
+    if (!is_read[op]) {
+      visit(visit, op);
+    }
+  }
+  return order;
+}
+
+/// Checks every operation that `arguments` need and puts them into stage order. Operations that no
+/// argument needs are left out; their tensors stay in the list without a stage (UINT32_MAX).
+inline ComputeDag build_compute_dag(std::shared_ptr<const ExprPool> pool,
+                                    std::vector<TensorInfo> tensors,
+                                    const std::vector<Operation>& operations,
+                                    std::vector<TensorId> arguments) {
+  if (arguments.empty()) {
+    throw Error("te: dag: expected at least one tensor, got none");
+  }
+  std::vector<Operation> ordered;
+  for (std::uint32_t op : stage_order(*pool, operations, arguments)) {
+    check_operation(*pool, tensors, operations[op]);
+    ordered.push_back(operations[op]);
+  }
+  for (TensorInfo& tensor : tensors) {
+    tensor.operation = UINT32_MAX;
+  }
+  return ComputeDag(std::move(pool), std::move(tensors), std::move(ordered), std::move(arguments));
+}
+
+}  // namespace tensorsmith::te

@@ -1,0 +1,111 @@
+// tune: from a computation to a verified kernel, within a budget. The facade.
+//
+// Floor 8; compiled in lib/tune. Own design; the shape of a run (propose, measure, observe, repeat)
+// is the Ansor reference's, ch. 5. Candidates are measured in worker processes, compared with the
+// reference result and journaled one by one; this process never runs a candidate that has not been
+// verified. Not here: how states are found (search/), what a workload string means (ops/workload.hpp).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>  // task, result and kernel share the dag
+#include <string>
+#include <vector>
+
+#include "tensorsmith/kernel.hpp"
+#include "tensorsmith/measure/measurer.hpp"
+#include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/target.hpp"
+
+namespace tensorsmith {
+
+class CostModel;
+
+struct TuneTask {
+  std::shared_ptr<const ComputeDag> dag;
+  Target target;
+  std::string workload;  ///< name in records; empty: the dag's workload key
+};
+
+/// Whatever is reached first ends the run; 0: no limit. Compilation counts.
+struct TuneBudget {
+  double seconds = 20;
+  std::int64_t trials = 0;
+};
+
+struct TuneProgress {
+  double seconds = 0;
+  double seconds_left = 0;  ///< 0 without a limit
+  std::int64_t trials = 0;
+  std::int64_t round = 0;
+  double best_ns = 0;  ///< 0: none yet
+  double gflops = 0;
+  double peak_fraction = 0;  ///< 0: unknown
+  std::array<std::int64_t, num_measure_statuses> statuses{};
+};
+
+struct CurvePoint {
+  double seconds = 0;
+  std::int64_t trial = 0;
+  double best_ns = 0;
+};
+
+struct TuneSummary {
+  double best_ns = 0;  ///< median of the final ranking; 0: no candidate succeeded
+  double gflops = 0;
+  double peak_fraction = 0;  ///< of the calibrated peak of the cores used; 0: unknown
+  std::int64_t trials = 0;
+  std::int64_t rounds = 0;
+  std::array<std::int64_t, num_measure_statuses> statuses{};  ///< trials by outcome
+  double seconds = 0;
+  bool is_verified = false;
+  bool is_cancelled = false;
+  bool is_exhausted = false;  ///< the search ran out of candidates
+  std::string message;        ///< one sentence if something went wrong along the way
+  std::string first_failure;  ///< message of the first failed trial
+  std::vector<CurvePoint> curve;
+  double propose_seconds = 0, build_seconds = 0, measure_seconds = 0;  ///< building overlaps
+};
+
+struct TuneOptions {
+  TuneBudget budget;
+  std::uint64_t seed = 1;
+  std::int32_t num_threads = 1;
+  std::string policy = "evolution";
+  std::string space = "native";
+  /// "mlp" (needs the library built with Eigen) or "random"; empty: the best there is.
+  std::string cost_model;
+  std::string database;  ///< journal file; empty: none is written
+  std::int32_t round_size = 0;  ///< trials between two model updates; 0: by the budget
+  bool verifies = true;
+  std::string worker_path;  ///< see WorkerOptions
+  /// Asked often, from several threads. True ends the run with the best so far.
+  Callback<bool()> is_cancelled;
+  Callback<void(const TuneProgress&)> on_progress;
+  /// Instead of worker processes; must outlive the run.
+  Measurer* measurer = nullptr;
+};
+
+class TuneResult {
+ public:
+  TuneSummary summary;
+  TuneTask task;
+  std::int32_t num_threads = 1;
+  std::vector<Step> steps;      ///< of the best state
+  std::vector<std::byte> object;  ///< its code, and how to call it
+  KernelInfo info;
+
+  bool has_best() const { return !object.empty(); }
+  /// Throws Error if nothing succeeded.
+  Kernel kernel() const;
+  State state() const;
+  /// Self-contained C++.
+  std::string source() const;
+  /// Schedule, loops and numbers, for people.
+  std::string explain() const;
+};
+
+/// Throws Error on wrong arguments and on a file or worker that cannot be used.
+TuneResult tune(const TuneTask& task, const TuneOptions& options = {});
+
+}  // namespace tensorsmith

@@ -1,0 +1,208 @@
+// Journal files: appending, and reading what earlier runs left.
+#include "tensorsmith/record/journal.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tensorsmith {
+namespace {
+
+constexpr std::size_t longest_line = std::size_t{16} << 20;
+
+RecordError file_error(const std::string& path, const char* what) {
+  return RecordError{std::string(what) + " \"" + path + "\": " + std::strerror(errno)};
+}
+
+/// Splits the bytes it is fed into lines.
+class LineReader {
+ public:
+  void feed(std::string_view bytes, JournalContents& out) {
+    while (!bytes.empty()) {
+      const std::size_t end = bytes.find('\n');
+      const std::string_view part = bytes.substr(0, end);
+      if (line_.size() + part.size() > longest_line) {
+        is_too_long_ = true;
+        line_.clear();
+      }
+      if (!is_too_long_) {
+        line_.append(part);
+      }
+      has_bytes_ = true;
+      if (end == std::string_view::npos) {
+        return;
+      }
+      bytes.remove_prefix(end + 1);
+      finish(out);
+    }
+  }
+  void finish(JournalContents& out) {
+    ++number_;
+    if (is_too_long_) {
+      out.skipped.push_back({number_, "longer than 16 MiB"});
+    } else if (line_.find_first_not_of(" \t\r") != std::string::npos) {
+      Result<Record, RecordError> record = record_from_line(line_);
+      if (record) {
+        out.records.push_back(std::move(record).value());
+      } else {
+        out.skipped.push_back({number_, record.error().message});
+      }
+    }
+    line_.clear();
+    is_too_long_ = false;
+    has_bytes_ = false;
+  }
+  bool has_rest() const { return has_bytes_; }
+
+ private:
+  std::string line_;
+  std::int64_t number_ = 0;
+  bool is_too_long_ = false;
+  bool has_bytes_ = false;
+};
+
+Result<JournalContents, RecordError> read_open_file(int file, const std::string& path) {
+  JournalContents contents;
+  LineReader lines;
+  std::vector<char> buffer(std::size_t{1} << 16);
+  for (;;) {
+    const ssize_t count = ::read(file, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      return fail(file_error(path, "cannot read"));
+    }
+    if (count == 0) {
+      break;
+    }
+    lines.feed(std::string_view(buffer.data(), static_cast<std::size_t>(count)), contents);
+  }
+  if (lines.has_rest()) {
+    contents.has_torn_end = true;
+    const std::size_t num_records = contents.records.size();
+    lines.finish(contents);
+    if (contents.records.size() == num_records && !contents.skipped.empty()) {
+      contents.skipped.back().reason += " (the last line is cut off)";
+    }
+  }
+  // One torn line alone is what a run killed at its first record leaves.
+  const bool is_torn_only = contents.skipped.size() == 1 && contents.has_torn_end;
+  if (contents.records.empty() && !contents.skipped.empty() && !is_torn_only) {
+    return fail(RecordError{"\"" + path + "\" is not a tensorsmith journal: line " +
+                            std::to_string(contents.skipped.front().number) + " is " +
+                            contents.skipped.front().reason});
+  }
+  return contents;
+}
+
+}  // namespace
+
+Result<JournalContents, RecordError> read_journal(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    return fail(file_error(path, "cannot open"));
+  }
+  struct stat facts {};
+  if (::fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    ::close(file);
+    return fail(RecordError{"\"" + path + "\" is not a regular file"});
+  }
+  Result<JournalContents, RecordError> contents = read_open_file(file, path);
+  ::close(file);
+  return contents;
+}
+
+std::optional<Record> best_record(const std::vector<Record>& records, std::string_view workload,
+                                  std::string_view target, std::int32_t num_threads) {
+  const Record* best = nullptr;
+  for (const Record& record : records) {
+    const bool is_wanted = (record.workload == workload || record.workload_key == workload) &&
+                           (target.empty() || record.target == target) &&
+                           (num_threads == 0 || record.num_threads == num_threads);
+    if (is_wanted && record.is_ok() && (best == nullptr || record.min_ns < best->min_ns)) {
+      best = &record;
+    }
+  }
+  return best == nullptr ? std::nullopt : std::optional<Record>(*best);
+}
+
+Result<std::optional<Record>, RecordError> load_best(const std::string& path,
+                                                     std::string_view workload,
+                                                     std::string_view target,
+                                                     std::int32_t num_threads) {
+  const Result<JournalContents, RecordError> contents = read_journal(path);
+  if (!contents) {
+    return fail(contents.error());
+  }
+  return best_record(contents->records, workload, target, num_threads);
+}
+
+Result<Journal, RecordError> Journal::open(const std::string& path) {
+  Journal journal;
+  journal.path_ = path;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) {
+    std::error_code ignored;  // open() below says what is wrong
+    std::filesystem::create_directories(folder, ignored);
+  }
+  struct stat facts {};
+  bool needs_line_end = false;
+  if (::stat(path.c_str(), &facts) == 0) {
+    Result<JournalContents, RecordError> contents = read_journal(path);
+    if (!contents) {
+      return fail(contents.error());
+    }
+    journal.skipped_ = contents->skipped;
+    needs_line_end = contents->has_torn_end;
+  }
+  journal.file_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (journal.file_ < 0) {
+    return fail(file_error(path, "cannot open"));
+  }
+  if (needs_line_end && ::write(journal.file_, "\n", 1) != 1) {
+    return fail(file_error(path, "cannot write"));
+  }
+  return journal;
+}
+
+Journal::Journal(Journal&& other) noexcept
+    : file_(std::exchange(other.file_, -1)),
+      path_(std::move(other.path_)),
+      skipped_(std::move(other.skipped_)) {}
+
+Journal& Journal::operator=(Journal&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(path_, other.path_);
+  std::swap(skipped_, other.skipped_);
+  return *this;
+}
+
+Journal::~Journal() {
+  if (file_ >= 0) {
+    ::close(file_);
+  }
+}
+
+Result<Done, RecordError> Journal::append(const Record& record) {
+  const std::string line = record_to_line(record) + '\n';
+  std::size_t written = 0;
+  while (written < line.size()) {
+    const ssize_t count = ::write(file_, line.data() + written, line.size() - written);
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      return fail(file_error(path_, "cannot write"));
+    }
+    written += static_cast<std::size_t>(count);
+  }
+  return Done{};
+}
+
+}  // namespace tensorsmith

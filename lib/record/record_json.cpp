@@ -1,0 +1,352 @@
+// Records and steps as JSON text. Readers trust nothing: a field of the wrong kind or range is an
+// error with its name.
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+#include <nlohmann/json.hpp>
+
+#include "tensorsmith/record/journal.hpp"
+#include "tensorsmith/support/hash.hpp"
+
+namespace tensorsmith {
+namespace {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr std::size_t most_steps = 10'000;
+constexpr std::size_t most_list_entries = 4'096;
+
+template <class T>
+struct ListElement {
+  static constexpr bool is_list = false;
+};
+template <class T, std::size_t N>
+struct ListElement<SmallVector<T, N>> {
+  static constexpr bool is_list = true;
+  using Type = T;
+};
+
+template <class T>
+OrderedJson field_to_json(const T& value) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return value;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value ? 1 : 0;
+  } else if constexpr (std::is_enum_v<T>) {
+    return static_cast<std::underlying_type_t<T>>(value);
+  } else if constexpr (ListElement<T>::is_list) {
+    OrderedJson list = OrderedJson::array();
+    for (const auto entry : value) {
+      list.push_back(entry);
+    }
+    return list;
+  } else {
+    static_assert(std::is_integral_v<T>);
+    return value;
+  }
+}
+
+template <class T>
+bool integer_from_json(const Json& json, T& value) {
+  if (!json.is_number_integer()) {
+    return false;
+  }
+  if (json.is_number_unsigned()) {
+    const std::uint64_t wide = json.get<std::uint64_t>();
+    if (wide > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) {
+      return false;
+    }
+    value = static_cast<T>(wide);
+    return true;
+  }
+  const std::int64_t wide = json.get<std::int64_t>();
+  if constexpr (std::is_signed_v<T>) {
+    if (wide < std::numeric_limits<T>::min() || wide > std::numeric_limits<T>::max()) {
+      return false;
+    }
+    value = static_cast<T>(wide);
+    return true;
+  } else {
+    return false;  // negative, or nlohmann would have called it unsigned
+  }
+}
+
+template <class T>
+bool field_from_json(const Json& json, T& value) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    if (!json.is_string()) {
+      return false;
+    }
+    value = json.get<std::string>();
+    return true;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    std::int32_t number = 0;
+    if (!integer_from_json(json, number) || (number != 0 && number != 1)) {
+      return false;
+    }
+    value = number == 1;
+    return true;
+  } else if constexpr (std::is_same_v<T, Annotation>) {
+    std::int32_t number = 0;
+    if (!integer_from_json(json, number) || number < 0 ||
+        number > static_cast<std::int32_t>(Annotation::tensorize)) {
+      return false;
+    }
+    value = static_cast<Annotation>(number);
+    return true;
+  } else if constexpr (ListElement<T>::is_list) {
+    if (!json.is_array() || json.size() > most_list_entries) {
+      return false;
+    }
+    value.clear();
+    for (const Json& entry : json) {
+      typename ListElement<T>::Type element{};
+      if (!integer_from_json(entry, element)) {
+        return false;
+      }
+      value.push_back(element);
+    }
+    return true;
+  } else {
+    return integer_from_json(json, value);
+  }
+}
+
+OrderedJson step_to_json(const Step& step) {
+  return std::visit(
+      [](const auto& s) {
+        using S = std::decay_t<decltype(s)>;
+        OrderedJson list = OrderedJson::array();
+        list.push_back(std::string(S::tag));
+        std::apply([&](auto... field) { (list.push_back(field_to_json(s.*field)), ...); },
+                   S::fields());
+        return list;
+      },
+      step);
+}
+
+template <class S>
+std::optional<std::string> read_step(const Json& json, S& step) {
+  constexpr std::size_t num_fields = std::tuple_size_v<decltype(S::fields())>;
+  if (json.size() != num_fields + 1) {
+    return "has " + std::to_string(json.size() - 1) + " fields, expected " +
+           std::to_string(num_fields);
+  }
+  std::size_t position = 0;
+  std::size_t bad = 0;
+  std::apply(
+      [&](auto... field) {
+        (((++position, field_from_json(json[position], step.*field)) || (bad != 0) ||
+          ((bad = position), true)),
+         ...);
+      },
+      S::fields());
+  if (bad != 0) {
+    return "field " + std::to_string(bad) + " is out of range or of the wrong kind";
+  }
+  return std::nullopt;
+}
+
+template <std::size_t I = 0>
+Result<Step, RecordError> step_from_json(const Json& json, const std::string& tag) {
+  if constexpr (I == std::variant_size_v<Step>) {
+    return fail(RecordError{"unknown step \"" + tag + "\""});
+  } else {
+    using S = std::variant_alternative_t<I, Step>;
+    if (tag != S::tag) {
+      return step_from_json<I + 1>(json, tag);
+    }
+    S step{};
+    if (const std::optional<std::string> problem = read_step(json, step)) {
+      return fail(RecordError{"step \"" + tag + "\" " + *problem});
+    }
+    return Step(std::move(step));
+  }
+}
+
+Result<std::vector<Step>, RecordError> steps_from_json(const Json& json) {
+  if (!json.is_array() || json.size() > most_steps) {
+    return fail(RecordError{"the steps are not a list"});
+  }
+  std::vector<Step> steps;
+  for (const Json& entry : json) {
+    if (!entry.is_array() || entry.empty() || !entry[0].is_string()) {
+      return fail(RecordError{"step " + std::to_string(steps.size()) + " is not a tagged list"});
+    }
+    Result<Step, RecordError> step = step_from_json(entry, entry[0].get<std::string>());
+    if (!step) {
+      return fail(RecordError{"step " + std::to_string(steps.size()) + ": " +
+                              step.error().message});
+    }
+    steps.push_back(std::move(step).value());
+  }
+  return steps;
+}
+
+OrderedJson steps_to_json(const std::vector<Step>& steps) {
+  OrderedJson list = OrderedJson::array();
+  for (const Step& step : steps) {
+    list.push_back(step_to_json(step));
+  }
+  return list;
+}
+
+std::string dump(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+Json parse(std::string_view text) {
+  return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+}
+
+double finite_or_zero(double value) { return std::isfinite(value) ? value : 0.0; }
+
+/// Reads fields of one object and remembers the first problem.
+class FieldReader {
+ public:
+  explicit FieldReader(const Json& json) : json_(json) {}
+
+  void text(const char* name, std::string& value) {
+    if (const Json* field = find(name)) {
+      check(name, field->is_string());
+      value = field->is_string() ? field->get<std::string>() : value;
+    }
+  }
+  template <class T>
+  void integer(const char* name, T& value, T low) {
+    if (const Json* field = find(name)) {
+      check(name, integer_from_json(*field, value) && value >= low);
+    }
+  }
+  void boolean(const char* name, bool& value) {
+    if (const Json* field = find(name)) {
+      check(name, field->is_boolean());
+      value = field->is_boolean() && field->get<bool>();
+    }
+  }
+  void number(const char* name, double& value) {
+    if (const Json* field = find(name)) {
+      check(name, field->is_number() && std::isfinite(field->get<double>()) &&
+                      field->get<double>() >= 0);
+      value = field->is_number() ? field->get<double>() : 0;
+    }
+  }
+  const Json* find(const char* name) {
+    const auto found = json_.find(name);
+    if (found == json_.end()) {
+      note(std::string("field \"") + name + "\" is missing");
+      return nullptr;
+    }
+    return &*found;
+  }
+  void note(std::string problem) { problem_ = problem_.empty() ? std::move(problem) : problem_; }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  void check(const char* name, bool is_good) {
+    if (!is_good) {
+      note(std::string("field \"") + name + "\" is out of range or of the wrong kind");
+    }
+  }
+  const Json& json_;
+  std::string problem_;
+};
+
+constexpr std::string_view format_name = "tensorsmith-1";
+
+}  // namespace
+
+std::string steps_to_text(const std::vector<Step>& steps) { return dump(steps_to_json(steps)); }
+
+Result<std::vector<Step>, RecordError> steps_from_text(std::string_view text) {
+  const Json json = parse(text);
+  if (json.is_discarded()) {
+    return fail(RecordError{"the steps are not JSON"});
+  }
+  return steps_from_json(json);
+}
+
+std::uint64_t hash_steps(const std::vector<Step>& steps) { return hash_text(steps_to_text(steps)); }
+
+std::string record_to_line(const Record& record) {
+  OrderedJson json;
+  json["v"] = std::string(format_name);
+  json["workload"] = record.workload;
+  json["key"] = record.workload_key;
+  json["target"] = record.target;
+  json["cpu"] = record.cpu;
+  json["threads"] = record.num_threads;
+  json["space"] = record.space;
+  json["policy"] = record.policy;
+  json["seed"] = record.seed;
+  json["round"] = record.round;
+  json["trial"] = record.trial;
+  json["status"] = std::string(name_of(record.status));
+  json["verified"] = record.is_verified;
+  json["min_ns"] = finite_or_zero(record.min_ns);
+  json["median_ns"] = finite_or_zero(record.median_ns);
+  json["seconds"] = finite_or_zero(record.seconds);
+  json["message"] = record.message;
+  json["steps"] = steps_to_json(record.steps);
+  return dump(json);
+}
+
+Result<Record, RecordError> record_from_line(std::string_view line) {
+  const Json json = parse(line);
+  if (json.is_discarded()) {
+    return fail(RecordError{"not JSON"});
+  }
+  if (!json.is_object()) {
+    return fail(RecordError{"not a JSON object"});
+  }
+  FieldReader in(json);
+  Record record;
+  std::string format;
+  in.text("v", format);
+  if (in.problem().empty() && format != format_name) {
+    return fail(RecordError{"format \"" + format + "\", expected \"" + std::string(format_name) +
+                            "\""});
+  }
+  in.text("workload", record.workload);
+  in.text("key", record.workload_key);
+  in.text("target", record.target);
+  in.text("cpu", record.cpu);
+  in.integer<std::int32_t>("threads", record.num_threads, 1);
+  in.text("space", record.space);
+  in.text("policy", record.policy);
+  in.integer<std::uint64_t>("seed", record.seed, 0);
+  in.integer<std::int64_t>("round", record.round, 0);
+  in.integer<std::int64_t>("trial", record.trial, 0);
+  std::string status;
+  in.text("status", status);
+  if (const std::optional<MeasureStatus> known = measure_status_from_name(status)) {
+    record.status = *known;
+  } else {
+    in.note("unknown status \"" + status + "\"");
+  }
+  in.boolean("verified", record.is_verified);
+  in.number("min_ns", record.min_ns);
+  in.number("median_ns", record.median_ns);
+  in.number("seconds", record.seconds);
+  in.text("message", record.message);
+  if (const Json* steps = in.find("steps")) {
+    Result<std::vector<Step>, RecordError> read = steps_from_json(*steps);
+    if (read) {
+      record.steps = std::move(read).value();
+    } else {
+      in.note(read.error().message);
+    }
+  }
+  if (in.problem().empty() && record.is_ok() && !(record.min_ns > 0 && record.median_ns > 0)) {
+    in.note("an ok trial without times");
+  }
+  if (!in.problem().empty()) {
+    return fail(RecordError{in.problem()});
+  }
+  return record;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,95 @@
+// The driver of a tuning run: budget, pipelining of building and measuring, journal, cancellation,
+// failures, curve, final ranking. It knows neither how candidates are found nor how they are built.
+//
+// Private to lib/ and tests. Own design. One round: the source proposes states, a thread builds them
+// in order, the caller's thread measures what is built, the source observes all results of the
+// round in the order proposed. So what is proposed depends on the results alone, never on how fast
+// building and measuring overlapped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensorsmith/measure/measurer.hpp"
+#include "tensorsmith/record/journal.hpp"
+#include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/tune.hpp"
+
+namespace tensorsmith {
+
+struct BuiltCandidate {
+  std::vector<std::byte> object;
+  std::string entry;
+  std::int64_t shared_bytes = 0;
+  std::int64_t per_thread_bytes = 0;
+};
+
+/// State -> object code. Called by one thread at a time, not always the same.
+class CandidateBuilder {
+ public:
+  CandidateBuilder() = default;
+  CandidateBuilder(const CandidateBuilder&) = delete;
+  CandidateBuilder& operator=(const CandidateBuilder&) = delete;
+  virtual ~CandidateBuilder() = default;
+  virtual Result<BuiltCandidate, MeasureFault> build(const State& state) = 0;
+};
+
+/// One proposed state and what became of it.
+struct TrialOutcome {
+  State state;
+  MeasureResult result;
+};
+
+/// Where states come from.
+class CandidateSource {
+ public:
+  CandidateSource() = default;
+  CandidateSource(const CandidateSource&) = delete;
+  CandidateSource& operator=(const CandidateSource&) = delete;
+  virtual ~CandidateSource() = default;
+  /// At most n; none: the space is exhausted.
+  virtual std::vector<State> propose(std::size_t n) = 0;
+  /// In the order proposed; those that the end of the budget left out are missing.
+  virtual void observe(std::span<const TrialOutcome> outcomes) = 0;
+};
+
+struct DriverOptions {
+  TuneBudget budget;
+  std::size_t round_size = 32;
+  std::size_t num_ranked = 8;       ///< candidates of the final interleaved ranking
+  double ranking_seconds = 0.3;     ///< kept free at the end of the budget for it
+  double build_limit_seconds = 5;   ///< a slower build is a failure (the build is not interrupted)
+  double flop = 0;                  ///< of one call, for GFLOP/s
+  std::int32_t num_threads = 1;
+  RacingPolicy racing;
+  Record record_template;           ///< workload, target, space, policy, seed of every record
+  Callback<bool()> is_cancelled;
+  Callback<void(const TuneProgress&)> on_progress;
+  /// Seconds since some fixed moment; empty: the steady clock. For tests.
+  Callback<double()> clock;
+};
+
+struct DriverBest {
+  State state;
+  BuiltCandidate code;
+  MeasureResult result;  ///< of the final ranking if it took place
+};
+
+struct DriverResult {
+  std::optional<DriverBest> best;
+  TuneSummary summary;
+};
+
+/// `start`: what `clock` said when the budget began. `journal` may be null.
+DriverResult run_driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer,
+                        Journal* journal, const DriverOptions& options, double start);
+
+/// The steady clock in seconds.
+double steady_seconds();
+
+}  // namespace tensorsmith
