@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>  // task, result and kernel share the dag
 #include <string>
@@ -25,6 +26,7 @@ struct TuneTask {
   std::shared_ptr<const ComputeDag> dag;
   Target target;
   std::string workload;  ///< name in records; empty: the dag's workload key
+  double flop = 0;       ///< of one call, for GFLOP/s; 0: counted in the dag
 };
 
 /// Whatever is reached first ends the run; 0: no limit. Compilation counts.
@@ -72,7 +74,7 @@ struct TuneOptions {
   std::uint64_t seed = 1;
   std::int32_t num_threads = 1;
   std::string policy = "evolution";
-  std::string space = "native";
+  std::string space = "ansor";
   /// "mlp" (needs the library built with Eigen) or "random"; empty: the best there is.
   std::string cost_model;
   std::string database;  ///< journal file; empty: none is written
@@ -92,8 +94,8 @@ class TuneResult {
   TuneTask task;
   std::int32_t num_threads = 1;
   std::vector<Step> steps;      ///< of the best state
-  std::vector<std::byte> object;  ///< its code, and how to call it
-  KernelInfo info;
+  std::vector<std::byte> object;  ///< its code ...
+  KernelSignature signature;      ///< ... and how to call it
 
   bool has_best() const { return !object.empty(); }
   /// Throws Error if nothing succeeded.

@@ -235,7 +235,9 @@ class Driver {
   void add_trial(std::size_t place, const std::vector<State>& states, MeasureResult result,
                  const BuiltCandidate* code, Outcomes& outcomes) {
     const State& state = states[place];
-    if (result.status == MeasureStatus::cancelled) {
+    // A terminal sends Ctrl-C to the workers too.
+    const bool is_interrupted = result.status == MeasureStatus::worker_lost && is_cancelled();
+    if (result.status == MeasureStatus::cancelled || is_interrupted) {
       return;  // never measured: not a trial
     }
     Record record = options_.record_template;

@@ -55,8 +55,9 @@ inline const std::vector<Toolchain>& toolchains() {
         continue;
       }
       for (const char* flags : {" -O2 -march=native", " -O1"}) {
-        list.push_back({compiler + std::string(" -std=c++17 -Wall -Wextra -Werror "
-                                               "-Wno-unknown-pragmas -fPIC -shared") +
+        list.push_back({compiler +
+                        std::string(" -std=c++17 -Wall -Wextra -Werror "
+                                    "-Wno-unknown-pragmas -fPIC -shared") +
                         flags});
       }
     }
@@ -146,8 +147,8 @@ inline void compare_with_interpreter(const LoopProgram& program, double bound) {
         double worst = 0.0;
         for (std::int64_t e = 0; e < actual.num_elements(); ++e) {
           const double want = expected[i].get_real(e);
-          worst = std::max(worst, std::abs(actual.get_real(e) - want) /
-                                      std::max(1.0, std::abs(want)));
+          worst =
+              std::max(worst, std::abs(actual.get_real(e) - want) / std::max(1.0, std::abs(want)));
           if (std::isnan(actual.get_real(e)) != std::isnan(want)) {
             worst = INFINITY;
           }

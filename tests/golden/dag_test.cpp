@@ -31,11 +31,11 @@ void check_order_and_text(const GoldenTask& task) {
 }
 
 void check_analysis(const GoldenTask& task) {
-  const te::AccessAnalysis analysis = te::analyze_access(*task.dag);
+  const AccessAnalysis analysis(*task.dag);
   const Json& expected = task.facts["analysis"];
-  REQUIRE(analysis.stages.size() == expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const te::StageAccess& facts = analysis.stages[i];
+  REQUIRE(analysis.num_stages() == expected.size());
+  for (std::uint32_t i = 0; i < expected.size(); ++i) {
+    const StageAccess& facts = analysis.stage(i);
     INFO("stage " << i << " " << task.dag->operation(i).name);
     CHECK(facts.is_placeholder == expected[i]["is_placeholder"].get<bool>());
     CHECK(facts.is_simple_access == expected[i]["is_simple_access"].get<bool>());
@@ -43,7 +43,7 @@ void check_analysis(const GoldenTask& task) {
     CHECK(facts.needs_multi_level_tiling == expected[i]["needs_multi_level_tiling"].get<bool>());
     CHECK(facts.is_output == expected[i]["is_output"].get<bool>());
     Json reads = Json::object(), common = Json::object();
-    for (const te::Access& access : facts.read_from) {
+    for (const Access& access : facts.read_from) {
       reads[std::to_string(access.stage)] = access.reads.size();
     }
     for (const auto& [other, count] : facts.num_common_outer) {
@@ -52,12 +52,11 @@ void check_analysis(const GoldenTask& task) {
     CHECK(reads == expected[i]["reads"]);
     CHECK(common == expected[i]["num_common_outer_iterators"]);
   }
-  CHECK(Json(analysis.topological_order) == task.facts["ops_topo_order"]);
+  CHECK(Json(analysis.topological_order()) == task.facts["ops_topo_order"]);
   Json pairs = Json::array();
   for (std::uint32_t s = 0; s < expected.size(); ++s) {
     for (std::uint32_t t = 0; t < expected.size(); ++t) {
-      if (s != t && !analysis.stages[s].is_placeholder &&
-          te::element_wise_match(*task.dag, analysis, s, t)) {
+      if (s != t && !analysis.is_placeholder(s) && analysis.elementwise_match(s, t)) {
         pairs.push_back({s, t});
       }
     }

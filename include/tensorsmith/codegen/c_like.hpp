@@ -1,97 +1,23 @@
 // CLikePrinter: expressions as text of the C family, shared by every printer of source.
 //
 // Floor 5. Own design. Index arithmetic is printed as a sum of terms, flattened and folded, so that
-// a loop variable bound to a constant (an expanded loop) disappears from the text. Element arithmetic
-// keeps the order of the program.
-// Not here: statements, declarations, helper functions (cpp_source.hpp and its prelude).
+// a loop variable bound to a constant (an expanded loop) disappears from the text. Element
+// arithmetic keeps the order of the program. Not here: statements, declarations, helper functions
+// (cpp_source.hpp and its prelude).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tensorsmith/codegen/c_like_names.hpp"
+#include "tensorsmith/codegen/c_like_text.hpp"
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 
 namespace tensorsmith {
-
-/// Text with the strength of its outermost operator: it needs parentheses inside stronger ones.
-struct CText {
-  enum Strength { ternary, or_, and_, compare, add, mul, unary, atom };
-  std::string text;
-  Strength strength = atom;
-
-  std::string within(Strength minimum) const {
-    return strength < minimum ? "(" + text + ")" : text;
-  }
-};
-
-/// constant + sum of coefficient * term.
-struct LinearText {
-  std::int64_t constant = 0;
-  std::vector<std::pair<std::string, std::int64_t>> terms;  ///< atoms; no coefficient is 0
-
-  static LinearText of(std::string text, std::int64_t constant = 0) {
-    LinearText result;
-    result.constant = constant;
-    result.terms.emplace_back(std::move(text), 1);
-    return result;
-  }
-  static LinearText of(std::int64_t constant) {
-    LinearText result;
-    result.constant = constant;
-    return result;
-  }
-  void add_term(const std::string& text, std::int64_t coefficient) {
-    const auto found = std::find_if(terms.begin(), terms.end(),
-                                    [&](const auto& term) { return term.first == text; });
-    if (found == terms.end()) {
-      terms.emplace_back(text, coefficient);
-    } else {
-      found->second += coefficient;
-    }
-    std::erase_if(terms, [](const auto& term) { return term.second == 0; });
-  }
-  void add(const LinearText& other, std::int64_t factor) {
-    constant += other.constant * factor;
-    for (const auto& [text, coefficient] : other.terms) {
-      add_term(text, coefficient * factor);
-    }
-  }
-  bool is_constant() const { return terms.empty(); }
-  std::int64_t coefficient_of(std::string_view text) const {
-    for (const auto& term : terms) {
-      if (term.first == text) {
-        return term.second;
-      }
-    }
-    return 0;
-  }
-  CText print() const {
-    std::string text;
-    for (const auto& [name, coefficient] : terms) {
-      const std::int64_t size = coefficient < 0 ? -coefficient : coefficient;
-      text += text.empty() ? (coefficient < 0 ? "-" : "") : (coefficient < 0 ? " - " : " + ");
-      text += size == 1 ? name : std::to_string(size) + " * " + name;
-    }
-    if (terms.empty()) {
-      return {std::to_string(constant), constant < 0 ? CText::unary : CText::atom};
-    }
-    if (constant != 0) {
-      text += constant < 0 ? " - " + std::to_string(-constant) : " + " + std::to_string(constant);
-    }
-    const bool single = terms.size() == 1 && constant == 0;
-    return {text, !single                  ? CText::add
-                  : terms[0].second == 1   ? CText::atom
-                  : terms[0].second == -1  ? CText::unary
-                                           : CText::mul};
-  }
-};
 
 class CLikePrinter {
  public:
@@ -190,16 +116,19 @@ class CLikePrinter {
  private:
   static bool holds(BinaryOp op, std::int64_t difference) {
     switch (op) {
-      case BinaryOp::eq: return difference == 0;
-      case BinaryOp::ne: return difference != 0;
-      case BinaryOp::lt: return difference < 0;
-      case BinaryOp::le: return difference <= 0;
-      case BinaryOp::gt: return difference > 0;
-      default: return difference >= 0;
+    case BinaryOp::eq:
+      return difference == 0;
+    case BinaryOp::ne:
+      return difference != 0;
+    case BinaryOp::lt:
+      return difference < 0;
+    case BinaryOp::le:
+      return difference <= 0;
+    case BinaryOp::gt:
+      return difference > 0;
+    default:
+      return difference >= 0;
     }
-  }
-  static std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-    return a / b - ((a % b != 0 && (a % b < 0) != (b < 0)) ? 1 : 0);
   }
   LinearText linear_binary(ExprId id, const Binary& node) const;
   std::string opaque(ExprId id) const {
@@ -213,66 +142,52 @@ class CLikePrinter {
   std::vector<LinearText> bindings_;
 };
 
-/// d * whole + rest, where floordiv(x, d) = whole + floordiv(rest, d) and 0 <= rest.constant < d.
-struct DividedText {
-  LinearText whole, rest;
-};
-inline DividedText divide(const LinearText& value, std::int64_t divisor) {
-  DividedText result;
-  const auto floor_mod = [&](std::int64_t a) { return ((a % divisor) + divisor) % divisor; };
-  result.rest.constant = floor_mod(value.constant);
-  result.whole.constant = (value.constant - result.rest.constant) / divisor;
-  for (const auto& [text, coefficient] : value.terms) {
-    if (coefficient % divisor == 0) {
-      result.whole.add_term(text, coefficient / divisor);
-    } else {
-      result.rest.add_term(text, coefficient);
-    }
-  }
-  return result;
-}
-
 inline LinearText CLikePrinter::linear_binary(ExprId id, const Binary& node) const {
   LinearText a = linear(node.a);
   const LinearText b = linear(node.b);
   LinearText result;
   switch (node.op) {
-    case BinaryOp::add: a.add(b, 1); return a;
-    case BinaryOp::sub: a.add(b, -1); return a;
-    case BinaryOp::mul:
-      if (a.is_constant() || b.is_constant()) {
-        result.add(a.is_constant() ? b : a, a.is_constant() ? a.constant : b.constant);
-        return result;
-      }
-      break;
-    case BinaryOp::floordiv:
-    case BinaryOp::floormod:
-      if (b.is_constant() && b.constant > 0) {
-        const DividedText parts = divide(a, b.constant);
-        const bool is_div = node.op == BinaryOp::floordiv;
-        if (is_div) {
-          result = parts.whole;
-        }
-        if (!parts.rest.is_constant()) {
-          result.add_term(std::string(is_div ? "floor_div(" : "floor_mod(") +
-                              parts.rest.print().text + ", " + std::to_string(b.constant) + ")",
-                          1);
-        } else if (!is_div) {
-          result.constant = parts.rest.constant;
-        }
-        return result;
-      }
-      break;
-    case BinaryOp::min:
-    case BinaryOp::max: {
-      LinearText difference = a;
-      difference.add(b, -1);
-      if (difference.is_constant()) {
-        return (difference.constant < 0) == (node.op == BinaryOp::min) ? a : b;
-      }
-      break;
+  case BinaryOp::add:
+    a.add(b, 1);
+    return a;
+  case BinaryOp::sub:
+    a.add(b, -1);
+    return a;
+  case BinaryOp::mul:
+    if (a.is_constant() || b.is_constant()) {
+      result.add(a.is_constant() ? b : a, a.is_constant() ? a.constant : b.constant);
+      return result;
     }
-    default: break;
+    break;
+  case BinaryOp::floordiv:
+  case BinaryOp::floormod:
+    if (b.is_constant() && b.constant > 0) {
+      const DividedText parts = divide(a, b.constant);
+      const bool is_div = node.op == BinaryOp::floordiv;
+      if (is_div) {
+        result = parts.whole;
+      }
+      if (!parts.rest.is_constant()) {
+        result.add_term(std::string(is_div ? "floor_div(" : "floor_mod(") +
+                            parts.rest.print().text + ", " + std::to_string(b.constant) + ")",
+                        1);
+      } else if (!is_div) {
+        result.constant = parts.rest.constant;
+      }
+      return result;
+    }
+    break;
+  case BinaryOp::min:
+  case BinaryOp::max: {
+    LinearText difference = a;
+    difference.add(b, -1);
+    if (difference.is_constant()) {
+      return (difference.constant < 0) == (node.op == BinaryOp::min) ? a : b;
+    }
+    break;
+  }
+  default:
+    break;
   }
   result.add_term(opaque(id), 1);
   return result;
@@ -286,51 +201,53 @@ inline CText CLikePrinter::value_of_node(ExprId id) const {
   const ExprPool& pool = program_.pool;
   const DType type = pool.dtype(id);
   return std::visit(
-      Overloaded{
-          [&](const IntImm& n) {
-            return CText{c_integer(n.value, type), n.value < 0 ? CText::unary : CText::atom};
-          },
-          [&](const FloatImm& n) { return CText{c_float(n.value, type), CText::atom}; },
-          [&](const VarRef&) { return linear(id).print(); },
-          [&](const Unary& n) {
-            if (n.op == UnaryOp::not_) {
-              return CText{"!" + value(n.a).within(CText::unary), CText::unary};
-            }
-            if (is_integer(type)) {
-              return CText{"wrap_sub<" + std::string(c_type(type)) + ">(0, " + value(n.a).text + ")"};
-            }
-            return CText{"-" + value(n.a).within(CText::atom), CText::unary};
-          },
-          [&](const Binary& n) { return binary_text(n, type); },
-          [&](const Select& n) {
-            return CText{value(n.condition).within(CText::or_) + " ? " +
-                             value(n.if_true).within(CText::or_) + " : " +
-                             value(n.if_false).within(CText::or_),
-                         CText::ternary};
-          },
-          [&](const Cast& n) {
-            const std::string inner = value(n.a).text;
-            if (type == DType::boolean) {
-              return CText{"(" + inner + ") != 0", CText::compare};
-            }
-            const char* open = type == DType::f16    ? "from_f16(to_f16("
-                               : type == DType::bf16 ? "from_bf16(to_bf16("
-                                                     : nullptr;
-            if (open != nullptr) {
-              return CText{open + inner + "))"};
-            }
-            return CText{"static_cast<" + std::string(c_type(type)) + ">(" + inner + ")"};
-          },
-          [&](const Call& n) { return call_text(n, type); },
-          [&](const Load& n) { return load(n); },
-          [&](const TensorRead&) -> CText {
-            TENSORSMITH_ASSERT(false, "tensor read in a loop program");
-            return {};
-          },
-          [&](const Reduce&) -> CText {
-            TENSORSMITH_ASSERT(false, "reduction in a loop program");
-            return {};
-          }},
+      Overloaded{[&](const IntImm& n) {
+                   return CText{c_integer(n.value, type), n.value < 0 ? CText::unary : CText::atom};
+                 },
+                 [&](const FloatImm& n) {
+                   return CText{c_float(n.value, type), CText::atom};
+                 },
+                 [&](const VarRef&) { return linear(id).print(); },
+                 [&](const Unary& n) {
+                   if (n.op == UnaryOp::not_) {
+                     return CText{"!" + value(n.a).within(CText::unary), CText::unary};
+                   }
+                   if (is_integer(type)) {
+                     return CText{"wrap_sub<" + std::string(c_type(type)) + ">(0, " +
+                                  value(n.a).text + ")"};
+                   }
+                   return CText{"-" + value(n.a).within(CText::atom), CText::unary};
+                 },
+                 [&](const Binary& n) { return binary_text(n, type); },
+                 [&](const Select& n) {
+                   return CText{value(n.condition).within(CText::or_) + " ? " +
+                                    value(n.if_true).within(CText::or_) + " : " +
+                                    value(n.if_false).within(CText::or_),
+                                CText::ternary};
+                 },
+                 [&](const Cast& n) {
+                   const std::string inner = value(n.a).text;
+                   if (type == DType::boolean) {
+                     return CText{"(" + inner + ") != 0", CText::compare};
+                   }
+                   const char* open = type == DType::f16    ? "from_f16(to_f16("
+                                      : type == DType::bf16 ? "from_bf16(to_bf16("
+                                                            : nullptr;
+                   if (open != nullptr) {
+                     return CText{open + inner + "))"};
+                   }
+                   return CText{"static_cast<" + std::string(c_type(type)) + ">(" + inner + ")"};
+                 },
+                 [&](const Call& n) { return call_text(n, type); },
+                 [&](const Load& n) { return load(n); },
+                 [&](const TensorRead&) -> CText {
+                   TENSORSMITH_ASSERT(false, "tensor read in a loop program");
+                   return {};
+                 },
+                 [&](const Reduce&) -> CText {
+                   TENSORSMITH_ASSERT(false, "reduction in a loop program");
+                   return {};
+                 }},
       pool[id].op);
 }
 
@@ -349,37 +266,40 @@ inline CText CLikePrinter::binary_text(const Binary& node, DType type) const {
   };
   const bool wraps = is_integer(type) && !(is_index(node.a) && is_index(node.b));
   switch (node.op) {
-    case BinaryOp::add: return wraps ? call("wrap_add", true) : infix("+", CText::add);
-    case BinaryOp::sub: return wraps ? call("wrap_sub", true) : infix("-", CText::add);
-    case BinaryOp::mul: return wraps ? call("wrap_mul", true) : infix("*", CText::mul);
-    case BinaryOp::div:
-      return wraps ? CText{"static_cast<" + std::string(c_type(type)) + ">(" +
-                           infix("/", CText::mul).text + ")"}
-                   : infix("/", CText::mul);
-    case BinaryOp::truncmod:
-      return is_float(operand) ? call("std::fmod", false) : infix("%", CText::mul);
-    case BinaryOp::floordiv:
-      if (is_float(operand)) {
-        return {"std::floor(" + infix("/", CText::mul).text + ")"};
-      }
-      return call("floor_div", false);
-    case BinaryOp::floormod:
-      if (is_float(operand)) {
-        return call("float_floor_mod", true);
-      }
-      return call("floor_mod", false);
-    case BinaryOp::min:
-      return is_index(node.a) ? call("min_of<std::int64_t>", false) : call("min_of", true);
-    case BinaryOp::max:
-      return is_index(node.a) ? call("max_of<std::int64_t>", false) : call("max_of", true);
-    case BinaryOp::and_:
-      return {a.within(CText::compare) + " && " + b.within(CText::compare), CText::and_};
-    case BinaryOp::or_:
-      return {a.within(CText::compare) + " || " + b.within(CText::compare), CText::or_};
-    default: {
-      const std::string text(text_of(node.op));
-      return {a.within(CText::add) + " " + text + " " + b.within(CText::add), CText::compare};
+  case BinaryOp::add:
+    return wraps ? call("wrap_add", true) : infix("+", CText::add);
+  case BinaryOp::sub:
+    return wraps ? call("wrap_sub", true) : infix("-", CText::add);
+  case BinaryOp::mul:
+    return wraps ? call("wrap_mul", true) : infix("*", CText::mul);
+  case BinaryOp::div:
+    return wraps ? CText{"static_cast<" + std::string(c_type(type)) + ">(" +
+                         infix("/", CText::mul).text + ")"}
+                 : infix("/", CText::mul);
+  case BinaryOp::truncmod:
+    return is_float(operand) ? call("std::fmod", false) : infix("%", CText::mul);
+  case BinaryOp::floordiv:
+    if (is_float(operand)) {
+      return {"std::floor(" + infix("/", CText::mul).text + ")"};
     }
+    return call("floor_div", false);
+  case BinaryOp::floormod:
+    if (is_float(operand)) {
+      return call("float_floor_mod", true);
+    }
+    return call("floor_mod", false);
+  case BinaryOp::min:
+    return is_index(node.a) ? call("min_of<std::int64_t>", false) : call("min_of", true);
+  case BinaryOp::max:
+    return is_index(node.a) ? call("max_of<std::int64_t>", false) : call("max_of", true);
+  case BinaryOp::and_:
+    return {a.within(CText::compare) + " && " + b.within(CText::compare), CText::and_};
+  case BinaryOp::or_:
+    return {a.within(CText::compare) + " || " + b.within(CText::compare), CText::or_};
+  default: {
+    const std::string text(text_of(node.op));
+    return {a.within(CText::add) + " " + text + " " + b.within(CText::add), CText::compare};
+  }
   }
 }
 
@@ -387,23 +307,27 @@ inline CText CLikePrinter::call_text(const Call& node, DType type) const {
   const CText a = value(node.args[0]);
   const std::string one = type == DType::f64 ? "1.0" : "1.0f";
   switch (node.op) {
-    case CallOp::if_then_else: {
-      if (const auto known = constant(node.args[0])) {
-        return value(node.args[*known != 0 ? 1 : 2]);
-      }
-      return {a.within(CText::or_) + " ? " + value(node.args[1]).within(CText::or_) + " : " +
-                  value(node.args[2]).within(CText::or_),
-              CText::ternary};
+  case CallOp::if_then_else: {
+    if (const auto known = constant(node.args[0])) {
+      return value(node.args[*known != 0 ? 1 : 2]);
     }
-    case CallOp::rsqrt: return {one + " / std::sqrt(" + a.text + ")", CText::mul};
-    case CallOp::sigmoid:
-      return {one + " / (" + one + " + std::exp(-" + a.within(CText::atom) + "))", CText::mul};
-    case CallOp::pow: return {"std::pow(" + a.text + ", " + value(node.args[1]).text + ")"};
-    case CallOp::round: return {"std::nearbyint(" + a.text + ")"};
-    case CallOp::abs:
-      return {(is_float(type) ? "std::abs(" : "abs_of<" + std::string(c_type(type)) + ">(") + a.text +
-              ")"};
-    default: return {"std::" + std::string(name_of(node.op)) + "(" + a.text + ")"};
+    return {a.within(CText::or_) + " ? " + value(node.args[1]).within(CText::or_) + " : " +
+                value(node.args[2]).within(CText::or_),
+            CText::ternary};
+  }
+  case CallOp::rsqrt:
+    return {one + " / std::sqrt(" + a.text + ")", CText::mul};
+  case CallOp::sigmoid:
+    return {one + " / (" + one + " + std::exp(-" + a.within(CText::atom) + "))", CText::mul};
+  case CallOp::pow:
+    return {"std::pow(" + a.text + ", " + value(node.args[1]).text + ")"};
+  case CallOp::round:
+    return {"std::nearbyint(" + a.text + ")"};
+  case CallOp::abs:
+    return {(is_float(type) ? "std::abs(" : "abs_of<" + std::string(c_type(type)) + ">(") + a.text +
+            ")"};
+  default:
+    return {"std::" + std::string(name_of(node.op)) + "(" + a.text + ")"};
   }
 }
 

@@ -19,15 +19,22 @@ namespace tensorsmith {
 /// The type a value is computed in.
 constexpr std::string_view c_type(DType type) {
   switch (type) {
-    case DType::f64: return "double";
-    case DType::f32:
-    case DType::f16:
-    case DType::bf16: return "float";
-    case DType::i64: return "std::int64_t";
-    case DType::i32: return "std::int32_t";
-    case DType::i8: return "std::int8_t";
-    case DType::u8: return "std::uint8_t";
-    case DType::boolean: return "bool";
+  case DType::f64:
+    return "double";
+  case DType::f32:
+  case DType::f16:
+  case DType::bf16:
+    return "float";
+  case DType::i64:
+    return "std::int64_t";
+  case DType::i32:
+    return "std::int32_t";
+  case DType::i8:
+    return "std::int8_t";
+  case DType::u8:
+    return "std::uint8_t";
+  case DType::boolean:
+    return "bool";
   }
   return "";
 }
@@ -112,20 +119,28 @@ class NameTable {
     taken_.push_back(name);
     return name;
   }
+  /// The name's scope has ended; the latest use of it is given up.
+  void release(std::string_view name) {
+    const auto found = std::find(taken_.rbegin(), taken_.rend(), name);
+    if (found != taken_.rend()) {
+      taken_.erase(std::next(found).base());
+    }
+  }
 
  private:
   static bool is_reserved(std::string_view name) {
     constexpr std::string_view words[] = {
-        "alignas",  "and",     "asm",      "auto",    "bool",     "break",   "case",     "catch",
-        "char",     "class",   "const",    "continue", "default", "delete",  "do",       "double",
-        "else",     "enum",    "explicit", "export",  "extern",   "false",   "float",    "for",
-        "friend",   "goto",    "if",       "inline",  "int",      "long",    "main",     "mutable",
-        "new",      "not",     "operator", "or",      "private",  "public",  "register", "return",
-        "short",    "signed",  "sizeof",   "static",  "std",      "struct",  "switch",   "template",
-        "this",     "throw",   "true",     "try",     "typedef",  "union",   "unsigned", "using",
-        "virtual",  "void",    "volatile", "while",   "xor",      "floor_div", "floor_mod", "min_of",
-        "max_of",   "abs_of",  "to_f16",   "from_f16", "to_bf16", "from_bf16", "wrap_add", "wrap_sub",
-        "wrap_mul", "Scratch", "NAN",      "HUGE_VAL", "HUGE_VALF"};
+        "alignas",  "and",      "asm",      "auto",     "bool",     "break",     "case",
+        "catch",    "char",     "class",    "const",    "continue", "default",   "delete",
+        "do",       "double",   "else",     "enum",     "explicit", "export",    "extern",
+        "false",    "float",    "for",      "friend",   "goto",     "if",        "inline",
+        "int",      "long",     "main",     "mutable",  "new",      "not",       "operator",
+        "or",       "private",  "public",   "register", "return",   "short",     "signed",
+        "sizeof",   "static",   "std",      "struct",   "switch",   "template",  "this",
+        "throw",    "true",     "try",      "typedef",  "union",    "unsigned",  "using",
+        "virtual",  "void",     "volatile", "while",    "xor",      "floor_div", "floor_mod",
+        "min_of",   "max_of",   "abs_of",   "to_f16",   "from_f16", "to_bf16",   "from_bf16",
+        "wrap_add", "wrap_sub", "wrap_mul", "Scratch",  "NAN",      "HUGE_VAL",  "HUGE_VALF"};
     return std::find(std::begin(words), std::end(words), name) != std::end(words);
   }
   bool is_taken(std::string_view name) const {

@@ -120,7 +120,8 @@ inline std::uint16_t to_f16(float value) {
       sign | (rounded >= 0x0f800000u ? 0x7c00u : (rounded >> 13)));
 }
 )"},
-    {"Scratch<", R"(// Memory of one thread, 64-byte aligned, allocated at its first use and freed with the thread.
+    {"Scratch<",
+     R"(// Memory of one thread, 64-byte aligned, allocated at its first use and freed with the thread.
 template <class T, std::size_t count>
 class Scratch {
  public:

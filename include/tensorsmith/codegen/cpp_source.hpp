@@ -1,22 +1,21 @@
 // emit_cpp_source: a loop program as readable, self-contained C++17.
 //
-// Floor 5. Own design. The text needs a C++17 compiler with the vector extensions of GCC and clang and
-// nothing else. Vectorized loops become vector types where every access is unit stride or invariant,
-// plain loops elsewhere; register buffers become variables (register_plan.hpp). Parallel loops carry
-// an OpenMP pragma, which a compiler without OpenMP ignores. Bodies of loops bound to a GPU are refused
-// by an assertion. Not here: speed equal to the LLVM back end, files, compiling.
+// Floor 5. Own design. The text needs a C++17 compiler with the vector extensions of GCC and clang
+// and nothing else. Vectorized loops become vector types where every access is unit stride or
+// invariant, plain loops elsewhere; register buffers become variables (register_plan.hpp). Parallel
+// loops carry an OpenMP pragma, which a compiler without OpenMP ignores. Bodies of loops bound to a
+// GPU are refused by an assertion. Not here: speed equal to the LLVM back end, files, compiling.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/codegen/c_like.hpp"
 #include "tensorsmith/codegen/cpp_prelude.hpp"
+#include "tensorsmith/codegen/cpp_vector.hpp"
 #include "tensorsmith/codegen/kernel_source.hpp"
-#include "tensorsmith/codegen/register_plan.hpp"
 
 namespace tensorsmith {
 
@@ -29,211 +28,16 @@ struct CppSourceOptions {
 
 namespace detail {
 
-class CppEmitter : CLikePrinter {
+class CppEmitter : CppVectorPrinter {
  public:
   CppEmitter(const LoopProgram& program, const CppSourceOptions& options)
-      : CLikePrinter(program), options_(options), plan_(plan_registers(program)) {}
+      : CppVectorPrinter(program), options_(options) {}
 
   KernelSource run();
 
  private:
-  static constexpr const char* lane_mark = "@lane";
   static constexpr std::int64_t stack_bytes = 8192;  // larger local buffers go to the heap
 
-  // --- lines -----------------------------------------------------------------------------------
-  void line(const std::string& text) {
-    out_.append(2 * indent_, ' ');
-    out_ += text;
-    out_ += '\n';
-  }
-  void open(const std::string& text) {
-    line(text + " {");
-    ++indent_;
-  }
-  void close() {
-    --indent_;
-    line("}");
-  }
-
-  // --- accesses --------------------------------------------------------------------------------
-  const std::string& name(BufferId id) const { return names_of_[id.value]; }
-
-  /// The variable that holds the element, and its lane ("" = all of it).
-  std::pair<std::string, std::string> variable(BufferId id, const ExprList& indices) const {
-    const std::int32_t lanes = plan_.lanes[id.value];
-    const LinearText at = offset(id, indices);
-    std::string lane;
-    for (const auto& [text, coefficient] : at.terms) {
-      TENSORSMITH_ASSERT(lane.empty() && coefficient == 1, "register index is not constant");
-      lane = text;
-    }
-    std::int64_t first = at.constant;
-    if (lanes > 1 && lane.empty()) {
-      const std::int64_t last = linear(indices.back()).constant % lanes;
-      lane = std::to_string(last);
-      first -= last;
-    }
-    return {name(id) + "_" + std::to_string(first), lane};
-  }
-  std::string element(BufferId id, const ExprList& indices) const {
-    if (plan_.lanes[id.value] > 0) {
-      const auto [variable_name, lane] = variable(id, indices);
-      return lane.empty() ? variable_name : variable_name + "[" + lane + "]";
-    }
-    return name(id) + "[" + offset(id, indices).print().text + "]";
-  }
-  CText load(const Load& node) const override {
-    const std::string text = element(node.buffer, node.indices);
-    switch (program_[node.buffer].dtype) {
-    case DType::f16:
-      return {"from_f16(" + text + ")"};
-    case DType::bf16:
-      return {"from_bf16(" + text + ")"};
-    case DType::boolean:
-      return {text + " != 0", CText::compare};
-    default:
-      return {text};
-    }
-  }
-  /// The text after `=` or `+=` with it.
-  std::string assignment(const Store& store) const {
-    const DType type = program_[store.buffer].dtype;
-    if (const Binary* sum = added_to_itself(store)) {
-      return " += " + value(sum->b).text + ";";
-    }
-    const std::string text = value(store.value).text;
-    const std::string stored = type == DType::f16       ? "to_f16(" + text + ")"
-                               : type == DType::bf16    ? "to_bf16(" + text + ")"
-                               : type == DType::boolean ? "(" + text + ") ? 1 : 0"
-                                                        : text;
-    return " = " + stored + ";";
-  }
-  const Binary* added_to_itself(const Store& store) const {
-    const DType type = program_[store.buffer].dtype;
-    const Binary* sum = program_.pool.as<Binary>(store.value);
-    if ((type != DType::f32 && type != DType::f64) || sum == nullptr || sum->op != BinaryOp::add) {
-      return nullptr;
-    }
-    const Load* old = program_.pool.as<Load>(sum->a);
-    return old != nullptr && old->buffer == store.buffer && old->indices == store.indices ? sum
-                                                                                          : nullptr;
-  }
-
-  // --- vectors ---------------------------------------------------------------------------------
-  struct VectorText {
-    CText text;
-    bool is_vector = false;
-  };
-  std::string vector_type(DType type, std::int32_t lanes) {
-    if (std::find(vector_types_.begin(), vector_types_.end(), std::pair{type, lanes}) ==
-        vector_types_.end()) {
-      vector_types_.emplace_back(type, lanes);
-    }
-    return std::string(name_of(type)) + "x" + std::to_string(lanes);
-  }
-  static bool mentions_lane(const std::string& text) {
-    return text.find(lane_mark) != std::string::npos;
-  }
-  /// The lanes of a buffer access, if they are neighbours in memory or one variable.
-  std::optional<std::string> vector_access(BufferId id, const ExprList& indices,
-                                           std::int32_t lanes, bool is_const) {
-    const DType type = program_[id].dtype;
-    if (type != DType::f32 && type != DType::f64) {
-      return std::nullopt;
-    }
-    if (plan_.lanes[id.value] > 0) {
-      const auto [variable_name, lane] = variable(id, indices);
-      return lane == lane_mark && plan_.lanes[id.value] == lanes
-                 ? std::optional<std::string>(variable_name)
-                 : std::nullopt;
-    }
-    LinearText at = offset(id, indices);
-    if (at.coefficient_of(lane_mark) != 1) {
-      return std::nullopt;
-    }
-    at.add_term(lane_mark, -1);
-    const CText base = at.print();
-    if (mentions_lane(base.text)) {
-      return std::nullopt;
-    }
-    const std::string address =
-        at.is_constant() && at.constant == 0 ? name(id) : "(" + name(id) + " + " + base.text + ")";
-    return "*(" + std::string(is_const ? "const " : "") + vector_type(type, lanes) + "u*)" + address;
-  }
-  std::optional<VectorText> vector_value(ExprId id, DType type, std::int32_t lanes) {
-    const CText scalar = value(id);
-    if (program_.pool.dtype(id) != type) {
-      return std::nullopt;
-    }
-    if (!mentions_lane(scalar.text)) {
-      return VectorText{scalar, false};
-    }
-    if (const Load* node = program_.pool.as<Load>(id)) {
-      const auto text = vector_access(node->buffer, node->indices, lanes, true);
-      return text ? std::optional<VectorText>({{*text, CText::unary}, true}) : std::nullopt;
-    }
-    const Binary* node = program_.pool.as<Binary>(id);
-    if (node == nullptr) {
-      return std::nullopt;
-    }
-    auto a = vector_value(node->a, type, lanes), b = vector_value(node->b, type, lanes);
-    if (!a || !b) {
-      return std::nullopt;
-    }
-    const auto infix = [&](const char* op, CText::Strength strength) {
-      const auto right = static_cast<CText::Strength>(strength + 1);
-      return VectorText{{a->text.within(strength) + op + b->text.within(right), strength}, true};
-    };
-    switch (node->op) {
-    case BinaryOp::add:
-      return infix(" + ", CText::add);
-    case BinaryOp::sub:
-      return infix(" - ", CText::add);
-    case BinaryOp::mul:
-      return infix(" * ", CText::mul);
-    case BinaryOp::div:
-      return infix(" / ", CText::mul);
-    case BinaryOp::min:
-    case BinaryOp::max: {
-      // v op constant: the comparison is false for NaN, so the constant is taken, as it must.
-      if (program_.pool.as<FloatImm>(node->a) != nullptr) {
-        std::swap(a, b);
-      } else if (program_.pool.as<FloatImm>(node->b) == nullptr) {
-        return std::nullopt;
-      }
-      const std::string type_name = vector_type(type, lanes);
-      const std::string v = names_.unique("v"), limit = names_.unique("limit");
-      line("const " + type_name + " " + v + " = " + a->text.text + ";");
-      line("const " + type_name + " " + limit + " = " + b->text.within(CText::mul) + " - " +
-           type_name + "{};");
-      return VectorText{{v + (node->op == BinaryOp::min ? " < " : " > ") + limit + " ? " + v +
-                             " : " + limit,
-                         CText::ternary},
-                        true};
-    }
-    default:
-      return std::nullopt;
-    }
-  }
-  /// Emits the store for all lanes at once; false (and nothing emitted) if it cannot be.
-  bool vector_store(const Store& store, std::int32_t lanes) {
-    const std::size_t start = out_.size();
-    const DType type = program_[store.buffer].dtype;
-    const auto target = vector_access(store.buffer, store.indices, lanes, false);
-    const Binary* sum = added_to_itself(store);
-    const auto text =
-        target ? vector_value(sum != nullptr ? sum->b : store.value, type, lanes) : std::nullopt;
-    if (!text) {
-      out_.resize(start);
-      return false;
-    }
-    std::string value = text->text.text;
-    if (!text->is_vector && sum == nullptr) {  // x - 0 is x for every x; 0 + x would lose -0
-      value = text->text.within(CText::mul) + " - " + vector_type(type, lanes) + "{}";
-    }
-    line(*target + (sum != nullptr ? " += " : " = ") + value + ";");
-    return true;
-  }
   /// The statement for one chunk of lanes; `var` is bound to the lane mark.
   void vector_chunk(StmtId id, VarId var, std::int32_t lanes, const LinearText& base) {
     if (const Seq* seq = program_.as<Seq>(id)) {
@@ -256,9 +60,11 @@ class CppEmitter : CLikePrinter {
     LinearText at = base;
     at.add_term(lane, 1);
     bind(var, at);
-    open("for (int " + lane + " = 0; " + lane + " < " + std::to_string(lanes) + "; ++" + lane + ")");
+    open("for (int " + lane + " = 0; " + lane + " < " + std::to_string(lanes) + "; ++" + lane +
+         ")");
     emit(id);
     close();
+    names_.release(lane);
     at.add_term(lane, -1);
     at.add_term(lane_mark, 1);
     bind(var, at);
@@ -293,12 +99,6 @@ class CppEmitter : CLikePrinter {
   void emit_alloc(const Alloc& alloc);
 
   const CppSourceOptions& options_;
-  RegisterPlan plan_;
-  NameTable names_;
-  std::vector<std::string> names_of_;
-  std::vector<std::pair<DType, std::int32_t>> vector_types_;
-  std::string out_;
-  std::size_t indent_ = 0;
 };
 
 inline void CppEmitter::emit(StmtId id) {
@@ -358,6 +158,7 @@ inline void CppEmitter::emit_loop(StmtId id, const For& loop) {
        ")");
   emit(loop.body);
   close();
+  names_.release(var);
 }
 
 inline bool CppEmitter::touches_variables(StmtId id) const {
@@ -392,8 +193,7 @@ inline void CppEmitter::emit_vectorized(StmtId id, const For& loop, std::int64_t
   const bool has_variables = touches_variables(loop.body);
   bind(loop.var, LinearText::of(lane_mark));
   const bool use_vectors = lanes > 1 && (has_variables || can_vectorize(loop.body, lanes));
-  const std::string var =
-      has_variables ? "" : names_.unique(program_.pool.var_name(loop.var));
+  const std::string var = has_variables ? "" : names_.unique(program_.pool.var_name(loop.var));
   const bool write_out = use_vectors && (has_variables || extent <= 4 * lanes);
   if (write_out) {
     for (std::int64_t first = 0; first < extent; first += lanes) {
@@ -417,6 +217,7 @@ inline void CppEmitter::emit_vectorized(StmtId id, const For& loop, std::int64_t
     emit(loop.body);
   }
   close();
+  names_.release(var);
 }
 
 inline void CppEmitter::emit_alloc(const Alloc& alloc) {
@@ -485,8 +286,8 @@ inline KernelSource CppEmitter::run() {
   result.source = note + "#include <cmath>\n#include <cstddef>\n#include <cstdint>\n" +
                   "#include <cstring>\n#include <new>\n#include <type_traits>\n\n";
   if (!helpers.empty() || !types.empty()) {
-    result.source += "namespace {\n\n" + types + (types.empty() ? "" : "\n") + helpers +
-                     "}  // namespace\n\n";
+    result.source +=
+        "namespace {\n\n" + types + (types.empty() ? "" : "\n") + helpers + "}  // namespace\n\n";
   }
   result.source += shapes + "extern \"C\" void " + result.function_name + "(" + parameters +
                    ") {\n" + out_ + "}\n";

@@ -14,7 +14,7 @@
 
 namespace tensorsmith {
 
-struct KernelArgument {
+struct SourceArgument {
   std::string name;  ///< as in the program, not necessarily an identifier
   DType dtype = DType::f32;
   std::int64_t num_elements = 0;  ///< including padding
@@ -26,7 +26,7 @@ struct KernelSource {
   std::string entry_name;     ///< function with the interface of kernel_abi.hpp; empty = none
   std::string source;         ///< a whole translation unit
   std::string header;         ///< declares function_name (and entry_name)
-  std::vector<KernelArgument> arguments;
+  std::vector<SourceArgument> arguments;
 };
 
 /// Which buffers a program stores to, by buffer id.
@@ -40,9 +40,9 @@ inline std::vector<bool> written_buffers(const LoopProgram& program) {
   return written;
 }
 
-inline std::vector<KernelArgument> kernel_arguments(const LoopProgram& program) {
+inline std::vector<SourceArgument> kernel_arguments(const LoopProgram& program) {
   const std::vector<bool> written = written_buffers(program);
-  std::vector<KernelArgument> arguments;
+  std::vector<SourceArgument> arguments;
   for (BufferId id : program.arguments) {
     const Buffer& buffer = program[id];
     arguments.push_back(

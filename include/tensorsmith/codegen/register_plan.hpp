@@ -125,8 +125,7 @@ class RegisterPlanner : CLikePrinter {
                             see(widest(branch.then_body));
                             see(branch.else_body.valid() ? widest(branch.else_body) : 1);
                           },
-                          [&](const Alloc& alloc) { see(widest(alloc.body)); },
-                          [](const auto&) {}},
+                          [&](const Alloc& alloc) { see(widest(alloc.body)); }, [](const auto&) {}},
                program_[id]);
     return bytes;
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/value.hpp"
 
 namespace tensorsmith {
 
@@ -72,11 +73,6 @@ class VarExtents {
 struct IntRange {
   std::int64_t min = 0, max = 0;  ///< inclusive
 };
-
-constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  return a / b - ((a % b != 0 && (a % b < 0) != (b < 0)) ? 1 : 0);
-}
-constexpr std::int64_t floor_mod(std::int64_t a, std::int64_t b) { return a - floor_div(a, b) * b; }
 
 inline std::optional<IntRange> range_of(const ExprPool& pool, const VarExtents& extents, ExprId id);
 

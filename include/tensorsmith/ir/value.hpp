@@ -14,6 +14,7 @@
 
 #include "tensorsmith/ir/expr.hpp"
 #include "tensorsmith/support/assert.hpp"
+#include "tensorsmith/support/floor_div.hpp"
 #include "tensorsmith/support/narrow_float.hpp"
 
 namespace tensorsmith {
@@ -112,23 +113,6 @@ inline Scalar cast_scalar(Scalar value, DType from, DType to) {
     return scalar_of_real(static_cast<float>(value.integer));
   }
   return scalar_of_real(round_real(static_cast<double>(value.integer), to));
-}
-
-/// Rounds towards minus infinity; b != 0. INT64_MIN / -1 wraps.
-constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  if (b == -1) {
-    return static_cast<std::int64_t>(0U - static_cast<std::uint64_t>(a));
-  }
-  const std::int64_t q = a / b;
-  return a % b != 0 && (a % b < 0) != (b < 0) ? q - 1 : q;
-}
-/// Has the sign of b; b != 0.
-constexpr std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
-  if (b == -1) {
-    return 0;
-  }
-  const std::int64_t r = a % b;
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
 constexpr std::int64_t wrapping_add(std::int64_t a, std::int64_t b) {

@@ -15,6 +15,7 @@
 #include "tensorsmith/lower/lower_error.hpp"
 #include "tensorsmith/lower/region.hpp"
 #include "tensorsmith/lower/shape_nest.hpp"
+#include "tensorsmith/support/factorize.hpp"
 #include "tensorsmith/support/result.hpp"
 
 namespace tensorsmith::detail {
@@ -53,6 +54,7 @@ class Emitter {
   StmtId emit_attached(Emission& e, std::size_t leaf, StmtId (Emitter::*rest)(Emission&, std::size_t));
   std::vector<SymbolicInterval> region_of(std::int32_t stage);
   std::vector<SymbolicInterval> reader_intervals(std::int32_t reader);
+  bool is_below_active(std::int32_t stage) const;
   void make_home(std::int32_t stage, const std::vector<Affine>& origin,
                  const std::vector<std::int64_t>& extent, Scope scope);
   bool is_inlined(std::int32_t stage) const {

@@ -175,6 +175,9 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
     count = expr(affine(pool.min(expr(bound), count)));
   }
   const bool is_constant = bounds.empty();
+  if (!is_constant && inner_max >= stride) {
+    partition = -1;  // one iteration more or less would not be one tile more or less
+  }
   const auto saved = nest.constraints;
   for (std::size_t k : enforced) {
     nest.constraints[k].residual.reset();
@@ -214,17 +217,19 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
     split.residual.reset();
     return finish(emit_loop(e, leaf, kind_of(e, leaf, is_constant), {}, count, most));
   }
-  const ExprId whole = expr(affine(pool.min(
-      pool.floordiv(expr(residual), pool.int_imm(stride)), pool.int_imm(extent))));
-  const ExprId full = expr(affine(pool.min(whole, count)));
+  const Affine quotient = affine(pool.floordiv(expr(residual), pool.int_imm(stride)));
+  ExprId full = expr(affine(pool.min(expr(quotient), pool.int_imm(extent))));
+  if (bounds.size() > 1 || most < extent) {
+    full = expr(affine(pool.min(full, count)));
+  }
   split.residual.reset();
   std::vector<StmtId> parts{emit_loop(e, leaf, kind_of(e, leaf, false), {}, full, most)};
-  // The tail runs (count - full) times, which is 0 or 1, at leaf = full.
+  // The tail runs (count - full) times, which is 0 or 1; where it runs, leaf = quotient.
   const VarId once = pool.new_var(pool.var_name(nest.leaf_var[leaf]) + "_tail");
   extents_.set(once, 1);
   Affine constant_rest;
   constant_rest.constant = rest;
-  nest.leaf_value[leaf] = full;
+  nest.leaf_value[leaf] = expr(quotient);
   const auto before_tail = nest.constraints;
   settle(e, leaf, -1);
   nest.constraints[static_cast<std::size_t>(partition)].residual = constant_rest;

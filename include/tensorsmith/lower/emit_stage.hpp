@@ -37,6 +37,9 @@ inline void Emitter::make_home(std::int32_t stage, const std::vector<Affine>& or
   const Operation& op = state_.operation(static_cast<std::size_t>(stage));
   const StorageLayoutStep* layout = layouts_[static_cast<std::size_t>(stage)];
   for (TensorId tensor : op.outputs) {
+    if (scope == Scope::global && homes_[tensor.value].buffer.valid()) {
+      continue;  // an argument
+    }
     Buffer buffer;
     const TensorInfo& info = state_.dag().tensor(tensor);
     buffer.name = info.name;
@@ -74,33 +77,42 @@ inline void Emitter::make_home(std::int32_t stage, const std::vector<Affine>& or
   }
 }
 
+/// Whether `stage` is computed inside of the innermost emitted loop of the innermost active nest.
+inline bool Emitter::is_below_active(std::int32_t stage) const {
+  const Nest& top = active_.back()->nest;
+  for (std::int32_t at = stage; at != top.stage;) {
+    const auto found = state_.attach_map().stage_to_iterator.find(at);
+    if (found == state_.attach_map().stage_to_iterator.end()) {
+      return false;
+    }
+    at = found->second.stage;
+    if (at == top.stage) {
+      for (std::size_t i = 0; i < top.num_leaves(); ++i) {
+        if (top.derivation.leaves[i].iterator == found->second.iterator) {
+          return i + 1 == top.num_leaves() || !top.leaf_value[i + 1].valid();
+        }
+      }
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Intervals of the axes of `reader` for everything it still has to compute.
 inline std::vector<SymbolicInterval> Emitter::reader_intervals(std::int32_t reader) {
   const Operation& op = state_.operation(static_cast<std::size_t>(reader));
   std::vector<SymbolicInterval> axes;
-  for (auto it = active_.rbegin(); it != active_.rend(); ++it) {
-    if ((*it)->nest.stage == reader) {
-      for (std::size_t a = 0; a < op.axes.size() + op.reduce_axes.size(); ++a) {
-        axes.push_back(axis_interval(program_.pool, extents_, (*it)->nest, a));
-      }
-      return axes;
+  if (active_.back()->nest.stage == reader) {
+    for (std::size_t a = 0; a < op.axes.size() + op.reduce_axes.size(); ++a) {
+      axes.push_back(axis_interval(program_.pool, extents_, active_.back()->nest, a));
     }
+    return axes;
   }
-  if (!is_inlined(reader)) {
-    const auto found = state_.attach_map().stage_to_iterator.find(reader);
-    bool is_below = false;
-    for (auto at = found; at != state_.attach_map().stage_to_iterator.end();) {
-      for (const Emission* active : active_) {
-        is_below = is_below || active->nest.stage == at->second.stage;
-      }
-      at = is_below ? state_.attach_map().stage_to_iterator.end()
-                    : state_.attach_map().stage_to_iterator.find(at->second.stage);
-    }
-    if (!is_below) {
-      fail(LowerErrorCode::consumer_outside_attach_point, reader);
-    }
+  if (!is_inlined(reader) && !is_below_active(reader)) {
+    fail(LowerErrorCode::consumer_outside_attach_point, reader);
+    return std::vector<SymbolicInterval>(op.axes.size() + op.reduce_axes.size());
   }
-  axes = error_ ? std::vector<SymbolicInterval>(op.axes.size()) : region_of(reader);
+  axes = region_of(reader);
   for (const Axis& axis : op.reduce_axes) {
     SymbolicInterval whole;
     whole.width = axis.extent - 1;
@@ -146,7 +158,7 @@ inline std::vector<SymbolicInterval> Emitter::region_of(std::int32_t stage) {
     for (const TensorRead& read : reads) {
       for (std::size_t d = 0; d < box.size(); ++d) {
         SymbolicInterval touched = interval_of(pool, extents_, axes, read.indices[d]);
-        touched.is_inside = touched.is_known && is_inside;
+        touched.is_inside = touched.is_known && touched.is_inside && is_inside;
         const bool both_inside = touched.is_inside && (!box[d] || box[d]->is_inside);
         box[d] = box[d] ? hull(*box[d], touched) : touched;
         box[d]->is_inside = box[d]->is_known && both_inside;
@@ -333,11 +345,10 @@ inline Result<LoopProgram, LowerError> Emitter::run() {
     for (const Axis& axis : op.axes) {
       extent.push_back(axis.extent);
     }
-    if (!is_argument) {
-      make_home(stage, {}, extent, Scope::global);
-      for (TensorId tensor : op.outputs) {
-        allocated.push_back(homes_[tensor.value].buffer);
-      }
+    const auto first_new = static_cast<std::uint32_t>(program_.buffers.size());
+    make_home(stage, {}, extent, Scope::global);
+    for (std::uint32_t b = first_new; b < program_.buffers.size(); ++b) {
+      allocated.push_back(BufferId{b});
     }
     if (!error_) {
       parts.push_back(emit_stage(stage, std::vector<Affine>(op.axes.size()), extent, {}));

@@ -49,6 +49,7 @@ inline SymbolicInterval interval_of(ExprPool& pool, const VarExtents& extents,
       result.low.constant += c * x.width;
     }
     result.width = x.width * (c < 0 ? -c : c);
+    result.is_inside = x.is_inside;
     return result;
   };
   const bool b_constant = b.width == 0 && b.low.is_constant();
@@ -59,6 +60,7 @@ inline SymbolicInterval interval_of(ExprPool& pool, const VarExtents& extents,
     case BinaryOp::add:
       a.low.add(b.low);
       a.width += b.width;
+      a.is_inside = a.is_inside && b.is_inside;
       return a;
     case BinaryOp::mul:
       if (b_constant) {
@@ -84,15 +86,18 @@ inline SymbolicInterval interval_of(ExprPool& pool, const VarExtents& extents,
         result.low = to_affine(pool, extents,
                                pool.floordiv(to_expr(pool, a.low), pool.int_imm(c)));
         result.width = aligned ? (offset + a.width) / c : (a.width + c - 1) / c;
+        result.is_inside = a.is_inside && (aligned || a.width == 0);
         return result;
       }
       if (a.width == 0 || (aligned && offset + a.width < c)) {
         result.low = to_affine(pool, extents,
                                pool.floormod(to_expr(pool, a.low), pool.int_imm(c)));
         result.width = a.width;
+        result.is_inside = a.is_inside;
         return result;
       }
       result.width = c - 1;
+      result.is_inside = false;
       return result;
     }
     default:

@@ -13,7 +13,7 @@
 namespace tensorsmith {
 
 inline std::vector<IteratorKey> location_candidates(const State& state,
-                                                    const AccessAnalysis& analysis,
+                                                    const te::AccessAnalysis& analysis,
                                                     std::int32_t stage) {
   std::vector<IteratorKey> found;
   const auto consumer = single_consumer(state, analysis, stage);
@@ -65,12 +65,12 @@ inline std::vector<IteratorKey> location_candidates(const State& state,
 }
 
 /// Stages whose place is free: computed, not inlined, neither tiled nor worth tiling.
-inline bool has_free_location(const State& state, const AccessAnalysis& analysis,
+inline bool has_free_location(const State& state, const te::AccessAnalysis& analysis,
                               std::int32_t stage) {
   const auto id = static_cast<std::size_t>(stage);
   return !state.stage(id).is_placeholder && state.stage(id).compute_at != ComputeAt::inlined &&
          !is_tiled(state, stage) &&
-         !analysis.needs_multi_level_tiling(static_cast<std::uint32_t>(stage));
+         !needs_tiling(analysis, stage);
 }
 
 }  // namespace tensorsmith

@@ -37,7 +37,7 @@ struct Candidate {
 
   State state;
   std::uint32_t sketch = no_sketch;  ///< whose steps the history begins with
-  std::shared_ptr<const AccessAnalysis> analysis;  ///< of state.dag()
+  std::shared_ptr<const te::AccessAnalysis> analysis;  ///< of state.dag()
 };
 
 class SearchSpace {
@@ -48,7 +48,7 @@ class SearchSpace {
     for (const State& sketch : sketches_) {
       TENSORSMITH_ASSERT(sketch.initial_dag() == sketches_.front().initial_dag(),
                          "sketches of one space come from one workload");
-      analyses_.push_back(std::make_shared<const AccessAnalysis>(sketch.dag()));
+      analyses_.push_back(std::make_shared<const te::AccessAnalysis>(te::analyze_access(sketch.dag())));
       for (const Step& step : sketch.steps()) {
         const SplitStep* split = std::get_if<SplitStep>(&step);
         if (split != nullptr && split->extent > 0) {
@@ -59,11 +59,16 @@ class SearchSpace {
         }
       }
     }
-    initial_ = State::initial(sketches_.front().initial_dag());
+    initial_ = sketches_.front().restart();
   }
 
   const std::vector<State>& sketches() const { return sketches_; }
   const SpaceOptions& options() const { return options_; }
+
+  /// Sketch `index` as a candidate whose open split lengths are to be filled.
+  Candidate sketch(std::uint32_t index) const {
+    return Candidate{sketches_[index], index, analyses_[index]};
+  }
 
   /// Where every replay starts; candidates that share it share derived dags too.
   const State& initial() const { return *initial_; }
@@ -137,16 +142,14 @@ class SearchSpace {
     return factorizations(key.first, key.second, options_.max_innermost_split_factor);
   }
 
-  /// The length of a factored split changes extents in the dag; every other history of a sketch has a
-  /// dag that is equal to the sketch's.
-  std::shared_ptr<const AccessAnalysis> analysis_of(const Candidate& candidate) const {
-    const std::vector<Step>& steps = candidate.state.steps();
-    const auto factored = [](const Step& step) { return std::holds_alternative<RfactorStep>(step); };
+  /// States of one origin share derived dags, so the dag of a candidate is its sketch's unless a
+  /// factored split changed extents.
+  std::shared_ptr<const te::AccessAnalysis> analysis_of(const Candidate& candidate) const {
     if (candidate.sketch < sketches_.size() &&
-        std::none_of(steps.begin(), steps.end(), factored)) {
+        candidate.state.dag_ptr() == sketches_[candidate.sketch].dag_ptr()) {
       return analyses_[candidate.sketch];
     }
-    return std::make_shared<const AccessAnalysis>(candidate.state.dag());
+    return std::make_shared<const te::AccessAnalysis>(te::analyze_access(candidate.state.dag()));
   }
 
   static bool matches(const Step& pattern, const Step& step) {
@@ -170,7 +173,7 @@ class SearchSpace {
 
   std::vector<State> sketches_;
   SpaceOptions options_;
-  std::vector<std::shared_ptr<const AccessAnalysis>> analyses_;  ///< one per sketch
+  std::vector<std::shared_ptr<const te::AccessAnalysis>> analyses_;  ///< one per sketch
   std::map<Key, std::vector<std::vector<std::int64_t>>> tables_;
   std::optional<State> initial_;
 };

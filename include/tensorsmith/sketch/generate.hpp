@@ -36,9 +36,9 @@ std::vector<State> generate_sketches(std::shared_ptr<const ComputeDag> dag,
                                      const SketchOptions& options) {
   struct Node {
     Derivation at;
-    std::shared_ptr<const AccessAnalysis> analysis;
+    std::shared_ptr<const te::AccessAnalysis> analysis;
   };
-  const auto initial_analysis = std::make_shared<const AccessAnalysis>(*dag);
+  const auto initial_analysis = std::make_shared<const te::AccessAnalysis>(te::analyze_access(*dag));
   const State initial = State::initial(std::move(dag));
   std::vector<Node> frontier;
   frontier.push_back(
@@ -59,7 +59,7 @@ std::vector<State> generate_sketches(std::shared_ptr<const ComputeDag> dag,
           for (Derivation& derived : rule.expand(input)) {
             const bool same_dag = derived.state.dag_ptr() == node.at.state.dag_ptr();
             auto analysis = same_dag ? node.analysis
-                                     : std::make_shared<const AccessAnalysis>(derived.state.dag());
+                                     : std::make_shared<const te::AccessAnalysis>(te::analyze_access(derived.state.dag()));
             next.push_back(Node{std::move(derived), std::move(analysis)});
           }
         }

@@ -12,15 +12,8 @@
 
 namespace tensorsmith {
 
-/// Applies a step; false if it is illegal, and then the state is not to be used any more.
-inline bool try_step(State& state, const Step& step) {
-  Result<State, ScheduleError> grown = apply_step(std::move(state), step);
-  if (!grown) {
-    return false;
-  }
-  state = std::move(grown).value();
-  return true;
-}
+/// Applies a step; if it is illegal the answer is false and the state stays as it was.
+inline bool try_step(State& state, const Step& step) { return !try_apply(state, step); }
 
 /// Applies a step that the caller knows to be legal.
 inline void grow(State& state, const Step& step) {

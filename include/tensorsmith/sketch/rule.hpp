@@ -34,7 +34,7 @@ struct SketchOptions {
 /// All that a rule may look at.
 struct RuleInput {
   const State& state;
-  const AccessAnalysis& analysis;  ///< of state.dag()
+  const te::AccessAnalysis& analysis;  ///< of state.dag()
   std::int32_t stage;
   const SketchOptions& options;
 };

@@ -18,29 +18,24 @@
 namespace tensorsmith {
 
 /// Readers of the stage in ascending order; an inlined reader is replaced by its own readers.
-inline std::vector<std::int32_t> consumers(const State& state, const AccessAnalysis& analysis,
+inline std::vector<std::int32_t> consumers(const State& state, const te::AccessAnalysis& analysis,
                                            std::int32_t stage) {
-  std::vector<std::int32_t> found;
-  const auto collect = [&](const auto& self, std::int32_t of) -> void {
-    for (const auto reader : analysis.readers(static_cast<std::uint32_t>(of))) {
-      const auto id = static_cast<std::int32_t>(reader);
-      if (state.stage(reader).compute_at == ComputeAt::inlined) {
-        self(self, id);
-      } else {
-        found.push_back(id);
-      }
-    }
-  };
-  collect(collect, stage);
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
+  const auto found =
+      te::consumers(analysis, static_cast<std::uint32_t>(stage), [&](std::uint32_t reader) {
+        return state.stage(reader).compute_at == ComputeAt::inlined;
+      });
+  return {found.begin(), found.end()};
+}
+
+/// Enough data reuse for multi-level tiling (Ansor reference, ch. 1.2).
+inline bool needs_tiling(const te::AccessAnalysis& analysis, std::int32_t stage) {
+  return analysis.stages[static_cast<std::size_t>(stage)].needs_multi_level_tiling;
 }
 
 /// The one stage under which a reader of `stage` lives: the reader itself if there is one; with
 /// several readers the root stage that all of them stand in, if it is the same.
 inline std::optional<std::int32_t> single_consumer(const State& state,
-                                                   const AccessAnalysis& analysis,
+                                                   const te::AccessAnalysis& analysis,
                                                    std::int32_t stage) {
   const std::vector<std::int32_t> readers = consumers(state, analysis, stage);
   if (readers.empty()) {
@@ -80,7 +75,7 @@ inline bool is_tiled(const State& state, std::int32_t stage) {
 
 /// The consumer that multi-level tiling can fuse with: the only one, elementwise on the way.
 inline std::optional<std::int32_t> single_elementwise_consumer(const State& state,
-                                                               const AccessAnalysis& analysis,
+                                                               const te::AccessAnalysis& analysis,
                                                                std::int32_t stage) {
   const std::vector<std::int32_t> readers = consumers(state, analysis, stage);
   if (readers.size() != 1) {
@@ -96,8 +91,8 @@ inline std::optional<std::int32_t> single_elementwise_consumer(const State& stat
       std::string_view(name).substr(name.size() - shared.size()) == shared) {
     return std::nullopt;
   }
-  if (!analysis.elementwise_match(static_cast<std::uint32_t>(stage),
-                                  static_cast<std::uint32_t>(target))) {
+  if (!te::element_wise_match(state.dag(), analysis, static_cast<std::uint32_t>(stage),
+                              static_cast<std::uint32_t>(target))) {
     return std::nullopt;
   }
   return target;

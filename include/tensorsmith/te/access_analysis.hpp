@@ -1,8 +1,8 @@
 // Access analysis: who reads whom, how, and what follows for inlining, tiling and fusion.
 //
-// Floor 2. Ansor reference, ch. 1.2. A value computed once per dag by analyze_access; stages are
-// named by their index in ComputeDag::operations(). Queries that look through inlined stages take a
-// predicate `is_inlined(stage)`, so that this floor knows no states.
+// Floor 2. Ansor reference, ch. 1.2. A value computed once per dag; stages are named by their index
+// in ComputeDag::operations(). Queries that look through inlined stages take a predicate
+// `is_inlined(stage)`, so that this floor knows no states.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/te/access_pattern.hpp"
 #include "tensorsmith/te/compute_dag_build.hpp"
 
-namespace tensorsmith::te {
+namespace tensorsmith {
 
-/// All reads of one producer (or by one consumer): index vectors in the order of the bodies. A read
-/// that occurs twice is listed twice.
+/// All reads between two stages: index vectors in the order of the reader's bodies. A read that
+/// occurs twice is listed twice.
 struct Access {
   std::uint32_t stage = 0;  ///< the other stage
   std::vector<ExprList> reads;
@@ -27,78 +28,108 @@ struct StageAccess {
   bool is_strictly_inlineable = false;
   bool needs_multi_level_tiling = false;
   bool is_output = false;
-  bool has_branch = false;        ///< if_then_else or select in a body
-  std::vector<Access> read_from;  ///< by ascending producer
-  std::vector<Access> read_by;    ///< by ascending consumer
-  /// (other stage, n) for every direct producer and consumer, by ascending stage.
+  bool has_branch = false;      ///< if_then_else or select in a body
+  bool matches_reader = false;  ///< one step of elementwise_match: it has one reader and matches it
+  std::vector<Access> read_from;         ///< by ascending producer
+  std::vector<Access> read_by;           ///< by ascending reader
+  std::vector<std::uint32_t> producers;  ///< of read_from
+  std::vector<std::uint32_t> readers;    ///< of read_by
+  /// (other stage, n) for every direct producer and reader, by ascending stage.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> num_common_outer;
 };
 
-struct AccessAnalysis {
-  std::vector<StageAccess> stages;
+class AccessAnalysis {
+ public:
+  /// Linear in the size of the bodies, a read counted once per occurrence.
+  explicit AccessAnalysis(const ComputeDag& dag);
+
+  std::size_t num_stages() const { return stages_.size(); }
+  const StageAccess& stage(std::uint32_t id) const { return stages_[id]; }
+  bool is_placeholder(std::uint32_t id) const { return stages_[id].is_placeholder; }
+  bool is_simple_access(std::uint32_t id) const { return stages_[id].is_simple_access; }
+  bool is_strictly_inlineable(std::uint32_t id) const { return stages_[id].is_strictly_inlineable; }
+  bool needs_multi_level_tiling(std::uint32_t id) const {
+    return stages_[id].needs_multi_level_tiling;
+  }
+  bool is_output(std::uint32_t id) const { return stages_[id].is_output; }
+  bool has_branch(std::uint32_t id) const { return stages_[id].has_branch; }
+  const std::vector<Access>& read_from(std::uint32_t id) const { return stages_[id].read_from; }
+  const std::vector<Access>& read_by(std::uint32_t id) const { return stages_[id].read_by; }
+  /// DirectProducers and direct readers, ascending.
+  const std::vector<std::uint32_t>& producers(std::uint32_t id) const {
+    return stages_[id].producers;
+  }
+  const std::vector<std::uint32_t>& readers(std::uint32_t id) const { return stages_[id].readers; }
   /// Stage ids in analysis order (Kahn with priorities, Ansor reference ch. 1.1).
-  std::vector<std::uint32_t> topological_order;
-};
+  const std::vector<std::uint32_t>& topological_order() const { return topological_order_; }
 
-/// `index` is var, var + c, var - c or c + var.
-inline bool is_const_shift_equal(const ExprPool& pool, VarId var, ExprId index) {
-  const auto is_var = [&](ExprId id) {
-    const VarRef* ref = pool.as<VarRef>(id);
-    return ref != nullptr && ref->var == var;
-  };
-  if (is_var(index)) {
+  /// ElementWiseMatch(from, to): along a chain of single readers every read is elementwise and
+  /// every shape is equal. True for from == to.
+  bool elementwise_match(std::uint32_t from, std::uint32_t to) const {
+    while (from != to) {
+      if (!stages_[from].matches_reader) {
+        return false;
+      }
+      from = stages_[from].readers[0];
+    }
     return true;
   }
-  const Binary* binary = pool.as<Binary>(index);
-  if (binary == nullptr || (binary->op != BinaryOp::add && binary->op != BinaryOp::sub)) {
-    return false;
+  /// The common-outer number of two directly connected stages, 0 if they are not.
+  std::uint32_t num_common_outer_direct(std::uint32_t a, std::uint32_t b) const {
+    for (const auto& [other, count] : stages_[a].num_common_outer) {
+      if (other == b) {
+        return count;
+      }
+    }
+    return 0;
   }
-  if (is_var(binary->a) && pool.as<IntImm>(binary->b) != nullptr) {
-    return true;
-  }
-  return binary->op == BinaryOp::add && is_var(binary->b) && pool.as<IntImm>(binary->a) != nullptr;
-}
+  /// NumCommonOuterIterator(from, to): the minimum over all paths of readers, starting at the rank
+  /// of `from`; 0 if there is no path.
+  std::uint32_t num_common_outer_iterators(std::uint32_t from, std::uint32_t to) const;
 
-struct SimpleAccess {
-  bool is_simple = true;
-  bool axis_missing = false, axis_duplicated = false, same_order = true;
-  bool is_elementwise() const {
-    return is_simple && !axis_missing && !axis_duplicated && same_order;
+  /// Consumers(stage), ascending: readers, an inlined reader replaced by its own consumers.
+  template <class IsInlined>
+  std::vector<std::uint32_t> consumers(std::uint32_t id, const IsInlined& is_inlined) const {
+    return look_through(id, &StageAccess::readers, is_inlined);
   }
+  /// Producers(stage), ascending: what it reads, an inlined producer replaced by its own producers.
+  template <class IsInlined>
+  std::vector<std::uint32_t> producers(std::uint32_t id, const IsInlined& is_inlined) const {
+    return look_through(id, &StageAccess::producers, is_inlined);
+  }
+
+ private:
+  using Neighbours = std::vector<std::uint32_t> StageAccess::*;
+
+  template <class IsInlined>
+  std::vector<std::uint32_t> look_through(std::uint32_t id, Neighbours side,
+                                          const IsInlined& is_inlined) const {
+    std::vector<bool> visited(stages_.size(), false);
+    std::vector<std::uint32_t> stack{id}, found;
+    while (!stack.empty()) {
+      const std::uint32_t from = stack.back();
+      stack.pop_back();
+      for (std::uint32_t next : stages_[from].*side) {
+        if (!visited[next] && is_inlined(next)) {
+          stack.push_back(next);
+        }
+        visited[next] = true;
+      }
+    }
+    for (std::uint32_t next = 0; next < visited.size(); ++next) {
+      if (visited[next] && !is_inlined(next)) {
+        found.push_back(next);
+      }
+    }
+    return found;
+  }
+
+  std::vector<StageAccess> stages_;
+  std::vector<std::uint32_t> ranks_;  // of output 0
+  std::vector<std::uint32_t> topological_order_;
 };
 
-/// The simple-access test of one index vector in operation `op`.
-inline SimpleAccess test_access(const ExprPool& pool, const Operation& op,
-                                const ExprList& indices) {
-  SimpleAccess result;
-  std::vector<std::size_t> matched;
-  std::vector<int> count(op.axes.size(), 0);
-  for (ExprId index : indices) {
-    if (pool.as<IntImm>(index) != nullptr) {
-      continue;
-    }
-    std::size_t axis = 0;
-    while (axis < op.axes.size() && !is_const_shift_equal(pool, op.axes[axis].var, index)) {
-      ++axis;
-    }
-    if (axis == op.axes.size()) {
-      result.is_simple = false;
-      return result;
-    }
-    if (!matched.empty() && axis < matched.back()) {
-      result.same_order = false;
-    }
-    matched.push_back(axis);
-    ++count[axis];
-  }
-  for (int times : count) {
-    result.axis_missing = result.axis_missing || times == 0;
-    result.axis_duplicated = result.axis_duplicated || times > 1;
-  }
-  return result;
-}
-
-namespace detail {
+namespace te::detail {
 
 inline Access& access_of(std::vector<Access>& list, std::uint32_t stage) {
   std::size_t at = 0;
@@ -109,15 +140,6 @@ inline Access& access_of(std::vector<Access>& list, std::uint32_t stage) {
     list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), Access{stage, {}});
   }
   return list[at];
-}
-
-inline void set_common(StageAccess& stage, std::uint32_t other, std::uint32_t count) {
-  auto& list = stage.num_common_outer;
-  std::size_t at = 0;
-  while (at < list.size() && list[at].first < other) {
-    ++at;
-  }
-  list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), {other, count});
 }
 
 /// Some spatial axis of extent > 1 occurs in no index of `access`.
@@ -187,143 +209,76 @@ inline std::uint32_t count_common_outer(const ComputeDag& dag, const Operation& 
   return common;
 }
 
-}  // namespace detail
-
-/// Linear in the size of the bodies, a read counted once per occurrence.
-inline AccessAnalysis analyze_access(const ComputeDag& dag) {
-  const std::vector<Operation>& operations = dag.operations();
-  AccessAnalysis result;
-  result.stages.resize(operations.size());
-  for (std::uint32_t stage = 0; stage < operations.size(); ++stage) {
-    StageAccess& facts = result.stages[stage];
-    facts.is_placeholder = operations[stage].is_placeholder();
-    if (!facts.is_placeholder) {
-      detail::analyze_compute(dag, operations[stage], facts);
-    }
-    for (const Access& access : facts.read_from) {
-      result.stages[access.stage].read_by.push_back({stage, access.reads});
-      const std::uint32_t common = detail::count_common_outer(dag, operations[stage], access);
-      detail::set_common(facts, access.stage, common);
-      detail::set_common(result.stages[access.stage], stage, common);
-    }
+/// Both compute, all outputs of one shape, every read of `op` in `reader` elementwise.
+inline bool is_elementwise_step(const ComputeDag& dag, const Operation& op, const Operation& reader,
+                                const Access& access) {
+  if (op.is_placeholder() || reader.is_placeholder()) {
+    return false;
   }
-  for (StageAccess& facts : result.stages) {
-    facts.is_output = facts.read_by.empty();
-  }
-  result.topological_order = topological_order(dag.pool(), operations, dag.arguments());
-  return result;
-}
-
-/// ElementWiseMatch(from, to): along a chain of single readers every read is elementwise and every
-/// shape is equal.
-inline bool element_wise_match(const ComputeDag& dag, const AccessAnalysis& analysis,
-                               std::uint32_t from, std::uint32_t to) {
-  while (from != to) {
-    const std::vector<Access>& readers = analysis.stages[from].read_by;
-    if (readers.size() != 1) {
-      return false;
-    }
-    const Operation& current = dag.operation(from);
-    const Operation& next = dag.operation(readers[0].stage);
-    if (current.is_placeholder() || next.is_placeholder()) {
-      return false;
-    }
-    const auto& shape = dag.tensor(current.outputs[0]).shape;
-    for (const Operation* op : {&current, &next}) {
-      for (TensorId output : op->outputs) {
-        if (!(dag.tensor(output).shape == shape)) {
-          return false;
-        }
-      }
-    }
-    for (const ExprList& indices : readers[0].reads) {
-      if (!test_access(dag.pool(), next, indices).is_elementwise()) {
+  const auto& shape = dag.tensor(op.outputs[0]).shape;
+  for (const Operation* either : {&op, &reader}) {
+    for (TensorId output : either->outputs) {
+      if (!(dag.tensor(output).shape == shape)) {
         return false;
       }
     }
-    from = readers[0].stage;
+  }
+  for (const ExprList& indices : access.reads) {
+    if (!test_access(dag.pool(), reader, indices).is_elementwise()) {
+      return false;
+    }
   }
   return true;
 }
 
-/// The common-outer number of two directly connected stages, 0 if they are not.
-inline std::uint32_t num_common_outer_direct(const AccessAnalysis& analysis, std::uint32_t a,
-                                             std::uint32_t b) {
-  for (const auto& [other, count] : analysis.stages[a].num_common_outer) {
-    if (other == b) {
-      return count;
+}  // namespace te::detail
+
+inline AccessAnalysis::AccessAnalysis(const ComputeDag& dag) : stages_(dag.operations().size()) {
+  const std::vector<Operation>& operations = dag.operations();
+  for (std::uint32_t id = 0; id < operations.size(); ++id) {
+    StageAccess& facts = stages_[id];
+    ranks_.push_back(
+        static_cast<std::uint32_t>(dag.tensor(operations[id].outputs[0]).shape.size()));
+    facts.is_placeholder = operations[id].is_placeholder();
+    if (!facts.is_placeholder) {
+      te::detail::analyze_compute(dag, operations[id], facts);
+    }
+    for (const Access& access : facts.read_from) {  // producers have smaller ids
+      StageAccess& producer = stages_[access.stage];
+      producer.read_by.push_back({id, access.reads});
+      producer.readers.push_back(id);
+      facts.producers.push_back(access.stage);
+      const std::uint32_t common = te::detail::count_common_outer(dag, operations[id], access);
+      facts.num_common_outer.emplace_back(access.stage, common);
+      producer.num_common_outer.emplace_back(id, common);
     }
   }
-  return 0;
+  for (std::uint32_t id = 0; id < operations.size(); ++id) {
+    StageAccess& facts = stages_[id];
+    facts.is_output = facts.read_by.empty();
+    facts.matches_reader = facts.read_by.size() == 1 &&
+                           te::detail::is_elementwise_step(
+                               dag, operations[id], operations[facts.readers[0]], facts.read_by[0]);
+  }
+  topological_order_ = te::topological_order(dag.pool(), operations, dag.arguments());
 }
 
-/// NumCommonOuterIterator(from, to): the minimum over all paths of readers, starting at the rank of
-/// `from`; 0 if there is no path.
-inline std::uint32_t num_common_outer_iterators(const ComputeDag& dag,
-                                                const AccessAnalysis& analysis, std::uint32_t from,
-                                                std::uint32_t to) {
+inline std::uint32_t AccessAnalysis::num_common_outer_iterators(std::uint32_t from,
+                                                                std::uint32_t to) const {
   constexpr std::uint32_t unreached = UINT32_MAX;
-  std::vector<std::uint32_t> least(analysis.stages.size(), unreached);
-  least[from] = static_cast<std::uint32_t>(dag.tensor(dag.operation(from).outputs[0]).shape.size());
-  for (std::uint32_t stage = from; stage < to; ++stage) {  // readers have greater ids
-    if (least[stage] == unreached) {
+  std::vector<std::uint32_t> least(stages_.size(), unreached);
+  least[from] = ranks_[from];
+  for (std::uint32_t id = from; id < to; ++id) {  // readers have greater ids
+    if (least[id] == unreached) {
       continue;
     }
-    for (const Access& reader : analysis.stages[stage].read_by) {
-      const std::uint32_t direct = num_common_outer_direct(analysis, stage, reader.stage);
-      std::uint32_t& there = least[reader.stage];
-      const std::uint32_t here = least[stage] < direct ? least[stage] : direct;
-      there = here < there ? here : there;
+    for (std::uint32_t reader : stages_[id].readers) {
+      const std::uint32_t direct = num_common_outer_direct(id, reader);
+      const std::uint32_t here = least[id] < direct ? least[id] : direct;
+      least[reader] = here < least[reader] ? here : least[reader];
     }
   }
   return least[to] == unreached ? 0 : least[to];
 }
 
-namespace detail {
-
-template <class IsInlined>
-void collect(const AccessAnalysis& analysis, std::uint32_t stage, bool forward,
-             const IsInlined& is_inlined, std::vector<bool>& visited, std::vector<bool>& found) {
-  const StageAccess& facts = analysis.stages[stage];
-  for (const Access& access : forward ? facts.read_by : facts.read_from) {
-    if (visited[access.stage]) {
-      continue;
-    }
-    visited[access.stage] = true;
-    if (is_inlined(access.stage)) {
-      collect(analysis, access.stage, forward, is_inlined, visited, found);
-    } else {
-      found[access.stage] = true;
-    }
-  }
-}
-template <class IsInlined>
-std::vector<std::uint32_t> collect_sorted(const AccessAnalysis& analysis, std::uint32_t stage,
-                                          bool forward, const IsInlined& is_inlined) {
-  std::vector<bool> visited(analysis.stages.size(), false), found(analysis.stages.size(), false);
-  collect(analysis, stage, forward, is_inlined, visited, found);
-  std::vector<std::uint32_t> stages;
-  for (std::uint32_t i = 0; i < found.size(); ++i) {
-    if (found[i]) {
-      stages.push_back(i);
-    }
-  }
-  return stages;
-}
-
-}  // namespace detail
-
-/// Consumers(stage), ascending: readers, an inlined reader replaced by its own consumers.
-template <class IsInlined>
-std::vector<std::uint32_t> consumers(const AccessAnalysis& analysis, std::uint32_t stage,
-                                     const IsInlined& is_inlined) {
-  return detail::collect_sorted(analysis, stage, true, is_inlined);
-}
-/// Producers(stage), ascending: what it reads, an inlined producer replaced by its own producers.
-template <class IsInlined>
-std::vector<std::uint32_t> producers(const AccessAnalysis& analysis, std::uint32_t stage,
-                                     const IsInlined& is_inlined) {
-  return detail::collect_sorted(analysis, stage, false, is_inlined);
-}
-
-}  // namespace tensorsmith::te
+}  // namespace tensorsmith

@@ -279,8 +279,19 @@ inline Expr operator!(Expr a) {
 inline Expr floordiv(Expr a, Expr b) { return detail::binary(BinaryOp::floordiv, a, b); }
 inline Expr floormod(Expr a, Expr b) { return detail::binary(BinaryOp::floormod, a, b); }
 inline Expr truncmod(Expr a, Expr b) { return detail::binary(BinaryOp::truncmod, a, b); }
-inline Expr min(Expr a, Expr b) { return detail::binary(BinaryOp::min, a, b); }
-inline Expr max(Expr a, Expr b) { return detail::binary(BinaryOp::max, a, b); }
+/// Of two values. Templates, so that a braced list of axes means the reductions of te/tensor.hpp.
+template <
+    class A, class B,
+    class = std::enable_if_t<std::is_convertible_v<A, Expr> && std::is_convertible_v<B, Expr>>>
+Expr min(const A& a, const B& b) {
+  return detail::binary(BinaryOp::min, a, b);
+}
+template <
+    class A, class B,
+    class = std::enable_if_t<std::is_convertible_v<A, Expr> && std::is_convertible_v<B, Expr>>>
+Expr max(const A& a, const B& b) {
+  return detail::binary(BinaryOp::max, a, b);
+}
 
 /// Evaluates both arms.
 inline Expr select(Expr condition, Expr if_true, Expr if_false) {

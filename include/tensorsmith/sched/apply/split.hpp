@@ -43,12 +43,12 @@ StepCheck split_iterator(BasicState<Extent>& state, std::int32_t stage, std::int
   for (std::size_t k = 0; k <= n; ++k) {  // in the order of processing
     const std::size_t part = inner_to_outer ? n - k : k;
     BasicIterator<Extent>& it = iterators[static_cast<std::size_t>(iterator) + part];
+    it = BasicIterator<Extent>{};
     it.name.reserve(old.name.size() + 3);
     it.name = old.name;
     it.name += '.';
     it.name += std::to_string(part);
     it.kind = old.kind;
-    it.annotation = Annotation::none;
     if (k == n) {
       it.extent = remaining;
       break;

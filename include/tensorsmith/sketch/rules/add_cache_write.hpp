@@ -19,7 +19,7 @@ struct AddCacheWrite {
 
   Applicability applicability(const RuleInput& input) const {
     const bool applies =
-        input.analysis.needs_multi_level_tiling(static_cast<std::uint32_t>(input.stage)) &&
+        needs_tiling(input.analysis, input.stage) &&
         !single_elementwise_consumer(input.state, input.analysis, input.stage);
     return applies ? Applicability::apply : Applicability::skip;
   }

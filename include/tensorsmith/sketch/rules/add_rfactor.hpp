@@ -31,7 +31,7 @@ struct AddRfactor {
         extent_product(input.state, input.stage, IteratorKind::reduction);
     const std::int64_t num_cores = input.options.hardware.num_cores;
     const bool needs_it =
-        input.analysis.needs_multi_level_tiling(static_cast<std::uint32_t>(input.stage))
+        needs_tiling(input.analysis, input.stage)
             ? spatial <= reduce && spatial <= 16 * num_cores
             : reduce > 1 && reduce > num_cores;
     return needs_it ? Applicability::apply : Applicability::skip;

@@ -18,10 +18,10 @@ struct AlwaysInline {
   static constexpr std::string_view name() { return "always_inline"; }
 
   Applicability applicability(const RuleInput& input) const {
-    const auto id = static_cast<std::uint32_t>(input.stage);
-    const bool inlines = !input.state.stage(id).is_placeholder && !input.analysis.is_output(id) &&
+    const te::StageAccess& facts = input.analysis.stages[static_cast<std::size_t>(input.stage)];
+    const bool inlines = !facts.is_placeholder && !facts.is_output &&
                          !has_non_spatial_iterator(input.state, input.stage) &&
-                         input.analysis.is_strictly_inlineable(id);
+                         facts.is_strictly_inlineable;
     return inlines ? Applicability::apply_and_skip_rest : Applicability::skip;
   }
 

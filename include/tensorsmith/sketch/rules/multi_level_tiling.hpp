@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tensorsmith/sketch/rule.hpp"
+#include "tensorsmith/sketch/stage_query.hpp"
 #include "tensorsmith/sketch/tiling.hpp"
 
 namespace tensorsmith {
@@ -17,7 +18,7 @@ struct MultiLevelTiling {
   static constexpr std::string_view name() { return "multi_level_tiling"; }
 
   Applicability applicability(const RuleInput& input) const {
-    return input.analysis.needs_multi_level_tiling(static_cast<std::uint32_t>(input.stage))
+    return needs_tiling(input.analysis, input.stage)
                ? Applicability::apply_and_skip_rest
                : Applicability::skip;
   }

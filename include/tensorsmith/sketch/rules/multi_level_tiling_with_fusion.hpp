@@ -18,7 +18,7 @@ struct MultiLevelTilingWithFusion {
   static constexpr std::string_view name() { return "multi_level_tiling_with_fusion"; }
 
   Applicability applicability(const RuleInput& input) const {
-    if (!input.analysis.needs_multi_level_tiling(static_cast<std::uint32_t>(input.stage)) ||
+    if (!needs_tiling(input.analysis, input.stage) ||
         !single_elementwise_consumer(input.state, input.analysis, input.stage)) {
       return Applicability::skip;
     }

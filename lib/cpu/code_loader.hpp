@@ -1,6 +1,7 @@
 // CodeLoader: turns relocatable object code into callable addresses.
 //
-// Worker only. The interface keeps the rest of the worker free of the linker's headers.
+// Private to lib/ and tools/: the worker and Kernel. The interface keeps callers free of the linker's
+// headers.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 #include <llvm-c/Orc.h>
 #include <llvm-c/Target.h>
 
-#include "code_loader.hpp"
+#include "cpu/code_loader.hpp"
 #include "tensorsmith/measure/narrow_float.hpp"
 
 namespace tensorsmith {

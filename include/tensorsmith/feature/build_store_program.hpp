@@ -1,0 +1,431 @@
+// build_store_program: from a state to its stores.
+//
+// Floor 5. Ansor reference, ch. 2.5 (ranges) and 6.1. Regions of attached stages are inferred here,
+// consumers first, so the state's own bounds need not be filled in. An index that is not affine makes
+// its dimension whole.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/feature/store_program.hpp"
+#include "tensorsmith/feature/value_walk.hpp"
+#include "tensorsmith/lower/derivation.hpp"
+#include "tensorsmith/lower/nest.hpp"
+#include "tensorsmith/sched/state.hpp"
+
+namespace tensorsmith {
+namespace detail {
+
+class StoreProgramBuilder {
+ public:
+  explicit StoreProgramBuilder(const State& state)
+      : state_(state), dag_(state.dag()), derivations_(derive(state)) {}
+
+  /// Nothing if a length is unknown or an attached stage is read from outside.
+  std::optional<StoreProgram> run() {
+    const std::size_t n = state_.num_stages();
+    stages_.resize(n);
+    for (std::size_t s = 0; s < n; ++s) {
+      for (TensorId tensor : dag_.operation(s).outputs) {
+        tensor_stage(tensor) = static_cast<std::int32_t>(s);
+      }
+    }
+    for (std::size_t s = n; s-- > 0;) {
+      if (!is_inlined(s) && !state_.stage(s).is_placeholder && !analyse(s)) {
+        return std::nullopt;
+      }
+    }
+    program_.num_tables = static_cast<std::int32_t>(program_.loops.size());
+    for (std::size_t s = 0; s < n; ++s) {
+      if (state_.stage(s).compute_at == ComputeAt::root && !state_.stage(s).is_placeholder) {
+        emit(s, 0);
+      }
+    }
+    return std::move(program_);
+  }
+
+ private:
+  struct Box {
+    bool is_known = false;  ///< something reads it
+    std::vector<IndexForm> low;
+    std::vector<std::int64_t> extent;
+  };
+  struct StageInfo {
+    Box box;
+    std::vector<std::int32_t> enclosing;  ///< loops around, outermost first
+    std::vector<std::int32_t> leaf_loop;  ///< -1: extent 1
+    std::vector<bool> leaf_reduces;
+    std::vector<FeatureStore> stores;     ///< without loops
+    std::vector<IndexForm> axes;
+  };
+
+  bool is_inlined(std::size_t s) const { return state_.stage(s).compute_at == ComputeAt::inlined; }
+  std::int32_t& tensor_stage(TensorId tensor) {
+    if (stage_of_tensor_.size() <= tensor.value) {
+      stage_of_tensor_.resize(tensor.value + 1, -1);
+    }
+    return stage_of_tensor_[tensor.value];
+  }
+  auto full_range() const {
+    return [this](std::int32_t loop) {
+      return IndexRange{0, program_.loops[static_cast<std::size_t>(loop)].extent - 1};
+    };
+  }
+
+  bool analyse(std::size_t s) {
+    const Operation& op = dag_.operation(s);
+    const Derivation& d = derivations_[s];
+    StageInfo& info = stages_[s];
+    if (!find_enclosing(s, info)) {
+      return false;
+    }
+    for (const IteratorRelation& r : d.relations) {
+      for (std::int64_t length : r.lengths) {
+        if (length <= 0) {
+          return false;
+        }
+      }
+    }
+    if (!info.box.is_known) {
+      info.box.low.resize(op.axes.size());
+      for (const Axis& axis : op.axes) {
+        info.box.extent.push_back(axis.extent);
+      }
+    }
+    make_loops(s, info);
+    make_stores(s, info);
+    for (const FeatureStore& store : info.stores) {
+      for (const FeatureAccess& access : store.accesses) {
+        const std::int32_t producer = tensor_stage(access.tensor);
+        if (access.tensor != store.tensor && producer >= 0 &&
+            !dag_.operation(static_cast<std::size_t>(producer)).is_placeholder()) {
+          require(static_cast<std::size_t>(producer), s, access);
+        }
+      }
+    }
+    return true;
+  }
+
+  bool find_enclosing(std::size_t s, StageInfo& info) {
+    if (state_.stage(s).compute_at != ComputeAt::iterator) {
+      return true;
+    }
+    const auto found = state_.attach_map().stage_to_iterator.find(static_cast<std::int32_t>(s));
+    if (found == state_.attach_map().stage_to_iterator.end() ||
+        found->second.stage <= static_cast<std::int32_t>(s)) {
+      return false;
+    }
+    const StageInfo& target = stages_[static_cast<std::size_t>(found->second.stage)];
+    if (static_cast<std::size_t>(found->second.iterator) >= target.leaf_loop.size()) {
+      return false;
+    }
+    info.enclosing = target.enclosing;
+    for (std::int32_t i = 0; i <= found->second.iterator; ++i) {
+      const std::int32_t loop = target.leaf_loop[static_cast<std::size_t>(i)];
+      if (loop >= 0) {
+        info.enclosing.push_back(loop);
+      }
+    }
+    return true;
+  }
+
+  void make_loops(std::size_t s, StageInfo& info) {
+    const Operation& op = dag_.operation(s);
+    const Derivation& d = derivations_[s];
+    std::vector<std::int64_t> axis_extent = info.box.extent;
+    for (const Axis& axis : op.reduce_axes) {
+      axis_extent.push_back(axis.extent);
+    }
+    const std::vector<std::int64_t> extent = node_extents(d, axis_extent);
+    const auto at = [](std::int32_t node) { return static_cast<std::size_t>(node); };
+    std::vector<IndexForm> value(at(d.num_nodes));
+    std::vector<bool> reduces(at(d.num_nodes), false);
+    for (std::int32_t a = d.num_spatial; a < d.num_axes; ++a) {
+      reduces[at(a)] = true;
+    }
+    for (const IteratorRelation& r : d.relations) {
+      for (std::int32_t part : r.parts) {
+        if (r.is_split) {
+          reduces[at(part)] = reduces[at(r.parent)];
+        } else {
+          reduces[at(r.parent)] = reduces[at(r.parent)] || reduces[at(part)];
+        }
+      }
+    }
+    for (const LeafIterator& leaf : d.leaves) {
+      info.leaf_reduces.push_back(reduces[at(leaf.node)]);
+      if (extent[at(leaf.node)] <= 1) {
+        info.leaf_loop.push_back(-1);
+        continue;
+      }
+      const auto loop = static_cast<std::int32_t>(program_.loops.size());
+      program_.loops.push_back({extent[at(leaf.node)], leaf.annotation});
+      info.leaf_loop.push_back(loop);
+      value[at(leaf.node)].add_term(1, program_.atoms.loop(loop));
+    }
+    for (std::size_t i = d.relations.size(); i-- > 0;) {
+      const IteratorRelation& r = d.relations[i];
+      if (r.is_split) {
+        std::int64_t stride = 1;
+        for (std::size_t p = 1; p < r.parts.size(); ++p) {
+          stride *= extent[at(r.parts[p])];
+        }
+        IndexForm sum;
+        for (std::size_t p = 0; p < r.parts.size(); ++p) {
+          sum.add(value[at(r.parts[p])], stride);
+          stride /= p + 1 < r.parts.size() ? extent[at(r.parts[p + 1])] : 1;
+        }
+        value[at(r.parent)] = std::move(sum);
+        continue;
+      }
+      const IndexForm fused = value[at(r.parent)];
+      std::int64_t stride = 1;
+      for (std::size_t p = r.parts.size(); p-- > 0;) {
+        const std::int64_t e = extent[at(r.parts[p])];
+        if (e > 1) {
+          IndexForm part = stride > 1 ? program_.atoms.divide(fused, stride, true, full_range())
+                                      : fused;
+          if (p > 0) {
+            part = program_.atoms.divide(part, e, false, full_range());
+          }
+          value[at(r.parts[p])] = std::move(part);
+        }
+        stride *= e;
+      }
+    }
+    for (std::size_t a = 0; a < at(d.num_axes); ++a) {
+      IndexForm form;
+      if (a < op.axes.size()) {
+        form = info.box.low[a];
+      }
+      form.add(value[a]);
+      info.axes.push_back(std::move(form));
+    }
+  }
+
+  void make_stores(std::size_t s, StageInfo& info) {
+    const Operation& op = dag_.operation(s);
+    IndexEnvironment environment;
+    for (std::size_t a = 0; a < op.axes.size(); ++a) {
+      environment.emplace_back(op.axes[a].var, info.axes[a]);
+    }
+    for (std::size_t a = 0; a < op.reduce_axes.size(); ++a) {
+      environment.emplace_back(op.reduce_axes[a].var, info.axes[op.axes.size() + a]);
+    }
+    const auto inlined = [this](TensorId tensor) -> const Operation* {
+      const std::int32_t stage = tensor_stage(tensor);
+      return stage >= 0 && is_inlined(static_cast<std::size_t>(stage))
+                 ? &dag_.operation(static_cast<std::size_t>(stage))
+                 : nullptr;
+    };
+    for (std::size_t k = 0; k < op.outputs.size(); ++k) {
+      FeatureStore store;
+      store.stage = static_cast<std::uint32_t>(s);
+      store.tensor = op.outputs[k];
+      FeatureAccess own;
+      own.tensor = store.tensor;
+      own.kind = AccessKind::write;
+      own.rank = op.axes.size();
+      own.indices.assign(info.axes.begin(),
+                         info.axes.begin() + static_cast<std::ptrdiff_t>(op.axes.size()));
+      store.accesses.push_back(std::move(own));
+      ValueWalk walk(dag_, program_.atoms, program_.loops, inlined, store);
+      walk.body(op, k, environment);
+      info.stores.push_back(std::move(store));
+    }
+  }
+
+  /// Widens the producer's box by what `access` reads while the producer's inner loops run.
+  void require(std::size_t producer, std::size_t reader, const FeatureAccess& access) {
+    StageInfo outer;
+    if (!find_enclosing(producer, outer)) {
+      return;
+    }
+    (void)reader;
+    const auto is_fixed = [&](std::int32_t loop) {
+      for (std::int32_t other : outer.enclosing) {
+        if (other == loop) {
+          return true;
+        }
+      }
+      return false;
+    };
+    const Operation& op = dag_.operation(producer);
+    Box& box = stages_[producer].box;
+    for (std::size_t v = 0; v * access.rank < access.indices.size() || (v == 0 && access.rank == 0);
+         ++v) {
+      Box read;
+      for (std::size_t dim = 0; dim < access.rank; ++dim) {
+        const std::int64_t whole = op.axes[dim].extent;
+        const IndexForm& form = access.indices[v * access.rank + dim];
+        IndexForm low;
+        low.constant = form.constant;
+        std::int64_t width = 0;
+        for (const IndexTerm& term : form.terms) {
+          if (is_fixed_atom(term.atom, is_fixed)) {
+            low.add_term(term.coefficient, term.atom);
+            continue;
+          }
+          const IndexRange range = program_.atoms.atom_range(term.atom, full_range());
+          const std::int64_t c = term.coefficient;
+          low.constant += c * (c >= 0 ? range.min : range.max);
+          width += (c >= 0 ? c : -c) * (range.max - range.min);
+          if (program_.atoms[term.atom].kind == AtomKind::opaque) {
+            low = {};
+            width = whole - 1;
+            break;
+          }
+        }
+        if (low.is_constant()) {
+          const std::int64_t high = std::min(low.constant + width, whole - 1);
+          low.constant = std::max<std::int64_t>(low.constant, 0);
+          width = high - low.constant;
+        }
+        if (width >= whole - 1 && low.is_constant()) {
+          low = {};
+        }
+        read.low.push_back(std::move(low));
+        read.extent.push_back(std::min(width, whole - 1) + 1);
+      }
+      merge(box, read, op);
+      if (access.rank == 0) {
+        break;
+      }
+    }
+  }
+  template <class IsFixed>
+  bool is_fixed_atom(std::int32_t id, const IsFixed& is_fixed) const {
+    const IndexAtom& atom = program_.atoms[id];
+    if (atom.kind == AtomKind::loop) {
+      return is_fixed(atom.loop);
+    }
+    const auto all = [&](const IndexForm& form) {
+      for (const IndexTerm& term : form.terms) {
+        if (!is_fixed_atom(term.atom, is_fixed)) {
+          return false;
+        }
+      }
+      return true;
+    };
+    return all(atom.a) && all(atom.b);
+  }
+  static void merge(Box& box, const Box& read, const Operation& op) {
+    if (!box.is_known) {
+      box = read;
+      box.is_known = true;
+      return;
+    }
+    for (std::size_t dim = 0; dim < read.low.size(); ++dim) {
+      IndexForm difference = read.low[dim];
+      difference.add(box.low[dim], -1);
+      if (!difference.is_constant()) {
+        box.low[dim] = {};
+        box.extent[dim] = op.axes[dim].extent;
+        continue;
+      }
+      const std::int64_t shift = difference.constant;
+      const std::int64_t begin = std::min<std::int64_t>(0, shift);
+      const std::int64_t end = std::max(box.extent[dim], shift + read.extent[dim]);
+      box.low[dim].constant += begin;
+      box.extent[dim] = std::min(end - begin, op.axes[dim].extent);
+    }
+  }
+
+  bool has_pragma(std::size_t s) const {
+    for (auto step = state_.steps().rbegin(); step != state_.steps().rend(); ++step) {
+      if (const auto* pragma = std::get_if<PragmaStep>(&*step);
+          pragma != nullptr && pragma->stage == static_cast<std::int32_t>(s)) {
+        return true;
+      }
+      if (std::holds_alternative<CacheReadStep>(*step) ||
+          std::holds_alternative<CacheWriteStep>(*step) ||
+          std::holds_alternative<RfactorStep>(*step)) {
+        break;
+      }
+    }
+    return state_.stage(s).auto_unroll_max_step != 0;
+  }
+
+  void emit(std::size_t s, std::int32_t auto_unroll) {
+    const StageInfo& info = stages_[s];
+    if (has_pragma(s)) {
+      auto_unroll = state_.stage(s).auto_unroll_max_step;
+    }
+    double outer_prod = 1;
+    for (const OpenFeatureLoop& open : open_) {
+      outer_prod *= static_cast<double>(program_.loops[static_cast<std::size_t>(open.loop)].extent);
+    }
+    double elements = 1;
+    for (std::int64_t extent : info.box.extent) {
+      elements *= static_cast<double>(extent);
+    }
+    for (const FeatureStore& store : info.stores) {
+      program_.allocations.push_back({store.tensor, elements, outer_prod});
+    }
+    const std::size_t depth = open_.size();
+    bool is_initialised = dag_.operation(s).reduce_axes.empty();
+    for (std::size_t leaf = 0; leaf < info.leaf_loop.size(); ++leaf) {
+      if (info.leaf_reduces[leaf] && !is_initialised) {
+        emit_initialisation(info, leaf, auto_unroll);
+        is_initialised = true;
+      }
+      if (info.leaf_loop[leaf] >= 0) {
+        open_.push_back({info.leaf_loop[leaf], info.leaf_loop[leaf]});
+      }
+      const auto attached = state_.attach_map().iterator_to_stages.find(
+          {static_cast<std::int32_t>(s), static_cast<std::int32_t>(leaf)});
+      if (attached != state_.attach_map().iterator_to_stages.end()) {
+        std::vector<std::int32_t> order = attached->second;
+        std::sort(order.begin(), order.end());
+        for (std::int32_t stage : order) {
+          emit(static_cast<std::size_t>(stage), auto_unroll);
+        }
+      }
+    }
+    for (FeatureStore store : info.stores) {
+      store.loops = open_;
+      store.auto_unroll_max_step = auto_unroll;
+      program_.stores.push_back(std::move(store));
+    }
+    open_.resize(depth);
+  }
+  void emit_initialisation(const StageInfo& info, std::size_t first_reduction,
+                           std::int32_t auto_unroll) {
+    std::vector<OpenFeatureLoop> loops = open_;
+    for (std::size_t leaf = first_reduction; leaf < info.leaf_loop.size(); ++leaf) {
+      if (!info.leaf_reduces[leaf] && info.leaf_loop[leaf] >= 0) {
+        loops.push_back({info.leaf_loop[leaf], program_.num_tables++});
+      }
+    }
+    for (const FeatureStore& store : info.stores) {
+      FeatureStore first;
+      first.stage = store.stage;
+      first.tensor = store.tensor;
+      first.loops = loops;
+      first.auto_unroll_max_step = auto_unroll;
+      first.accesses.push_back(store.accesses[0]);
+      first.accesses[0].kind = AccessKind::write;
+      program_.stores.push_back(std::move(first));
+    }
+  }
+
+  const State& state_;
+  const ComputeDag& dag_;
+  std::vector<Derivation> derivations_;
+  std::vector<std::int32_t> stage_of_tensor_;
+  std::vector<StageInfo> stages_;
+  std::vector<OpenFeatureLoop> open_;
+  StoreProgram program_;
+};
+
+}  // namespace detail
+
+/// Nothing if the state is not concrete or cannot be built.
+inline std::optional<StoreProgram> build_store_program(const State& state) {
+  return detail::StoreProgramBuilder(state).run();
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,191 @@
+// IndexForm: an index as constant + sum of coefficient * atom over loops numbered by integers.
+//
+// Floor 5. Own design. A form keeps its terms in the order in which they were added, because the
+// reference's stride heuristic reads an index from left to right (Ansor reference, ch. 6.5). Small
+// and without a pool: features are extracted a hundred thousand times in a search.
+// Not here: expressions (ir/affine.hpp does the same for those).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "tensorsmith/support/assert.hpp"
+#include "tensorsmith/support/small_vector.hpp"
+
+namespace tensorsmith {
+
+struct IndexTerm {
+  std::int64_t coefficient;
+  std::int32_t atom;
+  bool operator==(const IndexTerm&) const = default;
+};
+
+struct IndexForm {
+  std::int64_t constant = 0;
+  SmallVector<IndexTerm, 6> terms;
+  bool operator==(const IndexForm&) const = default;
+
+  bool is_constant() const { return terms.empty(); }
+  void add_term(std::int64_t coefficient, std::int32_t atom) {
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      if (terms[i].atom == atom) {
+        terms[i].coefficient += coefficient;
+        if (terms[i].coefficient == 0) {
+          terms.erase(i);
+        }
+        return;
+      }
+    }
+    if (coefficient != 0) {
+      terms.push_back({coefficient, atom});
+    }
+  }
+  void add(const IndexForm& other, std::int64_t factor = 1) {
+    constant += other.constant * factor;
+    for (const IndexTerm& term : other.terms) {
+      add_term(term.coefficient * factor, term.atom);
+    }
+  }
+};
+
+struct IndexRange {
+  std::int64_t min = 0, max = 0;  ///< inclusive
+};
+
+enum class AtomKind : std::uint8_t { loop, floordiv, floormod, min, max, opaque };
+
+struct IndexAtom {
+  AtomKind kind = AtomKind::loop;
+  std::int32_t loop = -1;
+  std::int64_t divisor = 1;
+  IndexForm a, b;  ///< b: of min and max; opaque: both, for the loops in them
+};
+
+/// The atoms of one program; atom i < loops made so far may be a loop.
+class IndexAtoms {
+ public:
+  std::int32_t loop(std::int32_t id) { return find_or_add({AtomKind::loop, id, 1, {}, {}}); }
+  const IndexAtom& operator[](std::int32_t atom) const {
+    return atoms_[static_cast<std::size_t>(atom)];
+  }
+
+  /// `loop_range(id)` gives the values of a loop. As constant-bound analysis does it: no knowledge of
+  /// correlations.
+  template <class LoopRange>
+  IndexRange range(const IndexForm& form, const LoopRange& loop_range) const {
+    IndexRange result{form.constant, form.constant};
+    for (const IndexTerm& term : form.terms) {
+      const IndexRange atom = atom_range(term.atom, loop_range);
+      const std::int64_t c = term.coefficient;
+      result.min += c * (c >= 0 ? atom.min : atom.max);
+      result.max += c * (c >= 0 ? atom.max : atom.min);
+    }
+    return result;
+  }
+  template <class LoopRange>
+  IndexRange atom_range(std::int32_t id, const LoopRange& loop_range) const {
+    const IndexAtom& atom = (*this)[id];
+    switch (atom.kind) {
+    case AtomKind::loop:
+      return loop_range(atom.loop);
+    case AtomKind::floordiv: {
+      const IndexRange a = range(atom.a, loop_range);
+      return {floor_quotient(a.min, atom.divisor), floor_quotient(a.max, atom.divisor)};
+    }
+    case AtomKind::floormod: {
+      const IndexRange a = range(atom.a, loop_range);
+      if (a.min >= 0) {
+        return a.max < atom.divisor ? a : IndexRange{0, atom.divisor - 1};
+      }
+      return {0, atom.divisor - 1};
+    }
+    case AtomKind::min:
+    case AtomKind::max: {
+      const IndexRange a = range(atom.a, loop_range), b = range(atom.b, loop_range);
+      return atom.kind == AtomKind::min
+                 ? IndexRange{std::min(a.min, b.min), std::min(a.max, b.max)}
+                 : IndexRange{std::max(a.min, b.min), std::max(a.max, b.max)};
+    }
+    case AtomKind::opaque:
+      break;
+    }
+    return {0, 0};
+  }
+
+  bool uses_loop(const IndexForm& form, std::int32_t loop) const {
+    for (const IndexTerm& term : form.terms) {
+      if (atom_uses_loop(term.atom, loop)) {
+        return true;
+      }
+    }
+    return false;
+  }
+  bool atom_uses_loop(std::int32_t id, std::int32_t loop) const {
+    const IndexAtom& atom = (*this)[id];
+    return atom.kind == AtomKind::loop ? atom.loop == loop
+                                       : uses_loop(atom.a, loop) || uses_loop(atom.b, loop);
+  }
+
+  /// floordiv (is_div) or floormod by a positive constant. `full` ranges over all loops.
+  template <class LoopRange>
+  IndexForm divide(const IndexForm& form, std::int64_t divisor, bool is_div,
+                   const LoopRange& full) {
+    IndexForm whole, rest, result;
+    for (const IndexTerm& term : form.terms) {
+      const bool divides = term.coefficient % divisor == 0;
+      (divides ? whole : rest)
+          .add_term(divides ? term.coefficient / divisor : term.coefficient, term.atom);
+    }
+    whole.constant = floor_quotient(form.constant, divisor);
+    rest.constant = form.constant - whole.constant * divisor;
+    const IndexRange left = range(rest, full);
+    if (left.min >= 0 && left.max < divisor) {
+      return is_div ? whole : rest;
+    }
+    if (is_div) {
+      result = whole;
+    }
+    if (!is_div && form.terms.size() == 1 && form.constant == 0 &&
+        form.terms[0].coefficient == 1 &&
+        (*this)[form.terms[0].atom].kind == AtomKind::floormod &&
+        (*this)[form.terms[0].atom].divisor % divisor == 0) {
+      rest = (*this)[form.terms[0].atom].a;  // (x mod 12) mod 4 --> x mod 4
+    }
+    if (is_div && rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].coefficient == 1 &&
+        (*this)[rest.terms[0].atom].kind == AtomKind::floordiv) {
+      const IndexAtom inner = (*this)[rest.terms[0].atom];  // (x div 3) div 4 --> x div 12
+      rest = inner.a;
+      divisor *= inner.divisor;
+    }
+    const AtomKind kind = is_div ? AtomKind::floordiv : AtomKind::floormod;
+    result.add_term(1, find_or_add({kind, -1, divisor, std::move(rest), {}}));
+    return result;
+  }
+  IndexForm other(AtomKind kind, IndexForm a, IndexForm b) {
+    IndexForm result;
+    result.add_term(1, find_or_add({kind, -1, 1, std::move(a), std::move(b)}));
+    return result;
+  }
+
+  static std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
+    return a / b - (a % b < 0 ? 1 : 0);  // b > 0
+  }
+
+ private:
+  std::int32_t find_or_add(IndexAtom atom) {
+    for (std::size_t i = 0; i < atoms_.size(); ++i) {
+      const IndexAtom& other = atoms_[i];
+      if (other.kind == atom.kind && other.loop == atom.loop && other.divisor == atom.divisor &&
+          other.a == atom.a && other.b == atom.b) {
+        return static_cast<std::int32_t>(i);
+      }
+    }
+    atoms_.push_back(std::move(atom));
+    return static_cast<std::int32_t>(atoms_.size()) - 1;
+  }
+
+  std::vector<IndexAtom> atoms_;
+};
+
+}  // namespace tensorsmith

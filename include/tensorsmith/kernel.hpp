@@ -1,0 +1,143 @@
+// Kernel: compiled code that can be called, with every argument checked.
+//
+// Floor 8; compiled in lib/tune (loads the code through lib/cpu). Own design. Sizes, element types and
+// alignment are checked on every call: a check costs nanoseconds, a wrong pointer costs a day.
+// Not here: how the code came to be (tune.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>  // copies of a kernel share its code, workspace and threads
+#include <new>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "tensorsmith/ir/dtype.hpp"
+#include "tensorsmith/support/assert.hpp"
+
+namespace tensorsmith {
+
+constexpr std::size_t kernel_alignment = 64;  // kernel_abi.hpp: arguments and workspace
+
+struct KernelParameter {
+  std::string name;
+  DType dtype = DType::f32;
+  std::int64_t num_elements = 0;
+  bool is_output = false;
+};
+
+struct KernelSignature {
+  std::string entry;  ///< symbol of the code
+  std::vector<KernelParameter> parameters;
+  std::int64_t shared_bytes = 0;  ///< workspace: once ...
+  std::int64_t per_thread_bytes = 0;  ///< ... and per thread
+};
+
+/// Elements in memory that kernels accept: 64-byte aligned, zero at first.
+template <class T>
+class AlignedBuffer {
+ public:
+  using value_type = T;
+  explicit AlignedBuffer(std::size_t size)
+      : size_(size), data_(static_cast<T*>(::operator new[](
+                         size * sizeof(T) + 1, std::align_val_t{kernel_alignment}))) {
+    for (std::size_t i = 0; i < size_; ++i) {
+      data_[i] = T{};
+    }
+  }
+  AlignedBuffer(AlignedBuffer&& other) noexcept : size_(other.size_), data_(other.data_) {
+    other.size_ = 0;
+    other.data_ = nullptr;
+  }
+  AlignedBuffer(const AlignedBuffer&) = delete;
+  AlignedBuffer& operator=(const AlignedBuffer&) = delete;
+  ~AlignedBuffer() { ::operator delete[](data_, std::align_val_t{kernel_alignment}); }
+
+  std::size_t size() const { return size_; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+
+ private:
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::size_t size_;
+  T* data_;
+};
+
+/// One argument of a call, erased.
+struct KernelOperand {
+  const void* data = nullptr;
+  std::int64_t num_elements = 0;
+  std::int32_t element_bytes = 0;
+  DType dtype = DType::f32;
+  bool is_constant = false;  ///< may not be an output
+  bool is_raw = false;       ///< 16-bit elements (f16, bf16): only the size is compared
+};
+
+template <class T>
+constexpr KernelOperand describe_operand(std::size_t num_elements, T* data) {
+  using Element = std::remove_const_t<T>;
+  KernelOperand operand;
+  operand.data = data;
+  operand.num_elements = static_cast<std::int64_t>(num_elements);
+  operand.element_bytes = static_cast<std::int32_t>(sizeof(Element));
+  operand.is_constant = std::is_const_v<T>;
+  if constexpr (std::is_same_v<Element, double>) {
+    operand.dtype = DType::f64;
+  } else if constexpr (std::is_same_v<Element, float>) {
+    operand.dtype = DType::f32;
+  } else if constexpr (std::is_same_v<Element, std::int64_t>) {
+    operand.dtype = DType::i64;
+  } else if constexpr (std::is_same_v<Element, std::int32_t>) {
+    operand.dtype = DType::i32;
+  } else if constexpr (std::is_same_v<Element, std::int8_t>) {
+    operand.dtype = DType::i8;
+  } else if constexpr (std::is_same_v<Element, std::uint8_t>) {
+    operand.dtype = DType::u8;
+  } else if constexpr (std::is_same_v<Element, bool>) {
+    operand.dtype = DType::boolean;
+  } else {
+    static_assert(sizeof(Element) == 2, "a kernel has no arguments of this element type");
+    operand.is_raw = true;
+  }
+  return operand;
+}
+
+/// A handle; copies share one kernel. Calls of one kernel must not overlap in time.
+class Kernel {
+ public:
+  /// Links `object` into this process. Throws Error if that fails.
+  Kernel(KernelSignature signature, std::span<const std::byte> object, std::int32_t num_threads);
+
+  const KernelSignature& signature() const;
+  std::int32_t num_threads() const;
+
+  /// Arguments in the dag's order: std::vector, std::span, AlignedBuffer, anything with data() and
+  /// size(). Throws Error that names the first wrong argument.
+  template <class... Arguments>
+  void operator()(Arguments&&... arguments) const {
+    const KernelOperand operands[] = {
+        describe_operand(arguments.size(), arguments.data())...};
+    call(operands);
+  }
+  void call(std::span<const KernelOperand> operands) const;
+  /// No check at all: one 64-byte aligned pointer per argument.
+  void call_unchecked(void* const* arguments) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+/// What is wrong with these arguments, in one sentence; empty if nothing.
+std::string check_operands(const KernelSignature& signature,
+                           std::span<const KernelOperand> operands);
+
+}  // namespace tensorsmith

@@ -1,0 +1,275 @@
+// Convolution of rank 1 to 3: stride, padding, dilation, groups, depthwise, transposed, epilogues.
+//
+// Floor 3. Stage and axis names follow the programs of the Ansor reference (X, Pad, W, Y, bias,
+// Ybias, Yrelu), so that workload hashes agree. Layouts: ConvParams in ops/op.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/ops/pad.hpp"
+
+namespace tensorsmith::ops {
+
+namespace detail {
+
+inline void check_conv(const ConvParams& p) {
+  const std::string op = "conv";
+  if (p.rank < 1 || p.rank > 3) {
+    misuse(op, "rank 1, 2 or 3", std::to_string(p.rank));
+  }
+  require_positive(op, "n", p.n);
+  require_positive(op, "ci", p.ci);
+  require_positive(op, "co", p.co);
+  require_positive(op, "groups", p.groups);
+  for (std::size_t a = 0; a < static_cast<std::size_t>(p.rank); ++a) {
+    require_positive(op, "spatial extent", p.spatial[a]);
+    require_positive(op, "kernel", p.kernel[a]);
+    require_positive(op, "stride", p.stride[a]);
+    require_positive(op, "dilation", p.dilation[a]);
+    if (p.pad[a] < 0) {
+      misuse(op, "padding of at least 0", std::to_string(p.pad[a]));
+    }
+    if (p.out_spatial(static_cast<int>(a)) <= 0) {
+      misuse(op, "an output that is not empty", "a kernel larger than the padded input");
+    }
+  }
+  if (p.ci % p.groups != 0 || p.co % p.groups != 0) {
+    misuse(op, "channels that groups divide",
+           std::to_string(p.ci) + " and " + std::to_string(p.co) + " channels in " +
+               std::to_string(p.groups) + " groups");
+  }
+  if (p.depthwise && (p.ci != p.groups || p.co != p.groups || p.transposed)) {
+    misuse(op, "ci = co = groups and no transposition for depthwise", "others");
+  }
+  if (p.dtype == DType::boolean || (p.activation == Activation::gelu && !is_float(p.dtype))) {
+    misuse(op, "a number type, a float one with gelu", std::string(name_of(p.dtype)));
+  }
+}
+
+/// One convolution being built.
+class ConvBuilder {
+ public:
+  explicit ConvBuilder(const ConvParams& p)
+      : p_(p), rank_(static_cast<std::size_t>(p.rank)), type_(accumulator_of(p.dtype)),
+        axes_(activation_axes(p.rank, p.layout)) {
+    for (int a = 0; a < p.rank; ++a) {
+      out_.push_back(p.out_spatial(a));
+    }
+  }
+
+  Workload build() {
+    const std::vector<std::int64_t> in(p_.spatial.begin(), p_.spatial.end());
+    const te::Tensor x =
+        program_.placeholder("X", activation_shape(p_.rank, p_.layout, p_.n, p_.ci, in), p_.dtype);
+    std::vector<std::int64_t> before, after;
+    for (std::size_t a = 0; a < rank_; ++a) {
+      before.push_back(p_.transposed ? transposed_before(a) : p_.pad[a]);
+      after.push_back(p_.transposed ? transposed_after(a) : p_.pad[a]);
+    }
+    const te::Tensor padded = pad_spatial(program_, x, axes_, before, after, 0);
+    const te::Tensor w = program_.placeholder("W", weight_shape(), p_.dtype);
+    te::Tensor y = convolve(padded, w);
+    std::vector<te::Tensor> arguments{x, w};
+    if (p_.bias) {
+      const te::Tensor bias = program_.placeholder("bias", {p_.co}, type_);
+      arguments.push_back(bias);
+      y = pointwise("Ybias", y, [&](const te::Expr& v, const te::Expr& c) { return v + bias(c); });
+    }
+    if (p_.activation == Activation::relu) {
+      y = pointwise("Yrelu", y, [](const te::Expr& v, const te::Expr&) { return te::max(v, 0); });
+    } else if (p_.activation == Activation::gelu) {
+      y = pointwise("Ygelu", y, [](const te::Expr& v, const te::Expr&) { return gelu(v); });
+    }
+    arguments.push_back(y);
+    Workload workload;
+    workload.name = "conv" + std::to_string(p_.rank) + "d";
+    workload.params = p_;
+    workload.packing = p_.packing;
+    workload.dag = program_.dag(arguments);
+    workload.nominal_flop = nominal_flop();
+    workload.reduction_length = taps() * (p_.ci / p_.groups);
+    return workload;
+  }
+
+ private:
+  /// The first tap of output 0 of a transposed convolution lies `gap` positions of the stretched
+  /// input before its first element; whole input steps of that are padding, the rest an offset.
+  std::int64_t gap(std::size_t a) const { return p_.dilation[a] * (p_.kernel[a] - 1) - p_.pad[a]; }
+  std::int64_t transposed_before(std::size_t a) const {
+    return gap(a) > 0 ? (gap(a) + p_.stride[a] - 1) / p_.stride[a] : 0;
+  }
+  std::int64_t offset(std::size_t a) const { return transposed_before(a) * p_.stride[a] - gap(a); }
+  std::int64_t transposed_after(std::size_t a) const {
+    const std::int64_t last =
+        (out_[a] - 1 + p_.dilation[a] * (p_.kernel[a] - 1) + offset(a)) / p_.stride[a];
+    const std::int64_t have = transposed_before(a) + p_.spatial[a] - 1;
+    return last > have ? last - have : 0;
+  }
+
+  std::int64_t taps() const {
+    std::int64_t product = 1;
+    for (std::size_t a = 0; a < rank_; ++a) {
+      product *= p_.kernel[a];
+    }
+    return product;
+  }
+  double nominal_flop() const {
+    double product = 2.0 * static_cast<double>(p_.n) * static_cast<double>(p_.ci) *
+                     static_cast<double>(p_.co / p_.groups);
+    for (std::size_t a = 0; a < rank_; ++a) {
+      product *= static_cast<double>(p_.kernel[a]) *
+                 static_cast<double>(p_.transposed ? p_.spatial[a] : out_[a]);
+    }
+    return product;
+  }
+  te::Shape weight_shape() const {
+    te::Shape shape(p_.kernel.begin(), p_.kernel.begin() + p_.rank);
+    if (p_.depthwise) {
+      shape.insert(p_.layout == Layout::nhwc ? shape.end() : shape.begin(), p_.co);
+    } else if (p_.layout == Layout::nhwc) {
+      shape.push_back(p_.ci / p_.groups);
+      shape.push_back(p_.co);
+    } else if (p_.transposed) {
+      shape.insert(shape.begin(), {p_.ci, p_.co / p_.groups});
+    } else {
+      shape.insert(shape.begin(), {p_.co, p_.ci / p_.groups});
+    }
+    return shape;
+  }
+
+  template <class F>
+  te::Tensor pointwise(const std::string& name, const te::Tensor& in, const F& f) {
+    return program_.compute(
+        name, in.shape(),
+        [&](const std::vector<te::Expr>& at) { return f(in.at(at), at[axes_.channel]); },
+        {axes_.names, {}, {}});
+  }
+
+  te::ReduceAxes reduce_axes() {
+    const std::vector<std::string> names = p_.transposed
+                                               ? std::vector<std::string>{"rd", "rh", "rw"}
+                                               : std::vector<std::string>{"rd", "ry", "rx"};
+    te::ReduceAxes taps;
+    for (std::size_t a = 0; a < rank_; ++a) {
+      taps.push_back(program_.reduce_axis(names[a + 3 - rank_], p_.kernel[a]));
+    }
+    return taps;
+  }
+
+  te::Tensor convolve(const te::Tensor& x, const te::Tensor& w) {
+    const ActivationAxes axes = activation_axes(p_.rank, p_.layout, p_.depthwise ? "c" : "co");
+    te::ComputeOptions options;
+    options.axes = axes.names;
+    if (p_.packing != PackingClass::plain) {
+      options.attrs.layout_free_placeholders = {"W"};
+    }
+    const te::ReduceAxes taps = reduce_axes();
+    te::ReduceAxes reduced = taps;
+    if (!p_.depthwise) {
+      const te::ReduceAxis rc = program_.reduce_axis("rc", p_.ci / p_.groups);
+      reduced.insert(p_.layout == Layout::nhwc ? reduced.end() : reduced.begin(), rc);
+    }
+    if (p_.transposed) {
+      options.attrs.always_unroll_inner = unrolled_names(axes, taps);
+    }
+    const auto body = [&](const std::vector<te::Expr>& at) {
+      const te::Expr rc = p_.layout == Layout::nhwc ? reduced.back() : reduced.front();
+      return te::sum(p_.transposed ? transposed_term(x, w, at, taps, rc) : term(x, w, at, taps, rc),
+                     reduced);
+    };
+    return program_.compute("Y", activation_shape(p_.rank, p_.layout, p_.n, p_.co, out_), body,
+                            std::move(options));
+  }
+  /// As the reference's operator does: spatial, taps, and the spatial axes of a cache stage.
+  static std::vector<std::string> unrolled_names(const ActivationAxes& axes,
+                                                 const te::ReduceAxes& taps) {
+    std::vector<std::string> names = axes.spatial_names;
+    for (const te::ReduceAxis& tap : taps) {
+      names.push_back(tap.program()->pool.var_name(tap.var()));
+    }
+    for (const std::string& name : axes.spatial_names) {
+      names.push_back(name + "_c");
+    }
+    return names;
+  }
+
+  /// The input channel of output channel `co` at reduction step `rc`.
+  te::Expr input_channel(const te::Expr& co, const te::Expr& rc) const {
+    return p_.groups == 1 ? rc : te::floordiv(co, p_.co / p_.groups) * (p_.ci / p_.groups) + rc;
+  }
+  te::Expr read_weight(const te::Tensor& w, const te::Expr& co, const te::Expr& rc,
+                       const std::vector<te::Expr>& taps) const {
+    std::vector<te::Expr> index = taps;
+    if (p_.depthwise) {
+      index.insert(p_.layout == Layout::nhwc ? index.end() : index.begin(), co);
+    } else if (p_.layout == Layout::nhwc) {
+      index.push_back(rc);
+      index.push_back(co);
+    } else if (p_.transposed) {
+      const te::Expr within = p_.groups == 1 ? co : te::floormod(co, p_.co / p_.groups);
+      index.insert(index.begin(), {input_channel(co, rc), within});
+    } else {
+      index.insert(index.begin(), {co, rc});
+    }
+    return te::cast(type_, w.at(index));
+  }
+  te::Expr term(const te::Tensor& x, const te::Tensor& w, const std::vector<te::Expr>& at,
+                const te::ReduceAxes& taps, const te::Expr& rc) const {
+    const te::Expr co = at[axes_.channel];
+    std::vector<te::Expr> index = at;
+    for (std::size_t a = 0; a < rank_; ++a) {
+      te::Expr& i = index[axes_.first_spatial + a];
+      i = i * p_.stride[a] + taps[a] * p_.dilation[a];
+    }
+    index[axes_.channel] = p_.depthwise ? co : input_channel(co, rc);
+    return te::cast(type_, x.at(index)) *
+           read_weight(w, co, rc, std::vector<te::Expr>(taps.begin(), taps.end()));
+  }
+  /// Gathers: the taps whose position in the stretched input is a multiple of the stride.
+  te::Expr transposed_term(const te::Tensor& x, const te::Tensor& w,
+                           const std::vector<te::Expr>& at, const te::ReduceAxes& taps,
+                           const te::Expr& rc) const {
+    const te::Expr co = at[axes_.channel];
+    std::vector<te::Expr> index = at, mirrored, conditions;
+    for (std::size_t a = 0; a < rank_; ++a) {
+      te::Expr& i = index[axes_.first_spatial + a];
+      const te::Expr position = i + taps[a] * p_.dilation[a] + offset(a);
+      if (p_.stride[a] > 1) {
+        conditions.push_back(te::floormod(position, p_.stride[a]) == 0);
+      }
+      i = te::floordiv(position, p_.stride[a]);
+      mirrored.push_back(te::Expr(p_.kernel[a] - 1).typed(co.program(), DType::i32, "conv") -
+                         taps[a]);
+    }
+    index[axes_.channel] = input_channel(co, rc);
+    const te::Expr product = te::cast(type_, x.at(index)) * read_weight(w, co, rc, mirrored);
+    if (conditions.empty()) {
+      return product;
+    }
+    te::Expr hit = conditions[0];
+    for (std::size_t i = 1; i < conditions.size(); ++i) {
+      hit = hit && conditions[i];
+    }
+    return te::if_then_else(hit, product, 0);
+  }
+
+  const ConvParams& p_;
+  std::size_t rank_;
+  DType type_;
+  ActivationAxes axes_;
+  std::vector<std::int64_t> out_;
+  te::Program program_;
+};
+
+}  // namespace detail
+
+inline Workload conv(const ConvParams& params) {
+  detail::check_conv(params);
+  return detail::ConvBuilder(params).build();
+}
+
+}  // namespace tensorsmith::ops

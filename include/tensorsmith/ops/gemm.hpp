@@ -1,0 +1,100 @@
+// Matrix multiplication, plain and batched, with transposed operands and fused epilogues.
+//
+// Floor 3. Stage and axis names follow the programs of the Ansor reference (A, B, C, bias, D, E),
+// so that workload hashes agree. Formula: GemmParams in ops/op.hpp.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/ops/op.hpp"
+
+namespace tensorsmith::ops {
+
+namespace detail {
+
+inline void check_gemm(const GemmParams& p) {
+  const std::string op = p.is_batched ? "bmm" : "gemm";
+  require_positive(op, "batch", p.batch);
+  require_positive(op, "m", p.m);
+  require_positive(op, "n", p.n);
+  require_positive(op, "k", p.k);
+  if (!p.is_batched && p.batch != 1) {
+    misuse(op, "batch 1 without is_batched", std::to_string(p.batch));
+  }
+  if (p.dtype == DType::boolean) {
+    misuse(op, "a number type", "bool");
+  }
+  if (p.activation == Activation::gelu && !is_float(p.dtype)) {
+    misuse(op, "a float type with gelu", std::string(name_of(p.dtype)));
+  }
+}
+
+}  // namespace detail
+
+inline Workload gemm(const GemmParams& p) {
+  detail::check_gemm(p);
+  te::Program program;
+  const auto shape = [&](std::int64_t rows, std::int64_t columns) {
+    return p.is_batched ? te::Shape{p.batch, rows, columns} : te::Shape{rows, columns};
+  };
+  const te::Tensor a =
+      program.placeholder("A", p.transpose_a ? shape(p.k, p.m) : shape(p.m, p.k), p.dtype);
+  const te::Tensor b =
+      program.placeholder("B", p.transpose_b ? shape(p.n, p.k) : shape(p.k, p.n), p.dtype);
+  const te::ReduceAxis k = program.reduce_axis("k", p.k);
+  const DType type = detail::accumulator_of(p.dtype);
+  te::ComputeOptions options;
+  options.axes =
+      p.is_batched ? std::vector<std::string>{"b", "i", "j"} : std::vector<std::string>{"i", "j"};
+  const std::vector<std::string> axes = options.axes;
+  if (p.packing != PackingClass::plain) {
+    options.attrs.layout_free_placeholders = {"B"};
+  }
+  te::Tensor out = program.compute(
+      "C", shape(p.m, p.n),
+      [&](const std::vector<te::Expr>& at) {
+        const std::size_t first = p.is_batched ? 1 : 0;
+        const auto read = [&](const te::Tensor& tensor, const te::Expr& row,
+                              const te::Expr& column) {
+          return te::cast(type, p.is_batched ? tensor(at[0], row, column) : tensor(row, column));
+        };
+        const te::Expr left = p.transpose_a ? read(a, k, at[first]) : read(a, at[first], k);
+        const te::Expr right =
+            p.transpose_b ? read(b, at[first + 1], k) : read(b, k, at[first + 1]);
+        return te::sum(left * right, {k});
+      },
+      std::move(options));
+  std::vector<te::Tensor> arguments{a, b};
+  std::string next = "D";
+  const auto pointwise = [&](auto&& f) {
+    const te::Tensor in = out;
+    out = program.compute(next, shape(p.m, p.n),
+                          [&](const std::vector<te::Expr>& at) { return f(in.at(at), at.back()); },
+                          {axes, {}, {}});
+    next = "E";
+  };
+  if (p.bias) {
+    const te::Tensor bias = program.placeholder("bias", {p.n}, type);
+    arguments.push_back(bias);
+    pointwise([&](const te::Expr& x, const te::Expr& j) { return x + bias(j); });
+  }
+  if (p.activation == Activation::relu) {
+    pointwise([](const te::Expr& x, const te::Expr&) { return te::max(x, 0); });
+  } else if (p.activation == Activation::gelu) {
+    pointwise([](const te::Expr& x, const te::Expr&) { return detail::gelu(x); });
+  }
+  arguments.push_back(out);
+  Workload workload;
+  workload.name = p.is_batched ? "bmm" : "gemm";
+  workload.params = p;
+  workload.packing = p.packing;
+  workload.dag = program.dag(arguments);
+  workload.nominal_flop = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
+                          static_cast<double>(p.n) * static_cast<double>(p.k);
+  workload.reduction_length = p.k;
+  return workload;
+}
+
+}  // namespace tensorsmith::ops

@@ -1,0 +1,151 @@
+// What every operator of this folder is made from and becomes: parameters and Workload.
+//
+// Floor 3. Own design. Plain data; sizes are element counts, row-major. Not here: the formulas (one
+// header per family), the text form (ops/workload.hpp).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>  // a workload shares its dag
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tensorsmith/te/program.hpp"
+
+namespace tensorsmith::ops {
+
+enum class Activation : std::uint8_t { none, relu, gelu };  ///< gelu: the exact one, with erf
+enum class Layout : std::uint8_t { nchw, nhwc };            ///< channels first / channels last
+
+/// What may happen to operands outside the timed region; results of two classes are not comparable.
+enum class PackingClass : std::uint8_t {
+  plain,           ///< a: every operand in its plain layout
+  packed_weights,  ///< b: weights packed before, activations plain
+  free_layout,     ///< c: every layout is free
+};
+constexpr char letter_of(PackingClass c) { return static_cast<char>('a' + static_cast<int>(c)); }
+
+/// out[b, m, n] = act(sum_k A[b, m, k] * B[b, k, n] + bias[n]). transpose_a: A is [b, k, m];
+/// transpose_b: B is [b, n, k]. `is_batched`: tensors have the batch dimension.
+struct GemmParams {
+  std::int64_t batch = 1, m = 1, n = 1, k = 1;
+  bool is_batched = false;
+  bool transpose_a = false, transpose_b = false;
+  bool bias = false;
+  Activation activation = Activation::none;
+  DType dtype = DType::f32;
+  PackingClass packing = PackingClass::plain;
+};
+
+/// Convolution of rank 1, 2 or 3; the first `rank` entries of the arrays count.
+/// nhwc: X [n, spatial, ci], W [kernel, ci / groups, co]; nchw: X [n, ci, spatial], W [co, ci /
+/// groups, kernel]. Depthwise (ci = co = groups): W [kernel, c] or [c, kernel]. Transposed: the
+/// gradient of the convolution with the same numbers, W of nchw is [ci, co / groups, kernel].
+struct ConvParams {
+  int rank = 2;
+  std::int64_t n = 1, ci = 1, co = 1, groups = 1;
+  std::array<std::int64_t, 3> spatial{1, 1, 1};  ///< of the input
+  std::array<std::int64_t, 3> kernel{1, 1, 1};
+  std::array<std::int64_t, 3> stride{1, 1, 1};
+  std::array<std::int64_t, 3> pad{0, 0, 0};  ///< the same on both sides
+  std::array<std::int64_t, 3> dilation{1, 1, 1};
+  bool transposed = false;
+  bool depthwise = false;
+  Layout layout = Layout::nhwc;
+  bool bias = false;
+  Activation activation = Activation::none;
+  DType dtype = DType::f32;
+  PackingClass packing = PackingClass::plain;
+
+  /// Output extent along one spatial axis; not positive if the output would be empty.
+  std::int64_t out_spatial(int axis) const {
+    const auto a = static_cast<std::size_t>(axis);
+    const std::int64_t reach = dilation[a] * (kernel[a] - 1) + 1;
+    if (transposed) {
+      return (spatial[a] - 1) * stride[a] - 2 * pad[a] + reach;
+    }
+    const std::int64_t room = spatial[a] + 2 * pad[a] - reach;
+    return room < 0 ? 0 : room / stride[a] + 1;
+  }
+};
+
+enum class PoolKind : std::uint8_t { max, average };  ///< average: padding is part of the window
+
+struct PoolParams {
+  PoolKind kind = PoolKind::max;
+  bool is_global = false;  ///< the window is the plane; the output is [n, c]
+  std::int64_t n = 1, c = 1;
+  std::array<std::int64_t, 2> spatial{1, 1}, kernel{1, 1}, stride{1, 1}, pad{0, 0};
+  Layout layout = Layout::nhwc;
+  DType dtype = DType::f32;
+
+  std::int64_t out_spatial(int axis) const {
+    const auto a = static_cast<std::size_t>(axis);
+    const std::int64_t room = spatial[a] + 2 * pad[a] - kernel[a];
+    return room < 0 ? 0 : room / stride[a] + 1;
+  }
+};
+
+enum class RowKind : std::uint8_t { softmax, layernorm, sum, prod, min, max };
+
+/// An operation on every row of a [rows, columns] matrix.
+struct RowParams {
+  RowKind kind = RowKind::softmax;
+  std::int64_t rows = 1, columns = 1;
+  DType dtype = DType::f32;
+};
+
+/// A chain of pointwise operations on equal shapes; binary ones bring an input of their own.
+enum class PointwiseOp : std::uint8_t { add, mul, relu, gelu, sigmoid, tanh, exp };
+struct PointwiseParams {
+  te::Shape shape;
+  std::vector<PointwiseOp> chain;
+  DType dtype = DType::f32;
+};
+
+using OpParams = std::variant<GemmParams, ConvParams, PoolParams, RowParams, PointwiseParams>;
+
+/// An operator with its sizes, ready to be tuned.
+struct Workload {
+  std::string name;  ///< the workload string in canonical form where there is one
+  OpParams params;
+  PackingClass packing = PackingClass::plain;
+  std::shared_ptr<const ComputeDag> dag;
+  double nominal_flop = 0;            ///< padded taps count, epilogues do not
+  std::int64_t reduction_length = 1;  ///< terms that are added up per output element
+};
+
+namespace detail {
+
+[[noreturn]] inline void misuse(const std::string& op, const std::string& expected,
+                                const std::string& came) {
+  throw Error("ops::" + op + ": expected " + expected + ", got " + came);
+}
+inline void require_positive(const std::string& op, const std::string& name, std::int64_t value) {
+  if (value <= 0) {
+    misuse(op, "a positive " + name, std::to_string(value));
+  }
+}
+
+/// Narrow types are summed up in a wider one, which is also the output's.
+inline DType accumulator_of(DType type) {
+  switch (type) {
+  case DType::f16:
+  case DType::bf16:
+    return DType::f32;
+  case DType::i8:
+  case DType::u8:
+    return DType::i32;
+  default:
+    return type;
+  }
+}
+
+/// act(x) of a float expression.
+inline te::Expr gelu(te::Expr x) { return x * 0.5 * (te::erf(x * 0.7071067811865476) + 1.0); }
+
+}  // namespace detail
+
+}  // namespace tensorsmith::ops

@@ -1,0 +1,129 @@
+// Pooling: maximum and average over windows, global average.
+//
+// Floor 3. Stage and axis names follow the programs of the Ansor reference (X, Pad, Y). Parameters:
+// PoolParams in ops/op.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensorsmith/ops/pad.hpp"
+
+namespace tensorsmith::ops {
+
+namespace detail {
+
+inline void check_pool(const PoolParams& p) {
+  const std::string op = "pool";
+  require_positive(op, "n", p.n);
+  require_positive(op, "c", p.c);
+  for (std::size_t a = 0; a < 2; ++a) {
+    require_positive(op, "spatial extent", p.spatial[a]);
+    require_positive(op, "kernel", p.kernel[a]);
+    require_positive(op, "stride", p.stride[a]);
+    if (p.pad[a] < 0 || p.pad[a] >= p.kernel[a]) {
+      misuse(op, "padding of at least 0 and less than the kernel", std::to_string(p.pad[a]));
+    }
+    if (p.out_spatial(static_cast<int>(a)) <= 0) {
+      misuse(op, "an output that is not empty", "a kernel larger than the padded input");
+    }
+  }
+  if (p.dtype == DType::boolean || (p.kind == PoolKind::average && !is_float(p.dtype))) {
+    misuse(op, "a number type, a float one for averages", std::string(name_of(p.dtype)));
+  }
+}
+
+inline Workload global_pool(const PoolParams& p) {
+  te::Program program;
+  const ActivationAxes axes = activation_axes(2, p.layout);
+  const te::Tensor x = program.placeholder(
+      "X", activation_shape(2, p.layout, p.n, p.c, {p.spatial[0], p.spatial[1]}), p.dtype);
+  const te::ReduceAxes window{program.reduce_axis("ry", p.spatial[0]),
+                              program.reduce_axis("rx", p.spatial[1])};
+  const DType type = p.kind == PoolKind::average ? accumulator_of(p.dtype) : p.dtype;
+  const auto read = [&](const te::Expr& n, const te::Expr& c) {
+    return te::cast(type, p.layout == Layout::nhwc ? x(n, window[0], window[1], c)
+                                                   : x(n, c, window[0], window[1]));
+  };
+  const te::ComputeOptions options{{"n", "c"}, {}, {}};
+  te::Tensor y = program.compute(
+      p.kind == PoolKind::average ? "Ysum" : "Y", {p.n, p.c},
+      [&](auto n, auto c) {
+        return p.kind == PoolKind::average ? te::sum(read(n, c), window)
+                                           : te::max(read(n, c), window);
+      },
+      options);
+  if (p.kind == PoolKind::average) {
+    const double scale = 1.0 / static_cast<double>(p.spatial[0] * p.spatial[1]);
+    const te::Tensor sum = y;
+    y = program.compute(
+        "Y", {p.n, p.c}, [&](auto n, auto c) { return sum(n, c) * scale; }, options);
+  }
+  Workload workload;
+  workload.dag = program.dag({x, y});
+  return workload;
+}
+
+inline Workload window_pool(const PoolParams& p) {
+  te::Program program;
+  const ActivationAxes axes = activation_axes(2, p.layout);
+  const te::Tensor x = program.placeholder(
+      "X", activation_shape(2, p.layout, p.n, p.c, {p.spatial[0], p.spatial[1]}), p.dtype);
+  const std::vector<std::int64_t> pad{p.pad[0], p.pad[1]};
+  const te::Expr outside = p.kind == PoolKind::max ? te::detail::extreme(p.dtype, -1) : te::Expr(0);
+  const te::Tensor padded = pad_spatial(program, x, axes, pad, pad, outside);
+  const te::ReduceAxes window{program.reduce_axis("ry", p.kernel[0]),
+                              program.reduce_axis("rx", p.kernel[1])};
+  const te::Shape shape =
+      activation_shape(2, p.layout, p.n, p.c, {p.out_spatial(0), p.out_spatial(1)});
+  const DType type = p.kind == PoolKind::average ? accumulator_of(p.dtype) : p.dtype;
+  te::Tensor y = program.compute(p.kind == PoolKind::average ? "Ysum" : "Y", shape,
+                                 [&](const std::vector<te::Expr>& at) {
+                                   std::vector<te::Expr> index = at;
+                                   for (std::size_t a = 0; a < 2; ++a) {
+                                     te::Expr& i = index[axes.first_spatial + a];
+                                     i = i * p.stride[a] + window[a];
+                                   }
+                                   const te::Expr value = te::cast(type, padded.at(index));
+                                   return p.kind == PoolKind::average ? te::sum(value, window)
+                                                                      : te::max(value, window);
+                                 },
+                                 {axes.names, {}, {}});
+  if (p.kind == PoolKind::average) {
+    const double scale = 1.0 / static_cast<double>(p.kernel[0] * p.kernel[1]);
+    const te::Tensor sum = y;
+    y = program.compute("Y", shape,
+                        [&](const std::vector<te::Expr>& at) { return sum.at(at) * scale; },
+                        {axes.names, {}, {}});
+  }
+  Workload workload;
+  workload.dag = program.dag({x, y});
+  return workload;
+}
+
+}  // namespace detail
+
+/// A global pool takes its window from `spatial`; kernel, stride and pad are ignored.
+inline Workload pool(PoolParams p) {
+  if (p.is_global) {
+    p.kernel = p.spatial;
+    p.stride = {1, 1};
+    p.pad = {0, 0};
+  }
+  detail::check_pool(p);
+  Workload workload = p.is_global ? detail::global_pool(p) : detail::window_pool(p);
+  workload.name = p.kind == PoolKind::max ? "max_pool" : "avg_pool";
+  if (p.is_global) {
+    workload.name = "global_" + workload.name;
+  }
+  workload.params = p;
+  workload.reduction_length = p.kernel[0] * p.kernel[1];
+  workload.nominal_flop =
+      static_cast<double>(p.n) * static_cast<double>(p.c) * static_cast<double>(p.out_spatial(0)) *
+      static_cast<double>(p.out_spatial(1)) * static_cast<double>(workload.reduction_length);
+  return workload;
+}
+
+}  // namespace tensorsmith::ops

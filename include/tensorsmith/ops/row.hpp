@@ -1,0 +1,119 @@
+// Operations on the rows of a matrix: softmax, layernorm, reductions.
+//
+// Floor 3. Stages, names and formulas are those of the programs of the Ansor reference, so that
+// workload hashes agree. Layernorm takes the variance as E[x^2] - E[x]^2.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tensorsmith/ops/op.hpp"
+
+namespace tensorsmith::ops {
+
+namespace detail {
+
+inline Workload softmax(const RowParams& p) {
+  te::Program program;
+  const te::Shape rows{p.rows}, matrix{p.rows, p.columns};
+  const te::ComputeOptions i_only{{"i"}, {}, {}}, both{{"i", "j"}, {}, {}};
+  const te::Tensor a = program.placeholder("A", matrix, p.dtype);
+  const te::ReduceAxis k1 = program.reduce_axis("k1", p.columns);
+  const te::ReduceAxis k2 = program.reduce_axis("k2", p.columns);
+  const te::Tensor largest = program.compute(
+      "T_max", rows, [&](auto i) { return te::max(a(i, k1), {k1}); }, i_only);
+  const te::Tensor power = program.compute(
+      "T_exp", matrix, [&](auto i, auto j) { return te::exp(a(i, j) - largest(i)); }, both);
+  const te::Tensor sum = program.compute(
+      "T_sum", rows, [&](auto i) { return te::sum(power(i, k2), {k2}); }, i_only);
+  const te::Tensor out = program.compute(
+      "T_norm", matrix, [&](auto i, auto j) { return power(i, j) / sum(i); }, both);
+  Workload workload;
+  workload.name = "softmax";
+  workload.dag = program.dag({a, out});
+  workload.nominal_flop = 5;  // per element: maximum, subtract, exp, sum, scale
+  return workload;
+}
+
+inline Workload layernorm(const RowParams& p) {
+  te::Program program;
+  const te::Shape rows{p.rows}, matrix{p.rows, p.columns};
+  const te::ComputeOptions i_only{{"i"}, {}, {}}, both{{"i", "j"}, {}, {}};
+  const double scale = 1.0 / static_cast<double>(p.columns);
+  const te::Tensor a = program.placeholder("A", matrix, p.dtype);
+  const te::ReduceAxis k1 = program.reduce_axis("k1", p.columns);
+  const te::ReduceAxis k2 = program.reduce_axis("k2", p.columns);
+  const te::Tensor s1 = program.compute(
+      "S1", rows, [&](auto i) { return te::sum(a(i, k1), {k1}); }, i_only);
+  const te::Tensor mean = program.compute(
+      "Mean", rows, [&](auto i) { return s1(i) * scale; }, i_only);
+  const te::Tensor s2 = program.compute(
+      "S2", rows, [&](auto i) { return te::sum(a(i, k2) * a(i, k2), {k2}); }, i_only);
+  const te::Tensor variance = program.compute(
+      "Var", rows, [&](auto i) { return s2(i) * scale - mean(i) * mean(i); }, i_only);
+  const te::Tensor gamma = program.placeholder("gamma", {p.columns}, p.dtype);
+  const te::Tensor beta = program.placeholder("beta", {p.columns}, p.dtype);
+  const te::Tensor out = program.compute(
+      "LN", matrix,
+      [&](auto i, auto j) {
+        return (a(i, j) - mean(i)) * te::rsqrt(variance(i) + 1e-5) * gamma(j) + beta(j);
+      },
+      both);
+  Workload workload;
+  workload.name = "layernorm";
+  workload.dag = program.dag({a, gamma, beta, out});
+  workload.nominal_flop = 7;  // per element: sum, centre, square, sum, scale, gamma, beta
+  return workload;
+}
+
+inline Workload row_reduction(const RowParams& p) {
+  te::Program program;
+  const te::Tensor a = program.placeholder("A", {p.rows, p.columns}, p.dtype);
+  const te::ReduceAxis k = program.reduce_axis("k", p.columns);
+  const DType type =
+      p.kind == RowKind::sum || p.kind == RowKind::prod ? accumulator_of(p.dtype) : p.dtype;
+  const te::Tensor out = program.compute("B", {p.rows},
+                                         [&](auto i) {
+                                           const te::Expr value = te::cast(type, a(i, k));
+                                           switch (p.kind) {
+                                           case RowKind::prod:
+                                             return te::prod(value, {k});
+                                           case RowKind::min:
+                                             return te::min(value, {k});
+                                           case RowKind::max:
+                                             return te::max(value, {k});
+                                           default:
+                                             return te::sum(value, {k});
+                                           }
+                                         },
+                                         {{"i"}, {}, {}});
+  Workload workload;
+  workload.name = p.kind == RowKind::sum    ? "reduce_sum"
+                  : p.kind == RowKind::prod ? "reduce_prod"
+                  : p.kind == RowKind::min  ? "reduce_min"
+                                            : "reduce_max";
+  workload.dag = program.dag({a, out});
+  workload.nominal_flop = 1;
+  return workload;
+}
+
+}  // namespace detail
+
+inline Workload row_op(const RowParams& p) {
+  detail::require_positive("row_op", "number of rows", p.rows);
+  detail::require_positive("row_op", "number of columns", p.columns);
+  const bool is_reduction = p.kind != RowKind::softmax && p.kind != RowKind::layernorm;
+  if (p.dtype == DType::boolean || (!is_reduction && !is_float(p.dtype))) {
+    detail::misuse("row_op", is_reduction ? "a number type" : "a float type",
+                   std::string(name_of(p.dtype)));
+  }
+  Workload workload = p.kind == RowKind::softmax     ? detail::softmax(p)
+                      : p.kind == RowKind::layernorm ? detail::layernorm(p)
+                                                     : detail::row_reduction(p);
+  workload.params = p;
+  workload.reduction_length = p.columns;
+  workload.nominal_flop *= static_cast<double>(p.rows) * static_cast<double>(p.columns);
+  return workload;
+}
+
+}  // namespace tensorsmith::ops

@@ -1,0 +1,141 @@
+// CHR: a copy of a tensor for some of its readers.
+//
+// Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: a scope, at least one reader, each of which reads the
+// first tensor of the stage. The new stage gets id stage + 1; later ids shift by one. The readers keep
+// their iterators. If the name is taken, ".d" goes in before the scope until it is free.
+//   A: placeholder                    A: placeholder
+//   C[i,j] += A[i,k] * B[k,j]    -->  A.shared[ax0,ax1] = A[ax0,ax1]
+//                                     C[i,j] += A.shared[i,k] * B[k,j]
+#pragma once
+
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/sched/apply/common.hpp"
+
+namespace tensorsmith {
+
+namespace detail {
+
+inline bool reads_tensor(const ExprPool& pool, ExprId id, TensorId tensor) {
+  bool found = false;
+  visit_expr(pool, id, [&](ExprId node) {
+    const TensorRead* read = pool.as<TensorRead>(node);
+    found = found || (read != nullptr && read->tensor == tensor);
+  });
+  return found;
+}
+
+/// `id` with every read of `from` replaced by the same read of `to`.
+inline ExprId redirect_reads(ExprPool& pool, ExprId id, TensorId from, TensorId to) {
+  const ExprId inner =
+      map_children(pool, id, [&](ExprId child) { return redirect_reads(pool, child, from, to); });
+  if (const TensorRead* read = pool.as<TensorRead>(inner); read != nullptr && read->tensor == from) {
+    ExprList indices = read->indices;
+    return pool.read(to, pool.dtype(inner), std::move(indices));
+  }
+  return inner;
+}
+
+inline std::vector<Axis> new_axes(ExprPool& pool, const TensorInfo& tensor) {
+  std::vector<Axis> axes;
+  for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
+    axes.push_back({pool.new_var("ax" + std::to_string(d)), tensor.shape[d]});
+  }
+  return axes;
+}
+
+inline ExprList axis_refs(ExprPool& pool, const std::vector<Axis>& axes) {
+  ExprList refs;
+  for (const Axis& axis : axes) {
+    refs.push_back(pool.var(axis.var));
+  }
+  return refs;
+}
+
+inline TensorId add_tensor(std::vector<TensorInfo>& tensors, const TensorInfo& like,
+                           std::string name) {
+  TensorInfo info = like;
+  info.name = std::move(name);
+  tensors.push_back(std::move(info));
+  return TensorId{static_cast<std::uint32_t>(tensors.size()) - 1};
+}
+
+inline std::string cache_name(const ComputeDag& dag, const Operation& op,
+                              const std::string& scope) {
+  std::string base = op.name + (op.outputs.size() > 1 ? ".v0" : "");
+  const auto taken = [&](const std::string& name) {
+    for (const Operation& other : dag.operations()) {
+      if (other.name == name) {
+        return true;
+      }
+    }
+    return false;
+  };
+  while (taken(base + "." + scope)) {
+    base += ".d";
+  }
+  return base + "." + scope;
+}
+
+inline std::shared_ptr<const ComputeDag> derive_cache_read(const ComputeDag& dag,
+                                                           const CacheReadStep& step) {
+  LayeredPool layer(dag);
+  ExprPool& pool = layer.pool();
+  const auto stage = static_cast<std::size_t>(step.stage);
+  std::vector<TensorInfo> tensors = dag.tensors();
+  std::vector<Operation> operations = dag.operations();
+  const TensorId source = operations[stage].outputs[0];
+  Operation cache;
+  cache.name = cache_name(dag, operations[stage], step.scope);
+  cache.axes = new_axes(pool, tensors[source.value]);
+  cache.bodies = {pool.read(source, tensors[source.value].dtype, axis_refs(pool, cache.axes))};
+  const TensorId copy = add_tensor(tensors, tensors[source.value], cache.name);
+  cache.outputs = {copy};
+  for (std::int32_t reader : step.readers) {
+    for (ExprId& body : operations[static_cast<std::size_t>(reader)].bodies) {
+      body = redirect_reads(pool, body, source, copy);
+    }
+  }
+  operations.insert(operations.begin() + step.stage + 1, std::move(cache));
+  return std::make_shared<const ComputeDag>(layer.share(), std::move(tensors),
+                                            std::move(operations), dag.arguments());
+}
+
+}  // namespace detail
+
+template <class Extent>
+StepCheck apply_to(BasicState<Extent>& state, const CacheReadStep& step, const Step& whole) {
+  if (StepCheck error = detail::check_stage(state, step.stage)) {
+    return error;
+  }
+  if (step.scope.empty()) {
+    return ScheduleError{ScheduleErrorCode::cache_scope_empty, step.stage};
+  }
+  if (step.readers.empty()) {
+    return ScheduleError{ScheduleErrorCode::cache_read_no_readers, step.stage};
+  }
+  const TensorId source = state.operation(static_cast<std::size_t>(step.stage)).outputs[0];
+  for (std::int32_t reader : step.readers) {
+    bool reads = false;
+    if (reader >= 0 && static_cast<std::size_t>(reader) < state.num_stages()) {
+      for (ExprId body : state.operation(static_cast<std::size_t>(reader)).bodies) {
+        reads = reads || detail::reads_tensor(state.dag().pool(), body, source);
+      }
+    }
+    if (!reads) {
+      return ScheduleError{ScheduleErrorCode::cache_read_not_a_reader, step.stage, -1, reader};
+    }
+  }
+  state.set_dag_node(state.dag_node()->child({&whole}, [&](const ComputeDag& dag) {
+    return detail::derive_cache_read(dag, step);
+  }));
+  auto& stages = state.mutable_stages();
+  stages.insert(stages.begin() + step.stage + 1,
+                std::make_shared<BasicStage<Extent>>(initial_stage<Extent>(
+                    state.dag(), static_cast<std::uint32_t>(step.stage) + 1)));
+  if (!state.attach_map().stage_to_iterator.empty()) {
+    state.mutable_attach_map().shift_stages(step.stage + 1);
+  }
+  return {};
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,96 @@
+// CHW: compute into a cache, then copy.
+//
+// Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: a scope; one output (the reference adds a stray stage for
+// more, we refuse); nothing was done to the stage yet, because it starts again as the copy. The cache
+// takes the stage's id, the copy becomes stage + 1.
+//   C[i,j] += A[i,k] * B[k,j]    -->  C.local[i_c,j_c] += A[i_c,k] * B[k,j_c]
+//                                     C[i,j] = C.local[i,j]
+#pragma once
+
+#include "tensorsmith/sched/apply/cache_read.hpp"
+
+namespace tensorsmith {
+
+namespace detail {
+
+/// As it came out of the dag: no iterator changed, at root, nothing attached.
+template <class Extent>
+bool is_untouched(const BasicState<Extent>& state, std::int32_t id) {
+  const auto stage_id = static_cast<std::size_t>(id);
+  const BasicStage<Extent>& stage = state.stage(stage_id);
+  const Operation& op = state.operation(stage_id);
+  if (stage.compute_at != ComputeAt::root || stage.auto_unroll_max_step != 0 ||
+      stage.storage_offset != 0 || has_attach_points(state.attach_map(), id) ||
+      stage.iterators.size() != op.axes.size() + op.reduce_axes.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < stage.iterators.size(); ++i) {
+    const Axis& axis =
+        i < op.axes.size() ? op.axes[i] : op.reduce_axes[i - op.axes.size()];
+    if (stage.iterators[i].annotation != Annotation::none ||
+        stage.iterators[i].name != clean_name(state.dag().pool().var_name(axis.var))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+inline std::shared_ptr<const ComputeDag> derive_cache_write(const ComputeDag& dag,
+                                                            const CacheWriteStep& step) {
+  LayeredPool layer(dag);
+  ExprPool& pool = layer.pool();
+  std::vector<TensorInfo> tensors = dag.tensors();
+  std::vector<Operation> operations = dag.operations();
+  Operation& copy = operations[static_cast<std::size_t>(step.stage)];
+  const TensorId result = copy.outputs[0];
+  Operation cache = copy;
+  cache.name = copy.name + "." + step.scope;
+  Substitution to_new;
+  for (Axis& axis : cache.axes) {
+    const VarId old = axis.var;
+    axis.var = pool.new_var(std::string(pool.var_name(old)) + ".c", pool.var_dtype(old));
+    to_new.set(old, pool.var(axis.var));
+  }
+  cache.bodies = {to_new(pool, copy.bodies[0])};
+  cache.outputs = {add_tensor(tensors, tensors[result.value], cache.name)};
+  copy.reduce_axes.clear();
+  copy.bodies = {pool.read(cache.outputs[0], tensors[result.value].dtype,
+                           axis_refs(pool, copy.axes))};
+  operations.insert(operations.begin() + step.stage, std::move(cache));
+  return std::make_shared<const ComputeDag>(layer.share(), std::move(tensors),
+                                            std::move(operations), dag.arguments());
+}
+
+}  // namespace detail
+
+template <class Extent>
+StepCheck apply_to(BasicState<Extent>& state, const CacheWriteStep& step, const Step& whole) {
+  if (StepCheck error = detail::check_compute(state, step.stage)) {
+    return error;
+  }
+  if (step.scope.empty()) {
+    return ScheduleError{ScheduleErrorCode::cache_scope_empty, step.stage};
+  }
+  const auto id = static_cast<std::uint32_t>(step.stage);
+  if (const std::size_t outputs = state.operation(id).outputs.size(); outputs != 1) {
+    return ScheduleError{ScheduleErrorCode::cache_write_multi_output, step.stage, -1,
+                         static_cast<std::int64_t>(outputs)};
+  }
+  if (!detail::is_untouched(state, step.stage)) {
+    return ScheduleError{ScheduleErrorCode::cache_write_transformed, step.stage};
+  }
+  state.set_dag_node(state.dag_node()->child({&whole}, [&](const ComputeDag& dag) {
+    return detail::derive_cache_write(dag, step);
+  }));
+  auto& stages = state.mutable_stages();
+  stages[id] =
+      std::make_shared<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id + 1));
+  stages.insert(stages.begin() + step.stage, std::make_shared<BasicStage<Extent>>(
+                                                 initial_stage<Extent>(state.dag(), id)));
+  if (!state.attach_map().stage_to_iterator.empty()) {
+    state.mutable_attach_map().shift_stages(step.stage);
+  }
+  return {};
+}
+
+}  // namespace tensorsmith

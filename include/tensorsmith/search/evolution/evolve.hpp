@@ -1,0 +1,126 @@
+// evolve: generations of mutation and crossover under a score.
+//
+// Floor 7. Ansor reference, ch. 5.4, with two changes: parents are drawn by rank (weight of the k-th best
+// of n is n - k), since scores of learned models have no common scale, and there is a crossover. Every
+// attempt has a random stream of its own, keyed by (seed, task, round, generation, attempt).
+#pragma once
+
+#include <algorithm>
+#include <cmath>  // sqrt inverts the triangular rank distribution
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/search/evaluator.hpp"
+#include "tensorsmith/search/evolution/crossover.hpp"
+
+namespace tensorsmith {
+
+struct EvolutionOptions {
+  std::uint32_t population = 256;
+  std::uint32_t num_generations = 4;
+  double mutation_probability = 0.85;  ///< else the parent goes on unchanged
+  double crossover_probability = 0.10;  ///< share of the changed children that have two parents
+
+  /// The reference's, ch. 4.1.
+  static EvolutionOptions reference() { return {2048, 4, 0.85, 0.0}; }
+
+  /// Sizes for a wall-clock budget: ranking must not eat the time that measuring needs.
+  static EvolutionOptions for_budget(double seconds) {
+    EvolutionOptions options;
+    options.population = seconds >= 600 ? 2048 : seconds >= 120 ? 512 : 192;
+    options.num_generations = seconds >= 120 ? 4 : 3;
+    return options;
+  }
+};
+
+/// Whose turn it is: the first three parts of a random key.
+struct RoundKey {
+  std::uint64_t seed = 0;
+  std::uint32_t task = 0;
+  std::uint32_t round = 0;
+
+  /// Up to 2^20 attempts in each of 2^12 generations; generation 0 is the initial population.
+  CounterRng rng(std::uint32_t generation, std::size_t attempt) const {
+    return CounterRng(seed, task, round, generation << 20 | static_cast<std::uint32_t>(attempt));
+  }
+};
+
+/// Index into n items sorted best first, item k with weight n - k.
+inline std::size_t draw_rank(std::size_t n, CounterRng& rng) {
+  const double u = rng.next_double();
+  const auto rank = static_cast<std::size_t>(static_cast<double>(n) * (1.0 - std::sqrt(1.0 - u)));
+  return std::min(rank, n - 1);
+}
+
+template <class Mutators>
+std::optional<Candidate> make_child(const SearchSpace& space, const Mutators& mutators,
+                                    const EvolutionOptions& options,
+                                    const std::vector<Individual>& ranked, CounterRng& rng) {
+  const Candidate& parent = ranked[draw_rank(ranked.size(), rng)].candidate;
+  if (rng.next_double() >= options.mutation_probability) {
+    return parent;
+  }
+  if (rng.next_double() < options.crossover_probability) {
+    const Candidate& other = ranked[draw_rank(ranked.size(), rng)].candidate;
+    return Crossover{}.cross(space, parent, other, rng);
+  }
+  return mutators.mutate(space, parent, rng);
+}
+
+/// Calls make(attempt) -> optional<Candidate> for attempts 0, 1, 2, ... until `wanted` succeeded or
+/// `limit` attempts were made. Which attempts count does not depend on the threads.
+template <class Make>
+std::vector<Candidate> make_candidates(const ParallelFor& parallel_for, std::size_t wanted,
+                                       std::size_t limit, const Make& make) {
+  std::vector<Candidate> made;
+  std::size_t attempt = 0;
+  while (made.size() < wanted && attempt < limit) {
+    const std::size_t block = std::min(wanted - made.size(), limit - attempt);
+    std::vector<std::optional<Candidate>> results(block);
+    run_for(parallel_for, block, [&](std::size_t i) { results[i] = make(attempt + i); });
+    for (auto& result : results) {
+      if (result) {
+        made.push_back(std::move(*result));
+      }
+    }
+    attempt += block;
+  }
+  return made;
+}
+
+/// The best `out_size` distinct programs met in all generations for which is_new(text) holds.
+template <class Mutators, class IsNew>
+std::vector<Individual> evolve(const SearchSpace& space, const Mutators& mutators,
+                               const EvolutionOptions& options, const RoundKey& key,
+                               const ParallelFor& parallel_for, Evaluator& evaluator,
+                               std::vector<Individual> population, std::size_t out_size,
+                               const IsNew& is_new) {
+  std::vector<Individual> best;
+  for (std::uint32_t generation = 1;; ++generation) {
+    std::sort(population.begin(), population.end(), is_better);
+    for (const Individual& individual : population) {
+      if (is_new(individual.text)) {
+        best.push_back(individual);
+      }
+    }
+    std::sort(best.begin(), best.end(), is_better);
+    const auto same = [](const Individual& a, const Individual& b) { return a.text == b.text; };
+    best.erase(std::unique(best.begin(), best.end(), same), best.end());
+    if (best.size() > out_size) {
+      best.erase(best.begin() + static_cast<std::ptrdiff_t>(out_size), best.end());
+    }
+    if (generation > options.num_generations || population.empty()) {
+      return best;
+    }
+    std::vector<Candidate> children = make_candidates(
+        parallel_for, options.population, std::size_t{4} * options.population,
+        [&](std::size_t attempt) {
+          CounterRng rng = key.rng(generation, attempt);
+          return make_child(space, mutators, options, population, rng);
+        });
+    population = evaluator.evaluate(std::move(children));
+  }
+}
+
+}  // namespace tensorsmith

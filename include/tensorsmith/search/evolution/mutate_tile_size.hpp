@@ -1,0 +1,78 @@
+// MutateTileSize: moves a factor from one level of a split to another.
+//
+// Floor 7. Ansor reference, ch. 5.3. The innermost length stays at most max_innermost_split_factor.
+//     SP i 512 [4, 2, 16]  -->  SP i 512 [2, 4, 16]       (factor 2 from level 1 to level 2)
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/search/evolution/mutator.hpp"
+
+namespace tensorsmith {
+
+struct MutateTileSize {
+  static constexpr std::string_view name() { return "tile_size"; }
+
+  std::optional<Candidate> mutate(const SearchSpace& space, const Candidate& parent,
+                                  CounterRng& rng) const {
+    const std::int64_t max_innermost = space.options().max_innermost_split_factor;
+    std::vector<Step> steps = parent.state.steps();
+    const std::vector<std::size_t> splits =
+        steps_where<SplitStep>(steps, [&](std::size_t, const SplitStep& split) {
+          return split.extent > 1 && !split.lengths.empty() &&
+                 split.lengths.back() <= max_innermost;
+        });
+    if (splits.empty()) {
+      return std::nullopt;
+    }
+    SplitStep& split = std::get<SplitStep>(steps[pick(splits, rng)]);
+    if (!move_factor(split, max_innermost, rng)) {
+      return std::nullopt;
+    }
+    return space.build(steps, parent.sketch);
+  }
+
+ private:
+  static bool move_factor(SplitStep& split, std::int64_t max_innermost, CounterRng& rng) {
+    std::vector<std::int64_t> lengths = {1};
+    std::int64_t product = 1;
+    for (std::int64_t length : split.lengths) {
+      lengths.push_back(length);
+      product *= length;
+    }
+    lengths[0] = split.extent / product;
+    std::vector<std::size_t> order(lengths.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      order[i] = i;
+    }
+    rng.shuffle(order);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const std::size_t from = order[i];
+      const std::size_t to = order[(i + 1) % order.size()];
+      if (lengths[from] <= 1 || from == to) {
+        continue;
+      }
+      std::vector<std::int64_t> factors;
+      for (std::int64_t factor : divisors(lengths[from])) {
+        const bool fits = to + 1 != lengths.size() || factor * lengths[to] <= max_innermost;
+        if (factor > 1 && fits) {
+          factors.push_back(factor);
+        }
+      }
+      if (factors.empty()) {
+        continue;
+      }
+      const std::int64_t factor = pick(factors, rng);
+      lengths[from] /= factor;
+      lengths[to] *= factor;
+      split.lengths.assign(lengths.begin() + 1, lengths.end());  // the outermost is the quotient
+      return true;
+    }
+    return false;
+  }
+};
+
+}  // namespace tensorsmith

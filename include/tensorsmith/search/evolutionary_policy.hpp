@@ -1,0 +1,185 @@
+// EvolutionaryPolicy: sample, evolve under the cost model, propose the best and a few at random.
+//
+// Floor 7. Ansor reference, ch. 5.2-5.5; differences are named in the headers it includes. Before the
+// first successful measurement an untrained model says nothing, so the first round only samples.
+// Deterministic: what it proposes depends on the space, the options and the observations, not on
+// the number of threads.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/search/epsilon_greedy.hpp"
+#include "tensorsmith/search/evolution/evolve.hpp"
+#include "tensorsmith/search/evolution/weighted_mutators.hpp"
+#include "tensorsmith/search/population/sample.hpp"
+
+namespace tensorsmith {
+
+struct PolicyOptions {
+  std::uint64_t seed = 1;
+  std::uint32_t task = 0;  ///< part of every random key, and of the training samples
+  EvolutionOptions evolution;
+  double epsilon = 0.05;
+  double measured_ratio = 0.2;         ///< best measured programs put into the initial population
+  std::uint32_t min_population = 50;   ///< distinct programs sampled, if there are as many
+  std::uint32_t retries_on_empty = 1;  ///< more rounds after one that found nothing new
+  bool model_is_trained = false;       ///< its scores are worth something before any observation
+};
+
+template <class Population = AnsorCpuPopulation, class Mutators = AnsorCpuMutators>
+class BasicEvolutionaryPolicy final : public SearchPolicy {
+ public:
+  /// `model` is updated by observe and must outlive the policy.
+  BasicEvolutionaryPolicy(SearchSpace space, CostModel& model, SearchCallbacks callbacks,
+                          PolicyOptions options, Population population = {}, Mutators mutators = {})
+      : space_(std::move(space)),
+        model_(model),
+        callbacks_(std::move(callbacks)),
+        options_(options),
+        population_(std::move(population)),
+        mutators_(std::move(mutators)),
+        exploration_(options.epsilon) {
+    TENSORSMITH_ASSERT(callbacks_.extract, "a policy without a feature extractor");
+    TENSORSMITH_ASSERT(options_.evolution.population > 0 &&
+                           options_.evolution.population < 1U << 18,
+                       "population out of range");
+  }
+
+  std::string_view name() const override { return "evolutionary"; }
+  const SearchSpace& space() const { return space_; }
+
+  std::vector<Proposal> propose(std::size_t n) override {
+    const std::size_t num_random = exploration_.next(n);
+    std::vector<Proposal> proposals;
+    for (std::uint32_t retry = 0; n > 0 && proposals.empty() && retry <= options_.retries_on_empty;
+         ++retry) {
+      proposals = search_one_round(n, num_random);
+    }
+    return proposals;
+  }
+
+  /// Results of proposals, or of earlier runs; the model learns from all of them in one update.
+  void observe(std::span<const Observation> results) override {
+    std::vector<TrainingSample> samples(results.size());
+    run_for(callbacks_.parallel_for, results.size(), [&](std::size_t i) {
+      samples[i] = TrainingSample{callbacks_.extract(results[i].state), options_.task,
+                                  results[i].throughput};
+    });
+    for (const Observation& result : results) {
+      std::string text = print_state(result.state);
+      taken_.insert(text);
+      if (result.throughput > 0.0) {
+        measured_.push_back(Measured{result.throughput, std::move(text), result.state.steps()});
+      }
+    }
+    std::stable_sort(measured_.begin(), measured_.end(), [](const Measured& a, const Measured& b) {
+      return a.throughput > b.throughput;
+    });
+    if (!samples.empty()) {
+      model_.update(samples);
+    }
+  }
+
+ private:
+  struct Measured {
+    double throughput;
+    std::string text;
+    std::vector<Step> steps;
+  };
+
+  std::vector<Proposal> search_one_round(std::size_t n, std::size_t num_random) {
+    const RoundKey key{options_.seed, options_.task, round_++};
+    const bool use_model = options_.model_is_trained || !measured_.empty();
+    Evaluator evaluator(callbacks_, use_model ? &model_ : nullptr, options_.seed, key.round);
+
+    std::vector<Individual> population = sample(key, evaluator);
+    add_measured(evaluator, population);
+    CounterRng rng = key.rng(max_generation, 0);
+    std::vector<Individual> random;
+    for (std::size_t i = 0; i < 3 * num_random && !population.empty(); ++i) {
+      random.push_back(pick(population, rng));
+    }
+    EvolutionOptions evolution = options_.evolution;
+    evolution.num_generations = use_model ? evolution.num_generations : 0;
+    const std::vector<Individual> best =
+        evolve(space_, mutators_, evolution, key, callbacks_.parallel_for, evaluator,
+               std::move(population), 2 * n,
+               [&](const std::string& text) { return taken_.count(text) == 0; });
+
+    std::vector<Proposal> proposals;
+    for (Picked& picked : pick_epsilon_greedy(
+             best, random, n, num_random,
+             [&](const std::string& text) { return taken_.insert(text).second; })) {
+      proposals.push_back(Proposal{std::move(picked.individual.candidate.state),
+                                   std::move(picked.individual.text), picked.individual.score,
+                                   picked.is_random});
+    }
+    return proposals;
+  }
+
+  /// Distinct valid programs. Batches are drawn until there are min_population of them, a batch
+  /// brings nothing new, or five batches bring nothing at all.
+  std::vector<Individual> sample(const RoundKey& key, Evaluator& evaluator) const {
+    const std::size_t batch = options_.evolution.population;
+    constexpr std::size_t max_empty_batches = 5;  // Ansor reference, ch. 5.2
+    constexpr std::size_t max_attempts = std::size_t{1} << 20;
+    std::vector<Individual> accepted;
+    std::unordered_set<std::string> known;
+    for (std::size_t first = 0; first + batch <= max_attempts; first += batch) {
+      std::vector<Candidate> drawn = make_candidates(
+          callbacks_.parallel_for, batch, batch, [&](std::size_t attempt) {
+            CounterRng rng = key.rng(0, first + attempt);
+            return draw_candidate(space_, population_, rng);
+          });
+      const std::size_t before = accepted.size();
+      for (Individual& individual : evaluator.evaluate(std::move(drawn))) {
+        if (known.insert(individual.text).second) {
+          accepted.push_back(std::move(individual));
+        }
+      }
+      const bool nothing_new = accepted.size() == before;
+      if (accepted.size() >= options_.min_population || (nothing_new && before > 0) ||
+          (before == 0 && nothing_new && first + batch >= max_empty_batches * batch)) {
+        break;
+      }
+    }
+    return accepted;
+  }
+
+  void add_measured(Evaluator& evaluator, std::vector<Individual>& population) const {
+    const auto wanted = static_cast<std::size_t>(options_.measured_ratio *
+                                                 static_cast<double>(options_.evolution.population));
+    std::vector<Candidate> best;
+    for (std::size_t i = 0; i < measured_.size() && i < wanted; ++i) {
+      const std::vector<Step>& steps = measured_[i].steps;
+      if (std::optional<Candidate> candidate = space_.build(steps, space_.sketch_of(steps))) {
+        best.push_back(std::move(*candidate));
+      }
+    }
+    for (Individual& individual : evaluator.evaluate(std::move(best))) {
+      population.push_back(std::move(individual));
+    }
+  }
+
+  static constexpr std::uint32_t max_generation = (1U << 12) - 1;
+
+  SearchSpace space_;
+  CostModel& model_;
+  SearchCallbacks callbacks_;
+  PolicyOptions options_;
+  Population population_;
+  Mutators mutators_;
+  ExplorationShare exploration_;
+  std::uint32_t round_ = 0;
+  std::unordered_set<std::string> taken_;  ///< proposed or observed; looked up only
+  std::vector<Measured> measured_;         ///< successful ones, best first
+};
+
+using EvolutionaryPolicy = BasicEvolutionaryPolicy<>;
+
+}  // namespace tensorsmith

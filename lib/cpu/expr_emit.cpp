@@ -1,0 +1,347 @@
+// Values of expressions: uniform ones as scalars, those that depend on the lane as vectors.
+#include "function_emitter.hpp"
+#include "kernel_emitter.hpp"
+#include "math_emit.hpp"
+#include "tensorsmith/ir/value.hpp"
+
+namespace tensorsmith::llvm_codegen {
+
+Value FunctionEmitter::eval(ExprId id) {
+  const auto found = memo_.find(id.value);
+  if (found != memo_.end()) {
+    return found->second;
+  }
+  const Value value = compute(id);
+  memo_.emplace(id.value, value);
+  return value;
+}
+
+Value FunctionEmitter::splat(Value value, int lanes) {
+  return value.lanes == lanes ? value : Value{b_.splat(value.ref, lanes), value.type, lanes};
+}
+
+std::pair<Value, Value> FunctionEmitter::same_lanes(Value a, Value b) {
+  const int lanes = a.lanes > b.lanes ? a.lanes : b.lanes;
+  return {splat(a, lanes), splat(b, lanes)};
+}
+
+Value FunctionEmitter::eval_as(ExprId id, int lanes) { return splat(eval(id), lanes); }
+
+LLVMValueRef FunctionEmitter::eval_condition(ExprId id) {
+  const Value value = eval(id);
+  return b_.cast(value.ref, value.type, DType::boolean);
+}
+
+Value FunctionEmitter::compute(ExprId id) {
+  const ExprNode& node = program_.pool[id];
+  const DType type = node.dtype;
+  if (const FloatImm* imm = std::get_if<FloatImm>(&node.op)) {
+    return {b_.const_real(type, round_real(imm->value, type)), type, 1};
+  }
+  if (const IntImm* imm = std::get_if<IntImm>(&node.op)) {
+    return {b_.const_int(type, imm->value), type, 1};
+  }
+  if (facts_.is_index(id) && !depends_on_lane(id)) {
+    if (type == DType::boolean) {
+      return {index_node(id, AddressBuilder::level_here), type, 1};
+    }
+    return {b_.cast(index_value(id), DType::i64, type), type, 1};
+  }
+  if (std::holds_alternative<VarRef>(node.op)) {
+    const LLVMValueRef first = b_.cast(addresses_.value(chunk_.first), DType::i64, type);
+    const LLVMValueRef lanes = b_.iota(m_.compute_type(type), chunk_.lanes);
+    return {b_.add(b_.splat(first, chunk_.lanes), lanes), type, chunk_.lanes};
+  }
+  if (const Unary* unary = std::get_if<Unary>(&node.op)) {
+    const Value a = eval(unary->a);
+    if (unary->op == UnaryOp::not_) {
+      const LLVMValueRef truth = b_.cast(a.ref, a.type, DType::boolean);
+      return {b_.cast(b_.not_(truth), DType::boolean, type), type, a.lanes};
+    }
+    return {is_float(type) ? b_.fneg(a.ref) : b_.sub(b_.int_like(a.ref, 0), a.ref), type, a.lanes};
+  }
+  if (const Binary* n = std::get_if<Binary>(&node.op)) {
+    return binary(*n, type, id);
+  }
+  if (const Select* n = std::get_if<Select>(&node.op)) {
+    const LLVMValueRef condition = eval_condition(n->condition);
+    const Value a = eval(n->if_true);
+    return select(condition, a, eval(n->if_false));
+  }
+  if (const Cast* n = std::get_if<Cast>(&node.op)) {
+    const Value a = eval(n->a);
+    return {b_.cast(a.ref, a.type, type), type, a.lanes};
+  }
+  if (const Load* n = std::get_if<Load>(&node.op)) {
+    return load(*n, type);
+  }
+  if (const Call* n = std::get_if<Call>(&node.op)) {
+    return n->op == CallOp::if_then_else ? lazy(*n, type) : call(*n, type);
+  }
+  give_up("an expression that code generation does not know");
+}
+
+Value FunctionEmitter::binary(const Binary& node, DType type, ExprId id) {
+  const DType operands = program_.pool.dtype(node.a);
+  if (is_float(operands) && (node.op == BinaryOp::add || node.op == BinaryOp::sub)) {
+    const Value sum = fused(node, type);
+    if (sum.ref != nullptr) {
+      return sum;
+    }
+  }
+  const auto [a, b] = same_lanes(eval(node.a), eval(node.b));
+  const int lanes = a.lanes;
+  if (node.op == BinaryOp::and_ || node.op == BinaryOp::or_) {
+    const LLVMValueRef x = b_.cast(a.ref, a.type, DType::boolean);
+    const LLVMValueRef y = b_.cast(b.ref, b.type, DType::boolean);
+    return {node.op == BinaryOp::and_ ? b_.and_(x, y) : b_.or_(x, y), type, lanes};
+  }
+  if (a.type != b.type && !(is_float(a.type) && is_float(b.type) && a.type != DType::f64 &&
+                            b.type != DType::f64)) {
+    give_up("operands of " + std::string(text_of(node.op)) + " differ in type");
+  }
+  if (is_comparison(node.op)) {
+    return {compare(node.op, operands, a.ref, b.ref), type, lanes};
+  }
+  if (is_float(operands)) {
+    const bool is_extremum = node.op == BinaryOp::min || node.op == BinaryOp::max;
+    return {is_extremum ? real_min_max(node, a.ref, b.ref) : real_binary(node.op, a.ref, b.ref),
+            type, lanes};
+  }
+  (void)id;
+  return {integer_binary(node.op, operands, a.ref, b.ref), type, lanes};
+}
+
+// add(x, mul(p, q)) in either order as one fused operation; nothing if there is no product.
+Value FunctionEmitter::fused(const Binary& node, DType type) {
+  const auto product_of = [&](ExprId id) -> const Binary* {
+    const Binary* product = program_.pool.as<Binary>(id);
+    return product != nullptr && product->op == BinaryOp::mul && memo_.count(id.value) == 0
+               ? product
+               : nullptr;
+  };
+  const bool subtracts = node.op == BinaryOp::sub;
+  const Binary* product = product_of(node.b);
+  ExprId rest = node.a;
+  if (product == nullptr) {
+    product = product_of(node.a);
+    rest = node.b;
+    if (product == nullptr) {
+      return {};
+    }
+  }
+  const bool product_is_second = rest == node.a && product == product_of(node.b);
+  Value p = eval(product->a);
+  Value q = eval(product->b);
+  Value x = eval(rest);
+  const int lanes = std::max(p.lanes, std::max(q.lanes, x.lanes));
+  p = splat(p, lanes);
+  q = splat(q, lanes);
+  x = splat(x, lanes);
+  if (subtracts && product_is_second) {
+    p.ref = b_.fneg(p.ref);
+  } else if (subtracts) {
+    x.ref = b_.fneg(x.ref);
+  }
+  return {b_.fma(p.ref, q.ref, x.ref), type, lanes};
+}
+
+LLVMValueRef FunctionEmitter::compare(BinaryOp op, DType type, LLVMValueRef a, LLVMValueRef b) {
+  const auto at = static_cast<std::size_t>(op) - static_cast<std::size_t>(BinaryOp::eq);
+  if (is_float(type)) {
+    const LLVMRealPredicate predicates[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT,
+                                            LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
+    return b_.fcmp(predicates[at], a, b);
+  }
+  const LLVMIntPredicate unsigned_predicates[] = {LLVMIntEQ,  LLVMIntNE,  LLVMIntULT,
+                                                  LLVMIntULE, LLVMIntUGT, LLVMIntUGE};
+  const LLVMIntPredicate predicates[] = {LLVMIntEQ,  LLVMIntNE,  LLVMIntSLT,
+                                         LLVMIntSLE, LLVMIntSGT, LLVMIntSGE};
+  const bool is_unsigned = type == DType::u8 || type == DType::boolean;
+  return b_.icmp(is_unsigned ? unsigned_predicates[at] : predicates[at], a, b);
+}
+
+LLVMValueRef FunctionEmitter::real_binary(BinaryOp op, LLVMValueRef a, LLVMValueRef b) {
+  switch (op) {
+  case BinaryOp::add:
+    return b_.fadd(a, b);
+  case BinaryOp::sub:
+    return b_.fsub(a, b);
+  case BinaryOp::mul:
+    return b_.fmul(a, b);
+  case BinaryOp::div:
+    return b_.fdiv(a, b);
+  case BinaryOp::truncmod:
+    return LLVMBuildFRem(b_.ref, a, b, "");
+  case BinaryOp::floordiv:
+    return b_.unary_intrinsic("llvm.floor", b_.fdiv(a, b));
+  case BinaryOp::floormod:
+    return b_.fma(b_.fneg(b_.unary_intrinsic("llvm.floor", b_.fdiv(a, b))), b, a);
+  default:
+    give_up("an operation that reals do not have");
+  }
+}
+
+// `x < y ? x : y` is one instruction and gives y if one is NaN: right if y cannot be NaN.
+LLVMValueRef FunctionEmitter::real_min_max(const Binary& node, LLVMValueRef a, LLVMValueRef b) {
+  const bool is_min = node.op == BinaryOp::min;
+  const LLVMRealPredicate before = is_min ? LLVMRealOLT : LLVMRealOGT;
+  if (facts_.never_nan(node.b)) {
+    return b_.select(b_.fcmp(before, a, b), a, b);
+  }
+  if (facts_.never_nan(node.a)) {
+    return b_.select(b_.fcmp(before, b, a), b, a);
+  }
+  return b_.intrinsic(is_min ? "llvm.minnum" : "llvm.maxnum", {LLVMTypeOf(a)}, {a, b});
+}
+
+LLVMValueRef FunctionEmitter::integer_binary(BinaryOp op, DType type, LLVMValueRef a,
+                                             LLVMValueRef b) {
+  if (type == DType::boolean) {
+    give_up("arithmetic on booleans");
+  }
+  const bool is_unsigned = type == DType::u8;
+  switch (op) {
+  case BinaryOp::add:
+    return b_.add(a, b);
+  case BinaryOp::sub:
+    return b_.sub(a, b);
+  case BinaryOp::mul:
+    return b_.mul(a, b);
+  case BinaryOp::min:
+    return b_.select(b_.icmp(is_unsigned ? LLVMIntULT : LLVMIntSLT, a, b), a, b);
+  case BinaryOp::max:
+    return b_.select(b_.icmp(is_unsigned ? LLVMIntUGT : LLVMIntSGT, a, b), a, b);
+  default:
+    break;
+  }
+  if (LLVMIsConstant(b) && LLVMIsNull(b)) {
+    give_up("division by zero");
+  }
+  const bool is_variable = !LLVMIsConstant(b);
+  if (is_variable) {
+    // What idle lanes hold must not trap.
+    const LLVMValueRef mask = lanes_of(b) > 1 ? memory_mask() : guard_;
+    if (mask != nullptr) {
+      b = b_.select(mask, b, b_.int_like(b, 1));
+    }
+  }
+  const bool is_mod = op == BinaryOp::truncmod || op == BinaryOp::floormod;
+  if (is_unsigned) {
+    return is_mod ? LLVMBuildURem(b_.ref, a, b, "") : LLVMBuildUDiv(b_.ref, a, b, "");
+  }
+  // x / -1 is -x and wraps; x % -1 is 0. The instruction would trap on the smallest x.
+  const LLVMValueRef minus_one = b_.icmp(LLVMIntEQ, b, b_.int_like(b, -1));
+  const LLVMValueRef divisor = b_.select(minus_one, b_.int_like(b, 1), b);
+  const LLVMValueRef zero = b_.int_like(a, 0);
+  const LLVMValueRef rest = LLVMBuildSRem(b_.ref, a, divisor, "");
+  const bool floors = op == BinaryOp::floordiv || op == BinaryOp::floormod;
+  const LLVMValueRef differs = b_.and_(b_.icmp(LLVMIntNE, rest, zero),
+                                       b_.icmp(LLVMIntSLT, b_.xor_(rest, divisor), zero));
+  if (is_mod) {
+    return floors ? b_.add(rest, b_.select(differs, divisor, zero)) : rest;
+  }
+  LLVMValueRef quotient = LLVMBuildSDiv(b_.ref, a, divisor, "");
+  quotient = b_.select(minus_one, b_.sub(zero, a), quotient);
+  return floors ? b_.sub(quotient, b_.select(differs, b_.int_like(a, 1), zero)) : quotient;
+}
+
+Value FunctionEmitter::call(const Call& node, DType type) {
+  auto [x, y] = node.args.size() > 1 ? same_lanes(eval(node.args[0]), eval(node.args[1]))
+                                     : std::pair(eval(node.args[0]), Value{});
+  if (is_float(type)) {
+    return {emit_call(b_, node.op, type, x.ref, y.ref), type, x.lanes};
+  }
+  switch (node.op) {
+  case CallOp::floor:
+  case CallOp::ceil:
+  case CallOp::round:
+    return x;
+  case CallOp::abs: {
+    if (type == DType::u8 || type == DType::boolean) {
+      return x;
+    }
+    const LLVMValueRef zero = b_.int_like(x.ref, 0);
+    const LLVMValueRef is_negative = b_.icmp(LLVMIntSLT, x.ref, zero);
+    return {b_.select(is_negative, b_.sub(zero, x.ref), x.ref), type, x.lanes};
+  }
+  default:
+    break;
+  }
+  // Other functions of integers are computed in f64 and truncated.
+  const LLVMValueRef a = b_.cast(x.ref, type, DType::f64);
+  const LLVMValueRef b = y.ref == nullptr ? nullptr : b_.cast(y.ref, type, DType::f64);
+  return {b_.cast(emit_call(b_, node.op, DType::f64, a, b), DType::f64, type), type, x.lanes};
+}
+
+Value FunctionEmitter::select(LLVMValueRef condition, Value a, Value b) {
+  const int known = constant_bool(condition);
+  if (known >= 0) {
+    return known == 1 ? a : b;
+  }
+  std::tie(a, b) = same_lanes(a, b);
+  const int wanted = lanes_of(condition);
+  if (wanted > a.lanes) {
+    a = splat(a, wanted);
+    b = splat(b, wanted);
+  }
+  return {b_.select(b_.splat(condition, wanted == a.lanes ? 1 : a.lanes), a.ref, b.ref), a.type,
+          a.lanes};
+}
+
+// if_then_else: the arm that is not taken must not touch memory.
+Value FunctionEmitter::lazy(const Call& node, DType type) {
+  const LLVMValueRef condition = eval_condition(node.args[0]);
+  const int known = constant_bool(condition);
+  if (known >= 0) {
+    return eval(node.args[known == 1 ? 1 : 2]);
+  }
+  if (facts_.is_speculatable(node.args[1]) && facts_.is_speculatable(node.args[2])) {
+    const Value a = eval(node.args[1]);
+    return select(condition, a, eval(node.args[2]));
+  }
+  const Memo memo = memo_;
+  const LoadCache loads = loads_;
+  const auto restore = [&] {
+    memo_ = memo;
+    loads_ = loads;
+  };
+  if (lanes_of(condition) > 1) {
+    const LLVMValueRef outer = chunk_.mask;
+    const auto under = [&](LLVMValueRef bits, ExprId arm) {
+      chunk_.mask = outer == nullptr ? bits : b_.and_(outer, bits);
+      const Value value = eval(arm);
+      chunk_.mask = outer;
+      restore();
+      return value;
+    };
+    const Value a = under(condition, node.args[1]);
+    return select(condition, a, under(b_.not_(condition), node.args[2]));
+  }
+  const LLVMBasicBlockRef from = b_.block();
+  LLVMBasicBlockRef begins[2], ends[2];
+  Value values[2];
+  for (int arm = 0; arm < 2; ++arm) {
+    begins[arm] = new_block();
+    b_.at_end(begins[arm]);
+    values[arm] = eval(node.args[static_cast<std::size_t>(arm) + 1]);
+    ends[arm] = b_.block();
+    restore();
+  }
+  b_.at_end(from);
+  LLVMBuildCondBr(b_.ref, condition, begins[0], begins[1]);
+  const int lanes = std::max(values[0].lanes, values[1].lanes);
+  const LLVMBasicBlockRef join = new_block();
+  LLVMValueRef incoming[2];
+  for (int arm = 0; arm < 2; ++arm) {
+    b_.at_end(ends[arm]);
+    incoming[arm] = splat(values[arm], lanes).ref;
+    LLVMBuildBr(b_.ref, join);
+  }
+  b_.at_end(join);
+  const LLVMValueRef phi = LLVMBuildPhi(b_.ref, LLVMTypeOf(incoming[0]), "");
+  LLVMAddIncoming(phi, incoming, ends, 2);
+  return {phi, type, lanes};
+}
+
+}  // namespace tensorsmith::llvm_codegen

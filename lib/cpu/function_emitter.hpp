@@ -1,0 +1,170 @@
+// FunctionEmitter: translates the statements of one LLVM function.
+//
+// Private to lib/cpu. Own design: SSA is built directly (register_ buffers become values, carried by
+// phis; no alloca + mem2reg), loops are rotated, unrolled loops are expanded, vectorized loops are
+// cut into chunks of native vectors. Its parts: stmt_emit.cpp (control flow), vector_emit.cpp
+// (vectorized loops), access_emit.cpp (loads and stores), index_emit.cpp (linear forms),
+// expr_emit.cpp (values). KernelEmitter owns what all functions of a kernel share.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "address_builder.hpp"
+#include "ir_builder.hpp"
+#include "program_facts.hpp"
+#include "register_file.hpp"
+#include "tensorsmith/ir/loop_program.hpp"
+
+namespace tensorsmith::llvm_codegen {
+
+class KernelEmitter;
+
+/// Which bytes of the workspace a function hands out. Stack discipline; `peak` is what it needs.
+struct WorkspaceArea {
+  std::int64_t used = 0;
+  std::int64_t peak = 0;
+};
+
+class FunctionEmitter {
+ public:
+  FunctionEmitter(KernelEmitter& kernel, LLVMValueRef function, LLVMValueRef workspace,
+                  WorkspaceArea& area, LLVMValueRef runtime);
+
+  void bind_buffer(BufferId buffer, LLVMValueRef pointer);
+  void bind_constant(VarId var, std::int64_t value);
+  void bind_scalar(VarId var, LLVMValueRef value);
+  void emit(StmtId stmt);
+  /// for var in [begin, end): the body of a parallel loop.
+  void emit_range(const For& loop, LLVMValueRef begin, LLVMValueRef end);
+  void finish();  ///< returns from the function
+
+ private:
+  struct Binding {
+    enum class Kind : std::uint8_t { none, constant, term, lane } kind = Kind::none;
+    std::int64_t constant = 0;
+    std::uint32_t term = 0;
+  };
+  struct BufferState {
+    LLVMValueRef pointer = nullptr;
+    std::uint32_t base_id = 0;
+    bool is_alive = false;
+  };
+  /// The chunk of a vectorized loop that is being translated. lanes == 1: none, or a scalar chunk.
+  struct Chunk {
+    VarId var;
+    int lanes = 1;
+    int count = 1;                ///< active lanes; < lanes in a masked tail
+    LinearForm first;             ///< the loop variable in lane 0
+    LLVMValueRef mask = nullptr;  ///< varying part of the condition; null = all lanes
+  };
+  struct CachedLoad {
+    BufferId buffer;
+    Value value;
+  };
+  using LoadKey = std::tuple<LLVMValueRef, std::int64_t, std::int64_t, int, int, DType>;
+  using LoadCache = std::map<LoadKey, CachedLoad>;
+  using Memo = std::unordered_map<std::uint32_t, Value>;
+  using Body = std::function<void()>;
+
+  // stmt_emit.cpp
+  void emit_loop(const For& loop);
+  void emit_unrolled(const For& loop, std::int64_t extent);
+  void emit_serial(VarId var, LLVMValueRef begin, LLVMValueRef end, bool is_nonempty,
+                   const StmtFacts& facts, const Body& body);
+  void emit_if(const If& branch);
+  void emit_branch(LLVMValueRef condition, const Body& then_body, const Body& else_body);
+  void emit_store(const Store& store);
+  void emit_alloc(const Alloc& alloc);
+  void emit_prefetch(const Prefetch& prefetch);
+  void emit_parallel(const For& loop);
+  void merge_registers(const RegisterFile& then_state, LLVMBasicBlockRef then_end,
+                       const RegisterFile& else_state, LLVMBasicBlockRef else_end);
+  LLVMBasicBlockRef new_block() {
+    return LLVMAppendBasicBlockInContext(m_.context, function_, "");
+  }
+  void forget_loads(const StmtFacts& facts);
+  std::int64_t constant_extent(const For& loop);
+
+  // vector_emit.cpp
+  void emit_vectorized(const For& loop);
+  void emit_chunk(VarId var, const LinearForm& first, int lanes, int count, StmtId body);
+  void emit_lane_by_lane(const For& loop, std::int64_t extent);
+  bool can_vectorize(StmtId stmt, VarId lane);
+  bool uses_registers(const StmtFacts& facts) const;
+  template <class F>
+  Value for_each_lane(F&& compute);  ///< compute() once per active lane, in scalar mode
+
+  // access_emit.cpp
+  Value load(const Load& node, DType type);
+  Value load_memory(const Load& node, const LinearForm& form);
+  Value load_guarded(LLVMValueRef pointer, DType type, LLVMValueRef guard);
+  void store_memory(const Store& store, const LinearForm& form, Value value);
+  void store_register(const Store& store, const LinearForm& form, Value value);
+  void store_scalar(LLVMValueRef pointer, LLVMValueRef value, DType type, unsigned alignment,
+                    LLVMValueRef guard);
+  LLVMValueRef pointer_to(BufferId buffer, const LinearForm& form);
+  unsigned alignment_of(BufferId buffer, const LinearForm& form) const;
+  /// What lanes may touch memory: the chunk's tail and mask together; null = all of them.
+  LLVMValueRef memory_mask();
+  const BufferState& alive(BufferId buffer) const;
+
+  // index_emit.cpp
+  LinearForm form(ExprId index);
+  LinearForm flat_form(BufferId buffer, const ExprList& indices);
+  LinearForm opaque(ExprId index);
+  LinearForm divided(const Binary& node, ExprId id);
+  LLVMValueRef index_value(ExprId index);                    ///< i64
+  LLVMValueRef index_node(ExprId index, int level);          ///< i64; i1 for booleans
+  LLVMValueRef index_operand(ExprId index, int level);
+  bool depends_on_lane(ExprId expr) const {
+    return chunk_.lanes > 1 && facts_.uses(expr, chunk_.var);
+  }
+
+  // expr_emit.cpp
+  Value eval(ExprId expr);
+  Value eval_as(ExprId expr, int lanes);
+  LLVMValueRef eval_condition(ExprId expr);  ///< i1, or a vector of them
+  Value compute(ExprId expr);
+  Value binary(const Binary& node, DType type, ExprId id);
+  LLVMValueRef integer_binary(BinaryOp op, DType type, LLVMValueRef a, LLVMValueRef b);
+  LLVMValueRef real_binary(BinaryOp op, LLVMValueRef a, LLVMValueRef b);
+  LLVMValueRef real_min_max(const Binary& node, LLVMValueRef a, LLVMValueRef b);
+  Value fused(const Binary& node, DType type);
+  Value call(const Call& node, DType type);
+  Value lazy(const Call& node, DType type);
+  Value select(LLVMValueRef condition, Value a, Value b);
+  Value splat(Value value, int lanes);
+  std::pair<Value, Value> same_lanes(Value a, Value b);
+  LLVMValueRef compare(BinaryOp op, DType type, LLVMValueRef a, LLVMValueRef b);
+
+  KernelEmitter& kernel_;
+  const LoopProgram& program_;
+  const ProgramFacts& facts_;
+  ModuleContext& m_;
+  LLVMValueRef function_;
+  LLVMValueRef workspace_;  ///< null if there is none
+  WorkspaceArea& area_;
+  LLVMValueRef runtime_;  ///< null inside of parallel bodies
+  IrBuilder b_;
+  AddressBuilder addresses_;
+  std::vector<Binding> bindings_;      // by VarId
+  std::vector<BufferState> buffers_;   // by BufferId
+  RegisterFile registers_;
+  Chunk chunk_;
+  bool in_vectorized_ = false;
+  bool is_dry_run_ = false;            // forms are wanted for their shape only
+  LLVMValueRef guard_ = nullptr;       // scalar mode under a mask: is this lane active?
+  Memo memo_;
+  LoadCache loads_;
+  std::map<std::vector<std::int64_t>, std::uint32_t> opaque_terms_;
+  std::multimap<std::int64_t, LLVMValueRef> free_slots_;  // stack memory by size
+  std::int64_t stack_bytes_ = 0;
+  std::uint32_t next_base_id_ = 1;
+};
+
+}  // namespace tensorsmith::llvm_codegen

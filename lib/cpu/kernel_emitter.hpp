@@ -1,0 +1,57 @@
+// KernelEmitter: one LoopProgram as functions of a module, with the entry point of kernel_abi.hpp.
+//
+// Private to lib/cpu. Own design. The entry point loads the argument pointers and calls an inner
+// function whose parameters are noalias and aligned; so do the bodies of parallel loops, which get
+// what they need through a closure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "function_emitter.hpp"
+
+namespace tensorsmith::llvm_codegen {
+
+class KernelEmitter {
+ public:
+  /// Throws CompileFailure if the program is malformed.
+  KernelEmitter(ModuleContext& m, const LoopProgram& program, std::string entry);
+  KernelEmitter(const KernelEmitter&) = delete;
+  KernelEmitter& operator=(const KernelEmitter&) = delete;
+
+  /// Throws CompileFailure; the functions made so far are removed again by discard().
+  void emit();
+  void discard();
+  std::int64_t shared_bytes() const { return shared_.peak; }
+  std::int64_t per_thread_bytes() const { return per_thread_.peak; }
+
+  // For FunctionEmitter.
+  struct Captures {
+    std::vector<BufferId> buffers;
+    std::vector<VarId> vars;  ///< as 64-bit values
+    std::vector<std::pair<VarId, std::int64_t>> constants;
+  };
+  /// The function to hand to parallel_for. Its closure: workspace, pointers, values; 8 bytes each.
+  LLVMValueRef outline(const For& loop, const Captures& captures);
+  void count_statement();
+
+  ModuleContext& m;
+  const LoopProgram& program;
+  const ProgramFacts facts;
+
+ private:
+  struct Body {
+    LLVMValueRef wrapper, inner;
+    std::size_t num_buffers, num_vars;
+  };
+  void emit_body_wrapper(const Body& body);
+
+  std::string entry_;
+  WorkspaceArea shared_, per_thread_;
+  std::vector<LLVMValueRef> functions_;
+  std::vector<Body> bodies_;
+  std::int64_t num_statements_ = 0;
+};
+
+}  // namespace tensorsmith::llvm_codegen

@@ -1,0 +1,216 @@
+#include "math_emit.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace tensorsmith::llvm_codegen {
+namespace {
+
+using V = LLVMValueRef;
+
+class FloatMath {
+ public:
+  FloatMath(IrBuilder& b, V like) : b(b), like_(like) {
+    const int lanes = lanes_of(like);
+    f32_ = b.m.vector_of(b.m.f32, lanes);
+    i32_ = b.m.vector_of(b.m.i32, lanes);
+  }
+
+  V real(double value) { return b.real_like(like_, value); }
+  V integer(std::int64_t value) {
+    return b.splat(LLVMConstInt(b.m.i32, static_cast<unsigned long long>(value), 1),
+                   lanes_of(like_));
+  }
+  V bits(V x) { return b.bitcast(x, i32_); }
+  V from_bits(V x) { return b.bitcast(x, f32_); }
+  V magnitude(V x) { return b.unary_intrinsic("llvm.fabs", x); }
+  V copy_sign(V x, V sign) { return b.intrinsic("llvm.copysign", {f32_}, {x, sign}); }
+
+  /// Horner's scheme, highest coefficient first.
+  V polynomial(V x, std::initializer_list<double> coefficients) {
+    V result = nullptr;
+    for (double c : coefficients) {
+      result = result == nullptr ? real(c) : b.fma(result, x, real(c));
+    }
+    return result;
+  }
+
+  V exp(V x) {
+    // Each select is one min or max that returns its second operand, x, for NaN.
+    V t = b.select(b.fcmp(LLVMRealOLT, real(89.0), x), real(89.0), x);
+    t = b.select(b.fcmp(LLVMRealOGT, real(-104.0), t), real(-104.0), t);
+    const V n = b.unary_intrinsic("llvm.nearbyint", b.fmul(t, real(1.44269504088896341)));
+    V r = b.fma(n, real(-0.693359375), t);
+    r = b.fma(n, real(2.12194440e-4), r);
+    const V p = polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2,
+                               1.6666665459e-1, 5.0000001201e-1});
+    const V y = b.fadd(b.fma(p, b.fmul(r, r), r), real(1.0));
+    return scale(y, n);
+  }
+
+  V log(V x) {
+    const V is_tiny = b.fcmp(LLVMRealOLT, x, real(0x1p-126));
+    const V scaled = b.select(is_tiny, b.fmul(x, real(0x1p23)), x);
+    // m in [sqrt(1/2), sqrt(2)), x = m * 2^e
+    const V shifted = b.add(bits(scaled), integer(0x3F800000 - 0x3F3504F3));
+    V e = LLVMBuildSIToFP(b.ref, b.sub(b.lshr(shifted, 23), integer(127)), f32_, "");
+    e = b.fsub(e, b.select(is_tiny, real(23.0), real(0.0)));
+    const V m =
+        from_bits(b.add(b.and_(shifted, integer(0x007FFFFF)), integer(0x3F3504F3)));
+    const V f = b.fsub(m, real(1.0));
+    const V z = b.fmul(f, f);
+    const V p = polynomial(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1,
+                               -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
+                               2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
+    V y = b.fmul(b.fmul(f, z), p);
+    y = b.fma(e, real(-2.12194440e-4), y);
+    y = b.fma(z, real(-0.5), y);
+    V result = b.fma(e, real(0.693359375), b.fadd(f, y));
+    const V infinity = real(std::numeric_limits<double>::infinity());
+    result = b.select(b.fcmp(LLVMRealOEQ, x, infinity), infinity, result);
+    result = b.select(b.fcmp(LLVMRealOEQ, x, real(0.0)), b.fneg(infinity), result);
+    return b.select(b.fcmp(LLVMRealUGE, x, real(0.0)), b.select(b.fcmp(LLVMRealUNO, x, x), x, result),
+                    real(std::numeric_limits<double>::quiet_NaN()));
+  }
+
+  V tanh(V x) {
+    const V a = magnitude(x);
+    const V z = b.fmul(x, x);
+    const V p = polynomial(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2,
+                               1.33314422036e-1, -3.33332819422e-1});
+    const V small = b.fma(b.fmul(p, z), x, x);
+    const V e = b.fadd(exp(b.fadd(a, a)), real(1.0));
+    const V big = b.fsub(real(1.0), b.fdiv(real(2.0), e));
+    return b.select(b.fcmp(LLVMRealOLT, a, real(0.625)), small, copy_sign(big, x));
+  }
+
+  V erf(V x) {
+    const V t = magnitude(x);
+    const V s = b.fmul(x, x);
+    // erf = 1 - exp(-t - t q(t)); fast for t > 4, where it is 1.
+    const V bounded = b.select(b.fcmp(LLVMRealOGT, t, real(4.0)), real(4.0), t);
+    const V square = b.fmul(bounded, bounded);
+    V r = b.fma(real(-1.72853470e-5), bounded, real(3.83197126e-4));
+    const V u = b.fma(real(-3.88396438e-3), bounded, real(2.42546219e-2));
+    r = b.fma(r, square, u);
+    r = b.fma(r, bounded, real(-1.06777877e-1));
+    r = b.fma(r, bounded, real(-6.34846687e-1));
+    r = b.fma(r, bounded, real(-1.28717512e-1));
+    r = b.fma(r, bounded, b.fneg(bounded));
+    const V big = copy_sign(b.fsub(real(1.0), exp(r)), x);
+    const V p = polynomial(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1,
+                               -3.76125336e-1, 1.28379166e-1});
+    const V small = b.fma(p, x, x);
+    return b.select(b.fcmp(LLVMRealOGT, t, real(0.927734375)), big, small);
+  }
+
+  V sigmoid(V x) {
+    const V e = exp(b.fneg(magnitude(x)));
+    const V numerator = b.select(b.fcmp(LLVMRealOLT, x, real(0.0)), e, real(1.0));
+    return b.fdiv(numerator, b.fadd(e, real(1.0)));
+  }
+
+ private:
+  /// y * 2^n for an integer n (as float) in [-151, 129], y in [0.7, 1.5].
+  V scale(V y, V n) {
+    const int lanes = lanes_of(y);
+    if (b.m.target.has_masks && (lanes == 16 || lanes == 8 || lanes == 4)) {
+      const std::string name = "llvm.x86.avx512.mask.scalef.ps." + std::to_string(lanes * 32);
+      const LLVMTypeRef mask_type = lanes == 16 ? b.m.i16 : b.m.i8;
+      const V all = LLVMConstInt(mask_type, lanes == 16 ? 0xFFFF : 0xFF, 0);
+      if (lanes == 16) {
+        const V current_rounding = LLVMConstInt(b.m.i32, 4, 0);
+        return b.intrinsic(name.c_str(), {}, {y, n, y, all, current_rounding});
+      }
+      return b.intrinsic(name.c_str(), {}, {y, n, y, all});
+    }
+    // In two steps, so that denormals are rounded once and 2^128 is reached.
+    const V k = LLVMBuildFPToSI(b.ref, n, i32_, "");
+    const V first = b.ashr(k, 1);
+    const V second = b.sub(k, first);
+    const V one = integer(0x3F800000);
+    y = b.fmul(y, from_bits(b.add(b.shl(first, 23), one)));
+    return b.fmul(y, from_bits(b.add(b.shl(second, 23), one)));
+  }
+
+  IrBuilder& b;
+  V like_;
+  LLVMTypeRef f32_, i32_;
+};
+
+/// The constant if every lane is the same known number.
+bool is_constant_real(V value, double expected) {
+  const int lanes = lanes_of(value);
+  for (int lane = 0; lane < lanes; ++lane) {
+    if (!LLVMIsConstant(value)) {
+      return false;
+    }
+    const V one = lanes == 1 ? value : LLVMGetAggregateElement(value, static_cast<unsigned>(lane));
+    LLVMBool loses_info = 0;
+    if (one == nullptr || LLVMIsAConstantFP(one) == nullptr ||
+        LLVMConstRealGetDouble(one, &loses_info) != expected) {
+      return false;
+    }
+  }
+  return true;
+}
+
+V emit_pow(IrBuilder& b, DType type, V x, V y) {
+  if (is_constant_real(y, 1.0)) {
+    return x;
+  }
+  if (is_constant_real(y, 2.0)) {
+    return b.fmul(x, x);
+  }
+  if (is_constant_real(y, 3.0)) {
+    return b.fmul(b.fmul(x, x), x);
+  }
+  if (is_constant_real(y, 0.5)) {
+    // pow(-0, 0.5) = +0 and pow(-inf, 0.5) = inf, unlike sqrt.
+    const V infinity = b.real_like(x, std::numeric_limits<double>::infinity());
+    const V root = b.unary_intrinsic("llvm.sqrt", b.fadd(x, b.real_like(x, 0.0)));
+    return b.select(b.fcmp(LLVMRealOEQ, x, b.fneg(infinity)), infinity, root);
+  }
+  return b.per_lane_call(type == DType::f64 ? "pow" : "powf", {x, y});
+}
+
+}  // namespace
+
+LLVMValueRef emit_call(IrBuilder& b, CallOp op, DType type, LLVMValueRef x, LLVMValueRef y) {
+  const bool is_double = type == DType::f64;
+  switch (op) {
+  case CallOp::exp:
+    return is_double ? b.per_lane_call("exp", {x}) : FloatMath(b, x).exp(x);
+  case CallOp::log:
+    return is_double ? b.per_lane_call("log", {x}) : FloatMath(b, x).log(x);
+  case CallOp::tanh:
+    return is_double ? b.per_lane_call("tanh", {x}) : FloatMath(b, x).tanh(x);
+  case CallOp::erf:
+    return is_double ? b.per_lane_call("erf", {x}) : FloatMath(b, x).erf(x);
+  case CallOp::sigmoid:
+    if (is_double) {
+      const LLVMValueRef e = b.per_lane_call("exp", {b.fneg(x)});
+      return b.fdiv(b.real_like(x, 1.0), b.fadd(e, b.real_like(x, 1.0)));
+    }
+    return FloatMath(b, x).sigmoid(x);
+  case CallOp::sqrt:
+    return b.unary_intrinsic("llvm.sqrt", x);
+  case CallOp::rsqrt:
+    return b.fdiv(b.real_like(x, 1.0), b.unary_intrinsic("llvm.sqrt", x));
+  case CallOp::pow:
+    return emit_pow(b, type, x, y);
+  case CallOp::abs:
+    return b.unary_intrinsic("llvm.fabs", x);
+  case CallOp::floor:
+    return b.unary_intrinsic("llvm.floor", x);
+  case CallOp::ceil:
+    return b.unary_intrinsic("llvm.ceil", x);
+  case CallOp::round:
+    return b.unary_intrinsic("llvm.nearbyint", x);
+  case CallOp::if_then_else:
+    break;
+  }
+  give_up("if_then_else is not a function of values");
+}
+
+}  // namespace tensorsmith::llvm_codegen

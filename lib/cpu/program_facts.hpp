@@ -1,0 +1,61 @@
+// What code generation asks about a LoopProgram before it translates it; checks ids and ranks.
+//
+// Private to lib/cpu. Own design. Everything is computed once per expression or statement.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensorsmith/ir/loop_program.hpp"
+
+namespace tensorsmith::llvm_codegen {
+
+/// Facts about a statement and all below it. Lists are sorted and free of duplicates.
+struct StmtFacts {
+  std::vector<BufferId> stored, loaded;
+  std::vector<VarId> vars;  ///< used, whether bound inside or not
+  bool has_loop = false;    ///< a loop that stays a loop (not unrolled, not vectorized)
+  int widest_bytes = 1;     ///< of an element in memory or in a computation, indices aside
+
+  bool stores(BufferId buffer) const;
+};
+
+class ProgramFacts {
+ public:
+  /// Throws CompileFailure if the program is malformed.
+  explicit ProgramFacts(const LoopProgram& program);
+
+  const StmtFacts& of(StmtId stmt) const { return stmts_[stmt.value]; }
+  const std::vector<VarId>& vars_of(ExprId expr) const { return exprs_[expr.value].vars; }
+  bool uses(ExprId expr, VarId var) const;
+  /// Index arithmetic: i32, i64 and boolean operations on variables and constants, no loads.
+  bool is_index(ExprId expr) const { return exprs_[expr.value].is_index; }
+  bool has_load(ExprId expr) const { return !exprs_[expr.value].loads.empty(); }
+  /// May be computed though it is not needed: no load, no integer division by a variable.
+  bool is_speculatable(ExprId expr) const { return exprs_[expr.value].is_speculatable; }
+  /// True only if no run can make it NaN (so that min and max need one instruction).
+  bool never_nan(ExprId expr) const;
+
+ private:
+  struct ExprFacts {
+    bool is_known = false;
+    bool is_index = false;
+    bool is_speculatable = true;
+    int widest_bytes = 1;
+    std::vector<VarId> vars;
+    std::vector<BufferId> loads;
+  };
+  const ExprFacts& visit_expr(ExprId expr);
+  void visit_stmt(StmtId stmt);
+  void check_access(BufferId buffer, const ExprList& indices);
+  void find_nan_free_buffers();
+
+  const LoopProgram& program_;
+  std::vector<ExprFacts> exprs_;
+  std::vector<StmtFacts> stmts_;
+  std::vector<std::uint8_t> stmt_state_;  // 0 = new, 1 = being visited, 2 = done
+  std::vector<const Store*> all_stores_;
+  std::vector<bool> is_nan_free_;  // by buffer
+};
+
+}  // namespace tensorsmith::llvm_codegen

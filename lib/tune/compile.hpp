@@ -1,0 +1,23 @@
+// State or dag -> machine code of this machine, in the driver's terms.
+//
+// Private to lib/ and tools/. Own design: the only file of lib/tune that knows the LLVM back end.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tune/driver.hpp"
+#include "tune/measure_task.hpp"
+
+namespace tensorsmith {
+
+/// Lowers and compiles states for one target.
+std::unique_ptr<CandidateBuilder> make_candidate_builder(const Target& target);
+
+/// Assembly text of a state's code. Throws Error.
+std::string assembly_of(const State& state, const Target& target);
+
+/// Runs unscheduled programs in this process, one thread.
+PlainRunner make_plain_runner(const Target& target);
+
+}  // namespace tensorsmith

@@ -1,0 +1,104 @@
+#include "tune/f64_twin.hpp"
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "tensorsmith/ir/rewrite.hpp"
+
+namespace tensorsmith {
+namespace {
+
+bool is_narrow(DType dtype) { return is_float(dtype) && dtype != DType::f64; }
+DType widened(DType dtype) { return is_narrow(dtype) ? DType::f64 : dtype; }
+
+/// Copies expressions into a pool of their own, floats widened.
+class Widener {
+ public:
+  explicit Widener(const ExprPool& from) : from_(from), to_(std::make_shared<ExprPool>()) {
+    for (std::uint32_t v = 0; v < from.num_vars(); ++v) {
+      const VarId var{v};
+      to_->new_var(from.var_name(var), widened(from.var_dtype(var)));
+    }
+    for (std::uint32_t c = 0; c < from.num_combiners(); ++c) {
+      Combiner combiner = from.combiner(CombinerId{c});
+      for (ExprId& result : combiner.results) {
+        result = copy(result);
+      }
+      for (ExprId& identity : combiner.identity) {
+        identity = copy(identity);
+      }
+      to_->add_combiner(std::move(combiner));
+    }
+  }
+
+  ExprId copy(ExprId id) {
+    if (const auto found = copied_.find(id.value); found != copied_.end()) {
+      return found->second;
+    }
+    ExprNode node = from_[id];
+    node.dtype = widened(node.dtype);
+    const auto each = [&](ExprList& list) {
+      for (ExprId& child : list) {
+        child = copy(child);
+      }
+    };
+    std::visit(Overloaded{[](IntImm&) {}, [](FloatImm&) {}, [](VarRef&) {},
+                          [&](Unary& n) { n.a = copy(n.a); },
+                          [&](Binary& n) {
+                            n.a = copy(n.a);
+                            n.b = copy(n.b);
+                          },
+                          [&](Select& n) {
+                            n.condition = copy(n.condition);
+                            n.if_true = copy(n.if_true);
+                            n.if_false = copy(n.if_false);
+                          },
+                          [&](Cast& n) { n.a = copy(n.a); }, [&](Call& n) { each(n.args); },
+                          [&](TensorRead& n) { each(n.indices); },
+                          [&](Load& n) { each(n.indices); }, [&](Reduce& n) { each(n.sources); }},
+               node.op);
+    const ExprId result = is_idle_cast(node) ? std::get<Cast>(node.op).a : to_->intern(node);
+    copied_.emplace(id.value, result);
+    return result;
+  }
+
+  std::shared_ptr<const ExprPool> pool() const { return to_; }
+
+ private:
+  bool is_idle_cast(const ExprNode& node) const {
+    const Cast* cast = std::get_if<Cast>(&node.op);
+    return cast != nullptr && to_->dtype(cast->a) == node.dtype && node.dtype == DType::f64;
+  }
+
+  const ExprPool& from_;
+  std::shared_ptr<ExprPool> to_;
+  std::map<std::uint32_t, ExprId> copied_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ComputeDag> f64_twin(const std::shared_ptr<const ComputeDag>& dag) {
+  bool has_narrow = false;
+  for (const TensorInfo& tensor : dag->tensors()) {
+    has_narrow = has_narrow || is_narrow(tensor.dtype);
+  }
+  if (!has_narrow) {
+    return dag;
+  }
+  Widener widener(dag->pool());
+  std::vector<TensorInfo> tensors = dag->tensors();
+  for (TensorInfo& tensor : tensors) {
+    tensor.dtype = widened(tensor.dtype);
+  }
+  std::vector<Operation> operations = dag->operations();
+  for (Operation& operation : operations) {
+    for (ExprId& body : operation.bodies) {
+      body = widener.copy(body);
+    }
+  }
+  return std::make_shared<const ComputeDag>(widener.pool(), std::move(tensors),
+                                            std::move(operations), dag->arguments());
+}
+
+}  // namespace tensorsmith

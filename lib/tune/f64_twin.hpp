@@ -1,0 +1,17 @@
+// f64_twin: the same program with every float computed and stored as f64, the reference of all
+// candidates.
+//
+// Private to lib/ and tests. Own design. Integers and booleans stay as they are.
+#pragma once
+
+#include <memory>
+
+#include "tensorsmith/te/compute_dag.hpp"
+
+namespace tensorsmith {
+
+/// Tensors, axes and variables keep their ids; only the pool is another one. `dag` itself if it has
+/// no float narrower than f64.
+std::shared_ptr<const ComputeDag> f64_twin(const std::shared_ptr<const ComputeDag>& dag);
+
+}  // namespace tensorsmith

@@ -1,0 +1,160 @@
+#include "tune/measure_task.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/measure/fill.hpp"
+#include "tensorsmith/te/eval_dag.hpp"
+#include "tensorsmith/te/flop.hpp"
+#include "tune/f64_twin.hpp"
+
+namespace tensorsmith {
+namespace {
+
+bool is_output(const ComputeDag& dag, TensorId id) {
+  return !dag.operation(dag.tensor(id).operation).is_placeholder();
+}
+
+std::int64_t num_elements(const TensorInfo& tensor) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : tensor.shape) {
+    count *= extent;
+  }
+  return count;
+}
+
+/// Longest reduction of any operation, and how many function calls the bodies hold.
+struct Rounding {
+  std::int64_t reduction_length = 1;
+  std::int64_t num_calls = 0;
+};
+Rounding rounding_of(const ComputeDag& dag) {
+  Rounding rounding;
+  for (const Operation& operation : dag.operations()) {
+    std::int64_t length = 1;
+    for (const Axis& axis : operation.reduce_axes) {
+      length *= axis.extent;
+    }
+    rounding.reduction_length = std::max(rounding.reduction_length, length);
+    for (const ExprId body : operation.bodies) {
+      visit_expr(dag.pool(), body, [&](ExprId id) {
+        const Call* call = dag.pool().as<Call>(id);
+        const bool is_function = call != nullptr && call->op != CallOp::if_then_else;
+        rounding.num_calls += is_function ? 1 : 0;
+      });
+    }
+  }
+  return rounding;
+}
+
+/// f16 and bf16 arguments are summed in f32.
+DType accumulator_of(DType dtype) {
+  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
+}
+
+HostArray widened(const MeasureTask& task, std::size_t index, const TensorInfo& narrow,
+                  DType dtype) {
+  HostArray array(narrow.dtype, {narrow.shape.begin(), narrow.shape.end()});
+  fill_input(task, index, array.data);
+  if (dtype == narrow.dtype) {
+    return array;
+  }
+  HostArray wide(dtype, array.shape);
+  const std::int64_t count = wide.num_elements();
+  for (std::int64_t i = 0; i < count; ++i) {
+    wide.set_real(i, array.get_real(i));
+  }
+  return wide;
+}
+
+Result<Done, MeasureFault> interpret(const ComputeDag& dag, std::vector<HostArray>& arguments) {
+  std::vector<HostArray> inputs;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!is_output(dag, dag.arguments()[i])) {
+      inputs.push_back(arguments[i]);
+    }
+  }
+  Result<std::vector<HostArray>, EvalError> outputs = eval_dag(dag, inputs);
+  if (!outputs) {
+    return fail(MeasureFault{MeasureStatus::unknown_error,
+                             "the workload cannot be evaluated: " +
+                                 std::string(name_of(outputs.error().kind))});
+  }
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (is_output(dag, dag.arguments()[i])) {
+      arguments[i] = std::move((*outputs)[next++]);
+    }
+  }
+  return Done{};
+}
+
+}  // namespace
+
+MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
+                              std::uint64_t input_seed) {
+  MeasureTask task;
+  task.input_seed = input_seed;
+  task.num_threads = num_threads;
+  const Rounding rounding = rounding_of(dag);
+  for (const TensorId id : dag.arguments()) {
+    const TensorInfo& tensor = dag.tensor(id);
+    KernelArgument argument;
+    argument.name = tensor.name;
+    argument.dtype = tensor.dtype;
+    argument.num_elements = num_elements(tensor);
+    argument.is_output = is_output(dag, id);
+    if (argument.is_output) {
+      argument.reference_dtype = is_float(tensor.dtype) ? DType::f64 : tensor.dtype;
+      argument.tolerance =
+          tolerance_for(tensor.dtype, accumulator_of(tensor.dtype), rounding.reduction_length,
+                        4 + 4 * static_cast<double>(rounding.num_calls));
+    } else {
+      argument.fill = default_fill(tensor.dtype);
+    }
+    task.arguments.push_back(std::move(argument));
+  }
+  return task;
+}
+
+std::vector<KernelParameter> kernel_parameters(const ComputeDag& dag) {
+  std::vector<KernelParameter> parameters;
+  for (const TensorId id : dag.arguments()) {
+    const TensorInfo& tensor = dag.tensor(id);
+    parameters.push_back({tensor.name, tensor.dtype, num_elements(tensor), is_output(dag, id)});
+  }
+  return parameters;
+}
+
+Result<Done, MeasureFault> add_reference(MeasureTask& task,
+                                         const std::shared_ptr<const ComputeDag>& dag,
+                                         const PlainRunner& run_plain) {
+  const std::shared_ptr<const ComputeDag> wide = f64_twin(dag);
+  std::vector<HostArray> arguments;
+  for (std::size_t i = 0; i < dag->arguments().size(); ++i) {
+    const TensorId id = dag->arguments()[i];
+    const TensorInfo& tensor = wide->tensor(id);
+    if (is_output(*dag, id)) {
+      arguments.push_back(HostArray(tensor.dtype, {tensor.shape.begin(), tensor.shape.end()}));
+    } else {
+      arguments.push_back(widened(task, i, dag->tensor(id), tensor.dtype));
+    }
+  }
+  const double work = te::count_flop(*dag);
+  const bool is_interpreted = !run_plain || (work >= 0 && work < most_interpreted_flop);
+  const Result<Done, MeasureFault> ran =
+      is_interpreted ? interpret(*wide, arguments) : run_plain(wide, arguments);
+  if (!ran) {
+    return ran;
+  }
+  for (std::size_t i = 0; i < task.arguments.size(); ++i) {
+    if (task.arguments[i].is_output) {
+      task.arguments[i].reference_dtype = arguments[i].dtype;
+      task.arguments[i].reference = std::move(arguments[i].data);
+    }
+  }
+  return Done{};
+}
+
+}  // namespace tensorsmith

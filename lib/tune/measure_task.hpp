@@ -1,0 +1,36 @@
+// From a dag to what a measurer needs: arguments, input values, reference outputs, tolerances.
+//
+// Private to lib/ and tests. Own design. The reference is computed in f64 from the program as it is
+// written, never from a schedule: by the interpreter where that is quick, else by `run_plain`.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensorsmith/ir/host_array.hpp"
+#include "tensorsmith/kernel.hpp"
+#include "tensorsmith/measure/measurer.hpp"
+#include "tensorsmith/te/compute_dag.hpp"
+
+namespace tensorsmith {
+
+/// Arguments in the dag's order, outputs without a reference yet.
+MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
+                              std::uint64_t input_seed);
+
+/// The same as parameters of a kernel.
+std::vector<KernelParameter> kernel_parameters(const ComputeDag& dag);
+
+/// Runs the unscheduled program of a dag on its arguments (outputs are to be written).
+using PlainRunner = Callback<Result<Done, MeasureFault>(const std::shared_ptr<const ComputeDag>&,
+                                                        std::vector<HostArray>&)>;
+
+/// Fills in the reference of every output. `run_plain` empty: the interpreter, however long it takes.
+Result<Done, MeasureFault> add_reference(MeasureTask& task,
+                                         const std::shared_ptr<const ComputeDag>& dag,
+                                         const PlainRunner& run_plain);
+
+/// Programs below this many points and operations are left to the interpreter.
+constexpr double most_interpreted_flop = 2e6;
+
+}  // namespace tensorsmith

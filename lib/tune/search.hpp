@@ -1,0 +1,24 @@
+// From names and a task to a search policy.
+//
+// Private to lib/. Own design. One place that knows every policy, space and cost model by name.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tensorsmith/cost/cost_model.hpp"
+#include "tensorsmith/search/policy.hpp"
+#include "tensorsmith/tune.hpp"
+
+namespace tensorsmith {
+
+/// A policy with what it stands on.
+struct Search {
+  std::unique_ptr<CostModel> model;
+  std::unique_ptr<SearchPolicy> policy;
+};
+
+/// Throws Error that names the option for an unknown name.
+Search make_search(const TuneTask& task, const TuneOptions& options);
+
+}  // namespace tensorsmith

@@ -1,0 +1,138 @@
+// Small workloads with odd sizes: what the oracle chain runs on.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tensorsmith/te/program.hpp"
+
+namespace tensorsmith::test {
+
+struct SmallWorkload {
+  std::string name;
+  std::shared_ptr<const ComputeDag> dag;
+};
+
+/// `type` i32 checks exactly; f32 with whole numbers small enough to stay exact too.
+inline std::vector<SmallWorkload> small_workloads(DType type) {
+  std::vector<SmallWorkload> all;
+  const auto add = [&](const std::string& name, std::shared_ptr<const ComputeDag> dag) {
+    all.push_back({name, std::move(dag)});
+  };
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {7, 5}, type), B = p.placeholder("B", {5, 19}, type);
+    auto k = p.reduce_axis("k", 5);
+    auto C = p.compute("C", {7, 19},
+                       [&](auto i, auto j) { return te::sum(A(i, k) * B(k, j), {k}); });
+    add("matmul 7x19x5", p.dag({A, B, C}));
+  }
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {12, 17}, type), B = p.placeholder("B", {17, 35}, type);
+    auto bias = p.placeholder("bias", {35}, type);
+    auto k = p.reduce_axis("k", 17);
+    auto C = p.compute("C", {12, 35},
+                       [&](auto i, auto j) { return te::sum(A(i, k) * B(k, j), {k}); });
+    auto D = p.compute("D", {12, 35}, [&](auto i, auto j) { return C(i, j) + bias(j); });
+    auto E = p.compute("E", {12, 35}, [&](auto i, auto j) { return te::max(D(i, j), 0); });
+    add("matmul bias relu", p.dag({A, B, bias, E}));
+  }
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {3, 7, 5}, type), B = p.placeholder("B", {3, 5, 12}, type);
+    auto k = p.reduce_axis("k", 5);
+    auto C = p.compute("C", {3, 7, 12}, [&](auto b, auto i, auto j) {
+      return te::sum(A(b, i, k) * B(b, k, j), {k});
+    });
+    add("batch matmul", p.dag({A, B, C}));
+  }
+  const auto conv = [&](const std::string& name, int h, int ci, int co, int kernel, int stride,
+                        int pad) {
+    te::Program p;
+    const int padded = h + 2 * pad;
+    const int out = (padded - kernel) / stride + 1;
+    auto X = p.placeholder("X", {h, h, ci}, type);
+    auto W = p.placeholder("W", {kernel, kernel, ci, co}, type);
+    auto P = p.compute("P", {padded, padded, ci}, [&](auto y, auto x, auto c) {
+      return te::if_then_else(y >= pad && y < h + pad && x >= pad && x < h + pad,
+                              X(y - pad, x - pad, c), 0);
+    });
+    auto rh = p.reduce_axis("rh", kernel), rw = p.reduce_axis("rw", kernel);
+    auto rc = p.reduce_axis("rc", ci);
+    auto Y = p.compute("Y", {out, out, co}, [&](auto y, auto x, auto f) {
+      return te::sum(P(y * stride + rh, x * stride + rw, rc) * W(rh, rw, rc, f), {rh, rw, rc});
+    });
+    add(name, p.dag({X, W, Y}));
+  };
+  conv("conv 3x3 pad", 7, 3, 17, 3, 1, 1);
+  conv("conv 3x3 stride 2", 9, 2, 5, 3, 2, 1);
+  conv("conv 1x1", 5, 7, 12, 1, 1, 0);
+  {
+    te::Program p;
+    auto X = p.placeholder("X", {9, 9, 7}, type), W = p.placeholder("W", {3, 3, 7}, type);
+    auto rh = p.reduce_axis("rh", 3), rw = p.reduce_axis("rw", 3);
+    auto Y = p.compute("Y", {7, 7, 7}, [&](auto y, auto x, auto c) {
+      return te::sum(X(y + rh, x + rw, c) * W(rh, rw, c), {rh, rw});
+    });
+    add("depthwise", p.dag({X, W, Y}));
+  }
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {5, 17}, type);
+    auto k = p.reduce_axis("k", 17), k2 = p.reduce_axis("k2", 17);
+    auto M = p.compute("M", {5}, [&](auto i) { return te::max(A(i, k), te::ReduceAxes{k}); });
+    auto D = p.compute("D", {5, 17}, [&](auto i, auto j) { return A(i, j) - M(i); });
+    auto S = p.compute("S", {5}, [&](auto i) { return te::sum(D(i, k2), {k2}); });
+    auto N = p.compute("N", {5, 17}, [&](auto i, auto j) { return D(i, j) * 2 + S(i); });
+    add("row program", p.dag({A, N}));
+  }
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {12, 7}, type);
+    auto r = p.reduce_axis("r", 12);
+    auto S = p.compute("S", {7}, [&](auto j) { return te::sum(A(r, j), {r}); });
+    add("column sum", p.dag({A, S}));
+  }
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {17}, type);
+    auto r = p.reduce_axis("r", 17);
+    auto S = p.compute("S", {}, [&]() { return te::sum(A(r), {r}); });
+    add("rank 0 sum", p.dag({A, S}));
+  }
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {5, 12, 7}, type);
+    auto T = p.compute("T", {7, 5, 12}, [&](auto i, auto j, auto k) { return A(j, k, i); });
+    auto U = p.compute("U", {7, 60}, [&](auto i, auto j) {
+      return T(i, te::floordiv(j, 12), te::floormod(j, 12)) + 1;
+    });
+    add("transpose reshape", p.dag({A, U}));
+  }
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {7, 12}, type), B = p.placeholder("B", {12, 5}, type);
+    auto C = p.placeholder("C", {5, 17}, type);
+    auto k = p.reduce_axis("k", 12), l = p.reduce_axis("l", 5);
+    auto D = p.compute("D", {7, 5},
+                       [&](auto i, auto j) { return te::sum(A(i, k) * B(k, j), {k}); });
+    auto E = p.compute("E", {7, 17},
+                       [&](auto i, auto j) { return te::sum(D(i, l) * C(l, j), {l}); });
+    add("two matmuls", p.dag({A, B, C, E}));
+  }
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {14, 14, 5}, type);
+    auto rh = p.reduce_axis("rh", 2), rw = p.reduce_axis("rw", 2);
+    auto Y = p.compute("Y", {7, 7, 5}, [&](auto y, auto x, auto c) {
+      return te::max(A(y * 2 + rh, x * 2 + rw, c), {rh, rw});
+    });
+    add("max pool", p.dag({A, Y}));
+  }
+  return all;
+}
+
+}  // namespace tensorsmith::test

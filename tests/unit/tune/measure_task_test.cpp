@@ -1,0 +1,122 @@
+#include "tune/measure_task.hpp"
+
+#include <cmath>
+
+#include "support/catch.hpp"
+#include "tensorsmith/measure/fill.hpp"
+#include "tensorsmith/te/program.hpp"
+#include "tune/f64_twin.hpp"
+
+using namespace tensorsmith;
+
+namespace {
+
+std::shared_ptr<const ComputeDag> matmul(std::int64_t m, std::int64_t n, std::int64_t k,
+                                         DType dtype) {
+  te::Program p;
+  auto a = p.placeholder("A", {m, k}, dtype);
+  auto b = p.placeholder("B", {k, n}, dtype);
+  auto r = p.reduce_axis("k", k);
+  auto c = p.compute("C", {m, n}, [&](auto i, auto j) { return te::sum(a(i, r) * b(r, j), {r}); });
+  return p.dag({a, b, c});
+}
+
+template <class T>
+T element(const std::vector<std::byte>& bytes, std::int64_t i) {
+  T value{};
+  std::memcpy(&value, bytes.data() + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+}  // namespace
+
+TEST_CASE("the task of a matmul names its arguments and bounds its error by the reduction") {
+  const auto dag = matmul(3, 5, 7, DType::f32);
+  const MeasureTask task = make_measure_task(*dag, 2, 9);
+  REQUIRE(task.arguments.size() == 3);
+  CHECK(task.num_threads == 2);
+  CHECK(task.arguments[0].num_elements == 21);
+  CHECK_FALSE(task.arguments[1].is_output);
+  CHECK(task.arguments[2].is_output);
+  CHECK(task.arguments[2].tolerance.kind == OutputTolerance::Kind::bounded);
+  CHECK(task.arguments[2].tolerance.of_rms ==
+        test::Approx(tolerance_for(DType::f32, DType::f32, 7).of_rms));
+  CHECK(check_task(task).empty());
+  const auto parameters = kernel_parameters(*dag);
+  REQUIRE(parameters.size() == 3);
+  CHECK(parameters[2].is_output);
+  CHECK(parameters[2].num_elements == 15);
+}
+
+TEST_CASE("the f64 twin has the same shape and no narrow float") {
+  const auto dag = matmul(3, 5, 7, DType::f32);
+  const auto twin = f64_twin(dag);
+  REQUIRE(twin != dag);
+  for (const TensorInfo& tensor : twin->tensors()) {
+    CHECK(tensor.dtype == DType::f64);
+  }
+  for (const Operation& operation : twin->operations()) {
+    for (const ExprId body : operation.bodies) {
+      CHECK(twin->pool().dtype(body) == DType::f64);
+    }
+  }
+  CHECK(f64_twin(twin) == twin);
+  const auto integers = matmul(3, 5, 7, DType::i32);
+  CHECK(f64_twin(integers) == integers);
+}
+
+TEST_CASE("the reference of a matmul is the naive sum in f64") {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const auto dag = matmul(3, 5, 7, dtype);
+    MeasureTask task = make_measure_task(*dag, 1, 9);
+    REQUIRE(add_reference(task, dag, {}));
+    CHECK(check_task(task).empty());
+    std::vector<double> in[2];
+    for (std::size_t which = 0; which < 2; ++which) {
+      std::vector<std::byte> bytes(static_cast<std::size_t>(task.arguments[which].num_bytes()));
+      fill_input(task, which, bytes);
+      for (std::int64_t i = 0; i < task.arguments[which].num_elements; ++i) {
+        in[which].push_back(dtype == DType::f32 ? double(element<float>(bytes, i))
+                                                : element<double>(bytes, i));
+      }
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t j = 0; j < 5; ++j) {
+        double sum = 0;
+        for (std::size_t k = 0; k < 7; ++k) {
+          sum += in[0][i * 7 + k] * in[1][k * 5 + j];
+        }
+        const double got =
+            element<double>(task.arguments[2].reference, static_cast<std::int64_t>(i * 5 + j));
+        CHECK(got == test::Approx(sum).epsilon(1e-14));
+      }
+    }
+  }
+}
+
+TEST_CASE("an integer reference is exact and of the output's type") {
+  const auto dag = matmul(2, 2, 3, DType::i32);
+  MeasureTask task = make_measure_task(*dag, 1, 1);
+  REQUIRE(add_reference(task, dag, {}));
+  CHECK(task.arguments[2].tolerance.kind == OutputTolerance::Kind::exact);
+  CHECK(task.arguments[2].reference_dtype == DType::i32);
+  CHECK(task.arguments[2].reference.size() == 16);
+}
+
+TEST_CASE("large programs go to the plain runner, and its failure is passed on") {
+  const auto dag = matmul(128, 128, 128, DType::f32);
+  MeasureTask task = make_measure_task(*dag, 1, 1);
+  const auto good = add_reference(task, dag, [](const auto& wide, std::vector<HostArray>& arrays) {
+    CHECK(wide->tensor(wide->arguments()[2]).dtype == DType::f64);
+    arrays[2].set_real(5, 42);
+    return Result<Done, MeasureFault>(Done{});
+  });
+  REQUIRE(good);
+  CHECK(element<double>(task.arguments[2].reference, 5) == 42);
+  const auto bad = add_reference(task, dag, [](const auto&, std::vector<HostArray>&) {
+    return Result<Done, MeasureFault>(
+        fail(MeasureFault{MeasureStatus::compile_error, "no compiler"}));
+  });
+  REQUIRE_FALSE(bad);
+  CHECK(bad.error().message == "no compiler");
+}

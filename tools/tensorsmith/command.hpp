@@ -1,0 +1,65 @@
+// What the subcommands of `tensorsmith` share: arguments, exit codes, output.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tensorsmith/record/record.hpp"
+#include "tensorsmith/target.hpp"
+#include "tensorsmith/te/compute_dag.hpp"
+#include "tensorsmith/tune.hpp"
+
+namespace tensorsmith::cli {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int exit_ok = 0;
+constexpr int exit_failed = 1;       ///< the work was done, without a usable result
+constexpr int exit_wrong_input = 2;  ///< one sentence on standard error says what to change
+constexpr int exit_interrupted = 130;
+
+/// What to do once the command line is understood; returns the exit code.
+using Action = std::function<int()>;
+
+void add_tune(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action);
+void add_export(CLI::App& app, Action& action);
+void add_explain(CLI::App& app, Action& action);
+void add_devices(CLI::App& app, Action& action);
+
+/// Options that several subcommands take.
+struct WorkloadOptions {
+  std::string workload;
+  std::string target = "host";
+  std::string database;
+  int num_threads = 1;
+  bool is_json = false;
+};
+void add_workload_options(CLI::App& command, WorkloadOptions& options);
+
+/// All of these throw Error with one sentence.
+std::shared_ptr<const ComputeDag> parse_dag(const std::string& workload);
+std::string workload_grammar();
+Target parse_target(const std::string& name);
+/// As parse_target, and this machine can run its code.
+Target parse_runnable_target(const std::string& name);
+
+/// --db, or the workload's file in the cache folder ($XDG_CACHE_HOME or ~/.cache, then
+/// tensorsmith/).
+std::string journal_path(const WorkloadOptions& options);
+/// The best record for these options, replayed and compiled; reports skipped lines on standard
+/// error.
+Record find_best_record(const WorkloadOptions& options);
+
+/// "1.23 ms"
+std::string duration_text(double ns);
+std::string percent_text(double fraction);
+void print_json(const Json& json);
+/// One line on standard error.
+void warn(const std::string& sentence);
+
+}  // namespace tensorsmith::cli

@@ -1,0 +1,115 @@
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "cpu/host.hpp"
+#include "tensorsmith/record/journal.hpp"
+
+namespace tensorsmith::cli {
+
+void add_workload_options(CLI::App& command, WorkloadOptions& options) {
+  command.add_option("workload", options.workload,
+                     "what to compute, e.g. gemm:512x512x512:f32 (see tensorsmith tune --list)");
+  command.add_option("--target", options.target,
+                     "host, or a level or CPU name such as x86-64-v3 or znver4");
+  command.add_option("--db", options.database,
+                     "journal of trials; default: a file in the cache folder");
+  command.add_option("--threads", options.num_threads, "threads of the kernel")
+      ->check(CLI::Range(1, 1024));
+  command.add_flag("--json", options.is_json, "one JSON object on standard output");
+}
+
+Target parse_target(const std::string& name) {
+  if (name == "host") {
+    return host_target();
+  }
+  const Result<Target, UnknownTarget> target = Target::from_name(name);
+  if (!target) {
+    throw Error(explain(target.error()) + ", host");
+  }
+  return target.value();
+}
+
+Target parse_runnable_target(const std::string& name) {
+  const Target target = parse_target(name);
+  const Target& host = host_target();
+  if (target.kind != TargetKind::cpu) {
+    throw Error("target " + name + " needs a GPU backend, which this build does not have");
+  }
+  const bool is_runnable = target.vector_bits <= host.vector_bits &&
+                           (!target.has_fma || host.has_fma) &&
+                           (!target.has_bf16_dot || host.has_bf16_dot);
+  if (!is_runnable) {
+    throw Error("this machine (" + host.llvm_cpu + ") cannot run code for " + name +
+                ", so it cannot be tuned for it here");
+  }
+  return target;
+}
+
+std::string journal_path(const WorkloadOptions& options) {
+  if (!options.database.empty()) {
+    return options.database;
+  }
+  std::filesystem::path folder;
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/') {
+    folder = cache;
+  } else if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
+    folder = std::filesystem::path(home) / ".cache";
+  } else {
+    throw Error("neither XDG_CACHE_HOME nor HOME is set; name a journal with --db FILE");
+  }
+  std::string name = options.workload;
+  for (char& c : name) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '=' || c == ',';
+    c = is_plain ? c : '_';
+  }
+  return (folder / "tensorsmith" / (name.substr(0, 200) + ".jsonl")).string();
+}
+
+Record find_best_record(const WorkloadOptions& options) {
+  const std::string path = journal_path(options);
+  if (!std::filesystem::exists(path)) {
+    throw Error("there is no journal \"" + path + "\"; run tensorsmith tune " + options.workload +
+                " first");
+  }
+  const Result<JournalContents, RecordError> contents = read_journal(path);
+  if (!contents) {
+    throw Error(contents.error().message);
+  }
+  for (const SkippedLine& line : contents->skipped) {
+    warn(fmt::format("{}:{}: skipped, {}", path, line.number, line.reason));
+  }
+  const std::optional<Record> best = best_record(contents->records, options.workload,
+                                                 options.target, options.num_threads);
+  if (!best) {
+    throw Error(fmt::format("\"{}\" holds no successful trial of {} for target {} on {} thread{}",
+                            path, options.workload, options.target, options.num_threads,
+                            options.num_threads == 1 ? "" : "s"));
+  }
+  return *best;
+}
+
+std::string duration_text(double ns) {
+  return ns < 1e3   ? fmt::format("{:.0f} ns", ns)
+         : ns < 1e6 ? fmt::format("{:.2f} us", ns / 1e3)
+         : ns < 1e9 ? fmt::format("{:.3f} ms", ns / 1e6)
+                    : fmt::format("{:.3f} s", ns / 1e9);
+}
+
+std::string percent_text(double fraction) { return fmt::format("{:.0f} %", fraction * 100); }
+
+void print_json(const Json& json) {
+  fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  std::fflush(stdout);
+}
+
+void warn(const std::string& sentence) {
+  std::fflush(stdout);
+  fmt::print(stderr, "tensorsmith: {}\n", sentence);
+}
+
+}  // namespace tensorsmith::cli

@@ -1,0 +1,104 @@
+// tensorsmith devices: what this machine is, which backends there are, and why not the others.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <llvm-c/Core.h>
+
+#include "command.hpp"
+#include "cpu/host.hpp"
+#include "tensorsmith/measure/worker_measurer.hpp"
+
+namespace tensorsmith::cli {
+namespace {
+
+Json optional_json(const std::optional<std::int64_t>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json cpu_json(const HostInfo& host) {
+  Json json;
+  json["name"] = host.model_name;
+  json["vendor"] = host.vendor;
+  json["microarchitecture"] =
+      host.microarchitecture.empty() ? std::string("unknown") : host.microarchitecture;
+  json["isa"] = std::string(to_string(host.isa));
+  json["features"] = llvm_feature_string(host.features);
+  const Target target = make_host_target(host);
+  json["vector_bits"] = target.vector_bits;
+  json["cores"] = host.num_cores ? Json(*host.num_cores) : Json(nullptr);
+  json["usable_cpus"] = host.usable_cpus.size();
+  json["cpu_quota"] = host.cgroup_cpu_quota ? Json(*host.cgroup_cpu_quota) : Json(nullptr);
+  json["l1_bytes"] = optional_json(host.caches.l1d_bytes);
+  json["l2_bytes"] = optional_json(host.caches.l2_bytes);
+  json["l3_bytes"] = optional_json(host.caches.l3_bytes);
+  return json;
+}
+
+std::string library_problem(const char* name) {
+  void* const library = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+  if (library != nullptr) {
+    ::dlclose(library);
+    return {};
+  }
+  const char* const problem = ::dlerror();
+  return problem != nullptr ? problem : "cannot be loaded";
+}
+
+Json backends_json() {
+  unsigned major = 0, minor = 0, patch = 0;
+  LLVMGetVersion(&major, &minor, &patch);
+  Json backends = Json::array();
+  backends.push_back({{"name", "cpu"},
+                      {"available", true},
+                      {"detail", fmt::format("LLVM {}.{}.{}", major, minor, patch)}});
+  const std::string driver = library_problem("libcuda.so.1");
+  std::string detail = driver.empty() ? "a driver is present, but this build has no CUDA backend"
+                                      : "no CUDA driver: " + driver;
+  backends.push_back({{"name", "cuda"}, {"available", false}, {"detail", detail}});
+  const std::string worker = find_worker_program();
+  backends.push_back({{"name", "worker"},
+                      {"available", !worker.empty()},
+                      {"detail", worker.empty() ? "tensorsmith-worker was not found next to this "
+                                                  "program or on PATH: nothing can be measured"
+                                                : worker}});
+  return backends;
+}
+
+std::string cache_text(const Json& bytes) {
+  return bytes.is_null() ? "unknown" : fmt::format("{} KiB", bytes.get<std::int64_t>() / 1024);
+}
+
+int print_devices(bool is_json) {
+  Json json;
+  json["cpu"] = cpu_json(probe_host());
+  json["backends"] = backends_json();
+  if (is_json) {
+    print_json(json);
+    return exit_ok;
+  }
+  const Json& cpu = json["cpu"];
+  fmt::print("cpu: {} ({}, {}), {}-bit vectors\n", cpu["name"].get<std::string>(),
+             cpu["microarchitecture"].get<std::string>(), cpu["isa"].get<std::string>(),
+             cpu["vector_bits"].get<int>());
+  fmt::print("cores: {}, usable logical CPUs: {}\n",
+             cpu["cores"].is_null() ? "unknown" : cpu["cores"].dump(), cpu["usable_cpus"].dump());
+  fmt::print("caches: L1 {}, L2 {}, L3 {}\n", cache_text(cpu["l1_bytes"]),
+             cache_text(cpu["l2_bytes"]), cache_text(cpu["l3_bytes"]));
+  for (const Json& backend : json["backends"]) {
+    fmt::print("{}: {} ({})\n", backend["name"].get<std::string>(),
+               backend["available"].get<bool>() ? "yes" : "no",
+               backend["detail"].get<std::string>());
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app, Action& action) {
+  auto is_json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand(
+      "devices", "What this machine is and which backends there are.\nExample: tensorsmith devices");
+  command->add_flag("--json", *is_json, "one JSON object on standard output");
+  command->callback([is_json, &action] { action = [is_json] { return print_devices(*is_json); }; });
+}
+
+}  // namespace tensorsmith::cli

@@ -1,0 +1,34 @@
+// Progress of a tuning run on standard error: one live line on a terminal, plain lines elsewhere.
+#pragma once
+
+#include <string>
+
+#include "tensorsmith/tune.hpp"
+
+namespace tensorsmith::cli {
+
+class ProgressPrinter {
+ public:
+  /// Quiet: prints nothing at all.
+  explicit ProgressPrinter(bool is_quiet);
+  ~ProgressPrinter();
+  ProgressPrinter(const ProgressPrinter&) = delete;
+  ProgressPrinter& operator=(const ProgressPrinter&) = delete;
+
+  void operator()(const TuneProgress& progress);
+  /// Ends the live line.
+  void finish();
+
+ private:
+  bool is_quiet_;
+  bool is_terminal_;
+  bool has_line_ = false;
+  double last_seconds_ = -1e9;
+};
+
+/// "[ 12.3 s] 143 trials, best 0.213 ms, 126 GFLOP/s (78 % of peak), 11.6 trials/s, failed: ..."
+std::string progress_text(const TuneProgress& progress);
+/// "crashed 2, run_timeout 1"; empty if nothing failed.
+std::string failures_text(const std::array<std::int64_t, num_measure_statuses>& statuses);
+
+}  // namespace tensorsmith::cli

@@ -1,0 +1,160 @@
+// tensorsmith tune WORKLOAD: search, measure, verify, journal.
+#include <csignal>
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "progress.hpp"
+
+namespace tensorsmith::cli {
+namespace {
+
+volatile std::sig_atomic_t is_interrupted = 0;
+
+/// First Ctrl-C or termination request: stop and keep the best. The next one ends the program.
+void interrupt(int signal) {
+  if (is_interrupted != 0) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  is_interrupted = 1;
+}
+
+struct TuneArguments {
+  WorkloadOptions common;
+  double seconds = 0;
+  std::int64_t trials = 0;
+  TuneOptions tune;
+  bool is_list = false;
+  bool is_quiet = false;
+};
+
+Json failed_json(const TuneSummary& summary) {
+  Json failed = Json::object();
+  for (std::size_t i = 0; i < num_measure_statuses; ++i) {
+    const MeasureStatus status = static_cast<MeasureStatus>(i);
+    if (status != MeasureStatus::ok && summary.statuses[i] > 0) {
+      failed[std::string(name_of(status))] = summary.statuses[i];
+    }
+  }
+  return failed;
+}
+
+Json result_json(const TuneArguments& arguments, const TuneResult& result) {
+  const TuneSummary& summary = result.summary;
+  Json json;
+  json["workload"] = arguments.common.workload;
+  json["target"] = arguments.common.target;
+  json["threads"] = arguments.common.num_threads;
+  json["space"] = arguments.tune.space;
+  json["policy"] = arguments.tune.policy;
+  json["seed"] = arguments.tune.seed;
+  json["best_ns"] = result.has_best() ? Json(summary.best_ns) : Json(nullptr);
+  json["gflops"] = result.has_best() ? Json(summary.gflops) : Json(nullptr);
+  json["peak_fraction"] =
+      result.has_best() && summary.peak_fraction > 0 ? Json(summary.peak_fraction) : Json(nullptr);
+  json["trials"] = summary.trials;
+  json["failed"] = failed_json(summary);
+  json["seconds"] = summary.seconds;
+  json["verified"] = summary.is_verified;
+  json["journal"] = arguments.tune.database;
+  json["curve"] = Json::array();
+  for (const CurvePoint& point : summary.curve) {
+    json["curve"].push_back(Json::array({point.seconds, point.trial, point.best_ns}));
+  }
+  json["rounds"] = summary.rounds;
+  json["cancelled"] = summary.is_cancelled;
+  json["phases"] = {{"propose_seconds", summary.propose_seconds},
+                    {"build_seconds", summary.build_seconds},
+                    {"measure_seconds", summary.measure_seconds}};
+  if (!summary.message.empty()) {
+    json["message"] = summary.message;
+  }
+  return json;
+}
+
+void print_result(const TuneArguments& arguments, const TuneResult& result) {
+  const TuneSummary& summary = result.summary;
+  if (result.has_best()) {
+    fmt::print("{}: {}", arguments.common.workload, duration_text(summary.best_ns));
+    if (summary.gflops > 0) {
+      fmt::print(", {:.1f} GFLOP/s", summary.gflops);
+    }
+    if (summary.peak_fraction > 0) {
+      fmt::print(", {} of peak", percent_text(summary.peak_fraction));
+    }
+    fmt::print(", {}\n", summary.is_verified ? "verified" : "not verified");
+  }
+  const std::string failures = failures_text(summary.statuses);
+  fmt::print("{} trials in {:.1f} s ({:.1f} per second){}{}\n", summary.trials, summary.seconds,
+             static_cast<double>(summary.trials) / std::max(summary.seconds, 1e-9),
+             failures.empty() ? "" : "; failed: ", failures);
+  fmt::print("journal: {}\n", arguments.tune.database);
+}
+
+int tune_workload(TuneArguments& arguments) {
+  if (arguments.is_list) {
+    fmt::print("{}", workload_grammar());
+    return exit_ok;
+  }
+  if (arguments.common.workload.empty()) {
+    throw Error("tune needs a workload, e.g. gemm:512x512x512:f32; --list shows all kinds");
+  }
+  TuneTask task;
+  task.dag = parse_dag(arguments.common.workload);
+  task.target = parse_runnable_target(arguments.common.target);
+  task.workload = arguments.common.workload;
+  TuneOptions& options = arguments.tune;
+  options.budget.trials = arguments.trials;
+  options.budget.seconds =
+      arguments.seconds > 0 ? arguments.seconds : arguments.trials > 0 ? 0 : 20;
+  options.num_threads = arguments.common.num_threads;
+  options.database = journal_path(arguments.common);
+  std::signal(SIGINT, interrupt);
+  std::signal(SIGTERM, interrupt);
+  options.is_cancelled = [] { return is_interrupted != 0; };
+  ProgressPrinter printer(arguments.is_quiet);
+  options.on_progress = [&printer](const TuneProgress& progress) { printer(progress); };
+  const TuneResult result = tune(task, options);
+  printer.finish();
+  if (arguments.common.is_json) {
+    print_json(result_json(arguments, result));
+  } else {
+    print_result(arguments, result);
+  }
+  if (!result.summary.message.empty()) {
+    warn(result.summary.message);
+  }
+  if (result.has_best()) {
+    return exit_ok;
+  }
+  if (!result.summary.first_failure.empty()) {
+    warn("the first failure was " + result.summary.first_failure);
+  }
+  warn("no candidate succeeded");
+  return result.summary.is_cancelled ? exit_interrupted : exit_failed;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<TuneArguments>();
+  CLI::App* command = app.add_subcommand(
+      "tune", "Find a fast schedule for a workload.\n"
+              "Example: tensorsmith tune gemm:512x512x512:f32 --seconds 20 --json");
+  add_workload_options(*command, arguments->common);
+  command->add_option("--seconds", arguments->seconds,
+                      "wall-clock budget, compilation included; default 20 unless --trials is given")
+      ->check(CLI::Range(0.01, 1e7));
+  command->add_option("--trials", arguments->trials, "most candidates to measure")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  command->add_option("--seed", arguments->tune.seed, "of every random choice");
+  command->add_option("--policy", arguments->tune.policy, "search: evolution");
+  command->add_option("--space", arguments->tune.space, "space of programs: ansor");
+  command->add_option("--model", arguments->tune.cost_model, "cost model: mlp or random");
+  command->add_flag("--list", arguments->is_list, "print the grammar of workloads and leave");
+  command->add_flag("--quiet", arguments->is_quiet, "no progress");
+  command->callback([arguments, &action] { action = [arguments] { return tune_workload(*arguments); }; });
+}
+
+}  // namespace tensorsmith::cli
