@@ -4,19 +4,34 @@
 #   scripts/check_budgets.sh --self-test       proves that it can fail
 set -eu
 
-fwd_budget=3000
-low_floor_budget=28000 # floors 0 to 3: support target ir te ops sched
-header_budget=40000
-umbrella_budget=60000
-
+# Plain values keep to the figures of the plan. A header that shares ownership pays for g++ 12's
+# <memory> (15 thousand lines beyond what it includes anyway), <algorithm> and <functional> come
+# on top: docs/decisions/0002-header-budgets.md. Each limit is the largest header of its group plus
+# 1 to 3 %: a new include shows, and whoever adds it decides. First match counts.
 budget_of() {
   case $1 in
-  tensorsmith/fwd.hpp) echo "$fwd_budget" ;;
-  tensorsmith/tensorsmith.hpp) echo "$umbrella_budget" ;;
-  tensorsmith/version.hpp | tensorsmith/target.hpp | tensorsmith/codegen/kernel_abi.hpp | \
-    tensorsmith/support/* | tensorsmith/ir/* | tensorsmith/te/* | tensorsmith/ops/* | \
-    tensorsmith/sched/*) echo "$low_floor_budget" ;;
-  *) echo "$header_budget" ;;
+  tensorsmith/fwd.hpp | tensorsmith/version.hpp | tensorsmith/codegen/kernel_abi.hpp) echo 3000 ;;
+  tensorsmith/tensorsmith.hpp) echo 60000 ;;
+  tensorsmith/support/* | tensorsmith/target.hpp) echo 24000 ;;
+  tensorsmith/ir/dtype.hpp | tensorsmith/ir/expr.hpp | tensorsmith/ir/expr_pool.hpp | \
+    tensorsmith/ir/rewrite.hpp | tensorsmith/sched/steps.hpp | tensorsmith/sched/step_json.hpp | \
+    tensorsmith/sched/stage.hpp) echo 29000 ;;
+  tensorsmith/ir/eval*.hpp | tensorsmith/te/eval_dag.hpp) echo 60000 ;;
+  tensorsmith/ir/simplify*.hpp) echo 52500 ;;
+  tensorsmith/ir/* | tensorsmith/te/* | tensorsmith/ops/*) echo 46500 ;;
+  tensorsmith/sched/bounds*.hpp) echo 66000 ;;
+  tensorsmith/sched/*) echo 50000 ;;
+  tensorsmith/lower/*) echo 57000 ;;
+  tensorsmith/feature/*) echo 66500 ;;
+  tensorsmith/sketch/*) echo 60500 ;;
+  tensorsmith/codegen/*) echo 59500 ;;
+  tensorsmith/cost/*) echo 38500 ;;
+  tensorsmith/measure/*) echo 34500 ;;
+  tensorsmith/record/*) echo 29500 ;;
+  tensorsmith/search/*) echo 77500 ;;
+  tensorsmith/kernel.hpp) echo 41500 ;;
+  tensorsmith/tune.hpp) echo 56000 ;;
+  *) echo 40000 ;;
   esac
 }
 
@@ -64,7 +79,7 @@ if [ "${1-}" = --self-test ]; then
     exit 1
   fi
   printf '#pragma once\nstruct Small;\n' >"$dir/include/tensorsmith/fwd.hpp"
-  awk 'BEGIN { for (i = 0; i < 28001; ++i) print "int v" i ";" }' >"$dir/include/tensorsmith/ir/a.hpp"
+  awk 'BEGIN { for (i = 0; i < 46501; ++i) print "int v" i ";" }' >"$dir/include/tensorsmith/ir/a.hpp"
   if check "$dir" 0 >/dev/null; then
     echo "self-test: a low floor above its budget was accepted"
     exit 1

@@ -20,8 +20,6 @@
 
 namespace tensorsmith {
 
-class CostModel;
-
 struct TuneTask {
   std::shared_ptr<const ComputeDag> dag;
   Target target;
@@ -106,6 +104,9 @@ class TuneResult {
   /// Schedule, loops and numbers, for people.
   std::string explain() const;
 };
+
+/// This machine as a target, probed once per process.
+const Target& host_target();
 
 /// Throws Error on wrong arguments and on a file or worker that cannot be used.
 TuneResult tune(const TuneTask& task, const TuneOptions& options = {});

@@ -17,15 +17,24 @@ Value FunctionEmitter::eval(ExprId id) {
 }
 
 Value FunctionEmitter::splat(Value value, int lanes) {
-  return value.lanes == lanes ? value : Value{b_.splat(value.ref, lanes), value.type, lanes};
+  if (value.lanes == lanes) {
+    return value;
+  }
+  if (splat_block_ != b_.block()) {
+    splat_block_ = b_.block();
+    splats_.clear();
+  }
+  LLVMValueRef& known = splats_[{value.ref, lanes}];
+  if (known == nullptr) {
+    known = b_.splat(value.ref, lanes);
+  }
+  return {known, value.type, lanes};
 }
 
 std::pair<Value, Value> FunctionEmitter::same_lanes(Value a, Value b) {
   const int lanes = a.lanes > b.lanes ? a.lanes : b.lanes;
   return {splat(a, lanes), splat(b, lanes)};
 }
-
-Value FunctionEmitter::eval_as(ExprId id, int lanes) { return splat(eval(id), lanes); }
 
 LLVMValueRef FunctionEmitter::eval_condition(ExprId id) {
   const Value value = eval(id);

@@ -70,12 +70,15 @@ class FunctionEmitter {
   using LoadCache = std::map<LoadKey, CachedLoad>;
   using Memo = std::unordered_map<std::uint32_t, Value>;
   using Body = std::function<void()>;
+  using LoopBody = std::function<void(std::uint32_t term)>;  ///< of the loop's variable
 
   // stmt_emit.cpp
   void emit_loop(const For& loop);
   void emit_unrolled(const For& loop, std::int64_t extent);
-  void emit_serial(VarId var, LLVMValueRef begin, LLVMValueRef end, bool is_nonempty,
-                   const StmtFacts& facts, const Body& body);
+  void emit_serial(LLVMValueRef begin, LLVMValueRef end, bool is_nonempty, const StmtFacts& facts,
+                   const LoopBody& body);
+  RegisterFile open_registers(LLVMBasicBlockRef preheader, const StmtFacts& facts);
+  void close_registers(const RegisterFile& carried, LLVMBasicBlockRef latch);
   void emit_if(const If& branch);
   void emit_branch(LLVMValueRef condition, const Body& then_body, const Body& else_body);
   void emit_store(const Store& store);
@@ -93,21 +96,23 @@ class FunctionEmitter {
   // vector_emit.cpp
   void emit_vectorized(const For& loop);
   void emit_chunk(VarId var, const LinearForm& first, int lanes, int count, StmtId body);
-  void emit_lane_by_lane(const For& loop, std::int64_t extent);
+  void emit_counted(const For& loop, std::int64_t extent);
   bool can_vectorize(StmtId stmt, VarId lane);
   bool uses_registers(const StmtFacts& facts) const;
-  template <class F>
-  Value for_each_lane(F&& compute);  ///< compute() once per active lane, in scalar mode
+  void for_each_lane(const std::function<void(int lane)>& compute);  ///< active ones, scalar mode
 
   // access_emit.cpp
   Value load(const Load& node, DType type);
+  Value load_register(const Load& node, const LinearForm& form);
   Value load_memory(const Load& node, const LinearForm& form);
-  Value load_guarded(LLVMValueRef pointer, DType type, LLVMValueRef guard);
+  LLVMValueRef load_scalar(LLVMValueRef pointer, DType type, LLVMValueRef guard);
   void store_memory(const Store& store, const LinearForm& form, Value value);
   void store_register(const Store& store, const LinearForm& form, Value value);
   void store_scalar(LLVMValueRef pointer, LLVMValueRef value, DType type, unsigned alignment,
                     LLVMValueRef guard);
   LLVMValueRef pointer_to(BufferId buffer, const LinearForm& form);
+  LLVMValueRef load_strided(const Load& node, const LinearForm& form);
+  LLVMValueRef allocate(const Buffer& buffer);
   unsigned alignment_of(BufferId buffer, const LinearForm& form) const;
   /// What lanes may touch memory: the chunk's tail and mask together; null = all of them.
   LLVMValueRef memory_mask();
@@ -127,7 +132,7 @@ class FunctionEmitter {
 
   // expr_emit.cpp
   Value eval(ExprId expr);
-  Value eval_as(ExprId expr, int lanes);
+  Value eval_as(ExprId expr, int lanes) { return splat(eval(expr), lanes); }
   LLVMValueRef eval_condition(ExprId expr);  ///< i1, or a vector of them
   Value compute(ExprId expr);
   Value binary(const Binary& node, DType type, ExprId id);
@@ -161,8 +166,10 @@ class FunctionEmitter {
   LLVMValueRef guard_ = nullptr;       // scalar mode under a mask: is this lane active?
   Memo memo_;
   LoadCache loads_;
+  std::map<std::pair<LLVMValueRef, int>, LLVMValueRef> splats_;  // of splat_block_
+  LLVMBasicBlockRef splat_block_ = nullptr;
   std::map<std::vector<std::int64_t>, std::uint32_t> opaque_terms_;
-  std::multimap<std::int64_t, LLVMValueRef> free_slots_;  // stack memory by size
+  std::vector<std::pair<std::int64_t, LLVMValueRef>> free_slots_;  // stack memory with size
   std::int64_t stack_bytes_ = 0;
   std::uint32_t next_base_id_ = 1;
 };

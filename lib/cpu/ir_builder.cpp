@@ -1,10 +1,22 @@
 #include "ir_builder.hpp"
 
 #include <cmath>
+#include <mutex>
 
 #include <llvm-c/DebugInfo.h>
+#include <llvm-c/Target.h>
 
 namespace tensorsmith::llvm_codegen {
+
+void initialize_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+}
 
 ModuleContext::ModuleContext(LLVMContextRef context, LLVMModuleRef module, const Target& target)
     : context(context), module(module), target(target) {
@@ -364,9 +376,6 @@ LLVMValueRef IrBuilder::cast(V value, DType from, DType to) {
   const LLVMTypeRef type = like_lanes(value, m.compute_type(to));
   if (is_float(from) && is_float(to)) {
     if (to == DType::f16 || to == DType::bf16) {
-      if (from == to) {
-        return value;
-      }
       if (from == DType::f64) {
         // Round to odd, so that the second rounding is right.
         const V near = LLVMBuildFPTrunc(ref, value, like_lanes(value, m.f32), "");

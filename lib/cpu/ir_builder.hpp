@@ -25,6 +25,9 @@ struct CompileFailure {
 };
 [[noreturn]] inline void give_up(std::string message) { throw CompileFailure{std::move(message)}; }
 
+/// Registers the x86 back end; any number of times, on any thread.
+void initialize_llvm();
+
 /// A value of element type `type`: scalar if lanes == 1, else a vector.
 struct Value {
   LLVMValueRef ref = nullptr;

@@ -1,10 +1,11 @@
 #include "tensorsmith/kernel.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
-#include "cpu/code_loader.hpp"
 #include "cpu/thread_pool.hpp"
+#include "tensorsmith/codegen/llvm_compiler.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -26,8 +27,7 @@ struct Kernel::Impl {
   KernelSignature signature;
   ThreadPool pool;
   AlignedBuffer<std::uint8_t> workspace;
-  std::unique_ptr<CodeLoader> loader;
-  KernelEntry entry = nullptr;
+  std::optional<JitKernel> code;
 };
 
 Kernel::Kernel(KernelSignature signature, std::span<const std::byte> object,
@@ -37,15 +37,16 @@ Kernel::Kernel(KernelSignature signature, std::span<const std::byte> object,
                 std::to_string(num_threads));
   }
   impl_ = std::make_shared<Impl>(std::move(signature), num_threads);
-  std::string problem;
-  impl_->loader = make_orc_loader(problem);
-  if (impl_->loader == nullptr || !impl_->loader->load(0, object, problem)) {
-    throw Error("Kernel: the code cannot be loaded: " + problem);
+  CompiledObject compiled;
+  compiled.object.assign(reinterpret_cast<const char*>(object.data()), object.size());
+  compiled.entry = impl_->signature.entry;
+  compiled.shared_bytes = impl_->signature.shared_bytes;
+  compiled.per_thread_bytes = impl_->signature.per_thread_bytes;
+  Result<JitKernel, std::string> code = JitKernel::load(compiled);
+  if (!code) {
+    throw Error("Kernel: the code cannot be loaded: " + code.error());
   }
-  impl_->entry = impl_->loader->find(0, impl_->signature.entry, problem);
-  if (impl_->entry == nullptr) {
-    throw Error("Kernel: the code cannot be linked: " + problem);
-  }
+  impl_->code.emplace(std::move(code).value());
 }
 
 const KernelSignature& Kernel::signature() const { return impl_->signature; }
@@ -64,7 +65,7 @@ void Kernel::call(std::span<const KernelOperand> operands) const {
 }
 
 void Kernel::call_unchecked(void* const* arguments) const {
-  impl_->entry(arguments, impl_->workspace.data(), &impl_->pool.runtime());
+  impl_->code->entry()(arguments, impl_->workspace.data(), &impl_->pool.runtime());
 }
 
 }  // namespace tensorsmith

@@ -2,10 +2,9 @@
 #include <utility>
 
 #include "tensorsmith/codegen/cpp_source.hpp"
+#include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/lower/lower.hpp"
-#include "tensorsmith/sched/bounds.hpp"
 #include "tensorsmith/sched/print_state.hpp"
-#include "tensorsmith/sched/replay.hpp"
 #include "tensorsmith/tune.hpp"
 #include "tune/replay_steps.hpp"
 
@@ -61,8 +60,8 @@ std::string TuneResult::explain() const {
               std::to_string(summary.statuses[i]) + "\n";
     }
   }
-  return text + "\nschedule:\n" + print_state(best) + "\nloops:\n" +
-         print(lower_or_throw(best, task.target));
+  return text + "\nschedule:\n" + state_text(best) + "\nloops:\n" +
+         to_text(lower_or_throw(best, task.target));
 }
 
 }  // namespace tensorsmith

@@ -43,7 +43,7 @@ TEST_CASE("CPU sketches equal the reference's on every golden task") {
       INFO("sketch " << i);
       CHECK(expected[i]["sketch"].get<std::size_t>() == i);
       CHECK(Json::parse(steps_json(sketches[i].steps())) == expected[i]["steps"]);
-      CHECK(print_state(sketches[i]) == expected[i]["state"].get<std::string>());
+      CHECK(state_text(sketches[i]) == expected[i]["state"].get<std::string>());
     }
   }
 }

@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cpu/code_loader.hpp"
+#include "code_loader.hpp"
 #include "fault.hpp"
 #include "measure/control_page.hpp"
 #include "measure/frame_io.hpp"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/code_loader.hpp"
+#include "code_loader.hpp"
 #include "cpu/thread_pool.hpp"
 #include "cpu_lease.hpp"
 #include "guarded_buffer.hpp"

@@ -43,6 +43,8 @@ void add_workload_options(CLI::App& command, WorkloadOptions& options);
 
 /// All of these throw Error with one sentence.
 std::shared_ptr<const ComputeDag> parse_dag(const std::string& workload);
+/// Of one call, as people count it.
+double workload_flop(const std::string& workload);
 std::string workload_grammar();
 Target parse_target(const std::string& name);
 /// As parse_target, and this machine can run its code.

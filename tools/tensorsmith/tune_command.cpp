@@ -104,6 +104,7 @@ int tune_workload(TuneArguments& arguments) {
   task.dag = parse_dag(arguments.common.workload);
   task.target = parse_runnable_target(arguments.common.target);
   task.workload = arguments.common.workload;
+  task.flop = workload_flop(task.workload);
   TuneOptions& options = arguments.tune;
   options.budget.trials = arguments.trials;
   options.budget.seconds =

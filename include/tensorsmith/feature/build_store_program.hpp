@@ -1,8 +1,8 @@
 // build_store_program: from a state to its stores.
 //
 // Floor 5. Ansor reference, ch. 2.5 (ranges) and 6.1. Regions of attached stages are inferred here,
-// consumers first, so the state's own bounds need not be filled in. An index that is not affine makes
-// its dimension whole.
+// consumers first, so the state's own bounds need not be filled in. An index that is not affine
+// makes its dimension whole.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/feature/read_region.hpp"
 #include "tensorsmith/feature/store_program.hpp"
 #include "tensorsmith/feature/value_walk.hpp"
 #include "tensorsmith/lower/derivation.hpp"
@@ -28,9 +29,12 @@ class StoreProgramBuilder {
   std::optional<StoreProgram> run() {
     const std::size_t n = state_.num_stages();
     stages_.resize(n);
+    stage_of_tensor_.assign(dag_.tensors().size(), -1);
+    inlined_.assign(dag_.tensors().size(), nullptr);
     for (std::size_t s = 0; s < n; ++s) {
       for (TensorId tensor : dag_.operation(s).outputs) {
-        tensor_stage(tensor) = static_cast<std::int32_t>(s);
+        stage_of_tensor_[tensor.value] = static_cast<std::int32_t>(s);
+        inlined_[tensor.value] = is_inlined(s) ? &dag_.operation(s) : nullptr;
       }
     }
     for (std::size_t s = n; s-- > 0;) {
@@ -48,27 +52,16 @@ class StoreProgramBuilder {
   }
 
  private:
-  struct Box {
-    bool is_known = false;  ///< something reads it
-    std::vector<IndexForm> low;
-    std::vector<std::int64_t> extent;
-  };
   struct StageInfo {
-    Box box;
+    RegionBox box;
     std::vector<std::int32_t> enclosing;  ///< loops around, outermost first
     std::vector<std::int32_t> leaf_loop;  ///< -1: extent 1
     std::vector<bool> leaf_reduces;
-    std::vector<FeatureStore> stores;     ///< without loops
+    std::vector<FeatureStore> stores;  ///< without loops
     std::vector<IndexForm> axes;
   };
 
   bool is_inlined(std::size_t s) const { return state_.stage(s).compute_at == ComputeAt::inlined; }
-  std::int32_t& tensor_stage(TensorId tensor) {
-    if (stage_of_tensor_.size() <= tensor.value) {
-      stage_of_tensor_.resize(tensor.value + 1, -1);
-    }
-    return stage_of_tensor_[tensor.value];
-  }
   auto full_range() const {
     return [this](std::int32_t loop) {
       return IndexRange{0, program_.loops[static_cast<std::size_t>(loop)].extent - 1};
@@ -77,7 +70,7 @@ class StoreProgramBuilder {
 
   bool analyse(std::size_t s) {
     const Operation& op = dag_.operation(s);
-    const Derivation& d = derivations_[s];
+    const StageDerivation& d = derivations_[s];
     StageInfo& info = stages_[s];
     if (!find_enclosing(s, info)) {
       return false;
@@ -99,10 +92,10 @@ class StoreProgramBuilder {
     make_stores(s, info);
     for (const FeatureStore& store : info.stores) {
       for (const FeatureAccess& access : store.accesses) {
-        const std::int32_t producer = tensor_stage(access.tensor);
+        const std::int32_t producer = stage_of_tensor_[access.tensor.value];
         if (access.tensor != store.tensor && producer >= 0 &&
             !dag_.operation(static_cast<std::size_t>(producer)).is_placeholder()) {
-          require(static_cast<std::size_t>(producer), s, access);
+          require(static_cast<std::size_t>(producer), access);
         }
       }
     }
@@ -134,7 +127,7 @@ class StoreProgramBuilder {
 
   void make_loops(std::size_t s, StageInfo& info) {
     const Operation& op = dag_.operation(s);
-    const Derivation& d = derivations_[s];
+    const StageDerivation& d = derivations_[s];
     std::vector<std::int64_t> axis_extent = info.box.extent;
     for (const Axis& axis : op.reduce_axes) {
       axis_extent.push_back(axis.extent);
@@ -186,8 +179,8 @@ class StoreProgramBuilder {
       for (std::size_t p = r.parts.size(); p-- > 0;) {
         const std::int64_t e = extent[at(r.parts[p])];
         if (e > 1) {
-          IndexForm part = stride > 1 ? program_.atoms.divide(fused, stride, true, full_range())
-                                      : fused;
+          IndexForm part =
+              stride > 1 ? program_.atoms.divide(fused, stride, true, full_range()) : fused;
           if (p > 0) {
             part = program_.atoms.divide(part, e, false, full_range());
           }
@@ -202,6 +195,7 @@ class StoreProgramBuilder {
         form = info.box.low[a];
       }
       form.add(value[a]);
+      program_.atoms.recombine(form);
       info.axes.push_back(std::move(form));
     }
   }
@@ -215,12 +209,6 @@ class StoreProgramBuilder {
     for (std::size_t a = 0; a < op.reduce_axes.size(); ++a) {
       environment.emplace_back(op.reduce_axes[a].var, info.axes[op.axes.size() + a]);
     }
-    const auto inlined = [this](TensorId tensor) -> const Operation* {
-      const std::int32_t stage = tensor_stage(tensor);
-      return stage >= 0 && is_inlined(static_cast<std::size_t>(stage))
-                 ? &dag_.operation(static_cast<std::size_t>(stage))
-                 : nullptr;
-    };
     for (std::size_t k = 0; k < op.outputs.size(); ++k) {
       FeatureStore store;
       store.stage = static_cast<std::uint32_t>(s);
@@ -232,105 +220,24 @@ class StoreProgramBuilder {
       own.indices.assign(info.axes.begin(),
                          info.axes.begin() + static_cast<std::ptrdiff_t>(op.axes.size()));
       store.accesses.push_back(std::move(own));
-      ValueWalk walk(dag_, program_.atoms, program_.loops, inlined, store);
+      ValueWalk walk(dag_, program_.atoms, program_.loops, inlined_, store);
       walk.body(op, k, environment);
       info.stores.push_back(std::move(store));
     }
   }
 
   /// Widens the producer's box by what `access` reads while the producer's inner loops run.
-  void require(std::size_t producer, std::size_t reader, const FeatureAccess& access) {
+  void require(std::size_t producer, const FeatureAccess& access) {
     StageInfo outer;
     if (!find_enclosing(producer, outer)) {
       return;
     }
-    (void)reader;
-    const auto is_fixed = [&](std::int32_t loop) {
-      for (std::int32_t other : outer.enclosing) {
-        if (other == loop) {
-          return true;
-        }
-      }
-      return false;
-    };
     const Operation& op = dag_.operation(producer);
-    Box& box = stages_[producer].box;
-    for (std::size_t v = 0; v * access.rank < access.indices.size() || (v == 0 && access.rank == 0);
-         ++v) {
-      Box read;
-      for (std::size_t dim = 0; dim < access.rank; ++dim) {
-        const std::int64_t whole = op.axes[dim].extent;
-        const IndexForm& form = access.indices[v * access.rank + dim];
-        IndexForm low;
-        low.constant = form.constant;
-        std::int64_t width = 0;
-        for (const IndexTerm& term : form.terms) {
-          if (is_fixed_atom(term.atom, is_fixed)) {
-            low.add_term(term.coefficient, term.atom);
-            continue;
-          }
-          const IndexRange range = program_.atoms.atom_range(term.atom, full_range());
-          const std::int64_t c = term.coefficient;
-          low.constant += c * (c >= 0 ? range.min : range.max);
-          width += (c >= 0 ? c : -c) * (range.max - range.min);
-          if (program_.atoms[term.atom].kind == AtomKind::opaque) {
-            low = {};
-            width = whole - 1;
-            break;
-          }
-        }
-        if (low.is_constant()) {
-          const std::int64_t high = std::min(low.constant + width, whole - 1);
-          low.constant = std::max<std::int64_t>(low.constant, 0);
-          width = high - low.constant;
-        }
-        if (width >= whole - 1 && low.is_constant()) {
-          low = {};
-        }
-        read.low.push_back(std::move(low));
-        read.extent.push_back(std::min(width, whole - 1) + 1);
-      }
-      merge(box, read, op);
-      if (access.rank == 0) {
-        break;
-      }
-    }
-  }
-  template <class IsFixed>
-  bool is_fixed_atom(std::int32_t id, const IsFixed& is_fixed) const {
-    const IndexAtom& atom = program_.atoms[id];
-    if (atom.kind == AtomKind::loop) {
-      return is_fixed(atom.loop);
-    }
-    const auto all = [&](const IndexForm& form) {
-      for (const IndexTerm& term : form.terms) {
-        if (!is_fixed_atom(term.atom, is_fixed)) {
-          return false;
-        }
-      }
-      return true;
-    };
-    return all(atom.a) && all(atom.b);
-  }
-  static void merge(Box& box, const Box& read, const Operation& op) {
-    if (!box.is_known) {
-      box = read;
-      box.is_known = true;
-      return;
-    }
-    for (std::size_t dim = 0; dim < read.low.size(); ++dim) {
-      IndexForm difference = read.low[dim];
-      difference.add(box.low[dim], -1);
-      if (!difference.is_constant()) {
-        box.low[dim] = {};
-        box.extent[dim] = op.axes[dim].extent;
-        continue;
-      }
-      const std::int64_t shift = difference.constant;
-      const std::int64_t begin = std::min<std::int64_t>(0, shift);
-      const std::int64_t end = std::max(box.extent[dim], shift + read.extent[dim]);
-      box.low[dim].constant += begin;
-      box.extent[dim] = std::min(end - begin, op.axes[dim].extent);
+    const std::size_t num_vectors = access.rank == 0 ? 1 : access.indices.size() / access.rank;
+    for (std::size_t v = 0; v < num_vectors; ++v) {
+      merge_region(stages_[producer].box,
+                   region_of_read(program_.atoms, access, v, op, outer.enclosing, full_range()),
+                   op);
     }
   }
 
@@ -414,8 +321,9 @@ class StoreProgramBuilder {
 
   const State& state_;
   const ComputeDag& dag_;
-  std::vector<Derivation> derivations_;
+  std::vector<StageDerivation> derivations_;
   std::vector<std::int32_t> stage_of_tensor_;
+  InlinedOperations inlined_;
   std::vector<StageInfo> stages_;
   std::vector<OpenFeatureLoop> open_;
   StoreProgram program_;

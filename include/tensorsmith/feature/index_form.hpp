@@ -70,8 +70,8 @@ class IndexAtoms {
     return atoms_[static_cast<std::size_t>(atom)];
   }
 
-  /// `loop_range(id)` gives the values of a loop. As constant-bound analysis does it: no knowledge of
-  /// correlations.
+  /// `loop_range(id)` gives the values of a loop. As constant-bound analysis does it: no knowledge
+  /// of correlations.
   template <class LoopRange>
   IndexRange range(const IndexForm& form, const LoopRange& loop_range) const {
     IndexRange result{form.constant, form.constant};
@@ -143,11 +143,24 @@ class IndexAtoms {
     if (left.min >= 0 && left.max < divisor) {
       return is_div ? whole : rest;
     }
+    if (const std::int64_t g = block_of(rest, divisor, full); g > 1) {
+      // (g * x + r) div d, 0 <= r < g, g divides d --> x div (d / g); mod: g * (x mod (d / g)) + r
+      IndexForm x, r;
+      for (const IndexTerm& term : rest.terms) {
+        const bool divides = term.coefficient % g == 0;
+        (divides ? x : r).add_term(divides ? term.coefficient / g : term.coefficient, term.atom);
+      }
+      x.constant = floor_quotient(rest.constant, g);
+      r.constant = rest.constant - x.constant * g;
+      const IndexForm part = divide(x, divisor / g, is_div, full);
+      result.add(is_div ? whole : part, is_div ? 1 : g);
+      result.add(is_div ? part : r);
+      return result;
+    }
     if (is_div) {
       result = whole;
     }
-    if (!is_div && form.terms.size() == 1 && form.constant == 0 &&
-        form.terms[0].coefficient == 1 &&
+    if (!is_div && form.terms.size() == 1 && form.constant == 0 && form.terms[0].coefficient == 1 &&
         (*this)[form.terms[0].atom].kind == AtomKind::floormod &&
         (*this)[form.terms[0].atom].divisor % divisor == 0) {
       rest = (*this)[form.terms[0].atom].a;  // (x mod 12) mod 4 --> x mod 4
@@ -162,6 +175,46 @@ class IndexAtoms {
     result.add_term(1, find_or_add({kind, -1, divisor, std::move(rest), {}}));
     return result;
   }
+  /// Puts together what a fused loop was taken apart into:
+  ///     c * a * ((f div a) mod b) + c * (f mod a)  -->  c * (f mod (a * b))
+  ///     c * a * (f div a)         + c * (f mod a)  -->  c * f
+  void recombine(IndexForm& form) {
+    for (std::size_t low = 0; low < form.terms.size(); ++low) {
+      const IndexTerm rest = form.terms[low];
+      if ((*this)[rest.atom].kind != AtomKind::floormod) {
+        continue;
+      }
+      const IndexForm f = (*this)[rest.atom].a;
+      const std::int64_t a = (*this)[rest.atom].divisor;
+      for (std::size_t high = 0; high < form.terms.size(); ++high) {
+        if (high == low || form.terms[high].coefficient != rest.coefficient * a) {
+          continue;
+        }
+        const IndexAtom outer = (*this)[form.terms[high].atom];
+        IndexForm joined;
+        if (is_quotient(outer, f, a)) {
+          joined = f;
+        } else if (outer.kind == AtomKind::floormod && outer.a.terms.size() == 1 &&
+                   outer.a.constant == 0 && outer.a.terms[0].coefficient == 1 &&
+                   is_quotient((*this)[outer.a.terms[0].atom], f, a)) {
+          joined.add_term(1, find_or_add({AtomKind::floormod, -1, a * outer.divisor, f, {}}));
+        } else {
+          continue;
+        }
+        IndexForm result;
+        result.constant = form.constant;
+        for (std::size_t i = 0; i < form.terms.size(); ++i) {
+          if (i == high) {
+            result.add(joined, rest.coefficient);
+          } else if (i != low) {
+            result.add_term(form.terms[i].coefficient, form.terms[i].atom);
+          }
+        }
+        form = std::move(result);
+        return recombine(form);
+      }
+    }
+  }
   IndexForm other(AtomKind kind, IndexForm a, IndexForm b) {
     IndexForm result;
     result.add_term(1, find_or_add({kind, -1, 1, std::move(a), std::move(b)}));
@@ -173,6 +226,34 @@ class IndexAtoms {
   }
 
  private:
+  static bool is_quotient(const IndexAtom& atom, const IndexForm& f, std::int64_t divisor) {
+    return atom.kind == AtomKind::floordiv && atom.divisor == divisor && atom.a == f;
+  }
+  /// The largest coefficient g that divides `divisor` and all terms but a rest in [0, g); 1 if
+  /// none.
+  template <class LoopRange>
+  std::int64_t block_of(const IndexForm& form, std::int64_t divisor, const LoopRange& full) const {
+    std::int64_t best = 1;
+    for (const IndexTerm& candidate : form.terms) {
+      const std::int64_t g =
+          candidate.coefficient < 0 ? -candidate.coefficient : candidate.coefficient;
+      if (g <= best || divisor % g != 0) {
+        continue;
+      }
+      IndexForm rest;
+      rest.constant = form.constant - floor_quotient(form.constant, g) * g;
+      for (const IndexTerm& term : form.terms) {
+        if (term.coefficient % g != 0) {
+          rest.add_term(term.coefficient, term.atom);
+        }
+      }
+      const IndexRange r = range(rest, full);
+      if (r.min >= 0 && r.max < g) {
+        best = g;
+      }
+    }
+    return best;
+  }
   std::int32_t find_or_add(IndexAtom atom) {
     for (std::size_t i = 0; i < atoms_.size(); ++i) {
       const IndexAtom& other = atoms_[i];

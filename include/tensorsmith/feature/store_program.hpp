@@ -1,9 +1,11 @@
-// StoreProgram: the stores of a state in program order, each with its loops, accesses and operations.
+// StoreProgram: the stores of a state in program order, each with its loops, accesses and
+// operations.
 //
 // Floor 5. Ansor reference, ch. 6.1 (the program that features are read from): inlined stages are
-// substituted, loops of extent 1 have vanished, a reduction's initialisation stands just outside its
-// outermost reduction loop, attached stages come before the rest of the loop body they are attached
-// at, guards of imperfect splits are ignored. Not here: how it is built (build_store_program.hpp).
+// substituted, loops of extent 1 have vanished, a reduction's initialisation stands just outside
+// its outermost reduction loop, attached stages come before the rest of the loop body they are
+// attached at, guards of imperfect splits are ignored. Not here: how it is built
+// (build_store_program.hpp).
 #pragma once
 
 #include <cstdint>
@@ -39,8 +41,8 @@ struct OpenFeatureLoop {
 struct FeatureStore {
   std::uint32_t stage = 0;
   TensorId tensor;
-  std::vector<OpenFeatureLoop> loops;  ///< outermost first
-  OpCounts counts;                     ///< per execution
+  std::vector<OpenFeatureLoop> loops;   ///< outermost first
+  OpCounts counts;                      ///< per execution
   std::vector<FeatureAccess> accesses;  ///< the stored tensor first
   std::int32_t auto_unroll_max_step = 0;
 };

@@ -1,11 +1,10 @@
 // ValueWalk: operations and loads of a stored value, with inlined stages substituted.
 //
-// Floor 5. Ansor reference, ch. 6.3 and 6.4. Conditions that loop ranges decide have been simplified
-// away. Not here: loops (build_store_program.hpp).
+// Floor 5. Ansor reference, ch. 6.3 and 6.4. Conditions that loop ranges decide have been
+// simplified away. Not here: loops (build_store_program.hpp).
 #pragma once
 
 #include <cstdint>
-#include <functional>  // asks whether a tensor is inlined
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,18 +17,14 @@ namespace tensorsmith {
 namespace detail {
 
 using IndexEnvironment = std::vector<std::pair<VarId, IndexForm>>;
-/// The operation of a tensor that is computed inline, null for all others.
-using InlinedOperation = std::function<const Operation*(TensorId)>;
+/// By tensor: its operation if that is computed inline, null for all others.
+using InlinedOperations = std::vector<const Operation*>;
 
 class ValueWalk {
  public:
   ValueWalk(const ComputeDag& dag, IndexAtoms& atoms, const std::vector<FeatureLoop>& loops,
-            const InlinedOperation& inlined, FeatureStore& store)
-      : dag_(dag),
-        pool_(dag.pool()),
-        atoms_(atoms),
-        loops_(loops),
-        inlined_(inlined),
+            const InlinedOperations& inlined, FeatureStore& store)
+      : dag_(dag), pool_(dag.pool()), atoms_(atoms), loops_(loops), inlined_(inlined),
         store_(store) {}
 
   /// The body of output `k`; a reduction becomes combine(itself, source).
@@ -130,8 +125,9 @@ class ValueWalk {
     std::vector<IndexForm> indices;
     for (ExprId id : read.indices) {
       indices.push_back(index(id, environment));
+      atoms_.recombine(indices.back());
     }
-    if (const Operation* op = inlined_(read.tensor)) {
+    if (const Operation* op = inlined_[read.tensor.value]) {
       IndexEnvironment inner;
       for (std::size_t a = 0; a < op->axes.size(); ++a) {
         inner.emplace_back(op->axes[a].var, indices[a]);
@@ -206,8 +202,16 @@ class ValueWalk {
       return answer(r.min > 0 || r.max < 0, r.min == 0 && r.max == 0);
     }
   }
-  /// Integer arithmetic without reads.
+  /// Integer arithmetic over axes, without reads and operands of a combiner.
   bool is_index(ExprId id) const {
+    if (const VarRef* ref = pool_.as<VarRef>(id); ref != nullptr && reduce_ != nullptr) {
+      const Combiner& combiner = pool_.combiner(reduce_->combiner);
+      for (std::size_t i = 0; i < combiner.lhs.size(); ++i) {
+        if (combiner.lhs[i] == ref->var || combiner.rhs[i] == ref->var) {
+          return false;
+        }
+      }
+    }
     if (!is_integer(pool_.dtype(id)) || pool_.as<TensorRead>(id) != nullptr) {
       return false;
     }
@@ -233,13 +237,26 @@ class ValueWalk {
       IndexForm difference = index(node.a, environment);
       difference.add(index(node.b, environment), -1);
       difference.constant = 0;  // stands alone on its side
+      if (difference.terms.size() == 1 &&
+          atoms_[difference.terms[0].atom].kind == AtomKind::floordiv) {
+        difference = atoms_[difference.terms[0].atom].a;  // x div c < d --> x < c * d
+      }
       count_form(atoms_, difference, store_.counts);
       store_.counts[OpClass::int_cmp] += 1;
       return;
     }
+    if (node.op == BinaryOp::mul && (is_one(node.a) || is_one(node.b))) {
+      return value(is_one(node.a) ? node.b : node.a, environment);
+    }
     value(node.a, environment);
     value(node.b, environment);
     store_.counts[op_class(node.op, operand)] += 1;
+  }
+  /// A constant matrix that is computed inline counts as 1 (Ansor reference, ch. 6.1).
+  bool is_one(ExprId id) const {
+    const TensorRead* read = pool_.as<TensorRead>(id);
+    const Operation* op = read != nullptr ? inlined_[read->tensor.value] : nullptr;
+    return op != nullptr && op->attrs.const_matrix;
   }
 
   void value(ExprId id, const IndexEnvironment& environment) {
@@ -287,10 +304,10 @@ class ValueWalk {
     for (std::size_t i = 0; i < combiner.lhs.size(); ++i) {
       if (combiner.lhs[i] == var) {
         const FeatureAccess& own = store_.accesses[0];
-        return add_read(outputs_->outputs[i], std::vector<IndexForm>(
-                                                  own.indices.begin(),
-                                                  own.indices.begin() +
-                                                      static_cast<std::ptrdiff_t>(own.rank)));
+        return add_read(
+            outputs_->outputs[i],
+            std::vector<IndexForm>(own.indices.begin(),
+                                   own.indices.begin() + static_cast<std::ptrdiff_t>(own.rank)));
       }
       if (combiner.rhs[i] == var) {
         return value(reduce_->sources[i], environment);
@@ -302,7 +319,7 @@ class ValueWalk {
   const ExprPool& pool_;
   IndexAtoms& atoms_;
   const std::vector<FeatureLoop>& loops_;
-  const InlinedOperation& inlined_;
+  const InlinedOperations& inlined_;
   FeatureStore& store_;
   const Reduce* reduce_ = nullptr;
   const Operation* outputs_ = nullptr;

@@ -32,7 +32,7 @@ template <class A>
 constexpr bool is_pattern = std::is_base_of_v<Pattern, A>;
 
 template <class A, class B>
-constexpr bool are_patterns = is_pattern<A> && is_pattern<B>;
+constexpr bool are_patterns = is_pattern<A>&& is_pattern<B>;
 
 #define TENSORSMITH_PATTERN_OPERATOR(symbol, op)                                                   \
   template <class A, class B, class = std::enable_if_t<are_patterns<A, B>>>                        \
@@ -71,14 +71,13 @@ constexpr Choice<C, A, B, true> choose_lazily(C, A, B) {
 }
 
 constexpr bool is_commutative(BinaryOp op) {
-  return op == BinaryOp::add || op == BinaryOp::mul || op == BinaryOp::min ||
-         op == BinaryOp::max || op == BinaryOp::eq || op == BinaryOp::ne || op == BinaryOp::and_ ||
-         op == BinaryOp::or_;
+  return op == BinaryOp::add || op == BinaryOp::mul || op == BinaryOp::min || op == BinaryOp::max ||
+         op == BinaryOp::eq || op == BinaryOp::ne || op == BinaryOp::and_ || op == BinaryOp::or_;
 }
 
 /// What the variables of a pattern stand for in one match.
 struct RuleMatch {
-  std::array<ExprId, 3> wild = {};
+  std::array<ExprId, 4> wild = {};
   std::array<std::int64_t, 3> constant = {};
   std::array<bool, 3> has_constant = {};
   DType number_type = DType::i32;  ///< of the operands that are not boolean

@@ -1,20 +1,21 @@
 // The rewrite rules of the simplifier, as tables.
 //
-// Floor 1. Own design. Each table is a function template over `apply`, called once per rule until one
-// says true: the simplifier passes a rewriter, the tests a tester that draws operands, compares both
-// sides and reports a rule that never fires. A rule holds whenever its left side has a value; its
-// condition sees the constants (m.c(n)) and the ranges of the wild operands (m.range(n)).
-// Not here: sums, quotients, comparisons and minima of index arithmetic in general, which are
-// computed on linear forms (simplify.hpp).
+// Floor 1. Own design. Each table is a function template over `apply`, called once per rule until
+// one says true: the simplifier passes a rewriter, the tests a tester that draws operands, compares
+// both sides and reports a rule that never fires. A rule holds whenever its left side has a value;
+// its condition sees the constants (m.c(n)) and the ranges of the wild operands (m.range(n)). Not
+// here: sums, quotients, comparisons and minima of index arithmetic in general, which are computed
+// on linear forms (simplify.hpp).
 #pragma once
 
 #include "tensorsmith/ir/rule_pattern.hpp"
 
-namespace tensorsmith::detail {
+namespace tensorsmith::detail::rules {
 
 constexpr Wild<0> x;
 constexpr Wild<1> y;
 constexpr Wild<2> z;
+constexpr Wild<3> w;
 constexpr Const<0> c0;
 constexpr Const<1> c1;
 constexpr Lit<0> zero;
@@ -47,16 +48,15 @@ bool integer_division_rules(Apply& apply) {
          apply(mod_of(x, one), zero) || apply(op<BinaryOp::truncmod>(x, one), zero) ||
          apply(div_of(x, x), one, x_is_not_zero) || apply(mod_of(x, x), zero, x_is_not_zero) ||
          apply(op<BinaryOp::div>(x, x), one, x_is_not_zero) ||
-         apply(op<BinaryOp::truncmod>(x, x), zero, x_is_not_zero) ||
-         apply(div_of(zero, x), zero) || apply(mod_of(zero, x), zero);
+         apply(op<BinaryOp::truncmod>(x, x), zero, x_is_not_zero) || apply(div_of(zero, x), zero) ||
+         apply(mod_of(zero, x), zero);
 }
 
 /// Quotients and remainders of index arithmetic: nothing wraps.
 template <class Apply>
 bool index_division_rules(Apply& apply) {
-  constexpr std::int64_t limit = std::int64_t{1} << 31;
-  const auto both_positive = [](const auto& m) {
-    return m.c(0) > 0 && m.c(1) > 0 && m.c(0) < limit && m.c(1) < limit;
+  const auto both_positive = [](const auto& m) {  // and their product fits
+    return Interval{1, INT32_MAX}.contains(m.c(0)) && Interval{1, INT32_MAX}.contains(m.c(1));
   };
   const auto c1_divides_c0 = [](const auto& m) {
     return m.c(0) > 0 && m.c(1) > 0 && m.c(0) % m.c(1) == 0;
@@ -89,7 +89,8 @@ bool extremum_rules(Apply& apply) {
          apply(max_of(max_of(x, c0), y), max_of(max_of(x, y), c0));
 }
 
-/// Of equal operands, any type: numbers only (a NaN is not equal to itself, but min and max of it are).
+/// Of equal operands, any type: numbers only (a NaN is not equal to itself, but min and max of it
+/// are).
 template <class Apply>
 bool equal_operand_rules(Apply& apply) {
   return apply(min_of(x, x), x) || apply(max_of(x, x), x);
@@ -131,10 +132,10 @@ bool logic_rules(Apply& apply) {
   return apply(x && yes, x) || apply(x && no, no) || apply(x || no, x) || apply(x || yes, yes) ||
          apply(x && x, x) || apply(x || x, x) || apply(!!x, x) || apply(x && !x, no) ||
          apply(x || !x, yes) || apply((x && y) && x, x && y) || apply((x && y) && y, x && y) ||
-         apply((x || y) || x, x || y) || apply((x || y) || y, x || y) ||
-         apply(x && (x || y), x) || apply(x && (y || x), x) || apply(x || (x && y), x) ||
-         apply(x || (y && x), x) || apply(x == yes, x) || apply(x == no, !x) ||
-         apply(x != no, x) || apply(x != yes, !x) || apply(x == x, yes) || apply(x != x, no);
+         apply((x || y) || x, x || y) || apply((x || y) || y, x || y) || apply(x && (x || y), x) ||
+         apply(x && (y || x), x) || apply(x || (x && y), x) || apply(x || (y && x), x) ||
+         apply(x == yes, x) || apply(x == no, !x) || apply(x != no, x) || apply(x != yes, !x) ||
+         apply(x == x, yes) || apply(x != x, no);
 }
 
 /// Conditions over the same integers.
@@ -143,31 +144,29 @@ bool condition_rules(Apply& apply) {
   const auto c1_is_at_least_c0 = [](const auto& m) { return m.c(1) >= m.c(0); };
   const auto c1_is_at_most_c0 = [](const auto& m) { return m.c(1) <= m.c(0); };
   const auto differ = [](const auto& m) { return m.c(0) != m.c(1); };
-  return apply(x < y && x >= y, no) || apply(x < y || x >= y, yes) ||
-         apply(x == y && x != y, no) || apply(x == y || x != y, yes) ||
-         apply(!(x == y), x != y) || apply(!(x != y), x == y) ||
+  return apply(x < y && x >= y, no) || apply(x < y || x >= y, yes) || apply(x == y && x != y, no) ||
+         apply(x == y || x != y, yes) || apply(!(x == y), x != y) || apply(!(x != y), x == y) ||
          apply(x < c0 && x < c1, x < min_of(c0, c1)) ||
          apply(x < c0 || x < c1, x < max_of(c0, c1)) ||
          apply(x >= c0 && x >= c1, x >= max_of(c0, c1)) ||
          apply(x >= c0 || x >= c1, x >= min_of(c0, c1)) ||
          apply(x < c0 && x >= c1, no, c1_is_at_least_c0) ||
-         apply(x < c0 || x >= c1, yes, c1_is_at_most_c0) ||
-         apply(x == c0 && x == c1, no, differ) || apply(x != c0 || x != c1, yes, differ);
+         apply(x < c0 || x >= c1, yes, c1_is_at_most_c0) || apply(x == c0 && x == c1, no, differ) ||
+         apply(x != c0 || x != c1, yes, differ);
 }
 
 /// Choices between values of any type; the condition is x.
 template <class Apply>
 bool choice_rules(Apply& apply) {
-  return apply(choose(yes, x, y), x) || apply(choose(no, x, y), y) || apply(choose(x, y, y), y) ||
+  return apply(choose(yes, y, z), y) || apply(choose(no, y, z), z) || apply(choose(x, y, y), y) ||
          apply(choose(!x, y, z), choose(x, z, y)) ||
-         apply(choose(x, choose(x, y, z), z), choose(x, y, z)) ||
-         apply(choose(x, y, choose(x, z, y)), y) ||
-         apply(choose(x, y, choose(x, y, z)), choose(x, y, z)) ||
-         apply(choose(x, choose(x, y, z), y), y) || apply(choose_lazily(yes, x, y), x) ||
-         apply(choose_lazily(no, x, y), y) || apply(choose_lazily(x, y, y), y) ||
+         apply(choose(x, choose(x, y, z), w), choose(x, y, w)) ||
+         apply(choose(x, y, choose(x, z, w)), choose(x, y, w)) ||
+         apply(choose_lazily(yes, y, z), y) || apply(choose_lazily(no, y, z), z) ||
+         apply(choose_lazily(x, y, y), y) ||
          apply(choose_lazily(!x, y, z), choose_lazily(x, z, y)) ||
-         apply(choose_lazily(x, choose_lazily(x, y, z), z), choose_lazily(x, y, z)) ||
-         apply(choose_lazily(x, y, choose_lazily(x, y, z)), choose_lazily(x, y, z));
+         apply(choose_lazily(x, choose_lazily(x, y, z), w), choose_lazily(x, y, w)) ||
+         apply(choose_lazily(x, y, choose_lazily(x, z, w)), choose_lazily(x, y, w));
 }
 
 /// Choices that are conditions.
@@ -190,4 +189,4 @@ bool real_rules(Apply& apply) {
   return apply(x * one, x) || apply(op<BinaryOp::div>(x, one), x) || apply(x - zero, x);
 }
 
-}  // namespace tensorsmith::detail
+}  // namespace tensorsmith::detail::rules

@@ -29,13 +29,13 @@ struct LeafIterator {
 
 /// Nodes 0 .. num_axes-1 are the operation's axes (spatial, then reduction); later nodes are made by
 /// the relations in order.
-struct Derivation {
+struct StageDerivation {
   std::int32_t num_axes = 0, num_spatial = 0, num_nodes = 0;
   std::vector<IteratorRelation> relations;
   std::vector<LeafIterator> leaves;  ///< outermost first
 
-  static Derivation initial(std::int32_t num_spatial, std::int32_t num_reduce) {
-    Derivation d;
+  static StageDerivation initial(std::int32_t num_spatial, std::int32_t num_reduce) {
+    StageDerivation d;
     d.num_spatial = num_spatial;
     d.num_axes = d.num_nodes = num_spatial + num_reduce;
     for (std::int32_t i = 0; i < d.num_axes; ++i) {
@@ -117,7 +117,7 @@ inline std::vector<std::int32_t> stage_birth_order(const State& state) {
 }  // namespace detail
 
 /// One derivation per stage of the state, in stage order. Linear in the history.
-inline std::vector<Derivation> derive(const State& state) {
+inline std::vector<StageDerivation> derive(const State& state) {
   const std::vector<std::int32_t> birth = detail::stage_birth_order(state);
   std::vector<std::int32_t> final_id(birth.size());
   for (std::size_t i = 0; i < birth.size(); ++i) {
@@ -126,17 +126,17 @@ inline std::vector<Derivation> derive(const State& state) {
   const auto fresh = [&](std::int32_t born) {
     const Operation& op =
         state.operation(static_cast<std::size_t>(final_id[static_cast<std::size_t>(born)]));
-    return Derivation::initial(static_cast<std::int32_t>(op.axes.size()),
+    return StageDerivation::initial(static_cast<std::int32_t>(op.axes.size()),
                                static_cast<std::int32_t>(op.reduce_axes.size()));
   };
   std::vector<std::int32_t> born;  // of the current stages
-  std::vector<Derivation> current;
+  std::vector<StageDerivation> current;
   std::int32_t next = static_cast<std::int32_t>(state.initial_dag()->operations().size());
   for (std::int32_t i = 0; i < next; ++i) {
     born.push_back(i);
     // The axes before a stage-adding step are those of the initial dag.
     const Operation& op = state.initial_dag()->operation(static_cast<std::size_t>(i));
-    current.push_back(Derivation::initial(static_cast<std::int32_t>(op.axes.size()),
+    current.push_back(StageDerivation::initial(static_cast<std::int32_t>(op.axes.size()),
                                           static_cast<std::int32_t>(op.reduce_axes.size())));
   }
   for (const Step& step : state.steps()) {

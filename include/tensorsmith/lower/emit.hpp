@@ -92,7 +92,7 @@ class Emitter {
   const Target& target_;
   LoopProgram program_;
   VarExtents extents_;
-  std::vector<Derivation> derivations_;
+  std::vector<StageDerivation> derivations_;
   std::vector<TensorHome> homes_;
   std::vector<const StorageLayoutStep*> layouts_;  // per stage
   std::vector<Emission*> active_;

@@ -264,7 +264,7 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
     return iterator >= 0 &&
            state_.attach_map().iterator_to_stages.count({stage, iterator}) != 0;
   };
-  const Derivation& d = e.nest.derivation;
+  const StageDerivation& d = e.nest.derivation;
   std::vector<bool> reduces(static_cast<std::size_t>(d.num_nodes), false);
   for (std::int32_t a = d.num_spatial; a < d.num_axes; ++a) {
     reduces[static_cast<std::size_t>(a)] = true;

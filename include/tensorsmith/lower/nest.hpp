@@ -33,7 +33,7 @@ struct Constraint {
 
 struct Nest {
   std::int32_t stage = -1;
-  Derivation derivation;
+  StageDerivation derivation;
   std::vector<Affine> axis_base;          ///< spatial axes; reduction axes start at 0
   std::vector<std::int64_t> axis_extent;  ///< all axes
   std::vector<std::int64_t> node_extent;
@@ -51,7 +51,7 @@ struct Nest {
 namespace detail {
 
 /// Extents of all nodes from the extents of the axes. A part never exceeds what it splits.
-inline std::vector<std::int64_t> node_extents(const Derivation& d,
+inline std::vector<std::int64_t> node_extents(const StageDerivation& d,
                                               const std::vector<std::int64_t>& axis_extent) {
   std::vector<std::int64_t> extent(static_cast<std::size_t>(d.num_nodes), 1);
   for (std::size_t a = 0; a < axis_extent.size(); ++a) {
@@ -87,7 +87,7 @@ inline std::vector<std::int64_t> node_extents(const Derivation& d,
 
 /// Fills everything that follows from derivation, axis_base and axis_extent.
 inline void build_nest(ExprPool& pool, VarExtents& extents, const State& state, Nest& nest) {
-  const Derivation& d = nest.derivation;
+  const StageDerivation& d = nest.derivation;
   nest.node_extent = detail::node_extents(d, nest.axis_extent);
   const auto extent_of = [&](std::int32_t node) {
     return nest.node_extent[static_cast<std::size_t>(node)];

@@ -22,7 +22,7 @@ struct NestShape {
 
 namespace detail {
 
-inline void cut_leaf(Derivation& d, std::size_t leaf, std::int64_t inner) {
+inline void cut_leaf(StageDerivation& d, std::size_t leaf, std::int64_t inner) {
   const LeafIterator old = d.leaves[leaf];
   d.split(leaf, {inner}, true);
   d.leaves[leaf + 1].annotation = old.annotation;
@@ -39,7 +39,7 @@ template <class HasAttached>
 NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_reduction,
                      Nest& nest, std::int64_t element_bits, std::int64_t num_outputs,
                      const HasAttached& has_attached) {
-  Derivation& d = nest.derivation;
+  StageDerivation& d = nest.derivation;
   NestShape shape;
   if (d.leaves.empty()) {
     return shape;

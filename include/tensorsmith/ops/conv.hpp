@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tensorsmith/ops/pad.hpp"
+#include "tensorsmith/ops/workload_text.hpp"
 
 namespace tensorsmith::ops {
 
@@ -86,7 +87,8 @@ class ConvBuilder {
     }
     arguments.push_back(y);
     Workload workload;
-    workload.name = "conv" + std::to_string(p_.rank) + "d";
+    workload.kind = kind_of(p_);
+    workload.name = canonical_text(p_);
     workload.params = p_;
     workload.packing = p_.packing;
     workload.dag = program_.dag(arguments);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/ops/op.hpp"
+#include "tensorsmith/ops/workload_text.hpp"
 
 namespace tensorsmith::ops {
 
@@ -87,7 +87,8 @@ inline Workload gemm(const GemmParams& p) {
   }
   arguments.push_back(out);
   Workload workload;
-  workload.name = p.is_batched ? "bmm" : "gemm";
+  workload.kind = kind_of(p);
+  workload.name = canonical_text(p);
   workload.params = p;
   workload.packing = p.packing;
   workload.dag = program.dag(arguments);

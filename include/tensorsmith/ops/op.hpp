@@ -109,7 +109,8 @@ using OpParams = std::variant<GemmParams, ConvParams, PoolParams, RowParams, Poi
 
 /// An operator with its sizes, ready to be tuned.
 struct Workload {
-  std::string name;  ///< the workload string in canonical form where there is one
+  std::string kind;  ///< what stands before the colon of the workload string
+  std::string name;  ///< the workload string in canonical form
   OpParams params;
   PackingClass packing = PackingClass::plain;
   std::shared_ptr<const ComputeDag> dag;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tensorsmith/ops/op.hpp"
+#include "tensorsmith/ops/workload_text.hpp"
 
 namespace tensorsmith::ops {
 
@@ -64,7 +64,8 @@ inline Workload pointwise(const PointwiseParams& p) {
   }
   arguments.push_back(value);
   Workload workload;
-  workload.name = "pointwise";
+  workload.kind = kind_of(p);
+  workload.name = canonical_text(p);
   workload.params = p;
   workload.dag = program.dag(arguments);
   workload.nominal_flop = static_cast<double>(p.chain.size());

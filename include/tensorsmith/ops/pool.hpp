@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensorsmith/ops/pad.hpp"
+#include "tensorsmith/ops/workload_text.hpp"
 
 namespace tensorsmith::ops {
 
@@ -114,10 +115,8 @@ inline Workload pool(PoolParams p) {
   }
   detail::check_pool(p);
   Workload workload = p.is_global ? detail::global_pool(p) : detail::window_pool(p);
-  workload.name = p.kind == PoolKind::max ? "max_pool" : "avg_pool";
-  if (p.is_global) {
-    workload.name = "global_" + workload.name;
-  }
+  workload.kind = kind_of(p);
+  workload.name = canonical_text(p);
   workload.params = p;
   workload.reduction_length = p.kernel[0] * p.kernel[1];
   workload.nominal_flop =

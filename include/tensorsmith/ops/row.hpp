@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tensorsmith/ops/op.hpp"
+#include "tensorsmith/ops/workload_text.hpp"
 
 namespace tensorsmith::ops {
 
@@ -29,7 +29,6 @@ inline Workload softmax(const RowParams& p) {
   const te::Tensor out = program.compute(
       "T_norm", matrix, [&](auto i, auto j) { return power(i, j) / sum(i); }, both);
   Workload workload;
-  workload.name = "softmax";
   workload.dag = program.dag({a, out});
   workload.nominal_flop = 5;  // per element: maximum, subtract, exp, sum, scale
   return workload;
@@ -60,7 +59,6 @@ inline Workload layernorm(const RowParams& p) {
       },
       both);
   Workload workload;
-  workload.name = "layernorm";
   workload.dag = program.dag({a, gamma, beta, out});
   workload.nominal_flop = 7;  // per element: sum, centre, square, sum, scale, gamma, beta
   return workload;
@@ -88,10 +86,6 @@ inline Workload row_reduction(const RowParams& p) {
                                          },
                                          {{"i"}, {}, {}});
   Workload workload;
-  workload.name = p.kind == RowKind::sum    ? "reduce_sum"
-                  : p.kind == RowKind::prod ? "reduce_prod"
-                  : p.kind == RowKind::min  ? "reduce_min"
-                                            : "reduce_max";
   workload.dag = program.dag({a, out});
   workload.nominal_flop = 1;
   return workload;
@@ -110,6 +104,8 @@ inline Workload row_op(const RowParams& p) {
   Workload workload = p.kind == RowKind::softmax     ? detail::softmax(p)
                       : p.kind == RowKind::layernorm ? detail::layernorm(p)
                                                      : detail::row_reduction(p);
+  workload.kind = kind_of(p);
+  workload.name = canonical_text(p);
   workload.params = p;
   workload.reduction_length = p.columns;
   workload.nominal_flop *= static_cast<double>(p.rows) * static_cast<double>(p.columns);

@@ -1,8 +1,9 @@
 // apply_step: one step on a state.
 //
-// Floor 3. Ansor reference, ch. 2.3. The semantics of each step stand in sched/apply/<step>.hpp, written as
-// legality, then before --> after. States go in and come out by value: move one in to change it, copy
-// it to branch. Not here: where the steps come from, ranges of attached stages (bounds.hpp).
+// Floor 3. Ansor reference, ch. 2.3. The semantics of each step stand in sched/apply/<step>.hpp,
+// written as legality, then before --> after. States go in and come out by value: move one in to
+// change it, copy it to branch. Not here: where the steps come from, ranges of attached stages
+// (bounds.hpp).
 #pragma once
 
 #include <utility>

@@ -1,10 +1,10 @@
 // DagNode: a dag and the dags derived from it by stage-adding steps, each derived once.
 //
 // Floor 3. Own design. States point at their node, so reading the current dag costs nothing. A
-// stage-adding step asks its node for the child of (step) or, for an rfactor, of (fuse, split, rfactor);
-// all states that descend from one initial state share the tree. Children are a list that only grows:
-// looking up is free of locks, two threads that derive the same child at once make equal ones and
-// the later one is dropped. Safe to use from any number of threads.
+// stage-adding step asks its node for the child of (step) or, for an rfactor, of (fuse, split,
+// rfactor); all states that descend from one initial state share the tree. Children are a list that
+// only grows: looking up is free of locks, two threads that derive the same child at once make
+// equal ones and the later one is dropped. Safe to use from any number of threads.
 #pragma once
 
 #include <array>
@@ -100,8 +100,7 @@ class DagNode {
 /// A pool that stands on another dag's pool and keeps that one alive.
 class LayeredPool {
  public:
-  explicit LayeredPool(const ComputeDag& dag)
-      : holder_(std::make_shared<Holder>(dag.pool_ptr())) {}
+  explicit LayeredPool(const ComputeDag& dag) : holder_(std::make_shared<Holder>(dag.pool_ptr())) {}
   ExprPool& pool() { return holder_->pool; }
   /// The pool for a derived dag; owns the base as well.
   std::shared_ptr<const ExprPool> share() const {

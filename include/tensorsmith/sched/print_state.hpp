@@ -1,6 +1,7 @@
 // The canonical text of a state: what people read, and what equality and hashes are made of.
 //
-// Floor 3. Ansor reference, ch. 2.6. Two states with equal text are equal, whatever their histories.
+// Floor 3. Ansor reference, ch. 2.6. Two states with equal text are equal, whatever their
+// histories.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 namespace tensorsmith {
 
 constexpr std::string_view name_of(Annotation annotation) {
-  constexpr std::string_view names[] = {"for",        "unroll",      "vectorize",  "parallel",
-                                        "vthread",    "blockIdx.x",  "threadIdx.x", "blockIdx.y",
+  constexpr std::string_view names[] = {"for",         "unroll",     "vectorize",   "parallel",
+                                        "vthread",     "blockIdx.x", "threadIdx.x", "blockIdx.y",
                                         "threadIdx.y", "blockIdx.z", "threadIdx.z", "tensorize"};
   return names[static_cast<std::size_t>(annotation)];
 }
@@ -85,8 +86,8 @@ class StatePrinter {
         }
         indent += 2;
       }
-      const auto here = attached.find(
-          {static_cast<std::int32_t>(id), static_cast<std::int32_t>(i)});
+      const auto here =
+          attached.find({static_cast<std::int32_t>(id), static_cast<std::int32_t>(i)});
       if (here != attached.end()) {
         for (std::int32_t other : here->second) {
           print_stage(static_cast<std::size_t>(other), indent);

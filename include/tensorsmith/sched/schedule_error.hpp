@@ -1,6 +1,7 @@
 // ScheduleError: why a step is not legal on a state. An enum and ids: no text, no allocation.
 //
-// Floor 3. Own design: an illegal step is a normal answer in a search. `explain` renders it for people.
+// Floor 3. Own design: an illegal step is a normal answer in a search. `explain` renders it for
+// people.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // State: a schedule as a value. Stages + the history of steps that made them.
 //
-// Floor 3. Ansor reference, ch. 2.1. Copying shares the stages (copy on write); copy + one step costs
-// about a microsecond. Applying steps: sched/apply.hpp. Text: sched/print_state.hpp. Ranges of
-// attached stages: sched/bounds.hpp.
+// Floor 3. Ansor reference, ch. 2.1. Copying shares the stages (copy on write); copy + one step
+// costs about a microsecond. Applying steps: sched/apply.hpp. Text: sched/print_state.hpp. Ranges
+// of attached stages: sched/bounds.hpp.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct IteratorKey {
   auto operator<=>(const IteratorKey&) const = default;
 };
 
-/// Which stage is computed at which iterator (Ansor reference, ch. 2.1 AttachMap). Small: two sorted
-/// vectors would do; a map keeps the reference's update rules readable.
+/// Which stage is computed at which iterator (Ansor reference, ch. 2.1 AttachMap). Small: two
+/// sorted vectors would do; a map keeps the reference's update rules readable.
 struct AttachMap {
   std::map<std::int32_t, IteratorKey> stage_to_iterator;
   std::map<IteratorKey, std::vector<std::int32_t>> iterator_to_stages;
@@ -97,7 +97,8 @@ class BasicState {
   Stage& mutable_stage(std::size_t id) { return unshare(stages_[id]); }
   std::vector<std::shared_ptr<const Stage>>& mutable_stages() { return stages_; }
 
-  /// The dag whose operations the stages are; differs from the workload's after a stage-adding step.
+  /// The dag whose operations the stages are; differs from the workload's after a stage-adding
+  /// step.
   const ComputeDag& dag() const { return *node_->dag(); }
   const std::shared_ptr<const ComputeDag>& dag_ptr() const { return node_->dag(); }
   const Operation& operation(std::size_t stage_id) const { return dag().operation(stage_id); }
@@ -106,8 +107,8 @@ class BasicState {
   void set_dag_node(std::shared_ptr<const DagNode> node) { node_ = std::move(node); }
   /// The dag before any step: where replay starts.
   const std::shared_ptr<const ComputeDag>& initial_dag() const { return origin_->node->dag(); }
-  /// The state before any step. Shares the derived dags with this one, so replaying from here derives
-  /// nothing twice; prefer it to initial(initial_dag()).
+  /// The state before any step. Shares the derived dags with this one, so replaying from here
+  /// derives nothing twice; prefer it to initial(initial_dag()).
   BasicState restart() const {
     BasicState state;
     state.stages_ = origin_->stages;

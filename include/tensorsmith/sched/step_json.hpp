@@ -1,8 +1,8 @@
 // Steps as JSON text, as v0.6 records hold them, and the type that belongs to a tag.
 //
-// Floor 3. Ansor reference, ch. 3.3: arrays that begin with the tag, separated by ", ". Flags are 0 or 1; a
-// length that is still unknown is null. Not here: reading (the record library parses JSON and fills the
-// fields of the type `visit_step_type` hands it).
+// Floor 3. Ansor reference, ch. 3.3: arrays that begin with the tag, separated by ", ". Flags are 0
+// or 1; a length that is still unknown is null. Not here: reading (the record library parses JSON
+// and fills the fields of the type `visit_step_type` hands it).
 #pragma once
 
 #include <string>
@@ -29,22 +29,22 @@ inline void append_json(std::string& out, const std::string& value) {
   out += '"';
   for (char c : value) {
     switch (c) {
-      case '\r':
-        out += "\\r";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      case '\\':
-      case '"':
-        out += '\\';
-        out += c;
-        break;
-      default:
-        out += c;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    case '\\':
+    case '"':
+      out += '\\';
+      out += c;
+      break;
+    default:
+      out += c;
     }
   }
   out += '"';
@@ -68,9 +68,8 @@ inline void append_step_json(std::string& out, const Step& step) {
         out += "[\"";
         out += T::tag;
         out += '"';
-        std::apply(
-            [&](auto... field) { ((out += ", ", detail::append_json(out, s.*field)), ...); },
-            T::fields());
+        std::apply([&](auto... field) { ((out += ", ", detail::append_json(out, s.*field)), ...); },
+                   T::fields());
         out += ']';
       },
       step);
@@ -100,8 +99,8 @@ bool visit_step_type(std::string_view tag, F& f, std::index_sequence<I...>) {
 }
 }  // namespace detail
 
-/// Calls f(std::type_identity<TheStep>{}) for the step type with this tag; false if there is none. Its
-/// T::fields() are the record's elements in order.
+/// Calls f(std::type_identity<TheStep>{}) for the step type with this tag; false if there is none.
+/// Its T::fields() are the record's elements in order.
 template <class F>
 bool visit_step_type(std::string_view tag, F&& f) {
   return detail::visit_step_type(tag, f, std::make_index_sequence<std::variant_size_v<Step>>{});

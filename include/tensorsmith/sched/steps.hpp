@@ -1,7 +1,7 @@
 // The transform steps: plain structs in one closed variant.
 //
-// Floor 3. Ansor reference, ch. 2.3, for the fourteen steps with a two- or three-letter tag; the steps
-// below the line are our own and say what the reference cannot. Every step has `tag` and one
+// Floor 3. Ansor reference, ch. 2.3, for the fourteen steps with a two- or three-letter tag; the
+// steps below the line are our own and say what the reference cannot. Every step has `tag` and one
 // `fields()` tuple of member pointers, in record order: printing, JSON, hashing and equality are
 // generic over it. A new step = one struct here + sched/apply/<step>.hpp.
 // Stage and iterator ids are those valid at the time the step is applied.
@@ -153,13 +153,14 @@ struct RfactorStep {
   }
 };
 
-// --- our own steps (never in v0.6 records) ---------------------------------------------------------
+// --- our own steps (never in v0.6 records)
+// ---------------------------------------------------------
 
 /// Storage layout of a stage that is not an argument (a cache stage): dimension d of the stored
 /// region is cut into blocks of blocks[d] (0 = not blocked); the pieces are stored in the order of
 /// `order`: entry 2*d = the outer piece (or the whole) of dimension d, 2*d+1 = its inner piece. The
-/// last stride-carrying piece may be padded: `pad_elements` are added to the extent of the innermost
-/// piece when strides are computed.
+/// last stride-carrying piece may be padded: `pad_elements` are added to the extent of the
+/// innermost piece when strides are computed.
 ///     Ap[i, k]  with blocks [12, 0], order [0, 2, 1]  -->  Ap[i floordiv 12][k][i floormod 12]
 struct StorageLayoutStep {
   static constexpr std::string_view tag = "TSL";
@@ -173,10 +174,10 @@ struct StorageLayoutStep {
   }
 };
 
-using Step = std::variant<AnnotationStep, FuseStep, PragmaStep, ReorderStep, SplitStep,
-                          FollowSplitStep, FollowFusedSplitStep, StorageAlignStep, ComputeAtStep,
-                          ComputeInlineStep, ComputeRootStep, CacheReadStep, CacheWriteStep,
-                          RfactorStep, StorageLayoutStep>;
+using Step =
+    std::variant<AnnotationStep, FuseStep, PragmaStep, ReorderStep, SplitStep, FollowSplitStep,
+                 FollowFusedSplitStep, StorageAlignStep, ComputeAtStep, ComputeInlineStep,
+                 ComputeRootStep, CacheReadStep, CacheWriteStep, RfactorStep, StorageLayoutStep>;
 
 template <class T>
 concept TransformStep = requires {

@@ -33,8 +33,9 @@ struct Picked {
   bool is_random = false;
 };
 
-/// n programs: first n - num_random from `best`, then from `random`; each list stands in for the other
-/// when that is exhausted. claim(text) answers whether the program is new and marks it as taken.
+/// n programs: first n - num_random from `best`, then from `random`; each list stands in for the
+/// other when that is exhausted. claim(text) answers whether the program is new and marks it as
+/// taken.
 template <class Claim>
 std::vector<Picked> pick_epsilon_greedy(const std::vector<Individual>& best,
                                         const std::vector<Individual>& random, std::size_t n,

@@ -1,7 +1,7 @@
 // Evaluator: texts and scores of candidates within one search round; each program is scored once.
 //
-// Floor 7. Own design. The work is shared out through the driver's ParallelFor; the result depends on the
-// candidates alone.
+// Floor 7. Own design. The work is shared out through the driver's ParallelFor; the result depends
+// on the candidates alone.
 #pragma once
 
 #include <string>
@@ -39,7 +39,7 @@ class Evaluator {
   std::vector<Individual> evaluate(std::vector<Candidate> candidates) {
     std::vector<std::string> texts(candidates.size());
     run_for(callbacks_.parallel_for, candidates.size(),
-            [&](std::size_t i) { texts[i] = print_state(candidates[i].state); });
+            [&](std::size_t i) { texts[i] = state_text(candidates[i].state); });
 
     std::vector<std::size_t> fresh;
     for (std::size_t i = 0; i < candidates.size(); ++i) {

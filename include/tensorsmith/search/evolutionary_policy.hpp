@@ -1,9 +1,9 @@
 // EvolutionaryPolicy: sample, evolve under the cost model, propose the best and a few at random.
 //
-// Floor 7. Ansor reference, ch. 5.2-5.5; differences are named in the headers it includes. Before the
-// first successful measurement an untrained model says nothing, so the first round only samples.
-// Deterministic: what it proposes depends on the space, the options and the observations, not on
-// the number of threads.
+// Floor 7. Ansor reference, ch. 5.2-5.5; differences are named in the headers it includes. Before
+// the first successful measurement an untrained model says nothing, so the first round only
+// samples. Deterministic: what it proposes depends on the space, the options and the observations,
+// not on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -37,12 +37,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   /// `model` is updated by observe and must outlive the policy.
   BasicEvolutionaryPolicy(SearchSpace space, CostModel& model, SearchCallbacks callbacks,
                           PolicyOptions options, Population population = {}, Mutators mutators = {})
-      : space_(std::move(space)),
-        model_(model),
-        callbacks_(std::move(callbacks)),
-        options_(options),
-        population_(std::move(population)),
-        mutators_(std::move(mutators)),
+      : space_(std::move(space)), model_(model), callbacks_(std::move(callbacks)),
+        options_(options), population_(std::move(population)), mutators_(std::move(mutators)),
         exploration_(options.epsilon) {
     TENSORSMITH_ASSERT(callbacks_.extract, "a policy without a feature extractor");
     TENSORSMITH_ASSERT(options_.evolution.population > 0 &&
@@ -71,7 +67,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
                                   results[i].throughput};
     });
     for (const Observation& result : results) {
-      std::string text = print_state(result.state);
+      std::string text = state_text(result.state);
       taken_.insert(text);
       if (result.throughput > 0.0) {
         measured_.push_back(Measured{result.throughput, std::move(text), result.state.steps()});
@@ -112,9 +108,9 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
                [&](const std::string& text) { return taken_.count(text) == 0; });
 
     std::vector<Proposal> proposals;
-    for (Picked& picked : pick_epsilon_greedy(
-             best, random, n, num_random,
-             [&](const std::string& text) { return taken_.insert(text).second; })) {
+    for (Picked& picked :
+         pick_epsilon_greedy(best, random, n, num_random,
+                             [&](const std::string& text) { return taken_.insert(text).second; })) {
       proposals.push_back(Proposal{std::move(picked.individual.candidate.state),
                                    std::move(picked.individual.text), picked.individual.score,
                                    picked.is_random});
@@ -131,8 +127,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     std::vector<Individual> accepted;
     std::unordered_set<std::string> known;
     for (std::size_t first = 0; first + batch <= max_attempts; first += batch) {
-      std::vector<Candidate> drawn = make_candidates(
-          callbacks_.parallel_for, batch, batch, [&](std::size_t attempt) {
+      std::vector<Candidate> drawn =
+          make_candidates(callbacks_.parallel_for, batch, batch, [&](std::size_t attempt) {
             CounterRng rng = key.rng(0, first + attempt);
             return draw_candidate(space_, population_, rng);
           });
@@ -152,8 +148,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   }
 
   void add_measured(Evaluator& evaluator, std::vector<Individual>& population) const {
-    const auto wanted = static_cast<std::size_t>(options_.measured_ratio *
-                                                 static_cast<double>(options_.evolution.population));
+    const auto wanted = static_cast<std::size_t>(
+        options_.measured_ratio * static_cast<double>(options_.evolution.population));
     std::vector<Candidate> best;
     for (std::size_t i = 0; i < measured_.size() && i < wanted; ++i) {
       const std::vector<Step>& steps = measured_[i].steps;

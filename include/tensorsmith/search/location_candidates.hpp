@@ -1,7 +1,7 @@
 // Where a stage may be computed: the iterators of its consumer that are worth trying.
 //
-// Floor 7. Ansor reference, ch. 5.1 (location candidates). The list says nothing about legality after
-// later steps; bound inference decides.
+// Floor 7. Ansor reference, ch. 5.1 (location candidates). The list says nothing about legality
+// after later steps; bound inference decides.
 #pragma once
 
 #include <string>
@@ -12,9 +12,8 @@
 
 namespace tensorsmith {
 
-inline std::vector<IteratorKey> location_candidates(const State& state,
-                                                    const te::AccessAnalysis& analysis,
-                                                    std::int32_t stage) {
+inline std::vector<IteratorKey>
+location_candidates(const State& state, const AccessAnalysis& analysis, std::int32_t stage) {
   std::vector<IteratorKey> found;
   const auto consumer = single_consumer(state, analysis, stage);
   if (!consumer) {
@@ -65,12 +64,11 @@ inline std::vector<IteratorKey> location_candidates(const State& state,
 }
 
 /// Stages whose place is free: computed, not inlined, neither tiled nor worth tiling.
-inline bool has_free_location(const State& state, const te::AccessAnalysis& analysis,
+inline bool has_free_location(const State& state, const AccessAnalysis& analysis,
                               std::int32_t stage) {
   const auto id = static_cast<std::size_t>(stage);
   return !state.stage(id).is_placeholder && state.stage(id).compute_at != ComputeAt::inlined &&
-         !is_tiled(state, stage) &&
-         !needs_tiling(analysis, stage);
+         !is_tiled(state, stage) && !needs_tiling(analysis, stage);
 }
 
 }  // namespace tensorsmith

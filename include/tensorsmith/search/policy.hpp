@@ -39,8 +39,8 @@ class SearchPolicy {
 
   virtual std::string_view name() const = 0;
 
-  /// At most n programs, none of which was proposed or observed before. Fewer if no more were found;
-  /// none means that the space looks exhausted.
+  /// At most n programs, none of which was proposed or observed before. Fewer if no more were
+  /// found; none means that the space looks exhausted.
   virtual std::vector<Proposal> propose(std::size_t n) = 0;
 
   virtual void observe(std::span<const Observation> results) = 0;

@@ -1,8 +1,8 @@
 // SearchSpace: the sketches of a task and what sampling and mutating them needs.
 //
-// Floor 7. Ansor reference, ch. 5 (parameters: ch. 4.1). Immutable once built, so any number of threads
-// may draw from it.
-// Not here: deriving sketches (sketch/generate.hpp), drawing (search/population/), scores.
+// Floor 7. Ansor reference, ch. 5 (parameters: ch. 4.1). Immutable once built, so any number of
+// threads may draw from it. Not here: deriving sketches (sketch/generate.hpp), drawing
+// (search/population/), scores.
 #pragma once
 
 #include <map>
@@ -36,8 +36,8 @@ struct Candidate {
   static constexpr std::uint32_t no_sketch = UINT32_MAX;
 
   State state;
-  std::uint32_t sketch = no_sketch;  ///< whose steps the history begins with
-  std::shared_ptr<const te::AccessAnalysis> analysis;  ///< of state.dag()
+  std::uint32_t sketch = no_sketch;                ///< whose steps the history begins with
+  std::shared_ptr<const AccessAnalysis> analysis;  ///< of state.dag()
 };
 
 class SearchSpace {
@@ -48,7 +48,7 @@ class SearchSpace {
     for (const State& sketch : sketches_) {
       TENSORSMITH_ASSERT(sketch.initial_dag() == sketches_.front().initial_dag(),
                          "sketches of one space come from one workload");
-      analyses_.push_back(std::make_shared<const te::AccessAnalysis>(te::analyze_access(sketch.dag())));
+      analyses_.push_back(std::make_shared<const AccessAnalysis>(sketch.dag()));
       for (const Step& step : sketch.steps()) {
         const SplitStep* split = std::get_if<SplitStep>(&step);
         if (split != nullptr && split->extent > 0) {
@@ -144,12 +144,12 @@ class SearchSpace {
 
   /// States of one origin share derived dags, so the dag of a candidate is its sketch's unless a
   /// factored split changed extents.
-  std::shared_ptr<const te::AccessAnalysis> analysis_of(const Candidate& candidate) const {
+  std::shared_ptr<const AccessAnalysis> analysis_of(const Candidate& candidate) const {
     if (candidate.sketch < sketches_.size() &&
         candidate.state.dag_ptr() == sketches_[candidate.sketch].dag_ptr()) {
       return analyses_[candidate.sketch];
     }
-    return std::make_shared<const te::AccessAnalysis>(te::analyze_access(candidate.state.dag()));
+    return std::make_shared<const AccessAnalysis>(candidate.state.dag());
   }
 
   static bool matches(const Step& pattern, const Step& step) {
@@ -173,7 +173,7 @@ class SearchSpace {
 
   std::vector<State> sketches_;
   SpaceOptions options_;
-  std::vector<std::shared_ptr<const te::AccessAnalysis>> analyses_;  ///< one per sketch
+  std::vector<std::shared_ptr<const AccessAnalysis>> analyses_;  ///< one per sketch
   std::map<Key, std::vector<std::vector<std::int64_t>>> tables_;
   std::optional<State> initial_;
 };

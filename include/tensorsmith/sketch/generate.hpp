@@ -1,8 +1,8 @@
 // generate_sketches: all sketches that a rule set derives from a workload.
 //
 // Floor 5. Ansor reference, ch. 4.2 (driver and post-processing). Breadth first over pairs
-// (state, stage), from the last stage to the first; the order of the result is part of the contract.
-// Not here: choosing split lengths (search/population/).
+// (state, stage), from the last stage to the first; the order of the result is part of the
+// contract. Not here: choosing split lengths (search/population/).
 #pragma once
 
 #include <memory>  // a dag and its analysis are shared by the states of one derivation
@@ -14,8 +14,8 @@
 
 namespace tensorsmith {
 
-/// Every rfactor step stands after the split it factors; that split had to be concrete to derive the
-/// stages, and is opened now.
+/// Every rfactor step stands after the split it factors; that split had to be concrete to derive
+/// the stages, and is opened now.
 ///     SP(s, k, 512, [1]); RF(s, ...)  -->  SP(s, k, 512, [?]); RF(s, ...)
 inline void open_rfactor_splits(State& sketch) {
   std::vector<Step>& steps = sketch.mutable_steps();
@@ -32,18 +32,16 @@ inline void open_rfactor_splits(State& sketch) {
 
 template <SketchRule... Rules>
 std::vector<State> generate_sketches(std::shared_ptr<const ComputeDag> dag,
-                                     const RuleSet<Rules...>& rules,
-                                     const SketchOptions& options) {
+                                     const RuleSet<Rules...>& rules, const SketchOptions& options) {
   struct Node {
     Derivation at;
-    std::shared_ptr<const te::AccessAnalysis> analysis;
+    std::shared_ptr<const AccessAnalysis> analysis;
   };
-  const auto initial_analysis = std::make_shared<const te::AccessAnalysis>(te::analyze_access(*dag));
+  const auto initial_analysis = std::make_shared<const AccessAnalysis>(*dag);
   const State initial = State::initial(std::move(dag));
   std::vector<Node> frontier;
-  frontier.push_back(
-      Node{Derivation{initial, static_cast<std::int32_t>(initial.num_stages()) - 1},
-           initial_analysis});
+  frontier.push_back(Node{Derivation{initial, static_cast<std::int32_t>(initial.num_stages()) - 1},
+                          initial_analysis});
   std::vector<State> sketches;
   while (!frontier.empty()) {
     std::vector<Node> next;
@@ -59,7 +57,7 @@ std::vector<State> generate_sketches(std::shared_ptr<const ComputeDag> dag,
           for (Derivation& derived : rule.expand(input)) {
             const bool same_dag = derived.state.dag_ptr() == node.at.state.dag_ptr();
             auto analysis = same_dag ? node.analysis
-                                     : std::make_shared<const te::AccessAnalysis>(te::analyze_access(derived.state.dag()));
+                                     : std::make_shared<const AccessAnalysis>(derived.state.dag());
             next.push_back(Node{std::move(derived), std::move(analysis)});
           }
         }

@@ -1,5 +1,5 @@
-// Growing a state by steps: for rules, whose steps are legal by construction, and for searches, where
-// an illegal step ends the candidate.
+// Growing a state by steps: for rules, whose steps are legal by construction, and for searches,
+// where an illegal step ends the candidate.
 //
 // Floor 5. Own design.
 #pragma once
@@ -24,8 +24,8 @@ inline void grow(State& state, const Step& step) {
 /// Splits an iterator into lengths.size() + 1 parts, inner to outer, with the extent recorded.
 inline SplitStep split_of(const State& state, std::int32_t stage, std::int32_t iterator,
                           LengthList lengths) {
-  const auto& it = state.stage(static_cast<std::size_t>(stage))
-                       .iterators[static_cast<std::size_t>(iterator)];
+  const auto& it =
+      state.stage(static_cast<std::size_t>(stage)).iterators[static_cast<std::size_t>(iterator)];
   return SplitStep{stage, iterator, it.extent.value_or(0), std::move(lengths), true};
 }
 

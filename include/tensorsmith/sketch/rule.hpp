@@ -34,7 +34,7 @@ struct SketchOptions {
 /// All that a rule may look at.
 struct RuleInput {
   const State& state;
-  const te::AccessAnalysis& analysis;  ///< of state.dag()
+  const AccessAnalysis& analysis;  ///< of state.dag()
   std::int32_t stage;
   const SketchOptions& options;
 };
@@ -70,14 +70,13 @@ class RuleSet {
   ///     RuleSet<A, B>.preceded_by(u)  -->  RuleSet<U, A, B>
   template <SketchRule First>
   RuleSet<First, Rules...> preceded_by(First first) const {
-    return RuleSet<First, Rules...>(
-        std::tuple_cat(std::tuple<First>(std::move(first)), rules_));
+    return RuleSet<First, Rules...>(std::tuple_cat(std::tuple<First>(std::move(first)), rules_));
   }
 
   /// Calls visit(rule) in order until it returns false.
   template <class Visitor>
   void for_each_while(Visitor&& visit) const {
-    std::apply([&](const Rules&... rule) { (static_cast<bool>(visit(rule)) && ...); }, rules_);
+    std::apply([&](const Rules&... rule) { static_cast<void>((visit(rule) && ...)); }, rules_);
   }
 
  private:

@@ -18,25 +18,24 @@
 namespace tensorsmith {
 
 /// Readers of the stage in ascending order; an inlined reader is replaced by its own readers.
-inline std::vector<std::int32_t> consumers(const State& state, const te::AccessAnalysis& analysis,
+inline std::vector<std::int32_t> consumers(const State& state, const AccessAnalysis& analysis,
                                            std::int32_t stage) {
   const auto found =
-      te::consumers(analysis, static_cast<std::uint32_t>(stage), [&](std::uint32_t reader) {
+      analysis.consumers(static_cast<std::uint32_t>(stage), [&](std::uint32_t reader) {
         return state.stage(reader).compute_at == ComputeAt::inlined;
       });
   return {found.begin(), found.end()};
 }
 
 /// Enough data reuse for multi-level tiling (Ansor reference, ch. 1.2).
-inline bool needs_tiling(const te::AccessAnalysis& analysis, std::int32_t stage) {
-  return analysis.stages[static_cast<std::size_t>(stage)].needs_multi_level_tiling;
+inline bool needs_tiling(const AccessAnalysis& analysis, std::int32_t stage) {
+  return analysis.needs_multi_level_tiling(static_cast<std::uint32_t>(stage));
 }
 
 /// The one stage under which a reader of `stage` lives: the reader itself if there is one; with
 /// several readers the root stage that all of them stand in, if it is the same.
-inline std::optional<std::int32_t> single_consumer(const State& state,
-                                                   const te::AccessAnalysis& analysis,
-                                                   std::int32_t stage) {
+inline std::optional<std::int32_t>
+single_consumer(const State& state, const AccessAnalysis& analysis, std::int32_t stage) {
   const std::vector<std::int32_t> readers = consumers(state, analysis, stage);
   if (readers.empty()) {
     return std::nullopt;
@@ -64,18 +63,17 @@ inline bool has_non_spatial_iterator(const State& state, std::int32_t stage) {
                      [](const auto& it) { return it.kind != IteratorKind::spatial; });
 }
 
-/// "Tiled" of the reference: the number of iterators is not that of the operation's axes, so a stage
-/// with fused iterators counts as well.
+/// "Tiled" of the reference: the number of iterators is not that of the operation's axes, so a
+/// stage with fused iterators counts as well.
 inline bool is_tiled(const State& state, std::int32_t stage) {
   const auto id = static_cast<std::size_t>(stage);
   const Operation& operation = state.operation(id);
-  return state.stage(id).iterators.size() !=
-         operation.axes.size() + operation.reduce_axes.size();
+  return state.stage(id).iterators.size() != operation.axes.size() + operation.reduce_axes.size();
 }
 
 /// The consumer that multi-level tiling can fuse with: the only one, elementwise on the way.
 inline std::optional<std::int32_t> single_elementwise_consumer(const State& state,
-                                                               const te::AccessAnalysis& analysis,
+                                                               const AccessAnalysis& analysis,
                                                                std::int32_t stage) {
   const std::vector<std::int32_t> readers = consumers(state, analysis, stage);
   if (readers.size() != 1) {
@@ -91,8 +89,8 @@ inline std::optional<std::int32_t> single_elementwise_consumer(const State& stat
       std::string_view(name).substr(name.size() - shared.size()) == shared) {
     return std::nullopt;
   }
-  if (!te::element_wise_match(state.dag(), analysis, static_cast<std::uint32_t>(stage),
-                              static_cast<std::uint32_t>(target))) {
+  if (!analysis.elementwise_match(static_cast<std::uint32_t>(stage),
+                                  static_cast<std::uint32_t>(target))) {
     return std::nullopt;
   }
   return target;

@@ -22,17 +22,16 @@ namespace tensorsmith {
 inline bool is_spatial_level(char letter) { return letter == 'S' || letter == 's'; }
 
 inline bool is_not_split(const State& state, std::int32_t stage, const std::string& iterator) {
-  const auto& names =
-      state.operation(static_cast<std::size_t>(stage)).attrs.no_split_at_inner;
+  const auto& names = state.operation(static_cast<std::size_t>(stage)).attrs.no_split_at_inner;
   return std::find(names.begin(), names.end(), iterator) != names.end();
 }
 
-/// Splits every iterator and orders the parts by `structure`. Returns the indices of the split steps
-/// of the spatial iterators, in iterator order.
+/// Splits every iterator and orders the parts by `structure`. Returns the indices of the split
+/// steps of the spatial iterators, in iterator order.
 inline std::vector<std::int32_t> tile_stage(State& state, std::int32_t stage,
                                             std::string_view structure) {
-  const auto num_spatial_levels = static_cast<std::size_t>(
-      std::count_if(structure.begin(), structure.end(), is_spatial_level));
+  const auto num_spatial_levels =
+      static_cast<std::size_t>(std::count_if(structure.begin(), structure.end(), is_spatial_level));
   const std::size_t num_reduce_levels = structure.size() - num_spatial_levels;
   TENSORSMITH_ASSERT(num_spatial_levels > 0 && num_reduce_levels > 0,
                      "a tiling structure has S and R levels");
@@ -67,8 +66,7 @@ inline std::vector<std::int32_t> tile_stage(State& state, std::int32_t stage,
   ReorderStep order{stage, {}};
   std::size_t next_spatial = 0, next_reduce = 0;
   for (char letter : structure) {
-    const auto& level =
-        is_spatial_level(letter) ? spatial[next_spatial++] : reduce[next_reduce++];
+    const auto& level = is_spatial_level(letter) ? spatial[next_spatial++] : reduce[next_reduce++];
     for (std::int32_t iterator : level) {
       order.after.push_back(iterator);
     }
@@ -78,11 +76,10 @@ inline std::vector<std::int32_t> tile_stage(State& state, std::int32_t stage,
 }
 
 /// Splits every iterator of an untiled, purely spatial stage as `source_splits` say, into
-/// `num_split` + 1 parts, and orders the parts level by level. Annotations of a split iterator move:
-/// unroll and vectorize to the innermost part, parallel to the outermost.
+/// `num_split` + 1 parts, and orders the parts level by level. Annotations of a split iterator
+/// move: unroll and vectorize to the innermost part, parallel to the outermost.
 inline void follow_tiling(State& state, std::int32_t stage,
-                          const std::vector<std::int32_t>& source_splits,
-                          std::int32_t num_split) {
+                          const std::vector<std::int32_t>& source_splits, std::int32_t num_split) {
   const auto before = state.stage(static_cast<std::size_t>(stage)).iterators;
   std::vector<std::vector<std::int32_t>> levels(static_cast<std::size_t>(num_split) + 1);
   std::size_t next_source = 0;

@@ -19,9 +19,9 @@ std::vector<Individual> individuals(const std::string& prefix, int count) {
 
 std::vector<Picked> pick(int num_best, int num_random_states, std::size_t n, std::size_t random) {
   std::set<std::string> taken;
-  return pick_epsilon_greedy(
-      individuals("best", num_best), individuals("random", num_random_states), n, random,
-      [&](const std::string& text) { return taken.insert(text).second; });
+  return pick_epsilon_greedy(individuals("best", num_best),
+                             individuals("random", num_random_states), n, random,
+                             [&](const std::string& text) { return taken.insert(text).second; });
 }
 
 }  // namespace

@@ -111,8 +111,7 @@ TEST_CASE("the validity filter and empty features keep programs out") {
   test::ExtentModel model;
   SearchCallbacks callbacks;
   callbacks.extract = [](const State& state) {
-    return test::count_steps<CacheWriteStep>(state) > 0 ? FeatureMatrix{}
-                                                        : test::extents_of(state);
+    return test::count_steps<CacheWriteStep>(state) > 0 ? FeatureMatrix{} : test::extents_of(state);
   };
   callbacks.is_valid = [](const State& state) {
     return state.stage(2).auto_unroll_max_step != 512;

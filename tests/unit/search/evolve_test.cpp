@@ -13,7 +13,7 @@ class SplitModel final : public CostModel {
   void update(std::span<const TrainingSample>) override {}
   void predict(std::span<const FeatureMatrix> programs, std::span<float> scores) const override {
     for (std::size_t i = 0; i < programs.size(); ++i) {
-      scores[i] = programs[i].row(0)[0];
+      scores[i] = programs[i].empty() ? invalid_score : programs[i].row(0)[0];
     }
   }
   Result<std::string, CostModelError> save() const override {

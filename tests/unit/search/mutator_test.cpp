@@ -26,7 +26,7 @@ int count_children(const SearchSpace& space, const M& mutator) {
     CHECK_FALSE(child->state.steps() == parent.state.steps());
     const auto again = space.build(child->state.steps(), child->sketch);
     REQUIRE(again);
-    CHECK(print_state(again->state) == print_state(child->state));
+    CHECK(state_text(again->state) == state_text(child->state));
   }
   return children;
 }

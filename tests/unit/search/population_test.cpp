@@ -34,7 +34,7 @@ TEST_CASE("samples are complete, legal and varied") {
     const Candidate candidate = test::sample_of(space, i);
     CHECK(candidate.state.is_concrete());
     CHECK(test::count_steps<PragmaStep>(candidate.state) >= 1);
-    texts.insert(print_state(candidate.state));
+    texts.insert(state_text(candidate.state));
     for (std::size_t stage = 0; stage < candidate.state.num_stages(); ++stage) {
       const auto& at = candidate.state.stage(stage);
       for (const auto& it : at.iterators) {
@@ -83,7 +83,8 @@ TEST_CASE("unroll marks stages with reductions only, and the loops that are alwa
   auto k = p.reduce_axis("k", 4);
   te::ComputeOptions options;
   options.attrs.always_unroll_inner = {"k"};
-  auto c = p.compute("C", {8}, [&](auto i) { return te::sum(a(i, k), {k}); }, options);
+  auto c = p.compute(
+      "C", {8}, [&](auto i) { return te::sum(a(i, k), {k}); }, options);
   auto d = p.compute("D", {8}, [&](auto i) { return c(i) + 1.0; });
   const SearchSpace space = test::space_of(p.dag({a, d}));
   Candidate candidate{space.initial(), Candidate::no_sketch, nullptr};
@@ -103,7 +104,7 @@ TEST_CASE("change_compute_location moves a free stage to different places") {
     REQUIRE(space.refresh(candidate));
     CounterRng rng(1, 0, 0, i);
     REQUIRE(ChangeComputeLocation{}.apply(space, candidate, rng));
-    texts.insert(print_state(candidate.state));
+    texts.insert(state_text(candidate.state));
   }
   CHECK(texts.size() >= 3);
 }

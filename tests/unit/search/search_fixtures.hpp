@@ -18,8 +18,7 @@ inline SearchSpace space_of(std::shared_ptr<const ComputeDag> dag, std::int32_t 
   sketch_options.hardware.num_cores = num_cores;
   SpaceOptions options;
   options.hardware.num_cores = num_cores;
-  return SearchSpace(generate_sketches(std::move(dag), ansor_cpu_rules(), sketch_options),
-                     options);
+  return SearchSpace(generate_sketches(std::move(dag), ansor_cpu_rules(), sketch_options), options);
 }
 
 /// One row: the extents of all loops in order. Enough for a model that looks at tile sizes.

@@ -28,7 +28,7 @@ TEST_CASE("a history is built again as it was, and its sketch is found") {
     CHECK(space.sketch_of(candidate.state.steps()) == candidate.sketch);
     const auto again = space.build(candidate.state.steps(), candidate.sketch);
     REQUIRE(again);
-    CHECK(print_state(again->state) == print_state(candidate.state));
+    CHECK(state_text(again->state) == state_text(candidate.state));
   }
 }
 

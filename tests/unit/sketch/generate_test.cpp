@@ -82,7 +82,7 @@ TEST_CASE("the same workload gives the same sketches") {
   CHECK(first.size() == 3);
   for (std::size_t i = 0; i < first.size(); ++i) {
     CHECK(first[i].steps() == second[i].steps());
-    CHECK(print_state(first[i]) == print_state(second[i]));
+    CHECK(state_text(first[i]) == state_text(second[i]));
   }
 }
 

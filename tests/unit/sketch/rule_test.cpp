@@ -22,13 +22,10 @@ static_assert(!SketchRule<NotARule>);
 }  // namespace
 
 TEST_CASE("the CPU rules stand in the reference's order") {
-  const std::vector<std::string> expected = {"always_inline",
-                                             "simplify_compute_with_const_tensor",
-                                             "add_rfactor",
-                                             "add_cache_write",
-                                             "multi_level_tiling_with_fusion",
-                                             "multi_level_tiling",
-                                             "skip_stage"};
+  const std::vector<std::string> expected = {
+      "always_inline",   "simplify_compute_with_const_tensor", "add_rfactor",
+      "add_cache_write", "multi_level_tiling_with_fusion",     "multi_level_tiling",
+      "skip_stage"};
   CHECK(ansor_cpu_rules().names() == expected);
 }
 
@@ -49,10 +46,9 @@ TEST_CASE("for_each_while stops at the first false") {
 }
 
 TEST_CASE("a custom rule needs both functions") {
-  CHECK_THROWS_AS(CustomRule("half", nullptr, [](const RuleInput&) {
-                    return std::vector<Derivation>{};
-                  }),
-                  Error);
+  CHECK_THROWS_AS(
+      CustomRule("half", nullptr, [](const RuleInput&) { return std::vector<Derivation>{}; }),
+      Error);
 }
 
 }  // namespace tensorsmith

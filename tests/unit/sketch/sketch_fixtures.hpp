@@ -9,13 +9,11 @@
 namespace tensorsmith::test {
 
 inline std::shared_ptr<const ComputeDag> matmul_dag(std::int64_t m, std::int64_t n,
-                                                    std::int64_t k_extent,
-                                                    bool with_relu = false) {
+                                                    std::int64_t k_extent, bool with_relu = false) {
   te::Program p;
   auto a = p.placeholder("A", {m, k_extent}), b = p.placeholder("B", {k_extent, n});
   auto k = p.reduce_axis("k", k_extent);
-  auto c = p.compute(
-      "C", {m, n}, [&](auto i, auto j) { return te::sum(a(i, k) * b(k, j), {k}); });
+  auto c = p.compute("C", {m, n}, [&](auto i, auto j) { return te::sum(a(i, k) * b(k, j), {k}); });
   if (!with_relu) {
     return p.dag({a, b, c});
   }

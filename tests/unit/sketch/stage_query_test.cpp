@@ -13,7 +13,7 @@ TEST_CASE("consumers look through inlined stages") {
   auto c = p.compute("C", {8}, [&](auto i) { return b(i) * 2.0; });
   auto d = p.compute("D", {8}, [&](auto i) { return b(i) * 3.0 + c(i); });
   State state = State::initial(p.dag({a, d}));
-  const te::AccessAnalysis analysis = te::analyze_access(state.dag());
+  const AccessAnalysis analysis(state.dag());
   CHECK(consumers(state, analysis, 1) == std::vector<std::int32_t>{2, 3});
   CHECK_FALSE(single_elementwise_consumer(state, analysis, 1));
   CHECK(single_consumer(state, analysis, 2) == 3);
@@ -30,7 +30,7 @@ TEST_CASE("several consumers have a common one if they stand in one root stage")
   auto c = p.compute("C", {8}, [&](auto i) { return b(i) * 2.0; });
   auto d = p.compute("D", {8}, [&](auto i) { return b(i) * 3.0 + c(i); });
   State state = State::initial(p.dag({a, d}));
-  const te::AccessAnalysis analysis = te::analyze_access(state.dag());
+  const AccessAnalysis analysis(state.dag());
   CHECK_FALSE(single_consumer(state, analysis, 1));
   grow(state, ComputeAtStep{2, 3, 0});
   CHECK(single_consumer(state, analysis, 1) == 3);
@@ -38,9 +38,9 @@ TEST_CASE("several consumers have a common one if they stand in one root stage")
 
 TEST_CASE("a matmul fuses with its relu, not with another reduction") {
   const State fused = State::initial(test::matmul_dag(8, 8, 8, true));
-  CHECK(single_elementwise_consumer(fused, te::analyze_access(fused.dag()), 2) == 3);
+  CHECK(single_elementwise_consumer(fused, AccessAnalysis(fused.dag()), 2) == 3);
   const State rows = State::initial(test::row_sum_dag(8, 16));
-  const te::AccessAnalysis analysis = te::analyze_access(rows.dag());
+  const AccessAnalysis analysis(rows.dag());
   CHECK_FALSE(single_elementwise_consumer(rows, analysis, 1));
   CHECK(single_elementwise_consumer(rows, analysis, 2) == 3);
 }

@@ -52,8 +52,7 @@ TEST_CASE("a consumer follows the tiles and its annotations move") {
   const std::vector<std::int32_t> splits = tile_stage(state, 2, "SSRSRS");
   grow(state, AnnotationStep{3, 1, Annotation::vectorize});
   follow_tiling(state, 3, splits, 2);
-  CHECK(names_of(state, 3) ==
-        std::vector<std::string>{"i.0", "j.0", "i.1", "j.1", "i.2", "j.2"});
+  CHECK(names_of(state, 3) == std::vector<std::string>{"i.0", "j.0", "i.1", "j.1", "i.2", "j.2"});
   CHECK(state.stage(3).iterators[5].annotation == Annotation::vectorize);
   CHECK(state.stage(3).iterators[4].annotation == Annotation::none);
 }

@@ -1,8 +1,8 @@
 // AN: annotate one iterator.
 //
-// Floor 3. Ansor reference, ch. 2.3. Legal: the iterator carries no annotation yet; parallel, vectorize,
-// vthread and blockIdx need iterations that are independent (spatial, or the lone loop of a rank-0
-// stage); threadIdx may go on a reduction (cross-thread reduction).
+// Floor 3. Ansor reference, ch. 2.3. Legal: the iterator carries no annotation yet; parallel,
+// vectorize, vthread and blockIdx need iterations that are independent (spatial, or the lone loop
+// of a rank-0 stage); threadIdx may go on a reduction (cross-thread reduction).
 //   for i (0,16)  -->  parallel i (0,16)
 #pragma once
 
@@ -12,15 +12,15 @@ namespace tensorsmith {
 
 constexpr bool needs_independent_iterations(Annotation annotation) {
   switch (annotation) {
-    case Annotation::vectorize:
-    case Annotation::parallel:
-    case Annotation::vthread:
-    case Annotation::block_x:
-    case Annotation::block_y:
-    case Annotation::block_z:
-      return true;
-    default:
-      return false;
+  case Annotation::vectorize:
+  case Annotation::parallel:
+  case Annotation::vthread:
+  case Annotation::block_x:
+  case Annotation::block_y:
+  case Annotation::block_z:
+    return true;
+  default:
+    return false;
   }
 }
 constexpr bool is_thread_annotation(Annotation annotation) {

@@ -1,8 +1,9 @@
 // CHR: a copy of a tensor for some of its readers.
 //
-// Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: a scope, at least one reader, each of which reads the
-// first tensor of the stage. The new stage gets id stage + 1; later ids shift by one. The readers keep
-// their iterators. If the name is taken, ".d" goes in before the scope until it is free.
+// Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: a scope, at least one reader, each of which
+// reads the first tensor of the stage. The new stage gets id stage + 1; later ids shift by one. The
+// readers keep their iterators. If the name is taken, ".d" goes in before the scope until it is
+// free.
 //   A: placeholder                    A: placeholder
 //   C[i,j] += A[i,k] * B[k,j]    -->  A.shared[ax0,ax1] = A[ax0,ax1]
 //                                     C[i,j] += A.shared[i,k] * B[k,j]
@@ -28,7 +29,8 @@ inline bool reads_tensor(const ExprPool& pool, ExprId id, TensorId tensor) {
 inline ExprId redirect_reads(ExprPool& pool, ExprId id, TensorId from, TensorId to) {
   const ExprId inner =
       map_children(pool, id, [&](ExprId child) { return redirect_reads(pool, child, from, to); });
-  if (const TensorRead* read = pool.as<TensorRead>(inner); read != nullptr && read->tensor == from) {
+  if (const TensorRead* read = pool.as<TensorRead>(inner);
+      read != nullptr && read->tensor == from) {
     ExprList indices = read->indices;
     return pool.read(to, pool.dtype(inner), std::move(indices));
   }
@@ -125,9 +127,8 @@ StepCheck apply_to(BasicState<Extent>& state, const CacheReadStep& step, const S
       return ScheduleError{ScheduleErrorCode::cache_read_not_a_reader, step.stage, -1, reader};
     }
   }
-  state.set_dag_node(state.dag_node()->child({&whole}, [&](const ComputeDag& dag) {
-    return detail::derive_cache_read(dag, step);
-  }));
+  state.set_dag_node(state.dag_node()->child(
+      {&whole}, [&](const ComputeDag& dag) { return detail::derive_cache_read(dag, step); }));
   auto& stages = state.mutable_stages();
   stages.insert(stages.begin() + step.stage + 1,
                 std::make_shared<BasicStage<Extent>>(initial_stage<Extent>(

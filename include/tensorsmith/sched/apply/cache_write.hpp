@@ -1,8 +1,8 @@
 // CHW: compute into a cache, then copy.
 //
-// Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: a scope; one output (the reference adds a stray stage for
-// more, we refuse); nothing was done to the stage yet, because it starts again as the copy. The cache
-// takes the stage's id, the copy becomes stage + 1.
+// Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: a scope; one output (the reference adds a stray
+// stage for more, we refuse); nothing was done to the stage yet, because it starts again as the
+// copy. The cache takes the stage's id, the copy becomes stage + 1.
 //   C[i,j] += A[i,k] * B[k,j]    -->  C.local[i_c,j_c] += A[i_c,k] * B[k,j_c]
 //                                     C[i,j] = C.local[i,j]
 #pragma once
@@ -25,8 +25,7 @@ bool is_untouched(const BasicState<Extent>& state, std::int32_t id) {
     return false;
   }
   for (std::size_t i = 0; i < stage.iterators.size(); ++i) {
-    const Axis& axis =
-        i < op.axes.size() ? op.axes[i] : op.reduce_axes[i - op.axes.size()];
+    const Axis& axis = i < op.axes.size() ? op.axes[i] : op.reduce_axes[i - op.axes.size()];
     if (stage.iterators[i].annotation != Annotation::none ||
         stage.iterators[i].name != clean_name(state.dag().pool().var_name(axis.var))) {
       return false;
@@ -54,8 +53,8 @@ inline std::shared_ptr<const ComputeDag> derive_cache_write(const ComputeDag& da
   cache.bodies = {to_new(pool, copy.bodies[0])};
   cache.outputs = {add_tensor(tensors, tensors[result.value], cache.name)};
   copy.reduce_axes.clear();
-  copy.bodies = {pool.read(cache.outputs[0], tensors[result.value].dtype,
-                           axis_refs(pool, copy.axes))};
+  copy.bodies = {
+      pool.read(cache.outputs[0], tensors[result.value].dtype, axis_refs(pool, copy.axes))};
   operations.insert(operations.begin() + step.stage, std::move(cache));
   return std::make_shared<const ComputeDag>(layer.share(), std::move(tensors),
                                             std::move(operations), dag.arguments());
@@ -79,14 +78,12 @@ StepCheck apply_to(BasicState<Extent>& state, const CacheWriteStep& step, const 
   if (!detail::is_untouched(state, step.stage)) {
     return ScheduleError{ScheduleErrorCode::cache_write_transformed, step.stage};
   }
-  state.set_dag_node(state.dag_node()->child({&whole}, [&](const ComputeDag& dag) {
-    return detail::derive_cache_write(dag, step);
-  }));
+  state.set_dag_node(state.dag_node()->child(
+      {&whole}, [&](const ComputeDag& dag) { return detail::derive_cache_write(dag, step); }));
   auto& stages = state.mutable_stages();
-  stages[id] =
-      std::make_shared<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id + 1));
-  stages.insert(stages.begin() + step.stage, std::make_shared<BasicStage<Extent>>(
-                                                 initial_stage<Extent>(state.dag(), id)));
+  stages[id] = std::make_shared<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id + 1));
+  stages.insert(stages.begin() + step.stage,
+                std::make_shared<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id)));
   if (!state.attach_map().stage_to_iterator.empty()) {
     state.mutable_attach_map().shift_stages(step.stage);
   }

@@ -2,8 +2,8 @@
 //
 // Floor 3. Own design. Every step has one header here with
 //   StepCheck apply_to(BasicState<Extent>& state, const TheStep& step)
-// that checks legality first and changes the state only if the step is legal. The history (without the
-// step itself) is in state.steps().
+// that checks legality first and changes the state only if the step is legal. The history (without
+// the step itself) is in state.steps().
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
 // CA, CI, CR: where a stage is computed.
 //
 // Floor 3. Ansor reference, ch. 2.3.
-// compute_at is legal unless the target lies under this stage (or is inlined) or the stage is an argument
-// of the kernel, which must be written whole. Whether every reader lies under the attach point shows in
-// bound inference: steps that follow may still move readers.
-// compute_inline is legal for a stage with one output, no reduction, nothing attached to it, that is not
-// an argument. compute_root is always legal.
+// compute_at is legal unless the target lies under this stage (or is inlined) or the stage is an
+// argument of the kernel, which must be written whole. Whether every reader lies under the attach
+// point shows in bound inference: steps that follow may still move readers. compute_inline is legal
+// for a stage with one output, no reduction, nothing attached to it, that is not an argument.
+// compute_root is always legal.
 //   for i (0,4)                               for i (0,4)
 //     B = ...          compute_at(B, C, i) -->  for i (None)
 //   for i (0,4)                                   B = ...

@@ -1,8 +1,8 @@
 // FU: one iterator in the place of several neighbours.
 //
-// Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: consecutive ascending iterators, nothing attached to
-// any of them but the last. Without ids (stages of rank 0): a loop of extent 1 named "" replaces all
-// iterators.
+// Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: consecutive ascending iterators, nothing
+// attached to any of them but the last. Without ids (stages of rank 0): a loop of extent 1 named ""
+// replaces all iterators.
 //   for i (0,4)
 //     for j (0,8)      -->  for i@j@ (0,32)
 #pragma once

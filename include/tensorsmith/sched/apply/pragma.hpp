@@ -1,7 +1,7 @@
 // PR: a remark for lowering.
 //
-// Floor 3. Ansor reference, ch. 2.3. "auto_unroll_max_step$N": small loops below may be unrolled up to N
-// statements. "debug_skip_region": the stage leaves the attach map.
+// Floor 3. Ansor reference, ch. 2.3. "auto_unroll_max_step$N": small loops below may be unrolled up
+// to N statements. "debug_skip_region": the stage leaves the attach map.
 //   for i (0,16)  -->  C auto_unroll: 64
 //                      for i (0,16)
 #pragma once

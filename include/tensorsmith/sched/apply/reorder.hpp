@@ -1,7 +1,8 @@
 // RE: another order of all iterators of a stage.
 //
-// Floor 3. Ansor reference, ch. 2.3: new[p] = old[after[p]]. Legal: `after` names each iterator once. As in
-// the reference the attach map stays: what was attached at position p is attached at position p.
+// Floor 3. Ansor reference, ch. 2.3: new[p] = old[after[p]]. Legal: `after` names each iterator
+// once. As in the reference the attach map stays: what was attached at position p is attached at
+// position p.
 //   for i (0,4)                     for j (0,8)
 //     for j (0,8)   after [1, 0] -->  for i (0,4)
 #pragma once

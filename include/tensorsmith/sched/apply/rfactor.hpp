@@ -1,14 +1,15 @@
 // RF: a reduction in two stages, so that one part of the reduction axis becomes spatial.
 //
-// Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: the step before is a split of a reduction iterator of the
-// same stage into two parts, before it stands at most one fuse of reduction iterators of that stage, and
-// nothing else was done to the stage; `iterator` is one of the two parts; factor_iterator is a position
-// among the spatial axes of the .rf stage. Reductions with several outputs are fine.
-// While the split length is unknown it counts as 1, and the state is not concrete.
+// Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: the step before is a split of a reduction
+// iterator of the same stage into two parts, before it stands at most one fuse of reduction
+// iterators of that stage, and nothing else was done to the stage; `iterator` is one of the two
+// parts; factor_iterator is a position among the spatial axes of the .rf stage. Reductions with
+// several outputs are fine. While the split length is unknown it counts as 1, and the state is not
+// concrete.
 //   C[i] += A[i,k]                     C.rf[i,k_o] += A[i, k_o*f + k_i]      over k_i
 //   split k by f, rfactor k.0    -->   C.repl[ax0] += C.rf[ax0,k_o_v]        over k_o_v
-// .rf takes the stage's id, .repl becomes stage + 1. If f does not divide, the points beyond the end
-// contribute the identity.
+// .rf takes the stage's id, .repl becomes stage + 1. If f does not divide, the points beyond the
+// end contribute the identity.
 #pragma once
 
 #include "tensorsmith/sched/apply/rfactor_dag.hpp"
@@ -55,11 +56,10 @@ StepCheck apply_to(BasicState<Extent>& state, const RfactorStep& step, const Ste
   if (!detail::is_rfactor_ready(state, step.stage, fuse, *split)) {
     return fail_with(ScheduleErrorCode::rfactor_transformed);
   }
-  const DagStepKey key = {fuse == nullptr ? nullptr : &history[history.size() - 2],
-                          &history.back(), &whole};
-  state.set_dag_node(state.dag_node()->child(key, [&](const ComputeDag& dag) {
-    return detail::derive_rfactor(dag, fuse, *split, step);
-  }));
+  const DagStepKey key = {fuse == nullptr ? nullptr : &history[history.size() - 2], &history.back(),
+                          &whole};
+  state.set_dag_node(state.dag_node()->child(
+      key, [&](const ComputeDag& dag) { return detail::derive_rfactor(dag, fuse, *split, step); }));
   auto& stages = state.mutable_stages();
   auto repl = std::make_shared<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id + 1));
   repl->compute_at = stages[id]->compute_at;
@@ -67,8 +67,8 @@ StepCheck apply_to(BasicState<Extent>& state, const RfactorStep& step, const Ste
     detail::forget_ranges(*repl);
   }
   stages[id] = std::move(repl);
-  stages.insert(stages.begin() + step.stage, std::make_shared<BasicStage<Extent>>(
-                                                 initial_stage<Extent>(state.dag(), id)));
+  stages.insert(stages.begin() + step.stage,
+                std::make_shared<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id)));
   if (!state.attach_map().stage_to_iterator.empty()) {
     state.mutable_attach_map().shift_stages(step.stage);
   }

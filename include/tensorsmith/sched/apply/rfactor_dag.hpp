@@ -1,7 +1,7 @@
 // The dag after an rfactor: the .rf and .repl operations.
 //
-// Floor 3. Ansor reference, ch. 2.2; OSDI 2020 sec. 4.1 (rule 6). Used by apply/rfactor.hpp only, which checks
-// legality. As in the reference the new operations carry no tag and no attributes.
+// Floor 3. Ansor reference, ch. 2.2; OSDI 2020 sec. 4.1 (rule 6). Used by apply/rfactor.hpp only,
+// which checks legality. As in the reference the new operations carry no tag and no attributes.
 #pragma once
 
 #include "tensorsmith/sched/apply/cache_read.hpp"
@@ -46,8 +46,7 @@ bool is_rfactor_ready(const BasicState<Extent>& state, std::int32_t stage_id, co
     return false;
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (stage.iterators[i].name != names[i] ||
-        stage.iterators[i].annotation != Annotation::none) {
+    if (stage.iterators[i].name != names[i] || stage.iterators[i].annotation != Annotation::none) {
       return false;
     }
   }
@@ -90,8 +89,7 @@ inline SplitAxes split_axes(const ComputeDag& dag, const Operation& op, const Fu
   return axes;
 }
 
-inline std::shared_ptr<const ComputeDag> derive_rfactor(const ComputeDag& dag,
-                                                        const FuseStep* fuse,
+inline std::shared_ptr<const ComputeDag> derive_rfactor(const ComputeDag& dag, const FuseStep* fuse,
                                                         const SplitStep& split,
                                                         const RfactorStep& step) {
   LayeredPool layer(dag);
@@ -143,8 +141,7 @@ inline std::shared_ptr<const ComputeDag> derive_rfactor(const ComputeDag& dag,
   Reduce partial{reduce.combiner, {}, {}, 0};
   for (std::size_t i = 0; i < reduce.sources.size(); ++i) {
     const ExprId source = to_parts(pool, reduce.sources[i]);
-    partial.sources.push_back(is_exact ? source
-                                       : pool.if_then_else(inside, source, identity[i]));
+    partial.sources.push_back(is_exact ? source : pool.if_then_else(inside, source, identity[i]));
   }
   for (const Axis& axis : rf.reduce_axes) {
     partial.axes.push_back(axis.var);
@@ -153,16 +150,14 @@ inline std::shared_ptr<const ComputeDag> derive_rfactor(const ComputeDag& dag,
   Operation repl;
   repl.name = old.name + ".repl";
   repl.axes = new_axes(pool, tensors[old.outputs[0].value]);
-  repl.reduce_axes = {
-      {pool.new_var(pool.var_name(factored.var) + ".v"), factored.extent}};
+  repl.reduce_axes = {{pool.new_var(pool.var_name(factored.var) + ".v"), factored.extent}};
   repl.outputs = old.outputs;
   ExprList indices = axis_refs(pool, repl.axes);
-  indices.insert(static_cast<std::size_t>(step.factor_iterator),
-                 pool.var(repl.reduce_axes[0].var));
+  indices.insert(static_cast<std::size_t>(step.factor_iterator), pool.var(repl.reduce_axes[0].var));
   Reduce total{reduce.combiner, {}, {repl.reduce_axes[0].var}, 0};
   for (std::size_t k = 0; k < old.outputs.size(); ++k) {
     TensorInfo info = tensors[old.outputs[k].value];
-    info.name += ".rf";
+    info.name = rf.name + (old.outputs.size() > 1 ? ".v" + std::to_string(k) : "");
     info.shape.insert(static_cast<std::size_t>(step.factor_iterator), factored.extent);
     const TensorId tensor{static_cast<std::uint32_t>(tensors.size())};
     total.sources.push_back(pool.read(tensor, info.dtype, indices));

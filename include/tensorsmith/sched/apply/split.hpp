@@ -1,9 +1,10 @@
 // SP, FSP, FFSP: cut one iterator into several.
 //
-// Floor 3. Ansor reference, ch. 2.2 to 2.4. Any positive lengths are legal, whether they divide or not: the
-// extents are rounded up. With inner_to_outer the last length is the extent of the innermost part, else
-// the first one that of the outermost. From the first unknown length (or with an unknown range) on, parts
-// have unknown extents. FSP and FFSP take their lengths from SP steps of the history.
+// Floor 3. Ansor reference, ch. 2.2 to 2.4. Any positive lengths are legal, whether they divide or
+// not: the extents are rounded up. With inner_to_outer the last length is the extent of the
+// innermost part, else the first one that of the outermost. From the first unknown length (or with
+// an unknown range) on, parts have unknown extents. FSP and FFSP take their lengths from SP steps
+// of the history.
 //   for i (0,512)  lengths [4, 8], inner to outer  -->  for i.0 (0,16)
 //                                                         for i.1 (0,4)
 //                                                           for i.2 (0,8)
@@ -87,8 +88,8 @@ inline StepCheck check_source(const std::vector<Step>& steps, std::int32_t stage
 
 }  // namespace detail
 
-/// The lengths of a follow split: the first num_split - 1 of its source, then the product of the rest.
-/// The source must be a split with at least num_split - 1 lengths.
+/// The lengths of a follow split: the first num_split - 1 of its source, then the product of the
+/// rest. The source must be a split with at least num_split - 1 lengths.
 inline LengthList follow_split_lengths(const std::vector<Step>& steps,
                                        const FollowSplitStep& step) {
   const auto& source = std::get<SplitStep>(steps[static_cast<std::size_t>(step.source_step)]);
@@ -138,8 +139,7 @@ StepCheck apply_to(BasicState<Extent>& state, const FollowSplitStep& step) {
   }
   const auto& source =
       std::get<SplitStep>(state.steps()[static_cast<std::size_t>(step.source_step)]);
-  if (step.num_split < 1 ||
-      static_cast<std::size_t>(step.num_split) > source.lengths.size() + 1) {
+  if (step.num_split < 1 || static_cast<std::size_t>(step.num_split) > source.lengths.size() + 1) {
     return ScheduleError{ScheduleErrorCode::follow_part_count, step.stage, step.iterator,
                          step.num_split};
   }

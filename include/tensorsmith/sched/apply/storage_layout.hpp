@@ -1,10 +1,11 @@
 // TSL: how the values of a stage lie in memory.
 //
 // Floor 3. Own step, never in v0.6 records. Legal: the stage is computed, none of its tensors is an
-// argument of the kernel; one block (0 = none) per dimension; the order names every outer piece (2*d) once
-// and the inner piece (2*d+1) of every blocked dimension once; padding >= 0. A later layout step of
-// the same stage replaces an earlier one.
-//   A.local[i, k]  blocks [12, 0], order [0, 2, 1]  -->  stored as [i floordiv 12][k][i floormod 12]
+// argument of the kernel; one block (0 = none) per dimension; the order names every outer piece
+// (2*d) once and the inner piece (2*d+1) of every blocked dimension once; padding >= 0. A later
+// layout step of the same stage replaces an earlier one.
+//   A.local[i, k]  blocks [12, 0], order [0, 2, 1]  -->  stored as [i floordiv 12][k][i floormod
+//   12]
 // The loops do not change, so the state's text does not either; lowering reads the step.
 #pragma once
 

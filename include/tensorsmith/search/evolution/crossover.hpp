@@ -1,9 +1,10 @@
 // Crossover: a candidate with the split lengths of two parents of the same sketch.
 //
-// Floor 7. Own design (the reference has none; OSDI 2020 sec. 5.1 crosses whole stages). The child has
-// the first parent's history; every split that the sketch left open takes its lengths from either
-// parent with equal probability, at least one from the second. Histories of one sketch agree step by
-// step over the sketch's steps, so positions match. Nothing if the parents do not differ there.
+// Floor 7. Own design (the reference has none; OSDI 2020 sec. 5.1 crosses whole stages). The child
+// has the first parent's history; every split that the sketch left open takes its lengths from
+// either parent with equal probability, at least one from the second. Histories of one sketch agree
+// step by step over the sketch's steps, so positions match. Nothing if the parents do not differ
+// there.
 //     [8, 4], [2, 16]  x  [16, 1], [4, 4]  -->  [8, 4], [4, 4]
 #pragma once
 

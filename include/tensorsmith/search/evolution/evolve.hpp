@@ -1,8 +1,9 @@
 // evolve: generations of mutation and crossover under a score.
 //
-// Floor 7. Ansor reference, ch. 5.4, with two changes: parents are drawn by rank (weight of the k-th best
-// of n is n - k), since scores of learned models have no common scale, and there is a crossover. Every
-// attempt has a random stream of its own, keyed by (seed, task, round, generation, attempt).
+// Floor 7. Ansor reference, ch. 5.4, with two changes: parents are drawn by rank (weight of the
+// k-th best of n is n - k), since scores of learned models have no common scale, and there is a
+// crossover. Every attempt has a random stream of its own, keyed by (seed, task, round, generation,
+// attempt).
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace tensorsmith {
 struct EvolutionOptions {
   std::uint32_t population = 256;
   std::uint32_t num_generations = 4;
-  double mutation_probability = 0.85;  ///< else the parent goes on unchanged
+  double mutation_probability = 0.85;   ///< else the parent goes on unchanged
   double crossover_probability = 0.10;  ///< share of the changed children that have two parents
 
   /// The reference's, ch. 4.1.
@@ -28,7 +29,7 @@ struct EvolutionOptions {
   /// Sizes for a wall-clock budget: ranking must not eat the time that measuring needs.
   static EvolutionOptions for_budget(double seconds) {
     EvolutionOptions options;
-    options.population = seconds >= 600 ? 2048 : seconds >= 120 ? 512 : 192;
+    options.population = seconds >= 600 ? 2048 : seconds >= 120 ? 512 : 256;
     options.num_generations = seconds >= 120 ? 4 : 3;
     return options;
   }
@@ -91,11 +92,10 @@ std::vector<Candidate> make_candidates(const ParallelFor& parallel_for, std::siz
 
 /// The best `out_size` distinct programs met in all generations for which is_new(text) holds.
 template <class Mutators, class IsNew>
-std::vector<Individual> evolve(const SearchSpace& space, const Mutators& mutators,
-                               const EvolutionOptions& options, const RoundKey& key,
-                               const ParallelFor& parallel_for, Evaluator& evaluator,
-                               std::vector<Individual> population, std::size_t out_size,
-                               const IsNew& is_new) {
+std::vector<Individual>
+evolve(const SearchSpace& space, const Mutators& mutators, const EvolutionOptions& options,
+       const RoundKey& key, const ParallelFor& parallel_for, Evaluator& evaluator,
+       std::vector<Individual> population, std::size_t out_size, const IsNew& is_new) {
   std::vector<Individual> best;
   for (std::uint32_t generation = 1;; ++generation) {
     std::sort(population.begin(), population.end(), is_better);
@@ -113,12 +113,12 @@ std::vector<Individual> evolve(const SearchSpace& space, const Mutators& mutator
     if (generation > options.num_generations || population.empty()) {
       return best;
     }
-    std::vector<Candidate> children = make_candidates(
-        parallel_for, options.population, std::size_t{4} * options.population,
-        [&](std::size_t attempt) {
-          CounterRng rng = key.rng(generation, attempt);
-          return make_child(space, mutators, options, population, rng);
-        });
+    std::vector<Candidate> children =
+        make_candidates(parallel_for, options.population, std::size_t{4} * options.population,
+                        [&](std::size_t attempt) {
+                          CounterRng rng = key.rng(generation, attempt);
+                          return make_child(space, mutators, options, population, rng);
+                        });
     population = evaluator.evaluate(std::move(children));
   }
 }

@@ -1,6 +1,7 @@
 // MutateComputeLocation: computes a stage at another iterator.
 //
-// Floor 7. Ansor reference, ch. 5.3. Steps are replaced, never added or removed.
+// Floor 7. Ansor reference, ch. 5.3, except that the present place is not drawn again. Steps are
+// replaced, never added or removed.
 //     CA pad conv i0  -->  CA pad conv i1
 #pragma once
 
@@ -33,8 +34,9 @@ struct MutateComputeLocation {
     const std::size_t at = pick(movable, rng);
     ComputeAtStep& step = std::get<ComputeAtStep>(steps[at]);
     const std::int32_t shift = shift_after(steps, at, step.stage);
-    const std::vector<IteratorKey> places =
+    std::vector<IteratorKey> places =
         location_candidates(parent.state, *parent.analysis, step.stage + shift);
+    std::erase(places, IteratorKey{step.target_stage + shift, step.target_iterator});
     if (places.empty()) {
       return std::nullopt;
     }

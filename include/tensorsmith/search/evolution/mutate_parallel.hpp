@@ -21,8 +21,8 @@ struct MutateParallel {
     const std::vector<std::size_t> parallel =
         steps_where<AnnotationStep>(steps, [&](std::size_t at, const AnnotationStep& step) {
           const FuseStep* fuse = at > 0 ? std::get_if<FuseStep>(&steps[at - 1]) : nullptr;
-          return step.annotation == Annotation::parallel && step.iterator == 0 &&
-                 fuse != nullptr && fuse->stage == step.stage && !fuse->iterators.empty() &&
+          return step.annotation == Annotation::parallel && step.iterator == 0 && fuse != nullptr &&
+                 fuse->stage == step.stage && !fuse->iterators.empty() &&
                  fuse->iterators.front() == 0;
         });
     if (parallel.empty()) {

@@ -1,7 +1,7 @@
 // Mutator: makes another legal candidate from one; what the mutations share.
 //
-// Floor 7. Ansor reference, ch. 5.3. A mutation edits the step history; the result is replayed from the
-// initial state, so it is legal or there is none.
+// Floor 7. Ansor reference, ch. 5.3. A mutation edits the step history; the result is replayed from
+// the initial state, so it is legal or there is none.
 #pragma once
 
 #include <concepts>

@@ -55,9 +55,8 @@ class WeightedMutators {
 };
 
 /// The reference's mutations for CPUs.
-class AnsorCpuMutators final
-    : public WeightedMutators<MutateTileSize, MutateAutoUnroll, MutateComputeLocation,
-                              MutateParallel> {
+class AnsorCpuMutators final : public WeightedMutators<MutateTileSize, MutateAutoUnroll,
+                                                       MutateComputeLocation, MutateParallel> {
  public:
   AnsorCpuMutators() : WeightedMutators({0.90, 0.04, 0.05, 0.01}) {}
 };

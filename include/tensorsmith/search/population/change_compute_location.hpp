@@ -1,7 +1,7 @@
 // ChangeComputeLocation: gives every stage that is neither tiled nor inlined a random place.
 //
-// Floor 7. Ansor reference, ch. 5.1. One draw per stage, from the last to the first: inline it (if it
-// is attached and purely spatial), compute it at root, or at one of the candidate iterators.
+// Floor 7. Ansor reference, ch. 5.1. One draw per stage, from the last to the first: inline it (if
+// it is attached and purely spatial), compute it at root, or at one of the candidate iterators.
 //     for y: pad; for i0 i1 i2: conv  -->  for i0: { for y: pad } for i1 i2: conv
 #pragma once
 

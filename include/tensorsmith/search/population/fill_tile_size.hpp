@@ -1,7 +1,7 @@
 // FillTileSize: decides every open split length.
 //
-// Floor 7. Ansor reference, ch. 5.1. Lengths are drawn uniformly from all ordered factorizations whose
-// last length is at most max_innermost_split_factor; the outermost part is the quotient.
+// Floor 7. Ansor reference, ch. 5.1. Lengths are drawn uniformly from all ordered factorizations
+// whose last length is at most max_innermost_split_factor; the outermost part is the quotient.
 //     SP i 512 [?, ?, ?]  -->  SP i 512 [4, 2, 16]        (one of 210)
 #pragma once
 

@@ -1,8 +1,8 @@
 // Parallelize: fuses the outermost spatial loops of every root stage and runs them in parallel.
 //
-// Floor 7. Ansor reference, ch. 5.1 (Parallel, CPU). Loops are collected until there are more than 16
-// iterations per core, or a stage is attached. A stage whose collected loops have one iteration only
-// parallelises what is attached there, and its own next loops.
+// Floor 7. Ansor reference, ch. 5.1 (Parallel, CPU). Loops are collected until there are more than
+// 16 iterations per core, or a stage is attached. A stage whose collected loops have one iteration
+// only parallelises what is attached there, and its own next loops.
 //     for i.0 (0,8), j.0 (0,16), i.1  -->  parallel i.0@j.0@ (0,128), i.1
 #pragma once
 
@@ -16,6 +16,8 @@ struct Parallelize {
   static constexpr std::string_view name() { return "parallelize"; }
 
   bool apply(const SearchSpace& space, Candidate& candidate, CounterRng&) const {
+    TENSORSMITH_ASSERT(space.options().hardware.num_cores > 0,
+                       "SpaceOptions::hardware.num_cores is not stated");
     for (std::size_t stage = 0; stage < candidate.state.num_stages(); ++stage) {
       const auto& at = candidate.state.stage(stage);
       if (at.compute_at != ComputeAt::root || at.is_placeholder) {

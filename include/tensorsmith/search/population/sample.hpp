@@ -30,12 +30,11 @@ template <class... Rules>
 std::optional<Candidate> draw_candidate(const SearchSpace& space,
                                         const PopulationRules<Rules...>& population,
                                         CounterRng& rng) {
-  const std::uint32_t sketch =
-      rng.next_below(static_cast<std::uint32_t>(space.sketches().size()));
+  const std::uint32_t sketch = rng.next_below(static_cast<std::uint32_t>(space.sketches().size()));
   Candidate candidate = space.sketch(sketch);
-  const bool legal = std::apply(
-      [&](const Rules&... rule) { return (rule.apply(space, candidate, rng) && ...); },
-      population.rules);
+  const bool legal =
+      std::apply([&](const Rules&... rule) { return (rule.apply(space, candidate, rng) && ...); },
+                 population.rules);
   if (!legal || !space.refresh(candidate)) {
     return std::nullopt;
   }

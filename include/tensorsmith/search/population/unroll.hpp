@@ -1,7 +1,7 @@
 // Unroll: lets the lowering unroll inner loops of stages with reductions, up to a drawn size.
 //
-// Floor 7. Ansor reference, ch. 5.1 (Unroll). Loops named in `always_unroll_inner` are unrolled as long
-// as they stand in the innermost tile.
+// Floor 7. Ansor reference, ch. 5.1 (Unroll). Loops named in `always_unroll_inner` are unrolled as
+// long as they stand in the innermost tile.
 //     C: for i, k  -->  C auto_unroll: 64: for i, k
 #pragma once
 
@@ -58,9 +58,8 @@ struct Unroll {
       if (seen.size() == before) {
         break;  // a second tile level begins
       }
-      const bool is_wanted =
-          names.size() == 1 && it.annotation == Annotation::none &&
-          std::find(wanted.begin(), wanted.end(), names.front()) != wanted.end();
+      const bool is_wanted = names.size() == 1 && it.annotation == Annotation::none &&
+                             std::find(wanted.begin(), wanted.end(), names.front()) != wanted.end();
       if (is_wanted && !try_step(state, AnnotationStep{stage, static_cast<std::int32_t>(i - 1),
                                                        Annotation::unroll})) {
         return false;

@@ -1,8 +1,8 @@
 // Vectorize: fuses some innermost spatial loops of every stage and vectorizes them.
 //
-// Floor 7. Ansor reference, ch. 5.1 (Vectorization). Fusible: not past an attach point, a reduction, an
-// annotated loop, the second loop of a tiled stage, or max_vectorize_size iterations. Of n > 1 fusible
-// loops the reference takes 1 ... n - 1, never all; so do we.
+// Floor 7. Ansor reference, ch. 5.1 (Vectorization). Fusible: not past an attach point, a
+// reduction, an annotated loop, the second loop of a tiled stage, or max_vectorize_size iterations.
+// Of n > 1 fusible loops the reference takes 1 ... n - 1, never all; so do we.
 //     for i.3 (0,4), j.3 (0,8)  -->  for i.3 (0,4), vectorize j.3 (0,8)
 #pragma once
 
@@ -29,9 +29,8 @@ struct Vectorize {
       if (count > 1) {
         count = 1 + rng.next_below(count - 1);
       }
-      const auto first =
-          static_cast<std::int32_t>(state.stage(id).iterators.size()) -
-          static_cast<std::int32_t>(count);
+      const auto first = static_cast<std::int32_t>(state.stage(id).iterators.size()) -
+                         static_cast<std::int32_t>(count);
       if (count > 1) {
         FuseStep fuse{stage, {}};
         for (std::uint32_t i = 0; i < count; ++i) {

@@ -1,7 +1,7 @@
 // AddCacheWrite: gives a stage a local cache that later rules tile and fuse with the copy.
 //
-// Floor 5. Ansor reference, ch. 4.3 (CPU form: the stage without a cache is tried as well). Legal for a
-// stage that needs multi-level tiling and has no elementwise consumer to fuse with.
+// Floor 5. Ansor reference, ch. 4.3 (CPU form: the stage without a cache is tried as well). Legal
+// for a stage that needs multi-level tiling and has no elementwise consumer to fuse with.
 //     C[i, j] += A[i, k] * B[k, j]  -->  C.local[i_c, j_c] += A * B;  C[i, j] = C.local[i, j]
 #pragma once
 
@@ -18,9 +18,8 @@ struct AddCacheWrite {
   static constexpr std::string_view name() { return "add_cache_write"; }
 
   Applicability applicability(const RuleInput& input) const {
-    const bool applies =
-        needs_tiling(input.analysis, input.stage) &&
-        !single_elementwise_consumer(input.state, input.analysis, input.stage);
+    const bool applies = needs_tiling(input.analysis, input.stage) &&
+                         !single_elementwise_consumer(input.state, input.analysis, input.stage);
     return applies ? Applicability::apply : Applicability::skip;
   }
 

@@ -1,9 +1,9 @@
-// AddRfactor: turns a part of a large reduction into a spatial axis, so that it can be parallelised or
-// vectorised.
+// AddRfactor: turns a part of a large reduction into a spatial axis, so that it can be parallelised
+// or vectorised.
 //
-// Floor 5. Ansor reference, ch. 4.3. Legal for a compute stage that is no cache and whose reduction is
-// large: with multi-level tiling, spatial extent <= reduce extent and <= 16 cores; else reduce extent
-// > cores. Two sketches, the outer part factored or the inner one:
+// Floor 5. Ansor reference, ch. 4.3. Legal for a compute stage that is no cache and whose reduction
+// is large: with multi-level tiling, spatial extent <= reduce extent and <= 16 cores; else reduce
+// extent > cores. Two sketches, the outer part factored or the inner one:
 //     C[i] += A[i, k]  -->  C.rf[i, k_o] += A[i, k_o, k_i];  C.repl[i] += C.rf[i, k_o]
 //                      -->  C.rf[i, k_o, k_i] (k_i innermost);  C.repl[i] += C.rf[i, k_i]
 #pragma once
@@ -25,15 +25,13 @@ struct AddRfactor {
         has_cache_write(input.state, input.stage)) {
       return Applicability::skip;
     }
-    const std::int64_t spatial =
-        extent_product(input.state, input.stage, IteratorKind::spatial);
-    const std::int64_t reduce =
-        extent_product(input.state, input.stage, IteratorKind::reduction);
+    const std::int64_t spatial = extent_product(input.state, input.stage, IteratorKind::spatial);
+    const std::int64_t reduce = extent_product(input.state, input.stage, IteratorKind::reduction);
     const std::int64_t num_cores = input.options.hardware.num_cores;
-    const bool needs_it =
-        needs_tiling(input.analysis, input.stage)
-            ? spatial <= reduce && spatial <= 16 * num_cores
-            : reduce > 1 && reduce > num_cores;
+    TENSORSMITH_ASSERT(num_cores > 0, "SketchOptions::hardware.num_cores is not stated");
+    const bool needs_it = needs_tiling(input.analysis, input.stage)
+                              ? spatial <= reduce && spatial <= 16 * num_cores
+                              : reduce > 1 && reduce > num_cores;
     return needs_it ? Applicability::apply : Applicability::skip;
   }
 

@@ -18,9 +18,8 @@ struct MultiLevelTiling {
   static constexpr std::string_view name() { return "multi_level_tiling"; }
 
   Applicability applicability(const RuleInput& input) const {
-    return needs_tiling(input.analysis, input.stage)
-               ? Applicability::apply_and_skip_rest
-               : Applicability::skip;
+    return needs_tiling(input.analysis, input.stage) ? Applicability::apply_and_skip_rest
+                                                     : Applicability::skip;
   }
 
   std::vector<Derivation> expand(const RuleInput& input) const {

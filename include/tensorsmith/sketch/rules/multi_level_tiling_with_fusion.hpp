@@ -1,8 +1,10 @@
 // MultiLevelTilingWithFusion: tiles a stage and computes it inside its elementwise consumer.
 //
 // Floor 5. Ansor reference, ch. 4.3 (CPU form: levels 1 and 2). Legal for a stage that needs
-// multi-level tiling and has exactly one consumer, reached elementwise. Level 1 of a matmul with relu:
-//     C: i j k, relu: i j  -->  relu: i.0 j.0 { C: i.0 j.0 i.1 j.1 k.0 i.2 j.2 k.1 i.3 j.3 } i.1 j.1
+// multi-level tiling and has exactly one consumer, reached elementwise. Level 1 of a matmul with
+// relu:
+//     C: i j k, relu: i j  -->  relu: i.0 j.0 { C: i.0 j.0 i.1 j.1 k.0 i.2 j.2 k.1 i.3 j.3 } i.1
+//     j.1
 #pragma once
 
 #include <string_view>
@@ -35,7 +37,7 @@ struct MultiLevelTilingWithFusion {
     const std::vector<std::int32_t> splits = tile_stage(tiled, input.stage, structure);
     std::vector<Derivation> derived;
     for (std::int32_t level : {1, 2}) {
-      if (!is_spatial_level(structure[static_cast<std::size_t>(level)])) {
+      if (!is_spatial_level(structure[static_cast<std::size_t>(level - 1)])) {
         continue;
       }
       State state = tiled;

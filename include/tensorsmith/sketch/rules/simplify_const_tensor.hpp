@@ -1,7 +1,7 @@
 // SimplifyComputeWithConstTensor: loops over constant matrices are unrolled, the others tiled once.
 //
-// Floor 5. Ansor reference, ch. 4.3; for transforms by small constant matrices (Winograd). Legal for a
-// stage whose operation names such loops in `simplify_const_tensor_indices`.
+// Floor 5. Ansor reference, ch. 4.3; for transforms by small constant matrices (Winograd). Legal
+// for a stage whose operation names such loops in `simplify_const_tensor_indices`.
 //     eps nu p ci r_a r_b, names eps nu r_a r_b
 //         -->  p.0 ci.0 p.1 ci.1 unroll(eps) unroll(nu) unroll(r_a) unroll(r_b)
 #pragma once

@@ -10,7 +10,7 @@
 #include <llvm-c/Orc.h>
 #include <llvm-c/Target.h>
 
-#include "cpu/code_loader.hpp"
+#include "code_loader.hpp"
 #include "tensorsmith/measure/narrow_float.hpp"
 
 namespace tensorsmith {

@@ -1,0 +1,145 @@
+// requires: llvm json
+// bench_compile: milliseconds from a state to a callable function, by phase, on one thread.
+//
+//   bench_compile [--json] [WORKLOAD...]
+// lower: state to loops. compile: loops to LLVM IR to object code. load: object code to an address.
+// Beside it, not part of the total: the IR alone (built and written as text).
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/support/candidates.hpp"
+#include "bench/support/loop_timer.hpp"
+#include "bench/support/machine.hpp"
+#include "bench/support/paired.hpp"
+#include "tensorsmith/codegen/llvm_compiler.hpp"
+#include "tensorsmith/lower/lower.hpp"
+
+namespace tensorsmith::bench {
+namespace {
+
+struct Phases {
+  std::vector<double> lower, compile, load, total, ir;  // ms per candidate
+  std::size_t failed = 0, object_bytes = 0;
+  std::string first_failure;
+};
+
+Phases measure(const std::vector<State>& states, const Target& target) {
+  Phases phases;
+  LlvmCompiler compiler(target);
+  const auto failure = [&](const std::string& why) {
+    phases.first_failure = phases.failed++ == 0 ? why : phases.first_failure;
+  };
+  bool is_warm = false;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const double begin = now_ns();
+    const Result<LoopProgram, LowerError> program = lower(states[i], target);
+    const double lowered = now_ns();
+    if (!program) {
+      failure(explain(program.error()));
+      continue;
+    }
+    const Result<CompiledObject, std::string> object = compiler.compile(*program);
+    const double compiled = now_ns();
+    if (!object) {
+      failure(object.error());
+      continue;
+    }
+    const Result<JitKernel, std::string> kernel = JitKernel::load(*object);
+    const double loaded = now_ns();
+    if (!kernel) {
+      failure(kernel.error());
+      continue;
+    }
+    if (!is_warm) {  // the first one pays for LLVM's start
+      is_warm = true;
+      --i;
+      continue;
+    }
+    phases.lower.push_back((lowered - begin) / 1e6);
+    phases.compile.push_back((compiled - lowered) / 1e6);
+    phases.load.push_back((loaded - compiled) / 1e6);
+    phases.total.push_back((loaded - begin) / 1e6);
+    phases.object_bytes += object->object.size();
+    const double before = now_ns();
+    const Result<std::string, std::string> text = compiler.llvm_ir(*program);
+    if (text) {
+      phases.ir.push_back((now_ns() - before) / 1e6);
+    }
+  }
+  return phases;
+}
+
+int run(std::vector<std::string> workloads, bool prints_json) {
+  if (workloads.empty()) {
+    workloads = {"gemm:512x512x512:f32", "gemm:127x509x251:f32,bias,relu",
+                 "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,layout=free"};
+  }
+  const Target target = host_target();
+  nlohmann::json report;
+  report["machine"] = machine_facts(probe_host(), {});
+  report["cases"] = nlohmann::json::array();
+  if (!prints_json) {
+    std::printf("median ms per candidate %31s %8s %8s %8s %8s %8s\n", "lower", "compile", "load",
+                "total", "p90", "(IR)");
+  }
+  for (const std::string& workload : workloads) {
+    const Phases phases = measure(sample_states(workload, target, 48), target);
+    if (phases.total.empty()) {
+      std::fprintf(stderr, "bench_compile: no candidate of %s could be compiled: %s\n",
+                   workload.c_str(), phases.first_failure.c_str());
+      return 1;
+    }
+    const double ir = phases.ir.empty() ? 0 : median(phases.ir);
+    report["cases"].push_back({{"workload", workload},
+                               {"candidates", phases.total.size()},
+                               {"failed", phases.failed},
+                               {"first_failure", phases.first_failure},
+                               {"lower_ms", median(phases.lower)},
+                               {"compile_ms", median(phases.compile)},
+                               {"load_ms", median(phases.load)},
+                               {"total_ms", median(phases.total)},
+                               {"total_p90_ms", percentile(phases.total, 0.9)},
+                               {"ir_text_ms", ir},
+                               {"object_bytes", phases.object_bytes / phases.total.size()}});
+    if (!prints_json) {
+      std::printf("%-46s %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f", workload.substr(0, 46).c_str(),
+                  median(phases.lower), median(phases.compile), median(phases.load),
+                  median(phases.total), percentile(phases.total, 0.9), ir);
+      std::printf(phases.failed == 0 ? "\n" : "  failed: %zu (%s)\n", phases.failed,
+                  phases.first_failure.c_str());
+    }
+  }
+  if (prints_json) {
+    std::printf("%s\n", report.dump(2).c_str());
+  } else {
+    std::printf("wanted: total at most 15 ms\n");
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tensorsmith::bench
+
+int main(int argc, char** argv) {
+  std::vector<std::string> workloads;
+  bool prints_json = false;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--json") == 0) {
+      prints_json = true;
+    } else if (argv[i][0] == '-') {
+      std::fprintf(stderr, "usage: bench_compile [--json] [WORKLOAD...]\n");
+      return 2;
+    } else {
+      workloads.emplace_back(argv[i]);
+    }
+  }
+  try {
+    return tensorsmith::bench::run(std::move(workloads), prints_json);
+  } catch (const tensorsmith::Error& error) {
+    std::fprintf(stderr, "bench_compile: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,25 @@
+// One case of bench_kernels: tune, then race against the peers, interleaved.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/support/calibrate.hpp"
+#include "bench/support/peer.hpp"
+
+namespace tensorsmith::bench {
+
+struct CaseOptions {
+  int threads = 1;
+  double tune_seconds = 20;
+  int pairs = 30;
+  std::uint64_t seed = 1;
+};
+
+/// One entry of "cases". Throws Error for a workload that cannot be read or tuned at all.
+nlohmann::ordered_json run_case(const std::string& suite, const std::string& workload,
+                                const CaseOptions& options, const Roofline& roofline,
+                                std::vector<FoundPeer>& peers);
+
+}  // namespace tensorsmith::bench

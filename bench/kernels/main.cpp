@@ -1,0 +1,192 @@
+// requires: llvm json cli11
+// bench_kernels: tuned kernels beside oneDNN and OpenBLAS, in one process, interleaved.
+//
+//   bench_kernels --shape gemm:512x512x512:f32 --tune-seconds 20 --json compare.json
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "bench/support/machine.hpp"
+#include "case.hpp"
+#include "suites.hpp"
+#include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/support/assert.hpp"
+
+namespace tensorsmith::bench {
+namespace {
+
+struct Entry {
+  std::string suite, workload;
+};
+
+std::vector<Entry> chosen(const std::vector<std::string>& suites,
+                          const std::vector<std::string>& shapes) {
+  std::vector<Entry> entries;
+  for (const std::string& name : suites) {
+    bool is_known = false;
+    std::string known;
+    for (const Suite& suite : all_suites()) {
+      known += (known.empty() ? "" : ", ") + suite.name;
+      is_known = is_known || suite.name == name;
+      for (const std::string& workload : suite.workloads) {
+        if (suite.name == name) {
+          entries.push_back({name, workload});
+        }
+      }
+    }
+    if (!is_known) {
+      throw Error("unknown suite \"" + name + "\"; known: " + known);
+    }
+  }
+  for (const std::string& shape : shapes) {
+    entries.push_back({"shape", shape});
+  }
+  for (const Entry& entry : entries) {
+    if (const auto workload = ops::parse_workload(entry.workload); !workload) {
+      throw Error(workload.error());
+    }
+  }
+  return entries;
+}
+
+/// Ratio against the best peer of a case; 0 if there is none.
+double best_peer_ratio(const nlohmann::ordered_json& entry) {
+  double ratio = 0;
+  for (const auto& peer : entry["peers"]) {
+    if (peer.contains("ratio")) {
+      const double own = peer["ratio"].get<double>();
+      ratio = ratio == 0 || own < ratio ? own : ratio;
+    }
+  }
+  return ratio;
+}
+
+nlohmann::ordered_json summarize(const nlohmann::ordered_json& cases) {
+  std::map<std::string, std::vector<double>> ratios;
+  for (const auto& entry : cases) {
+    if (const double ratio = best_peer_ratio(entry); ratio > 0) {
+      ratios[entry["suite"].get<std::string>()].push_back(ratio);
+    }
+  }
+  nlohmann::ordered_json summary = nlohmann::ordered_json::object();
+  for (const auto& [suite, values] : ratios) {
+    double logs = 0, least = values[0];
+    for (double value : values) {
+      logs += std::log(value);
+      least = value < least ? value : least;
+    }
+    summary[suite] = {{"geomean", std::exp(logs / static_cast<double>(values.size()))},
+                      {"min", least},
+                      {"cases", values.size()}};
+  }
+  return summary;
+}
+
+void print_case(const nlohmann::ordered_json& entry, std::FILE* out) {
+  const auto number = [](const nlohmann::ordered_json& value) {
+    return value.is_number() ? value.get<double>() : 0.0;
+  };
+  std::fprintf(out, "%s  class %s, %d thread(s): ", entry["workload"].get<std::string>().c_str(),
+               entry["class"].get<std::string>().c_str(), entry["threads"].get<int>());
+  if (!entry["ours_gflops"].is_number()) {
+    std::fprintf(out, "no kernel: %s\n", entry.value("problem", std::string("unknown")).c_str());
+    return;
+  }
+  std::fprintf(out, "%.1f GFLOP/s, %.0f %% of peak, %s\n", number(entry["ours_gflops"]),
+               100 * number(entry["peak_fraction"]),
+               entry["verified"].get<bool>() ? "verified" : "NOT VERIFIED");
+  for (const auto& [name, peer] : entry["peers"].items()) {
+    if (peer.contains("missing")) {
+      std::fprintf(out, "    %-9s left out: %s\n", name.c_str(),
+                   peer["missing"].get<std::string>().c_str());
+    } else {
+      std::fprintf(out, "    %-9s %8.1f GFLOP/s, ratio %.2f (%.2f .. %.2f)  %s\n", name.c_str(),
+                   number(peer["gflops"]), number(peer["ratio"]), number(peer["ratio_p10"]),
+                   number(peer["ratio_p90"]), peer["impl"].get<std::string>().c_str());
+    }
+  }
+  if (!entry["calibration"]["stable"].get<bool>()) {
+    std::fprintf(out, "    the peak moved by %.0f %% meanwhile: do not quote this case\n",
+                 100 * number(entry["calibration"]["moved"]));
+  }
+}
+
+int run(const std::vector<std::string>& suites, const std::vector<std::string>& shapes,
+        const CaseOptions& options, const std::string& json_path) {
+  const std::vector<Entry> entries = chosen(suites, shapes);
+  std::ofstream file;
+  const bool to_stdout = json_path == "-";
+  if (!json_path.empty() && !to_stdout) {
+    file.open(json_path);
+    if (!file) {
+      throw Error("cannot write \"" + json_path + "\"");
+    }
+  }
+  std::FILE* const progress = to_stdout ? stderr : stdout;
+  std::vector<FoundPeer> peers = make_peers();
+  const HostInfo host = probe_host();
+  const Roofline roofline = measure_roofline(host);
+  nlohmann::ordered_json report;
+  report["machine"] = machine_facts(host, peers);
+  report["machine"]["roofline"] = to_json(roofline);
+  report["cases"] = nlohmann::ordered_json::array();
+  bool all_verified = true;
+  for (const Entry& entry : entries) {
+    report["cases"].push_back(run_case(entry.suite, entry.workload, options, roofline, peers));
+    all_verified = all_verified && report["cases"].back()["verified"].get<bool>();
+    print_case(report["cases"].back(), progress);
+    std::fflush(progress);
+  }
+  report["summary"] = summarize(report["cases"]);
+  for (const auto& [suite, values] : report["summary"].items()) {
+    std::fprintf(progress, "%s: geomean %.2f, min %.2f over %d cases (best peer of each)\n",
+                 suite.c_str(), values["geomean"].get<double>(), values["min"].get<double>(),
+                 values["cases"].get<int>());
+  }
+  if (to_stdout) {
+    std::printf("%s\n", report.dump(2).c_str());
+  } else if (file.is_open()) {
+    file << report.dump(2) << "\n";
+  }
+  return all_verified ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tensorsmith::bench
+
+int main(int argc, char** argv) {
+  CLI::App app{"Tuned kernels beside oneDNN and OpenBLAS, in one process, interleaved"};
+  std::vector<std::string> suites, shapes;
+  std::string json_path;
+  tensorsmith::bench::CaseOptions options;
+  app.add_option("--suite", suites, "suites, comma separated")->delimiter(',');
+  app.add_option("--shape", shapes, "workload strings; may be repeated")->delimiter('\0');
+  app.add_option("--threads", options.threads, "threads of every contestant")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--tune-seconds", options.tune_seconds, "tuning budget per case")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--pairs", options.pairs, "interleaved rounds per case")
+      ->check(CLI::Range(5, 10000));
+  app.add_option("--seed", options.seed, "seed of the search");
+  app.add_option("--json", json_path, "report file, - for standard output");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (suites.empty() && shapes.empty()) {
+    suites = {"quick"};
+  }
+  try {
+    return tensorsmith::bench::run(suites, shapes, options, json_path);
+  } catch (const tensorsmith::Error& error) {
+    std::fprintf(stderr, "bench_kernels: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,93 @@
+#include "problem.hpp"
+
+#include "tensorsmith/support/overloaded.hpp"
+
+namespace tensorsmith::bench {
+namespace {
+
+Activation convert(ops::Activation activation) {
+  return static_cast<Activation>(static_cast<int>(activation));
+}
+ActivationLayout convert(ops::Layout layout) {
+  return layout == ops::Layout::nchw ? ActivationLayout::nchw : ActivationLayout::nhwc;
+}
+static_assert(static_cast<int>(Activation::relu) == static_cast<int>(ops::Activation::relu) &&
+              static_cast<int>(Activation::gelu) == static_cast<int>(ops::Activation::gelu));
+
+Problem convert(const ops::GemmParams& p) {
+  GemmShape s;
+  s.batch = p.batch;
+  s.m = p.m;
+  s.n = p.n;
+  s.k = p.k;
+  s.transpose_a = p.transpose_a;
+  s.transpose_b = p.transpose_b;
+  s.bias = p.bias;
+  s.activation = convert(p.activation);
+  return s;
+}
+Problem convert(const ops::ConvParams& p) {
+  ConvShape s;
+  s.rank = p.rank;
+  s.n = p.n;
+  s.ci = p.ci;
+  s.co = p.co;
+  s.groups = p.groups;
+  s.spatial = p.spatial;
+  s.kernel = p.kernel;
+  s.stride = p.stride;
+  s.pad = p.pad;
+  s.dilation = p.dilation;
+  s.transposed = p.transposed;
+  s.layout = convert(p.layout);
+  s.weights = p.layout == ops::Layout::nhwc ? WeightLayout::spatial_io
+              : p.transposed                ? WeightLayout::io_spatial
+                                            : WeightLayout::oi_spatial;
+  s.bias = p.bias;
+  s.activation = convert(p.activation);
+  return s;
+}
+Problem convert(const ops::PoolParams& p) {
+  PoolShape s;
+  s.kind = p.kind == ops::PoolKind::max ? PoolKind::max : PoolKind::average;
+  s.n = p.n;
+  s.c = p.c;
+  s.spatial = p.spatial;
+  s.kernel = p.is_global ? p.spatial : p.kernel;
+  s.stride = p.stride;
+  s.pad = p.pad;
+  s.layout = convert(p.layout);
+  return s;
+}
+
+}  // namespace
+
+std::optional<Problem> problem_of(const ops::Workload& workload) {
+  const bool is_f32 =
+      std::visit([](const auto& p) { return p.dtype == DType::f32; }, workload.params);
+  if (!is_f32) {
+    return std::nullopt;
+  }
+  using Found = std::optional<Problem>;
+  return std::visit(Overloaded{[](const ops::GemmParams& p) { return Found(convert(p)); },
+                               [](const ops::ConvParams& p) { return Found(convert(p)); },
+                               [](const ops::PoolParams& p) { return Found(convert(p)); },
+                               [](const ops::RowParams& p) {
+                                 switch (p.kind) {
+                                 case ops::RowKind::softmax:
+                                   return Found(SoftmaxShape{p.rows, p.columns});
+                                 case ops::RowKind::layernorm:
+                                   return Found(LayernormShape{p.rows, p.columns});
+                                 case ops::RowKind::sum:
+                                   return Found(ReduceShape{ReduceKind::sum, p.rows, p.columns});
+                                 case ops::RowKind::max:
+                                   return Found(ReduceShape{ReduceKind::max, p.rows, p.columns});
+                                 default:
+                                   return Found();
+                                 }
+                               },
+                               [](const ops::PointwiseParams&) { return Found(); }},
+                    workload.params);
+}
+
+}  // namespace tensorsmith::bench

@@ -1,0 +1,16 @@
+// From an operator of the library to the plain problem that peers and references understand.
+//
+// Own design. Not here: running anything.
+#pragma once
+
+#include <optional>
+
+#include "bench/support/shapes.hpp"
+#include "tensorsmith/ops/op.hpp"
+
+namespace tensorsmith::bench {
+
+/// Nothing for operators that no peer understands (chains, other element types than f32).
+std::optional<Problem> problem_of(const ops::Workload& workload);
+
+}  // namespace tensorsmith::bench

@@ -1,0 +1,55 @@
+// The named lists of workloads.
+//
+// Own design; shapes from oneDNN's benchdnn inputs, torchvision's networks and the networks of the
+// Ansor family's papers. Not here: how they are measured.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tensorsmith::bench {
+
+struct Suite {
+  std::string name;
+  std::vector<std::string> workloads;
+};
+
+inline const std::vector<Suite>& all_suites() {
+  static const std::vector<Suite> suites{
+      {"quick",
+       {"gemm:512x512x512:f32", "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,layout=free"}},
+      {"gemm_square",
+       {"gemm:64x64x64:f32", "gemm:128x128x128:f32", "gemm:256x256x256:f32", "gemm:512x512x512:f32",
+        "gemm:1024x1024x1024:f32", "gemm:2048x2048x2048:f32", "gemm:129x129x129:f32",
+        "gemm:513x513x513:f32", "gemm:1025x1025x1025:f32"}},
+      {"gemm_prime",
+       {"gemm:127x127x127:f32", "gemm:251x251x251:f32", "gemm:509x509x509:f32",
+        "gemm:1021x1021x1021:f32", "gemm:127x509x251:f32"}},
+      {"gemm_skinny",
+       {"gemm:1x4096x4096:f32", "gemm:16x4096x4096:f32", "gemm:32x11008x4096:f32",
+        "gemm:4096x32x4096:f32", "gemm:4096x4096x32:f32", "gemm:16x16x65536:f32"}},
+      {"bert",
+       {"gemm:128x768x768:f32", "gemm:128x3072x768:f32", "gemm:128x768x3072:f32",
+        "gemm:384x1024x1024:f32", "gemm:384x4096x1024:f32", "gemm:384x1024x4096:f32"}},
+      {"bmm",
+       {"bmm:12x128x128x64:f32,tb", "bmm:12x128x64x128:f32", "bmm:12x384x384x64:f32",
+        "bmm:16x197x197x64:f32"}},
+      {"conv2d",
+       {"conv2d:n=1,h=224,w=224,ci=3,co=64,k=7,s=2,p=3,layout=free",
+        "conv2d:n=1,h=56,w=56,ci=64,co=64,k=1,s=1,p=0,layout=free",
+        "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,layout=free",
+        "conv2d:n=1,h=28,w=28,ci=128,co=128,k=3,s=1,p=1,layout=free",
+        "conv2d:n=1,h=14,w=14,ci=256,co=256,k=3,s=1,p=1,layout=free",
+        "conv2d:n=1,h=7,w=7,ci=512,co=512,k=3,s=1,p=1,layout=free"}},
+      {"depthwise",
+       {"depthwise:n=1,h=112,w=112,c=32,k=3,s=1,p=1", "depthwise:n=1,h=56,w=56,c=144,k=3,s=1,p=1",
+        "depthwise:n=1,h=28,w=28,c=192,k=3,s=1,p=1", "depthwise:n=1,h=14,w=14,c=576,k=3,s=1,p=1",
+        "depthwise:n=1,h=7,w=7,c=960,k=3,s=1,p=1"}},
+      {"rows",
+       {"softmax:1536x128", "softmax:512x1000", "softmax:1024x4096", "layernorm:128x768",
+        "layernorm:512x1024", "reduce_sum:1024x4096", "global_avg_pool:n=1,c=2048,h=7,w=7"}},
+  };
+  return suites;
+}
+
+}  // namespace tensorsmith::bench

@@ -1,0 +1,96 @@
+// LlvmCompiler: loop programs to x86-64 object code; JitKernel: object code to a function to call.
+//
+// Floor 5. Own design. Needs the `cpu` library (LLVM through its C API); no LLVM type appears here.
+// Register tiles become SSA values, no IR optimisation pipeline runs, so what a schedule says is
+// what the machine does. Not here: schedules, thread pools, measuring, other processors.
+#pragma once
+
+#include <cstdint>
+#include <memory>  // the implementation hides LLVM behind a pointer
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensorsmith/codegen/kernel_abi.hpp"
+#include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/support/result.hpp"
+#include "tensorsmith/target.hpp"
+
+namespace tensorsmith {
+
+/// A kernel in a relocatable object file. It may call functions of the C math library.
+struct CompiledObject {
+  std::string object;  ///< ELF
+  std::string entry;   ///< symbol, of type KernelEntry
+  std::int64_t shared_bytes = 0;
+  std::int64_t per_thread_bytes = 0;
+
+  std::int64_t workspace_bytes(std::int32_t num_threads) const {
+    return shared_bytes + num_threads * per_thread_bytes;
+  }
+};
+
+struct BatchItem {
+  const LoopProgram* program = nullptr;
+  std::string entry;  ///< different for every item
+};
+
+/// Several kernels in one object file: a third cheaper to make than one by one.
+struct CompiledBatch {
+  /// The `object` of the entries is empty: it is this one.
+  std::string object;
+  /// By item; the reason where a program could not be compiled.
+  std::vector<Result<CompiledObject, std::string>> kernels;
+};
+
+struct LlvmOptions {
+  std::int32_t code_generation_level = 2;  ///< 0 ... 3
+  bool verify_module = false;              ///< run LLVM's verifier before code generation
+};
+
+/// Keeps LLVM's target machine and context; not thread-safe, make one per thread.
+class LlvmCompiler {
+ public:
+  explicit LlvmCompiler(const Target& target, const LlvmOptions& options = {});
+  LlvmCompiler(LlvmCompiler&&) noexcept;
+  LlvmCompiler& operator=(LlvmCompiler&&) noexcept;
+  ~LlvmCompiler();
+
+  Result<CompiledObject, std::string> compile(const LoopProgram& program,
+                                              std::string_view entry_name = "kernel");
+  CompiledBatch compile_batch(const std::vector<BatchItem>& items);
+
+  /// What compile() would give to LLVM, and what LLVM makes of it, as text.
+  Result<std::string, std::string> llvm_ir(const LoopProgram& program,
+                                           std::string_view entry_name = "kernel");
+  Result<std::string, std::string> assembly(const LoopProgram& program,
+                                            std::string_view entry_name = "kernel");
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+/// A kernel in this process's memory. Copies share the code; it is freed with the last of them.
+/// Loading and freeing may happen on any thread.
+class JitKernel {
+ public:
+  static Result<JitKernel, std::string> load(const CompiledObject& object);
+  /// The good kernels of a batch; the same index, the reason where there is none.
+  static std::vector<Result<JitKernel, std::string>> load_batch(const CompiledBatch& batch);
+
+  KernelEntry entry() const { return entry_; }
+  std::int64_t workspace_bytes(std::int32_t num_threads) const {
+    return shared_bytes_ + num_threads * per_thread_bytes_;
+  }
+
+ private:
+  JitKernel() = default;
+
+  std::shared_ptr<void> code_;
+  KernelEntry entry_ = nullptr;
+  std::int64_t shared_bytes_ = 0;
+  std::int64_t per_thread_bytes_ = 0;
+};
+
+}  // namespace tensorsmith

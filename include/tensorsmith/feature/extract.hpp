@@ -1,0 +1,182 @@
+// extract_features: one row of 164 numbers per stored buffer, read straight from a state.
+//
+// Floor 5. Ansor reference, ch. 6; columns in features.def. Nothing is lowered: a concrete state is
+// enough, its bounds need not be inferred. Not here: what a model makes of the rows; the GPU
+// verification after which the reference gives no rows.
+#pragma once
+
+#include <algorithm>
+#include <cmath>  // log2
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tensorsmith/feature/access.hpp"
+#include "tensorsmith/feature/annotation.hpp"
+#include "tensorsmith/feature/build_store_program.hpp"
+#include "tensorsmith/feature/columns.hpp"
+#include "tensorsmith/feature/intensity.hpp"
+#include "tensorsmith/target.hpp"
+
+namespace tensorsmith {
+
+struct FeatureOptions {
+  std::int32_t cache_line_bytes = 64;
+};
+
+namespace detail {
+
+/// Raw values of one row; slog comes last.
+struct FeatureRow {
+  TensorId tensor;
+  OpCounts counts;
+  AnnotationFeatures annotation;
+  std::vector<AccessFeatures> accesses;
+  std::array<double, intensity_points> curve{};
+  FeatureAllocation allocation;
+  double outer_prod = 1, num_loops = 0, auto_unroll_max_step = 0;
+};
+
+inline float slog(double x) {
+  return static_cast<float>(x < 0 ? -std::log2(1 - x) : std::log2(1 + x));
+}
+
+inline void read_store(const ComputeDag& dag, const StoreProgram& program,
+                       const FeatureStore& store, TouchTables& touch, const FeatureOptions& options,
+                       FeatureRow& row) {
+  AccessExtractor extractor(dag, program, store, touch, options.cache_line_bytes);
+  row.outer_prod = extractor.outer_prod();
+  for (std::size_t i = 0; i < num_op_classes; ++i) {
+    row.counts.count[i] += row.outer_prod * store.counts.count[i];
+  }
+  const AnnotationFeatures before = row.annotation;
+  row.annotation = annotation_features(program, store);
+  const auto keep_product = [](LoopClass& now, const LoopClass& old) {
+    now.prod = now.num == 0 ? old.prod : now.prod;
+  };
+  keep_product(row.annotation.vec, before.vec);
+  keep_product(row.annotation.unroll, before.unroll);
+  keep_product(row.annotation.parallel, before.parallel);
+  row.annotation.is_gpu = row.annotation.is_gpu || before.is_gpu;
+
+  row.accesses.clear();
+  for (const FeatureAccess& access : store.accesses) {
+    row.accesses.push_back(extractor.features(access));
+  }
+  std::stable_sort(row.accesses.begin(), row.accesses.end(),
+                   [](const AccessFeatures& a, const AccessFeatures& b) {
+                     return a.lines != b.lines ? a.lines > b.lines : a.bytes > b.bytes;
+                   });
+  std::vector<double> ops;
+  double per_loop = store.counts.num_float();
+  for (std::size_t p = store.loops.size(); p-- > 0;) {
+    per_loop *=
+        static_cast<double>(program.loops[static_cast<std::size_t>(store.loops[p].loop)].extent);
+    ops.push_back(per_loop);
+  }
+  row.curve = intensity_curve(ops, extractor.bytes_per_loop());
+  row.num_loops = static_cast<double>(store.loops.size());
+  row.auto_unroll_max_step = store.auto_unroll_max_step;
+}
+
+inline void write_loop_class(std::span<float, feature_length> out, HeadColumn first,
+                             const LoopClass& kind) {
+  const std::size_t at = column(first);
+  out[at] = slog(kind.num);
+  out[at + 1] = slog(kind.prod);
+  out[at + 2] = slog(kind.len);
+  const std::size_t none = column(HeadColumn::vec_pos_none) - column(HeadColumn::vec_num);
+  const std::size_t mixed = column(HeadColumn::vec_pos_mixed) - column(HeadColumn::vec_num);
+  out[at + (kind.num == 0 ? none : mixed)] = 1;
+}
+
+inline void write_access(std::span<float, feature_length> out, std::size_t buffer,
+                         const AccessFeatures& f) {
+  const auto put = [&](BufferColumn c, double value) { out[column(buffer, c)] = slog(value); };
+  out[column(buffer, BufferColumn::acc_read) + static_cast<std::size_t>(f.kind)] = 1;
+  out[column(buffer, BufferColumn::reuse_loop_multiple_read) + static_cast<std::size_t>(f.reuse)] =
+      1;
+  put(BufferColumn::bytes, f.bytes);
+  put(BufferColumn::unique_bytes, f.unique_bytes);
+  put(BufferColumn::lines, f.lines);
+  put(BufferColumn::unique_lines, f.unique_lines);
+  put(BufferColumn::reuse_dis_iter, f.reuse_dis_iter);
+  put(BufferColumn::reuse_dis_bytes, f.reuse_dis_bytes);
+  put(BufferColumn::reuse_ct, f.reuse_ct);
+  const auto per_use = [&](double x) { return f.reuse_ct > 0.5 ? x / f.reuse_ct : x * 2; };
+  put(BufferColumn::bytes_d_reuse_ct, per_use(f.bytes));
+  put(BufferColumn::unique_bytes_d_reuse_ct, per_use(f.unique_bytes));
+  put(BufferColumn::lines_d_reuse_ct, per_use(f.lines));
+  put(BufferColumn::unique_lines_d_reuse_ct, per_use(f.unique_lines));
+  put(BufferColumn::stride, f.stride);
+}
+
+inline void write_row(std::span<float, feature_length> out, const FeatureRow& row,
+                      double element_bytes) {
+  const auto head = [&](HeadColumn c, double value) { out[column(c)] = slog(value); };
+  const auto tail = [&](TailColumn c, double value) { out[column(c)] = slog(value); };
+  for (std::size_t i = 0; i < num_op_classes; ++i) {
+    out[column(HeadColumn::float_mad) + i] = slog(row.counts.count[i]);
+  }
+  write_loop_class(out, HeadColumn::vec_num, row.annotation.vec);
+  write_loop_class(out, HeadColumn::unroll_num, row.annotation.unroll);
+  write_loop_class(out, HeadColumn::parallel_num, row.annotation.parallel);
+  out[column(HeadColumn::is_gpu)] = row.annotation.is_gpu ? 1.0F : 0.0F;
+  for (std::size_t i = 0; i < 3; ++i) {
+    out[column(HeadColumn::block_idx_x_len) + i] = slog(row.annotation.block[i]);
+    out[column(HeadColumn::thread_idx_x_len) + i] = slog(row.annotation.thread[i]);
+  }
+  head(HeadColumn::vthread_len, row.annotation.vthread);
+  for (std::size_t b = 0; b < std::min(row.accesses.size(), feature_num_buffers); ++b) {
+    write_access(out, b, row.accesses[b]);
+  }
+  for (std::size_t i = 0; i < intensity_points; ++i) {
+    out[column(TailColumn::arith_intensity_curve_0) + i] = slog(row.curve[i]);
+  }
+  tail(TailColumn::alloc_size, row.allocation.elements * element_bytes);
+  tail(TailColumn::alloc_prod, row.allocation.elements * row.allocation.outer_prod);
+  tail(TailColumn::alloc_outer_prod, row.allocation.outer_prod);
+  tail(TailColumn::alloc_inner_prod, row.outer_prod / row.allocation.outer_prod);
+  tail(TailColumn::outer_prod, row.outer_prod);
+  tail(TailColumn::num_loops, row.num_loops);
+  tail(TailColumn::auto_unroll_max_step, row.auto_unroll_max_step);
+}
+
+}  // namespace detail
+
+/// Rows in the order of the first store to each buffer. No rows if the state is not concrete or
+/// cannot be built (an attached stage that is read from outside).
+inline FeatureMatrix extract_features(const State& state, const FeatureOptions& options = {}) {
+  FeatureMatrix result;
+  const auto program = build_store_program(state);
+  if (!program) {
+    return result;
+  }
+  TouchTables touch(program->num_tables);
+  std::vector<detail::FeatureRow> rows;
+  for (const FeatureStore& store : program->stores) {
+    auto row = std::find_if(rows.begin(), rows.end(),
+                            [&](const auto& known) { return known.tensor == store.tensor; });
+    if (row == rows.end()) {
+      rows.emplace_back();
+      row = rows.end() - 1;
+      row->tensor = store.tensor;
+    }
+    detail::read_store(state.dag(), *program, store, touch, options, *row);
+  }
+  for (detail::FeatureRow& row : rows) {
+    for (const FeatureAllocation& allocation : program->allocations) {
+      if (allocation.tensor == row.tensor) {
+        row.allocation = allocation;
+      }
+    }
+    detail::write_row(result.add_row(), row, bytes_of(state.dag().tensor(row.tensor).dtype));
+  }
+  return result;
+}
+
+inline FeatureMatrix extract_features(const State& state, const Target& target) {
+  return extract_features(state, FeatureOptions{target.cache_line_bytes});
+}
+
+}  // namespace tensorsmith

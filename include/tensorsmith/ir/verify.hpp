@@ -1,0 +1,382 @@
+// The rules of loop programs. verify() returns every violation, not the first.
+//
+// Floor 1. Own design. Rules about meaning make a program wrong; rules about speed (is_about_speed)
+// make it slow: a guard inside a tile costs up to 50 times. Not here: whether an index stays inside
+// its buffer, and whether parallel iterations are independent (eval.hpp finds both on examples).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensorsmith/ir/print.hpp"
+#include "tensorsmith/ir/rewrite.hpp"
+
+namespace tensorsmith {
+
+enum class VerifyRule : std::uint8_t {
+  missing_body,            ///< no statement where one is needed
+  extent_not_constant,     ///< of an unrolled, vectorized, vthread, block or thread loop
+  extent_not_integer,      ///< or negative
+  loop_inside_vectorized,  ///< only unrolled loops, stores, conditions and hints may be
+  alloc_inside_vectorized,
+  barrier_inside_vectorized,
+  parallel_inside_parallel,
+  variable_out_of_scope,
+  variable_defined_twice,
+  buffer_out_of_scope,  ///< neither an argument nor inside its Alloc
+  buffer_allocated_twice,
+  argument_allocated,
+  argument_order,  ///< arguments[n] must be a global buffer with argument n
+  buffer_layout,   ///< shape, strides or alignment make no sense
+  register_index,  ///< of other than constants and unrolled or vectorized variables
+  index_count,     ///< differs from the rank
+  index_not_integer,
+  store_type,         ///< value and buffer differ
+  load_type,          ///< node and buffer differ
+  operand_type,       ///< operands of one operator differ, or a condition is not boolean
+  tensor_in_program,  ///< TensorRead or Reduce
+  guard_in_tile,      ///< speed: If or if_then_else on a tile's variable
+  extremum_in_tile    ///< speed: min or max of indices on a tile's variable
+};
+
+constexpr bool is_about_speed(VerifyRule rule) { return rule >= VerifyRule::guard_in_tile; }
+
+constexpr std::string_view text_of(VerifyRule rule) {
+  constexpr std::string_view texts[] = {
+      "a statement is missing",
+      "the extent must be a constant",
+      "the extent must be a natural number",
+      "only unrolled loops may be inside a vectorized loop",
+      "no buffer may be allocated inside a vectorized loop",
+      "no barrier may be inside a vectorized loop",
+      "a parallel loop is inside another",
+      "a variable is used outside its loop",
+      "a variable belongs to two loops",
+      "a buffer is used outside its allocation",
+      "a buffer is allocated twice",
+      "an argument is allocated",
+      "arguments must be global buffers in order",
+      "shape, strides and alignment do not fit together",
+      "registers are indexed by constants, unrolled and vectorized variables only",
+      "the number of indices is not the rank",
+      "an index must be an integer",
+      "the stored value has another type than the buffer",
+      "the loaded value has another type than the buffer",
+      "the types of the operands differ",
+      "tensors and reductions must have been lowered",
+      "a condition inside an unrolled or vectorized loop depends on its variable",
+      "a minimum or maximum inside an unrolled or vectorized loop depends on its variable"};
+  return texts[static_cast<std::size_t>(rule)];
+}
+
+struct Violation {
+  VerifyRule rule = VerifyRule::missing_body;
+  StmtId stmt;
+  BufferId buffer;
+  VarId var;
+  ExprId expr;
+  bool operator==(const Violation&) const = default;
+};
+
+/// One line for people, with the first line of the statement.
+inline std::string explain(const Violation& violation, const LoopProgram& program) {
+  std::string text(text_of(violation.rule));
+  if (violation.buffer.valid()) {
+    text += ": " + program[violation.buffer].name;
+  }
+  if (violation.var.valid()) {
+    text += ": " + program.pool.var_name(violation.var);
+  }
+  if (violation.expr.valid()) {
+    text += ": " + debug_string(violation.expr, program.pool);
+  }
+  if (violation.stmt.valid()) {
+    const std::string stmt = debug_string(violation.stmt, program);
+    text += " in `" + stmt.substr(0, stmt.find('\n')) + "`";
+  }
+  return text;
+}
+
+namespace detail {
+
+class Verifier {
+ public:
+  explicit Verifier(const LoopProgram& program)
+      : program_(program), in_scope_(program.buffers.size(), false),
+        was_allocated_(program.buffers.size(), false),
+        was_defined_(program.pool.num_vars(), false) {}
+
+  std::vector<Violation> run() {
+    arguments();
+    for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
+      layout(BufferId{static_cast<std::uint32_t>(b)});
+    }
+    stmt(program_.body);
+    return std::move(found_);
+  }
+
+ private:
+  struct OpenLoop {
+    VarId var;
+    ForKind kind;
+    bool is_tile() const { return kind == ForKind::unrolled || kind == ForKind::vectorized; }
+  };
+
+  void report(VerifyRule rule, BufferId buffer = {}, VarId var = {}, ExprId expr = {}) {
+    const Violation violation{rule, stmt_, buffer, var, expr};
+    for (const Violation& old : found_) {
+      if (old == violation) {
+        return;
+      }
+    }
+    found_.push_back(violation);
+  }
+
+  void arguments() {
+    for (std::size_t n = 0; n < program_.arguments.size(); ++n) {
+      const BufferId id = program_.arguments[n];
+      in_scope_[id.value] = true;
+      if (program_[id].argument != static_cast<std::int32_t>(n) ||
+          program_[id].scope != Scope::global) {
+        report(VerifyRule::argument_order, id);
+      }
+    }
+    for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
+      if (program_.buffers[b].argument >= 0 && !in_scope_[b]) {
+        report(VerifyRule::argument_order, BufferId{static_cast<std::uint32_t>(b)});
+      }
+    }
+  }
+  void layout(BufferId id) {
+    const Buffer& buffer = program_[id];
+    bool is_good = buffer.shape.size() == buffer.strides.size() && buffer.alignment > 0 &&
+                   (buffer.alignment & (buffer.alignment - 1)) == 0;
+    for (std::size_t d = 0; is_good && d < buffer.shape.size(); ++d) {
+      is_good = buffer.shape[d] > 0 && buffer.strides[d] >= 0;
+    }
+    if (!is_good) {
+      report(VerifyRule::buffer_layout, id);
+    }
+  }
+
+  bool is_inside(ForKind kind) const {
+    for (const OpenLoop& loop : loops_) {
+      if (loop.kind == kind) {
+        return true;
+      }
+    }
+    return false;
+  }
+  const OpenLoop* find(VarId var) const {
+    for (const OpenLoop& loop : loops_) {
+      if (loop.var == var) {
+        return &loop;
+      }
+    }
+    return nullptr;
+  }
+  bool depends_on_tile(ExprId id) const {
+    if (const VarRef* ref = program_.pool.as<VarRef>(id)) {
+      const OpenLoop* loop = find(ref->var);
+      return loop != nullptr && loop->is_tile();
+    }
+    bool depends = false;
+    for_each_child(program_.pool[id],
+                   [&](ExprId child) { depends = depends || depends_on_tile(child); });
+    return depends;
+  }
+
+  void stmt(StmtId id) {
+    if (!id.valid() || id.value >= program_.stmts.size()) {
+      report(VerifyRule::missing_body);
+      return;
+    }
+    const StmtId outer = std::exchange(stmt_, id);
+    const bool in_lanes = is_inside(ForKind::vectorized);
+    std::visit(Overloaded{[&](const Seq& s) {
+                            for (StmtId item : s.items) {
+                              stmt(item);
+                            }
+                          },
+                          [&](const For& s) { loop(s, in_lanes); },
+                          [&](const Store& s) {
+                            access(s.buffer, s.indices);
+                            expr(s.value);
+                            if (program_.pool.dtype(s.value) != program_[s.buffer].dtype) {
+                              report(VerifyRule::store_type, s.buffer);
+                            }
+                          },
+                          [&](const If& s) { branch(s); },
+                          [&](const Alloc& s) { alloc(s, in_lanes); },
+                          [&](const Barrier&) {
+                            if (in_lanes) {
+                              report(VerifyRule::barrier_inside_vectorized);
+                            }
+                          },
+                          [&](const Prefetch& s) { access(s.buffer, s.indices); }},
+               program_[id]);
+    stmt_ = outer;
+  }
+
+  void loop(const For& s, bool in_lanes) {
+    const DType type = program_.pool.dtype(s.extent);
+    const IntImm* constant = program_.pool.as<IntImm>(s.extent);
+    const bool wants_constant = s.kind != ForKind::serial && s.kind != ForKind::parallel;
+    if (!is_integer(type) || (constant != nullptr && constant->value < 0)) {
+      report(VerifyRule::extent_not_integer, {}, s.var, s.extent);
+    } else if (wants_constant && constant == nullptr) {
+      report(VerifyRule::extent_not_constant, {}, s.var, s.extent);
+    }
+    if (in_lanes && s.kind != ForKind::unrolled) {
+      report(VerifyRule::loop_inside_vectorized, {}, s.var);
+    }
+    if (s.kind == ForKind::parallel && is_inside(ForKind::parallel)) {
+      report(VerifyRule::parallel_inside_parallel, {}, s.var);
+    }
+    expr(s.extent, true);
+    if (was_defined_[s.var.value]) {
+      report(VerifyRule::variable_defined_twice, {}, s.var);
+    }
+    was_defined_[s.var.value] = true;
+    loops_.push_back({s.var, s.kind});
+    stmt(s.body);
+    loops_.pop_back();
+  }
+
+  void branch(const If& s) {
+    expr(s.condition);
+    if (program_.pool.dtype(s.condition) != DType::boolean) {
+      report(VerifyRule::operand_type, {}, {}, s.condition);
+    }
+    if (depends_on_tile(s.condition)) {
+      report(VerifyRule::guard_in_tile, {}, {}, s.condition);
+    }
+    stmt(s.then_body);
+    if (s.else_body.valid()) {
+      stmt(s.else_body);
+    }
+  }
+
+  void alloc(const Alloc& s, bool in_lanes) {
+    if (in_lanes) {
+      report(VerifyRule::alloc_inside_vectorized, s.buffer);
+    }
+    if (program_[s.buffer].argument >= 0) {
+      report(VerifyRule::argument_allocated, s.buffer);
+    }
+    if (was_allocated_[s.buffer.value]) {
+      report(VerifyRule::buffer_allocated_twice, s.buffer);
+    }
+    was_allocated_[s.buffer.value] = true;
+    const bool was_in_scope = in_scope_[s.buffer.value];
+    in_scope_[s.buffer.value] = true;
+    stmt(s.body);
+    in_scope_[s.buffer.value] = was_in_scope;
+  }
+
+  void access(BufferId id, const ExprList& indices) {
+    const Buffer& buffer = program_[id];
+    if (!in_scope_[id.value]) {
+      report(VerifyRule::buffer_out_of_scope, id);
+    }
+    if (indices.size() != buffer.shape.size()) {
+      report(VerifyRule::index_count, id);
+    }
+    for (ExprId index : indices) {
+      expr(index, true);
+      if (!is_integer(program_.pool.dtype(index))) {
+        report(VerifyRule::index_not_integer, id, {}, index);
+      }
+      if (buffer.scope == Scope::register_ && !is_tile_index(index)) {
+        report(VerifyRule::register_index, id, {}, index);
+      }
+    }
+  }
+  bool is_tile_index(ExprId id) const {
+    if (const VarRef* ref = program_.pool.as<VarRef>(id)) {
+      const OpenLoop* loop = find(ref->var);
+      return loop == nullptr || loop->is_tile();
+    }
+    bool is_good = program_.pool.as<Load>(id) == nullptr;
+    for_each_child(program_.pool[id],
+                   [&](ExprId child) { is_good = is_good && is_tile_index(child); });
+    return is_good;
+  }
+
+  /// `is_index`: in an index or an extent, where min and max stem from imperfect splits.
+  void expr(ExprId id, bool is_index = false) {
+    const ExprNode& node = program_.pool[id];
+    if (const Load* n = std::get_if<Load>(&node.op)) {
+      access(n->buffer, n->indices);
+      if (node.dtype != program_[n->buffer].dtype) {
+        report(VerifyRule::load_type, n->buffer);
+      }
+      return;
+    }
+    if (const VarRef* n = std::get_if<VarRef>(&node.op)) {
+      if (find(n->var) == nullptr) {
+        report(VerifyRule::variable_out_of_scope, {}, n->var);
+      }
+      return;
+    }
+    if (std::holds_alternative<TensorRead>(node.op) || std::holds_alternative<Reduce>(node.op)) {
+      report(VerifyRule::tensor_in_program, {}, {}, id);
+      return;
+    }
+    for_each_child(node, [&](ExprId child) { expr(child, is_index); });
+    ExprId condition;
+    if (const Binary* n = std::get_if<Binary>(&node.op)) {
+      if (program_.pool.dtype(n->a) != program_.pool.dtype(n->b)) {
+        report(VerifyRule::operand_type, {}, {}, id);
+      }
+      const bool is_extremum = n->op == BinaryOp::min || n->op == BinaryOp::max;
+      if (is_index && is_extremum && depends_on_tile(id)) {
+        report(VerifyRule::extremum_in_tile, {}, {}, id);
+      }
+    } else if (const Select* s = std::get_if<Select>(&node.op)) {
+      condition = s->condition;
+      choice(id, s->if_true, s->if_false);
+    } else if (const Call* c = std::get_if<Call>(&node.op);
+               c != nullptr && c->op == CallOp::if_then_else) {
+      condition = c->args[0];
+      choice(id, c->args[1], c->args[2]);
+      if (depends_on_tile(condition)) {
+        report(VerifyRule::guard_in_tile, {}, {}, condition);
+      }
+    }
+    if (condition.valid() && program_.pool.dtype(condition) != DType::boolean) {
+      report(VerifyRule::operand_type, {}, {}, id);
+    }
+  }
+  void choice(ExprId id, ExprId a, ExprId b) {
+    if (program_.pool.dtype(a) != program_.pool.dtype(b)) {
+      report(VerifyRule::operand_type, {}, {}, id);
+    }
+  }
+
+  const LoopProgram& program_;
+  std::vector<Violation> found_;
+  std::vector<OpenLoop> loops_;
+  std::vector<bool> in_scope_, was_allocated_, was_defined_;
+  StmtId stmt_;
+};
+
+}  // namespace detail
+
+/// All violations, in the order of the program. Ids of buffers must be of the program.
+inline std::vector<Violation> verify(const LoopProgram& program) {
+  return detail::Verifier(program).run();
+}
+
+/// Whether the program means something: no violations but of rules about speed.
+inline bool is_valid(const std::vector<Violation>& violations) {
+  for (const Violation& violation : violations) {
+    if (!is_about_speed(violation.rule)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,378 @@
+// Reader of workload strings such as "gemm:512x512x512:f32".
+//
+// Floor 3. Own design. Every kind of wrong input gives one sentence that names the text, what was
+// expected and what came. Grammar and the way back: ops/workload_text.hpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/ops/conv.hpp"
+#include "tensorsmith/ops/gemm.hpp"
+#include "tensorsmith/ops/pointwise.hpp"
+#include "tensorsmith/ops/pool.hpp"
+#include "tensorsmith/ops/row.hpp"
+#include "tensorsmith/ops/workload_text.hpp"
+#include "tensorsmith/support/result.hpp"
+
+namespace tensorsmith::ops {
+
+/// The operator of some parameters. Throws Error for parameters that describe none.
+inline Workload build_workload(const OpParams& params) {
+  return std::visit(Overloaded{[](const GemmParams& p) { return gemm(p); },
+                               [](const ConvParams& p) { return conv(p); },
+                               [](const PoolParams& p) { return pool(p); },
+                               [](const RowParams& p) { return row_op(p); },
+                               [](const PointwiseParams& p) { return pointwise(p); }},
+                    params);
+}
+
+namespace detail {
+
+inline std::vector<std::string> split_text(std::string_view text, char separator) {
+  std::vector<std::string> parts(1);
+  for (char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back().push_back(c);
+    }
+  }
+  return parts;
+}
+
+/// Reads one workload string. Wrong input is an Error inside, a sentence outside.
+class WorkloadReader {
+ public:
+  explicit WorkloadReader(std::string_view text) : text_(text) {}
+
+  OpParams read() {
+    const std::size_t colon = text_.find(':');
+    const std::string name = text_.substr(0, colon);
+    bool is_known = false;
+    std::string known;
+    for (const GrammarLine& line : workload_grammar) {
+      is_known = is_known || name == line.name;
+      example_ = name == line.name ? line.example : example_;
+      known += (known.empty() ? "" : ", ") + std::string(line.name);
+    }
+    if (!is_known) {
+      refuse("one of " + known, "\"" + name + "\"");
+    }
+    if (colon == std::string::npos || colon + 1 == text_.size()) {
+      refuse("sizes after \"" + name + ":\" as in " + example_, "nothing");
+    }
+    const std::string rest = text_.substr(colon + 1);
+    if (name == "gemm" || name == "bmm") {
+      return read_gemm(rest, name == "bmm");
+    }
+    static constexpr const char* rows[] = {"softmax",     "layernorm",  "reduce_sum",
+                                           "reduce_prod", "reduce_min", "reduce_max"};
+    for (std::size_t i = 0; i < 6; ++i) {
+      if (name == rows[i]) {
+        return read_rows(rest, static_cast<RowKind>(i));
+      }
+    }
+    read_items(rest);
+    return name.find("pool") != std::string::npos ? OpParams(read_pool(name))
+                                                  : OpParams(read_conv(name));
+  }
+
+ private:
+  struct Item {
+    std::string key, value;
+    bool has_value = false, is_used = false;
+  };
+
+  [[noreturn]] void refuse(const std::string& expected, const std::string& came) const {
+    throw Error("workload \"" + text_ + "\": expected " + expected + ", got " + came);
+  }
+
+  std::int64_t number(const std::string& what, const std::string& digits,
+                      std::int64_t least = 1) const {
+    const std::string range =
+        least == 0 ? "a whole number of at least 0" : "a positive whole number";
+    if (digits.empty()) {
+      refuse(range + " for " + what, "nothing");
+    }
+    std::int64_t value = 0;
+    for (char c : digits) {
+      if (c < '0' || c > '9') {
+        refuse(range + " for " + what, "\"" + digits + "\"");
+      }
+      value = value * 10 + (c - '0');
+      if (value > INT32_MAX) {
+        refuse("at most 2147483647 for " + what, digits);
+      }
+    }
+    if (value < least) {
+      refuse(range + " for " + what, digits);
+    }
+    return value;
+  }
+  DType dtype(const std::string& name) const {
+    const std::optional<DType> found = dtype_from_name(name);
+    if (!found || *found == DType::boolean) {
+      refuse("a type out of f64, f32, f16, bf16, i64, i32, i8, u8", "\"" + name + "\"");
+    }
+    return *found;
+  }
+  std::vector<std::int64_t> sizes(const std::string& form, const std::string& text) const {
+    const std::vector<std::string> names = split_text(form, 'x'), parts = split_text(text, 'x');
+    if (names.size() != parts.size()) {
+      refuse(form + " as in " + example_, "\"" + text + "\"");
+    }
+    std::vector<std::int64_t> numbers;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      numbers.push_back(number(names[i], parts[i]));
+    }
+    return numbers;
+  }
+
+  OpParams read_gemm(const std::string& rest, bool is_batched) const {
+    GemmParams p;
+    p.is_batched = is_batched;
+    std::vector<std::string> flags = split_text(rest, ',');
+    const std::vector<std::string> head = split_text(flags[0], ':');
+    if (head.size() > 2) {
+      refuse("sizes, a colon and one type", "\"" + flags[0] + "\"");
+    }
+    const std::vector<std::int64_t> numbers = sizes(is_batched ? "BxMxNxK" : "MxNxK", head[0]);
+    p.batch = is_batched ? numbers[0] : 1;
+    p.m = numbers[numbers.size() - 3];
+    p.n = numbers[numbers.size() - 2];
+    p.k = numbers[numbers.size() - 1];
+    if (head.size() == 2) {
+      p.dtype = dtype(head[1]);
+    }
+    flags.erase(flags.begin());
+    for (const std::string& flag : flags) {
+      if (flag == "ta" || flag == "tb") {
+        set_once(flag, flag == "ta" ? p.transpose_a : p.transpose_b);
+      } else if (!epilogue(flag, p)) {
+        refuse("flags out of ta, tb, bias, relu, gelu, packed", "\"" + flag + "\"");
+      }
+    }
+    return p;
+  }
+  OpParams read_rows(const std::string& rest, RowKind kind) const {
+    const std::vector<std::string> head = split_text(rest, ':');
+    if (head.size() > 2) {
+      refuse("sizes, a colon and one type", "\"" + rest + "\"");
+    }
+    const std::vector<std::int64_t> numbers = sizes("RxC", head[0]);
+    RowParams p;
+    p.kind = kind;
+    p.rows = numbers[0];
+    p.columns = numbers[1];
+    p.dtype = head.size() == 2 ? dtype(head[1]) : DType::f32;
+    return p;
+  }
+
+  void set_once(const std::string& flag, bool& field) const {
+    if (field) {
+      refuse("every flag once", "\"" + flag + "\" twice");
+    }
+    field = true;
+  }
+  /// bias, relu, gelu, packed; false for anything else.
+  template <class Params>
+  bool epilogue(const std::string& flag, Params& p) const {
+    if (flag == "bias") {
+      set_once(flag, p.bias);
+    } else if (flag == "relu" || flag == "gelu") {
+      if (p.activation != Activation::none) {
+        refuse("at most one of relu and gelu", "a second one");
+      }
+      p.activation = flag == "relu" ? Activation::relu : Activation::gelu;
+    } else if (flag == "packed") {
+      if (p.packing != PackingClass::plain) {
+        refuse("at most one of packed and layout=free", "a second one");
+      }
+      p.packing = PackingClass::packed_weights;
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  void read_items(const std::string& rest) {
+    for (const std::string& part : split_text(rest, ',')) {
+      Item item;
+      const std::size_t equals = part.find('=');
+      item.key = part.substr(0, equals);
+      item.has_value = equals != std::string::npos;
+      item.value = item.has_value ? part.substr(equals + 1) : "";
+      for (const Item& other : items_) {
+        if (other.key == item.key) {
+          refuse("every key once", "\"" + item.key + "\" twice");
+        }
+      }
+      items_.push_back(std::move(item));
+    }
+  }
+  Item* find(const std::string& key) {
+    for (Item& item : items_) {
+      if (item.key == key && item.has_value) {
+        item.is_used = true;
+        return &item;
+      }
+    }
+    return nullptr;
+  }
+  std::int64_t required(const std::string& key) {
+    const Item* item = find(key);
+    if (item == nullptr) {
+      refuse("\"" + key + "=\" as in " + example_, "none");
+    }
+    return number(key, item->value);
+  }
+  std::int64_t optional(const std::string& key, std::int64_t otherwise) {
+    const Item* item = find(key);
+    return item == nullptr ? otherwise : number(key, item->value);
+  }
+  /// One number for all axes, or one per axis.
+  template <std::size_t N>
+  void per_axis(const std::string& key, int rank, std::int64_t least,
+                std::array<std::int64_t, N>& out) {
+    const Item* item = find(key);
+    if (item == nullptr) {
+      return;
+    }
+    const std::vector<std::string> parts = split_text(item->value, 'x');
+    if (parts.size() != 1 && parts.size() != static_cast<std::size_t>(rank)) {
+      refuse("one number or " + std::to_string(rank) + " for " + key, "\"" + item->value + "\"");
+    }
+    for (std::size_t a = 0; a < static_cast<std::size_t>(rank); ++a) {
+      out[a] = number(key, parts[parts.size() == 1 ? 0 : a], least);
+    }
+  }
+  /// "nhwc", "nchw" or, where allowed, "free".
+  std::string layout(bool allows_free) {
+    const Item* item = find("layout");
+    const std::string value = item == nullptr ? "nhwc" : item->value;
+    if (value != "nhwc" && value != "nchw" && !(allows_free && value == "free")) {
+      refuse(std::string("layout=") + (allows_free ? "nchw, nhwc or free" : "nchw or nhwc"),
+             "\"" + value + "\"");
+    }
+    return value;
+  }
+  void refuse_unused() const {
+    for (const Item& item : items_) {
+      if (!item.is_used) {
+        refuse("only the keys and flags of its grammar, as in " + example_,
+               "\"" + item.key + (item.has_value ? "=" + item.value : "") + "\"");
+      }
+    }
+  }
+
+  ConvParams read_conv(const std::string& name) {
+    ConvParams p;
+    p.depthwise = name == "depthwise";
+    p.transposed = name.find("_transpose") != std::string::npos;
+    p.rank = p.depthwise ? 2 : name[4] - '0';
+    static constexpr const char* extents[] = {"d", "h", "w"};
+    p.n = optional("n", 1);
+    for (int a = 0; a < p.rank; ++a) {
+      p.spatial[static_cast<std::size_t>(a)] = required(extents[a + 3 - p.rank]);
+    }
+    p.ci = required(p.depthwise ? "c" : "ci");
+    p.co = p.depthwise ? p.ci : required("co");
+    p.groups = p.depthwise ? p.ci : optional("groups", 1);
+    if (find("k") == nullptr) {
+      required("k");
+    }
+    per_axis("k", p.rank, 1, p.kernel);
+    per_axis("s", p.rank, 1, p.stride);
+    per_axis("p", p.rank, 0, p.pad);
+    if (find("dil") != nullptr && p.rank != 3 && find("d") != nullptr) {
+      refuse("the dilation once", "\"d=\" and \"dil=\"");
+    }
+    per_axis("dil", p.rank, 1, p.dilation);
+    if (p.rank != 3) {
+      per_axis("d", p.rank, 1, p.dilation);
+    }
+    const std::string where = layout(true);
+    p.layout = where == "nchw" ? Layout::nchw : Layout::nhwc;
+    p.packing = where == "free" ? PackingClass::free_layout : PackingClass::plain;
+    if (const Item* item = find("dtype")) {
+      p.dtype = dtype(item->value);
+    }
+    for (Item& item : items_) {
+      item.is_used = item.is_used || (!item.has_value && epilogue(item.key, p));
+    }
+    refuse_unused();
+    if (p.ci % p.groups != 0 || p.co % p.groups != 0) {
+      refuse("groups that divide ci and co", std::to_string(p.groups));
+    }
+    for (int a = 0; a < p.rank; ++a) {
+      if (p.out_spatial(a) <= 0) {
+        refuse("an output that is not empty",
+               "a " + std::string(p.transposed ? "padding" : "kernel") + " larger than the " +
+                   (p.transposed ? "output" : "padded input") + " along " +
+                   extents[a + 3 - p.rank]);
+      }
+    }
+    return p;
+  }
+
+  PoolParams read_pool(const std::string& name) {
+    PoolParams p;
+    p.is_global = name == "global_avg_pool";
+    p.kind = name == "max_pool" ? PoolKind::max : PoolKind::average;
+    p.n = optional("n", 1);
+    p.c = required("c");
+    p.spatial = {required("h"), required("w")};
+    if (p.is_global) {
+      p.kernel = p.spatial;
+    } else {
+      required_pool_window(p);
+    }
+    p.layout = layout(false) == "nchw" ? Layout::nchw : Layout::nhwc;
+    if (const Item* item = find("dtype")) {
+      p.dtype = dtype(item->value);
+    }
+    refuse_unused();
+    return p;
+  }
+  void required_pool_window(PoolParams& p) {
+    if (find("k") == nullptr) {
+      required("k");
+    }
+    per_axis("k", 2, 1, p.kernel);
+    per_axis("s", 2, 1, p.stride);
+    per_axis("p", 2, 0, p.pad);
+    for (std::size_t a = 0; a < 2; ++a) {
+      if (p.pad[a] >= p.kernel[a]) {
+        refuse("padding that is less than the kernel", std::to_string(p.pad[a]));
+      }
+      if (p.out_spatial(static_cast<int>(a)) <= 0) {
+        refuse("an output that is not empty", "a kernel larger than the padded input");
+      }
+    }
+  }
+
+  std::string text_;
+  std::string example_;
+  std::vector<Item> items_;
+};
+
+}  // namespace detail
+
+/// The operator that a workload string names, or one sentence that says what is wrong with it.
+inline Result<Workload, std::string> parse_workload(std::string_view text) {
+  try {
+    return build_workload(detail::WorkloadReader(text).read());
+  } catch (const Error& error) {
+    const std::string reason = error.what();
+    const bool is_ours = reason.rfind("workload \"", 0) == 0;
+    return fail(is_ours ? reason : "workload \"" + std::string(text) + "\": " + reason);
+  }
+}
+
+}  // namespace tensorsmith::ops

@@ -1,0 +1,164 @@
+// Workload strings: the canonical text of an operator's parameters, and the grammar.
+//
+// Floor 3. Own design. Not here: reading them (ops/workload.hpp). Values that equal their default
+// are left out where the grammar has them in brackets.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensorsmith/ops/op.hpp"
+
+namespace tensorsmith::ops {
+
+/// One form of workload string, with an example that parses.
+struct GrammarLine {
+  const char* name;
+  const char* form;
+  const char* example;
+};
+inline constexpr std::array<GrammarLine, 18> workload_grammar{{
+    {"gemm", "gemm:MxNxK[:DTYPE][,ta][,tb][,bias][,relu|gelu][,packed]", "gemm:512x512x512:f32"},
+    {"bmm", "bmm:BxMxNxK[:DTYPE][,ta][,tb][,bias][,relu|gelu][,packed]",
+     "bmm:12x128x128x64:f32,tb"},
+    {"conv1d", "conv1d:n=N,w=W,ci=C,co=C,k=K[,s=1][,p=0][,dil=1][,OPTIONS]",
+     "conv1d:n=1,w=256,ci=64,co=128,k=3,s=2,p=1"},
+    {"conv2d", "conv2d:n=N,h=H,w=W,ci=C,co=C,k=K[,s=1][,p=0][,d=1][,OPTIONS]",
+     "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1"},
+    {"conv3d", "conv3d:n=N,d=D,h=H,w=W,ci=C,co=C,k=K[,s=1][,p=0][,dil=1][,OPTIONS]",
+     "conv3d:n=1,d=16,h=28,w=28,ci=8,co=16,k=3,s=1,p=1"},
+    {"conv1d_transpose", "conv1d_transpose: as conv1d",
+     "conv1d_transpose:n=1,w=16,ci=8,co=4,k=4,s=2,p=1"},
+    {"conv2d_transpose", "conv2d_transpose: as conv2d",
+     "conv2d_transpose:n=1,h=4,w=4,ci=512,co=256,k=4,s=2,p=1"},
+    {"conv3d_transpose", "conv3d_transpose: as conv3d",
+     "conv3d_transpose:n=1,d=4,h=4,w=4,ci=8,co=4,k=4,s=2,p=1"},
+    {"depthwise", "depthwise:n=N,h=H,w=W,c=C,k=K[,s=1][,p=0][,d=1][,OPTIONS]",
+     "depthwise:n=1,h=56,w=56,c=144,k=3,s=1,p=1"},
+    {"max_pool", "max_pool:n=N,c=C,h=H,w=W,k=K[,s=1][,p=0][,layout=nhwc|nchw][,dtype=f32]",
+     "max_pool:n=1,c=64,h=112,w=112,k=3,s=2,p=1"},
+    {"avg_pool", "avg_pool: as max_pool; padding counts", "avg_pool:n=1,c=64,h=56,w=56,k=2,s=2"},
+    {"global_avg_pool", "global_avg_pool:n=N,c=C,h=H,w=W[,layout=nhwc|nchw][,dtype=f32]",
+     "global_avg_pool:n=1,c=2048,h=7,w=7"},
+    {"softmax", "softmax:RxC[:DTYPE]", "softmax:512x1000"},
+    {"layernorm", "layernorm:RxC[:DTYPE]", "layernorm:512x1024"},
+    {"reduce_sum", "reduce_sum:RxC[:DTYPE]", "reduce_sum:1024x4096"},
+    {"reduce_prod", "reduce_prod:RxC[:DTYPE]", "reduce_prod:64x64"},
+    {"reduce_max", "reduce_max:RxC[:DTYPE]", "reduce_max:1024x4096"},
+    {"reduce_min", "reduce_min:RxC[:DTYPE]", "reduce_min:10x1024"},
+}};
+inline constexpr const char* workload_grammar_notes =
+    "OPTIONS of convolutions: [,groups=1][,layout=nhwc|nchw|free][,dtype=f32][,bias][,relu|gelu]"
+    "[,packed]. k, s, p and the dilation take one number or one per axis (k=3x5); the dilation is "
+    "d= or dil=, in conv3d d= is the depth. DTYPE: f64 f32 f16 bf16 i64 i32 i8 u8. layout=free is "
+    "class c, packed (weights prepared beforehand) class b, everything else class a.";
+
+namespace detail {
+
+inline std::string times(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (std::int64_t number : numbers) {
+    text += (text.empty() ? "" : "x") + std::to_string(number);
+  }
+  return text;
+}
+/// One number if all are equal.
+template <std::size_t N>
+std::string per_axis(const std::array<std::int64_t, N>& values, int rank) {
+  std::vector<std::int64_t> used(values.begin(), values.begin() + rank);
+  bool all_equal = true;
+  for (std::int64_t value : used) {
+    all_equal = all_equal && value == used[0];
+  }
+  return all_equal ? std::to_string(used[0]) : times(used);
+}
+inline std::string epilogue_text(bool bias, Activation activation, PackingClass packing) {
+  std::string text = bias ? ",bias" : "";
+  text += activation == Activation::relu ? ",relu" : activation == Activation::gelu ? ",gelu" : "";
+  return text + (packing == PackingClass::packed_weights ? ",packed" : "");
+}
+
+}  // namespace detail
+
+/// "gemm", "conv2d_transpose", ...: what stands before the colon.
+inline std::string kind_of(const GemmParams& p) { return p.is_batched ? "bmm" : "gemm"; }
+inline std::string kind_of(const ConvParams& p) {
+  return p.depthwise && p.rank == 2
+             ? "depthwise"
+             : "conv" + std::to_string(p.rank) + "d" + (p.transposed ? "_transpose" : "");
+}
+inline std::string kind_of(const PoolParams& p) {
+  const std::string kind = p.kind == PoolKind::max ? "max_pool" : "avg_pool";
+  return p.is_global ? "global_" + kind : kind;
+}
+inline std::string kind_of(const RowParams& p) {
+  static constexpr const char* names[] = {"softmax",     "layernorm",  "reduce_sum",
+                                          "reduce_prod", "reduce_min", "reduce_max"};
+  return names[static_cast<std::size_t>(p.kind)];
+}
+inline std::string kind_of(const PointwiseParams&) { return "pointwise"; }
+
+inline std::string canonical_text(const GemmParams& p) {
+  std::vector<std::int64_t> sizes{p.m, p.n, p.k};
+  if (p.is_batched) {
+    sizes.insert(sizes.begin(), p.batch);
+  }
+  return kind_of(p) + ":" + detail::times(sizes) + ":" + std::string(name_of(p.dtype)) +
+         (p.transpose_a ? ",ta" : "") + (p.transpose_b ? ",tb" : "") +
+         detail::epilogue_text(p.bias, p.activation, p.packing);
+}
+inline std::string canonical_text(const ConvParams& p) {
+  static constexpr const char* names[] = {",d=", ",h=", ",w="};
+  std::string text = kind_of(p) + ":n=" + std::to_string(p.n);
+  for (int a = 0; a < p.rank; ++a) {
+    text += names[a + 3 - p.rank] + std::to_string(p.spatial[static_cast<std::size_t>(a)]);
+  }
+  text += p.depthwise ? ",c=" + std::to_string(p.ci)
+                      : ",ci=" + std::to_string(p.ci) + ",co=" + std::to_string(p.co);
+  text += ",k=" + detail::per_axis(p.kernel, p.rank) + ",s=" + detail::per_axis(p.stride, p.rank) +
+          ",p=" + detail::per_axis(p.pad, p.rank);
+  const std::string dilation = detail::per_axis(p.dilation, p.rank);
+  if (dilation != "1") {
+    text += (p.rank == 2 ? ",d=" : ",dil=") + dilation;
+  }
+  if (!p.depthwise && p.groups != 1) {
+    text += ",groups=" + std::to_string(p.groups);
+  }
+  if (p.packing == PackingClass::free_layout) {
+    text += ",layout=free";
+  } else if (p.layout == Layout::nchw) {
+    text += ",layout=nchw";
+  }
+  if (p.dtype != DType::f32) {
+    text += ",dtype=" + std::string(name_of(p.dtype));
+  }
+  return text + detail::epilogue_text(p.bias, p.activation, p.packing);
+}
+inline std::string canonical_text(const PoolParams& p) {
+  std::string text = kind_of(p) + ":n=" + std::to_string(p.n) + ",c=" + std::to_string(p.c) +
+                     ",h=" + std::to_string(p.spatial[0]) + ",w=" + std::to_string(p.spatial[1]);
+  if (!p.is_global) {
+    text += ",k=" + detail::per_axis(p.kernel, 2) + ",s=" + detail::per_axis(p.stride, 2) +
+            ",p=" + detail::per_axis(p.pad, 2);
+  }
+  text += p.layout == Layout::nchw ? ",layout=nchw" : "";
+  return text + (p.dtype == DType::f32 ? "" : ",dtype=" + std::string(name_of(p.dtype)));
+}
+inline std::string canonical_text(const RowParams& p) {
+  return kind_of(p) + ":" + detail::times({p.rows, p.columns}) +
+         (p.dtype == DType::f32 ? "" : ":" + std::string(name_of(p.dtype)));
+}
+/// A name only: there is no workload string for chains.
+inline std::string canonical_text(const PointwiseParams& p) {
+  static constexpr const char* names[] = {"add", "mul", "relu", "gelu", "sigmoid", "tanh", "exp"};
+  std::string text = kind_of(p) + ":" + detail::times(p.shape) + ":";
+  for (std::size_t i = 0; i < p.chain.size(); ++i) {
+    text += (i > 0 ? "+" : "") + std::string(names[static_cast<std::size_t>(p.chain[i])]);
+  }
+  return text + (p.dtype == DType::f32 ? "" : ":" + std::string(name_of(p.dtype)));
+}
+
+}  // namespace tensorsmith::ops

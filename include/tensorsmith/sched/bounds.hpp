@@ -1,0 +1,30 @@
+// infer_bounds: the range of every iterator, from how much of each stage its readers need.
+//
+// Floor 3. Ansor reference, ch. 2.5. Stages are taken from the outputs to the inputs; the region of
+// a stage is the hull of what its readers touch while the loops at and outside its attach point
+// stand still. Reads inside if_then_else and select count whether they are taken or not. Extents
+// are numbers: where the reference would leave an extent that varies from iteration to iteration,
+// the largest is given, and where it is not known at all, the whole dimension. Minima of attached
+// stages are not given: the text says 0. Not here: the regions as expressions (lowering makes its
+// own).
+#pragma once
+
+#include "tensorsmith/sched/bounds/inference.hpp"
+
+namespace tensorsmith {
+
+/// The state with the range of every iterator of every stage that is not inlined, or why there is
+/// none.
+inline Result<State, ScheduleError> infer_bounds(State state) {
+  if (!state.is_concrete()) {
+    return fail(ScheduleError{ScheduleErrorCode::bounds_not_concrete});
+  }
+  bounds::Inference inference(state);
+  if (const StepCheck error = inference.run()) {
+    return fail(*error);
+  }
+  inference.write(state);
+  return state;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,231 @@
+// Loads and stores: registers, scalars, vectors, masks, strides.
+#include <cstdlib>
+#include <numeric>
+
+#include "function_emitter.hpp"
+#include "kernel_emitter.hpp"
+
+namespace tensorsmith::llvm_codegen {
+
+const FunctionEmitter::BufferState& FunctionEmitter::alive(BufferId buffer) const {
+  const BufferState& state = buffers_[buffer.value];
+  if (!state.is_alive) {
+    give_up("buffer " + program_[buffer].name + " is used outside its Alloc");
+  }
+  return state;
+}
+
+LLVMValueRef FunctionEmitter::pointer_to(BufferId buffer, const LinearForm& form) {
+  const BufferState& state = alive(buffer);
+  const std::int64_t bytes = bytes_of(program_[buffer].dtype);
+  return b_.offset(addresses_.pointer(state.base_id, state.pointer, bytes, form),
+                   form.constant * bytes);
+}
+
+unsigned FunctionEmitter::alignment_of(BufferId buffer, const LinearForm& form) const {
+  const std::int64_t bytes = bytes_of(program_[buffer].dtype);
+  std::int64_t known = std::gcd(std::int64_t{64}, form.constant * bytes);
+  for (const LinearTerm& term : form.terms) {
+    known = std::gcd(known, term.coefficient * bytes);
+  }
+  return static_cast<unsigned>(known);
+}
+
+LLVMValueRef FunctionEmitter::memory_mask() {
+  if (chunk_.lanes == 1) {
+    return nullptr;
+  }
+  if (chunk_.count == chunk_.lanes) {
+    return chunk_.mask;
+  }
+  const LLVMValueRef tail = b_.first_lanes(chunk_.count, chunk_.lanes);
+  return chunk_.mask == nullptr ? tail : b_.and_(tail, chunk_.mask);
+}
+
+Value FunctionEmitter::load(const Load& node, DType) {
+  const LinearForm where = flat_form(node.buffer, node.indices);
+  alive(node.buffer);
+  if (chunk_.lanes > 1 && where.is_lane_opaque) {
+    const DType type = program_[node.buffer].dtype;
+    LLVMValueRef result = LLVMConstNull(m_.compute_type(type, chunk_.lanes));
+    for_each_lane([&](int lane) { result = b_.insert(result, load(node, type).ref, lane); });
+    return {result, type, chunk_.lanes};
+  }
+  return program_[node.buffer].scope == Scope::register_ ? load_register(node, where)
+                                                         : load_memory(node, where);
+}
+
+Value FunctionEmitter::load_register(const Load& node, const LinearForm& form) {
+  const Buffer& buffer = program_[node.buffer];
+  if (!form.terms.empty()) {
+    give_up("register buffer " + buffer.name + " is indexed by a variable that is not unrolled");
+  }
+  const auto read = [&](std::int64_t start, int count, int lanes) {
+    return registers_.read(b_, node.buffer, buffer.dtype, start, count, lanes);
+  };
+  if (form.lane == 0) {
+    return {read(form.constant, 1, 1), buffer.dtype, 1};
+  }
+  if (form.lane == 1) {
+    return {read(form.constant, chunk_.count, chunk_.lanes), buffer.dtype, chunk_.lanes};
+  }
+  LLVMValueRef result = LLVMConstNull(m_.compute_type(buffer.dtype, chunk_.lanes));
+  for (int lane = 0; lane < chunk_.count; ++lane) {
+    result = b_.insert(result, read(form.constant + form.lane * lane, 1, 1), lane);
+  }
+  return {result, buffer.dtype, chunk_.lanes};
+}
+
+// An inactive load goes to bytes of zero instead.
+LLVMValueRef FunctionEmitter::load_scalar(LLVMValueRef pointer, DType type, LLVMValueRef guard) {
+  if (guard != nullptr) {
+    pointer = b_.select(guard, pointer, m_.zero_bytes());
+  }
+  return b_.load(m_.storage_type(type), pointer, static_cast<unsigned>(bytes_of(type)));
+}
+
+Value FunctionEmitter::load_memory(const Load& node, const LinearForm& form) {
+  const DType type = program_[node.buffer].dtype;
+  const std::int64_t bytes = bytes_of(type);
+  const BufferState& state = alive(node.buffer);
+  const bool is_scalar = chunk_.lanes == 1 || form.lane == 0;
+  const int lanes = is_scalar ? 1 : chunk_.lanes;
+  const LLVMValueRef outer = addresses_.pointer(state.base_id, state.pointer, bytes, form);
+  const LoadKey key = {outer, form.constant, form.lane, lanes, is_scalar ? 1 : chunk_.count, type};
+  const auto cached = loads_.find(key);
+  if (cached != loads_.end()) {
+    return cached->second.value;
+  }
+  const LLVMValueRef pointer = b_.offset(outer, form.constant * bytes);
+  const bool is_conditional = chunk_.lanes == 1 ? guard_ != nullptr : chunk_.mask != nullptr;
+  LLVMValueRef stored = nullptr;
+  if (is_scalar) {
+    const LLVMValueRef guard = chunk_.lanes == 1         ? guard_
+                               : chunk_.mask != nullptr ? b_.any_lane(memory_mask())
+                                                        : nullptr;
+    stored = load_scalar(pointer, type, guard);
+  } else if (form.lane == 1) {
+    const LLVMTypeRef vector = m_.storage_type(type, lanes);
+    const LLVMValueRef mask = memory_mask();
+    stored = mask == nullptr ? b_.load(vector, pointer, alignment_of(node.buffer, form))
+                             : b_.masked_load(vector, pointer, alignment_of(node.buffer, form), mask);
+  } else {
+    stored = load_strided(node, form);
+  }
+  const Value value = {b_.from_storage(stored, type), type, lanes};
+  if (!is_conditional) {
+    loads_.emplace(key, CachedLoad{node.buffer, value});
+  }
+  return value;
+}
+
+LLVMValueRef FunctionEmitter::load_strided(const Load& node, const LinearForm& form) {
+  const DType type = program_[node.buffer].dtype;
+  const LLVMTypeRef vector = m_.storage_type(type, chunk_.lanes);
+  const std::int64_t bytes = bytes_of(type);
+  const int lanes = chunk_.lanes;
+  const bool is_full = chunk_.count == lanes && chunk_.mask == nullptr;
+  if (is_full && form.lane == -1) {
+    const LLVMValueRef pointer = b_.offset(pointer_to(node.buffer, form), -bytes * (lanes - 1));
+    return b_.reverse(b_.load(vector, pointer, static_cast<unsigned>(bytes)));
+  }
+  if (is_full && form.lane >= 2 && form.lane <= 4 && lanes >= 4) {
+    // `stride` vectors cover the elements; the last one is moved back to end with the last element.
+    const int stride = static_cast<int>(form.lane);
+    const int span = stride * (lanes - 1) + 1;
+    LLVMValueRef result = LLVMGetPoison(vector);
+    for (int part = 0; part < stride; ++part) {
+      const int begin = part + 1 < stride ? part * lanes : span - lanes;
+      const LLVMValueRef piece = b_.load(
+          vector, b_.offset(pointer_to(node.buffer, form), begin * bytes),
+          static_cast<unsigned>(bytes));
+      std::vector<LLVMValueRef> picks;
+      for (int lane = 0; lane < lanes; ++lane) {
+        const int at = lane * stride - part * lanes;
+        const bool is_here = at >= 0 && at < lanes;
+        picks.push_back(LLVMConstInt(
+            m_.i32,
+            static_cast<unsigned long long>(is_here ? lanes + lane * stride - begin : lane), 0));
+      }
+      result = LLVMBuildShuffleVector(b_.ref, result, piece,
+                                      LLVMConstVector(picks.data(), static_cast<unsigned>(lanes)),
+                                      "");
+    }
+    return result;
+  }
+  LLVMValueRef result = LLVMConstNull(vector);
+  for (int lane = 0; lane < chunk_.count; ++lane) {
+    const LLVMValueRef guard =
+        chunk_.mask == nullptr ? nullptr : b_.extract(chunk_.mask, lane);
+    const LLVMValueRef pointer =
+        b_.offset(pointer_to(node.buffer, form), form.lane * lane * bytes);
+    result = b_.insert(result, load_scalar(pointer, type, guard), lane);
+  }
+  return result;
+}
+
+void FunctionEmitter::store_register(const Store& store, const LinearForm& form, Value value) {
+  const Buffer& buffer = program_[store.buffer];
+  if (!form.terms.empty() || form.is_lane_opaque) {
+    give_up("register buffer " + buffer.name + " is indexed by a variable that is not unrolled");
+  }
+  value.ref = b_.cast(value.ref, value.type, buffer.dtype);
+  if (chunk_.mask != nullptr) {
+    const LLVMValueRef old = registers_.read(b_, store.buffer, buffer.dtype, form.constant,
+                                             chunk_.count, chunk_.lanes);
+    value.ref = b_.select(chunk_.mask, value.ref, old);
+  }
+  registers_.write(b_, store.buffer, form.constant, chunk_.count, value.ref);
+}
+
+void FunctionEmitter::store_scalar(LLVMValueRef pointer, LLVMValueRef value, DType type,
+                                   unsigned alignment, LLVMValueRef guard) {
+  (void)type;
+  if (guard == nullptr) {
+    b_.store(value, pointer, alignment);
+    return;
+  }
+  const LLVMBasicBlockRef active = new_block();
+  const LLVMBasicBlockRef after = new_block();
+  LLVMBuildCondBr(b_.ref, guard, active, after);
+  b_.at_end(active);
+  b_.store(value, pointer, alignment);
+  LLVMBuildBr(b_.ref, after);
+  b_.at_end(after);
+}
+
+void FunctionEmitter::store_memory(const Store& store, const LinearForm& form, Value value) {
+  const DType type = program_[store.buffer].dtype;
+  const auto element = static_cast<unsigned>(bytes_of(type));
+  for (auto cached = loads_.begin(); cached != loads_.end();) {
+    cached = cached->second.buffer == store.buffer ? loads_.erase(cached) : std::next(cached);
+  }
+  const bool is_narrow = type == DType::f16 || type == DType::bf16;
+  if (!is_narrow || value.type == DType::f64) {
+    value.ref = b_.cast(value.ref, value.type, type);
+  }
+  const LLVMValueRef stored = b_.to_storage(value.ref, type);
+  if (chunk_.lanes == 1) {
+    store_scalar(pointer_to(store.buffer, form), stored, type, element, guard_);
+    return;
+  }
+  if (!form.is_lane_opaque && form.lane == 1) {
+    const LLVMValueRef pointer = pointer_to(store.buffer, form);
+    const LLVMValueRef mask = memory_mask();
+    if (mask == nullptr) {
+      b_.store(stored, pointer, alignment_of(store.buffer, form));
+    } else {
+      b_.masked_store(stored, pointer, alignment_of(store.buffer, form), mask);
+    }
+    return;
+  }
+  for (int lane = 0; lane < chunk_.count; ++lane) {
+    const LLVMValueRef guard =
+        chunk_.mask == nullptr ? nullptr : b_.extract(chunk_.mask, lane);
+    const LLVMValueRef pointer =
+        b_.offset(pointer_to(store.buffer, form), form.lane * lane * std::int64_t{element});
+    store_scalar(pointer, b_.extract(stored, lane), type, element, guard);
+  }
+}
+
+}  // namespace tensorsmith::llvm_codegen

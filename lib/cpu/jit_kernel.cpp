@@ -1,0 +1,149 @@
+#include <mutex>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/LLJIT.h>
+#include <llvm-c/Orc.h>
+
+#include "ir_builder.hpp"
+#include "tensorsmith/codegen/llvm_compiler.hpp"
+
+namespace tensorsmith {
+namespace {
+
+std::string take_message(LLVMErrorRef error) {
+  char* const text = LLVMGetErrorMessage(error);
+  std::string message = text;
+  LLVMDisposeErrorMessage(text);
+  return message;
+}
+
+/// Just-in-time linkers that hold no code at the moment. One object at a time lives in each, so that
+/// equal symbol names never meet, and making a linker is paid once.
+class LinkerPool {
+ public:
+  static LinkerPool& instance() {
+    static LinkerPool* pool = new LinkerPool;  // kernels may outlive static destruction
+    return *pool;
+  }
+
+  LLVMOrcLLJITRef acquire(std::string& problem) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!idle_.empty()) {
+        const LLVMOrcLLJITRef jit = idle_.back();
+        idle_.pop_back();
+        return jit;
+      }
+    }
+    LLVMOrcLLJITRef jit = nullptr;
+    if (LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit, LLVMOrcCreateLLJITBuilder())) {
+      problem = take_message(error);
+      return nullptr;
+    }
+    // Unresolved names are reported by the lookup that needs them.
+    LLVMOrcExecutionSessionSetErrorReporter(
+        LLVMOrcLLJITGetExecutionSession(jit),
+        [](void*, LLVMErrorRef error) { LLVMConsumeError(error); }, nullptr);
+    LLVMOrcDefinitionGeneratorRef process = nullptr;
+    if (LLVMErrorRef error = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
+            &process, LLVMOrcLLJITGetGlobalPrefix(jit), nullptr, nullptr)) {
+      problem = take_message(error);
+      LLVMConsumeError(LLVMOrcDisposeLLJIT(jit));
+      return nullptr;
+    }
+    LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(jit), process);
+    return jit;
+  }
+  void release(LLVMOrcLLJITRef jit) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_.push_back(jit);
+  }
+
+ private:
+  LinkerPool() { llvm_codegen::initialize_llvm(); }
+
+  std::mutex mutex_;
+  std::vector<LLVMOrcLLJITRef> idle_;
+};
+
+class LoadedObject {
+ public:
+  LoadedObject() = default;
+  LoadedObject(const LoadedObject&) = delete;
+  LoadedObject& operator=(const LoadedObject&) = delete;
+  ~LoadedObject() {
+    if (tracker_ != nullptr) {
+      LLVMConsumeError(LLVMOrcResourceTrackerRemove(tracker_));
+      LLVMOrcReleaseResourceTracker(tracker_);
+    }
+    if (jit_ != nullptr) {
+      LinkerPool::instance().release(jit_);
+    }
+  }
+
+  bool load(const std::string& object, std::string& problem) {
+    jit_ = LinkerPool::instance().acquire(problem);
+    if (jit_ == nullptr) {
+      return false;
+    }
+    tracker_ = LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(jit_));
+    const LLVMMemoryBufferRef buffer =
+        LLVMCreateMemoryBufferWithMemoryRangeCopy(object.data(), object.size(), "kernel.o");
+    if (LLVMErrorRef error = LLVMOrcLLJITAddObjectFileWithRT(jit_, tracker_, buffer)) {
+      problem = take_message(error);
+      return false;
+    }
+    return true;
+  }
+  KernelEntry find(const std::string& entry, std::string& problem) {
+    LLVMOrcExecutorAddress address = 0;
+    if (LLVMErrorRef error = LLVMOrcLLJITLookup(jit_, &address, entry.c_str())) {
+      problem = take_message(error);
+      return nullptr;
+    }
+    return reinterpret_cast<KernelEntry>(static_cast<std::uintptr_t>(address));
+  }
+
+ private:
+  LLVMOrcLLJITRef jit_ = nullptr;
+  LLVMOrcResourceTrackerRef tracker_ = nullptr;
+};
+
+}  // namespace
+
+Result<JitKernel, std::string> JitKernel::load(const CompiledObject& object) {
+  CompiledBatch batch;
+  batch.object = object.object;
+  CompiledObject header = object;
+  header.object.clear();
+  batch.kernels.push_back(std::move(header));
+  return std::move(load_batch(batch)[0]);
+}
+
+std::vector<Result<JitKernel, std::string>> JitKernel::load_batch(const CompiledBatch& batch) {
+  const auto loaded = std::make_shared<LoadedObject>();
+  std::string load_problem;
+  const bool is_loaded = loaded->load(batch.object, load_problem);
+  std::vector<Result<JitKernel, std::string>> results;
+  for (const Result<CompiledObject, std::string>& kernel : batch.kernels) {
+    if (!kernel || !is_loaded) {
+      results.push_back(fail(kernel ? load_problem : kernel.error()));
+      continue;
+    }
+    std::string problem;
+    JitKernel result;
+    result.entry_ = loaded->find(kernel->entry, problem);
+    if (result.entry_ == nullptr) {
+      results.push_back(fail(problem));
+      continue;
+    }
+    result.code_ = loaded;
+    result.shared_bytes_ = kernel->shared_bytes;
+    result.per_thread_bytes_ = kernel->per_thread_bytes;
+    results.push_back(result);
+  }
+  return results;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,147 @@
+// Vectorized loops: chunks of native vectors, the rest masked (AVX-512) or in narrower pieces.
+#include <algorithm>
+
+#include "function_emitter.hpp"
+#include "kernel_emitter.hpp"
+
+namespace tensorsmith::llvm_codegen {
+namespace {
+
+constexpr std::int64_t max_chunks_unrolled = 8;
+
+int power_of_two_at_least(std::int64_t n) {
+  int power = 1;
+  while (power < n) {
+    power *= 2;
+  }
+  return power;
+}
+
+}  // namespace
+
+bool FunctionEmitter::uses_registers(const StmtFacts& facts) const {
+  const auto in_registers = [&](BufferId buffer) {
+    return program_[buffer].scope == Scope::register_;
+  };
+  return std::any_of(facts.stored.begin(), facts.stored.end(), in_registers) ||
+         std::any_of(facts.loaded.begin(), facts.loaded.end(), in_registers);
+}
+
+// No: iterations of such a loop are emitted one after the other, in order.
+bool FunctionEmitter::can_vectorize(StmtId id, VarId lane) {
+  const Stmt& stmt = program_[id];
+  if (const Seq* seq = std::get_if<Seq>(&stmt)) {
+    return std::all_of(seq->items.begin(), seq->items.end(),
+                       [&](StmtId item) { return can_vectorize(item, lane); });
+  }
+  if (const For* loop = std::get_if<For>(&stmt)) {
+    if (loop->kind == ForKind::vectorized || facts_.uses(loop->extent, lane)) {
+      return false;
+    }
+    const Binding outer = bindings_[loop->var.value];
+    bindings_[loop->var.value] = Binding{Binding::Kind::constant, 0, 0};
+    const bool result = can_vectorize(loop->body, lane);
+    bindings_[loop->var.value] = outer;
+    return result;
+  }
+  if (const If* branch = std::get_if<If>(&stmt)) {
+    return can_vectorize(branch->then_body, lane) &&
+           (!branch->else_body.valid() || can_vectorize(branch->else_body, lane));
+  }
+  if (const Store* store = std::get_if<Store>(&stmt)) {
+    is_dry_run_ = true;
+    const LinearForm where = flat_form(store->buffer, store->indices);
+    is_dry_run_ = false;
+    const bool is_register = program_[store->buffer].scope == Scope::register_;
+    return !where.is_lane_opaque && (is_register ? where.lane == 1 : where.lane != 0);
+  }
+  return !std::holds_alternative<Alloc>(stmt);
+}
+
+void FunctionEmitter::emit_chunk(VarId var, const LinearForm& first, int lanes, int count,
+                                 StmtId body) {
+  const Chunk outer = chunk_;
+  const Binding outer_binding = bindings_[var.value];
+  chunk_ = Chunk{};
+  chunk_.var = var;
+  chunk_.first = first;
+  chunk_.lanes = lanes;
+  chunk_.count = count;
+  bindings_[var.value] = Binding{Binding::Kind::lane, 0, 0};
+  emit(body);
+  bindings_[var.value] = outer_binding;
+  chunk_ = outer;
+}
+
+void FunctionEmitter::emit_vectorized(const For& loop) {
+  const std::int64_t extent = constant_extent(loop);
+  if (in_vectorized_) {
+    give_up("a vectorized loop inside a vectorized loop");
+  }
+  if (extent <= 0) {
+    return;
+  }
+  const StmtFacts& facts = facts_.of(loop.body);
+  chunk_ = Chunk{};
+  chunk_.var = loop.var;
+  chunk_.lanes = 2;  // any vector: the test looks at the lane's coefficients
+  bindings_[loop.var.value] = Binding{Binding::Kind::lane, 0, 0};
+  const bool is_possible = can_vectorize(loop.body, loop.var);
+  bindings_[loop.var.value] = Binding{};
+  chunk_ = Chunk{};
+  if (!is_possible || extent == 1) {
+    emit_counted(loop, extent);
+    return;
+  }
+  in_vectorized_ = true;
+  const int native = std::max(1, m_.target.vector_bits / 8 / facts.widest_bytes);
+  const int smallest = std::max(1, 16 / facts.widest_bytes);  // lanes of a 128-bit vector
+  const std::int64_t full = extent / native;
+  LinearForm first;
+  if (full > max_chunks_unrolled && !uses_registers(facts)) {
+    emit_serial(m_.const_i64(0), m_.const_i64(full), true, facts, [&](std::uint32_t term) {
+      LinearForm here;
+      here.terms.push_back(LinearTerm{term, native});
+      emit_chunk(loop.var, here, native, native, loop.body);
+    });
+    first.constant = full * native;
+  } else {
+    for (std::int64_t chunk = 0; chunk < full; ++chunk, first.constant += native) {
+      emit_chunk(loop.var, first, native, native, loop.body);
+    }
+  }
+  std::int64_t rest = extent - first.constant;
+  while (rest > 0) {
+    int lanes = power_of_two_at_least(rest);
+    int count = static_cast<int>(rest);
+    if (m_.target.has_masks && rest > 1) {
+      lanes = std::max(lanes, smallest);
+    } else if (lanes > rest) {
+      lanes /= 2;
+      count = lanes;
+    }
+    emit_chunk(loop.var, first, lanes, count, loop.body);
+    first.constant += count;
+    rest -= count;
+  }
+  in_vectorized_ = false;
+}
+
+void FunctionEmitter::for_each_lane(const std::function<void(int lane)>& compute) {
+  const Chunk outer = chunk_;
+  const Memo memo = memo_;
+  const LLVMValueRef outer_guard = guard_;
+  for (int lane = 0; lane < outer.count; ++lane) {
+    chunk_.lanes = chunk_.count = 1;
+    chunk_.mask = nullptr;
+    chunk_.first.constant = outer.first.constant + lane;
+    guard_ = outer.mask == nullptr ? outer_guard : b_.extract(outer.mask, lane);
+    memo_.clear();
+    compute(lane);
+  }
+  chunk_ = outer;
+  memo_ = memo;
+  guard_ = outer_guard;
+}
+
+}  // namespace tensorsmith::llvm_codegen

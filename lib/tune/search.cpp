@@ -1,0 +1,122 @@
+#include "tune/search.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "tensorsmith/cost/random_model.hpp"
+#include "tensorsmith/feature/extract.hpp"
+#include "tensorsmith/search/evolutionary_policy.hpp"
+#include "tensorsmith/sketch/cpu_rules.hpp"
+#include "tensorsmith/sketch/generate.hpp"
+#if defined(TENSORSMITH_HAS_EIGEN)
+#include "tensorsmith/cost/mlp.hpp"
+#endif
+
+namespace tensorsmith {
+namespace {
+
+/// Threads of the search itself; its results do not depend on their number.
+std::size_t num_search_threads() {
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 8);
+}
+
+void run_on_threads(std::size_t count, const std::function<void(std::size_t)>& body) {
+  const std::size_t num_threads = std::min(num_search_threads(), count);
+  if (num_threads <= 1) {
+    for (std::size_t i = 0; i < count; ++i) {
+      body(i);
+    }
+    return;
+  }
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    try {
+      for (std::size_t i = next++; i < count; i = next++) {
+        body(i);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      failure = failure ? failure : std::current_exception();
+      next = count;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t t = 1; t < num_threads; ++t) {
+    threads.emplace_back(work);
+  }
+  work();
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+std::unique_ptr<CostModel> make_model(const TuneOptions& options) {
+  if (options.cost_model == "random") {
+    return std::make_unique<RandomModel>(options.seed);
+  }
+#if defined(TENSORSMITH_HAS_EIGEN)
+  if (options.cost_model.empty() || options.cost_model == "mlp") {
+    MlpOptions mlp;
+    mlp.seed = options.seed;
+    return std::make_unique<MlpModel>(mlp);
+  }
+#else
+  if (options.cost_model.empty()) {
+    return std::make_unique<RandomModel>(options.seed);
+  }
+#endif
+  throw Error("unknown cost model \"" + options.cost_model + "\"; known: " +
+#if defined(TENSORSMITH_HAS_EIGEN)
+              "mlp, "
+#endif
+              "random");
+}
+
+}  // namespace
+
+Search make_search(const TuneTask& task, const TuneOptions& options) {
+  if (options.policy != "evolution") {
+    throw Error("unknown policy \"" + options.policy + "\"; known: evolution");
+  }
+  if (options.space != "ansor") {
+    throw Error("unknown space \"" + options.space + "\"; known: ansor");
+  }
+  Search search;
+  search.model = make_model(options);
+
+  SketchOptions sketch_options;
+  sketch_options.hardware = hardware_params(task.target);
+  sketch_options.hardware.num_cores = options.num_threads;
+  std::vector<State> sketches = generate_sketches(task.dag, ansor_cpu_rules(), sketch_options);
+  if (sketches.empty()) {
+    throw Error("the search space of this workload is empty");
+  }
+  SpaceOptions space_options;
+  space_options.hardware = sketch_options.hardware;
+
+  SearchCallbacks callbacks;
+  const Target target = task.target;
+  callbacks.extract = [target](const State& state) { return extract_features(state, target); };
+  callbacks.is_valid = [](const State& state) { return !has_nested_parallel(state); };
+  callbacks.parallel_for = run_on_threads;
+
+  PolicyOptions policy;
+  policy.seed = options.seed;
+  policy.evolution = options.budget.seconds > 0
+                         ? EvolutionOptions::for_budget(options.budget.seconds)
+                         : EvolutionOptions{};
+  search.policy = std::make_unique<EvolutionaryPolicy>(
+      SearchSpace(std::move(sketches), space_options), *search.model, std::move(callbacks), policy);
+  return search;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,157 @@
+// requires: llvm
+// The oracle chain: eval(dag) == eval(lower(state)) == compiled code, on random legal schedules.
+#include "tensorsmith/lower/lower.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cpu/host.hpp"
+#include "support/catch.hpp"
+#include "support/random_steps.hpp"
+#include "support/small_workloads.hpp"
+#include "tensorsmith/codegen/llvm_compiler.hpp"
+#include "tensorsmith/ir/eval.hpp"
+#include "tensorsmith/ir/print.hpp"
+#include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/te/eval_dag.hpp"
+
+using namespace tensorsmith;
+
+namespace {
+
+void run_serially(const KernelRuntime*, ParallelBody body, void* closure, std::int64_t count) {
+  for (std::int64_t i = count; i-- > 0;) {  // backwards: parallel iterations are independent
+    body(closure, i, i + 1, 0);
+  }
+}
+
+/// 64-byte aligned memory that keeps `size` bytes.
+struct AlignedBytes {
+  explicit AlignedBytes(std::size_t size)
+      : data(static_cast<std::byte*>(std::aligned_alloc(64, (size / 64 + 2) * 64))) {
+    std::memset(data, 0xA5, (size / 64 + 2) * 64);
+  }
+  AlignedBytes(AlignedBytes&& other) noexcept : data(other.data) { other.data = nullptr; }
+  AlignedBytes(const AlignedBytes&) = delete;
+  AlignedBytes& operator=(const AlignedBytes&) = delete;
+  ~AlignedBytes() { std::free(data); }
+  std::byte* data;
+};
+
+/// Runs the kernel on copies of `arrays` and returns what it left there.
+std::vector<HostArray> run_kernel(const JitKernel& kernel, std::int64_t workspace_bytes,
+                                  std::vector<HostArray> arrays) {
+  std::vector<AlignedBytes> memory;
+  std::vector<void*> pointers;
+  for (const HostArray& array : arrays) {
+    memory.emplace_back(array.data.size());
+    std::memcpy(memory.back().data, array.data.data(), array.data.size());
+    pointers.push_back(memory.back().data);
+  }
+  AlignedBytes workspace(static_cast<std::size_t>(workspace_bytes));
+  const KernelRuntime runtime{&run_serially, nullptr, 1};
+  kernel.entry()(pointers.data(), workspace.data, &runtime);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    std::memcpy(arrays[i].data.data(), memory[i].data, arrays[i].data.size());
+    for (std::size_t b = 0; b < 64; ++b) {  // nothing is written past the end
+      REQUIRE(memory[i].data[arrays[i].data.size() + b] == std::byte{0xA5});
+    }
+  }
+  return arrays;
+}
+
+struct Inputs {
+  std::vector<HostArray> all;     // with room for the output, which is the last
+  std::vector<HostArray> inputs;  // placeholders only
+};
+
+/// Small whole numbers: sums and products of them are exact in f32 as well.
+Inputs make_inputs(const ComputeDag& dag, CounterRng& rng) {
+  Inputs made;
+  for (TensorId id : dag.arguments()) {
+    const TensorInfo& info = dag.tensor(id);
+    HostArray array(info.dtype, std::vector<std::int64_t>(info.shape.begin(), info.shape.end()));
+    const auto bytes = static_cast<std::size_t>(bytes_of(info.dtype));
+    if (dag.operation(info.operation).is_placeholder()) {
+      for (std::size_t i = 0; i < array.data.size() / bytes; ++i) {
+        const std::int64_t value = static_cast<std::int64_t>(rng.next_below(9)) - 4;
+        store_scalar(array.data.data() + i * bytes, info.dtype,
+                     is_float(info.dtype) ? scalar_of_real(static_cast<double>(value))
+                                          : scalar_of(value));
+      }
+      made.inputs.push_back(array);
+    }
+    made.all.push_back(std::move(array));
+  }
+  return made;
+}
+
+struct Outcome {
+  std::uint32_t checked = 0, refused = 0;
+};
+
+Outcome check_random_schedules(DType type, std::uint32_t count, bool with_machine_code) {
+  const auto workloads = test::small_workloads(type);
+  const Target& host = host_target();
+  LlvmCompiler compiler(host);
+  Outcome outcome;
+  for (std::uint32_t number = 0; number < count; ++number) {
+    const auto& workload = workloads[number % workloads.size()];
+    CounterRng rng(test::seed(), type == DType::i32 ? 1 : 2, number);
+    const State state = test::random_state(rng, workload.dag, 16);
+    INFO(workload.name << ", seed " << test::seed() << ", number " << number << "\n"
+                       << state_text(state));
+    const auto program = lower(state, host);
+    if (!program) {
+      REQUIRE(program.error().code == LowerErrorCode::consumer_outside_attach_point);
+      ++outcome.refused;
+      continue;
+    }
+    const Inputs inputs = make_inputs(*workload.dag, rng);
+    const auto expected = eval_dag(*workload.dag, inputs.inputs);
+    REQUIRE(expected);
+    EvalOptions options;
+    options.is_output.assign(inputs.all.size(), false);
+    options.is_output.back() = true;
+    auto interpreted = inputs.all;
+    INFO(to_text(*program));
+    const auto evaluated = eval(*program, interpreted, options);
+    REQUIRE(evaluated);
+    const bool is_interpreted_right = interpreted.back().data == expected->back().data;
+    REQUIRE(is_interpreted_right);
+    ++outcome.checked;
+    if (!with_machine_code) {
+      continue;
+    }
+    const auto object = compiler.compile(*program);
+    REQUIRE(object);
+    const auto kernel = JitKernel::load(*object);
+    REQUIRE(kernel);
+    const auto ran = run_kernel(*kernel, object->workspace_bytes(1), inputs.all);
+    for (std::size_t i = 0; i < ran.size(); ++i) {
+      const bool is_compiled_right = ran[i].data == interpreted[i].data;
+      REQUIRE(is_compiled_right);
+    }
+  }
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("oracle chain on integers: dag, loop program and machine code agree exactly") {
+  const Outcome outcome = check_random_schedules(DType::i32, 1400, true);
+  CHECK(outcome.checked > 1200);  // attach points that do not cover a reader are refused
+}
+
+TEST_CASE("oracle chain on floats that are whole numbers: exact as well") {
+  const Outcome outcome = check_random_schedules(DType::f32, 1400, true);
+  CHECK(outcome.checked > 1200);
+}
+
+TEST_CASE("oracle chain without machine code, many more schedules") {
+  const Outcome outcome = check_random_schedules(DType::i32, 8000, false);
+  CHECK(outcome.checked > 6800);
+}

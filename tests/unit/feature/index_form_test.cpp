@@ -1,0 +1,119 @@
+#include "tensorsmith/feature/index_form.hpp"
+
+#include "support/catch.hpp"
+
+using namespace tensorsmith;
+
+namespace {
+
+/// Loops 0, 1, 2 of the given extents.
+struct Loops {
+  IndexAtoms atoms;
+  std::vector<std::int64_t> extents;
+
+  auto full() const {
+    return [this](std::int32_t loop) {
+      return IndexRange{0, extents[static_cast<std::size_t>(loop)] - 1};
+    };
+  }
+  IndexForm loop(std::int32_t id, std::int64_t coefficient = 1) {
+    IndexForm form;
+    form.add_term(coefficient, atoms.loop(id));
+    return form;
+  }
+  IndexForm sum(std::int64_t a, std::int32_t x, std::int64_t b, std::int32_t y) {
+    IndexForm form = loop(x, a);
+    form.add(loop(y, b));
+    return form;
+  }
+  /// Value at a point.
+  std::int64_t at(const IndexForm& form, const std::vector<std::int64_t>& point) const {
+    std::int64_t value = form.constant;
+    for (const IndexTerm& term : form.terms) {
+      const IndexAtom& atom = atoms[term.atom];
+      if (atom.kind == AtomKind::loop) {
+        value += term.coefficient * point[static_cast<std::size_t>(atom.loop)];
+        continue;
+      }
+      const std::int64_t a = at(atom.a, point);
+      const std::int64_t q = IndexAtoms::floor_quotient(a, atom.divisor);
+      value += term.coefficient * (atom.kind == AtomKind::floordiv ? q : a - q * atom.divisor);
+    }
+    return value;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("terms add up and vanish", "[feature]") {
+  Loops l{{}, {4, 8, 2}};
+  IndexForm form = l.sum(8, 0, 1, 1);
+  form.constant = 3;
+  form.add(l.loop(1), -1);
+  CHECK(form.terms.size() == 1);
+  form.add(l.loop(0, 8), -1);
+  CHECK(form.is_constant());
+  CHECK(form.constant == 3);
+}
+
+TEST_CASE("the range of a form is that of its loops", "[feature]") {
+  Loops l{{}, {4, 8, 2}};
+  IndexForm form = l.sum(8, 0, -1, 1);
+  form.constant = 5;
+  const IndexRange r = l.atoms.range(form, l.full());
+  CHECK(r.min == -2);
+  CHECK(r.max == 29);
+}
+
+TEST_CASE("division takes a split apart: (8 i + j) div 8 --> i, mod 8 --> j", "[feature]") {
+  Loops l{{}, {4, 8, 2}};
+  const IndexForm form = l.sum(8, 0, 1, 1);
+  CHECK(l.atoms.divide(form, 8, true, l.full()) == l.loop(0));
+  CHECK(l.atoms.divide(form, 8, false, l.full()) == l.loop(1));
+}
+
+TEST_CASE("recombine puts a fused loop together again", "[feature]") {
+  Loops l{{}, {24, 8, 2}};
+  const IndexForm f = l.loop(0);
+  IndexForm all = l.atoms.divide(f, 4, false, l.full());
+  all.add(l.atoms.divide(f, 4, true, l.full()), 4);
+  l.atoms.recombine(all);
+  CHECK(all == f);  // 4 (f div 4) + f mod 4 --> f
+
+  IndexForm inner = l.atoms.divide(f, 2, false, l.full());
+  inner.add(l.atoms.divide(l.atoms.divide(f, 2, true, l.full()), 3, false, l.full()), 2);
+  l.atoms.recombine(inner);  // 2 ((f div 2) mod 3) + f mod 2 --> f mod 6
+  REQUIRE(inner.terms.size() == 1);
+  CHECK(l.atoms[inner.terms[0].atom].divisor == 6);
+}
+
+TEST_CASE("every rewrite of a division keeps the value", "[feature]") {
+  Loops l{{}, {6, 5, 4}};
+  for (std::int64_t c : {1, 2, 4, 6, 12}) {
+    for (std::int64_t constant : {-7, 0, 3}) {
+      for (std::int64_t divisor : {2, 3, 4, 8, 12}) {
+        IndexForm form = l.sum(c, 0, 1, 2);
+        form.add(l.loop(1, 2 * c));
+        form.constant = constant;
+        const IndexForm div = l.atoms.divide(form, divisor, true, l.full());
+        const IndexForm mod = l.atoms.divide(form, divisor, false, l.full());
+        const IndexForm again = l.atoms.divide(div, 3, true, l.full());
+        for (std::int64_t i = 0; i < 6; ++i) {
+          for (std::int64_t j = 0; j < 5; ++j) {
+            for (std::int64_t k = 0; k < 4; ++k) {
+              const std::int64_t x = c * i + 2 * c * j + k + constant;
+              const std::int64_t q = IndexAtoms::floor_quotient(x, divisor);
+              if (l.at(div, {i, j, k}) != q ||
+                  l.at(again, {i, j, k}) != IndexAtoms::floor_quotient(q, 3)) {
+                FAIL("floordiv at " << i << " " << j << " " << k << " of " << divisor);
+              }
+              if (l.at(mod, {i, j, k}) != x - q * divisor) {
+                FAIL("floormod at " << i << " " << j << " " << k << " of " << divisor);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,62 @@
+#include "tensorsmith/ir/rewrite.hpp"
+
+#include "support/catch.hpp"
+#include "support/random_expr.hpp"
+
+using namespace tensorsmith;
+
+TEST_CASE("a rewrite that changes nothing returns the same id and adds nothing") {
+  for (std::uint32_t n = 0; n < 500; ++n) {
+    CounterRng rng(test::seed(), 21, n);
+    ExprPool pool;
+    test::RandomExprs random(pool, rng);
+    const ExprId id = random.any(4);
+    const std::uint32_t before = pool.num_exprs();
+    CAPTURE(test::seed(), n);
+    CHECK(map_children(pool, id, [](ExprId child) { return child; }) == id);
+    CHECK(Substitution()(pool, id) == id);
+    CHECK(pool.num_exprs() == before);
+  }
+}
+
+TEST_CASE("substitution is simultaneous") {
+  ExprPool pool;
+  const VarId i = pool.new_var("i"), j = pool.new_var("j");
+  Substitution swap;
+  swap.set(i, pool.var(j));
+  swap.set(j, pool.var(i));
+  CHECK(swap(pool, pool.sub(pool.var(i), pool.var(j))) == pool.sub(pool.var(j), pool.var(i)));
+  swap.set(i, pool.int_imm(3));
+  CHECK(swap(pool, pool.var(i)) == pool.int_imm(3));
+}
+
+TEST_CASE("substitution gives the value at the substituted point") {
+  for (std::uint32_t n = 0; n < 500; ++n) {
+    CounterRng rng(test::seed(), 22, n);
+    ExprPool pool;
+    test::RandomExprs random(pool, rng);
+    const ExprId id = random.expr(DType::i32, 3, true);
+    const VarId i = random.vars()[0], j = random.vars()[1];
+    Substitution substitution;
+    substitution.set(i, pool.add(pool.var(j), pool.int_imm(2)));
+    const ExprId replaced = substitution(pool, id);
+    CAPTURE(test::seed(), n);
+    CHECK(!uses_var(pool, replaced, i));
+    std::vector<Scalar> at = random.point(), moved = at;
+    moved[i.value] = scalar_of(at[j.value].integer + 2);
+    const auto expected = test::ExprValue{pool, moved}(id);
+    const auto found = test::ExprValue{pool, at}(replaced);
+    CHECK(expected.has_value() == found.has_value());
+    if (expected && found) {
+      CHECK(expected->integer == found->integer);
+    }
+  }
+}
+
+TEST_CASE("children come left to right, operands before the node") {
+  ExprPool pool;
+  const ExprId a = pool.int_imm(1), b = pool.int_imm(2), sum = pool.add(a, b);
+  std::vector<ExprId> seen;
+  visit_expr(pool, pool.mul(sum, a), [&](ExprId id) { seen.push_back(id); });
+  CHECK(seen == std::vector<ExprId>{a, b, sum, a, pool.mul(sum, a)});
+}

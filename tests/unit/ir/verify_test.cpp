@@ -1,0 +1,166 @@
+#include "tensorsmith/ir/verify.hpp"
+
+#include "support/catch.hpp"
+
+using namespace tensorsmith;
+
+namespace {
+
+/// for i in 4 KIND: for j in 8 KIND: A[i, j] = B[i, j] + 1, to be damaged by the tests.
+struct Sample {
+  LoopProgram p;
+  ExprPool& e = p.pool;
+  VarId vi = e.new_var("i"), vj = e.new_var("j");
+  ExprId i = e.var(vi), j = e.var(vj);
+  BufferId a = buffer("A", 0), b = buffer("B", 1);
+  BufferId t = p.add(Buffer{"T", DType::f32, {8}, {}, Scope::local});
+  BufferId r = p.add(Buffer{"R", DType::f32, {8}, {}, Scope::register_});
+
+  BufferId buffer(const char* name, std::int32_t argument) {
+    const BufferId id = p.add(Buffer{name, DType::f32, {4, 8}, {}});
+    p[id].argument = argument;
+    p.arguments.push_back(id);
+    return id;
+  }
+  ExprId n(std::int64_t v) { return e.int_imm(v); }
+  ExprId value() { return e.load(b, DType::f32, {i, j}); }
+  StmtId store(ExprId v) { return p.add(Store{a, {i, j}, v}); }
+  StmtId loop(VarId var, ExprId extent, StmtId body, ForKind kind = ForKind::serial) {
+    return p.add(For{var, extent, kind, body});
+  }
+  StmtId nest(StmtId body, ForKind outer = ForKind::serial, ForKind inner = ForKind::serial) {
+    return loop(vi, n(4), loop(vj, n(8), body, inner), outer);
+  }
+  std::vector<VerifyRule> rules(StmtId body) {
+    p.body = body;
+    std::vector<VerifyRule> result;
+    for (const Violation& violation : verify(p)) {
+      CHECK(!explain(violation, p).empty());
+      result.push_back(violation.rule);
+    }
+    return result;
+  }
+};
+
+using Rules = std::vector<VerifyRule>;
+
+}  // namespace
+
+TEST_CASE_METHOD(Sample, "a good program has no violations") {
+  CHECK(rules(nest(store(value()), ForKind::parallel, ForKind::vectorized)).empty());
+  const VarId k = e.new_var("k");
+  const ExprId at = e.var(k);
+  const StmtId zero = loop(k, n(8), p.add(Store{r, {at}, e.float_imm(0)}), ForKind::vectorized);
+  const StmtId use = store(e.load(r, DType::f32, {j}));
+  const StmtId body = loop(vi, n(4), p.add(Seq{{zero, loop(vj, n(8), use, ForKind::unrolled)}}));
+  CHECK(rules(p.add(Alloc{r, body})).empty());
+}
+
+TEST_CASE_METHOD(Sample, "extents") {
+  CHECK(rules(loop(vi, n(4), loop(vj, i, store(value())))).empty());
+  for (ForKind kind : {ForKind::unrolled, ForKind::vectorized, ForKind::vthread, ForKind::block_x,
+                       ForKind::thread_z}) {
+    const VarId v = e.new_var("i"), w = e.new_var("j");
+    const StmtId body = p.add(Store{a, {e.var(v), e.var(w)}, e.float_imm(1)});
+    CHECK(rules(loop(v, n(4), loop(w, e.var(v), body, kind))) ==
+          Rules{VerifyRule::extent_not_constant});
+  }
+  const StmtId body = p.add(Seq{});
+  CHECK(rules(loop(vi, n(-1), body)) == Rules{VerifyRule::extent_not_integer});
+  CHECK(rules(loop(vi, e.float_imm(4), body)) == Rules{VerifyRule::extent_not_integer});
+  CHECK(rules(StmtId{}) == Rules{VerifyRule::missing_body});
+}
+
+TEST_CASE_METHOD(Sample, "what may be inside a vectorized loop") {
+  const ForKind lanes = ForKind::vectorized;
+  CHECK(rules(nest(store(value()), lanes, ForKind::serial)) ==
+        Rules{VerifyRule::loop_inside_vectorized});
+  CHECK(rules(nest(store(value()), lanes, lanes)) == Rules{VerifyRule::loop_inside_vectorized});
+  CHECK(rules(nest(store(value()), lanes, ForKind::unrolled)).empty());
+  CHECK(rules(nest(p.add(Barrier{Scope::shared}), ForKind::serial, lanes)) ==
+        Rules{VerifyRule::barrier_inside_vectorized});
+  CHECK(rules(nest(p.add(Alloc{t, store(value())}), ForKind::serial, lanes)) ==
+        Rules{VerifyRule::alloc_inside_vectorized});
+  CHECK(
+      rules(nest(p.add(If{e.lt(n(1), n(2)), store(value()), {}}), ForKind::serial, lanes)).empty());
+  CHECK(rules(nest(store(value()), ForKind::parallel, ForKind::parallel)) ==
+        Rules{VerifyRule::parallel_inside_parallel});
+}
+
+TEST_CASE_METHOD(Sample, "scopes of variables and buffers") {
+  CHECK(rules(loop(vi, n(4), store(e.float_imm(0)))) == Rules{VerifyRule::variable_out_of_scope});
+  const StmtId inner = loop(vj, n(8), store(value()));
+  CHECK(rules(loop(vi, n(4), p.add(Seq{{inner, inner}}))) ==
+        Rules{VerifyRule::variable_defined_twice});
+  const StmtId local = p.add(Store{t, {j}, value()});
+  CHECK(rules(nest(local)) == Rules{VerifyRule::buffer_out_of_scope});
+  CHECK(rules(p.add(Alloc{t, nest(local)})).empty());
+  CHECK(rules(p.add(Alloc{t, p.add(Alloc{t, nest(local)})})) ==
+        Rules{VerifyRule::buffer_allocated_twice});
+  CHECK(rules(p.add(Alloc{a, nest(store(value()))})) == Rules{VerifyRule::argument_allocated});
+}
+
+TEST_CASE_METHOD(Sample, "arguments and layouts") {
+  const StmtId body = nest(store(value()));
+  std::swap(p[a].argument, p[b].argument);
+  CHECK(rules(body) == Rules{VerifyRule::argument_order, VerifyRule::argument_order});
+  std::swap(p[a].argument, p[b].argument);
+  p[t].argument = 2;
+  CHECK(rules(body) == Rules{VerifyRule::argument_order});
+  p[t].argument = -1;
+  p[t].strides.push_back(1);
+  CHECK(rules(body) == Rules{VerifyRule::buffer_layout});
+  p[t].strides.pop_back();
+  p[t].alignment = 24;
+  CHECK(rules(body) == Rules{VerifyRule::buffer_layout});
+}
+
+TEST_CASE_METHOD(Sample, "registers are indexed by what becomes constant") {
+  const auto with_index = [&](ExprId index, ForKind kind) {
+    return rules(p.add(Alloc{r, nest(p.add(Store{r, {index}, value()}), ForKind::serial, kind)}));
+  };
+  const ExprId sum = e.add(j, n(0));
+  CHECK(with_index(sum, ForKind::unrolled).empty());
+  CHECK(with_index(sum, ForKind::vectorized).empty());
+  Sample other;
+  const StmtId serial = other.nest(other.p.add(Store{other.r, {other.i}, other.value()}),
+                                   ForKind::serial, ForKind::unrolled);
+  CHECK(other.rules(other.p.add(Alloc{other.r, serial})) == Rules{VerifyRule::register_index});
+}
+
+TEST_CASE_METHOD(Sample, "types and ranks") {
+  CHECK(rules(nest(store(n(1)))) == Rules{VerifyRule::store_type});
+  CHECK(rules(nest(store(e.load(b, DType::f32, {i})))) == Rules{VerifyRule::index_count});
+  CHECK(rules(nest(store(e.cast(DType::f32, e.load(b, DType::i32, {i, j}))))) ==
+        Rules{VerifyRule::load_type});
+  CHECK(rules(nest(store(e.load(b, DType::f32, {e.float_imm(0), j})))) ==
+        Rules{VerifyRule::index_not_integer});
+  CHECK(rules(nest(store(e.add(value(), n(1))))) == Rules{VerifyRule::operand_type});
+  CHECK(rules(nest(store(e.select(i, value(), value())))) == Rules{VerifyRule::operand_type});
+  CHECK(rules(nest(p.add(If{i, store(value()), {}}))) == Rules{VerifyRule::operand_type});
+  CHECK(rules(nest(store(e.read(TensorId{0}, DType::f32, {i})))) ==
+        Rules{VerifyRule::tensor_in_program});
+}
+
+TEST_CASE_METHOD(Sample, "guards inside tiles are slow, not wrong") {
+  const ForKind lanes = ForKind::vectorized;
+  const ExprId edge = e.lt(e.add(i, j), n(9));
+  const StmtId guarded = p.add(If{edge, store(value()), {}});
+  CHECK(rules(nest(guarded)).empty());
+  CHECK(rules(nest(guarded, ForKind::serial, lanes)) == Rules{VerifyRule::guard_in_tile});
+  CHECK(is_valid(verify(p)));
+  CHECK(rules(nest(p.add(If{e.lt(i, n(3)), store(value()), {}}), ForKind::serial, lanes)).empty());
+  const StmtId padded = store(e.if_then_else(edge, value(), e.float_imm(0)));
+  CHECK(rules(nest(padded, ForKind::unrolled, ForKind::serial)) ==
+        Rules{VerifyRule::guard_in_tile});
+  const StmtId clamped = store(e.load(b, DType::f32, {i, e.min(j, n(7))}));
+  CHECK(rules(nest(clamped, ForKind::serial, lanes)) == Rules{VerifyRule::extremum_in_tile});
+  CHECK(rules(nest(store(e.max(value(), e.float_imm(0))), ForKind::serial, lanes)).empty());
+}
+
+TEST_CASE_METHOD(Sample, "all violations come at once") {
+  const StmtId bad = p.add(Store{t, {i, j}, n(1)});
+  const Rules found = rules(loop(vi, n(4), bad, ForKind::vectorized));
+  CHECK(found.size() == 4);  // scope of T, rank, variable j, type
+  CHECK(!is_valid(verify(p)));
+}

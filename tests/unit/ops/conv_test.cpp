@@ -1,0 +1,170 @@
+#include "tensorsmith/ops/conv.hpp"
+
+#include "unit/ops/naive.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::test;
+
+namespace {
+
+void check(const ops::ConvParams& p, double tolerance = 0) {
+  const ops::Workload workload = ops::conv(p);
+  INFO(workload.name << (p.layout == ops::Layout::nchw ? " nchw" : " nhwc"));
+  const Run result = run(workload);
+  check_equal(result.output, naive_conv(p, result.inputs), tolerance);
+}
+void check_layouts(ops::ConvParams p) {
+  for (ops::Layout layout : {ops::Layout::nhwc, ops::Layout::nchw}) {
+    p.layout = layout;
+    check(p);
+  }
+}
+ops::ConvParams plane(std::int64_t ci, std::int64_t co, std::int64_t h, std::int64_t w,
+                      std::int64_t k) {
+  ops::ConvParams p;
+  p.n = 2;
+  p.ci = ci;
+  p.co = co;
+  p.spatial = {h, w, 1};
+  p.kernel = {k, k, 1};
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("conv2d: stride, padding and dilation", "[ops]") {
+  for (std::int64_t stride : {1, 2, 3}) {
+    for (std::int64_t pad : {0, 1, 2}) {
+      for (std::int64_t dilation : {1, 2}) {
+        ops::ConvParams p = plane(3, 2, 7, 6, 3);
+        p.stride = {stride, stride, 1};
+        p.pad = {pad, pad, 0};
+        p.dilation = {dilation, dilation, 1};
+        check_layouts(p);
+      }
+    }
+  }
+}
+
+TEST_CASE("conv2d: different numbers per axis", "[ops]") {
+  ops::ConvParams p = plane(2, 3, 9, 5, 3);
+  p.kernel = {1, 4, 1};
+  p.stride = {3, 1, 1};
+  p.pad = {0, 2, 0};
+  check_layouts(p);
+}
+
+TEST_CASE("conv2d: groups and depthwise", "[ops]") {
+  ops::ConvParams p = plane(6, 4, 5, 5, 3);
+  p.groups = 2;
+  p.pad = {1, 1, 0};
+  check_layouts(p);
+  ops::ConvParams d = plane(5, 5, 6, 7, 3);
+  d.groups = 5;
+  d.pad = {1, 1, 0};
+  check_layouts(d);  // as grouped convolution
+  d.depthwise = true;
+  check_layouts(d);
+  d.stride = {2, 2, 1};
+  check_layouts(d);
+}
+
+TEST_CASE("conv2d: epilogues", "[ops]") {
+  ops::ConvParams p = plane(3, 4, 5, 4, 3);
+  p.bias = true;
+  check_layouts(p);
+  p.activation = ops::Activation::relu;
+  check_layouts(p);
+  p.activation = ops::Activation::gelu;
+  check(p, 1e-5);
+}
+
+TEST_CASE("conv1d and conv3d", "[ops]") {
+  ops::ConvParams one;
+  one.rank = 1;
+  one.n = 2;
+  one.ci = 3;
+  one.co = 2;
+  one.spatial = {11, 1, 1};
+  one.kernel = {4, 1, 1};
+  one.stride = {2, 1, 1};
+  one.pad = {1, 0, 0};
+  check_layouts(one);
+  ops::ConvParams three;
+  three.rank = 3;
+  three.ci = 2;
+  three.co = 3;
+  three.spatial = {4, 5, 3};
+  three.kernel = {3, 2, 3};
+  three.stride = {1, 2, 1};
+  three.pad = {1, 0, 1};
+  check_layouts(three);
+}
+
+TEST_CASE("transposed convolution gathers what the naive loops scatter", "[ops]") {
+  for (std::int64_t stride : {1, 2, 3}) {
+    for (std::int64_t pad : {0, 1, 2}) {
+      for (std::int64_t kernel : {1, 2, 3, 4}) {
+        for (std::int64_t dilation : {1, 2}) {
+          ops::ConvParams p = plane(2, 3, 3, 4, kernel);
+          p.transposed = true;
+          p.stride = {stride, stride, 1};
+          p.pad = {pad, pad, 0};
+          p.dilation = {dilation, dilation, 1};
+          if (p.out_spatial(0) <= 0 || p.out_spatial(1) <= 0) {
+            CHECK_THROWS_AS(ops::conv(p), Error);
+            continue;
+          }
+          check_layouts(p);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("transposed convolution: groups, ranks 1 and 3, epilogue", "[ops]") {
+  ops::ConvParams p = plane(4, 6, 3, 3, 3);
+  p.transposed = true;
+  p.groups = 2;
+  p.stride = {2, 2, 1};
+  p.pad = {1, 1, 0};
+  p.bias = true;
+  check_layouts(p);
+  p.rank = 1;
+  p.spatial = {5, 1, 1};
+  p.kernel = {4, 1, 1};
+  p.stride = {2, 1, 1};
+  p.pad = {1, 0, 0};
+  check_layouts(p);
+  p.rank = 3;
+  p.spatial = {2, 3, 2};
+  p.kernel = {2, 3, 2};
+  p.stride = {2, 1, 2};
+  p.pad = {0, 1, 0};
+  check_layouts(p);
+}
+
+TEST_CASE("convolution of bytes is summed up in i32", "[ops]") {
+  ops::ConvParams p = plane(3, 2, 4, 4, 3);
+  p.dtype = DType::i8;
+  p.pad = {1, 1, 0};
+  check_layouts(p);
+}
+
+TEST_CASE("convolution refuses what it cannot be", "[ops]") {
+  ops::ConvParams p = plane(3, 2, 4, 4, 5);
+  CHECK_THROWS_WITH(ops::conv(p), "ops::conv: expected an output that is not empty, got a kernel "
+                                  "larger than the padded input");
+  p = plane(3, 2, 4, 4, 3);
+  p.groups = 2;
+  CHECK_THROWS_AS(ops::conv(p), Error);
+  p.groups = 1;
+  p.stride[0] = 0;
+  CHECK_THROWS_AS(ops::conv(p), Error);
+  p.stride[0] = 1;
+  p.pad[0] = -1;
+  CHECK_THROWS_AS(ops::conv(p), Error);
+  p.pad[0] = 0;
+  p.depthwise = true;
+  CHECK_THROWS_AS(ops::conv(p), Error);
+}

@@ -1,0 +1,88 @@
+#include "tensorsmith/ops/row.hpp"
+
+#include "unit/ops/naive.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::test;
+
+namespace {
+
+ops::RowParams params(ops::RowKind kind, std::int64_t rows, std::int64_t columns) {
+  ops::RowParams p;
+  p.kind = kind;
+  p.rows = rows;
+  p.columns = columns;
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("softmax equals naive loops", "[ops]") {
+  const Run result = run(ops::row_op(params(ops::RowKind::softmax, 3, 17)));
+  Values expected;
+  for (std::size_t r = 0; r < 3; ++r) {
+    double sum = 0;
+    for (std::size_t c = 0; c < 17; ++c) {
+      sum += std::exp(result.inputs[0][r * 17 + c]);
+    }
+    for (std::size_t c = 0; c < 17; ++c) {
+      expected.push_back(std::exp(result.inputs[0][r * 17 + c]) / sum);
+    }
+  }
+  check_equal(result.output, expected, 1e-5);
+}
+
+TEST_CASE("layernorm equals naive loops", "[ops]") {
+  const Run result = run(ops::row_op(params(ops::RowKind::layernorm, 4, 13)));
+  REQUIRE(result.inputs.size() == 3);
+  Values expected;
+  for (std::size_t r = 0; r < 4; ++r) {
+    double mean = 0, variance = 0;
+    for (std::size_t c = 0; c < 13; ++c) {
+      mean += result.inputs[0][r * 13 + c] / 13;
+    }
+    for (std::size_t c = 0; c < 13; ++c) {
+      variance += std::pow(result.inputs[0][r * 13 + c] - mean, 2) / 13;
+    }
+    for (std::size_t c = 0; c < 13; ++c) {
+      expected.push_back((result.inputs[0][r * 13 + c] - mean) / std::sqrt(variance + 1e-5) *
+                             result.inputs[1][c] +
+                         result.inputs[2][c]);
+    }
+  }
+  check_equal(result.output, expected, 1e-4);
+}
+
+TEST_CASE("row reductions equal naive loops", "[ops]") {
+  for (ops::RowKind kind :
+       {ops::RowKind::sum, ops::RowKind::prod, ops::RowKind::min, ops::RowKind::max}) {
+    for (DType type : {DType::f32, DType::i32, DType::f64}) {
+      ops::RowParams p = params(kind, 5, 7);
+      p.dtype = type;
+      const ops::Workload workload = ops::row_op(p);
+      INFO(workload.name);
+      const Run result = run(workload);
+      Values expected;
+      for (std::size_t r = 0; r < 5; ++r) {
+        double value = result.inputs[0][r * 7];
+        for (std::size_t c = 1; c < 7; ++c) {
+          const double next = result.inputs[0][r * 7 + c];
+          value = kind == ops::RowKind::sum    ? value + next
+                  : kind == ops::RowKind::prod ? value * next
+                  : kind == ops::RowKind::min  ? std::min(value, next)
+                                               : std::max(value, next);
+        }
+        expected.push_back(value);
+      }
+      check_equal(result.output, expected);
+    }
+  }
+}
+
+TEST_CASE("row operations refuse what they cannot be", "[ops]") {
+  CHECK_THROWS_WITH(ops::row_op(params(ops::RowKind::sum, 0, 1)),
+                    "ops::row_op: expected a positive number of rows, got 0");
+  ops::RowParams p = params(ops::RowKind::softmax, 2, 2);
+  p.dtype = DType::i32;
+  CHECK_THROWS_AS(ops::row_op(p), Error);
+}

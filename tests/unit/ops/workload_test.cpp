@@ -1,0 +1,171 @@
+#include "tensorsmith/ops/workload.hpp"
+
+#include "support/catch.hpp"
+
+using namespace tensorsmith;
+
+namespace {
+
+std::string error_of(const std::string& text) {
+  const auto parsed = ops::parse_workload(text);
+  return parsed ? "(none)" : parsed.error();
+}
+template <class Params>
+Params params_of(const std::string& text) {
+  const auto parsed = ops::parse_workload(text);
+  INFO(text << ": " << (parsed ? "" : parsed.error()));
+  REQUIRE(parsed.has_value());
+  return std::get<Params>(parsed->params);
+}
+
+}  // namespace
+
+TEST_CASE("the example of every grammar line parses and is canonical", "[ops]") {
+  for (const ops::GrammarLine& line : ops::workload_grammar) {
+    const auto parsed = ops::parse_workload(line.example);
+    INFO(line.example << ": " << (parsed ? "" : parsed.error()));
+    REQUIRE(parsed.has_value());
+    CHECK(parsed->kind == line.name);
+    CHECK(parsed->nominal_flop > 0);
+    CHECK(std::string(line.form).rfind(line.name, 0) == 0);
+    const auto again = ops::parse_workload(parsed->name);
+    REQUIRE(again.has_value());
+    CHECK(again->name == parsed->name);
+  }
+}
+
+TEST_CASE("gemm strings", "[ops]") {
+  const auto p = params_of<ops::GemmParams>("gemm:3x5x7:bf16,ta,tb,bias,gelu,packed");
+  CHECK(p.m == 3);
+  CHECK(p.n == 5);
+  CHECK(p.k == 7);
+  CHECK_FALSE(p.is_batched);
+  CHECK(p.transpose_a);
+  CHECK(p.transpose_b);
+  CHECK(p.bias);
+  CHECK(p.activation == ops::Activation::gelu);
+  CHECK(p.dtype == DType::bf16);
+  CHECK(p.packing == ops::PackingClass::packed_weights);
+  const auto b = params_of<ops::GemmParams>("bmm:2x3x5x7:f32");
+  CHECK(b.is_batched);
+  CHECK(b.batch == 2);
+  CHECK(b.k == 7);
+  CHECK(ops::parse_workload("gemm:3x5x7")->name == "gemm:3x5x7:f32");
+  CHECK(ops::parse_workload("gemm:3x5x7:f32,relu,bias,tb,ta")->name ==
+        "gemm:3x5x7:f32,ta,tb,bias,relu");
+}
+
+TEST_CASE("convolution strings", "[ops]") {
+  const auto p = params_of<ops::ConvParams>(
+      "conv2d:n=2,h=9,w=8,ci=4,co=6,k=3x2,s=2,p=1x0,d=2x1,groups=2,layout=nchw,dtype=f64,bias,"
+      "relu");
+  CHECK(p.rank == 2);
+  CHECK(p.n == 2);
+  CHECK(p.spatial == std::array<std::int64_t, 3>{9, 8, 1});
+  CHECK(p.kernel == std::array<std::int64_t, 3>{3, 2, 1});
+  CHECK(p.stride == std::array<std::int64_t, 3>{2, 2, 1});
+  CHECK(p.pad == std::array<std::int64_t, 3>{1, 0, 0});
+  CHECK(p.dilation == std::array<std::int64_t, 3>{2, 1, 1});
+  CHECK(p.groups == 2);
+  CHECK(p.layout == ops::Layout::nchw);
+  CHECK(p.dtype == DType::f64);
+  CHECK(p.bias);
+  CHECK(p.activation == ops::Activation::relu);
+  CHECK(p.packing == ops::PackingClass::plain);
+
+  const auto free = ops::parse_workload("conv2d:h=9,w=8,ci=4,co=6,k=3,layout=free");
+  REQUIRE(free.has_value());
+  CHECK(free->packing == ops::PackingClass::free_layout);
+  CHECK(ops::letter_of(free->packing) == 'c');
+  CHECK(free->name == "conv2d:n=1,h=9,w=8,ci=4,co=6,k=3,s=1,p=0,layout=free");
+  CHECK(std::get<ops::ConvParams>(free->params).layout == ops::Layout::nhwc);
+
+  const auto deep = params_of<ops::ConvParams>("conv3d:d=5,h=6,w=7,ci=2,co=3,k=3,dil=2");
+  CHECK(deep.spatial == std::array<std::int64_t, 3>{5, 6, 7});
+  CHECK(deep.dilation == std::array<std::int64_t, 3>{2, 2, 2});
+  const auto up = params_of<ops::ConvParams>("conv2d_transpose:h=4,w=4,ci=8,co=4,k=4,s=2,p=1");
+  CHECK(up.transposed);
+  CHECK(up.out_spatial(0) == 8);
+  const auto deeply = params_of<ops::ConvParams>("depthwise:h=6,w=6,c=5,k=3");
+  CHECK(deeply.depthwise);
+  CHECK(deeply.groups == 5);
+  CHECK(deeply.co == 5);
+}
+
+TEST_CASE("pool and row strings", "[ops]") {
+  const auto p = params_of<ops::PoolParams>("max_pool:c=3,h=8,w=9,k=3x2,s=2,p=1,layout=nchw");
+  CHECK(p.kind == ops::PoolKind::max);
+  CHECK(p.kernel == std::array<std::int64_t, 2>{3, 2});
+  CHECK(p.layout == ops::Layout::nchw);
+  CHECK(params_of<ops::PoolParams>("global_avg_pool:n=1,c=4,h=7,w=7").is_global);
+  const auto r = params_of<ops::RowParams>("reduce_sum:3x4:f64");
+  CHECK(r.kind == ops::RowKind::sum);
+  CHECK(r.columns == 4);
+  CHECK(r.dtype == DType::f64);
+}
+
+TEST_CASE("every wrong workload string gets one sentence", "[ops]") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "expected one of gemm, bmm"},
+      {"gem:1x1x1", "got \"gem\""},
+      {"pointwise:3x3:add", "got \"pointwise\""},
+      {"gemm", "expected sizes after \"gemm:\""},
+      {"gemm:", "expected sizes after \"gemm:\""},
+      {"gemm:3x4", "expected MxNxK as in gemm:512x512x512:f32, got \"3x4\""},
+      {"gemm:3x4x5x6", "expected MxNxK"},
+      {"bmm:3x4x5", "expected BxMxNxK"},
+      {"gemm:3x4x", "expected a positive whole number for K, got nothing"},
+      {"gemm:3x4x0", "expected a positive whole number for K, got 0"},
+      {"gemm:3x-4x5", "expected a positive whole number for N, got \"-4\""},
+      {"gemm:3x4x5.0", "got \"5.0\""},
+      {"gemm:3xabcx5", "got \"abc\""},
+      {"gemm: 3x4x5", "got \" 3\""},
+      {"gemm:99999999999999999999x1x1", "expected at most 2147483647 for M"},
+      {"gemm:2147483647x2147483647x1", "fewer than 2^60 elements"},
+      {"gemm:2147483647x1x2147483647", "fewer than 2^60 elements"},
+      {"gemm:3x4x5:f31", "got \"f31\""},
+      {"gemm:3x4x5:bool", "got \"bool\""},
+      {"gemm:3x4x5:f32:f32", "a colon and one type"},
+      {"gemm:3x4x5:f32,fast", "expected flags out of ta, tb, bias, relu, gelu, packed"},
+      {"gemm:3x4x5:f32,", "got \"\""},
+      {"gemm:3x4x5:f32,ta,ta", "expected every flag once"},
+      {"gemm:3x4x5:f32,relu,gelu", "at most one of relu and gelu"},
+      {"gemm:3x4x5:i8,gelu", "expected a float type with gelu, got i8"},
+      {"conv2d:h=3,w=3,ci=1,co=1", "expected \"k=\" as in conv2d:"},
+      {"conv2d:w=3,ci=1,co=1,k=1", "expected \"h=\""},
+      {"conv2d:h,w=3,ci=1,co=1,k=1", "expected \"h=\""},
+      {"conv2d:h=,w=3,ci=1,co=1,k=1", "for h, got nothing"},
+      {"conv2d:h=x,w=3,ci=1,co=1,k=1", "for h, got \"x\""},
+      {"conv2d:h=3,w=3,ci=1,co=1,k=0", "for k, got 0"},
+      {"conv2d:h=3,w=3,ci=1,co=1,k=1,p=-1", "a whole number of at least 0 for p"},
+      {"conv2d:h=3,w=3,ci=1,co=1,k=1x2x3", "expected one number or 2 for k"},
+      {"conv2d:h=3,w=3,ci=1,co=1,k=4", "kernel larger than the padded input along h"},
+      {"conv2d:h=3,w=3,ci=1,co=1,k=3,d=2", "kernel larger than the padded input along h"},
+      {"conv2d_transpose:h=1,w=1,ci=1,co=1,k=2,p=1", "padding larger than the output along h"},
+      {"conv2d:h=3,w=3,ci=4,co=3,k=1,groups=2", "expected groups that divide ci and co, got 2"},
+      {"conv2d:h=3,w=3,ci=1,co=1,k=1,layout=hwcn", "expected layout=nchw, nhwc or free"},
+      {"conv2d:h=3,w=3,ci=1,co=1,k=1,layout=free,packed", "at most one of packed and layout=free"},
+      {"conv2d:h=3,w=3,ci=1,co=1,k=1,h=3", "expected every key once, got \"h\" twice"},
+      {"conv2d:h=3,w=3,ci=1,co=1,k=1,d=1,dil=1", "expected the dilation once"},
+      {"conv2d:h=3,w=3,ci=1,co=1,k=1,bias,bias", "expected every key once, got \"bias\" twice"},
+      {"conv2d:h=3,w=3,ci=1,co=1,k=1,speed=9", "got \"speed=9\""},
+      {"conv2d:h=3,w=3,ci=1,co=1,k=1,bias=1", "got \"bias=1\""},
+      {"conv2d:h=2147483647,w=1,ci=1,co=1,k=1,p=2147483647", "an extent between 1 and"},
+      {"depthwise:h=3,w=3,c=4,k=1,co=4", "got \"co=4\""},
+      {"max_pool:c=1,h=3,w=3,k=2,p=2", "padding that is less than the kernel, got 2"},
+      {"max_pool:c=1,h=3,w=3,k=4", "an output that is not empty"},
+      {"max_pool:c=1,h=3,w=3,k=2,layout=free", "expected layout=nchw or nhwc"},
+      {"avg_pool:c=1,h=3,w=3,k=2,dtype=i32", "a float one for averages"},
+      {"global_avg_pool:c=1,h=3", "expected \"w=\""},
+      {"softmax:3", "expected RxC as in softmax:512x1000, got \"3\""},
+      {"softmax:3x4:i32", "expected a float type, got i32"},
+      {"reduce_sum:3x4:bool", "got \"bool\""},
+  };
+  for (const auto& [text, reason] : cases) {
+    const std::string error = error_of(text);
+    INFO(text << " -> " << error);
+    CHECK(error.rfind("workload \"" + std::string(text) + "\": ", 0) == 0);
+    CHECK(error.find(reason) != std::string::npos);
+    CHECK(error.find('\n') == std::string::npos);
+  }
+}

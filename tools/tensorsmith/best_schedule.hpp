@@ -1,0 +1,24 @@
+// The schedule that run, export and explain work on: the journal's best, or the program as written.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "command.hpp"
+#include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/sched/state.hpp"
+
+namespace tensorsmith::cli {
+
+struct BestSchedule {
+  std::shared_ptr<const ComputeDag> dag;
+  Target target;
+  std::optional<Record> record;  ///< nothing: the unscheduled program
+  State state;
+  LoopProgram program;
+};
+
+/// Throws Error. `allows_plain`: without a journal, the program as written.
+BestSchedule load_schedule(const WorkloadOptions& options, bool allows_plain);
+
+}  // namespace tensorsmith::cli

@@ -1,0 +1,120 @@
+// tensorsmith export WORKLOAD --output FOLDER: the best program as C++ that needs nothing else.
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "best_schedule.hpp"
+#include "check_program.hpp"
+#include "command.hpp"
+#include "tensorsmith/codegen/cpp_source.hpp"
+#include "tensorsmith/lower/lower.hpp"
+#include "tune/f64_twin.hpp"
+#include "tune/measure_task.hpp"
+
+namespace tensorsmith::cli {
+namespace {
+
+struct ExportArguments {
+  WorkloadOptions common;
+  std::string folder = ".";
+  std::string name = "kernel";
+  bool overwrites = false;
+};
+
+void require_identifier(const std::string& name) {
+  bool is_good = !name.empty() && !(name[0] >= '0' && name[0] <= '9');
+  for (const char c : name) {
+    is_good = is_good && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || c == '_');
+  }
+  if (!is_good) {
+    throw Error("--name must be a C++ identifier, is \"" + name + "\"");
+  }
+}
+
+KernelSource reference_source(const BestSchedule& best, const std::string& name) {
+  const Result<LoopProgram, LowerError> program =
+      lower(State::initial(f64_twin(best.dag)), best.target);
+  if (!program) {
+    throw Error("the program cannot be lowered as written: " + explain(program.error()));
+  }
+  CppSourceOptions options;
+  options.function_name = name;
+  options.comment = "The program as written, in f64: what the tuned one is checked against.";
+  return emit_cpp_source(program.value(), options);
+}
+
+int export_workload(const ExportArguments& arguments) {
+  require_identifier(arguments.name);
+  const BestSchedule best = load_schedule(arguments.common, /*allows_plain=*/true);
+  CppSourceOptions options;
+  options.function_name = arguments.name;
+  options.comment = arguments.common.workload + ", target " + arguments.common.target;
+  const KernelSource kernel = emit_cpp_source(best.program, options);
+  std::vector<std::pair<std::string, std::string>> files = {
+      {arguments.name + ".cpp", kernel.source}, {arguments.name + ".hpp", kernel.header}};
+  const MeasureTask task = make_measure_task(*best.dag, 1, 1);
+  if (has_check_program(task)) {
+    const std::string reference = arguments.name + "_reference";
+    const KernelSource plain = reference_source(best, reference);
+    files.push_back({reference + ".cpp", plain.source});
+    files.push_back({reference + ".hpp", plain.header});
+    files.push_back({arguments.name + "_check.cpp", check_program(task, arguments.name)});
+  }
+  const std::filesystem::path folder = arguments.folder;
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  Json written = Json::array();
+  for (const auto& [name, text] : files) {
+    if (!arguments.overwrites && std::filesystem::exists(folder / name)) {
+      throw Error("\"" + (folder / name).string() + "\" exists; --force replaces it");
+    }
+  }
+  for (const auto& [name, text] : files) {
+    const std::string path = (folder / name).string();
+    std::ofstream out(path, std::ios::binary);
+    if (!(out << text) || !out.flush()) {
+      throw Error("cannot write \"" + path + "\"");
+    }
+    written.push_back(path);
+  }
+  if (arguments.common.is_json) {
+    Json json;
+    json["workload"] = arguments.common.workload;
+    json["target"] = arguments.common.target;
+    json["function"] = arguments.name;
+    json["is_tuned"] = best.record.has_value();
+    json["files"] = written;
+    print_json(json);
+    return exit_ok;
+  }
+  if (!best.record) {
+    warn("no journal: exported the program as written, untuned");
+  }
+  for (const Json& path : written) {
+    fmt::print("{}\n", path.get<std::string>());
+  }
+  if (files.size() > 2) {
+    fmt::print("check: c++ -std=c++17 -O2 -march=native {0}*.cpp -o {0}_check && ./{0}_check\n",
+               arguments.name);
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<ExportArguments>();
+  CLI::App* command = app.add_subcommand(
+      "export", "Write the best program as self-contained C++, with a check program.\n"
+                "Example: tensorsmith export gemm:512x512x512:f32 --output gemm --name gemm512");
+  add_workload_options(*command, arguments->common);
+  command->add_option("--output", arguments->folder, "folder; made if it is missing");
+  command->add_option("--name", arguments->name, "function and files");
+  command->add_flag("--force", arguments->overwrites, "replace files that exist");
+  command->callback(
+      [arguments, &action] { action = [arguments] { return export_workload(*arguments); }; });
+}
+
+}  // namespace tensorsmith::cli
