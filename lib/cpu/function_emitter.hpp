@@ -62,6 +62,10 @@ class FunctionEmitter {
     LinearForm first;             ///< the loop variable in lane 0
     LLVMValueRef mask = nullptr;  ///< varying part of the condition; null = all lanes
   };
+  struct StackSlot {
+    std::int64_t bytes = 0;  ///< 0: not on the stack
+    LLVMValueRef pointer = nullptr;
+  };
   struct CachedLoad {
     BufferId buffer;
     Value value;
@@ -82,6 +86,7 @@ class FunctionEmitter {
   void emit_if(const If& branch);
   void emit_branch(LLVMValueRef condition, const Body& then_body, const Body& else_body);
   void emit_store(const Store& store);
+  StackSlot allocate(const Buffer& buffer);
   void emit_alloc(const Alloc& alloc);
   void emit_prefetch(const Prefetch& prefetch);
   void emit_parallel(const For& loop);
@@ -112,7 +117,6 @@ class FunctionEmitter {
                     LLVMValueRef guard);
   LLVMValueRef pointer_to(BufferId buffer, const LinearForm& form);
   LLVMValueRef load_strided(const Load& node, const LinearForm& form);
-  LLVMValueRef allocate(const Buffer& buffer);
   unsigned alignment_of(BufferId buffer, const LinearForm& form) const;
   /// What lanes may touch memory: the chunk's tail and mask together; null = all of them.
   LLVMValueRef memory_mask();
@@ -169,7 +173,7 @@ class FunctionEmitter {
   std::map<std::pair<LLVMValueRef, int>, LLVMValueRef> splats_;  // of splat_block_
   LLVMBasicBlockRef splat_block_ = nullptr;
   std::map<std::vector<std::int64_t>, std::uint32_t> opaque_terms_;
-  std::vector<std::pair<std::int64_t, LLVMValueRef>> free_slots_;  // stack memory with size
+  std::vector<StackSlot> free_slots_;
   std::int64_t stack_bytes_ = 0;
   std::uint32_t next_base_id_ = 1;
 };

@@ -284,6 +284,9 @@ LLVMValueRef FunctionEmitter::index_node(ExprId id, int level) {
       return is_mod ? builder.and_(a, m_.const_i64(c - 1)) : builder.ashr(a, shift);
     }
   }
+  if (facts_.is_nonnegative(binary->a) && facts_.is_nonnegative(binary->b)) {
+    return is_mod ? LLVMBuildURem(builder.ref, a, b, "") : LLVMBuildUDiv(builder.ref, a, b, "");
+  }
   const LLVMValueRef zero = m_.const_i64(0);
   const LLVMValueRef rest = LLVMBuildSRem(builder.ref, a, b, "");
   const LLVMValueRef differs =

@@ -31,7 +31,6 @@ ModuleContext::ModuleContext(LLVMContextRef context, LLVMModuleRef module, const
   f64 = LLVMDoubleTypeInContext(context);
   ptr = LLVMPointerTypeInContext(context, 0);
   md_loop = LLVMGetMDKindIDInContext(context, "llvm.loop", 9);
-  md_invariant_load = LLVMGetMDKindIDInContext(context, "invariant.load", 14);
 }
 
 LLVMTypeRef ModuleContext::compute_type(DType type, int lanes) const {

@@ -62,7 +62,7 @@ struct ModuleContext {
   const Target& target;
   LLVMTypeRef void_type, i1, i8, i16, i32, i64, half, f32, f64, ptr;
   std::map<std::string, std::pair<LLVMTypeRef, LLVMValueRef>> intrinsics;  // by name + types
-  unsigned md_loop = 0, md_invariant_load = 0;
+  unsigned md_loop = 0;
 
  private:
   LLVMAttributeRef enum_attribute(const char* name, std::uint64_t value = 0) const;

@@ -243,6 +243,36 @@ void ProgramFacts::find_nan_free_buffers() {
   }
 }
 
+bool ProgramFacts::is_nonnegative(ExprId id) const {
+  const ExprNode& node = program_.pool[id];
+  if (const IntImm* imm = std::get_if<IntImm>(&node.op)) {
+    return imm->value >= 0;
+  }
+  if (const Select* select = std::get_if<Select>(&node.op)) {
+    return is_nonnegative(select->if_true) && is_nonnegative(select->if_false);
+  }
+  const Binary* const binary = std::get_if<Binary>(&node.op);
+  if (binary == nullptr) {
+    return std::holds_alternative<VarRef>(node.op);
+  }
+  switch (binary->op) {
+  case BinaryOp::add:
+  case BinaryOp::mul:
+  case BinaryOp::div:
+  case BinaryOp::floordiv:
+  case BinaryOp::min:
+    return is_nonnegative(binary->a) && is_nonnegative(binary->b);
+  case BinaryOp::max:
+    return is_nonnegative(binary->a) || is_nonnegative(binary->b);
+  case BinaryOp::truncmod:
+    return is_nonnegative(binary->a);
+  case BinaryOp::floormod:
+    return is_nonnegative(binary->b);
+  default:
+    return false;
+  }
+}
+
 bool ProgramFacts::never_nan(ExprId id) const {
   const ExprNode& node = program_.pool[id];
   if (!is_float(node.dtype)) {

@@ -33,6 +33,8 @@ class ProgramFacts {
   bool has_load(ExprId expr) const { return !exprs_[expr.value].loads.empty(); }
   /// May be computed though it is not needed: no load, no integer division by a variable.
   bool is_speculatable(ExprId expr) const { return exprs_[expr.value].is_speculatable; }
+  /// True only if an index cannot be negative (loop variables are not).
+  bool is_nonnegative(ExprId expr) const;
   /// True only if no run can make it NaN (so that min and max need one instruction).
   bool never_nan(ExprId expr) const;
 

@@ -349,13 +349,14 @@ void FunctionEmitter::emit_store(const Store& store) {
   }
 }
 
-LLVMValueRef FunctionEmitter::allocate(const Buffer& buffer) {
+// Up to 16 KiB on the stack, in slots that later buffers reuse; else from the workspace.
+FunctionEmitter::StackSlot FunctionEmitter::allocate(const Buffer& buffer) {
   const std::int64_t bytes = round_up(buffer.num_bytes());
   const auto reusable =
       std::find_if(free_slots_.begin(), free_slots_.end(),
-                   [&](const auto& slot) { return slot.first >= bytes; });
+                   [&](const StackSlot& slot) { return slot.bytes >= bytes; });
   if (reusable != free_slots_.end() && bytes <= max_stack_buffer_bytes) {
-    const LLVMValueRef slot = reusable->second;
+    const StackSlot slot = *reusable;
     free_slots_.erase(reusable);
     return slot;
   }
@@ -365,19 +366,16 @@ LLVMValueRef FunctionEmitter::allocate(const Buffer& buffer) {
     const LLVMTypeRef type = LLVMArrayType2(m_.i8, static_cast<std::uint64_t>(bytes));
     const LLVMValueRef slot = LLVMBuildAlloca(entry.ref, type, "");
     LLVMSetAlignment(slot, 64);
-    return slot;
+    return {bytes, slot};
   }
   const LLVMValueRef pointer = entry.offset(workspace_, area_.used);
   area_.used += bytes;
   area_.peak = std::max(area_.peak, area_.used);
-  return pointer;
+  return {0, pointer};
 }
 
 void FunctionEmitter::emit_alloc(const Alloc& alloc) {
   const Buffer& buffer = program_[alloc.buffer];
-  if (in_vectorized_) {
-    give_up("buffer " + buffer.name + " is allocated inside a vectorized loop");
-  }
   if (buffers_[alloc.buffer.value].is_alive) {
     give_up("buffer " + buffer.name + " is allocated twice");
   }
@@ -390,12 +388,12 @@ void FunctionEmitter::emit_alloc(const Alloc& alloc) {
     return;
   }
   const std::int64_t used = area_.used;
-  const LLVMValueRef pointer = allocate(buffer);
-  bind_buffer(alloc.buffer, pointer);
+  const StackSlot slot = allocate(buffer);
+  bind_buffer(alloc.buffer, slot.pointer);
   emit(alloc.body);
   buffers_[alloc.buffer.value] = BufferState{};
-  if (LLVMIsAAllocaInst(pointer) != nullptr) {
-    free_slots_.emplace_back(round_up(buffer.num_bytes()), pointer);
+  if (slot.bytes > 0) {
+    free_slots_.push_back(slot);
   }
   area_.used = used;
 }

@@ -75,9 +75,6 @@ void FunctionEmitter::emit_chunk(VarId var, const LinearForm& first, int lanes, 
 
 void FunctionEmitter::emit_vectorized(const For& loop) {
   const std::int64_t extent = constant_extent(loop);
-  if (in_vectorized_) {
-    give_up("a vectorized loop inside a vectorized loop");
-  }
   if (extent <= 0) {
     return;
   }

@@ -98,14 +98,6 @@ TEST_CASE("malformed programs are refused with a reason", "[codegen]") {
   check_refused("Alloc of argument", [](Maker& m, BufferId out, VarId) {
     m.p.body = m.alloc(out, m.store(out, {m.i(0)}, m.f(1.0)));
   });
-  check_refused("allocated inside a vectorized loop", [](Maker& m, BufferId out, VarId i) {
-    const BufferId t = m.buffer("t", DType::f32, {4}, Scope::local);
-    const VarId j = m.var("j");
-    (void)j;
-    m.p.body = m.loop(i, 4, ForKind::vectorized,
-                      m.seq({m.store(out, {m.v(i)}, m.f(1.0)),
-                             m.alloc(t, m.store(out, {m.v(i)}, m.f(2.0)))}));
-  });
   check_refused("a statement is missing", [](Maker& m, BufferId, VarId) { m.p.body = StmtId{}; });
   check_refused("contains itself", [](Maker& m, BufferId, VarId) {
     m.p.body = m.seq({});

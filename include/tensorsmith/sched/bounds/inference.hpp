@@ -235,7 +235,7 @@ class Inference {
       return ScheduleError{why, static_cast<std::int32_t>(source), -1, stage};
     };
     if (!known_[reader]) {
-      return fail_with(ScheduleErrorCode::bounds_attach_order, reader);
+      return fail_with(ScheduleErrorCode::bounds_consumer_outside, reader);
     }
     const StageLoops& loops = loops_[reader];
     std::vector<Interval> nodes(static_cast<std::size_t>(loops.num_nodes));
@@ -260,7 +260,7 @@ class Inference {
          key = attach_point(static_cast<std::uint32_t>(key->stage))) {
       const auto above = static_cast<std::size_t>(key->stage);
       if (!known_[above]) {
-        return fail_with(ScheduleErrorCode::bounds_attach_order, key->stage);
+        return fail_with(ScheduleErrorCode::bounds_consumer_outside, key->stage);
       }
       for (std::int32_t i = key->iterator; i >= 0; --i) {
         found =

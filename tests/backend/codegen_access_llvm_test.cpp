@@ -1,0 +1,156 @@
+// requires: llvm
+// How vectors reach memory: strides, masks, gathers, broadcasts, layouts.
+#include "codegen_fixture.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::test;
+
+TEST_CASE("strided, reversed and computed lanes read and write the right elements", "[codegen]") {
+  for (DType type : {DType::f32, DType::i8, DType::f16, DType::f64}) {
+    for (std::int64_t stride : {-3, -1, 1, 2, 3, 4, 5, 17}) {
+      for (std::int64_t n : {4, 16, 21, 64}) {
+        Maker m;
+        ExprPool& pool = m.pool();
+        const std::int64_t span = std::abs(stride) * (n - 1) + 1;
+        const BufferId a = m.argument("a", type, {span});
+        const BufferId dense = m.argument("dense", type, {n});
+        const BufferId spread = m.argument("spread", type, {span});
+        const VarId j = m.var("j");
+        ExprId at = pool.mul(m.v(j), m.i(stride));
+        if (stride < 0) {
+          at = pool.add(at, m.i(span - 1));
+        }
+        m.p.body = m.loop(j, n, ForKind::vectorized,
+                          m.seq({m.store(dense, {m.v(j)}, m.load(a, {at})),
+                                 m.store(spread, {at}, m.load(dense, {m.v(j)}))}));
+        INFO(name_of(type) << " stride " << stride << " length " << n);
+        check_program(m.p, 1, true);
+      }
+    }
+  }
+}
+
+TEST_CASE("idle lanes touch no memory", "[codegen]") {
+  // in[j - 2] exists for 2 <= j < 30 only, table only where flag is set.
+  Maker m;
+  ExprPool& pool = m.pool();
+  const BufferId in = m.argument("in", DType::f32, {3, 28});
+  const BufferId table = m.argument("table", DType::f32, {16});
+  const BufferId where = m.argument("where", DType::i32, {33});
+  const BufferId out = m.argument("out", DType::f32, {3, 33});
+  const BufferId holes = m.argument("holes", DType::f32, {3, 33});
+  const VarId i = m.var("i"), j = m.var("j");
+  const ExprId inside = pool.and_(pool.ge(m.v(j), m.i(2)), pool.lt(m.v(j), m.i(30)));
+  const ExprId padded =
+      pool.if_then_else(inside, m.load(in, {m.v(i), pool.sub(m.v(j), m.i(2))}), m.f(-1.0));
+  // The index is out of range where the condition fails: a uniform load and a gather.
+  const ExprId value = m.load(where, {m.v(j)});
+  const ExprId is_good = pool.and_(pool.ge(value, m.i(0)), pool.lt(value, m.i(16)));
+  const ExprId gathered = pool.if_then_else(is_good, m.load(table, {value}), m.f(5.0));
+  const ExprId far = pool.mul(m.v(i), m.i(1 << 20));
+  const ExprId broadcast = pool.if_then_else(
+      pool.lt(pool.add(m.v(j), pool.mul(m.v(i), m.i(1000))), m.i(7)), m.load(table, {far}),
+      m.f(0.5));
+  const ExprList at = {m.v(i), m.v(j)};
+  const StmtId stores =
+      m.seq({m.store(out, at, pool.add(padded, pool.add(gathered, broadcast))),
+             m.branch(is_good, m.store(holes, at, m.load(table, {value})),
+                      m.branch(pool.lt(m.v(j), m.i(20)), m.store(holes, at, padded)))});
+  m.p.body = m.loop(i, 3, ForKind::serial, m.loop(j, 33, ForKind::vectorized, stores));
+  CounterRng rng(seed());
+  std::vector<HostArray> arrays = make_arrays(m.p, rng);
+  for (std::int64_t n = 0; n < 33; ++n) {
+    arrays[2].set_int(n, n % 3 == 0 ? 1'000'000'000 : n % 5 == 0 ? -4 : n % 16);
+  }
+  for (const Target& target : code_targets()) {
+    CHECK(difference(m.p, arrays, target) == "");
+  }
+}
+
+TEST_CASE("register buffers survive branches and other granularities", "[codegen]") {
+  Maker m;
+  ExprPool& pool = m.pool();
+  const BufferId a = m.argument("a", DType::f32, {5, 24});
+  const BufferId out = m.argument("out", DType::f32, {24});
+  const BufferId last = m.argument("last", DType::f32, {1});
+  const BufferId r = m.buffer("r", DType::f32, {24}, Scope::register_);
+  const VarId k = m.var("k"), j = m.var("j"), u = m.var("u");
+  const auto at = [&](VarId v) { return ExprList{m.v(v)}; };
+  const auto each = [&](StmtId body) { return m.loop(j, 24, ForKind::vectorized, body); };
+  const auto one_by_one = [&](StmtId body) { return m.loop(u, 24, ForKind::unrolled, body); };
+  const StmtId add = each(
+      m.store(r, at(j), pool.add(m.load(r, at(j)), m.load(a, {m.v(k), m.v(j)}))));
+  const StmtId shuffle = one_by_one(m.store(
+      r, at(u), pool.sub(m.load(r, {pool.sub(m.i(23), m.v(u))}), m.f(0.5))));
+  const StmtId step = m.branch(pool.eq(pool.floormod(m.v(k), m.i(2)), m.i(0)), add, shuffle);
+  const StmtId masked = each(m.branch(pool.lt(m.load(r, at(j)), m.f(0.0)),
+                                      m.store(r, at(j), m.f(1.0))));
+  m.p.body = m.alloc(
+      r, m.seq({one_by_one(m.store(r, at(u), m.f(0.0))), m.loop(k, 5, ForKind::serial, step),
+                masked, each(m.store(out, at(j), m.load(r, at(j)))),
+                m.store(last, {m.i(0)}, m.load(r, {m.i(23)}))}));
+  check_program(m.p, 1, true);
+}
+
+TEST_CASE("an unrolled sum is computed in order", "[codegen]") {
+  Maker m;
+  ExprPool& pool = m.pool();
+  const BufferId a = m.argument("a", DType::f32, {37});
+  const BufferId sum = m.buffer("sum", DType::f32, {1}, Scope::register_);
+  const BufferId out = m.argument("out", DType::f32, {1});
+  const VarId j = m.var("j");
+  const ExprList zero = {m.i(0)};
+  const ExprId next = pool.add(m.load(sum, zero), m.load(a, {m.v(j)}));
+  m.p.body = m.alloc(sum, m.seq({m.store(sum, zero, m.f(0.0)), 
+                                 m.loop(j, 37, ForKind::unrolled, m.store(sum, zero, next)),
+                                
+                                 m.store(out, zero, m.load(sum, zero))}));
+  check_program(m.p, 1, true);
+}
+
+TEST_CASE("padded and transposed layouts, prefetches, booleans", "[codegen]") {
+  Maker m;
+  ExprPool& pool = m.pool();
+  const BufferId a = m.argument("a", DType::f32, {12, 20});
+  const BufferId flag = m.argument("flag", DType::boolean, {20});
+  const BufferId out = m.argument("out", DType::f32, {12, 20});
+  const BufferId smaller = m.argument("smaller", DType::boolean, {12, 20});
+  BufferId t = m.buffer("t", DType::f32, {12, 20}, Scope::local);
+  m.p[t].strides[0] = 1;  // columns, 13 apart
+  m.p[t].strides[1] = 13;
+  const VarId i = m.var("i"), j = m.var("j");
+  const ExprList at = {m.v(i), m.v(j)};
+  const auto nest = [&](StmtId body) {
+    return m.loop(i, 12, ForKind::serial, m.loop(j, 20, ForKind::vectorized, body));
+  };
+  const ExprId twice = pool.mul(m.load(a, at), m.f(2.0));
+  const ExprId chosen = pool.select(m.load(flag, {m.v(j)}), m.load(t, at), m.f(9.0));
+  const StmtId prefetch = m.p.add(Stmt(Prefetch{a, {pool.add(m.v(i), m.i(4)), m.i(0)}, 1}));
+  const ExprId is_less = pool.lt(m.load(a, at), m.load(t, at));
+  m.p.body = m.alloc(t, m.seq({nest(m.store(t, at, twice)),
+                               nest(m.seq({prefetch, m.store(out, at, chosen),
+                                           m.store(smaller, at, is_less)}))}));
+  check_program(m.p, 1, true);
+}
+
+TEST_CASE("large buffers live in the workspace and share it", "[codegen]") {
+  Maker m;
+  const BufferId out = m.argument("out", DType::f32, {2, 5000});
+  std::vector<StmtId> parts;
+  for (std::int64_t part = 0; part < 2; ++part) {
+    const BufferId t = m.buffer("t", DType::f32, {5000}, Scope::local);
+    const VarId j = m.var("j"), q = m.var("q");
+    parts.push_back(m.alloc(
+        t, m.seq({m.loop(j, 5000, ForKind::vectorized,
+                         m.store(t, {m.v(j)}, m.pool().cast(DType::f32, m.v(j)))),
+                  m.loop(q, 5000, ForKind::vectorized,
+                         m.store(out, {m.i(part), m.v(q)}, m.load(t, {m.v(q)})))})));
+  }
+  m.p.body = m.seq(parts);
+  check_program(m.p);
+  LlvmCompiler compiler(host_target());
+  const auto object = compiler.compile(m.p);
+  REQUIRE(object);
+  CHECK(object->shared_bytes == 20032);  // once: the buffers do not live at the same time
+  CHECK(object->per_thread_bytes == 0);
+}
