@@ -42,13 +42,13 @@ LLVMValueRef FunctionEmitter::memory_mask() {
   return chunk_.mask == nullptr ? tail : b_.and_(tail, chunk_.mask);
 }
 
-Value FunctionEmitter::load(const Load& node, DType) {
+Value FunctionEmitter::load(const Load& node) {
   const LinearForm where = flat_form(node.buffer, node.indices);
   alive(node.buffer);
   if (chunk_.lanes > 1 && where.is_lane_opaque) {
     const DType type = program_[node.buffer].dtype;
     LLVMValueRef result = LLVMConstNull(m_.compute_type(type, chunk_.lanes));
-    for_each_lane([&](int lane) { result = b_.insert(result, load(node, type).ref, lane); });
+    for_each_lane([&](int lane) { result = b_.insert(result, load(node).ref, lane); });
     return {result, type, chunk_.lanes};
   }
   return program_[node.buffer].scope == Scope::register_ ? load_register(node, where)
@@ -100,15 +100,16 @@ Value FunctionEmitter::load_memory(const Load& node, const LinearForm& form) {
   const bool is_conditional = chunk_.lanes == 1 ? guard_ != nullptr : chunk_.mask != nullptr;
   LLVMValueRef stored = nullptr;
   if (is_scalar) {
-    const LLVMValueRef guard = chunk_.lanes == 1         ? guard_
+    const LLVMValueRef guard = chunk_.lanes == 1        ? guard_
                                : chunk_.mask != nullptr ? b_.any_lane(memory_mask())
                                                         : nullptr;
     stored = load_scalar(pointer, type, guard);
   } else if (form.lane == 1) {
     const LLVMTypeRef vector = m_.storage_type(type, lanes);
     const LLVMValueRef mask = memory_mask();
-    stored = mask == nullptr ? b_.load(vector, pointer, alignment_of(node.buffer, form))
-                             : b_.masked_load(vector, pointer, alignment_of(node.buffer, form), mask);
+    stored = mask == nullptr
+                 ? b_.load(vector, pointer, alignment_of(node.buffer, form))
+                 : b_.masked_load(vector, pointer, alignment_of(node.buffer, form), mask);
   } else {
     stored = load_strided(node, form);
   }
@@ -136,29 +137,26 @@ LLVMValueRef FunctionEmitter::load_strided(const Load& node, const LinearForm& f
     LLVMValueRef result = LLVMGetPoison(vector);
     for (int part = 0; part < stride; ++part) {
       const int begin = part + 1 < stride ? part * lanes : span - lanes;
-      const LLVMValueRef piece = b_.load(
-          vector, b_.offset(pointer_to(node.buffer, form), begin * bytes),
-          static_cast<unsigned>(bytes));
+      const LLVMValueRef piece =
+          b_.load(vector, b_.offset(pointer_to(node.buffer, form), begin * bytes),
+                  static_cast<unsigned>(bytes));
       std::vector<LLVMValueRef> picks;
       for (int lane = 0; lane < lanes; ++lane) {
         const int at = lane * stride - part * lanes;
         const bool is_here = at >= 0 && at < lanes;
         picks.push_back(LLVMConstInt(
-            m_.i32,
-            static_cast<unsigned long long>(is_here ? lanes + lane * stride - begin : lane), 0));
+            m_.i32, static_cast<unsigned long long>(is_here ? lanes + lane * stride - begin : lane),
+            0));
       }
-      result = LLVMBuildShuffleVector(b_.ref, result, piece,
-                                      LLVMConstVector(picks.data(), static_cast<unsigned>(lanes)),
-                                      "");
+      result = LLVMBuildShuffleVector(
+          b_.ref, result, piece, LLVMConstVector(picks.data(), static_cast<unsigned>(lanes)), "");
     }
     return result;
   }
   LLVMValueRef result = LLVMConstNull(vector);
   for (int lane = 0; lane < chunk_.count; ++lane) {
-    const LLVMValueRef guard =
-        chunk_.mask == nullptr ? nullptr : b_.extract(chunk_.mask, lane);
-    const LLVMValueRef pointer =
-        b_.offset(pointer_to(node.buffer, form), form.lane * lane * bytes);
+    const LLVMValueRef guard = chunk_.mask == nullptr ? nullptr : b_.extract(chunk_.mask, lane);
+    const LLVMValueRef pointer = b_.offset(pointer_to(node.buffer, form), form.lane * lane * bytes);
     result = b_.insert(result, load_scalar(pointer, type, guard), lane);
   }
   return result;
@@ -171,16 +169,15 @@ void FunctionEmitter::store_register(const Store& store, const LinearForm& form,
   }
   value.ref = b_.cast(value.ref, value.type, buffer.dtype);
   if (chunk_.mask != nullptr) {
-    const LLVMValueRef old = registers_.read(b_, store.buffer, buffer.dtype, form.constant,
-                                             chunk_.count, chunk_.lanes);
+    const LLVMValueRef old =
+        registers_.read(b_, store.buffer, buffer.dtype, form.constant, chunk_.count, chunk_.lanes);
     value.ref = b_.select(chunk_.mask, value.ref, old);
   }
   registers_.write(b_, store.buffer, form.constant, chunk_.count, value.ref);
 }
 
-void FunctionEmitter::store_scalar(LLVMValueRef pointer, LLVMValueRef value, DType type,
-                                   unsigned alignment, LLVMValueRef guard) {
-  (void)type;
+void FunctionEmitter::store_scalar(LLVMValueRef pointer, LLVMValueRef value, unsigned alignment,
+                                   LLVMValueRef guard) {
   if (guard == nullptr) {
     b_.store(value, pointer, alignment);
     return;
@@ -206,7 +203,7 @@ void FunctionEmitter::store_memory(const Store& store, const LinearForm& form, V
   }
   const LLVMValueRef stored = b_.to_storage(value.ref, type);
   if (chunk_.lanes == 1) {
-    store_scalar(pointer_to(store.buffer, form), stored, type, element, guard_);
+    store_scalar(pointer_to(store.buffer, form), stored, element, guard_);
     return;
   }
   if (!form.is_lane_opaque && form.lane == 1) {
@@ -220,11 +217,10 @@ void FunctionEmitter::store_memory(const Store& store, const LinearForm& form, V
     return;
   }
   for (int lane = 0; lane < chunk_.count; ++lane) {
-    const LLVMValueRef guard =
-        chunk_.mask == nullptr ? nullptr : b_.extract(chunk_.mask, lane);
+    const LLVMValueRef guard = chunk_.mask == nullptr ? nullptr : b_.extract(chunk_.mask, lane);
     const LLVMValueRef pointer =
         b_.offset(pointer_to(store.buffer, form), form.lane * lane * std::int64_t{element});
-    store_scalar(pointer, b_.extract(stored, lane), type, element, guard);
+    store_scalar(pointer, b_.extract(stored, lane), element, guard);
   }
 }
 

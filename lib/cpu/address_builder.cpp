@@ -13,9 +13,8 @@ void LinearForm::add(const LinearForm& other, std::int64_t factor) {
   lane += times(other.lane);
   is_lane_opaque = is_lane_opaque || other.is_lane_opaque;
   for (const LinearTerm& more : other.terms) {
-    LinearTerm* const found =
-        std::find_if(terms.begin(), terms.end(),
-                     [&](const LinearTerm& t) { return t.term == more.term; });
+    LinearTerm* const found = std::find_if(
+        terms.begin(), terms.end(), [&](const LinearTerm& t) { return t.term == more.term; });
     if (found == terms.end()) {
       terms.push_back(LinearTerm{more.term, times(more.coefficient)});
     } else {
@@ -37,8 +36,7 @@ AddressBuilder::AddressBuilder(IrBuilder& body) : body_(body), hoisted_(body.m) 
 
 void AddressBuilder::push_level(LLVMBasicBlockRef preheader, LLVMValueRef start) {
   Level level;
-  level.marker =
-      LLVMBuildFreeze(body_.ref, LLVMGetPoison(body_.m.i64), "");  // erased in the end
+  level.marker = LLVMBuildFreeze(body_.ref, LLVMGetPoison(body_.m.i64), "");  // erased in the end
   level.preheader = preheader;
   level.header = body_.block();
   level.start = start;
@@ -63,9 +61,8 @@ void AddressBuilder::close_loop() {
   Level& level = levels_.back();
   const LLVMBasicBlockRef latch = body_.block();
   for (Step& step : level.steps) {
-    LLVMValueRef next = step.is_pointer
-                            ? body_.offset(step.phi, step.amount)
-                            : body_.add(step.phi, body_.m.const_i64(step.amount));
+    LLVMValueRef next = step.is_pointer ? body_.offset(step.phi, step.amount)
+                                        : body_.add(step.phi, body_.m.const_i64(step.amount));
     LLVMBasicBlockRef from = latch;
     LLVMAddIncoming(step.phi, &next, &from, 1);
   }
@@ -106,8 +103,7 @@ LLVMValueRef AddressBuilder::carry(LLVMValueRef base, bool is_pointer, const Ter
     init = plus(hoisted_, base, is_pointer, level.start, amount);
   }
   hoisted_.before(LLVMGetFirstInstruction(level.header));
-  const LLVMValueRef phi =
-      LLVMBuildPhi(hoisted_.ref, is_pointer ? body_.m.ptr : body_.m.i64, "");
+  const LLVMValueRef phi = LLVMBuildPhi(hoisted_.ref, is_pointer ? body_.m.ptr : body_.m.i64, "");
   LLVMAddIncoming(phi, &init, &level.preheader, 1);
   level.steps.push_back(Step{phi, amount, is_pointer});
   return phi;

@@ -70,7 +70,7 @@ Value FunctionEmitter::compute(ExprId id) {
     return {is_float(type) ? b_.fneg(a.ref) : b_.sub(b_.int_like(a.ref, 0), a.ref), type, a.lanes};
   }
   if (const Binary* n = std::get_if<Binary>(&node.op)) {
-    return binary(*n, type, id);
+    return binary(*n, type);
   }
   if (const Select* n = std::get_if<Select>(&node.op)) {
     const LLVMValueRef condition = eval_condition(n->condition);
@@ -82,7 +82,7 @@ Value FunctionEmitter::compute(ExprId id) {
     return {b_.cast(a.ref, a.type, type), type, a.lanes};
   }
   if (const Load* n = std::get_if<Load>(&node.op)) {
-    return load(*n, type);
+    return load(*n);
   }
   if (const Call* n = std::get_if<Call>(&node.op)) {
     return n->op == CallOp::if_then_else ? lazy(*n, type) : call(*n, type);
@@ -90,7 +90,7 @@ Value FunctionEmitter::compute(ExprId id) {
   give_up("an expression that code generation does not know");
 }
 
-Value FunctionEmitter::binary(const Binary& node, DType type, ExprId id) {
+Value FunctionEmitter::binary(const Binary& node, DType type) {
   const DType operands = program_.pool.dtype(node.a);
   if (is_float(operands) && (node.op == BinaryOp::add || node.op == BinaryOp::sub)) {
     const Value sum = fused(node, type);
@@ -105,8 +105,8 @@ Value FunctionEmitter::binary(const Binary& node, DType type, ExprId id) {
     const LLVMValueRef y = b_.cast(b.ref, b.type, DType::boolean);
     return {node.op == BinaryOp::and_ ? b_.and_(x, y) : b_.or_(x, y), type, lanes};
   }
-  if (a.type != b.type && !(is_float(a.type) && is_float(b.type) && a.type != DType::f64 &&
-                            b.type != DType::f64)) {
+  if (a.type != b.type &&
+      !(is_float(a.type) && is_float(b.type) && a.type != DType::f64 && b.type != DType::f64)) {
     give_up("operands of " + std::string(text_of(node.op)) + " differ in type");
   }
   if (is_comparison(node.op)) {
@@ -117,7 +117,6 @@ Value FunctionEmitter::binary(const Binary& node, DType type, ExprId id) {
     return {is_extremum ? real_min_max(node, a.ref, b.ref) : real_binary(node.op, a.ref, b.ref),
             type, lanes};
   }
-  (void)id;
   return {integer_binary(node.op, operands, a.ref, b.ref), type, lanes};
 }
 
@@ -132,14 +131,14 @@ Value FunctionEmitter::fused(const Binary& node, DType type) {
   const bool subtracts = node.op == BinaryOp::sub;
   const Binary* product = product_of(node.b);
   ExprId rest = node.a;
-  if (product == nullptr) {
+  const bool product_is_second = product != nullptr;
+  if (!product_is_second) {
     product = product_of(node.a);
     rest = node.b;
     if (product == nullptr) {
       return {};
     }
   }
-  const bool product_is_second = rest == node.a && product == product_of(node.b);
   Value p = eval(product->a);
   Value q = eval(product->b);
   Value x = eval(rest);
@@ -245,8 +244,8 @@ LLVMValueRef FunctionEmitter::integer_binary(BinaryOp op, DType type, LLVMValueR
   const LLVMValueRef zero = b_.int_like(a, 0);
   const LLVMValueRef rest = LLVMBuildSRem(b_.ref, a, divisor, "");
   const bool floors = op == BinaryOp::floordiv || op == BinaryOp::floormod;
-  const LLVMValueRef differs = b_.and_(b_.icmp(LLVMIntNE, rest, zero),
-                                       b_.icmp(LLVMIntSLT, b_.xor_(rest, divisor), zero));
+  const LLVMValueRef differs =
+      b_.and_(b_.icmp(LLVMIntNE, rest, zero), b_.icmp(LLVMIntSLT, b_.xor_(rest, divisor), zero));
   if (is_mod) {
     return floors ? b_.add(rest, b_.select(differs, divisor, zero)) : rest;
   }

@@ -1,8 +1,8 @@
 // FunctionEmitter: translates the statements of one LLVM function.
 //
-// Private to lib/cpu. Own design: SSA is built directly (register_ buffers become values, carried by
-// phis; no alloca + mem2reg), loops are rotated, unrolled loops are expanded, vectorized loops are
-// cut into chunks of native vectors. Its parts: stmt_emit.cpp (control flow), vector_emit.cpp
+// Private to lib/cpu. Own design: SSA is built directly (register_ buffers become values, carried
+// by phis; no alloca + mem2reg), loops are rotated, unrolled loops are expanded, vectorized loops
+// are cut into chunks of native vectors. Its parts: stmt_emit.cpp (control flow), vector_emit.cpp
 // (vectorized loops), access_emit.cpp (loads and stores), index_emit.cpp (linear forms),
 // expr_emit.cpp (values). KernelEmitter owns what all functions of a kernel share.
 #pragma once
@@ -92,9 +92,7 @@ class FunctionEmitter {
   void emit_parallel(const For& loop);
   void merge_registers(const RegisterFile& then_state, LLVMBasicBlockRef then_end,
                        const RegisterFile& else_state, LLVMBasicBlockRef else_end);
-  LLVMBasicBlockRef new_block() {
-    return LLVMAppendBasicBlockInContext(m_.context, function_, "");
-  }
+  LLVMBasicBlockRef new_block() { return LLVMAppendBasicBlockInContext(m_.context, function_, ""); }
   void forget_loads(const StmtFacts& facts);
   std::int64_t constant_extent(const For& loop);
 
@@ -107,13 +105,13 @@ class FunctionEmitter {
   void for_each_lane(const std::function<void(int lane)>& compute);  ///< active ones, scalar mode
 
   // access_emit.cpp
-  Value load(const Load& node, DType type);
+  Value load(const Load& node);
   Value load_register(const Load& node, const LinearForm& form);
   Value load_memory(const Load& node, const LinearForm& form);
   LLVMValueRef load_scalar(LLVMValueRef pointer, DType type, LLVMValueRef guard);
   void store_memory(const Store& store, const LinearForm& form, Value value);
   void store_register(const Store& store, const LinearForm& form, Value value);
-  void store_scalar(LLVMValueRef pointer, LLVMValueRef value, DType type, unsigned alignment,
+  void store_scalar(LLVMValueRef pointer, LLVMValueRef value, unsigned alignment,
                     LLVMValueRef guard);
   LLVMValueRef pointer_to(BufferId buffer, const LinearForm& form);
   LLVMValueRef load_strided(const Load& node, const LinearForm& form);
@@ -127,8 +125,8 @@ class FunctionEmitter {
   LinearForm flat_form(BufferId buffer, const ExprList& indices);
   LinearForm opaque(ExprId index);
   LinearForm divided(const Binary& node, ExprId id);
-  LLVMValueRef index_value(ExprId index);                    ///< i64
-  LLVMValueRef index_node(ExprId index, int level);          ///< i64; i1 for booleans
+  LLVMValueRef index_value(ExprId index);            ///< i64
+  LLVMValueRef index_node(ExprId index, int level);  ///< i64; i1 for booleans
   LLVMValueRef index_operand(ExprId index, int level);
   bool depends_on_lane(ExprId expr) const {
     return chunk_.lanes > 1 && facts_.uses(expr, chunk_.var);
@@ -139,7 +137,7 @@ class FunctionEmitter {
   Value eval_as(ExprId expr, int lanes) { return splat(eval(expr), lanes); }
   LLVMValueRef eval_condition(ExprId expr);  ///< i1, or a vector of them
   Value compute(ExprId expr);
-  Value binary(const Binary& node, DType type, ExprId id);
+  Value binary(const Binary& node, DType type);
   LLVMValueRef integer_binary(BinaryOp op, DType type, LLVMValueRef a, LLVMValueRef b);
   LLVMValueRef real_binary(BinaryOp op, LLVMValueRef a, LLVMValueRef b);
   LLVMValueRef real_min_max(const Binary& node, LLVMValueRef a, LLVMValueRef b);
@@ -161,13 +159,13 @@ class FunctionEmitter {
   LLVMValueRef runtime_;  ///< null inside of parallel bodies
   IrBuilder b_;
   AddressBuilder addresses_;
-  std::vector<Binding> bindings_;      // by VarId
-  std::vector<BufferState> buffers_;   // by BufferId
+  std::vector<Binding> bindings_;     // by VarId
+  std::vector<BufferState> buffers_;  // by BufferId
   RegisterFile registers_;
   Chunk chunk_;
   bool in_vectorized_ = false;
-  bool is_dry_run_ = false;            // forms are wanted for their shape only
-  LLVMValueRef guard_ = nullptr;       // scalar mode under a mask: is this lane active?
+  bool is_dry_run_ = false;       // forms are wanted for their shape only
+  LLVMValueRef guard_ = nullptr;  // scalar mode under a mask: is this lane active?
   Memo memo_;
   LoadCache loads_;
   std::map<std::pair<LLVMValueRef, int>, LLVMValueRef> splats_;  // of splat_block_

@@ -100,8 +100,7 @@ LinearForm FunctionEmitter::divided(const Binary& node, ExprId id) {
     return result;
   }
   const bool floors = node.op == BinaryOp::floordiv || node.op == BinaryOp::floormod;
-  bool divides = c != -1 && !a.is_lane_opaque && a.lane % c == 0 &&
-                 (floors || a.constant % c == 0);
+  bool divides = c != -1 && !a.is_lane_opaque && a.lane % c == 0 && (floors || a.constant % c == 0);
   for (const LinearTerm& term : a.terms) {
     divides = divides && term.coefficient % c == 0;
   }
@@ -289,9 +288,8 @@ LLVMValueRef FunctionEmitter::index_node(ExprId id, int level) {
   }
   const LLVMValueRef zero = m_.const_i64(0);
   const LLVMValueRef rest = LLVMBuildSRem(builder.ref, a, b, "");
-  const LLVMValueRef differs =
-      builder.and_(builder.icmp(LLVMIntNE, rest, zero),
-                   builder.icmp(LLVMIntSLT, builder.xor_(rest, b), zero));
+  const LLVMValueRef differs = builder.and_(builder.icmp(LLVMIntNE, rest, zero),
+                                            builder.icmp(LLVMIntSLT, builder.xor_(rest, b), zero));
   if (is_mod) {
     return builder.add(rest, builder.select(differs, b, zero));
   }

@@ -71,11 +71,10 @@ LLVMValueRef ModuleContext::add_function(const std::string& name, LLVMTypeRef ty
   const LLVMValueRef function = LLVMAddFunction(module, name.c_str(), type);
   LLVMSetLinkage(function, is_exported ? LLVMExternalLinkage : LLVMInternalLinkage);
   const auto add_text = [&](std::string_view key, const std::string& value) {
-    LLVMAddAttributeAtIndex(function, static_cast<unsigned>(LLVMAttributeFunctionIndex),
-                            LLVMCreateStringAttribute(context, key.data(),
-                                                      static_cast<unsigned>(key.size()),
-                                                      value.c_str(),
-                                                      static_cast<unsigned>(value.size())));
+    LLVMAddAttributeAtIndex(
+        function, static_cast<unsigned>(LLVMAttributeFunctionIndex),
+        LLVMCreateStringAttribute(context, key.data(), static_cast<unsigned>(key.size()),
+                                  value.c_str(), static_cast<unsigned>(value.size())));
   };
   LLVMAddAttributeAtIndex(function, static_cast<unsigned>(LLVMAttributeFunctionIndex),
                           enum_attribute("nounwind"));
@@ -331,8 +330,8 @@ LLVMValueRef IrBuilder::half_from_float(V value) {
   const V is_nan = icmp(LLVMIntUGT, magnitude, int_like(bits, 0x7F800000));
   normal = select(is_over, int_like(bits, 0x7C00), normal);
   normal = select(is_nan, int_like(bits, 0x7E00), normal);
-  return LLVMBuildTrunc(ref, or_(select(is_tiny, tiny, normal), sign),
-                        like_lanes(value, m.i16), "");
+  return LLVMBuildTrunc(ref, or_(select(is_tiny, tiny, normal), sign), like_lanes(value, m.i16),
+                        "");
 }
 
 LLVMValueRef IrBuilder::bf16_from_float(V value) {
@@ -384,8 +383,8 @@ LLVMValueRef IrBuilder::cast(V value, DType from, DType to) {
                                 unary_intrinsic("llvm.fabs", value));
         const V step = select(is_above, int_like(bits, -1), int_like(bits, 1));
         const V is_even = icmp(LLVMIntEQ, and_(bits, int_like(bits, 1)), int_like(bits, 0));
-        const V is_finite = fcmp(LLVMRealONE, unary_intrinsic("llvm.fabs", near),
-                                 real_like(near, HUGE_VAL));
+        const V is_finite =
+            fcmp(LLVMRealONE, unary_intrinsic("llvm.fabs", near), real_like(near, HUGE_VAL));
         const V moves = and_(and_(is_even, is_finite), fcmp(LLVMRealONE, back, value));
         value = bitcast(select(moves, add(bits, step), bits), LLVMTypeOf(near));
       }
@@ -408,8 +407,8 @@ LLVMValueRef IrBuilder::cast(V value, DType from, DType to) {
   }
   const bool is_unsigned = from == DType::u8 || from == DType::boolean;
   if (is_float(to)) {
-    const V result = is_unsigned ? LLVMBuildUIToFP(ref, value, type, "")
-                                 : LLVMBuildSIToFP(ref, value, type, "");
+    const V result =
+        is_unsigned ? LLVMBuildUIToFP(ref, value, type, "") : LLVMBuildSIToFP(ref, value, type, "");
     return to == DType::f16 || to == DType::bf16 ? from_storage(to_storage(result, to), to)
                                                  : result;
   }

@@ -18,8 +18,8 @@ std::string take_message(LLVMErrorRef error) {
   return message;
 }
 
-/// Just-in-time linkers that hold no code at the moment. One object at a time lives in each, so that
-/// equal symbol names never meet, and making a linker is paid once.
+/// Just-in-time linkers that hold no code at the moment. One object at a time lives in each, so
+/// that equal symbol names never meet, and making a linker is paid once.
 class LinkerPool {
  public:
   static LinkerPool& instance() {

@@ -5,7 +5,7 @@
 namespace tensorsmith::llvm_codegen {
 namespace {
 
-constexpr std::int64_t max_statements = 200'000;  // after unrolling
+constexpr std::int64_t max_statements = 50'000;  // after unrolling
 
 }  // namespace
 

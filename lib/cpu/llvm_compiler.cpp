@@ -134,8 +134,9 @@ class LlvmCompiler::Implementation {
     if (!added) {
       return fail(added.error());
     }
-    return is_assembly ? generate(module.ref, LLVMAssemblyFile)
-                       : Result<std::string, std::string>(take(LLVMPrintModuleToString(module.ref)));
+    return is_assembly
+               ? generate(module.ref, LLVMAssemblyFile)
+               : Result<std::string, std::string>(take(LLVMPrintModuleToString(module.ref)));
   }
 
  private:

@@ -55,13 +55,12 @@ class FloatMath {
     const V shifted = b.add(bits(scaled), integer(0x3F800000 - 0x3F3504F3));
     V e = LLVMBuildSIToFP(b.ref, b.sub(b.lshr(shifted, 23), integer(127)), f32_, "");
     e = b.fsub(e, b.select(is_tiny, real(23.0), real(0.0)));
-    const V m =
-        from_bits(b.add(b.and_(shifted, integer(0x007FFFFF)), integer(0x3F3504F3)));
+    const V m = from_bits(b.add(b.and_(shifted, integer(0x007FFFFF)), integer(0x3F3504F3)));
     const V f = b.fsub(m, real(1.0));
     const V z = b.fmul(f, f);
-    const V p = polynomial(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1,
-                               -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
-                               2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
+    const V p = polynomial(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1,
+                               1.4249322787e-1, -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1,
+                               3.3333331174e-1});
     V y = b.fmul(b.fmul(f, z), p);
     y = b.fma(e, real(-2.12194440e-4), y);
     y = b.fma(z, real(-0.5), y);
@@ -69,7 +68,8 @@ class FloatMath {
     const V infinity = real(std::numeric_limits<double>::infinity());
     result = b.select(b.fcmp(LLVMRealOEQ, x, infinity), infinity, result);
     result = b.select(b.fcmp(LLVMRealOEQ, x, real(0.0)), b.fneg(infinity), result);
-    return b.select(b.fcmp(LLVMRealUGE, x, real(0.0)), b.select(b.fcmp(LLVMRealUNO, x, x), x, result),
+    return b.select(b.fcmp(LLVMRealUGE, x, real(0.0)),
+                    b.select(b.fcmp(LLVMRealUNO, x, x), x, result),
                     real(std::numeric_limits<double>::quiet_NaN()));
   }
 

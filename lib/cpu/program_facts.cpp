@@ -118,8 +118,7 @@ const ProgramFacts::ExprFacts& ProgramFacts::visit_expr(ExprId id) {
     }
     if (program_.pool.dtype(binary->a) != program_.pool.dtype(binary->b) &&
         (is_float(program_.pool.dtype(binary->a)) || is_float(program_.pool.dtype(binary->b)))) {
-      give_up(std::string("operands of ") + std::string(text_of(binary->op)) +
-              " differ in type");
+      give_up(std::string("operands of ") + std::string(text_of(binary->op)) + " differ in type");
     }
   }
   for_each_child(node, [&](ExprId child) {
@@ -161,64 +160,62 @@ void ProgramFacts::visit_stmt(StmtId id) {
     facts.has_loop = facts.has_loop || inner.has_loop;
     facts.widest_bytes = std::max(facts.widest_bytes, inner.widest_bytes);
   };
-  std::visit(
-      Overloaded{[&](const Seq& s) {
-                   for (StmtId item : s.items) {
-                     add_stmt(item);
-                   }
-                 },
-                 [&](const For& s) {
-                   add_expr(s.extent);
-                   add_stmt(s.body);
-                   if (is_float(program_.pool.dtype(s.extent)) ||
-                       s.var.value >= program_.pool.num_vars()) {
-                     give_up("a loop with a malformed extent or variable");
-                   }
-                   facts.has_loop = facts.has_loop || (s.kind != ForKind::unrolled &&
-                                                       s.kind != ForKind::vectorized);
-                 },
-                 [&](const Store& s) {
-                   check_access(s.buffer, s.indices);
-                   for (ExprId index : s.indices) {
-                     add_expr(index);
-                   }
-                   add_expr(s.value);
-                   insert_sorted(facts.stored, s.buffer);
-                   all_stores_.push_back(&s);
-                   if (is_float(program_[s.buffer].dtype) !=
-                       is_float(program_.pool.dtype(s.value))) {
-                     give_up("buffer " + program_[s.buffer].name +
-                             ": a real is stored into integers or the reverse");
-                   }
-                   facts.widest_bytes =
-                       std::max(compute_bytes(program_[s.buffer].dtype),
-                                exprs_[s.value.value].widest_bytes);
-                 },
-                 [&](const If& s) {
-                   add_expr(s.condition);
-                   add_stmt(s.then_body);
-                   if (s.else_body.valid()) {
-                     add_stmt(s.else_body);
-                   }
-                 },
-                 [&](const Alloc& s) {
-                   if (s.buffer.value >= program_.buffers.size()) {
-                     give_up("Alloc of a buffer that does not exist");
-                   }
-                   if (program_[s.buffer].argument >= 0) {
-                     give_up("Alloc of argument " + program_[s.buffer].name);
-                   }
-                   add_stmt(s.body);
-                 },
-                 [](const Barrier&) {},
-                 [&](const Prefetch& s) {
-                   check_access(s.buffer, s.indices);
-                   for (ExprId index : s.indices) {
-                     add_expr(index);
-                   }
-                   insert_sorted(facts.loaded, s.buffer);
-                 }},
-      program_[id]);
+  std::visit(Overloaded{[&](const Seq& s) {
+                          for (StmtId item : s.items) {
+                            add_stmt(item);
+                          }
+                        },
+                        [&](const For& s) {
+                          add_expr(s.extent);
+                          add_stmt(s.body);
+                          if (is_float(program_.pool.dtype(s.extent)) ||
+                              s.var.value >= program_.pool.num_vars()) {
+                            give_up("a loop with a malformed extent or variable");
+                          }
+                          facts.has_loop = facts.has_loop || (s.kind != ForKind::unrolled &&
+                                                              s.kind != ForKind::vectorized);
+                        },
+                        [&](const Store& s) {
+                          check_access(s.buffer, s.indices);
+                          for (ExprId index : s.indices) {
+                            add_expr(index);
+                          }
+                          add_expr(s.value);
+                          insert_sorted(facts.stored, s.buffer);
+                          all_stores_.push_back(&s);
+                          if (is_float(program_[s.buffer].dtype) !=
+                              is_float(program_.pool.dtype(s.value))) {
+                            give_up("buffer " + program_[s.buffer].name +
+                                    ": a real is stored into integers or the reverse");
+                          }
+                          facts.widest_bytes = std::max(compute_bytes(program_[s.buffer].dtype),
+                                                        exprs_[s.value.value].widest_bytes);
+                        },
+                        [&](const If& s) {
+                          add_expr(s.condition);
+                          add_stmt(s.then_body);
+                          if (s.else_body.valid()) {
+                            add_stmt(s.else_body);
+                          }
+                        },
+                        [&](const Alloc& s) {
+                          if (s.buffer.value >= program_.buffers.size()) {
+                            give_up("Alloc of a buffer that does not exist");
+                          }
+                          if (program_[s.buffer].argument >= 0) {
+                            give_up("Alloc of argument " + program_[s.buffer].name);
+                          }
+                          add_stmt(s.body);
+                        },
+                        [](const Barrier&) {},
+                        [&](const Prefetch& s) {
+                          check_access(s.buffer, s.indices);
+                          for (ExprId index : s.indices) {
+                            add_expr(index);
+                          }
+                          insert_sorted(facts.loaded, s.buffer);
+                        }},
+             program_[id]);
   stmts_[id.value] = std::move(facts);
   stmt_state_[id.value] = 2;
 }

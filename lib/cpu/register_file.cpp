@@ -6,9 +6,9 @@ namespace tensorsmith::llvm_codegen {
 namespace {
 
 const Piece* find_piece(const Pieces& pieces, std::int64_t element) {
-  auto after = std::upper_bound(
-      pieces.begin(), pieces.end(), element,
-      [](std::int64_t value, const Piece& piece) { return value < piece.start; });
+  auto after =
+      std::upper_bound(pieces.begin(), pieces.end(), element,
+                       [](std::int64_t value, const Piece& piece) { return value < piece.start; });
   if (after == pieces.begin()) {
     return nullptr;
   }
@@ -34,8 +34,7 @@ LLVMValueRef RegisterFile::read(IrBuilder& b, BufferId buffer, DType type, std::
     if (piece == nullptr) {
       continue;
     }
-    const LLVMValueRef one =
-        b.extract(piece->value, static_cast<int>(start + lane - piece->start));
+    const LLVMValueRef one = b.extract(piece->value, static_cast<int>(start + lane - piece->start));
     result = lanes == 1 ? one : b.insert(result, one, lane);
   }
   return result;
@@ -44,9 +43,10 @@ LLVMValueRef RegisterFile::read(IrBuilder& b, BufferId buffer, DType type, std::
 void RegisterFile::write(IrBuilder& b, BufferId buffer, std::int64_t start, int count,
                          LLVMValueRef value) {
   Pieces& pieces = buffers_[buffer];
-  auto at = std::lower_bound(
-      pieces.begin(), pieces.end(), start,
-      [](const Piece& piece, std::int64_t s) { return piece.start + piece.count <= s; });
+  auto at =
+      std::lower_bound(pieces.begin(), pieces.end(), start, [](const Piece& piece, std::int64_t s) {
+        return piece.start + piece.count <= s;
+      });
   if (at != pieces.end() && at->start == start && at->count == count) {
     at->value = value;
     return;

@@ -15,8 +15,7 @@ std::int64_t round_up(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 }  // namespace
 
 FunctionEmitter::FunctionEmitter(KernelEmitter& kernel, LLVMValueRef function,
-                                 LLVMValueRef workspace, WorkspaceArea& area,
-                                 LLVMValueRef runtime)
+                                 LLVMValueRef workspace, WorkspaceArea& area, LLVMValueRef runtime)
     : kernel_(kernel), program_(kernel.program), facts_(kernel.facts), m_(kernel.m),
       function_(function), workspace_(workspace), area_(area), runtime_(runtime), b_(kernel.m),
       addresses_(b_), bindings_(program_.pool.num_vars()), buffers_(program_.buffers.size()) {
@@ -98,8 +97,7 @@ void FunctionEmitter::emit_loop(const For& loop) {
 }
 
 void FunctionEmitter::emit_counted(const For& loop, std::int64_t extent) {
-  const bool must_expand =
-      loop.kind == ForKind::vectorized && uses_registers(facts_.of(loop.body));
+  const bool must_expand = loop.kind == ForKind::vectorized && uses_registers(facts_.of(loop.body));
   if (extent <= 1 || must_expand) {
     emit_unrolled(loop, extent);
     return;
@@ -164,8 +162,7 @@ void FunctionEmitter::emit_serial(LLVMValueRef begin, LLVMValueRef end, bool is_
   from = latch;
   LLVMAddIncoming(variable, &next, &from, 1);
   close_registers(carried, latch);
-  const LLVMValueRef branch =
-      LLVMBuildCondBr(b_.ref, b_.icmp(LLVMIntNE, next, end), header, exit);
+  const LLVMValueRef branch = LLVMBuildCondBr(b_.ref, b_.icmp(LLVMIntNE, next, end), header, exit);
   if (!facts.has_loop) {
     LLVMSetMetadata(branch, m_.md_loop, m_.loop_metadata());
   }
@@ -253,9 +250,9 @@ void FunctionEmitter::merge_registers(const RegisterFile& then_state, LLVMBasicB
       LLVMValueRef values[2];
       for (int arm = 0; arm < 2; ++arm) {
         side.before(LLVMGetBasicBlockTerminator(ends[arm]));
-        values[arm] = (arm == 0 ? then_state : else_state)
-                          .read(side, buffer, program_[buffer].dtype, piece.start, piece.count,
-                                lanes);
+        values[arm] =
+            (arm == 0 ? then_state : else_state)
+                .read(side, buffer, program_[buffer].dtype, piece.start, piece.count, lanes);
       }
       piece.value = values[0];
       if (values[0] != values[1]) {
@@ -295,7 +292,8 @@ void FunctionEmitter::emit_if(const If& branch) {
     }
     chunk_.mask = outer;
   } else {
-    emit_branch(condition, [&] { emit(branch.then_body); }, emit_else);
+    emit_branch(
+        condition, [&] { emit(branch.then_body); }, emit_else);
   }
 }
 
@@ -352,9 +350,8 @@ void FunctionEmitter::emit_store(const Store& store) {
 // Up to 16 KiB on the stack, in slots that later buffers reuse; else from the workspace.
 FunctionEmitter::StackSlot FunctionEmitter::allocate(const Buffer& buffer) {
   const std::int64_t bytes = round_up(buffer.num_bytes());
-  const auto reusable =
-      std::find_if(free_slots_.begin(), free_slots_.end(),
-                   [&](const StackSlot& slot) { return slot.bytes >= bytes; });
+  const auto reusable = std::find_if(free_slots_.begin(), free_slots_.end(),
+                                     [&](const StackSlot& slot) { return slot.bytes >= bytes; });
   if (reusable != free_slots_.end() && bytes <= max_stack_buffer_bytes) {
     const StackSlot slot = *reusable;
     free_slots_.erase(reusable);

@@ -48,9 +48,9 @@ TEST_CASE("idle lanes touch no memory", "[codegen]") {
   const ExprId is_good = pool.and_(pool.ge(value, m.i(0)), pool.lt(value, m.i(16)));
   const ExprId gathered = pool.if_then_else(is_good, m.load(table, {value}), m.f(5.0));
   const ExprId far = pool.mul(m.v(i), m.i(1 << 20));
-  const ExprId broadcast = pool.if_then_else(
-      pool.lt(pool.add(m.v(j), pool.mul(m.v(i), m.i(1000))), m.i(7)), m.load(table, {far}),
-      m.f(0.5));
+  const ExprId broadcast =
+      pool.if_then_else(pool.lt(pool.add(m.v(j), pool.mul(m.v(i), m.i(1000))), m.i(7)),
+                        m.load(table, {far}), m.f(0.5));
   const ExprList at = {m.v(i), m.v(j)};
   const StmtId stores =
       m.seq({m.store(out, at, pool.add(padded, pool.add(gathered, broadcast))),
@@ -78,13 +78,13 @@ TEST_CASE("register buffers survive branches and other granularities", "[codegen
   const auto at = [&](VarId v) { return ExprList{m.v(v)}; };
   const auto each = [&](StmtId body) { return m.loop(j, 24, ForKind::vectorized, body); };
   const auto one_by_one = [&](StmtId body) { return m.loop(u, 24, ForKind::unrolled, body); };
-  const StmtId add = each(
-      m.store(r, at(j), pool.add(m.load(r, at(j)), m.load(a, {m.v(k), m.v(j)}))));
-  const StmtId shuffle = one_by_one(m.store(
-      r, at(u), pool.sub(m.load(r, {pool.sub(m.i(23), m.v(u))}), m.f(0.5))));
+  const StmtId add =
+      each(m.store(r, at(j), pool.add(m.load(r, at(j)), m.load(a, {m.v(k), m.v(j)}))));
+  const StmtId shuffle =
+      one_by_one(m.store(r, at(u), pool.sub(m.load(r, {pool.sub(m.i(23), m.v(u))}), m.f(0.5))));
   const StmtId step = m.branch(pool.eq(pool.floormod(m.v(k), m.i(2)), m.i(0)), add, shuffle);
-  const StmtId masked = each(m.branch(pool.lt(m.load(r, at(j)), m.f(0.0)),
-                                      m.store(r, at(j), m.f(1.0))));
+  const StmtId masked =
+      each(m.branch(pool.lt(m.load(r, at(j)), m.f(0.0)), m.store(r, at(j), m.f(1.0))));
   m.p.body = m.alloc(
       r, m.seq({one_by_one(m.store(r, at(u), m.f(0.0))), m.loop(k, 5, ForKind::serial, step),
                 masked, each(m.store(out, at(j), m.load(r, at(j)))),
@@ -101,9 +101,9 @@ TEST_CASE("an unrolled sum is computed in order", "[codegen]") {
   const VarId j = m.var("j");
   const ExprList zero = {m.i(0)};
   const ExprId next = pool.add(m.load(sum, zero), m.load(a, {m.v(j)}));
-  m.p.body = m.alloc(sum, m.seq({m.store(sum, zero, m.f(0.0)), 
+  m.p.body = m.alloc(sum, m.seq({m.store(sum, zero, m.f(0.0)),
                                  m.loop(j, 37, ForKind::unrolled, m.store(sum, zero, next)),
-                                
+
                                  m.store(out, zero, m.load(sum, zero))}));
   check_program(m.p, 1, true);
 }
@@ -127,9 +127,9 @@ TEST_CASE("padded and transposed layouts, prefetches, booleans", "[codegen]") {
   const ExprId chosen = pool.select(m.load(flag, {m.v(j)}), m.load(t, at), m.f(9.0));
   const StmtId prefetch = m.p.add(Stmt(Prefetch{a, {pool.add(m.v(i), m.i(4)), m.i(0)}, 1}));
   const ExprId is_less = pool.lt(m.load(a, at), m.load(t, at));
-  m.p.body = m.alloc(t, m.seq({nest(m.store(t, at, twice)),
-                               nest(m.seq({prefetch, m.store(out, at, chosen),
-                                           m.store(smaller, at, is_less)}))}));
+  m.p.body = m.alloc(
+      t, m.seq({nest(m.store(t, at, twice)),
+                nest(m.seq({prefetch, m.store(out, at, chosen), m.store(smaller, at, is_less)}))}));
   check_program(m.p, 1, true);
 }
 
@@ -140,11 +140,11 @@ TEST_CASE("large buffers live in the workspace and share it", "[codegen]") {
   for (std::int64_t part = 0; part < 2; ++part) {
     const BufferId t = m.buffer("t", DType::f32, {5000}, Scope::local);
     const VarId j = m.var("j"), q = m.var("q");
-    parts.push_back(m.alloc(
-        t, m.seq({m.loop(j, 5000, ForKind::vectorized,
-                         m.store(t, {m.v(j)}, m.pool().cast(DType::f32, m.v(j)))),
-                  m.loop(q, 5000, ForKind::vectorized,
-                         m.store(out, {m.i(part), m.v(q)}, m.load(t, {m.v(q)})))})));
+    parts.push_back(
+        m.alloc(t, m.seq({m.loop(j, 5000, ForKind::vectorized,
+                                 m.store(t, {m.v(j)}, m.pool().cast(DType::f32, m.v(j)))),
+                          m.loop(q, 5000, ForKind::vectorized,
+                                 m.store(out, {m.i(part), m.v(q)}, m.load(t, {m.v(q)})))})));
   }
   m.p.body = m.seq(parts);
   check_program(m.p);

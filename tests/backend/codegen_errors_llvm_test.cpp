@@ -69,8 +69,8 @@ TEST_CASE("malformed programs are refused with a reason", "[codegen]") {
   });
   check_refused("parallel iterations", [](Maker& m, BufferId out, VarId i) {
     const BufferId r = m.buffer("r", DType::f32, {1}, Scope::register_);
-    m.p.body = m.alloc(
-        r, m.loop(i, 16, ForKind::parallel, m.store(out, {m.v(i)}, m.load(r, {m.i(0)}))));
+    m.p.body =
+        m.alloc(r, m.loop(i, 16, ForKind::parallel, m.store(out, {m.v(i)}, m.load(r, {m.i(0)}))));
   });
   check_refused("a real is stored", [](Maker& m, BufferId out, VarId i) {
     m.p.body = m.loop(i, 4, ForKind::serial, m.store(out, {m.v(i)}, m.v(i)));

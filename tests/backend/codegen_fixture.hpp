@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +25,8 @@ struct Maker {
   LoopProgram p;
 
   ExprPool& pool() { return p.pool; }
-  BufferId argument(const std::string& name, DType type, std::initializer_list<std::int64_t> shape) {
+  BufferId argument(const std::string& name, DType type,
+                    std::initializer_list<std::int64_t> shape) {
     return argument(name, type, std::vector<std::int64_t>(shape));
   }
   BufferId argument(const std::string& name, DType type, const std::vector<std::int64_t>& shape) {
@@ -74,8 +76,8 @@ class GuardedMemory {
     mapped_ = (padded + 2 * page - 1) / page * page;
     base_ = static_cast<char*>(::mmap(nullptr, mapped_ + page, PROT_READ | PROT_WRITE,
                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    REQUIRE(base_ != MAP_FAILED);
-    REQUIRE(::mprotect(base_ + mapped_, page, PROT_NONE) == 0);
+    TENSORSMITH_ASSERT(base_ != MAP_FAILED, "mmap");
+    TENSORSMITH_ASSERT(::mprotect(base_ + mapped_, page, PROT_NONE) == 0, "mprotect");
     std::memset(base_, 0x5A, mapped_);
     data_ = base_ + mapped_ - padded;
     total_ = mapped_ + page;
@@ -174,7 +176,8 @@ inline std::vector<HostArray> make_arrays(const LoopProgram& program, CounterRng
       if (is_float(b.dtype) && !is_exact) {
         array.set_real(n, rng.next_double() * 4.0 - 2.0);
       } else {
-        array.set_int(n, static_cast<std::int64_t>(rng.next_below(9)) - (b.dtype == DType::u8 ? 0 : 4));
+        array.set_int(n, static_cast<std::int64_t>(rng.next_below(9)) -
+                             (b.dtype == DType::u8 ? 0 : 4));
       }
     }
     arrays.push_back(std::move(array));
@@ -201,8 +204,8 @@ inline std::string difference(const LoopProgram& program, const std::vector<Host
       const double x = (*got)[i].get_real(n);
       const double y = want[i].get_real(n);
       if (!is_close(x, y, want[i].dtype)) {
-        return target.name + ": argument " + std::to_string(i) + "[" + std::to_string(n) +
-               "] is " + std::to_string(x) + ", not " + std::to_string(y);
+        return target.name + ": argument " + std::to_string(i) + "[" + std::to_string(n) + "] is " +
+               std::to_string(x) + ", not " + std::to_string(y);
       }
     }
   }

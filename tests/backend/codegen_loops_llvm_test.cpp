@@ -1,4 +1,6 @@
 // requires: llvm
+#include <thread>
+
 #include "codegen_fixture.hpp"
 
 using namespace tensorsmith;
@@ -33,14 +35,13 @@ LoopProgram tile_program(int rows, int columns, std::int64_t depth, bool is_dyna
     return m.loop(i, rows, ForKind::unrolled, m.loop(j, columns, ForKind::vectorized, body));
   };
   const ExprList tile = {m.v(i), m.v(j)};
-  const ExprId product =
-      pool.mul(m.load(a, {m.v(t), m.v(k), m.v(i)}), m.load(b, {m.v(k), m.v(j)}));
+  const ExprId product = pool.mul(m.load(a, {m.v(t), m.v(k), m.v(i)}), m.load(b, {m.v(k), m.v(j)}));
   const StmtId update = nest(m.store(acc, tile, pool.add(m.load(acc, tile), product)));
   const ExprId extent = is_dynamic ? pool.mul(m.v(t), m.i(depth)) : m.i(depth);
   const ExprList at = {pool.add(pool.mul(m.v(t), m.i(rows)), m.v(i)), m.v(j)};
-  const StmtId body = m.seq({nest(m.store(acc, tile, m.f(0.0))),
-                             m.loop(k, extent, ForKind::serial, update),
-                             nest(m.store(c, at, pool.add(m.load(c, at), m.load(acc, tile))))});
+  const StmtId body =
+      m.seq({nest(m.store(acc, tile, m.f(0.0))), m.loop(k, extent, ForKind::serial, update),
+             nest(m.store(c, at, pool.add(m.load(c, at), m.load(acc, tile))))});
   m.p.body = m.loop(t, 2, ForKind::serial, m.alloc(acc, body));
   return std::move(m.p);
 }
@@ -144,20 +145,58 @@ TEST_CASE("parallel loops run on several threads with their own memory", "[codeg
       j, 24, ForKind::vectorized,
       m.seq({m.store(small, {m.v(j)}, scaled),
              m.store(shared, {m.v(i), m.v(j)}, pool.add(m.load(small, {m.v(j)}), m.f(1.0)))}));
-  const StmtId stretch =
-      m.loop(r, 24, ForKind::serial,
-             m.loop(q, 300, ForKind::vectorized,
-                    m.store(large, {m.v(r), m.v(q)}, m.load(small, {m.v(r)}))));
+  const StmtId stretch = m.loop(r, 24, ForKind::serial,
+                                m.loop(q, 300, ForKind::vectorized,
+                                       m.store(large, {m.v(r), m.v(q)}, m.load(small, {m.v(r)}))));
   const VarId j2 = m.var("j2");
-  const ExprId result = pool.add(m.load(large, {m.v(j2), m.i(299)}),
-                                 m.load(shared, {m.v(i), m.v(j2)}));
-  const StmtId write = m.loop(j2, 24, ForKind::serial,
-                              m.store(out, {m.v(t), m.v(i), m.v(j2)}, result));
+  const ExprId result =
+      pool.add(m.load(large, {m.v(j2), m.i(299)}), m.load(shared, {m.v(i), m.v(j2)}));
+  const StmtId write =
+      m.loop(j2, 24, ForKind::serial, m.store(out, {m.v(t), m.v(i), m.v(j2)}, result));
   const StmtId body = m.alloc(small, m.alloc(large, m.seq({fill, stretch, write})));
   const StmtId parallel = m.loop(i, 40, ForKind::parallel, body);
   m.p.body = m.alloc(shared, m.loop(t, 3, ForKind::serial, parallel));
   for (int num_threads : {1, 2, 4}) {
     check_program(m.p, num_threads);
+  }
+}
+
+TEST_CASE("parallel loops may be empty, nested or inside other loops", "[codegen][threads]") {
+  Maker m;
+  ExprPool& pool = m.pool();
+  const BufferId a = m.argument("a", DType::i32, {4, 6, 5});
+  const BufferId out = m.argument("out", DType::i32, {4, 6, 5});
+  const VarId u = m.var("u"), s = m.var("s"), i = m.var("i"), j = m.var("j");
+  // u is constant, s a variable of the caller; the body uses a quotient of both.
+  const ExprId row = pool.add(pool.mul(m.v(u), m.i(2)), m.v(s));
+  const ExprId mixed = pool.floordiv(pool.add(pool.mul(m.v(s), m.i(3)), m.v(i)), m.i(2));
+  const ExprId value = pool.add(m.load(a, {row, m.v(i), m.v(j)}), pool.add(mixed, row));
+  const StmtId inner = m.loop(j, pool.sub(m.i(5), m.v(s)), ForKind::parallel,
+                              m.store(out, {row, m.v(i), m.v(j)}, value));
+  const ExprId extent = pool.mul(m.v(s), m.i(6));  // 0, then 6
+  const StmtId parallel = m.loop(i, extent, ForKind::parallel, inner);
+  m.p.body = m.loop(u, 2, ForKind::unrolled, m.loop(s, 2, ForKind::serial, parallel));
+  check_program(m.p, 3);
+}
+
+TEST_CASE("compilers on several threads do not meet", "[codegen][threads]") {
+  const LoopProgram program = tile_program(6, 32, 20, false);
+  std::vector<std::thread> threads;
+  std::vector<std::string> results(3, "not run");
+  for (std::size_t t = 0; t < results.size(); ++t) {
+    threads.emplace_back([&, t] {
+      CounterRng rng(7);
+      const std::vector<HostArray> arrays = make_arrays(program, rng, true);
+      for (int repeat = 0; repeat < 3 && (repeat == 0 || results[t].empty()); ++repeat) {
+        results[t] = difference(program, arrays, host_target());
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (const std::string& result : results) {
+    CHECK(result == "");
   }
 }
 
@@ -171,10 +210,9 @@ TEST_CASE("unrolled loops become constants", "[codegen]") {
   const ExprId at = pool.floormod(pool.mul(mixed, m.i(7)), m.i(30));
   const ExprId value = pool.select(pool.lt(m.v(u), m.v(i)), m.load(a, {m.v(i), at}),
                                    pool.cast(DType::f32, pool.floordiv(mixed, m.i(4))));
-  const StmtId inner = m.loop(
-      w, 5, ForKind::unrolled,
-      m.branch(pool.eq(pool.floormod(mixed, m.i(3)), m.i(1)),
-               m.store(out, {m.v(i), m.v(u), m.v(w)}, value)));
+  const StmtId inner = m.loop(w, 5, ForKind::unrolled,
+                              m.branch(pool.eq(pool.floormod(mixed, m.i(3)), m.i(1)),
+                                       m.store(out, {m.v(i), m.v(u), m.v(w)}, value)));
   m.p.body = m.loop(i, 4, ForKind::serial, m.loop(u, 6, ForKind::unrolled, inner));
   check_program(m.p);
 }

@@ -50,8 +50,9 @@ double ulps(float got, double want) {
 
 /// Bit patterns in steps of `step` and their negatives, special values included.
 std::vector<float> samples(std::uint32_t step) {
-  std::vector<float> list = {0.0F, -0.0F, 1.0F, -1.0F, 0.625F, 0.927734375F, 88.72284F, 88.72283F,
-                             -87.33655F, -103.97208F, -104.0F, 1e30F, -1e30F};
+  std::vector<float> list = {0.0F,         -0.0F,     1.0F,      -1.0F,      0.625F,
+                             0.927734375F, 88.72284F, 88.72283F, -87.33655F, -103.97208F,
+                             -104.0F,      1e30F,     -1e30F};
   for (float x : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
                   std::numeric_limits<float>::min(), std::numeric_limits<float>::max(),
                   std::numeric_limits<float>::denorm_min()}) {
@@ -103,10 +104,10 @@ TEST_CASE("elementary functions keep their stated accuracy", "[codegen]") {
     CallOp op;
     double ulps;
   };
-  const Bound bounds[] = {{CallOp::exp, 1.0},     {CallOp::log, 1.0},   {CallOp::tanh, 1.5},
-                          {CallOp::erf, 1.1},     {CallOp::sigmoid, 2.5}, {CallOp::rsqrt, 1.5},
-                          {CallOp::sqrt, 0.5},    {CallOp::floor, 0.0}, {CallOp::ceil, 0.0},
-                          {CallOp::round, 0.0},   {CallOp::abs, 0.0}};
+  const Bound bounds[] = {{CallOp::exp, 1.0},   {CallOp::log, 1.0},     {CallOp::tanh, 1.5},
+                          {CallOp::erf, 1.1},   {CallOp::sigmoid, 2.5}, {CallOp::rsqrt, 1.5},
+                          {CallOp::sqrt, 0.5},  {CallOp::floor, 0.0},   {CallOp::ceil, 0.0},
+                          {CallOp::round, 0.0}, {CallOp::abs, 0.0}};
   const std::vector<float> inputs = samples(9973);
   for (const Target& target : code_targets()) {
     if (!host_runs(target)) {
@@ -162,13 +163,13 @@ TEST_CASE("min and max return the other operand of a NaN", "[codegen]") {
   const VarId j = m.var("j"), k = m.var("k");
   const ExprId a = m.load(x, {m.v(j)}), b = m.load(y, {m.v(j)});
   const ExprId held = m.load(best, {m.v(j)});
-  const StmtId body = m.seq(
-      {m.store(best, {m.v(j)}, m.f(-1e30)),
-       m.store(out, {m.i(0), m.v(j)}, pool.min(a, b)), m.store(out, {m.i(1), m.v(j)}, pool.max(b, a)),
-       m.store(out, {m.i(2), m.v(j)}, pool.max(a, m.f(0.0))),
-       m.store(out, {m.i(3), m.v(j)}, pool.min(m.f(1.0), a)),
-       m.store(best, {m.v(j)}, pool.max(held, a)), m.store(best, {m.v(j)}, pool.max(b, held)),
-       m.store(out, {m.i(4), m.v(j)}, held)});
+  const StmtId body =
+      m.seq({m.store(best, {m.v(j)}, m.f(-1e30)), m.store(out, {m.i(0), m.v(j)}, pool.min(a, b)),
+             m.store(out, {m.i(1), m.v(j)}, pool.max(b, a)),
+             m.store(out, {m.i(2), m.v(j)}, pool.max(a, m.f(0.0))),
+             m.store(out, {m.i(3), m.v(j)}, pool.min(m.f(1.0), a)),
+             m.store(best, {m.v(j)}, pool.max(held, a)), m.store(best, {m.v(j)}, pool.max(b, held)),
+             m.store(out, {m.i(4), m.v(j)}, held)});
   (void)k;
   m.p.body = m.alloc(best, m.loop(j, 20, ForKind::vectorized, body));
   CounterRng rng(seed());

@@ -11,7 +11,7 @@ namespace {
 class RandomProgram {
  public:
   RandomProgram(std::uint64_t seed, std::uint32_t number) : rng_(seed, 5, number) {
-    const DType types[] = {DType::f32, DType::f64,  DType::f16, DType::bf16,
+    const DType types[] = {DType::f32, DType::f64, DType::f16, DType::bf16,
                            DType::i64, DType::i32, DType::i8,  DType::u8};
     type_ = rng_.next_below(2) == 0 ? DType::f32 : types[rng_.next_below(8)];
     switch (rng_.next_below(3)) {
@@ -94,8 +94,7 @@ class RandomProgram {
     }
   }
   ExprId number(std::int64_t value) {
-    return is_float(type_) ? m_.f(static_cast<double>(value), type_)
-                           : pool().int_imm(value, type_);
+    return is_float(type_) ? m_.f(static_cast<double>(value), type_) : pool().int_imm(value, type_);
   }
   /// A read of an input that is just large enough.
   ExprId load() {
@@ -201,8 +200,7 @@ class RandomProgram {
       const BufferId out = m_.argument("out" + std::to_string(n), type_, shape);
       StmtId store = m_.store(out, at, value(2));
       if (rng_.next_below(2) == 0) {
-        const StmtId other =
-            rng_.next_below(2) == 0 ? m_.store(out, at, value(1)) : StmtId{};
+        const StmtId other = rng_.next_below(2) == 0 ? m_.store(out, at, value(1)) : StmtId{};
         store = m_.branch(condition(), store, other);
       }
       stores.push_back(store);
@@ -234,16 +232,16 @@ class RandomProgram {
       step = m_.branch(pool().eq(m_.v(k.id), m_.i(k.extent / 2)),
                        rng_.next_below(2) == 0 ? m_.seq({reset, step}) : reset, step);
     }
-    const ExprId extent = rng_.next_below(2) == 0 ? m_.i(k.extent)
-                                                  : pool().min(m_.i(k.extent), m_.v(a.id));
+    const ExprId extent =
+        rng_.next_below(2) == 0 ? m_.i(k.extent) : pool().min(m_.i(k.extent), m_.v(a.id));
     vars_.pop_back();  // k is not visible behind its loop
     const StmtId init = nest(m_.store(acc, tile, value(0)));
     const ExprList at = {m_.v(a.id), m_.v(i.id), m_.v(j.id)};
     const StmtId finish = nest(m_.store(out, at, pool().add(held, value(0))));
     vars_.push_back(saved);
     const StmtId all = m_.seq({init, m_.loop(k.id, extent, ForKind::serial, step), finish});
-    m_.p.body = wrap(a, rng_.next_below(2) == 0 ? ForKind::parallel : ForKind::serial,
-                     m_.alloc(acc, all));
+    m_.p.body =
+        wrap(a, rng_.next_below(2) == 0 ? ForKind::parallel : ForKind::serial, m_.alloc(acc, all));
   }
 
   void staged() {
@@ -252,14 +250,13 @@ class RandomProgram {
     const std::int64_t size = i.extent * (rng_.next_below(3) == 0 ? 500 : 1);
     const BufferId stage = m_.buffer("stage", type_, {size}, scope);
     const BufferId out = m_.argument("out", type_, {a.extent, i.extent});
-    const StmtId fill = wrap(i, ForKind::vectorized,
-                             m_.store(stage, {m_.v(i.id)}, value(1)));
+    const StmtId fill = wrap(i, ForKind::vectorized, m_.store(stage, {m_.v(i.id)}, value(1)));
     const LoopVar j = {m_.var("j"), i.extent};
-    const ExprId there = pool().floormod(pool().mul(m_.v(j.id), m_.i(1 + below(4))),
-                                         m_.i(i.extent));
+    const ExprId there =
+        pool().floormod(pool().mul(m_.v(j.id), m_.i(1 + below(4))), m_.i(i.extent));
     const ExprId sum = pool().add(m_.load(stage, {there}), m_.load(stage, {m_.v(j.id)}));
-    const StmtId use = m_.loop(j.id, j.extent, ForKind::vectorized,
-                               m_.store(out, {m_.v(a.id), m_.v(j.id)}, sum));
+    const StmtId use =
+        m_.loop(j.id, j.extent, ForKind::vectorized, m_.store(out, {m_.v(a.id), m_.v(j.id)}, sum));
     m_.p.body = wrap(a, rng_.next_below(2) == 0 ? ForKind::parallel : ForKind::serial,
                      m_.alloc(stage, m_.seq({fill, use})));
   }

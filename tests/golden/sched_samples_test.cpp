@@ -18,8 +18,8 @@ std::string without_minima(const std::string& text) {
     const std::size_t end = text.find('\n', from);
     const std::string line = text.substr(from, end - from);
     const std::size_t open = line.find(" ("), comma = line.rfind(',');
-    const bool is_range = open != std::string::npos && comma != std::string::npos &&
-                          comma > open && line.back() == ')';
+    const bool is_range = open != std::string::npos && comma != std::string::npos && comma > open &&
+                          line.back() == ')';
     out += is_range ? line.substr(0, open) + " (0" + line.substr(comma) : line;
     out += '\n';
     from = end + 1;

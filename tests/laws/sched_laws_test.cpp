@@ -1,5 +1,5 @@
-// Laws of schedules, on random steps: replay, derived dags, split and fuse, bounds, and that nothing
-// a random step says can break a state.
+// Laws of schedules, on random steps: replay, derived dags, split and fuse, bounds, and that
+// nothing a random step says can break a state.
 #include "tensorsmith/sched/bounds.hpp"
 
 #include "support/catch.hpp"
@@ -55,8 +55,8 @@ TEST_CASE("law: the dags of cache and rfactor steps compute the same") {
 
 TEST_CASE("law: a split and the fuse of its parts keep the iterations, rounded up") {
   for_random_states([](const State& state, CounterRng& rng) {
-    const auto id = static_cast<std::size_t>(
-        rng.next_below(static_cast<std::uint32_t>(state.num_stages())));
+    const auto id =
+        static_cast<std::size_t>(rng.next_below(static_cast<std::uint32_t>(state.num_stages())));
     const auto& iterators = state.stage(id).iterators;
     if (iterators.empty()) {
       return;
@@ -102,8 +102,7 @@ TEST_CASE("law: bounds are complete, stable, and cover every output") {
         continue;
       }
       std::int64_t points = 1;
-      for (const auto* axes :
-           {&state.operation(stage).axes, &state.operation(stage).reduce_axes}) {
+      for (const auto* axes : {&state.operation(stage).axes, &state.operation(stage).reduce_axes}) {
         for (const Axis& axis : *axes) {
           points *= axis.extent;
         }

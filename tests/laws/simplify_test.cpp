@@ -132,3 +132,34 @@ TEST_CASE("values of split and fused loops come apart and together again") {
     CHECK(simple(whole) == f);
   }
 }
+
+TEST_CASE("quotients of sums whose ranges end near the divisor") {
+  for (std::uint32_t n = 0; n < 4000; ++n) {
+    CounterRng rng(test::seed(), 4, n);
+    ExprPool pool;
+    VarRanges ranges;
+    const std::int64_t g = 1 + rng.next_below(5), c = g * (1 + rng.next_below(4));
+    const VarId a = pool.new_var("a"), b = pool.new_var("b");
+    const std::int64_t low = static_cast<std::int64_t>(rng.next_below(3)) - 1;
+    const std::int64_t high = low + g - 2 + rng.next_below(4);
+    ranges.set(a, -4, 4);
+    ranges.set(b, low, high < low ? low : high);
+    const std::int64_t scale = g * (1 + rng.next_below(2));
+    const ExprId sum = pool.add(pool.add(pool.mul(pool.var(a), pool.int_imm(scale)), pool.var(b)),
+                                pool.int_imm(static_cast<std::int64_t>(rng.next_below(5)) - 2));
+    const BinaryOp op = rng.next_below(2) == 0 ? BinaryOp::floordiv : BinaryOp::floormod;
+    const ExprId before = pool.binary(op, sum, pool.int_imm(c));
+    const ExprId after = simplify(pool, before, ranges);
+    bool same = simplify(pool, after, ranges) == after;
+    for (std::int64_t x = -4; x <= 4; ++x) {
+      for (std::int64_t y = low; y <= ranges[b].max; ++y) {
+        const test::ExprValue value{pool, {scalar_of(x), scalar_of(y)}};
+        same = same && value(before)->integer == value(after)->integer;
+      }
+    }
+    INFO("seed " << test::seed() << " case " << n << ": " << debug_string(before, pool) << "  -->  "
+                 << debug_string(after, pool) << " with b in [" << low << ", " << ranges[b].max
+                 << "]");
+    CHECK(same);
+  }
+}

@@ -41,10 +41,10 @@ TEST_CASE("cache stages of two matmuls: eleven stages in the reference's order")
   auto A = p.placeholder("A", {512, 512}), B = p.placeholder("B", {512, 512});
   auto C = p.placeholder("C", {512, 512});
   auto k = p.reduce_axis("k", 512), l = p.reduce_axis("l", 512);
-  auto D = p.compute("D", {512, 512},
-                     [&](auto i, auto j) { return te::sum(A(i, k) * B(k, j), {k}); });
-  auto E = p.compute("E", {512, 512},
-                     [&](auto i, auto j) { return te::sum(A(i, l) * C(l, j), {l}); });
+  auto D =
+      p.compute("D", {512, 512}, [&](auto i, auto j) { return te::sum(A(i, k) * B(k, j), {k}); });
+  auto E =
+      p.compute("E", {512, 512}, [&](auto i, auto j) { return te::sum(A(i, l) * C(l, j), {l}); });
   ScheduleBuilder s(p.dag({A, B, C, D, E}));
   REQUIRE(stage_names(s.state()) == Names{"A", "B", "D", "C", "E"});
   s.cache_write(s.stage("D"), "local");

@@ -12,8 +12,9 @@ TEST_CASE("compute_at hides the ranges and records the place") {
   s.compute_at(1, 2, 0);
   CHECK(extents(s.state(), 1) == Ids{-1, -1});
   CHECK(s.state().stage(1).compute_at == ComputeAt::iterator);
-  CHECK(s.text() == "Placeholder: A\nfor i (0,16)\n  for i (None)\n    for j (None)\n      B = ...\n"
-                    "  for j (0,8)\n    C = ...\n");
+  CHECK(s.text() ==
+        "Placeholder: A\nfor i (0,16)\n  for i (None)\n    for j (None)\n      B = ...\n"
+        "  for j (0,8)\n    C = ...\n");
   s.compute_at(1, 2, 1);  // elsewhere
   CHECK(s.state().attach_map().iterator_to_stages.size() == 1);
   CHECK(s.state().attach_map().stage_to_iterator.at(1) == IteratorKey{2, 1});

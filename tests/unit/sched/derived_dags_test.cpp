@@ -26,8 +26,7 @@ TEST_CASE("equal stage-adding steps share one derived dag") {
 TEST_CASE("rfactor dags are told apart by their split") {
   const State start = State::initial(matmul_dag(8, 8, 64));
   const auto with_factor = [&](std::int64_t factor, std::int64_t extent) {
-    return *replay(start,
-                   {SplitStep{2, 2, extent, {factor}, true}, RfactorStep{2, 2, 2}});
+    return *replay(start, {SplitStep{2, 2, extent, {factor}, true}, RfactorStep{2, 2, 2}});
   };
   CHECK(with_factor(4, 64).dag_ptr() == with_factor(4, 64).dag_ptr());
   CHECK(with_factor(4, 64).dag_ptr() != with_factor(8, 64).dag_ptr());

@@ -26,8 +26,7 @@ TEST_CASE("replaying the history of a state gives the state") {
 }
 
 TEST_CASE("the error of a replay names the step") {
-  const auto failed =
-      replay(chain_dag(), {SplitStep{2, 0, 16, {4}, true}, ComputeInlineStep{2}});
+  const auto failed = replay(chain_dag(), {SplitStep{2, 0, 16, {4}, true}, ComputeInlineStep{2}});
   REQUIRE(!failed);
   CHECK(failed.error().step == 1);
   CHECK(failed.error().code == ScheduleErrorCode::inline_output);

@@ -42,8 +42,9 @@ inline DagPtr two_output_dag(std::int64_t rows = 4, std::int64_t depth = 10,
       p.combiner({type, type}, {te::Expr(0), te::Expr(-1000)}, [](const auto& x, const auto& y) {
         return std::vector<te::Expr>{x[0] + y[0], te::max(x[1], y[1])};
       });
-  auto S = p.compute_all("S", {rows},
-                         [&](auto i) { return te::reduce(both, {A(i, k), A(i, k)}, {k}); });
+  auto S = p.compute_all("S", {rows}, [&](auto i) {
+    return te::reduce(both, {A(i, k), A(i, k)}, {k});
+  });
   auto D = p.compute("D", {rows}, [&](auto i) { return S[0](i) - S[1](i); });
   return p.dag({A, D});
 }

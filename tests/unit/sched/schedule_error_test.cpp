@@ -57,9 +57,9 @@ SplitStep split(std::int32_t stage, std::int32_t iterator, const LengthList& len
 }  // namespace
 
 TEST_CASE("every illegal step has its own error") {
-  const DagPtr chain = chain_dag();               // A, B, C
-  const DagPtr matmul = matmul_dag(16, 8, 32);    // A, B, C
-  const DagPtr two = two_output_dag();            // A, S, D
+  const DagPtr chain = chain_dag();             // A, B, C
+  const DagPtr matmul = matmul_dag(16, 8, 32);  // A, B, C
+  const DagPtr two = two_output_dag();          // A, S, D
 
   refused(Code::stage_out_of_range, chain, {split(3, 0, {2})});
   refused(Code::stage_out_of_range, chain, {CacheReadStep{-1, "local", {1}}});
@@ -77,6 +77,8 @@ TEST_CASE("every illegal step has its own error") {
   refused(Code::fuse_not_consecutive, matmul, {FuseStep{2, {0, 2}}});
   refused(Code::fuse_not_consecutive, matmul, {FuseStep{2, {1, 0}}});
   refused(Code::fuse_attach_point, chain, {ComputeAtStep{1, 2, 0}, FuseStep{2, {0, 1}}});
+  refused(Code::fuse_too_large, chain,
+          {split(1, 0, {1 << 30, 1 << 30, 1 << 30}), FuseStep{1, {1, 2, 3}}});
   refused(Code::pragma_unknown, chain, {PragmaStep{1, 0, "unroll everything"}});
   refused(Code::pragma_value, chain, {PragmaStep{1, 0, "auto_unroll_max_step$many"}});
   refused(Code::pragma_value, chain, {PragmaStep{1, 0, "auto_unroll_max_step"}});
@@ -85,9 +87,13 @@ TEST_CASE("every illegal step has its own error") {
 
   refused(Code::split_no_lengths, chain, {split(1, 0, {})});
   refused(Code::split_length_not_positive, chain, {split(1, 0, {4, 0})});
+  refused(Code::split_length_too_large, chain, {split(1, 0, {std::int64_t{1} << 40})});
+  refused(Code::split_length_too_large, chain,
+          {split(1, 0, {1 << 20, 1 << 20}), FollowSplitStep{2, 0, 0, 1}});
   refused(Code::split_of_special, chain, {FuseStep{1, {}}, split(1, 0, {2})});
   refused(Code::follow_source_out_of_range, chain, {FollowSplitStep{1, 0, 0, 1}});
-  refused(Code::follow_source_not_split, chain, {ComputeInlineStep{1}, FollowSplitStep{2, 0, 0, 1}});
+  refused(Code::follow_source_not_split, chain,
+          {ComputeInlineStep{1}, FollowSplitStep{2, 0, 0, 1}});
   refused(Code::follow_part_count, chain, {split(1, 0, {4, 2}), FollowSplitStep{2, 0, 0, 4}});
   refused(Code::follow_part_count, chain, {split(1, 0, {4, 2}), FollowSplitStep{2, 0, 0, 0}});
   refused(Code::follow_no_sources, chain, {FollowFusedSplitStep{2, 0, {}, 0, true}});
@@ -110,8 +116,9 @@ TEST_CASE("every illegal step has its own error") {
   {
     te::Program p;
     auto A = p.placeholder("A", {4});
-    auto P = p.compute_all(
-        "P", {4}, [&](auto i) { return std::vector<te::Expr>{A(i) + 1, A(i) * 2}; });
+    auto P = p.compute_all("P", {4}, [&](auto i) {
+      return std::vector<te::Expr>{A(i) + 1, A(i) * 2};
+    });
     auto D = p.compute("D", {4}, [&](auto i) { return P[0](i) + P[1](i); });
     refused(Code::inline_multi_output, p.dag({A, D}), {ComputeInlineStep{1}});
   }
@@ -148,19 +155,20 @@ TEST_CASE("every illegal step has its own error") {
   refused(Code::layout_padding, matmul, {cached, StorageLayoutStep{1, {0, 0}, {0, 2}, -1}});
 
   no_bounds(Code::bounds_not_concrete, chain, {split(1, 0, {unknown_length})});
-  no_bounds(Code::bounds_consumer_outside, matmul,
-            {CacheReadStep{0, "local", {2}}, CacheReadStep{2, "local", {3}},
-             ComputeAtStep{1, 3, 0}});
-  no_bounds(Code::bounds_consumer_outside, chain,
-            {CacheReadStep{1, "local", {2}}, CacheReadStep{2, "local", {3}},
-             ComputeAtStep{3, 1, 0}});
+  no_bounds(
+      Code::bounds_consumer_outside, matmul,
+      {CacheReadStep{0, "local", {2}}, CacheReadStep{2, "local", {3}}, ComputeAtStep{1, 3, 0}});
+  no_bounds(
+      Code::bounds_consumer_outside, chain,
+      {CacheReadStep{1, "local", {2}}, CacheReadStep{2, "local", {3}}, ComputeAtStep{3, 1, 0}});
   {
     te::Program p;
     auto A = p.placeholder("A", {4});
     auto M = p.compute("M", {4}, [&](auto i) { return A(i) + 1; });
     te::ComputeOptions constant;
     constant.attrs.const_matrix = true;
-    auto K = p.compute("K", {4}, [&](auto i) { return M(i) * 2; }, constant);
+    auto K = p.compute(
+        "K", {4}, [&](auto i) { return M(i) * 2; }, constant);
     auto D = p.compute("D", {4}, [&](auto i) { return A(i) + K(i); });
     no_bounds(Code::bounds_no_consumer, p.dag({A, D}),
               {ComputeInlineStep{2}, ComputeAtStep{1, 3, 0}});
@@ -179,5 +187,6 @@ TEST_CASE("explain names stage, iterator and step") {
   REQUIRE(error);
   CHECK(explain(*error, state) ==
         "step 1: iterator 1 (j) of stage 1 (B) already carries annotation 1");
-  CHECK(explain(ScheduleError{Code::stage_out_of_range, -1, -1, 9}, state) == "there is no stage 9");
+  CHECK(explain(ScheduleError{Code::stage_out_of_range, -1, -1, 9}, state) ==
+        "there is no stage 9");
 }

@@ -17,7 +17,7 @@ namespace tensorsmith {
 namespace detail {
 
 inline std::int64_t ceil_div_extent(std::int64_t extent, std::int64_t length) {
-  return (extent + length - 1) / length;
+  return (extent - 1) / length + 1;  // extents are at least 1
 }
 
 template <class Extent>

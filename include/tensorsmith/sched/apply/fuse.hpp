@@ -7,9 +7,13 @@
 //     for j (0,8)      -->  for i@j@ (0,32)
 #pragma once
 
+#include <type_traits>
+
 #include "tensorsmith/sched/apply/common.hpp"
 
 namespace tensorsmith {
+
+constexpr std::int64_t max_fused_extent = std::int64_t{1} << 62;
 
 template <class Extent>
 StepCheck apply_to(BasicState<Extent>& state, const FuseStep& step) {
@@ -41,6 +45,16 @@ StepCheck apply_to(BasicState<Extent>& state, const FuseStep& step) {
     }
     if (i + 1 < count && state.attach_map().iterator_to_stages.count({step.stage, at}) != 0) {
       return ScheduleError{ScheduleErrorCode::fuse_attach_point, step.stage, at};
+    }
+  }
+  if constexpr (std::is_same_v<Extent, std::int64_t>) {
+    std::int64_t product = 1;
+    for (std::int32_t at : step.iterators) {
+      const auto& extent = state.stage(id).iterators[static_cast<std::size_t>(at)].extent;
+      if (extent.value_or(1) > max_fused_extent / product) {
+        return ScheduleError{ScheduleErrorCode::fuse_too_large, step.stage};
+      }
+      product *= extent.value_or(1);
     }
   }
   auto& iterators = state.mutable_stage(id).iterators;

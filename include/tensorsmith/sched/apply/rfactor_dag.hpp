@@ -101,7 +101,7 @@ inline std::shared_ptr<const ComputeDag> derive_rfactor(const ComputeDag& dag, c
 
   // The two parts. Lengths are taken as they are, not clamped to the extent.
   const std::int64_t length = split.lengths[0] == unknown_length ? 1 : split.lengths[0];
-  const std::int64_t other = (whole.extent + length - 1) / length;
+  const std::int64_t other = (whole.extent - 1) / length + 1;
   const Axis outer{pool.new_var(whole.name + ".outer"), split.inner_to_outer ? other : length};
   const Axis inner{pool.new_var(whole.name + ".inner"), split.inner_to_outer ? length : other};
   const bool factor_outer = step.iterator == split.iterator;

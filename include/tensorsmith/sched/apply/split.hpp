@@ -11,11 +11,24 @@
 // Stages attached to i are attached to the innermost part afterwards.
 #pragma once
 
+#include <algorithm>
+
 #include "tensorsmith/sched/apply/common.hpp"
 
 namespace tensorsmith {
 
+/// Keeps products of lengths and extents far from the end of 64 bits.
+constexpr std::int64_t max_split_length = 2147483647;
+
 namespace detail {
+
+/// Of two lengths, either of them unknown or not; stays just above the limit once it is passed.
+inline std::int64_t multiply_lengths(std::int64_t a, std::int64_t b) {
+  if (a == unknown_length || b == unknown_length) {
+    return unknown_length;
+  }
+  return std::min(a * b, max_split_length + 1);
+}
 
 template <class Extent>
 StepCheck split_iterator(BasicState<Extent>& state, std::int32_t stage, std::int32_t iterator,
@@ -27,6 +40,9 @@ StepCheck split_iterator(BasicState<Extent>& state, std::int32_t stage, std::int
     return ScheduleError{ScheduleErrorCode::split_no_lengths, stage, iterator};
   }
   for (std::int64_t length : lengths) {
+    if (length > max_split_length) {
+      return ScheduleError{ScheduleErrorCode::split_length_too_large, stage, iterator, length};
+    }
     if (length <= 0 && length != unknown_length) {
       return ScheduleError{ScheduleErrorCode::split_length_not_positive, stage, iterator, length};
     }
@@ -99,8 +115,8 @@ inline LengthList follow_split_lengths(const std::vector<Step>& steps,
     const std::int64_t length = source.lengths[i];
     if (static_cast<std::int32_t>(i) + 1 < step.num_split) {
       lengths.push_back(length);
-    } else if (rest != unknown_length) {
-      rest = length == unknown_length ? unknown_length : rest * length;
+    } else {
+      rest = detail::multiply_lengths(rest, length);
     }
   }
   lengths.push_back(rest);
@@ -113,11 +129,8 @@ inline std::int64_t follow_fused_split_length(const std::vector<Step>& steps,
   std::int64_t product = 1;
   for (std::int32_t at : step.source_steps) {
     const auto& source = std::get<SplitStep>(steps[static_cast<std::size_t>(at)]);
-    const std::int64_t length = source.lengths[static_cast<std::size_t>(step.level)];
-    if (length == unknown_length) {
-      return unknown_length;
-    }
-    product *= length;
+    product =
+        detail::multiply_lengths(product, source.lengths[static_cast<std::size_t>(step.level)]);
   }
   return product;
 }

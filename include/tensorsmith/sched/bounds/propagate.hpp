@@ -41,7 +41,7 @@ inline void pass_down(const StageLoops& loops, const BasicStage<std::int64_t>& s
     extents[node(given)] = length;
     // The outer extent counts whole factors, the inner one the parts that there are.
     const std::int64_t divisor = r.by_factor ? r.length : length;
-    extents[node(other)] = (whole + divisor - 1) / divisor;
+    extents[node(other)] = (whole - 1) / divisor + 1;
   }
 }
 

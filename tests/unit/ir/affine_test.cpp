@@ -1,0 +1,58 @@
+#include "tensorsmith/ir/affine.hpp"
+
+#include "support/catch.hpp"
+#include "support/random_expr.hpp"
+
+#include "tensorsmith/ir/print.hpp"
+
+using namespace tensorsmith;
+
+TEST_CASE("the affine form has the value of the expression, and its range holds") {
+  std::size_t compared = 0;
+  for (std::uint32_t n = 0; n < 4000; ++n) {
+    CounterRng rng(test::seed(), 41, n);
+    ExprPool pool;
+    test::RandomExprs random(pool, rng);
+    VarExtents extents;
+    for (VarId var : random.vars()) {
+      const Interval range = random.ranges()[var];
+      extents.set(var, range.min == 0 ? range.max + 1 : 0);
+    }
+    const ExprId before = random.expr(DType::i32, 1 + static_cast<int>(rng.next_below(5)), false);
+    const Affine form = to_affine(pool, extents, before);
+    const ExprId after = to_expr(pool, form);
+    const auto range = range_of(pool, extents, form);
+    INFO("seed " << test::seed() << " case " << n << "\n  " << debug_string(before, pool) << "\n  "
+                 << debug_string(after, pool));
+    CHECK(to_affine(pool, extents, after) == form);
+    for (int p = 0; p < 8; ++p) {
+      const test::ExprValue value{pool, random.point()};
+      const auto expected = value(before);
+      if (!expected) {
+        continue;
+      }
+      ++compared;
+      const auto found = value(after);
+      REQUIRE(found);
+      CHECK(found->integer == expected->integer);
+      CHECK((!range || (range->min <= found->integer && found->integer <= range->max)));
+    }
+  }
+  CHECK(compared > 10000);
+}
+
+TEST_CASE("split and fused variables come apart") {
+  ExprPool pool;
+  VarExtents extents;
+  const VarId a = pool.new_var("a"), b = pool.new_var("b");
+  extents.set(a, 5);
+  extents.set(b, 12);
+  const ExprId fused = pool.add(pool.mul(pool.var(a), pool.int_imm(12)), pool.var(b));
+  const auto text = [&](ExprId id) {
+    return debug_string(to_expr(pool, to_affine(pool, extents, id)), pool);
+  };
+  CHECK(text(pool.floordiv(fused, pool.int_imm(12))) == "a");
+  CHECK(text(pool.floormod(fused, pool.int_imm(12))) == "b");
+  CHECK(text(pool.min(pool.var(b), pool.int_imm(11))) == "b");
+  CHECK(text(pool.sub(fused, pool.var(b))) == "a*12");
+}
