@@ -48,9 +48,9 @@ int main() {
   ts::ops::GemmParams params;
   params.m = params.n = params.k = 32;
   const ts::ops::Workload workload = ts::ops::gemm(params);
-  const auto state = ts::replay(workload.dag, {ts::SplitStep{2, 1, 32, {8}, true},
-                                               ts::ReorderStep{2, {0, 1, 3, 2}},
-                                               ts::AnnotationStep{2, 3, ts::Annotation::vectorize}});
+  const auto state = ts::replay(
+      workload.dag, {ts::SplitStep{2, 1, 32, {8}, true}, ts::ReorderStep{2, {0, 1, 3, 2}},
+                     ts::AnnotationStep{2, 3, ts::Annotation::vectorize}});
   if (!state) {
     std::printf("the schedule is illegal\n");
     return 1;

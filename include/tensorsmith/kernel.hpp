@@ -1,7 +1,7 @@
 // Kernel: compiled code that can be called, with every argument checked.
 //
-// Floor 8; compiled in lib/tune (loads the code through lib/cpu). Own design. Sizes, element types and
-// alignment are checked on every call: a check costs nanoseconds, a wrong pointer costs a day.
+// Floor 8; compiled in lib/tune (loads the code through lib/cpu). Own design. Sizes, element types
+// and alignment are checked on every call: a check costs nanoseconds, a wrong pointer costs a day.
 // Not here: how the code came to be (tune.hpp).
 #pragma once
 
@@ -31,7 +31,7 @@ struct KernelParameter {
 struct KernelSignature {
   std::string entry;  ///< symbol of the code
   std::vector<KernelParameter> parameters;
-  std::int64_t shared_bytes = 0;  ///< workspace: once ...
+  std::int64_t shared_bytes = 0;      ///< workspace: once ...
   std::int64_t per_thread_bytes = 0;  ///< ... and per thread
 };
 
@@ -41,8 +41,8 @@ class AlignedBuffer {
  public:
   using value_type = T;
   explicit AlignedBuffer(std::size_t size)
-      : size_(size), data_(static_cast<T*>(::operator new[](
-                         size * sizeof(T) + 1, std::align_val_t{kernel_alignment}))) {
+      : size_(size), data_(static_cast<T*>(::operator new[](size * sizeof(T) + 1,
+                                                            std::align_val_t{kernel_alignment}))) {
     for (std::size_t i = 0; i < size_; ++i) {
       data_[i] = T{};
     }
@@ -123,8 +123,7 @@ class Kernel {
   /// size(). Throws Error that names the first wrong argument.
   template <class... Arguments>
   void operator()(Arguments&&... arguments) const {
-    const KernelOperand operands[] = {
-        describe_operand(arguments.size(), arguments.data())...};
+    const KernelOperand operands[] = {describe_operand(arguments.size(), arguments.data())...};
     call(operands);
   }
   void call(std::span<const KernelOperand> operands) const;

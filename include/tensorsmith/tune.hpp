@@ -3,7 +3,8 @@
 // Floor 8; compiled in lib/tune. Own design; the shape of a run (propose, measure, observe, repeat)
 // is the Ansor reference's, ch. 5. Candidates are measured in worker processes, compared with the
 // reference result and journaled one by one; this process never runs a candidate that has not been
-// verified. Not here: how states are found (search/), what a workload string means (ops/workload.hpp).
+// verified. Not here: how states are found (search/), what a workload string means
+// (ops/workload.hpp).
 #pragma once
 
 #include <array>
@@ -75,7 +76,7 @@ struct TuneOptions {
   std::string space = "ansor";
   /// "mlp" (needs the library built with Eigen) or "random"; empty: the best there is.
   std::string cost_model;
-  std::string database;  ///< journal file; empty: none is written
+  std::string database;         ///< journal file; empty: none is written
   std::int32_t round_size = 0;  ///< trials between two model updates; 0: by the budget
   bool verifies = true;
   std::string worker_path;  ///< see WorkerOptions
@@ -91,7 +92,7 @@ class TuneResult {
   TuneSummary summary;
   TuneTask task;
   std::int32_t num_threads = 1;
-  std::vector<Step> steps;      ///< of the best state
+  std::vector<Step> steps;        ///< of the best state
   std::vector<std::byte> object;  ///< its code ...
   KernelSignature signature;      ///< ... and how to call it
 

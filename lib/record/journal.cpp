@@ -172,8 +172,7 @@ Result<Journal, RecordError> Journal::open(const std::string& path) {
 }
 
 Journal::Journal(Journal&& other) noexcept
-    : file_(std::exchange(other.file_, -1)),
-      path_(std::move(other.path_)),
+    : file_(std::exchange(other.file_, -1)), path_(std::move(other.path_)),
       skipped_(std::move(other.skipped_)) {}
 
 Journal& Journal::operator=(Journal&& other) noexcept {

@@ -178,8 +178,8 @@ Result<std::vector<Step>, RecordError> steps_from_json(const Json& json) {
     }
     Result<Step, RecordError> step = step_from_json(entry, entry[0].get<std::string>());
     if (!step) {
-      return fail(RecordError{"step " + std::to_string(steps.size()) + ": " +
-                              step.error().message});
+      return fail(
+          RecordError{"step " + std::to_string(steps.size()) + ": " + step.error().message});
     }
     steps.push_back(std::move(step).value());
   }
@@ -229,8 +229,8 @@ class FieldReader {
   }
   void number(const char* name, double& value) {
     if (const Json* field = find(name)) {
-      check(name, field->is_number() && std::isfinite(field->get<double>()) &&
-                      field->get<double>() >= 0);
+      check(name,
+            field->is_number() && std::isfinite(field->get<double>()) && field->get<double>() >= 0);
       value = field->is_number() ? field->get<double>() : 0;
     }
   }
@@ -307,8 +307,8 @@ Result<Record, RecordError> record_from_line(std::string_view line) {
   std::string format;
   in.text("v", format);
   if (in.problem().empty() && format != format_name) {
-    return fail(RecordError{"format \"" + format + "\", expected \"" + std::string(format_name) +
-                            "\""});
+    return fail(
+        RecordError{"format \"" + format + "\", expected \"" + std::string(format_name) + "\""});
   }
   in.text("workload", record.workload);
   in.text("key", record.workload_key);

@@ -31,8 +31,8 @@ class LlvmBuilder final : public CandidateBuilder {
     if (!compiled) {
       return fail(MeasureFault{MeasureStatus::compile_error, compiled.error()});
     }
-    return BuiltCandidate{bytes_of_text(compiled->object), compiled->entry,
-                          compiled->shared_bytes, compiled->per_thread_bytes};
+    return BuiltCandidate{bytes_of_text(compiled->object), compiled->entry, compiled->shared_bytes,
+                          compiled->per_thread_bytes};
   }
 
  private:
@@ -51,9 +51,9 @@ Result<Done, MeasureFault> run_plain(const std::shared_ptr<const ComputeDag>& da
     return fail(built.error());
   }
   try {
-    const Kernel kernel({built->entry, kernel_parameters(*dag), built->shared_bytes,
-                         built->per_thread_bytes},
-                        built->object, 1);
+    const Kernel kernel(
+        {built->entry, kernel_parameters(*dag), built->shared_bytes, built->per_thread_bytes},
+        built->object, 1);
     std::vector<AlignedBuffer<std::byte>> buffers;
     std::vector<void*> pointers;
     for (const HostArray& array : arguments) {
@@ -92,8 +92,9 @@ std::string assembly_of(const State& state, const Target& target) {
 }
 
 PlainRunner make_plain_runner(const Target& target) {
-  return [target](const std::shared_ptr<const ComputeDag>& dag,
-                  std::vector<HostArray>& arguments) { return run_plain(dag, target, arguments); };
+  return [target](const std::shared_ptr<const ComputeDag>& dag, std::vector<HostArray>& arguments) {
+    return run_plain(dag, target, arguments);
+  };
 }
 
 }  // namespace tensorsmith

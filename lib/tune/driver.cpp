@@ -22,9 +22,8 @@ using Built = Result<BuiltCandidate, MeasureFault>;
 class BuildThread {
  public:
   BuildThread(CandidateBuilder& builder, std::span<const State> states, double limit_seconds)
-      : builder_(builder), states_(states), limit_seconds_(limit_seconds), thread_([this] {
-          work();
-        }) {}
+      : builder_(builder), states_(states), limit_seconds_(limit_seconds),
+        thread_([this] { work(); }) {}
   ~BuildThread() {
     {
       const std::lock_guard lock(mutex_);
@@ -99,12 +98,8 @@ class Driver {
  public:
   Driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer, Journal* journal,
          const DriverOptions& options, double start)
-      : source_(source),
-        builder_(builder),
-        measurer_(measurer),
-        journal_(journal),
-        options_(options),
-        start_(start) {}
+      : source_(source), builder_(builder), measurer_(measurer), journal_(journal),
+        options_(options), start_(start) {}
 
   DriverResult run() {
     if (const Result<Calibration, MeasureFault> peak = measurer_.calibrate()) {
@@ -134,16 +129,15 @@ class Driver {
   }
 
  private:
-  using Outcomes = std::vector<std::pair<std::size_t, TrialOutcome>>;  // with the place in the round
+  using Outcomes =
+      std::vector<std::pair<std::size_t, TrialOutcome>>;  // with the place in the round
   struct Kept {
     State state;
     BuiltCandidate code;
     MeasureResult result;
   };
 
-  double now() const {
-    return (options_.clock ? options_.clock() : steady_seconds()) - start_;
-  }
+  double now() const { return (options_.clock ? options_.clock() : steady_seconds()) - start_; }
   bool is_cancelled() const { return options_.is_cancelled && options_.is_cancelled(); }
   double search_seconds() const {
     const double all = options_.budget.seconds;
@@ -157,8 +151,7 @@ class Driver {
   std::size_t next_round_size() const {
     std::size_t size = options_.round_size;
     if (options_.budget.trials > 0) {
-      size = std::min(size,
-                      static_cast<std::size_t>(options_.budget.trials - summary_.trials));
+      size = std::min(size, static_cast<std::size_t>(options_.budget.trials - summary_.trials));
     }
     return size;
   }
@@ -259,8 +252,7 @@ class Driver {
     ++summary_.statuses[static_cast<std::size_t>(result.status)];
     ++summary_.trials;
     if (!result.is_ok() && summary_.first_failure.empty()) {
-      summary_.first_failure =
-          std::string(name_of(result.status)) + ": " + result.message;
+      summary_.first_failure = std::string(name_of(result.status)) + ": " + result.message;
     }
     if (result.is_ok() && (best_min_ns_ <= 0 || result.min_ns < best_min_ns_)) {
       best_min_ns_ = result.min_ns;
@@ -363,8 +355,7 @@ class Driver {
 }  // namespace
 
 double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 DriverResult run_driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer,

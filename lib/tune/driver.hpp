@@ -1,8 +1,8 @@
 // The driver of a tuning run: budget, pipelining of building and measuring, journal, cancellation,
 // failures, curve, final ranking. It knows neither how candidates are found nor how they are built.
 //
-// Private to lib/ and tests. Own design. One round: the source proposes states, a thread builds them
-// in order, the caller's thread measures what is built, the source observes all results of the
+// Private to lib/ and tests. Own design. One round: the source proposes states, a thread builds
+// them in order, the caller's thread measures what is built, the source observes all results of the
 // round in the order proposed. So what is proposed depends on the results alone, never on how fast
 // building and measuring overlapped.
 #pragma once
@@ -61,13 +61,13 @@ class CandidateSource {
 struct DriverOptions {
   TuneBudget budget;
   std::size_t round_size = 32;
-  std::size_t num_ranked = 8;       ///< candidates of the final interleaved ranking
-  double ranking_seconds = 0.3;     ///< kept free at the end of the budget for it
-  double build_limit_seconds = 5;   ///< a slower build is a failure (the build is not interrupted)
-  double flop = 0;                  ///< of one call, for GFLOP/s
+  std::size_t num_ranked = 8;      ///< candidates of the final interleaved ranking
+  double ranking_seconds = 0.3;    ///< kept free at the end of the budget for it
+  double build_limit_seconds = 5;  ///< a slower build is a failure (the build is not interrupted)
+  double flop = 0;                 ///< of one call, for GFLOP/s
   std::int32_t num_threads = 1;
   RacingPolicy racing;
-  Record record_template;           ///< workload, target, space, policy, seed of every record
+  Record record_template;  ///< workload, target, space, policy, seed of every record
   Callback<bool()> is_cancelled;
   Callback<void(const TuneProgress&)> on_progress;
   /// Seconds since some fixed moment; empty: the steady clock. For tests.

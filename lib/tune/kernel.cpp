@@ -20,8 +20,7 @@ std::size_t workspace_bytes(const KernelSignature& signature, std::int32_t num_t
 
 struct Kernel::Impl {
   Impl(KernelSignature its_signature, std::int32_t num_threads)
-      : signature(std::move(its_signature)),
-        pool(num_threads),
+      : signature(std::move(its_signature)), pool(num_threads),
         workspace(workspace_bytes(signature, num_threads)) {}
 
   KernelSignature signature;

@@ -77,9 +77,9 @@ Result<Done, MeasureFault> interpret(const ComputeDag& dag, std::vector<HostArra
   }
   Result<std::vector<HostArray>, EvalError> outputs = eval_dag(dag, inputs);
   if (!outputs) {
-    return fail(MeasureFault{MeasureStatus::unknown_error,
-                             "the workload cannot be evaluated: " +
-                                 std::string(name_of(outputs.error().kind))});
+    return fail(
+        MeasureFault{MeasureStatus::unknown_error, "the workload cannot be evaluated: " +
+                                                       std::string(name_of(outputs.error().kind))});
   }
   std::size_t next = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {

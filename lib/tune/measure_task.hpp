@@ -25,7 +25,8 @@ std::vector<KernelParameter> kernel_parameters(const ComputeDag& dag);
 using PlainRunner = Callback<Result<Done, MeasureFault>(const std::shared_ptr<const ComputeDag>&,
                                                         std::vector<HostArray>&)>;
 
-/// Fills in the reference of every output. `run_plain` empty: the interpreter, however long it takes.
+/// Fills in the reference of every output. `run_plain` empty: the interpreter, however long it
+/// takes.
 Result<Done, MeasureFault> add_reference(MeasureTask& task,
                                          const std::shared_ptr<const ComputeDag>& dag,
                                          const PlainRunner& run_plain);

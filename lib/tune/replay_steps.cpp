@@ -13,8 +13,7 @@ State replay_steps(const std::shared_ptr<const ComputeDag>& dag, const std::vect
   for (std::size_t i = 0; i < steps.size(); ++i) {
     Result<State, ScheduleError> next = apply_step(state, steps[i]);
     if (!next) {
-      throw Error("step " + std::to_string(i) + " does not apply: " +
-                  explain(next.error(), state));
+      throw Error("step " + std::to_string(i) + " does not apply: " + explain(next.error(), state));
     }
     state = std::move(next).value();
   }

@@ -13,8 +13,7 @@ namespace {
 
 void require_best(const TuneResult& result, const char* what) {
   if (!result.has_best()) {
-    throw Error(std::string("TuneResult::") + what +
-                ": no candidate succeeded" +
+    throw Error(std::string("TuneResult::") + what + ": no candidate succeeded" +
                 (result.summary.first_failure.empty() ? std::string()
                                                       : ": " + result.summary.first_failure));
   }
@@ -51,8 +50,8 @@ std::string TuneResult::explain() const {
   require_best(*this, "explain");
   const State best = state();
   std::string text = "workload: " + task.workload + "\n";
-  text += "median: " + std::to_string(summary.best_ns) + " ns, " +
-          std::to_string(summary.gflops) + " GFLOP/s\n";
+  text += "median: " + std::to_string(summary.best_ns) + " ns, " + std::to_string(summary.gflops) +
+          " GFLOP/s\n";
   text += "trials: " + std::to_string(summary.trials) + "\n";
   for (std::size_t i = 0; i < num_measure_statuses; ++i) {
     if (summary.statuses[i] > 0) {

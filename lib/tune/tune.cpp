@@ -147,8 +147,8 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
   driver.on_progress = options.on_progress;
   PolicySource source(*search.policy, driver.flop);
   const std::unique_ptr<CandidateBuilder> builder = make_candidate_builder(task.target);
-  DriverResult driven = run_driver(source, *builder, measurer, journal ? &*journal : nullptr,
-                                   driver, start);
+  DriverResult driven =
+      run_driver(source, *builder, measurer, journal ? &*journal : nullptr, driver, start);
   TuneResult result;
   result.summary = std::move(driven.summary);
   if (journal && !journal->skipped().empty() && result.summary.message.empty()) {

@@ -18,8 +18,9 @@ inline std::int32_t first_reader(const State& state, std::int32_t stage) {
     for (ExprId body : operations[r].bodies) {
       visit_expr(state.dag().pool(), body, [&](ExprId id) {
         const auto* read = state.dag().pool().as<TensorRead>(id);
-        reads = reads || (read != nullptr && static_cast<std::int32_t>(
-                                                 state.dag().tensor(read->tensor).operation) == stage);
+        reads = reads ||
+                (read != nullptr &&
+                 static_cast<std::int32_t>(state.dag().tensor(read->tensor).operation) == stage);
       });
     }
     if (reads) {
@@ -54,10 +55,9 @@ inline State random_state(CounterRng& rng, const std::shared_ptr<const ComputeDa
         for (std::int32_t k = 1 + below(2); k > 0; --k) {
           lengths.push_back(1 + below(8));
         }
-        attempt(SplitStep{
-            id, iterator,
-            stage.iterators[static_cast<std::size_t>(iterator)].extent.value_or(0), lengths,
-            rng.next_below(4) != 0});
+        attempt(SplitStep{id, iterator,
+                          stage.iterators[static_cast<std::size_t>(iterator)].extent.value_or(0),
+                          lengths, rng.next_below(4) != 0});
       }
       break;
     case 3:
@@ -127,8 +127,8 @@ inline State random_state(CounterRng& rng, const std::shared_ptr<const ComputeDa
       if (!exact_sums && op.reduce_axes.size() == 1 && num_iterators > 0 &&
           stage.iterators.back().kind == IteratorKind::reduction) {
         const auto last = static_cast<std::int32_t>(num_iterators) - 1;
-        if (attempt(SplitStep{id, last, stage.iterators.back().extent.value_or(0),
-                              {1 + below(4)}, true})) {
+        if (attempt(SplitStep{
+                id, last, stage.iterators.back().extent.value_or(0), {1 + below(4)}, true})) {
           attempt(RfactorStep{id, last + below(2), below(op.axes.size() + 1)});
         }
       }

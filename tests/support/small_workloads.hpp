@@ -25,8 +25,8 @@ inline std::vector<SmallWorkload> small_workloads(DType type) {
     te::Program p;
     auto A = p.placeholder("A", {7, 5}, type), B = p.placeholder("B", {5, 19}, type);
     auto k = p.reduce_axis("k", 5);
-    auto C = p.compute("C", {7, 19},
-                       [&](auto i, auto j) { return te::sum(A(i, k) * B(k, j), {k}); });
+    auto C =
+        p.compute("C", {7, 19}, [&](auto i, auto j) { return te::sum(A(i, k) * B(k, j), {k}); });
     add("matmul 7x19x5", p.dag({A, B, C}));
   }
   {
@@ -34,8 +34,8 @@ inline std::vector<SmallWorkload> small_workloads(DType type) {
     auto A = p.placeholder("A", {12, 17}, type), B = p.placeholder("B", {17, 35}, type);
     auto bias = p.placeholder("bias", {35}, type);
     auto k = p.reduce_axis("k", 17);
-    auto C = p.compute("C", {12, 35},
-                       [&](auto i, auto j) { return te::sum(A(i, k) * B(k, j), {k}); });
+    auto C =
+        p.compute("C", {12, 35}, [&](auto i, auto j) { return te::sum(A(i, k) * B(k, j), {k}); });
     auto D = p.compute("D", {12, 35}, [&](auto i, auto j) { return C(i, j) + bias(j); });
     auto E = p.compute("E", {12, 35}, [&](auto i, auto j) { return te::max(D(i, j), 0); });
     add("matmul bias relu", p.dag({A, B, bias, E}));
@@ -117,10 +117,10 @@ inline std::vector<SmallWorkload> small_workloads(DType type) {
     auto A = p.placeholder("A", {7, 12}, type), B = p.placeholder("B", {12, 5}, type);
     auto C = p.placeholder("C", {5, 17}, type);
     auto k = p.reduce_axis("k", 12), l = p.reduce_axis("l", 5);
-    auto D = p.compute("D", {7, 5},
-                       [&](auto i, auto j) { return te::sum(A(i, k) * B(k, j), {k}); });
-    auto E = p.compute("E", {7, 17},
-                       [&](auto i, auto j) { return te::sum(D(i, l) * C(l, j), {l}); });
+    auto D =
+        p.compute("D", {7, 5}, [&](auto i, auto j) { return te::sum(A(i, k) * B(k, j), {k}); });
+    auto E =
+        p.compute("E", {7, 17}, [&](auto i, auto j) { return te::sum(D(i, l) * C(l, j), {l}); });
     add("two matmuls", p.dag({A, B, C, E}));
   }
   {

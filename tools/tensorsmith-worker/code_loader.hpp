@@ -1,7 +1,7 @@
 // CodeLoader: turns relocatable object code into callable addresses.
 //
-// Private to lib/ and tools/: the worker and Kernel. The interface keeps callers free of the linker's
-// headers.
+// Private to lib/ and tools/: the worker and Kernel. The interface keeps callers free of the
+// linker's headers.
 #pragma once
 
 #include <cstddef>

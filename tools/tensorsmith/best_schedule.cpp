@@ -15,7 +15,8 @@ BestSchedule load_schedule(const WorkloadOptions& options, bool allows_plain) {
   std::shared_ptr<const ComputeDag> dag = parse_dag(options.workload);
   const Target target = parse_target(options.target);
   if (target.kind != TargetKind::cpu) {
-    throw Error("target " + options.target + " needs a GPU backend, which this build does not have");
+    throw Error("target " + options.target +
+                " needs a GPU backend, which this build does not have");
   }
   std::optional<Record> record;
   const bool is_plain =

@@ -83,8 +83,8 @@ Record find_best_record(const WorkloadOptions& options) {
   for (const SkippedLine& line : contents->skipped) {
     warn(fmt::format("{}:{}: skipped, {}", path, line.number, line.reason));
   }
-  const std::optional<Record> best = best_record(contents->records, options.workload,
-                                                 options.target, options.num_threads);
+  const std::optional<Record> best =
+      best_record(contents->records, options.workload, options.target, options.num_threads);
   if (!best) {
     throw Error(fmt::format("\"{}\" holds no successful trial of {} for target {} on {} thread{}",
                             path, options.workload, options.target, options.num_threads,

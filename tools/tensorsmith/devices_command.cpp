@@ -96,7 +96,8 @@ int print_devices(bool is_json) {
 void add_devices(CLI::App& app, Action& action) {
   auto is_json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand(
-      "devices", "What this machine is and which backends there are.\nExample: tensorsmith devices");
+      "devices",
+      "What this machine is and which backends there are.\nExample: tensorsmith devices");
   command->add_flag("--json", *is_json, "one JSON object on standard output");
   command->callback([is_json, &action] { action = [is_json] { return print_devices(*is_json); }; });
 }

@@ -64,9 +64,9 @@ int explain_workload(const ExplainArguments& arguments) {
 
 void add_explain(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<ExplainArguments>();
-  CLI::App* command = app.add_subcommand(
-      "explain", "Show the schedule, loops and assembly of the best program.\n"
-                 "Example: tensorsmith explain gemm:512x512x512:f32 --asm");
+  CLI::App* command =
+      app.add_subcommand("explain", "Show the schedule, loops and assembly of the best program.\n"
+                                    "Example: tensorsmith explain gemm:512x512x512:f32 --asm");
   add_workload_options(*command, arguments->common);
   command->add_flag("--state", arguments->state, "the schedule only");
   command->add_flag("--loops", arguments->loops, "the loops only");

@@ -34,9 +34,8 @@ std::string failures_text(const std::array<std::int64_t, num_measure_statuses>& 
 }
 
 std::string progress_text(const TuneProgress& progress) {
-  std::string text =
-      fmt::format("[{:6.1f} s] {} trial{}", progress.seconds, progress.trials,
-                  progress.trials == 1 ? "" : "s");
+  std::string text = fmt::format("[{:6.1f} s] {} trial{}", progress.seconds, progress.trials,
+                                 progress.trials == 1 ? "" : "s");
   if (progress.best_ns > 0) {
     text += ", best " + duration_text(progress.best_ns);
     if (progress.gflops > 0) {
@@ -47,8 +46,8 @@ std::string progress_text(const TuneProgress& progress) {
     }
   }
   if (progress.trials > 0 && progress.seconds > 0) {
-    text += fmt::format(", {:.1f} trials/s",
-                        static_cast<double>(progress.trials) / progress.seconds);
+    text +=
+        fmt::format(", {:.1f} trials/s", static_cast<double>(progress.trials) / progress.seconds);
   }
   if (const std::string failures = failures_text(progress.statuses); !failures.empty()) {
     text += ", failed: " + failures;

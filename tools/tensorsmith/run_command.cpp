@@ -25,8 +25,7 @@ int run_workload(const WorkloadOptions& options) {
   }
   WorkerMeasurer measurer;
   MeasureTask task = make_measure_task(*best.dag, options.num_threads, 1);
-  Result<Done, MeasureFault> step =
-      add_reference(task, best.dag, make_plain_runner(best.target));
+  Result<Done, MeasureFault> step = add_reference(task, best.dag, make_plain_runner(best.target));
   step = step ? measurer.prepare(task) : step;
   if (!step) {
     throw Error(step.error().message);

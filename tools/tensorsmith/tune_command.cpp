@@ -107,8 +107,9 @@ int tune_workload(TuneArguments& arguments) {
   task.flop = workload_flop(task.workload);
   TuneOptions& options = arguments.tune;
   options.budget.trials = arguments.trials;
-  options.budget.seconds =
-      arguments.seconds > 0 ? arguments.seconds : arguments.trials > 0 ? 0 : 20;
+  options.budget.seconds = arguments.seconds > 0  ? arguments.seconds
+                           : arguments.trials > 0 ? 0
+                                                  : 20;
   options.num_threads = arguments.common.num_threads;
   options.database = journal_path(arguments.common);
   std::signal(SIGINT, interrupt);
@@ -144,8 +145,9 @@ void add_tune(CLI::App& app, Action& action) {
       "tune", "Find a fast schedule for a workload.\n"
               "Example: tensorsmith tune gemm:512x512x512:f32 --seconds 20 --json");
   add_workload_options(*command, arguments->common);
-  command->add_option("--seconds", arguments->seconds,
-                      "wall-clock budget, compilation included; default 20 unless --trials is given")
+  command
+      ->add_option("--seconds", arguments->seconds,
+                   "wall-clock budget, compilation included; default 20 unless --trials is given")
       ->check(CLI::Range(0.01, 1e7));
   command->add_option("--trials", arguments->trials, "most candidates to measure")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
@@ -155,7 +157,8 @@ void add_tune(CLI::App& app, Action& action) {
   command->add_option("--model", arguments->tune.cost_model, "cost model: mlp or random");
   command->add_flag("--list", arguments->is_list, "print the grammar of workloads and leave");
   command->add_flag("--quiet", arguments->is_quiet, "no progress");
-  command->callback([arguments, &action] { action = [arguments] { return tune_workload(*arguments); }; });
+  command->callback(
+      [arguments, &action] { action = [arguments] { return tune_workload(*arguments); }; });
 }
 
 }  // namespace tensorsmith::cli

@@ -22,8 +22,7 @@ std::shared_ptr<const ComputeDag> parse_dag(const std::string& workload) {
 
 double workload_flop(const std::string& workload) {
   const ops::Workload parsed = parse(workload);
-  return parsed.nominal_flop > 0 ? parsed.nominal_flop
-                                 : std::max(0.0, te::count_flop(*parsed.dag));
+  return parsed.nominal_flop > 0 ? parsed.nominal_flop : std::max(0.0, te::count_flop(*parsed.dag));
 }
 
 std::string workload_grammar() {

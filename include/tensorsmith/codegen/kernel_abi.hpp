@@ -27,7 +27,8 @@ struct KernelRuntime {
 
 /// Entry point of every compiled kernel. `args`: one 64-byte aligned pointer per kernel argument in
 /// the order of the dag's tensors. `workspace`: at least
-/// shared_bytes + num_threads * per_thread_bytes bytes (KernelSource / KernelInfo), 64-byte aligned.
+/// shared_bytes + num_threads * per_thread_bytes bytes (KernelSource / KernelInfo), 64-byte
+/// aligned.
 using KernelEntry = void (*)(void* const* args, void* workspace, const KernelRuntime* runtime);
 
 }  // namespace tensorsmith

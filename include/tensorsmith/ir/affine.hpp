@@ -2,8 +2,8 @@
 //
 // Floor 1. Own design. An atom is a variable or an expression that is not affine in variables (a
 // floordiv that does not divide, a min, a load). floordiv and floormod by a positive constant are
-// resolved when ranges of the variables allow it, so that values of split and fused loops come apart
-// again. Not here: general simplification (simplify.hpp).
+// resolved when ranges of the variables allow it, so that values of split and fused loops come
+// apart again. Not here: general simplification (simplify.hpp).
 #pragma once
 
 #include <cstdint>
@@ -106,43 +106,43 @@ inline std::optional<IntRange> range_of(const ExprPool& pool, const VarExtents& 
     const auto b = range_of(pool, extents, call->b);
     const bool both = a && b;
     switch (call->op) {
-      case BinaryOp::add:
-        return both ? std::optional(IntRange{a->min + b->min, a->max + b->max}) : std::nullopt;
-      case BinaryOp::sub:
-        return both ? std::optional(IntRange{a->min - b->max, a->max - b->min}) : std::nullopt;
-      case BinaryOp::mul:
-        if (both && b->min == b->max) {
-          const std::int64_t c = b->min;
-          return IntRange{c * (c >= 0 ? a->min : a->max), c * (c >= 0 ? a->max : a->min)};
+    case BinaryOp::add:
+      return both ? std::optional(IntRange{a->min + b->min, a->max + b->max}) : std::nullopt;
+    case BinaryOp::sub:
+      return both ? std::optional(IntRange{a->min - b->max, a->max - b->min}) : std::nullopt;
+    case BinaryOp::mul:
+      if (both && b->min == b->max) {
+        const std::int64_t c = b->min;
+        return IntRange{c * (c >= 0 ? a->min : a->max), c * (c >= 0 ? a->max : a->min)};
+      }
+      if (both && a->min == a->max) {
+        const std::int64_t c = a->min;
+        return IntRange{c * (c >= 0 ? b->min : b->max), c * (c >= 0 ? b->max : b->min)};
+      }
+      return std::nullopt;
+    case BinaryOp::floordiv:
+      if (both && b->min == b->max && b->min > 0) {
+        return IntRange{floor_div(a->min, b->min), floor_div(a->max, b->min)};
+      }
+      return std::nullopt;
+    case BinaryOp::floormod:
+      if (b && b->min == b->max && b->min > 0) {
+        if (a && floor_div(a->min, b->min) == floor_div(a->max, b->min)) {
+          return IntRange{floor_mod(a->min, b->min), floor_mod(a->max, b->min)};
         }
-        if (both && a->min == a->max) {
-          const std::int64_t c = a->min;
-          return IntRange{c * (c >= 0 ? b->min : b->max), c * (c >= 0 ? b->max : b->min)};
-        }
-        return std::nullopt;
-      case BinaryOp::floordiv:
-        if (both && b->min == b->max && b->min > 0) {
-          return IntRange{floor_div(a->min, b->min), floor_div(a->max, b->min)};
-        }
-        return std::nullopt;
-      case BinaryOp::floormod:
-        if (b && b->min == b->max && b->min > 0) {
-          if (a && floor_div(a->min, b->min) == floor_div(a->max, b->min)) {
-            return IntRange{floor_mod(a->min, b->min), floor_mod(a->max, b->min)};
-          }
-          return IntRange{0, b->min - 1};
-        }
-        return std::nullopt;
-      case BinaryOp::min:
-        return both ? std::optional(IntRange{a->min < b->min ? a->min : b->min,
-                                             a->max < b->max ? a->max : b->max})
-                    : std::nullopt;
-      case BinaryOp::max:
-        return both ? std::optional(IntRange{a->min > b->min ? a->min : b->min,
-                                             a->max > b->max ? a->max : b->max})
-                    : std::nullopt;
-      default:
-        return std::nullopt;
+        return IntRange{0, b->min - 1};
+      }
+      return std::nullopt;
+    case BinaryOp::min:
+      return both ? std::optional(IntRange{a->min < b->min ? a->min : b->min,
+                                           a->max < b->max ? a->max : b->max})
+                  : std::nullopt;
+    case BinaryOp::max:
+      return both ? std::optional(IntRange{a->min > b->min ? a->min : b->min,
+                                           a->max > b->max ? a->max : b->max})
+                  : std::nullopt;
+    default:
+      return std::nullopt;
     }
   }
   return std::nullopt;
@@ -153,8 +153,7 @@ inline ExprId to_expr(ExprPool& pool, const Affine& form) {
   for (const AffineTerm& term : form.terms) {
     if (term.coefficient < 0 && sum.valid()) {
       const ExprId part =
-          term.coefficient == -1 ? term.atom
-                                 : pool.mul(term.atom, pool.int_imm(-term.coefficient));
+          term.coefficient == -1 ? term.atom : pool.mul(term.atom, pool.int_imm(-term.coefficient));
       sum = pool.sub(sum, part);
       continue;
     }
@@ -172,8 +171,8 @@ inline ExprId to_expr(ExprPool& pool, const Affine& form) {
                            : pool.sub(sum, pool.int_imm(-form.constant));
 }
 
-/// form = divisor * quotient + remainder with remainder in [0, divisor), or nothing if the ranges do
-/// not show it.
+/// form = divisor * quotient + remainder with remainder in [0, divisor), or nothing if the ranges
+/// do not show it.
 struct AffineQuotient {
   Affine quotient, remainder;
 };
@@ -182,8 +181,8 @@ inline std::optional<AffineQuotient> divide(const ExprPool& pool, const VarExten
   AffineQuotient result;
   for (const AffineTerm& term : form.terms) {
     (term.coefficient % divisor == 0 ? result.quotient : result.remainder)
-        .add(term.atom, term.coefficient % divisor == 0 ? term.coefficient / divisor
-                                                        : term.coefficient);
+        .add(term.atom,
+             term.coefficient % divisor == 0 ? term.coefficient / divisor : term.coefficient);
   }
   result.quotient.constant = floor_div(form.constant, divisor);
   result.remainder.constant = floor_mod(form.constant, divisor);

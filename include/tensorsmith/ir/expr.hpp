@@ -1,6 +1,7 @@
 // Expression nodes: a closed variant, addressed by typed ids into an ExprPool.
 //
-// Floor 1. Own design; the node kinds are those of the field (Halide, TVM) without handles to memory.
+// Floor 1. Own design; the node kinds are those of the field (Halide, TVM) without handles to
+// memory.
 //
 // Semantics, written once for interpreter, simplifier and every code generator:
 // - Index arithmetic (i32 variables, shapes) is exact: evaluated in 64 bits, and no workload whose
@@ -10,8 +11,8 @@
 //   and truncmod on integers truncate. Division by zero is an error: the interpreter reports it,
 //   compiled code may trap.
 // - Floats follow IEEE 754 in the element's own width; f16 and bf16 are computed in f32 and rounded
-//   once per stored value. A product that feeds an addition may be fused (fma). Sums are evaluated in
-//   the order the program states; nothing is reassociated.
+//   once per stored value. A product that feeds an addition may be fused (fma). Sums are evaluated
+//   in the order the program states; nothing is reassociated.
 // - select evaluates both arms; if_then_else only the one that is taken, so it may guard a load.
 // - boolean values are 0 or 1. and_/or_ evaluate both sides.
 // - min/max of floats return the other operand if one is NaN.

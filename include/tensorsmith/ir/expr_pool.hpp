@@ -1,8 +1,9 @@
 // ExprPool: where expressions, variables and combiners live. Interned and append-only.
 //
-// Floor 1. Own design. Equal value = equal id, so == on ids is structural equality. A pool may stand on
-// a const base pool: ids of the base stay valid, new ids continue after them. The base must outlive
-// the pool and must not grow any more. Not thread-safe for writing; any number of threads may read.
+// Floor 1. Own design. Equal value = equal id, so == on ids is structural equality. A pool may
+// stand on a const base pool: ids of the base stay valid, new ids continue after them. The base
+// must outlive the pool and must not grow any more. Not thread-safe for writing; any number of
+// threads may read.
 #pragma once
 
 #include <cstdint>
@@ -193,9 +194,8 @@ class ExprPool {
               return hash_combine(hash_combine(h, n.a.value), static_cast<std::uint64_t>(n.op));
             },
             [&](const Binary& n) {
-              return hash_combine(
-                  hash_combine(hash_combine(h, n.a.value), n.b.value),
-                  static_cast<std::uint64_t>(n.op));
+              return hash_combine(hash_combine(hash_combine(h, n.a.value), n.b.value),
+                                  static_cast<std::uint64_t>(n.op));
             },
             [&](const Select& n) {
               return hash_list(h, {n.condition, n.if_true, n.if_false});

@@ -36,8 +36,8 @@ void for_each_child(const ExprNode& node, F&& f) {
              node.op);
 }
 
-/// The node with every operand replaced by f(operand); the same id if none changes. The element type
-/// of a node follows its operands only where the constructor says so.
+/// The node with every operand replaced by f(operand); the same id if none changes. The element
+/// type of a node follows its operands only where the constructor says so.
 template <class F>
 ExprId map_children(ExprPool& pool, ExprId id, F&& f) {
   ExprNode node = pool[id];  // a copy: f may grow the pool

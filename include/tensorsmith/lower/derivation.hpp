@@ -1,8 +1,8 @@
 // How the loops of a stage come from its axes: the splits and fuses of the history, per stage.
 //
-// Floor 4. Own design. A state keeps only its final iterators; lowering needs the values of the axes in
-// terms of them, for any region of the axes. Not here: extents (they depend on where a stage is
-// computed).
+// Floor 4. Own design. A state keeps only its final iterators; lowering needs the values of the
+// axes in terms of them, for any region of the axes. Not here: extents (they depend on where a
+// stage is computed).
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct LeafIterator {
   Annotation annotation = Annotation::none;
 };
 
-/// Nodes 0 .. num_axes-1 are the operation's axes (spatial, then reduction); later nodes are made by
-/// the relations in order.
+/// Nodes 0 .. num_axes-1 are the operation's axes (spatial, then reduction); later nodes are made
+/// by the relations in order.
 struct StageDerivation {
   std::int32_t num_axes = 0, num_spatial = 0, num_nodes = 0;
   std::vector<IteratorRelation> relations;
@@ -127,7 +127,7 @@ inline std::vector<StageDerivation> derive(const State& state) {
     const Operation& op =
         state.operation(static_cast<std::size_t>(final_id[static_cast<std::size_t>(born)]));
     return StageDerivation::initial(static_cast<std::int32_t>(op.axes.size()),
-                               static_cast<std::int32_t>(op.reduce_axes.size()));
+                                    static_cast<std::int32_t>(op.reduce_axes.size()));
   };
   std::vector<std::int32_t> born;  // of the current stages
   std::vector<StageDerivation> current;
@@ -137,7 +137,7 @@ inline std::vector<StageDerivation> derive(const State& state) {
     // The axes before a stage-adding step are those of the initial dag.
     const Operation& op = state.initial_dag()->operation(static_cast<std::size_t>(i));
     current.push_back(StageDerivation::initial(static_cast<std::int32_t>(op.axes.size()),
-                                          static_cast<std::int32_t>(op.reduce_axes.size())));
+                                               static_cast<std::int32_t>(op.reduce_axes.size())));
   }
   for (const Step& step : state.steps()) {
     const auto id = static_cast<std::size_t>(stage_of(step));

@@ -1,11 +1,12 @@
 // From a state to loops: placement of stages, loop bounds, steady and tail copies, register tiles.
 //
-// Floor 4. Own design, after lowering.md's worked examples. One pass builds the program, because every
-// decision below needs the same facts (which leaves have values, which constraints are settled):
+// Floor 4. Own design, after lowering.md's worked examples. One pass builds the program, because
+// every decision below needs the same facts (which leaves have values, which constraints are
+// settled):
 //   for x in 86: ... 12*x + r < 1021     -->   for x in 85: ... ; tail copy with r in 1
-// A constraint is settled by the bound of a serial loop, or, where unrolled or vectorized loops need
-// constant extents, by copying the loop body: steady part and tail. What cannot be settled so becomes
-// an If around the store (correct, slow, and rare: fused imperfect loops).
+// A constraint is settled by the bound of a serial loop, or, where unrolled or vectorized loops
+// need constant extents, by copying the loop body: steady part and tail. What cannot be settled so
+// becomes an If around the store (correct, slow, and rare: fused imperfect loops).
 #pragma once
 
 #include <optional>
@@ -49,9 +50,10 @@ class Emitter {
 
  private:
   // emit_stage.hpp: placement
-  StmtId emit_stage(std::int32_t stage, std::vector<Affine> base,
-                    std::vector<std::int64_t> extent, std::vector<Constraint> clips);
-  StmtId emit_attached(Emission& e, std::size_t leaf, StmtId (Emitter::*rest)(Emission&, std::size_t));
+  StmtId emit_stage(std::int32_t stage, std::vector<Affine> base, std::vector<std::int64_t> extent,
+                    std::vector<Constraint> clips);
+  StmtId emit_attached(Emission& e, std::size_t leaf,
+                       StmtId (Emitter::*rest)(Emission&, std::size_t));
   std::vector<SymbolicInterval> region_of(std::int32_t stage);
   std::vector<SymbolicInterval> reader_intervals(std::int32_t reader);
   bool is_below_active(std::int32_t stage) const;

@@ -1,7 +1,7 @@
 // Stores and values: te expressions --> expressions over loop variables and buffers.
 //
-// Floor 4. Part of emit.hpp. Inlined producers are expanded, indices are made affine, conditions that
-// the ranges of the loops decide are folded.
+// Floor 4. Part of emit.hpp. Inlined producers are expanded, indices are made affine, conditions
+// that the ranges of the loops decide are folded.
 #pragma once
 
 #include "tensorsmith/lower/emit.hpp"
@@ -70,22 +70,20 @@ inline ExprId Emitter::fold(ExprId id) {
         const bool all_le = range->max <= 0;
         const bool all_gt = range->min > 0;
         switch (node.op) {
-          case BinaryOp::lt:
-            return all_lt ? boolean(true) : (all_ge ? boolean(false) : id);
-          case BinaryOp::le:
-            return all_le ? boolean(true) : (all_gt ? boolean(false) : id);
-          case BinaryOp::gt:
-            return all_gt ? boolean(true) : (all_le ? boolean(false) : id);
-          case BinaryOp::ge:
-            return all_ge ? boolean(true) : (all_lt ? boolean(false) : id);
-          case BinaryOp::eq:
-            return all_lt || all_gt ? boolean(false)
-                                    : (all_le && all_ge ? boolean(true) : id);
-          case BinaryOp::ne:
-            return all_lt || all_gt ? boolean(true)
-                                    : (all_le && all_ge ? boolean(false) : id);
-          default:
-            return id;
+        case BinaryOp::lt:
+          return all_lt ? boolean(true) : (all_ge ? boolean(false) : id);
+        case BinaryOp::le:
+          return all_le ? boolean(true) : (all_gt ? boolean(false) : id);
+        case BinaryOp::gt:
+          return all_gt ? boolean(true) : (all_le ? boolean(false) : id);
+        case BinaryOp::ge:
+          return all_ge ? boolean(true) : (all_lt ? boolean(false) : id);
+        case BinaryOp::eq:
+          return all_lt || all_gt ? boolean(false) : (all_le && all_ge ? boolean(true) : id);
+        case BinaryOp::ne:
+          return all_lt || all_gt ? boolean(true) : (all_le && all_ge ? boolean(false) : id);
+        default:
+          return id;
         }
       }
     }
@@ -149,7 +147,8 @@ inline StmtId Emitter::emit_body(Emission& e) {
     env.emplace_back(op.reduce_axes[r].var, expr(with_values(pool, extents_, e.nest, form)));
   }
   ExprList tile_point;  // in the register tile
-  for (std::size_t i = static_cast<std::size_t>(e.shape.reduction_end < 0 ? 0 : e.shape.reduction_end);
+  for (std::size_t i =
+           static_cast<std::size_t>(e.shape.reduction_end < 0 ? 0 : e.shape.reduction_end);
        !e.accumulators.empty() && i < e.nest.num_leaves(); ++i) {
     tile_point.push_back(e.nest.leaf_value[i]);
   }
@@ -216,7 +215,8 @@ inline StmtId Emitter::emit_body(Emission& e) {
     bool is_decided = true;  // a constraint on loops that this mode leaves out does not apply
     for (const AffineTerm& term : c.form.terms) {
       const std::int32_t leaf = deepest_leaf(pool, e.nest, term.atom);
-      is_decided = is_decided && (leaf < 0 || e.nest.leaf_value[static_cast<std::size_t>(leaf)].valid());
+      is_decided =
+          is_decided && (leaf < 0 || e.nest.leaf_value[static_cast<std::size_t>(leaf)].valid());
     }
     if (is_decided) {
       const ExprId holds = fold(pool.lt(expr(with_values(pool, extents_, e.nest, c.form)),

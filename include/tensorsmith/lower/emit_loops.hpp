@@ -21,7 +21,8 @@ inline ForKind Emitter::kind_of(const Emission& e, std::size_t leaf, bool is_con
   return ForKind::serial;
 }
 
-/// The constraints after `leaf` has got a value; number `settled` (-1 = none) is settled by the caller.
+/// The constraints after `leaf` has got a value; number `settled` (-1 = none) is settled by the
+/// caller.
 inline void Emitter::settle(Emission& e, std::size_t leaf, std::int32_t settled) {
   Nest& nest = e.nest;
   for (std::size_t k = 0; k < nest.constraints.size(); ++k) {
@@ -199,8 +200,7 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
     std::vector<StmtId> parts;
     if (full > 0) {
       split.residual.reset();
-      parts.push_back(
-          emit_loop(e, leaf, kind_of(e, leaf, true), {}, pool.int_imm(full), full));
+      parts.push_back(emit_loop(e, leaf, kind_of(e, leaf, true), {}, pool.int_imm(full), full));
       split.residual = residual;
     }
     for (std::int64_t x = full; x < most; ++x) {  // one, unless the loops are in an odd order
@@ -235,8 +235,8 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
   nest.constraints[static_cast<std::size_t>(partition)].residual = constant_rest;
   const StmtId tail = emit_below(e, leaf);
   nest.constraints = before_tail;
-  parts.push_back(program_.add(
-      For{once, expr(affine(pool.sub(count, full))), ForKind::serial, tail}));
+  parts.push_back(
+      program_.add(For{once, expr(affine(pool.sub(count, full))), ForKind::serial, tail}));
   return finish(seq(std::move(parts)));
 }
 
@@ -268,8 +268,8 @@ inline StmtId Emitter::emit_reduction(Emission& e) {
       continue;
     }
     for (const AffineTerm& term : c.form.terms) {
-      in_registers = in_registers && deepest_leaf(program_.pool, nest, term.atom) <
-                                         static_cast<std::int32_t>(tile);
+      in_registers = in_registers &&
+                     deepest_leaf(program_.pool, nest, term.atom) < static_cast<std::int32_t>(tile);
     }
   }
   const std::size_t num_outputs = e.op->outputs.size();

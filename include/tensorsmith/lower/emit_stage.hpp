@@ -248,8 +248,7 @@ inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
 }
 
 inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
-                                  std::vector<std::int64_t> extent,
-                                  std::vector<Constraint> clips) {
+                                  std::vector<std::int64_t> extent, std::vector<Constraint> clips) {
   const auto id = static_cast<std::size_t>(stage);
   Emission e;
   e.op = &state_.operation(id);
@@ -261,8 +260,7 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
     e.nest.axis_extent.push_back(axis.extent);
   }
   const auto has_attached = [&](std::int32_t iterator) {
-    return iterator >= 0 &&
-           state_.attach_map().iterator_to_stages.count({stage, iterator}) != 0;
+    return iterator >= 0 && state_.attach_map().iterator_to_stages.count({stage, iterator}) != 0;
   };
   const StageDerivation& d = e.nest.derivation;
   std::vector<bool> reduces(static_cast<std::size_t>(d.num_nodes), false);

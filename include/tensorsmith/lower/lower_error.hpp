@@ -25,16 +25,16 @@ struct LowerError {
 inline std::string explain(const LowerError& error) {
   const std::string where = " (stage " + std::to_string(error.stage) + ")";
   switch (error.code) {
-    case LowerErrorCode::not_concrete:
-      return "the state has undecided split lengths; fill them in before lowering" + where;
-    case LowerErrorCode::consumer_outside_attach_point:
-      return "a reader of this stage lies outside of the loop it is computed at" + where;
-    case LowerErrorCode::output_not_at_root:
-      return "an output of the workload must be computed at root" + where;
-    case LowerErrorCode::unsupported_layout:
-      return "the storage layout does not fit the stage's dimensions" + where;
-    case LowerErrorCode::unsupported_step:
-      return "a step of the history has no meaning for this target" + where;
+  case LowerErrorCode::not_concrete:
+    return "the state has undecided split lengths; fill them in before lowering" + where;
+  case LowerErrorCode::consumer_outside_attach_point:
+    return "a reader of this stage lies outside of the loop it is computed at" + where;
+  case LowerErrorCode::output_not_at_root:
+    return "an output of the workload must be computed at root" + where;
+  case LowerErrorCode::unsupported_layout:
+    return "the storage layout does not fit the stage's dimensions" + where;
+  case LowerErrorCode::unsupported_step:
+    return "a step of the history has no meaning for this target" + where;
   }
   return "unknown lowering error" + where;
 }

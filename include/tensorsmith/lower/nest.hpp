@@ -39,10 +39,10 @@ struct Nest {
   std::vector<std::int64_t> node_extent;
   std::vector<VarId> leaf_var;  ///< placeholder per leaf position
   std::vector<std::int64_t> leaf_extent;
-  std::vector<ExprId> leaf_value;   ///< invalid while the loop is not emitted
-  std::vector<bool> is_reduction;   ///< per leaf position
-  std::vector<bool> is_tile;        ///< unrolled or vectorized: wants a constant extent
-  std::vector<Affine> axis_value;   ///< over placeholders, relative to base
+  std::vector<ExprId> leaf_value;  ///< invalid while the loop is not emitted
+  std::vector<bool> is_reduction;  ///< per leaf position
+  std::vector<bool> is_tile;       ///< unrolled or vectorized: wants a constant extent
+  std::vector<Affine> axis_value;  ///< over placeholders, relative to base
   std::vector<Constraint> constraints;
 
   std::size_t num_leaves() const { return leaf_var.size(); }

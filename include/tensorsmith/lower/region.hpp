@@ -1,7 +1,7 @@
 // Which box of a producer a set of reads touches.
 //
-// Floor 4. Own design (interval arithmetic with symbolic lower ends, as in Halide's and TVM's bounds
-// inference). Unknown is unknown: the caller then takes the whole dimension.
+// Floor 4. Own design (interval arithmetic with symbolic lower ends, as in Halide's and TVM's
+// bounds inference). Unknown is unknown: the caller then takes the whole dimension.
 #pragma once
 
 #include <utility>
@@ -54,54 +54,52 @@ inline SymbolicInterval interval_of(ExprPool& pool, const VarExtents& extents,
   };
   const bool b_constant = b.width == 0 && b.low.is_constant();
   switch (node.op) {
-    case BinaryOp::sub:
-      b = scaled(b, -1);
-      [[fallthrough]];
-    case BinaryOp::add:
-      a.low.add(b.low);
-      a.width += b.width;
-      a.is_inside = a.is_inside && b.is_inside;
-      return a;
-    case BinaryOp::mul:
-      if (b_constant) {
-        return scaled(a, b.low.constant);
-      }
-      if (a.width == 0 && a.low.is_constant()) {
-        return scaled(b, a.low.constant);
-      }
+  case BinaryOp::sub:
+    b = scaled(b, -1);
+    [[fallthrough]];
+  case BinaryOp::add:
+    a.low.add(b.low);
+    a.width += b.width;
+    a.is_inside = a.is_inside && b.is_inside;
+    return a;
+  case BinaryOp::mul:
+    if (b_constant) {
+      return scaled(a, b.low.constant);
+    }
+    if (a.width == 0 && a.low.is_constant()) {
+      return scaled(b, a.low.constant);
+    }
+    return unknown;
+  case BinaryOp::floordiv:
+  case BinaryOp::floormod: {
+    if (!b_constant || b.low.constant <= 0) {
       return unknown;
-    case BinaryOp::floordiv:
-    case BinaryOp::floormod: {
-      if (!b_constant || b.low.constant <= 0) {
-        return unknown;
-      }
-      const std::int64_t c = b.low.constant;
-      bool aligned = true;
-      for (const AffineTerm& term : a.low.terms) {
-        aligned = aligned && term.coefficient % c == 0;
-      }
-      const std::int64_t offset = floor_mod(a.low.constant, c);
-      SymbolicInterval result;
-      if (node.op == BinaryOp::floordiv) {
-        result.low = to_affine(pool, extents,
-                               pool.floordiv(to_expr(pool, a.low), pool.int_imm(c)));
-        result.width = aligned ? (offset + a.width) / c : (a.width + c - 1) / c;
-        result.is_inside = a.is_inside && (aligned || a.width == 0);
-        return result;
-      }
-      if (a.width == 0 || (aligned && offset + a.width < c)) {
-        result.low = to_affine(pool, extents,
-                               pool.floormod(to_expr(pool, a.low), pool.int_imm(c)));
-        result.width = a.width;
-        result.is_inside = a.is_inside;
-        return result;
-      }
-      result.width = c - 1;
-      result.is_inside = false;
+    }
+    const std::int64_t c = b.low.constant;
+    bool aligned = true;
+    for (const AffineTerm& term : a.low.terms) {
+      aligned = aligned && term.coefficient % c == 0;
+    }
+    const std::int64_t offset = floor_mod(a.low.constant, c);
+    SymbolicInterval result;
+    if (node.op == BinaryOp::floordiv) {
+      result.low = to_affine(pool, extents, pool.floordiv(to_expr(pool, a.low), pool.int_imm(c)));
+      result.width = aligned ? (offset + a.width) / c : (a.width + c - 1) / c;
+      result.is_inside = a.is_inside && (aligned || a.width == 0);
       return result;
     }
-    default:
-      return unknown;
+    if (a.width == 0 || (aligned && offset + a.width < c)) {
+      result.low = to_affine(pool, extents, pool.floormod(to_expr(pool, a.low), pool.int_imm(c)));
+      result.width = a.width;
+      result.is_inside = a.is_inside;
+      return result;
+    }
+    result.width = c - 1;
+    result.is_inside = false;
+    return result;
+  }
+  default:
+    return unknown;
   }
 }
 

@@ -33,11 +33,11 @@ inline void cut_leaf(StageDerivation& d, std::size_t leaf, std::int64_t inner) {
 }  // namespace detail
 
 /// `element_bits`: widest element the body touches; `num_outputs`: values accumulated per element.
-/// Changes derivation.leaves (order, cuts) and returns what the leaves then mean. `has_attached(i)`:
-/// whether stages are computed at iterator i of the state's stage.
+/// Changes derivation.leaves (order, cuts) and returns what the leaves then mean.
+/// `has_attached(i)`: whether stages are computed at iterator i of the state's stage.
 template <class HasAttached>
-NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_reduction,
-                     Nest& nest, std::int64_t element_bits, std::int64_t num_outputs,
+NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_reduction, Nest& nest,
+                     std::int64_t element_bits, std::int64_t num_outputs,
                      const HasAttached& has_attached) {
   StageDerivation& d = nest.derivation;
   NestShape shape;
@@ -68,7 +68,8 @@ NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_redu
   const auto last = static_cast<std::int32_t>(d.leaves.size()) - 1;
   const LeafIterator& inner = d.leaves.back();
   const bool may_vectorize = last > last_reduction && inner.annotation != Annotation::parallel &&
-                             !has_attached(inner.iterator) && inner.annotation <= Annotation::vectorize;
+                             !has_attached(inner.iterator) &&
+                             inner.annotation <= Annotation::vectorize;
   if (may_vectorize) {
     const std::int64_t extent = extents()[static_cast<std::size_t>(inner.node)];
     const std::int64_t limit = 4 * lanes;
@@ -100,7 +101,8 @@ NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_redu
       return shape;  // a producer is computed inside the tile: it stays in memory
     }
   }
-  // Registers: move the outer tile loops out of the reduction run until accumulators and operands fit.
+  // Registers: move the outer tile loops out of the reduction run until accumulators and operands
+  // fit.
   const std::vector<std::int64_t> extent = extents();
   const auto tile_extent = [&](std::size_t i) {
     return extent[static_cast<std::size_t>(d.leaves[i].node)];

@@ -1,10 +1,10 @@
 // Journal: a file of records, one JSON object a line, that only ever grows.
 //
 // Floor 6; compiled in lib/record (nlohmann/json). Own design, except that a step is written as in
-// the reference's v0.6 logs (Ansor reference, ch. 2.3). Every line is one write to a file opened for
-// appending, so a killed run loses at most the line it was writing; such a torn line is reported and
-// skipped by readers, and the next run begins a new line behind it. Nothing is ever overwritten.
-// Not here: databases, merging, resuming a search.
+// the reference's v0.6 logs (Ansor reference, ch. 2.3). Every line is one write to a file opened
+// for appending, so a killed run loses at most the line it was writing; such a torn line is
+// reported and skipped by readers, and the next run begins a new line behind it. Nothing is ever
+// overwritten. Not here: databases, merging, resuming a search.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +42,9 @@ struct SkippedLine {
 };
 
 struct JournalContents {
-  std::vector<Record> records;        ///< in the order of the file
-  std::vector<SkippedLine> skipped;   ///< lines that are no records
-  bool has_torn_end = false;          ///< the last line has no line end
+  std::vector<Record> records;       ///< in the order of the file
+  std::vector<SkippedLine> skipped;  ///< lines that are no records
+  bool has_torn_end = false;         ///< the last line has no line end
 };
 
 /// Error: the file cannot be read, or it is not empty and no line of it is a record.

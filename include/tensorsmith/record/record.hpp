@@ -1,7 +1,7 @@
 // Record: one trial of a tuning run, failures included. Plain data.
 //
-// Floor 6. Own design. What is needed to replay the candidate, to learn from it, and to say where it
-// came from. Not here: text and files (journal.hpp), v0.6 log lines.
+// Floor 6. Own design. What is needed to replay the candidate, to learn from it, and to say where
+// it came from. Not here: text and files (journal.hpp), v0.6 log lines.
 #pragma once
 
 #include <cstdint>

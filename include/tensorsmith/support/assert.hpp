@@ -26,8 +26,8 @@ inline AssertHandler& assert_handler() {
   return handler;
 }
 
-[[noreturn]] inline void assert_failed(const char* condition, const char* message,
-                                       const char* file, int line) {
+[[noreturn]] inline void assert_failed(const char* condition, const char* message, const char* file,
+                                       int line) {
   if (assert_handler() != nullptr) {
     assert_handler()(condition, message, file, line);
   }
@@ -38,9 +38,9 @@ inline AssertHandler& assert_handler() {
 
 }  // namespace tensorsmith
 
-#define TENSORSMITH_ASSERT(condition, message)                                        \
-  do {                                                                                \
-    if (!(condition)) {                                                               \
-      ::tensorsmith::assert_failed(#condition, (message), __FILE__, __LINE__);        \
-    }                                                                                 \
+#define TENSORSMITH_ASSERT(condition, message)                                                     \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      ::tensorsmith::assert_failed(#condition, (message), __FILE__, __LINE__);                     \
+    }                                                                                              \
   } while (false)

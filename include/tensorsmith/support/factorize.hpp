@@ -1,7 +1,7 @@
 // Divisors and ordered factorizations of loop extents.
 //
-// Floor 0. Ansor reference, ch. 5.1 (FillTileSize): l0 among the divisors of the extent, l1 among the
-// divisors of extent / l0, ...; only those whose last length is at most `max_innermost` count.
+// Floor 0. Ansor reference, ch. 5.1 (FillTileSize): l0 among the divisors of the extent, l1 among
+// the divisors of extent / l0, ...; only those whose last length is at most `max_innermost` count.
 #pragma once
 
 #include <cstdint>

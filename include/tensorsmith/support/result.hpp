@@ -1,7 +1,7 @@
 // Result<T, E>: a value or the reason why there is none.
 //
-// Floor 0. Own design; a subset of what std::expected (C++23) offers. Used wherever "no" is a normal
-// answer, as for an illegal step in a search. No allocation of its own, never throws.
+// Floor 0. Own design; a subset of what std::expected (C++23) offers. Used wherever "no" is a
+// normal answer, as for an illegal step in a search. No allocation of its own, never throws.
 #pragma once
 
 #include <utility>

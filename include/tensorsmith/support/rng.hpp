@@ -1,8 +1,8 @@
 // Counter-based random numbers: the n-th draw is a pure function of the key and n.
 //
-// Floor 0. Philox4x32-10 (Salmon et al., SC 2011). Two generators with different keys are independent
-// streams, so a candidate's draws depend on (seed, task, round, candidate) and on nothing else: not on
-// thread count, not on the order of work.
+// Floor 0. Philox4x32-10 (Salmon et al., SC 2011). Two generators with different keys are
+// independent streams, so a candidate's draws depend on (seed, task, round, candidate) and on
+// nothing else: not on thread count, not on the order of work.
 #pragma once
 
 #include <array>

@@ -104,21 +104,20 @@ Record failed_record(std::int64_t trial, MeasureStatus status) {
 }  // namespace
 
 TEST_CASE("steps are written as in the reference's logs") {  // Ansor reference, ch. 2.3 and 3.4
-  const std::vector<Step> steps = {
-      CacheWriteStep{2, "local"},
-      SplitStep{2, 0, 512, {2, 128, 2}, true},
-      ReorderStep{2, {0, 4, 1}},
-      FollowSplitStep{3, 0, 1, 2},
-      FollowFusedSplitStep{3, 0, {2, 1}, 1, true},
-      ComputeAtStep{2, 3, 3},
-      FuseStep{3, {0, 1, 2, 3}},
-      AnnotationStep{3, 0, Annotation::parallel},
-      PragmaStep{2, 0, "auto_unroll_max_step$64"},
-      CacheReadStep{1, "shared", {2}},
-      RfactorStep{2, 1, 2},
-      StorageAlignStep{1, 0, 32, 16},
-      ComputeInlineStep{4},
-      ComputeRootStep{4}};
+  const std::vector<Step> steps = {CacheWriteStep{2, "local"},
+                                   SplitStep{2, 0, 512, {2, 128, 2}, true},
+                                   ReorderStep{2, {0, 4, 1}},
+                                   FollowSplitStep{3, 0, 1, 2},
+                                   FollowFusedSplitStep{3, 0, {2, 1}, 1, true},
+                                   ComputeAtStep{2, 3, 3},
+                                   FuseStep{3, {0, 1, 2, 3}},
+                                   AnnotationStep{3, 0, Annotation::parallel},
+                                   PragmaStep{2, 0, "auto_unroll_max_step$64"},
+                                   CacheReadStep{1, "shared", {2}},
+                                   RfactorStep{2, 1, 2},
+                                   StorageAlignStep{1, 0, 32, 16},
+                                   ComputeInlineStep{4},
+                                   ComputeRootStep{4}};
   CHECK(steps_to_text(steps) ==
         R"([["CHW",2,"local"],["SP",2,0,512,[2,128,2],1],["RE",2,[0,4,1]],["FSP",3,0,1,2],)"
         R"(["FFSP",3,0,[2,1],1,1],["CA",2,3,3],["FU",3,[0,1,2,3]],["AN",3,0,3],)"

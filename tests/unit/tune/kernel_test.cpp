@@ -49,8 +49,7 @@ TEST_CASE("arguments of a kernel are checked one by one") {
         "argument 0 'A': elements must be f32, are f64");
   CHECK(check(signature, {of(b), of(b)}) ==
         "argument 0 'A': elements must be f32, are 16 bits wide");
-  CHECK(check(signature, {of(too_long), of(b)}) ==
-        "argument 0 'A': expected 16 elements, got 17");
+  CHECK(check(signature, {of(too_long), of(b)}) == "argument 0 'A': expected 16 elements, got 17");
   CHECK(check(signature, {of(a), of(constant)}) ==
         "argument 1 'B': is an output, but its elements are const");
   const std::span<float> shifted(too_long.data() + 1, 16);
