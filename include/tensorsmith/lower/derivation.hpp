@@ -167,9 +167,17 @@ inline std::vector<StageDerivation> derive(const State& state) {
       born.insert(born.begin() + static_cast<std::ptrdiff_t>(id) + 1, next);
       current.insert(current.begin() + static_cast<std::ptrdiff_t>(id) + 1, fresh(next));
       ++next;
-    } else if (std::holds_alternative<CacheWriteStep>(step) ||
-               std::holds_alternative<RfactorStep>(step)) {
-      current[id] = fresh(born[id]);  // the old stage starts again from its new body
+    } else if (std::holds_alternative<CacheWriteStep>(step)) {
+      // The old stage starts again as a copy; a later step may change the cache's axes once more.
+      const std::int32_t num_spatial = current[id].num_spatial;
+      const std::int32_t num_reduce = current[id].num_axes - num_spatial;
+      current[id] = StageDerivation::initial(num_spatial, 0);
+      born.insert(born.begin() + static_cast<std::ptrdiff_t>(id), next);
+      current.insert(current.begin() + static_cast<std::ptrdiff_t>(id),
+                     StageDerivation::initial(num_spatial, num_reduce));
+      ++next;
+    } else if (std::holds_alternative<RfactorStep>(step)) {
+      current[id] = StageDerivation::initial(current[id].num_spatial, 1);
       born.insert(born.begin() + static_cast<std::ptrdiff_t>(id), next);
       current.insert(current.begin() + static_cast<std::ptrdiff_t>(id), fresh(next));
       ++next;
