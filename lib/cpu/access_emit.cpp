@@ -191,12 +191,16 @@ void FunctionEmitter::store_scalar(LLVMValueRef pointer, LLVMValueRef value, uns
   b_.at_end(after);
 }
 
+void FunctionEmitter::forget_loads(BufferId buffer) {
+  for (auto cached = loads_.begin(); cached != loads_.end();) {
+    cached = cached->second.buffer == buffer ? loads_.erase(cached) : std::next(cached);
+  }
+}
+
 void FunctionEmitter::store_memory(const Store& store, const LinearForm& form, Value value) {
   const DType type = program_[store.buffer].dtype;
   const auto element = static_cast<unsigned>(bytes_of(type));
-  for (auto cached = loads_.begin(); cached != loads_.end();) {
-    cached = cached->second.buffer == store.buffer ? loads_.erase(cached) : std::next(cached);
-  }
+  forget_loads(store.buffer);
   const bool is_narrow = type == DType::f16 || type == DType::bf16;
   if (!is_narrow || value.type == DType::f64) {
     value.ref = b_.cast(value.ref, value.type, type);

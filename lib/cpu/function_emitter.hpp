@@ -109,6 +109,7 @@ class FunctionEmitter {
   Value load_register(const Load& node, const LinearForm& form);
   Value load_memory(const Load& node, const LinearForm& form);
   LLVMValueRef load_scalar(LLVMValueRef pointer, DType type, LLVMValueRef guard);
+  void forget_loads(BufferId buffer);
   void store_memory(const Store& store, const LinearForm& form, Value value);
   void store_register(const Store& store, const LinearForm& form, Value value);
   void store_scalar(LLVMValueRef pointer, LLVMValueRef value, unsigned alignment,

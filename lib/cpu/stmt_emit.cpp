@@ -388,6 +388,7 @@ void FunctionEmitter::emit_alloc(const Alloc& alloc) {
   const StackSlot slot = allocate(buffer);
   bind_buffer(alloc.buffer, slot.pointer);
   emit(alloc.body);
+  forget_loads(alloc.buffer);  // its memory may soon be another buffer's
   buffers_[alloc.buffer.value] = BufferState{};
   if (slot.bytes > 0) {
     free_slots_.push_back(slot);

@@ -95,48 +95,17 @@ inline std::int64_t follow_fused_length(const std::vector<Step>& steps,
   return length;
 }
 
-/// The stage ids, in final order, as the order in which stages came to be.
-inline std::vector<std::int32_t> stage_birth_order(const State& state) {
-  std::vector<std::int32_t> order;
-  for (std::size_t i = 0; i < state.initial_dag()->operations().size(); ++i) {
-    order.push_back(static_cast<std::int32_t>(i));
-  }
-  std::int32_t next = static_cast<std::int32_t>(order.size());
-  for (const Step& step : state.steps()) {
-    const std::int32_t stage = stage_of(step);
-    if (std::holds_alternative<CacheReadStep>(step)) {
-      order.insert(order.begin() + stage + 1, next++);
-    } else if (std::holds_alternative<CacheWriteStep>(step) ||
-               std::holds_alternative<RfactorStep>(step)) {
-      order.insert(order.begin() + stage, next++);
-    }
-  }
-  return order;
-}
-
 }  // namespace detail
 
 /// One derivation per stage of the state, in stage order. Linear in the history.
 inline std::vector<StageDerivation> derive(const State& state) {
-  const std::vector<std::int32_t> birth = detail::stage_birth_order(state);
-  std::vector<std::int32_t> final_id(birth.size());
-  for (std::size_t i = 0; i < birth.size(); ++i) {
-    final_id[static_cast<std::size_t>(birth[i])] = static_cast<std::int32_t>(i);
-  }
-  const auto fresh = [&](std::int32_t born) {
-    const Operation& op =
-        state.operation(static_cast<std::size_t>(final_id[static_cast<std::size_t>(born)]));
-    return StageDerivation::initial(static_cast<std::int32_t>(op.axes.size()),
-                                    static_cast<std::int32_t>(op.reduce_axes.size()));
-  };
-  std::vector<std::int32_t> born;  // of the current stages
   std::vector<StageDerivation> current;
-  std::int32_t next = static_cast<std::int32_t>(state.initial_dag()->operations().size());
-  for (std::int32_t i = 0; i < next; ++i) {
-    born.push_back(i);
-    // The axes before a stage-adding step are those of the initial dag.
-    const Operation& op = state.initial_dag()->operation(static_cast<std::size_t>(i));
-    current.push_back(StageDerivation::initial(static_cast<std::int32_t>(op.axes.size()),
+  for (const Operation& op : state.initial_dag()->operations()) {
+    // A placeholder has no loops; its rank is what a cache of it starts from.
+    const std::size_t num_spatial = op.is_placeholder()
+                                        ? state.initial_dag()->tensor(op.outputs[0]).shape.size()
+                                        : op.axes.size();
+    current.push_back(StageDerivation::initial(static_cast<std::int32_t>(num_spatial),
                                                static_cast<std::int32_t>(op.reduce_axes.size())));
   }
   for (const Step& step : state.steps()) {
@@ -164,23 +133,23 @@ inline std::vector<StageDerivation> derive(const State& state) {
       }
       current[id].leaves = std::move(after);
     } else if (std::holds_alternative<CacheReadStep>(step)) {
-      born.insert(born.begin() + static_cast<std::ptrdiff_t>(id) + 1, next);
-      current.insert(current.begin() + static_cast<std::ptrdiff_t>(id) + 1, fresh(next));
-      ++next;
+      const std::int32_t num_spatial = current[id].num_spatial;
+      current.insert(current.begin() + static_cast<std::ptrdiff_t>(id) + 1,
+                     StageDerivation::initial(num_spatial, 0));
     } else if (std::holds_alternative<CacheWriteStep>(step)) {
-      // The old stage starts again as a copy; a later step may change the cache's axes once more.
+      // The cache takes over the axes, the old stage starts again as a copy.
       const std::int32_t num_spatial = current[id].num_spatial;
       const std::int32_t num_reduce = current[id].num_axes - num_spatial;
       current[id] = StageDerivation::initial(num_spatial, 0);
-      born.insert(born.begin() + static_cast<std::ptrdiff_t>(id), next);
       current.insert(current.begin() + static_cast<std::ptrdiff_t>(id),
                      StageDerivation::initial(num_spatial, num_reduce));
-      ++next;
     } else if (std::holds_alternative<RfactorStep>(step)) {
-      current[id] = StageDerivation::initial(current[id].num_spatial, 1);
-      born.insert(born.begin() + static_cast<std::ptrdiff_t>(id), next);
-      current.insert(current.begin() + static_cast<std::ptrdiff_t>(id), fresh(next));
-      ++next;
+      // Only one fuse and one split of reduction axes may come before: one leaf becomes spatial.
+      const std::int32_t num_spatial = current[id].num_spatial;
+      const auto num_leaves = static_cast<std::int32_t>(current[id].leaves.size());
+      current[id] = StageDerivation::initial(num_spatial, 1);
+      current.insert(current.begin() + static_cast<std::ptrdiff_t>(id),
+                     StageDerivation::initial(num_spatial + 1, num_leaves - num_spatial - 1));
     }
   }
   for (std::size_t s = 0; s < current.size(); ++s) {
