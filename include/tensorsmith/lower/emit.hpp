@@ -39,6 +39,7 @@ struct Emission {
   std::vector<BufferId> accumulators;  ///< register tile; empty = accumulate in memory
   std::vector<BufferId> temporaries;   ///< for reductions with several outputs
   bool is_reading_partial = false;     ///< initialize copies the stored partial result
+  bool is_tile_indexed = false;        ///< a loop of the tile stays a loop
 };
 
 class Emitter {

@@ -83,6 +83,9 @@ inline StmtId Emitter::emit_loop(Emission& e, std::size_t leaf, ForKind kind, co
     e.nest.constraints = saved;
     return body;
   }
+  if (kind == ForKind::serial && static_cast<std::int32_t>(leaf) >= e.shape.reduction_end) {
+    e.is_tile_indexed = true;
+  }
   const VarId var = pool.new_var(pool.var_name(e.nest.leaf_var[leaf]));
   extents_.set(var, most);
   Affine value = offset;
@@ -230,6 +233,9 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
   Affine constant_rest;
   constant_rest.constant = rest;
   nest.leaf_value[leaf] = expr(quotient);
+  if (static_cast<std::int32_t>(leaf) >= e.shape.reduction_end) {
+    e.is_tile_indexed = true;
+  }
   const auto before_tail = nest.constraints;
   settle(e, leaf, -1);
   nest.constraints[static_cast<std::size_t>(partition)].residual = constant_rest;
@@ -272,6 +278,7 @@ inline StmtId Emitter::emit_reduction(Emission& e) {
                      deepest_leaf(program_.pool, nest, term.atom) < static_cast<std::int32_t>(tile);
     }
   }
+  e.is_tile_indexed = false;
   const std::size_t num_outputs = e.op->outputs.size();
   const auto make = [&](const char* name, std::size_t k, Scope scope, bool is_scalar) {
     Buffer buffer;
@@ -321,6 +328,11 @@ inline StmtId Emitter::emit_reduction(Emission& e) {
     parts.push_back(emit_leaf(e, tile));
   }
   e.mode = BodyMode::compute;
+  if (e.is_tile_indexed) {  // registers have no addresses
+    for (BufferId buffer : allocated) {
+      program_[buffer].scope = Scope::local;
+    }
+  }
   StmtId result = seq(std::move(parts));
   for (BufferId buffer : allocated) {
     result = program_.add(Alloc{buffer, result});
