@@ -1,8 +1,8 @@
 #!/bin/sh
 # From a clone to tuned kernels: installs what is missing, builds, tunes a matrix product and a
-# convolution for this CPU, and compares both with oneDNN and OpenBLAS.
+# convolution for this CPU, and races both against oneDNN and OpenBLAS.
 #   scripts/quickstart.sh [--seconds S] [--threads T] [--no-setup]
-# Defaults: 20 seconds per workload, 1 thread. Records go to build/quickstart/.
+# Defaults: 20 seconds per workload, 1 thread. Everything it writes is in build/.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -68,10 +68,16 @@ for workload in "$gemm" "$conv"; do
     --db "$out/records.jsonl"
 done
 
-say "4/4 compare with oneDNN and OpenBLAS in one process, interleaved"
-"$bin/bench_kernels" --shape "$gemm" --shape "$conv" --threads "$threads" \
-  --tune-seconds "$seconds" --pairs 30 --json "$out/compare.json"
+say "4/4 race what was found against oneDNN and OpenBLAS, in turns in one process"
+if ! "$bin/bench_kernels" --shape "$gemm" --shape "$conv" --threads "$threads" \
+  --records "$out/records.jsonl" --pairs 30 --json "$out/compare.json"; then
+  echo "quickstart.sh: a result could not be verified, see above" >&2
+  exit 1
+fi
+"$bin/tensorsmith" report "$gemm" "$conv" --db "$out/records.jsonl" \
+  --compare "$out/compare.json" --output "$out/report.html" >/dev/null
 
 say "done"
-echo "records:    $PWD/$out/records.jsonl"
-echo "comparison: $PWD/$out/compare.json (ratio = their time / ours, above 1 means faster than they)"
+echo "records:    $PWD/$out/records.jsonl (every trial, one JSON object a line)"
+echo "comparison: $PWD/$out/compare.json (ratio = their time / ours, above 1 means we are faster)"
+echo "report:     $PWD/$out/report.html (open it in a browser)"

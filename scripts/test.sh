@@ -184,10 +184,12 @@ run_ctest() {
 
 leg_checks() {
   local name
-  for name in includes headers budgets sizes format; do
+  for name in includes headers budgets sizes format docs; do
     run_check "check_$name self-test" "scripts/check_$name.sh" --self-test
     run_check "check_$name" "scripts/check_$name.sh"
   done
+  run_check "generate_feature_table self-test" scripts/generate_feature_table.sh --self-test
+  run_check "generate_feature_table" scripts/generate_feature_table.sh --check
 }
 leg_release() { configure_and_build release && run_ctest release -LE '^gpu$'; }
 leg_clang() {

@@ -1,16 +1,18 @@
 // requires: llvm json
 #include "case.hpp"
 
-#include <functional>
 #include <utility>
 
 #include "bench/support/aligned_buffer.hpp"
-#include "bench/support/paired.hpp"
-#include "bench/support/reference.hpp"
-#include "problem.hpp"
+#include "bench/support/interrupt.hpp"
+#include "bench/support/problem.hpp"
+#include "bench/support/race.hpp"
 #include "tensorsmith/ops/workload.hpp"
-#include "tensorsmith/te/flop.hpp"
+#include "tensorsmith/record/journal.hpp"
+#include "tensorsmith/te/workload_key.hpp"
 #include "tensorsmith/tune.hpp"
+#include "tune/compile.hpp"
+#include "tune/replay_steps.hpp"
 
 namespace tensorsmith::bench {
 namespace {
@@ -43,12 +45,62 @@ struct Operands {
   }
 };
 
+/// Whether the kernel takes the operands of the problem, in the problem's order.
 bool fits(const ProblemSizes& sizes, const KernelSignature& signature) {
-  std::int64_t ours = 0;
-  for (const KernelParameter& parameter : signature.parameters) {
-    ours += parameter.num_elements;
+  std::vector<std::int64_t> wanted;
+  for (const std::int64_t size : {sizes.input, sizes.weights, sizes.bias, sizes.output}) {
+    if (size > 0) {
+      wanted.push_back(size);
+    }
   }
-  return ours == sizes.input + sizes.weights + sizes.bias + sizes.output;
+  std::vector<std::int64_t> ours;
+  for (const KernelParameter& parameter : signature.parameters) {
+    ours.push_back(parameter.num_elements);
+  }
+  return ours == wanted && signature.parameters.back().is_output;
+}
+
+TuneResult best_of_records(const TuneTask& task, const CaseOptions& options) {
+  const Result<std::optional<Record>, RecordError> best =
+      load_best(options.records, te::workload_key(*task.dag), task.target.name, options.threads);
+  if (!best) {
+    throw Error(best.error().message);
+  }
+  TuneResult result;
+  result.task = task;
+  result.num_threads = options.threads;
+  if (!best->has_value()) {
+    result.summary.message = "\"" + options.records + "\" holds no successful trial of it for " +
+                             task.target.name + " on " + std::to_string(options.threads) +
+                             " thread(s)";
+    return result;
+  }
+  const Record& record = **best;
+  Result<BuiltCandidate, MeasureFault> built =
+      make_candidate_builder(task.target)->build(replay_steps(task.dag, record.steps));
+  if (!built) {
+    result.summary.message = "the recorded schedule cannot be compiled: " + built.error().message;
+    return result;
+  }
+  result.summary.is_verified = record.is_verified;
+  result.steps = record.steps;
+  result.object = std::move(built->object);
+  result.signature = {built->entry, kernel_parameters(*task.dag), built->shared_bytes,
+                      built->per_thread_bytes};
+  return result;
+}
+
+TuneResult best_of(const TuneTask& task, const CaseOptions& options) {
+  if (!options.records.empty()) {
+    return best_of_records(task, options);
+  }
+  TuneOptions tuning;
+  tuning.budget.seconds = options.tune_seconds;
+  tuning.seed = options.seed;
+  tuning.num_threads = options.threads;
+  tuning.space = options.space.empty() ? tuning.space : options.space;
+  tuning.is_cancelled = is_interrupted;
+  return tune(task, tuning);
 }
 
 }  // namespace
@@ -60,100 +112,54 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
   if (!workload) {
     throw Error(workload.error());
   }
-  TuneTask task{workload->dag, host_target(), workload->name};
-  TuneOptions tuning;
-  tuning.budget.seconds = options.tune_seconds;
-  tuning.seed = options.seed;
-  tuning.num_threads = options.threads;
-  const TuneResult result = tune(task, tuning);
+  const TuneResult result =
+      best_of({workload->dag, host_target(), workload->name, workload->nominal_flop}, options);
 
   nlohmann::ordered_json entry;
   entry["suite"] = suite;
   entry["workload"] = text;
   entry["class"] = std::string(1, ops::letter_of(workload->packing));
   entry["threads"] = options.threads;
-  entry["ours_gflops"] = nullptr;
-  entry["peers"] = nlohmann::ordered_json::object();
-  entry["peak_fraction"] = nullptr;
-  entry["roofline_ns"] = nullptr;
-  entry["verified"] = false;
-  entry["tune_seconds"] = result.summary.seconds;
-  entry["trials"] = result.summary.trials;
+  const auto add_source = [&] {
+    entry["tune_seconds"] = result.summary.seconds;
+    entry["trials"] = result.summary.trials;
+  };
   if (!result.has_best()) {
+    entry["ours_gflops"] = nullptr;
+    entry["peers"] = nlohmann::ordered_json::object();
+    entry["peak_fraction"] = nullptr;
+    entry["roofline_ns"] = nullptr;
+    entry["verified"] = false;
+    add_source();
     entry["problem"] =
         result.summary.message.empty() ? result.summary.first_failure : result.summary.message;
     return entry;
   }
   const Kernel kernel = result.kernel();
   Operands operands(kernel.signature());
-  std::optional<Problem> problem = problem_of(*workload);
-  if (problem && !fits(sizes_of(*problem), kernel.signature())) {
-    problem.reset();
+  Contest contest;
+  contest.problem = problem_of(*workload);
+  if (contest.problem && !fits(sizes_of(*contest.problem), kernel.signature())) {
+    throw Error("the kernel of " + text + " does not take the operands of its problem");
   }
-  const double flop =
-      problem && sizes_of(*problem).flop > 0 ? sizes_of(*problem).flop : workload->nominal_flop;
-  const auto ours = [&] { kernel.call_unchecked(operands.pointers.data()); };
-  ours();
-  if (problem) {
-    // Our own check, beside the one of every candidate during the search.
-    const VerifyResult check = verify(*problem, operands.buffers, operands.buffers.output);
-    entry["verified"] = check.ok && result.summary.is_verified;
-    entry["max_error_over_bound"] = check.max_error_over_bound;
-    entry["roofline_ns"] = roofline_ns(flop, sizes_of(*problem).bytes(), roofline, options.threads);
-  } else {
-    entry["verified"] = result.summary.is_verified;
-  }
-
-  std::vector<std::function<void()>> contestants{ours};
-  std::vector<Peer*> racing;
-  const auto packing = static_cast<PackingClass>(static_cast<int>(workload->packing));
-  AlignedBuffer peer_output(problem ? sizes_of(*problem).output : 1);
-  for (FoundPeer& found : peers) {
-    if (!found.peer || !problem) {
-      entry["peers"][found.name] = {
-          {"missing", found.peer ? "no such operation in this library" : found.reason}};
-      continue;
+  contest.buffers = operands.buffers;
+  contest.flop = contest.problem ? sizes_of(*contest.problem).flop : workload->nominal_flop;
+  contest.ours = [&] { kernel.call_unchecked(operands.pointers.data()); };
+  RaceOptions racing;
+  racing.packing = static_cast<PackingClass>(static_cast<int>(workload->packing));
+  racing.threads = options.threads;
+  racing.pairs = options.pairs;
+  racing.is_cold = options.is_cold;
+  racing.is_stopped = is_interrupted;
+  const nlohmann::ordered_json raced = race(contest, racing, roofline, peers);
+  for (const auto& [key, value] : raced.items()) {
+    entry[key] = value;
+    if (key == "verified") {
+      // Our own check, beside the one of every candidate during the search.
+      const bool is_right = value.is_null() || value.get<bool>();
+      entry[key] = is_right && result.summary.is_verified;
+      add_source();
     }
-    Buffers buffers = operands.buffers;
-    buffers.output = peer_output.data();
-    const Prepared prepared = found.peer->prepare(*problem, buffers, packing, options.threads);
-    if (!prepared.ok) {
-      entry["peers"][found.name] = {{"missing", prepared.reason}};
-      continue;
-    }
-    peer_output.fill(0.0F);
-    found.peer->run();
-    found.peer->write_output();
-    const VerifyResult check = verify(*problem, operands.buffers, peer_output.data());
-    if (!check.ok) {
-      entry["peers"][found.name] = {{"missing", "its result differs: " + check.message}};
-      continue;
-    }
-    racing.push_back(found.peer.get());
-    contestants.emplace_back([peer = found.peer.get()] { peer->run(); });
-  }
-
-  Calibration calibration;
-  calibration.before_gflops = measure_peak_gflops();
-  PairOptions pairs;
-  pairs.pairs = options.pairs;
-  const std::vector<ContestantTimes> times = measure_interleaved(contestants, pairs);
-  calibration.after_gflops = measure_peak_gflops();
-
-  entry["ours_ns"] = times[0].median_ns;
-  entry["ours_gflops"] = flop / times[0].median_ns;
-  entry["peak_fraction"] = flop / times[0].median_ns / (calibration.gflops() * options.threads);
-  entry["pairs"] = times[0].sample_ns.size();
-  entry["calibration"] = {{"gflops", calibration.gflops()},
-                          {"moved", calibration.moved()},
-                          {"stable", calibration.is_stable()}};
-  for (std::size_t i = 0; i < racing.size(); ++i) {
-    const ContestantTimes& t = times[i + 1];
-    entry["peers"][racing[i]->name()] = {{"gflops", flop / t.median_ns},
-                                         {"ratio", t.ratio},
-                                         {"ratio_p10", t.ratio_p10},
-                                         {"ratio_p90", t.ratio_p90},
-                                         {"impl", racing[i]->impl_info()}};
   }
   return entry;
 }

@@ -2,6 +2,9 @@
 // bench_kernels: tuned kernels beside oneDNN and OpenBLAS, in one process, interleaved.
 //
 //   bench_kernels --shape gemm:512x512x512:f32 --tune-seconds 20 --json compare.json
+//
+// Exit code 0: every case verified; 1: not; 2: wrong arguments; 130: interrupted, with the cases
+// that were finished in the report.
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -12,6 +15,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "bench/support/interrupt.hpp"
 #include "bench/support/machine.hpp"
 #include "case.hpp"
 #include "suites.hpp"
@@ -59,10 +63,8 @@ std::vector<Entry> chosen(const std::vector<std::string>& suites,
 double best_peer_ratio(const nlohmann::ordered_json& entry) {
   double ratio = 0;
   for (const auto& peer : entry["peers"]) {
-    if (peer.contains("ratio")) {
-      const double own = peer["ratio"].get<double>();
-      ratio = ratio == 0 || own < ratio ? own : ratio;
-    }
+    const double own = peer["ratio"].get<double>();
+    ratio = ratio == 0 || own < ratio ? own : ratio;
   }
   return ratio;
 }
@@ -102,14 +104,15 @@ void print_case(const nlohmann::ordered_json& entry, std::FILE* out) {
                100 * number(entry["peak_fraction"]),
                entry["verified"].get<bool>() ? "verified" : "NOT VERIFIED");
   for (const auto& [name, peer] : entry["peers"].items()) {
-    if (peer.contains("missing")) {
-      std::fprintf(out, "    %-9s left out: %s\n", name.c_str(),
-                   peer["missing"].get<std::string>().c_str());
-    } else {
-      std::fprintf(out, "    %-9s %8.1f GFLOP/s, ratio %.2f (%.2f .. %.2f)  %s\n", name.c_str(),
-                   number(peer["gflops"]), number(peer["ratio"]), number(peer["ratio_p10"]),
-                   number(peer["ratio_p90"]), peer["impl"].get<std::string>().c_str());
-    }
+    std::fprintf(out, "    %-9s %8.1f GFLOP/s, ratio %.2f (%.2f .. %.2f)  %s\n", name.c_str(),
+                 number(peer["gflops"]), number(peer["ratio"]), number(peer["ratio_p10"]),
+                 number(peer["ratio_p90"]), peer["impl"].get<std::string>().c_str());
+  }
+  for (const auto& [name, reason] : entry["left_out"].items()) {
+    std::fprintf(out, "    %-9s left out: %s\n", name.c_str(), reason.get<std::string>().c_str());
+  }
+  if (entry.contains("problem")) {
+    std::fprintf(out, "    %s\n", entry["problem"].get<std::string>().c_str());
   }
   if (!entry["calibration"]["stable"].get<bool>()) {
     std::fprintf(out, "    the peak moved by %.0f %% meanwhile: do not quote this case\n",
@@ -123,7 +126,7 @@ int run(const std::vector<std::string>& suites, const std::vector<std::string>& 
   std::ofstream file;
   const bool to_stdout = json_path == "-";
   if (!json_path.empty() && !to_stdout) {
-    file.open(json_path);
+    file.open(json_path, std::ios::app);  // kept as it is until there is something to write
     if (!file) {
       throw Error("cannot write \"" + json_path + "\"");
     }
@@ -138,10 +141,17 @@ int run(const std::vector<std::string>& suites, const std::vector<std::string>& 
   report["cases"] = nlohmann::ordered_json::array();
   bool all_verified = true;
   for (const Entry& entry : entries) {
-    report["cases"].push_back(run_case(entry.suite, entry.workload, options, roofline, peers));
-    all_verified = all_verified && report["cases"].back()["verified"].get<bool>();
-    print_case(report["cases"].back(), progress);
+    nlohmann::ordered_json done = run_case(entry.suite, entry.workload, options, roofline, peers);
+    if (is_interrupted()) {
+      report["interrupted"] = true;
+      std::fprintf(stderr, "bench_kernels: interrupted; %zu of %zu cases are finished\n",
+                   report["cases"].size(), entries.size());
+      break;
+    }
+    all_verified = all_verified && done["verified"].get<bool>();
+    print_case(done, progress);
     std::fflush(progress);
+    report["cases"].push_back(std::move(done));
   }
   report["summary"] = summarize(report["cases"]);
   for (const auto& [suite, values] : report["summary"].items()) {
@@ -152,9 +162,14 @@ int run(const std::vector<std::string>& suites, const std::vector<std::string>& 
   if (to_stdout) {
     std::printf("%s\n", report.dump(2).c_str());
   } else if (file.is_open()) {
+    file.close();
+    file.open(json_path);
     file << report.dump(2) << "\n";
+    if (!file.flush()) {
+      throw Error("cannot write \"" + json_path + "\"");
+    }
   }
-  return all_verified ? 0 : 1;
+  return is_interrupted() ? exit_interrupted : all_verified ? 0 : 1;
 }
 
 }  // namespace
@@ -174,15 +189,27 @@ int main(int argc, char** argv) {
   app.add_option("--pairs", options.pairs, "interleaved rounds per case")
       ->check(CLI::Range(5, 10000));
   app.add_option("--seed", options.seed, "seed of the search");
+  app.add_option("--space", options.space, "space of programs: native or ansor");
+  app.add_option("--records", options.records,
+                 "journal: race its best schedules instead of tuning again");
+  app.add_flag("--cold", options.is_cold, "evict the caches before every call; 1 thread only");
   app.add_option("--json", json_path, "report file, - for standard output");
   try {
     app.parse(argc, argv);
+    if (options.is_cold && options.threads > 1) {
+      throw CLI::ValidationError("--cold", "needs --threads 1");
+    }
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) {
+      return app.exit(error);  // --help
+    }
+    std::fprintf(stderr, "bench_kernels: %s; see bench_kernels --help\n", error.what());
+    return 2;
   }
   if (suites.empty() && shapes.empty()) {
     suites = {"quick"};
   }
+  tensorsmith::bench::watch_interrupts();
   try {
     return tensorsmith::bench::run(suites, shapes, options, json_path);
   } catch (const tensorsmith::Error& error) {

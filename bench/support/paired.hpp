@@ -43,6 +43,9 @@ struct PairOptions {
   int warm_up = 2;                 ///< untimed calls of each contestant before
   double min_sample_ns = 200'000;  ///< calls are repeated until a sample lasts this long
   double max_total_ns = 0;  ///< stop early after this time, but never before 5 rounds; 0: none
+  int warm_calls = 0;       ///< untimed calls of a contestant before each of its samples
+  std::function<void()> before_turn;  ///< runs before the untimed calls of every sample
+  std::function<bool()> is_stopped;   ///< asked after every round; true ends the measurement
   /// Cold measurements: runs before every sample (evict the caches) and forces one call per sample.
   std::function<void()> before_sample;
 };
@@ -83,6 +86,11 @@ measure_interleaved(const std::vector<std::function<void()>>& contestants,
   const double start = clock();
   for (int round = 0; round < options.pairs; ++round) {
     for (std::size_t i = 0; i < contestants.size(); ++i) {
+      if (options.before_turn) {
+        options.before_turn();
+      }
+      for (int call = 0; call < options.warm_calls; ++call)
+        contestants[i]();
       if (options.before_sample) {
         options.before_sample();
       }
@@ -93,7 +101,7 @@ measure_interleaved(const std::vector<std::function<void()>>& contestants,
     }
     const bool out_of_time =
         options.max_total_ns > 0 && clock() - start > options.max_total_ns && round + 1 >= 5;
-    if (out_of_time) {
+    if (out_of_time || (options.is_stopped && options.is_stopped())) {
       break;
     }
   }

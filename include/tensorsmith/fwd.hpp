@@ -26,6 +26,7 @@ struct LoopProgram;
 struct MeasureResult;
 struct MeasureTask;
 struct Record;
+struct SketchOptions;
 struct Target;
 struct TuneOptions;
 struct TuneProgress;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tensorsmith/fwd.hpp"
 #include "tensorsmith/kernel.hpp"
 #include "tensorsmith/measure/measurer.hpp"
 #include "tensorsmith/sched/state.hpp"
@@ -62,10 +63,12 @@ struct TuneSummary {
   bool is_verified = false;
   bool is_cancelled = false;
   bool is_exhausted = false;  ///< the search ran out of candidates
+  bool is_journal_broken = false;  ///< it could not be written, which ended the run
   std::string message;        ///< one sentence if something went wrong along the way
   std::string first_failure;  ///< message of the first failed trial
   std::vector<CurvePoint> curve;
   double propose_seconds = 0, build_seconds = 0, measure_seconds = 0;  ///< building overlaps
+  double train_seconds = 0;  ///< the search learns from the results of a round
 };
 
 struct TuneOptions {
@@ -73,7 +76,8 @@ struct TuneOptions {
   std::uint64_t seed = 1;
   std::int32_t num_threads = 1;
   std::string policy = "evolution";
-  std::string space = "ansor";
+  /// "native", or "ansor": the reference's, whose tile sizes divide the extents.
+  std::string space = "native";
   /// "mlp" (needs the library built with Eigen) or "random"; empty: the best there is.
   std::string cost_model;
   std::string database;         ///< journal file; empty: none is written
@@ -83,6 +87,14 @@ struct TuneOptions {
   /// Asked often, from several threads. True ends the run with the best so far.
   Callback<bool()> is_cancelled;
   Callback<void(const TuneProgress&)> on_progress;
+  /// Instead of the sketches of the space: all that are to be searched, each of the dag given (see
+  /// sketch/generate.hpp). `space` may then have any name; records carry it, and "ansor" still
+  /// means tile sizes that divide.
+  Callback<std::vector<State>(const std::shared_ptr<const ComputeDag>&, const SketchOptions&)>
+      sketches;
+  /// Instead of the cost model of that name: is asked by several threads at once, learns after
+  /// every round, must outlive the run. See cost/cost_model.hpp.
+  CostModel* model = nullptr;
   /// Instead of worker processes; must outlive the run.
   Measurer* measurer = nullptr;
 };

@@ -32,12 +32,19 @@ void run_parallel_for(const KernelRuntime* self, ParallelBody body, void* closur
 
 ThreadPool::ThreadPool(std::int32_t num_threads)
     : runtime_{&run_parallel_for, this, std::max<std::int32_t>(num_threads, 1)} {
-  for (std::int32_t worker = 1; worker < runtime_.num_threads; ++worker) {
-    threads_.emplace_back([this, worker] { work(worker); });
+  try {
+    for (std::int32_t worker = 1; worker < runtime_.num_threads; ++worker) {
+      threads_.emplace_back([this, worker] { work(worker); });
+    }
+  } catch (...) {
+    stop();  // the system has no more threads to give
+    throw;
   }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
   is_stopping_.store(true, std::memory_order_release);
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();

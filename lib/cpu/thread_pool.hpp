@@ -33,6 +33,7 @@ class ThreadPool {
   void parallel_for(ParallelBody body, void* closure, std::int64_t count);
 
  private:
+  void stop();
   void work(std::int32_t worker);
   void take_chunks(std::int32_t worker);
 

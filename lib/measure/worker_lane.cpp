@@ -146,6 +146,7 @@ MeasureResult WorkerLane::run(const std::shared_ptr<const PreparedTask>& task,
       calls * (call_timeout_ns(racing, best_ns) + racing.min_sample_ns) +
       checking_ns(2 * task->num_bytes + candidate.shared_bytes + 64 * candidate.per_thread_bytes);
   // A worker that is lost for reasons of its own gets one successor.
+  std::string first_loss;
   for (int attempt = 0;; ++attempt) {
     const MeasureFault fault = ensure(task);
     if (fault.status != MeasureStatus::ok) {
@@ -179,6 +180,9 @@ MeasureResult WorkerLane::run(const std::shared_ptr<const PreparedTask>& task,
       object_batch_ = reply.result.status == MeasureStatus::load_error ? 0 : batch;
       object_ = candidate.object;
       result = std::move(reply.result);
+      if (result.is_ok() && !first_loss.empty()) {
+        result.message = "measured again: " + first_loss;
+      }
       result.wall_ns = monotonic_ns() - start;
       note_resident_bytes(reply.resident_bytes);
       return result;
@@ -187,6 +191,7 @@ MeasureResult WorkerLane::run(const std::shared_ptr<const PreparedTask>& task,
     if (answer.fault.status != MeasureStatus::worker_lost || attempt > 0) {
       return finish(answer.fault.status, answer.fault.message);
     }
+    first_loss = answer.fault.message;
   }
 }
 

@@ -69,7 +69,8 @@ int spawn(const std::string& program, int socket, int control, bool keeps_stderr
 
 std::string milliseconds(std::int64_t ns) {
   char text[32];
-  std::snprintf(text, sizeof(text), "%.3g ms", static_cast<double>(ns) / 1e6);
+  std::snprintf(text, sizeof(text), ns < 999'500'000 ? "%.3g ms" : "%.4g ms",
+                static_cast<double>(ns) / 1e6);
   return text;
 }
 

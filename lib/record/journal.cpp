@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,19 @@ constexpr std::size_t longest_line = std::size_t{16} << 20;
 RecordError file_error(const std::string& path, const char* what) {
   return RecordError{std::string(what) + " \"" + path + "\": " + std::strerror(errno)};
 }
+
+/// Keeps the lines of several runs that write to one journal apart. Where the file system knows no
+/// locks there are none.
+class FileLock {
+ public:
+  explicit FileLock(int file) : file_(file) { (void)::flock(file_, LOCK_EX); }
+  ~FileLock() { (void)::flock(file_, LOCK_UN); }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  int file_;
+};
 
 /// Splits the bytes it is fed into lines.
 class LineReader {
@@ -104,7 +118,8 @@ Result<JournalContents, RecordError> read_open_file(int file, const std::string&
 }  // namespace
 
 Result<JournalContents, RecordError> read_journal(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK a pipe would be waited for.
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     return fail(file_error(path, "cannot open"));
   }
@@ -152,20 +167,25 @@ Result<Journal, RecordError> Journal::open(const std::string& path) {
     std::filesystem::create_directories(folder, ignored);
   }
   struct stat facts {};
-  bool needs_line_end = false;
   if (::stat(path.c_str(), &facts) == 0) {
     Result<JournalContents, RecordError> contents = read_journal(path);
     if (!contents) {
       return fail(contents.error());
     }
     journal.skipped_ = contents->skipped;
-    needs_line_end = contents->has_torn_end;
   }
-  journal.file_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  journal.file_ = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (journal.file_ < 0) {
     return fail(file_error(path, "cannot open"));
   }
-  if (needs_line_end && ::write(journal.file_, "\n", 1) != 1) {
+  // Looked at again: another run may be writing to it.
+  const FileLock lock(journal.file_);
+  char last = '\n';
+  if (::fstat(journal.file_, &facts) != 0 ||
+      (facts.st_size > 0 && ::pread(journal.file_, &last, 1, facts.st_size - 1) != 1)) {
+    return fail(file_error(path, "cannot read"));
+  }
+  if (last != '\n' && ::write(journal.file_, "\n", 1) != 1) {
     return fail(file_error(path, "cannot write"));
   }
   return journal;
@@ -173,12 +193,13 @@ Result<Journal, RecordError> Journal::open(const std::string& path) {
 
 Journal::Journal(Journal&& other) noexcept
     : file_(std::exchange(other.file_, -1)), path_(std::move(other.path_)),
-      skipped_(std::move(other.skipped_)) {}
+      skipped_(std::move(other.skipped_)), is_torn_(other.is_torn_) {}
 
 Journal& Journal::operator=(Journal&& other) noexcept {
   std::swap(file_, other.file_);
   std::swap(path_, other.path_);
   std::swap(skipped_, other.skipped_);
+  std::swap(is_torn_, other.is_torn_);
   return *this;
 }
 
@@ -189,7 +210,9 @@ Journal::~Journal() {
 }
 
 Result<Done, RecordError> Journal::append(const Record& record) {
-  const std::string line = record_to_line(record) + '\n';
+  // A disk that was full may have taken half a line: this one must not continue it.
+  const std::string line = (is_torn_ ? "\n" : "") + record_to_line(record) + '\n';
+  const FileLock lock(file_);
   std::size_t written = 0;
   while (written < line.size()) {
     const ssize_t count = ::write(file_, line.data() + written, line.size() - written);
@@ -197,10 +220,12 @@ Result<Done, RecordError> Journal::append(const Record& record) {
       continue;
     }
     if (count < 0) {
+      is_torn_ = is_torn_ || written > 0;
       return fail(file_error(path_, "cannot write"));
     }
     written += static_cast<std::size_t>(count);
   }
+  is_torn_ = false;
   return Done{};
 }
 

@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t most_waiting = 16;
 /// Candidates of one call of the measurer.
 constexpr std::size_t measure_chunk = 8;
+/// So many trials in a row without a worker: it will not come back.
+constexpr std::int64_t most_lost_in_a_row = 16;
 
 using Built = Result<BuiltCandidate, MeasureFault>;
 
@@ -145,7 +147,8 @@ class Driver {
   }
   double seconds_left() const { return search_seconds() - now(); }
   bool is_over() const {
-    return is_cancelled() || seconds_left() <= 0 ||
+    return is_cancelled() || seconds_left() <= 0 || summary_.is_journal_broken ||
+           num_lost_in_a_row_ >= most_lost_in_a_row ||
            (options_.budget.trials > 0 && summary_.trials >= options_.budget.trials);
   }
   std::size_t next_round_size() const {
@@ -178,7 +181,9 @@ class Driver {
     for (auto& outcome : outcomes) {
       observed.push_back(std::move(outcome.second));
     }
+    const double begin = now();
     source_.observe(observed);
+    summary_.train_seconds += now() - begin;
   }
 
   void measure(const std::vector<State>& states, std::size_t first, std::vector<Built>& built,
@@ -245,9 +250,14 @@ class Driver {
     record.seconds = now();
     if (journal_ != nullptr) {
       const Result<Done, RecordError> appended = journal_->append(record);
-      if (!appended && summary_.message.empty()) {
+      if (!appended && !summary_.is_journal_broken) {
+        summary_.is_journal_broken = true;  // what is measured from here on would be lost
         summary_.message = appended.error().message;
       }
+    }
+    num_lost_in_a_row_ = result.status == MeasureStatus::worker_lost ? num_lost_in_a_row_ + 1 : 0;
+    if (num_lost_in_a_row_ == most_lost_in_a_row && summary_.message.empty()) {
+      summary_.message = "stopped, no worker survives: " + result.message;
     }
     ++summary_.statuses[static_cast<std::size_t>(result.status)];
     ++summary_.trials;
@@ -348,6 +358,7 @@ class Driver {
   double start_;
   double peak_gflops_ = 0;
   double best_min_ns_ = 0;
+  std::int64_t num_lost_in_a_row_ = 0;
   std::vector<Kept> kept_;
   TuneSummary summary_;
 };

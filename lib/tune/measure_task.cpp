@@ -1,7 +1,11 @@
 #include "tune/measure_task.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
 #include <utility>
+
+#include <unistd.h>
 
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/measure/fill.hpp"
@@ -90,6 +94,20 @@ Result<Done, MeasureFault> interpret(const ComputeDag& dag, std::vector<HostArra
   return Done{};
 }
 
+/// Of the machine or of the control group, whichever is less.
+double machine_bytes() {
+  double bytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                 static_cast<double>(::sysconf(_SC_PAGESIZE));
+  for (const char* file :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    double limit = 0;
+    if (std::ifstream(file) >> limit && limit > 0) {  // "max" is no number
+      bytes = std::min(bytes, limit);
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
@@ -125,6 +143,33 @@ std::vector<KernelParameter> kernel_parameters(const ComputeDag& dag) {
     parameters.push_back({tensor.name, tensor.dtype, num_elements(tensor), is_output(dag, id)});
   }
   return parameters;
+}
+
+double bytes_to_measure(const ComputeDag& dag) {
+  double bytes = 0;
+  for (const TensorInfo& tensor : dag.tensors()) {
+    bytes += 8 * static_cast<double>(num_elements(tensor));  // its f64 twin
+  }
+  for (const TensorId id : dag.arguments()) {
+    const TensorInfo& tensor = dag.tensor(id);  // the twin's copy for the kernel; the worker's own
+    bytes += (8 + bytes_of(tensor.dtype)) * static_cast<double>(num_elements(tensor));
+  }
+  return bytes;
+}
+
+std::string memory_problem(const ComputeDag& dag) {
+  constexpr double gib = 1024.0 * 1024 * 1024;
+  const double wanted = bytes_to_measure(dag);
+  const double present = machine_bytes();
+  if (wanted <= present) {
+    return {};
+  }
+  char text[200];
+  std::snprintf(text, sizeof(text),
+                "the workload needs about %.3g GiB of memory to be verified and measured, and "
+                "this machine has %.3g GiB; choose smaller sizes",
+                wanted / gib, present / gib);
+  return text;
 }
 
 Result<Done, MeasureFault> add_reference(MeasureTask& task,

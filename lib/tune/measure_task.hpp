@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tensorsmith/ir/host_array.hpp"
@@ -30,6 +31,11 @@ using PlainRunner = Callback<Result<Done, MeasureFault>(const std::shared_ptr<co
 Result<Done, MeasureFault> add_reference(MeasureTask& task,
                                          const std::shared_ptr<const ComputeDag>& dag,
                                          const PlainRunner& run_plain);
+
+/// Memory that preparing, verifying and measuring takes at its peak, over all processes.
+double bytes_to_measure(const ComputeDag& dag);
+/// One sentence if this machine, or the control group, has less than that; else empty.
+std::string memory_problem(const ComputeDag& dag);
 
 /// Programs below this many points and operations are left to the interpreter.
 constexpr double most_interpreted_flop = 2e6;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/cost/random_model.hpp"
 #include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
@@ -81,32 +82,55 @@ std::unique_ptr<CostModel> make_model(const TuneOptions& options) {
               "random");
 }
 
+std::vector<State> make_sketches(const TuneTask& task, const TuneOptions& options,
+                                 const SketchOptions& sketch_options) {
+  std::vector<State> sketches =
+      options.sketches ? options.sketches(task.dag, sketch_options)
+                       : generate_sketches(task.dag, ansor_cpu_rules(), sketch_options);
+  if (sketches.empty()) {
+    throw Error("the search space of this workload is empty");
+  }
+  for (const State& sketch : sketches) {
+    if (sketch.initial_dag() != task.dag) {
+      throw Error("TuneOptions::sketches: expected sketches of the task's dag, got one of another");
+    }
+  }
+  return sketches;
+}
+
 }  // namespace
 
 Search make_search(const TuneTask& task, const TuneOptions& options) {
   if (options.policy != "evolution") {
     throw Error("unknown policy \"" + options.policy + "\"; known: evolution");
   }
-  if (options.space != "ansor") {
-    throw Error("unknown space \"" + options.space + "\"; known: ansor");
+  if (!options.sketches && options.space != "native" && options.space != "ansor") {
+    throw Error("unknown space \"" + options.space + "\"; known: native, ansor");
   }
   Search search;
-  search.model = make_model(options);
+  CostModel* model = options.model;
+  if (model == nullptr) {
+    search.model = make_model(options);
+    model = search.model.get();
+  }
 
   SketchOptions sketch_options;
   sketch_options.hardware = hardware_params(task.target);
   sketch_options.hardware.num_cores = options.num_threads;
-  std::vector<State> sketches = generate_sketches(task.dag, ansor_cpu_rules(), sketch_options);
-  if (sketches.empty()) {
-    throw Error("the search space of this workload is empty");
-  }
-  SpaceOptions space_options;
+  std::vector<State> sketches = make_sketches(task, options, sketch_options);
+  SpaceOptions space_options =
+      options.space == "ansor" ? SpaceOptions{} : native_space_options();
   space_options.hardware = sketch_options.hardware;
 
   SearchCallbacks callbacks;
   const Target target = task.target;
   callbacks.extract = [target](const State& state) { return extract_features(state, target); };
   callbacks.is_valid = [](const State& state) { return !has_nested_parallel(state); };
+  if (options.space != "ansor") {
+    callbacks.draft = [target, num_threads = options.num_threads](const State& state) {
+      return draft_cycles(state, target, num_threads);
+    };
+  }
   callbacks.parallel_for = run_on_threads;
 
   PolicyOptions policy;
@@ -115,7 +139,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
                          ? EvolutionOptions::for_budget(options.budget.seconds)
                          : EvolutionOptions{};
   search.policy = std::make_unique<EvolutionaryPolicy>(
-      SearchSpace(std::move(sketches), space_options), *search.model, std::move(callbacks), policy);
+      SearchSpace(std::move(sketches), space_options), *model, std::move(callbacks), policy);
   return search;
 }
 

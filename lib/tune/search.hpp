@@ -14,11 +14,11 @@ namespace tensorsmith {
 
 /// A policy with what it stands on.
 struct Search {
-  std::unique_ptr<CostModel> model;
+  std::unique_ptr<CostModel> model;  ///< none if the options bring one
   std::unique_ptr<SearchPolicy> policy;
 };
 
-/// Throws Error that names the option for an unknown name.
+/// Throws Error that names the option for an unknown name and for sketches that do not fit.
 Search make_search(const TuneTask& task, const TuneOptions& options);
 
 }  // namespace tensorsmith

@@ -104,13 +104,8 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
   check_arguments(task, options);
   // Named first, so that a misspelt option costs no time.
   Search search = make_search(task, options);
-  std::optional<Journal> journal;
-  if (!options.database.empty()) {
-    Result<Journal, RecordError> opened = Journal::open(options.database);
-    if (!opened) {
-      throw Error(opened.error().message);
-    }
-    journal.emplace(std::move(opened).value());
+  if (const std::string problem = memory_problem(*task.dag); !problem.empty()) {
+    throw Error("tune: " + problem);
   }
   std::optional<WorkerMeasurer> workers;
   if (options.measurer == nullptr) {
@@ -121,6 +116,14 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
                   "PATH");
     }
     workers.emplace(worker_options);
+  }
+  std::optional<Journal> journal;
+  if (!options.database.empty()) {
+    Result<Journal, RecordError> opened = Journal::open(options.database);
+    if (!opened) {
+      throw Error(opened.error().message);
+    }
+    journal.emplace(std::move(opened).value());
   }
   Measurer& measurer = options.measurer != nullptr ? *options.measurer : *workers;
   MeasureTask measure_task = make_measure_task(*task.dag, options.num_threads, input_seed);
@@ -133,7 +136,7 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
   }
   const Result<Done, MeasureFault> prepared = measurer.prepare(measure_task);
   if (!prepared) {
-    throw Error("tune: " + prepared.error().message);
+    throw Error("tune: nothing can be measured: " + prepared.error().message);
   }
 
   DriverOptions driver;

@@ -217,6 +217,27 @@ TEST_CASE("unrolled loops become constants", "[codegen]") {
   check_program(m.p);
 }
 
+TEST_CASE("what was loaded from a stack slot is forgotten with its buffer", "[codegen]") {
+  // In the second iteration x gets the slot that y had in the first.
+  Maker m;
+  const BufferId a = m.argument("a", DType::f32, {2, 16});
+  const BufferId out = m.argument("out", DType::f32, {2, 2, 16});
+  const BufferId x = m.buffer("x", DType::f32, {16}, Scope::local);
+  const BufferId y = m.buffer("y", DType::f32, {16}, Scope::local);
+  const VarId u = m.var("u");
+  const auto fill_and_read = [&](BufferId local, std::int64_t row, double factor) {
+    const VarId i = m.var("i"), j = m.var("j");
+    const ExprId value = m.pool().mul(m.load(a, {m.v(u), m.v(i)}), m.f(factor));
+    return m.seq({m.loop(i, 16, ForKind::vectorized, m.store(local, {m.v(i)}, value)),
+                  m.loop(j, 16, ForKind::vectorized,
+                         m.store(out, {m.v(u), m.i(row), m.v(j)}, m.load(local, {m.v(j)})))});
+  };
+  const StmtId body =
+      m.alloc(x, m.alloc(y, m.seq({fill_and_read(x, 0, 2.0), fill_and_read(y, 1, 3.0)})));
+  m.p.body = m.loop(u, 2, ForKind::unrolled, body);
+  check_program(m.p);
+}
+
 TEST_CASE("a batch shares one object", "[codegen]") {
   const LoopProgram good = tail_program(20, DType::f32);
   Maker broken;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@
 #include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/search/evolution/weighted_mutators.hpp"
+#include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/sketch/cpu_rules.hpp"
+#include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 
 using namespace tensorsmith;
@@ -93,7 +98,10 @@ struct Outcome {
   std::uint32_t checked = 0, refused = 0;
 };
 
-Outcome check_random_schedules(DType type, std::uint32_t count, bool with_machine_code) {
+/// `make_state(rng, dag)` -> State, or nothing to skip the number.
+template <class MakeState>
+Outcome check_schedules(DType type, std::uint32_t count, bool with_machine_code,
+                        const MakeState& make_state) {
   const auto workloads = test::small_workloads(type);
   const Target& host = host_target();
   LlvmCompiler compiler(host);
@@ -101,7 +109,11 @@ Outcome check_random_schedules(DType type, std::uint32_t count, bool with_machin
   for (std::uint32_t number = 0; number < count; ++number) {
     const auto& workload = workloads[number % workloads.size()];
     CounterRng rng(test::seed(), type == DType::i32 ? 1 : 2, number);
-    const State state = test::random_state(rng, workload.dag, 16);
+    const std::optional<State> made = make_state(rng, workload.dag);
+    if (!made) {
+      continue;
+    }
+    const State& state = *made;
     INFO(workload.name << ", seed " << test::seed() << ", number " << number << "\n"
                        << state_text(state));
     const auto program = lower(state, host);
@@ -139,6 +151,47 @@ Outcome check_random_schedules(DType type, std::uint32_t count, bool with_machin
   return outcome;
 }
 
+Outcome check_random_schedules(DType type, std::uint32_t count, bool with_machine_code) {
+  return check_schedules(type, count, with_machine_code,
+                         [](CounterRng& rng, const std::shared_ptr<const ComputeDag>& dag) {
+                           return std::optional<State>(test::random_state(rng, dag, 16));
+                         });
+}
+
+/// Programs as the search draws them, a few mutations on.
+Outcome check_drawn_programs(std::uint32_t count, bool with_machine_code) {
+  std::map<const ComputeDag*, SearchSpace> spaces;
+  return check_schedules(
+      DType::i32, count, with_machine_code,
+      [&](CounterRng& rng, const std::shared_ptr<const ComputeDag>& dag) -> std::optional<State> {
+        auto found = spaces.find(dag.get());
+        if (found == spaces.end()) {
+          SketchOptions options;
+          options.hardware = hardware_params(host_target());
+          SpaceOptions native = native_space_options();
+          native.hardware = options.hardware;
+          found = spaces
+                      .emplace(dag.get(), SearchSpace(generate_sketches(dag, ansor_cpu_rules(),
+                                                                        options),
+                                                      native))
+                      .first;
+        }
+        std::optional<Candidate> candidate =
+            draw_candidate(found->second, AnsorCpuPopulation{}, rng);
+        for (std::uint32_t i = rng.next_below(4); candidate && i > 0; --i) {
+          std::optional<Candidate> mutant =
+              AnsorCpuMutators{}.mutate(found->second, *candidate, rng);
+          if (mutant) {
+            candidate = std::move(mutant);
+          }
+        }
+        if (!candidate || has_nested_parallel(candidate->state)) {
+          return std::nullopt;
+        }
+        return candidate->state;
+      });
+}
+
 }  // namespace
 
 TEST_CASE("oracle chain on integers: dag, loop program and machine code agree exactly") {
@@ -154,4 +207,9 @@ TEST_CASE("oracle chain on floats that are whole numbers: exact as well") {
 TEST_CASE("oracle chain without machine code, many more schedules") {
   const Outcome outcome = check_random_schedules(DType::i32, 8000, false);
   CHECK(outcome.checked > 6800);
+}
+
+TEST_CASE("oracle chain on programs that the search draws: all of them are exact") {
+  CHECK(check_drawn_programs(4000, false).checked > 2500);
+  CHECK(check_drawn_programs(600, true).checked > 400);
 }

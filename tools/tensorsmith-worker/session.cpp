@@ -4,7 +4,9 @@
 #include <cfenv>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -33,14 +35,22 @@ constexpr std::int64_t calibration_interval_ns = 50'000'000;
 #endif
 #endif
 
-// Memory that a candidate may allocate on top of the task's own.
-void limit_memory(std::int64_t num_bytes) {
+// Memory that a candidate may allocate on top of the task's own and the stacks of its threads.
+void limit_memory(std::int64_t num_bytes, std::int32_t num_threads) {
 #if !defined(TENSORSMITH_HAS_SANITIZER)
-  const rlim_t most = static_cast<rlim_t>(num_bytes) * 3 + (rlim_t{1} << 30);
+  pthread_attr_t attributes;
+  std::size_t stack_bytes = 0;
+  if (::pthread_attr_init(&attributes) == 0) {
+    ::pthread_attr_getstacksize(&attributes, &stack_bytes);
+    ::pthread_attr_destroy(&attributes);
+  }
+  const rlim_t most = static_cast<rlim_t>(num_bytes) * 3 + (rlim_t{1} << 30) +
+                      static_cast<rlim_t>(num_threads) * stack_bytes;
   const rlimit limit = {most, RLIM_INFINITY};
   ::setrlimit(RLIMIT_DATA, &limit);
 #else
   (void)num_bytes;
+  (void)num_threads;
 #endif
 }
 
@@ -85,7 +95,15 @@ StatusReply Session::prepare(const PrepareRequest& request, FileDescriptor data)
     return reply;
   }
   if (pool_ == nullptr || pool_->num_threads() != request.num_threads) {
-    pool_ = std::make_unique<ThreadPool>(request.num_threads);
+    pool_.reset();
+    try {
+      pool_ = std::make_unique<ThreadPool>(request.num_threads);
+    } catch (const std::exception& error) {
+      arguments_.clear();
+      reply.message =
+          "cannot start " + std::to_string(request.num_threads) + " threads: " + error.what();
+      return reply;
+    }
   }
   if (request.is_pinned) {
     lease_.take();
@@ -112,7 +130,7 @@ std::string Session::fill_arguments(const PrepareRequest& request) {
   if (!problem.empty()) {
     return problem;
   }
-  limit_memory(task.num_bytes());
+  limit_memory(task.num_bytes(), task.num_threads);
   for (std::size_t i = 0; i < request.arguments.size(); ++i) {
     const ArgumentMessage& message = request.arguments[i];
     Argument argument;

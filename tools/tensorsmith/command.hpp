@@ -1,6 +1,7 @@
 // What the subcommands of `tensorsmith` share: arguments, exit codes, output.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,6 +30,7 @@ void add_tune(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
+void add_report(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 
 /// Options that several subcommands take.
@@ -41,11 +43,16 @@ struct WorkloadOptions {
 };
 void add_workload_options(CLI::App& command, WorkloadOptions& options);
 
+/// Checks of option values; what they refuse is one sentence with what was expected.
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
+CLI::Validator real_number(double low, double high);
+
 /// All of these throw Error with one sentence.
 std::shared_ptr<const ComputeDag> parse_dag(const std::string& workload);
 /// Of one call, as people count it.
 double workload_flop(const std::string& workload);
-std::string workload_grammar();
+/// Every form of workload string with an example.
+void print_grammar(bool is_json);
 Target parse_target(const std::string& name);
 /// As parse_target, and this machine can run its code.
 Target parse_runnable_target(const std::string& name);
@@ -61,7 +68,9 @@ Record find_best_record(const WorkloadOptions& options);
 std::string duration_text(double ns);
 std::string percent_text(double fraction);
 void print_json(const Json& json);
-/// One line on standard error.
+/// One line on standard error, whatever the sentence quotes.
 void warn(const std::string& sentence);
+/// Control characters as in a C string.
+std::string one_line(const std::string& text);
 
 }  // namespace tensorsmith::cli

@@ -1,3 +1,4 @@
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -9,16 +10,58 @@
 #include "tensorsmith/record/journal.hpp"
 
 namespace tensorsmith::cli {
+namespace {
+
+std::string refusal(const std::string& expected, const std::string& text) {
+  return "expected " + expected + ", got \"" + text + "\"";
+}
+
+CLI::Validator file_name() {
+  return CLI::Validator(
+      [](std::string& text) { return text.empty() ? refusal("a file name", text) : ""; }, "");
+}
+
+}  // namespace
+
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
+  return CLI::Validator(
+      [low, high](std::string& text) -> std::string {
+        std::uint64_t value = 0;
+        const char* const end = text.data() + text.size();
+        const auto read = std::from_chars(text.data(), end, value);
+        if (read.ec == std::errc() && read.ptr == end && value >= low && value <= high) {
+          return {};
+        }
+        return refusal(fmt::format("a whole number from {} to {}", low, high), text);
+      },
+      "");
+}
+
+CLI::Validator real_number(double low, double high) {
+  return CLI::Validator(
+      [low, high](std::string& text) -> std::string {
+        double value = 0;
+        const char* const end = text.data() + text.size();
+        const auto read = std::from_chars(text.data(), end, value);
+        if (read.ec == std::errc() && read.ptr == end && value >= low && value <= high) {
+          return {};  // not a number fails both comparisons
+        }
+        return refusal(fmt::format("a number from {} to {:.0f}", low, high), text);
+      },
+      "");
+}
 
 void add_workload_options(CLI::App& command, WorkloadOptions& options) {
   command.add_option("workload", options.workload,
                      "what to compute, e.g. gemm:512x512x512:f32 (see tensorsmith tune --list)");
   command.add_option("--target", options.target,
                      "host, or a level or CPU name such as x86-64-v3 or znver4");
-  command.add_option("--db", options.database,
-                     "journal of trials; default: a file in the cache folder");
+  command
+      .add_option("--db", options.database,
+                  "journal of trials; default: a file in the cache folder")
+      ->check(file_name());
   command.add_option("--threads", options.num_threads, "threads of the kernel")
-      ->check(CLI::Range(1, 1024));
+      ->check(whole_number(1, 1024));
   command.add_flag("--json", options.is_json, "one JSON object on standard output");
 }
 
@@ -107,9 +150,25 @@ void print_json(const Json& json) {
   std::fflush(stdout);
 }
 
+std::string one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      line += "\\n";
+    } else if (code < 0x20 || code == 0x7F) {
+      line += fmt::format("\\x{:02x}", code);
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
 void warn(const std::string& sentence) {
   std::fflush(stdout);
-  fmt::print(stderr, "tensorsmith: {}\n", sentence);
+  // Not fmt: it throws when standard error is gone.
+  std::fprintf(stderr, "tensorsmith: %s\n", one_line(sentence).c_str());
 }
 
 }  // namespace tensorsmith::cli

@@ -1,47 +1,99 @@
 // The `tensorsmith` command.
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "command.hpp"
 #include "tensorsmith/version.hpp"
 
+namespace tensorsmith::cli {
 namespace {
 
+/// A journal must never get the number of a standard stream that the caller has closed. What is
+/// opened instead cannot be written, so that lost output is noticed.
+void open_standard_streams() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(number, F_GETFD) < 0 && errno == EBADF) {
+      (void)::open("/dev/null", O_RDONLY);  // gets the lowest free number
+    }
+  }
+}
+
+/// What CLI11 calls missing is often a misspelt command.
+std::string parse_problem(const CLI::App& app, const CLI::ParseError& error, int argc,
+                          char** argv) {
+  if (!app.get_subcommands().empty()) {
+    return error.what();
+  }
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  for (int i = 1; i < argc; ++i) {
+    if (argv[i][0] != '-') {
+      return std::string("unknown command \"") + argv[i] + "\"; known: " + known;
+    }
+  }
+  return "name a command: " + known;
+}
+
 int run(int argc, char** argv) {
-  using namespace tensorsmith;
   CLI::App app{"Tunes tensor programs for this machine.\n"
-               "Example: tensorsmith tune gemm:512x512x512:f32 --seconds 20",
+               "Example: tensorsmith tune gemm:512x512x512:f32 --seconds 20\n"
+               "Exit codes: 0 done, 1 no usable result, 2 wrong input, 130 interrupted without one",
                "tensorsmith"};
   app.set_version_flag("--version", std::string(version_string));
   app.require_subcommand(1);
-  cli::Action action;
-  cli::add_tune(app, action);
-  cli::add_run(app, action);
-  cli::add_export(app, action);
-  cli::add_explain(app, action);
-  cli::add_devices(app, action);
+  Action action;
+  add_tune(app, action);
+  add_run(app, action);
+  add_export(app, action);
+  add_explain(app, action);
+  add_report(app, action);
+  add_devices(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       return app.exit(error);  // --help, --version
     }
-    std::fprintf(stderr, "tensorsmith: %s; see tensorsmith --help\n", error.what());
-    return cli::exit_wrong_input;
+    warn(parse_problem(app, error, argc, argv) + "; see tensorsmith --help");
+    return exit_wrong_input;
   }
   return action();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_and_explain(int argc, char** argv) {
   try {
     return run(argc, argv);
-  } catch (const tensorsmith::Error& error) {
-    std::fprintf(stderr, "tensorsmith: %s\n", error.what());
-    return tensorsmith::cli::exit_wrong_input;
+  } catch (const Error& error) {
+    warn(error.what());
+    return exit_wrong_input;
+  } catch (const std::bad_alloc&) {
+    warn("not enough memory; choose smaller sizes");
+    return exit_wrong_input;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tensorsmith: %s\n", error.what());
-    return tensorsmith::cli::exit_failed;
+    warn(error.what());
+    return exit_failed;
   }
+}
+
+}  // namespace
+}  // namespace tensorsmith::cli
+
+int main(int argc, char** argv) {
+  using namespace tensorsmith::cli;
+  open_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a full journal is an error to report, not an end
+  const int code = run_and_explain(argc, argv);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    warn("cannot write standard output");
+    return code == exit_ok ? exit_failed : code;
+  }
+  return code;
 }

@@ -71,17 +71,17 @@ void ProgressPrinter::operator()(const TuneProgress& progress) {
   last_seconds_ = progress.seconds;
   const std::string text = progress_text(progress);
   if (is_terminal_) {
-    fmt::print(stderr, "\r{}\x1b[K", text.substr(0, terminal_columns() - 1));
+    std::fprintf(stderr, "\r%s\x1b[K", text.substr(0, terminal_columns() - 1).c_str());
     has_line_ = true;
   } else {
-    fmt::print(stderr, "{}\n", text);
+    std::fprintf(stderr, "%s\n", text.c_str());
   }
   std::fflush(stderr);
 }
 
 void ProgressPrinter::finish() {
   if (has_line_) {
-    fmt::print(stderr, "\n");
+    std::fprintf(stderr, "\n");
     has_line_ = false;
   }
 }

@@ -20,6 +20,9 @@ int run_workload(const WorkloadOptions& options) {
   if (!built) {
     throw Error("the schedule cannot be compiled: " + built.error().message);
   }
+  if (const std::string problem = memory_problem(*best.dag); !problem.empty()) {
+    throw Error(problem);
+  }
   if (find_worker_program().empty()) {
     throw Error("the program tensorsmith-worker was found neither next to this one nor on PATH");
   }

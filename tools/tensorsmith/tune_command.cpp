@@ -2,17 +2,26 @@
 #include <csignal>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "command.hpp"
 #include "progress.hpp"
+#include "report_file.hpp"
 
 namespace tensorsmith::cli {
 namespace {
 
 volatile std::sig_atomic_t is_interrupted = 0;
+volatile std::sig_atomic_t has_begun = 0;
 
-/// First Ctrl-C or termination request: stop and keep the best. The next one ends the program.
+/// First Ctrl-C or termination request: stop and keep the best. The next one ends the program, and
+/// so does the first while there is nothing to keep: preparing a large workload takes a while.
 void interrupt(int signal) {
+  if (has_begun == 0) {
+    constexpr char sentence[] = "tensorsmith: interrupted before the first trial\n";
+    (void)!::write(STDERR_FILENO, sentence, sizeof(sentence) - 1);
+    ::_exit(exit_interrupted);
+  }
   if (is_interrupted != 0) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
@@ -25,6 +34,7 @@ struct TuneArguments {
   double seconds = 0;
   std::int64_t trials = 0;
   TuneOptions tune;
+  std::string report;  ///< page to write afterwards; empty: none
   bool is_list = false;
   bool is_quiet = false;
 };
@@ -58,6 +68,9 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
   json["seconds"] = summary.seconds;
   json["verified"] = summary.is_verified;
   json["journal"] = arguments.tune.database;
+  if (!arguments.report.empty()) {
+    json["report"] = arguments.report;
+  }
   json["curve"] = Json::array();
   for (const CurvePoint& point : summary.curve) {
     json["curve"].push_back(Json::array({point.seconds, point.trial, point.best_ns}));
@@ -66,7 +79,8 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
   json["cancelled"] = summary.is_cancelled;
   json["phases"] = {{"propose_seconds", summary.propose_seconds},
                     {"build_seconds", summary.build_seconds},
-                    {"measure_seconds", summary.measure_seconds}};
+                    {"measure_seconds", summary.measure_seconds},
+                    {"train_seconds", summary.train_seconds}};
   if (!summary.message.empty()) {
     json["message"] = summary.message;
   }
@@ -90,11 +104,14 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
              static_cast<double>(summary.trials) / std::max(summary.seconds, 1e-9),
              failures.empty() ? "" : "; failed: ", failures);
   fmt::print("journal: {}\n", arguments.tune.database);
+  if (!arguments.report.empty()) {
+    fmt::print("report: {}\n", arguments.report);
+  }
 }
 
 int tune_workload(TuneArguments& arguments) {
   if (arguments.is_list) {
-    fmt::print("{}", workload_grammar());
+    print_grammar(arguments.common.is_json);
     return exit_ok;
   }
   if (arguments.common.workload.empty()) {
@@ -112,11 +129,17 @@ int tune_workload(TuneArguments& arguments) {
                                                   : 20;
   options.num_threads = arguments.common.num_threads;
   options.database = journal_path(arguments.common);
+  if (!arguments.report.empty()) {
+    check_writable(arguments.report);
+  }
   std::signal(SIGINT, interrupt);
   std::signal(SIGTERM, interrupt);
   options.is_cancelled = [] { return is_interrupted != 0; };
   ProgressPrinter printer(arguments.is_quiet);
-  options.on_progress = [&printer](const TuneProgress& progress) { printer(progress); };
+  options.on_progress = [&printer](const TuneProgress& progress) {
+    has_begun = 1;
+    printer(progress);
+  };
   const TuneResult result = tune(task, options);
   printer.finish();
   if (arguments.common.is_json) {
@@ -124,16 +147,20 @@ int tune_workload(TuneArguments& arguments) {
   } else {
     print_result(arguments, result);
   }
+  if (!arguments.report.empty() && result.summary.trials > 0) {
+    write_report({options.database, {arguments.common.workload}, "", arguments.report});
+  }
   if (!result.summary.message.empty()) {
     warn(result.summary.message);
   }
   if (result.has_best()) {
-    return exit_ok;
+    return result.summary.is_journal_broken ? exit_failed : exit_ok;
   }
   if (!result.summary.first_failure.empty()) {
     warn("the first failure was " + result.summary.first_failure);
   }
-  warn("no candidate succeeded");
+  warn(result.summary.is_cancelled ? "interrupted before any candidate succeeded"
+                                   : "no candidate succeeded");
   return result.summary.is_cancelled ? exit_interrupted : exit_failed;
 }
 
@@ -148,13 +175,16 @@ void add_tune(CLI::App& app, Action& action) {
   command
       ->add_option("--seconds", arguments->seconds,
                    "wall-clock budget, compilation included; default 20 unless --trials is given")
-      ->check(CLI::Range(0.01, 1e7));
+      ->check(real_number(0.01, 1e7));
   command->add_option("--trials", arguments->trials, "most candidates to measure")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  command->add_option("--seed", arguments->tune.seed, "of every random choice");
+      ->check(whole_number(1, std::uint64_t{1} << 40));
+  command->add_option("--seed", arguments->tune.seed, "of every random choice")
+      ->check(whole_number(0, UINT64_MAX));
   command->add_option("--policy", arguments->tune.policy, "search: evolution");
-  command->add_option("--space", arguments->tune.space, "space of programs: ansor");
+  command->add_option("--space", arguments->tune.space, "space of programs: native or ansor");
   command->add_option("--model", arguments->tune.cost_model, "cost model: mlp or random");
+  command->add_option("--report", arguments->report,
+                      "HTML page to write from the journal afterwards");
   command->add_flag("--list", arguments->is_list, "print the grammar of workloads and leave");
   command->add_flag("--quiet", arguments->is_quiet, "no progress");
   command->callback(

@@ -1,4 +1,6 @@
 // Workload strings on the command line.
+#include <fmt/format.h>
+
 #include "command.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/te/flop.hpp"
@@ -25,12 +27,22 @@ double workload_flop(const std::string& workload) {
   return parsed.nominal_flop > 0 ? parsed.nominal_flop : std::max(0.0, te::count_flop(*parsed.dag));
 }
 
-std::string workload_grammar() {
-  std::string text;
-  for (const auto& line : ops::workload_grammar) {
-    text += std::string(line.form) + "\n    e.g. " + std::string(line.example) + "\n";
+void print_grammar(bool is_json) {
+  if (!is_json) {
+    for (const ops::GrammarLine& line : ops::workload_grammar) {
+      fmt::print("{}\n    e.g. {}\n", line.form, line.example);
+    }
+    fmt::print("\n{}\n", ops::workload_grammar_notes);
+    return;
   }
-  return text + "\n" + std::string(ops::workload_grammar_notes);
+  Json json;
+  json["workloads"] = Json::array();
+  for (const ops::GrammarLine& line : ops::workload_grammar) {
+    json["workloads"].push_back(
+        {{"name", line.name}, {"form", line.form}, {"example", line.example}});
+  }
+  json["notes"] = ops::workload_grammar_notes;
+  print_json(json);
 }
 
 }  // namespace tensorsmith::cli

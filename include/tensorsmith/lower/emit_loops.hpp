@@ -225,6 +225,10 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
   if (bounds.size() > 1 || most < extent) {
     full = expr(affine(pool.min(full, count)));
   }
+  const auto range = range_of(pool, extents_, residual);
+  if (!range || range->min < 0) {  // outer iterations may lie behind the end altogether
+    full = expr(affine(pool.max(full, pool.int_imm(0))));
+  }
   split.residual.reset();
   std::vector<StmtId> parts{emit_loop(e, leaf, kind_of(e, leaf, false), {}, full, most)};
   // The tail runs (count - full) times, which is 0 or 1; where it runs, leaf = quotient.

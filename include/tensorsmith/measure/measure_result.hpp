@@ -22,7 +22,7 @@ struct MeasureResult {
   double median_ns = 0;                  ///< 0 unless ok
   std::vector<double> samples_ns;        ///< one per timed sample, in order of time
   std::int64_t wall_ns = 0;              ///< the whole measurement, loading and checking included
-  std::string message;                   ///< empty if ok; else one sentence for people
+  std::string message;                   ///< ok: empty, or why it was repeated; else why not
 
   bool is_ok() const { return status == MeasureStatus::ok; }
   std::size_t runs() const { return samples_ns.size(); }

@@ -11,7 +11,9 @@ namespace tensorsmith {
 struct RacingPolicy {
   std::int32_t warm_up_calls = 2;
   /// A first warm-up call slower than this times the best ends the race: the call is the result.
-  double stop_after_warm_up = 4.0;
+  double stop_after_warm_up = 2.5;
+  /// After a warm-up call of at least this time there is no second one.
+  std::int64_t long_call_ns = 2'000'000;
   /// After one timed call: stop if slower than this times the best.
   double stop_after_single = 1.5;
   std::int32_t triple_calls = 3;
@@ -25,7 +27,7 @@ struct RacingPolicy {
 
   /// Hard deadline of one call: timeout_factor * best, never below the floor; first_timeout_ns as
   /// long as no best is known.
-  double timeout_factor = 10.0;
+  double timeout_factor = 4.0;
   std::int64_t timeout_floor_ns = 20'000'000;
   std::int64_t first_timeout_ns = 2'000'000'000;
 
@@ -35,7 +37,7 @@ struct RacingPolicy {
 
 struct RankingPolicy {
   std::int64_t budget_ns = 200'000'000;  ///< for all candidates together
-  std::int32_t min_rounds = 5;           ///< rounds A B C ... even if the budget is spent
+  std::int32_t min_rounds = 2;           ///< rounds A B C ... even if the budget is spent
   std::int32_t max_rounds = 1000;
   bool is_cold_cache = false;  ///< evict arguments and workspace from the caches before each call
   std::int64_t calibrator_ns = 3'000'000;

@@ -39,7 +39,10 @@ class Race {
   /// `best_ns` 0: nothing to race against, the candidate runs to the end.
   Race(const RacingPolicy& policy, double best_ns) : policy_(policy), best_ns_(best_ns) {}
 
-  bool wants_warm_up() const { return !is_over_ && warm_ups_ < policy_.warm_up_calls; }
+  bool wants_warm_up() const {
+    const bool is_warm = warm_ups_ > 0 && last_ns_ >= static_cast<double>(policy_.long_call_ns);
+    return !is_over_ && !is_warm && warm_ups_ < policy_.warm_up_calls;
+  }
   void add_warm_up(double ns) {
     if (warm_ups_ == 0 && loses(ns, policy_.stop_after_warm_up)) {
       samples_.push_back(ns);

@@ -81,6 +81,7 @@ class Journal {
   int file_ = -1;
   std::string path_;
   std::vector<SkippedLine> skipped_;
+  bool is_torn_ = false;  // the last append wrote only a part
 };
 
 }  // namespace tensorsmith

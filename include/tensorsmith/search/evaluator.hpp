@@ -4,6 +4,9 @@
 // on the candidates alone.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -30,7 +33,7 @@ inline bool is_better(const Individual& a, const Individual& b) {
 
 class Evaluator {
  public:
-  /// Scores by the model, or at random by (seed, round, program) without one.
+  /// Scores by the model. Without one: by the draft, or at random by (seed, round, program).
   Evaluator(const SearchCallbacks& callbacks, const CostModel* model, std::uint64_t seed,
             std::uint32_t round)
       : callbacks_(callbacks), model_(model), seed_(seed), round_(round) {}
@@ -47,15 +50,15 @@ class Evaluator {
         fresh.push_back(i);
       }
     }
+    const std::vector<double> drafts = draft(candidates, fresh);
     std::vector<FeatureMatrix> features(fresh.size());
     run_for(callbacks_.parallel_for, fresh.size(), [&](std::size_t k) {
-      const State& state = candidates[fresh[k]].state;
-      if (!has_nested_parallel(state) && (!callbacks_.is_valid || callbacks_.is_valid(state))) {
-        features[k] = callbacks_.extract(state);
+      if (drafts[k] <= prune_factor * best_draft_) {
+        features[k] = callbacks_.extract(candidates[fresh[k]].state);
       }
     });
     std::vector<float> scores(fresh.size(), invalid_score);
-    predict(features, scores);
+    predict(features, drafts, scores);
     for (std::size_t k = 0; k < fresh.size(); ++k) {
       scores_[texts[fresh[k]]] = scores[k];
     }
@@ -73,10 +76,34 @@ class Evaluator {
  private:
   static constexpr float lowest_valid_score = -1e10F;  // Ansor reference, ch. 5.2
 
-  void predict(const std::vector<FeatureMatrix>& features, std::vector<float>& scores) const {
+  /// Estimates of the valid ones (0 without a draft), no limit for the others.
+  std::vector<double> draft(const std::vector<Candidate>& candidates,
+                            const std::vector<std::size_t>& fresh) {
+    constexpr double none = std::numeric_limits<double>::infinity();
+    std::vector<double> drafts(fresh.size(), none);
+    run_for(callbacks_.parallel_for, fresh.size(), [&](std::size_t k) {
+      const State& state = candidates[fresh[k]].state;
+      if (!has_nested_parallel(state) && (!callbacks_.is_valid || callbacks_.is_valid(state))) {
+        drafts[k] = callbacks_.draft ? callbacks_.draft(state) : 0;
+      }
+    });
+    for (double time : drafts) {
+      best_draft_ = std::min(best_draft_, time);
+    }
+    return drafts;
+  }
+
+  void predict(const std::vector<FeatureMatrix>& features, const std::vector<double>& drafts,
+               std::vector<float>& scores) const {
     if (model_ == nullptr) {
       for (std::size_t k = 0; k < features.size(); ++k) {
-        scores[k] = features[k].empty() ? invalid_score : random_score(seed_, round_, features[k]);
+        if (features[k].empty()) {
+          continue;
+        }
+        const float random = random_score(seed_, round_, features[k]);
+        // Within a factor of two the draft knows nothing: chance decides.
+        scores[k] = callbacks_.draft ? random - static_cast<float>(std::log2(drafts[k] + 1e-9))
+                                     : random;
       }
       return;
     }
@@ -89,10 +116,14 @@ class Evaluator {
     });
   }
 
+  /// Programs with a draft this many times the best one's are pruned.
+  static constexpr double prune_factor = 3.0;
+
   const SearchCallbacks& callbacks_;
   const CostModel* model_;
   std::uint64_t seed_;
   std::uint32_t round_;
+  double best_draft_ = std::numeric_limits<double>::infinity();
   std::unordered_map<std::string, float> scores_;  ///< looked up only, never walked
 };
 

@@ -68,6 +68,9 @@ struct SearchCallbacks {
   std::function<FeatureMatrix(const State&)> extract;
   /// Whether a program may be measured at all; empty = every program may.
   std::function<bool(const State&)> is_valid;
+  /// An estimate of the time that needs no learning, in any unit; empty = there is none. Programs
+  /// whose estimate is far above the best one are neither scored nor proposed.
+  std::function<double(const State&)> draft;
   ParallelFor parallel_for;
 };
 

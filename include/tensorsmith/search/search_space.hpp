@@ -1,10 +1,11 @@
 // SearchSpace: the sketches of a task and what sampling and mutating them needs.
 //
-// Floor 7. Ansor reference, ch. 5 (parameters: ch. 4.1). Immutable once built, so any number of
-// threads may draw from it. Not here: deriving sketches (sketch/generate.hpp), drawing
-// (search/population/), scores.
+// Floor 7. Ansor reference, ch. 5 (parameters: ch. 4.1); rounded extents: own design. Immutable once
+// built, so any number of threads may draw from it. Not here: deriving sketches
+// (sketch/generate.hpp), drawing (search/population/), scores.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>  // the analysis of a dag is shared by all candidates of a sketch
 #include <optional>
@@ -29,7 +30,18 @@ struct SpaceOptions {
   std::int64_t max_vectorize_size = 16;
   std::vector<std::int32_t> auto_unroll_max_steps = {0, 16, 64, 512};
   bool change_compute_location = true;
+  /// Lengths need not divide an extent: they may come from a rounder number that is at most this
+  /// fraction above it (1021 is split as if it were 1024; lowering cuts off what is too much).
+  /// 0 = the reference's space.
+  double max_rounding = 0;
 };
+
+/// The space that tuning uses unless told otherwise.
+inline SpaceOptions native_space_options() {
+  SpaceOptions options;
+  options.max_rounding = 1.0 / 7;
+  return options;
+}
 
 /// A program under construction or complete: always a legal state.
 struct Candidate {
@@ -52,9 +64,11 @@ class SearchSpace {
       for (const Step& step : sketch.steps()) {
         const SplitStep* split = std::get_if<SplitStep>(&step);
         if (split != nullptr && split->extent > 0) {
-          const Key key{split->extent, static_cast<int>(split->lengths.size())};
-          if (tables_.count(key) == 0) {
-            tables_.emplace(key, enumerate(key));
+          for (std::int64_t rounded : rounded_extents(split->extent)) {
+            const Key key{rounded, static_cast<int>(split->lengths.size())};
+            if (tables_.count(key) == 0) {
+              tables_.emplace(key, enumerate(key));
+            }
           }
         }
       }
@@ -80,7 +94,23 @@ class SearchSpace {
     return found == tables_.end() ? nullptr : &found->second;
   }
 
-  /// Draws the lengths of a split uniformly from the same list; nothing if it is empty.
+  /// The numbers whose factors may be lengths of a split of `extent`; `extent` itself comes first.
+  std::vector<std::int64_t> rounded_extents(std::int64_t extent) const {
+    std::vector<std::int64_t> found = {extent};
+    const auto most = extent + static_cast<std::int64_t>(static_cast<double>(extent) *
+                                                         options_.max_rounding);
+    for (std::int64_t multiple : {2, 3, 4, 6, 8, 12, 14, 16, 24, 28, 32, 48, 64}) {
+      const std::int64_t rounded = ceil_div(extent, multiple) * multiple;
+      if (rounded <= most && std::find(found.begin(), found.end(), rounded) == found.end()) {
+        found.push_back(rounded);
+      }
+    }
+    return found;
+  }
+
+  /// Draws the lengths of a split uniformly from the same list; nothing if it is empty. With
+  /// rounding, from the list of one of the rounded extents: half of the time of the extent itself
+  /// if it has many divisors, else of any as often as it has divisors.
   std::optional<LengthList> draw_lengths(std::int64_t extent, std::size_t count,
                                          CounterRng& rng) const {
     const auto pick = [&](const std::vector<std::vector<std::int64_t>>& choices) {
@@ -91,6 +121,9 @@ class SearchSpace {
       }
       return drawn;
     };
+    if (options_.max_rounding > 0) {
+      extent = draw_rounded(extent, rng);
+    }
     const auto* known = length_choices(extent, count);
     return known != nullptr ? pick(*known) : pick(enumerate(Key{extent, static_cast<int>(count)}));
   }
@@ -137,6 +170,22 @@ class SearchSpace {
 
  private:
   using Key = std::pair<std::int64_t, int>;
+
+  std::int64_t draw_rounded(std::int64_t extent, CounterRng& rng) const {
+    constexpr std::size_t many_divisors = 6;
+    const std::vector<std::int64_t> choices = rounded_extents(extent);
+    if (choices.size() == 1) {
+      return extent;
+    }
+    if (divisors(extent).size() >= many_divisors && rng.next_below(2) == 0) {
+      return extent;
+    }
+    std::vector<std::int64_t> tickets;
+    for (std::int64_t choice : choices) {
+      tickets.insert(tickets.end(), divisors(choice).size(), choice);
+    }
+    return tickets[rng.next_below(static_cast<std::uint32_t>(tickets.size()))];
+  }
 
   std::vector<std::vector<std::int64_t>> enumerate(Key key) const {
     return factorizations(key.first, key.second, options_.max_innermost_split_factor);

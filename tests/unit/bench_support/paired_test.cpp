@@ -1,5 +1,6 @@
 #include "bench/support/paired.hpp"
 
+#include <string>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -124,4 +125,30 @@ TEST_CASE("the time limit stops early, but not before five rounds", "[paired]") 
   options.min_sample_ns = 1;
   options.max_total_ns = 1;
   CHECK(measure_pairs([&] { now += 10; }, [&] { now += 10; }, options, FakeClock{&now}).pairs == 5);
+}
+
+TEST_CASE("every sample may begin with a pause and untimed calls", "[paired]") {
+  double now = 0;
+  std::string order;
+  PairOptions options;
+  options.pairs = 2;
+  options.warm_up = 0;
+  options.min_sample_ns = 1;
+  options.warm_calls = 1;
+  options.before_turn = [&] { order += '.', now += 1e6; };
+  const auto times =
+      measure_interleaved({[&] { order += 'A', now += 10; }, [&] { order += 'B', now += 20; }},
+                          options, FakeClock{&now});
+  CHECK(order == "AABB.AA.BB.AA.BB");
+  CHECK(times[0].median_ns == Approx(10));
+  CHECK(times[1].ratio == Approx(2));
+}
+
+TEST_CASE("a measurement can be stopped after any round", "[paired]") {
+  double now = 0;
+  int rounds = 0;
+  PairOptions options;
+  options.min_sample_ns = 1;
+  options.is_stopped = [&] { return ++rounds == 3; };
+  CHECK(measure_pairs([&] { now += 10; }, [&] { now += 10; }, options, FakeClock{&now}).pairs == 3);
 }

@@ -1,5 +1,7 @@
 #include "tensorsmith/search/search_space.hpp"
 
+#include <set>
+
 #include "support/catch.hpp"
 #include "unit/search/search_fixtures.hpp"
 
@@ -45,6 +47,57 @@ TEST_CASE("two parallel loops in one loop tree are nested parallelism") {
   CHECK_FALSE(has_nested_parallel(state));
   grow(state, AnnotationStep{2, 1, Annotation::parallel});
   CHECK(has_nested_parallel(state));
+}
+
+TEST_CASE("a space with rounding splits primes as if they were rounder numbers") {
+  const SearchSpace space = test::space_of(test::matmul_dag(1021, 64, 48), 4, native_space_options());
+  const std::vector<std::int64_t> rounded = space.rounded_extents(1021);
+  CHECK(rounded.front() == 1021);
+  CHECK(std::find(rounded.begin(), rounded.end(), 1024) != rounded.end());
+  std::set<std::int64_t> products;
+  for (std::uint32_t number = 0; number < 200; ++number) {
+    CounterRng rng(1, 2, number);
+    const auto lengths = space.draw_lengths(1021, 3, rng);
+    REQUIRE(lengths);
+    CHECK(lengths->back() <= 64);
+    std::int64_t product = 1;
+    for (std::int64_t length : *lengths) {
+      product *= length;
+    }
+    // The parts of a split of some rounded extent: no part is longer than that.
+    const bool divides_one = std::any_of(rounded.begin(), rounded.end(),
+                                         [&](std::int64_t e) { return e % product == 0; });
+    CHECK(divides_one);
+    products.insert(product);
+  }
+  CHECK(products.size() > 20);
+  const SearchSpace exact = test::space_of(test::matmul_dag(1021, 64, 48));
+  CHECK(exact.rounded_extents(1021) == std::vector<std::int64_t>{1021});
+}
+
+TEST_CASE("mutations of a space with rounding give legal programs and leave its divisors") {
+  const SearchSpace space = test::space_of(test::matmul_dag(1021, 64, 48), 4, native_space_options());
+  std::size_t imperfect = 0, made = 0;
+  for (std::uint32_t number = 0; number < 300; ++number) {
+    CounterRng rng(3, 4, number);
+    const auto parent = draw_candidate(space, AnsorCpuPopulation{}, rng);
+    REQUIRE(parent);
+    const auto child = MutateTileSize{}.mutate(space, *parent, rng);
+    if (!child) {
+      continue;
+    }
+    ++made;
+    for (const Step& step : child->state.steps()) {
+      const SplitStep* split = std::get_if<SplitStep>(&step);
+      std::int64_t product = 1;
+      for (std::int64_t length : split != nullptr ? split->lengths : LengthList{}) {
+        product *= length;
+      }
+      imperfect += split != nullptr && split->extent % product != 0 ? 1 : 0;
+    }
+  }
+  CHECK(made > 200);
+  CHECK(imperfect > 20);
 }
 
 }  // namespace tensorsmith

@@ -1,6 +1,7 @@
 // MutateTileSize: moves a factor from one level of a split to another.
 //
 // Floor 7. Ansor reference, ch. 5.3. The innermost length stays at most max_innermost_split_factor.
+// In a space with rounding one mutation of four draws the lengths of the split anew.
 //     SP i 512 [4, 2, 16]  -->  SP i 512 [2, 4, 16]       (factor 2 from level 1 to level 2)
 #pragma once
 
@@ -29,7 +30,14 @@ struct MutateTileSize {
       return std::nullopt;
     }
     SplitStep& split = std::get<SplitStep>(steps[pick(splits, rng)]);
-    if (!move_factor(split, max_innermost, rng)) {
+    if (space.options().max_rounding > 0 && rng.next_below(4) == 0) {
+      std::optional<LengthList> lengths =
+          space.draw_lengths(split.extent, split.lengths.size(), rng);
+      if (!lengths || *lengths == split.lengths) {
+        return std::nullopt;
+      }
+      split.lengths = std::move(*lengths);
+    } else if (!move_factor(split, max_innermost, rng)) {
       return std::nullopt;
     }
     return space.build(steps, parent.sketch);
@@ -43,7 +51,7 @@ struct MutateTileSize {
       lengths.push_back(length);
       product *= length;
     }
-    lengths[0] = split.extent / product;
+    lengths[0] = ceil_div(split.extent, product);
     std::vector<std::size_t> order(lengths.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       order[i] = i;

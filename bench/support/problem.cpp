@@ -1,4 +1,4 @@
-#include "problem.hpp"
+#include "bench/support/problem.hpp"
 
 #include "tensorsmith/support/overloaded.hpp"
 

@@ -1,0 +1,182 @@
+// requires: json
+#include "bench/support/race.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "bench/support/aligned_buffer.hpp"
+#include "bench/support/paired.hpp"
+#include "bench/support/reference.hpp"
+
+namespace tensorsmith::bench {
+namespace {
+
+/// Longer than idle threads of OpenMP (some milliseconds) and OpenBLAS (2^26 cycles) look for work.
+constexpr std::chrono::milliseconds pause_between_turns{25};
+constexpr std::int64_t evicting_floats = std::int64_t{32} << 20;
+
+/// Keeps the calling thread on the core that it is on. Threads started meanwhile would stay there
+/// too, so only for one thread.
+class PinnedThread {
+ public:
+  explicit PinnedThread(bool is_wanted) {
+    const int cpu = is_wanted ? ::sched_getcpu() : -1;
+    if (cpu >= 0 && ::sched_getaffinity(0, sizeof(before_), &before_) == 0) {
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(cpu, &one);
+      is_pinned_ = ::sched_setaffinity(0, sizeof(one), &one) == 0;
+    }
+  }
+  ~PinnedThread() {
+    if (is_pinned_) {
+      ::sched_setaffinity(0, sizeof(before_), &before_);
+    }
+  }
+  PinnedThread(const PinnedThread&) = delete;
+  PinnedThread& operator=(const PinnedThread&) = delete;
+
+ private:
+  cpu_set_t before_ = {};
+  bool is_pinned_ = false;
+};
+
+/// Reads 128 MiB, so that nothing of the operands stays in the caches of this core.
+void evict_caches() {
+  static const AlignedBuffer buffer(evicting_floats);
+  float sum = 0;
+  for (std::int64_t i = 0; i < evicting_floats; i += 16) {
+    sum += buffer[i];
+  }
+  volatile float sink = sum;
+  (void)sink;
+}
+
+/// The libraries that have this operation and compute it right; the others with the reason.
+std::vector<Peer*> prepare_peers(const Contest& contest, const RaceOptions& options,
+                                 std::vector<FoundPeer>& peers, AlignedBuffer& output,
+                                 nlohmann::ordered_json& left_out) {
+  std::vector<Peer*> racing;
+  Buffers buffers = contest.buffers;
+  buffers.output = output.data();
+  for (FoundPeer& found : peers) {
+    if (!found.peer || !contest.problem) {
+      left_out[found.name] =
+          found.peer ? "this operation is compared with libraries in f32 only, or not at all"
+                     : found.reason;
+      continue;
+    }
+    const Prepared prepared =
+        found.peer->prepare(*contest.problem, buffers, options.packing, options.threads);
+    if (!prepared.ok) {
+      left_out[found.name] = prepared.reason;
+      continue;
+    }
+    output.fill(NAN);  // an element that is not written fails
+    found.peer->run();
+    found.peer->write_output();
+    const VerifyResult check = verify(*contest.problem, contest.buffers, output.data());
+    if (!check.ok) {
+      left_out[found.name] = "its result differs: " + check.message;
+      continue;
+    }
+    racing.push_back(found.peer.get());
+  }
+  return racing;
+}
+
+PairOptions pair_options(const RaceOptions& options) {
+  PairOptions pairs;
+  pairs.pairs = options.pairs;
+  pairs.is_stopped = options.is_stopped;
+  if (options.is_cold) {
+    pairs.before_sample = evict_caches;
+    return pairs;
+  }
+  pairs.warm_calls = 1;
+  if (options.threads > 1) {
+    pairs.warm_calls = 2;
+    pairs.before_turn = [] { std::this_thread::sleep_for(pause_between_turns); };
+  }
+  return pairs;
+}
+
+}  // namespace
+
+nlohmann::ordered_json race(const Contest& contest, const RaceOptions& options,
+                            const Roofline& roofline, std::vector<FoundPeer>& peers) {
+  nlohmann::ordered_json report;
+  report["ours_gflops"] = nullptr;
+  report["peers"] = nlohmann::ordered_json::object();
+  report["peak_fraction"] = nullptr;
+  report["roofline_ns"] = nullptr;
+  report["verified"] = nullptr;
+  report["left_out"] = nlohmann::ordered_json::object();
+
+  const ProblemSizes sizes = contest.problem ? sizes_of(*contest.problem) : ProblemSizes{};
+  std::vector<float> first_output;
+  if (contest.problem) {
+    float* const output = contest.buffers.output;
+    std::fill(output, output + sizes.output, NAN);
+    contest.ours();
+    const VerifyResult check = verify(*contest.problem, contest.buffers, output);
+    report["verified"] = check.ok;
+    report["checked_elements"] = {check.checked, check.total};
+    report["max_error_over_bound"] = std::isfinite(check.max_error_over_bound)
+                                         ? nlohmann::ordered_json(check.max_error_over_bound)
+                                         : nlohmann::ordered_json(nullptr);
+    if (!check.ok) {
+      report["problem"] = "our result differs: " + check.message;
+    }
+    first_output.assign(output, output + sizes.output);
+    report["roofline_ns"] = roofline_ns(contest.flop, sizes.bytes(), roofline, options.threads);
+  }
+  AlignedBuffer peer_output(std::max<std::int64_t>(sizes.output, 1));
+  const std::vector<Peer*> racing =
+      prepare_peers(contest, options, peers, peer_output, report["left_out"]);
+  std::vector<std::function<void()>> contestants{contest.ours};
+  for (Peer* peer : racing) {
+    contestants.emplace_back([peer] { peer->run(); });
+  }
+
+  Calibration calibration;
+  std::vector<ContestantTimes> times;
+  {
+    const PinnedThread pinned(options.threads == 1);
+    calibration.before_gflops = measure_peak_gflops();
+    times = measure_interleaved(contestants, pair_options(options));
+    calibration.after_gflops = measure_peak_gflops();
+  }
+  if (!first_output.empty() && std::memcmp(first_output.data(), contest.buffers.output,
+                                           first_output.size() * sizeof(float)) != 0) {
+    report["verified"] = false;
+    report["problem"] = "our later runs wrote another result than the first";
+  }
+
+  const double peak = calibration.gflops() * options.threads;
+  report["ours_ns"] = times[0].median_ns;
+  report["ours_gflops"] = contest.flop / times[0].median_ns;
+  report["peak_fraction"] = contest.flop / times[0].median_ns / peak;
+  report["state"] = options.is_cold ? "cold" : "warm";
+  report["pairs"] = times[0].sample_ns.size();
+  report["slow_samples"] = times[0].slow_samples;
+  report["calibration"] = {{"gflops", calibration.gflops()},
+                           {"moved", calibration.moved()},
+                           {"stable", calibration.is_stable()}};
+  for (std::size_t i = 0; i < racing.size(); ++i) {
+    const ContestantTimes& t = times[i + 1];
+    report["peers"][racing[i]->name()] = {{"gflops", contest.flop / t.median_ns},
+                                          {"ratio", t.ratio},
+                                          {"ratio_p10", t.ratio_p10},
+                                          {"ratio_p90", t.ratio_p90},
+                                          {"impl", racing[i]->impl_info()}};
+  }
+  return report;
+}
+
+}  // namespace tensorsmith::bench

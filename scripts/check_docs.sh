@@ -1,0 +1,86 @@
+#!/bin/sh
+# Code in docs/ is text of files that are compiled, and links lead somewhere.
+#   scripts/check_docs.sh [ROOT]       checks README.md and docs/
+#   scripts/check_docs.sh --self-test  proves that each rule can fail
+# A block of cpp or cmake in docs/ follows a line with a link to its source, in which its lines stand
+# one after the other; indentation does not count. Links are checked without their #anchors.
+set -eu
+
+check() {
+  (
+    cd "$1"
+    find README.md docs -name '*.md' | LC_ALL=C sort | xargs awk '
+      function trim(text) { gsub(/^[ \t]+|[ \t\r]+$/, "", text); return text }
+      function complain(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; bad = 1 }
+      function exists(path) {
+        gsub(/\/+$/, "", path)
+        return system("test -e \"" path "\"") == 0
+      }
+      function folder(path) { return sub(/\/[^\/]*$/, "", path) ? path "/" : "" }
+      function find_block(path,   n, line, lines, i, k) {
+        while ((getline line < path) > 0) lines[++n] = trim(line)
+        close(path)
+        for (i = 1; i + size - 1 <= n; ++i) {
+          for (k = 1; k <= size && lines[i + k - 1] == block[k]; ++k) {}
+          if (k > size) return 1
+        }
+        return 0
+      }
+      FNR == 1 { open = 0; linked = "" }
+      /^```/ {
+        if (open) {
+          open = 0
+          if (is_code && source == "") complain("a block of code without a link to its source above it")
+          else if (is_code && !find_block(source)) complain("the block above is not text of " source)
+        } else {
+          open = 1
+          size = 0
+          is_code = FILENAME != "README.md" && $0 ~ /^```(cpp|cmake)$/
+          source = linked
+        }
+        next
+      }
+      open { if (is_code) block[++size] = trim($0); next }
+      {
+        rest = $0
+        if (trim(rest) != "") linked = ""
+        while (match(rest, /\]\([^)]*\)/)) {
+          target = substr(rest, RSTART + 2, RLENGTH - 3)
+          rest = substr(rest, RSTART + RLENGTH)
+          sub(/#.*/, "", target)
+          if (target == "" || target ~ /^[a-z]+:/) continue
+          path = folder(FILENAME) target
+          if (!exists(path)) complain("a link to " target ", which is not there")
+          linked = path
+        }
+      }
+      END { exit bad }'
+  )
+}
+
+if [ "${1-}" = --self-test ]; then
+  dir=$(mktemp -d)
+  trap 'rm -rf "$dir"' EXIT
+  mkdir -p "$dir/docs" "$dir/examples"
+  printf 'int main() {\n  return 0;\n}\n' >"$dir/examples/a.cpp"
+  expect() { # VERDICT WHAT TEXT-OF-THE-PAGE
+    printf '%b' "$3" >"$dir/docs/page.md"
+    echo '[page](docs/page.md#top)' >"$dir/README.md"
+    if check "$dir" >/dev/null; then verdict=accepted; else verdict=rejected; fi
+    if [ "$verdict" != "$1" ]; then
+      echo "self-test: $2 was $verdict"
+      exit 1
+    fi
+  }
+  expect accepted "text of an example" 'From [a](../examples/a.cpp):\n\n```cpp\nreturn 0;\n}\n```\n'
+  expect accepted "what is no code" '```\nfor i in 3:\n```\n'
+  expect rejected "code of nowhere" '```cpp\nreturn 0;\n```\n'
+  expect rejected "code that is not in its source" '[a](../examples/a.cpp)\n```cpp\nreturn 1;\n```\n'
+  expect rejected "lines that are not neighbours" \
+    '[a](../examples/a.cpp)\n```cpp\nint main() {\n}\n```\n'
+  expect rejected "a link to nothing" '[b](../examples/b.cpp)\n'
+  echo "check_docs: self-test passed"
+  exit 0
+fi
+
+check "${1-$(dirname "$0")/..}" && echo "check_docs: ok"

@@ -1,0 +1,105 @@
+// requires: cli11 fmt json
+// Every form of workload tunes, and the tuner stays small.
+#include "error/command_fixture.hpp"
+
+using namespace tensorsmith::test;
+
+namespace {
+
+void check_tunes(CommandFolder& folder, const std::string& workload, const char* trials) {
+  CAPTURE(workload);
+  const CommandResult result =
+      folder.run({"tune", workload, "--trials", trials, "--db", "j", "--json", "--quiet"});
+  CAPTURE(result.out, result.err, result.signal);
+  CHECK(result.code == 0);
+  const nlohmann::json json = result.json();
+  REQUIRE(json.is_object());
+  CHECK(json["workload"] == workload);
+  CHECK(json["verified"] == true);
+  CHECK(json["best_ns"] > 0);
+  CHECK(json["trials"] >= 1);
+  // A slow candidate may run out of time; no other failure is one of the machine's.
+  for (const auto& [reason, count] : json["failed"].items()) {
+    CHECK(reason == "run_timeout");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every example of the grammar parses and tunes") {
+  CommandFolder folder;
+  const nlohmann::json list = folder.run({"tune", "--list", "--json"}).json();
+  REQUIRE(list["workloads"].size() >= 18);
+  const std::string text = folder.run({"tune", "--list"}).out;
+  for (const nlohmann::json& line : list["workloads"]) {
+    const std::string example = line["example"].get<std::string>();
+    CHECK(text.find(example) != std::string::npos);
+    check_tunes(folder, example, "2");
+  }
+}
+
+TEST_CASE("every class of operator, option and type tunes") {
+  CommandFolder folder;
+  for (const char* workload : {"gemm:12x20x28:f32",
+                               "gemm:12x20x28:f32,ta",
+                               "gemm:12x20x28:f32,tb",
+                               "gemm:13x19x29:f32,ta,tb,bias,relu",
+                               "gemm:12x20x28:f32,bias,gelu",
+                               "gemm:12x20x28:f32,packed",
+                               "gemm:12x20x28:f64",
+                               "gemm:12x20x28:f16",
+                               "gemm:12x20x28:bf16",
+                               "gemm:12x20x28:i32",
+                               "gemm:12x20x28:i8",
+                               "gemm:12x20x28:u8",
+                               "gemm:12x20x28:i64",
+                               "gemm:1x1x1:f32",
+                               "bmm:3x12x8x16:f32",
+                               "bmm:3x12x8x16:f32,tb,relu",
+                               "conv1d:n=1,w=17,ci=4,co=8,k=3,s=2,p=1",
+                               "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1",
+                               "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=2,p=1,layout=nchw",
+                               "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1,layout=free,bias,relu",
+                               "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1,packed",
+                               "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1,d=2,groups=2",
+                               "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3x5,s=1,p=1x2,dtype=f16",
+                               "conv3d:n=1,d=4,h=5,w=6,ci=3,co=4,k=3,s=1,p=1",
+                               "conv1d_transpose:n=1,w=9,ci=4,co=4,k=4,s=2,p=1",
+                               "conv2d_transpose:n=1,h=4,w=4,ci=4,co=4,k=4,s=2,p=1",
+                               "conv3d_transpose:n=1,d=3,h=3,w=3,ci=2,co=2,k=4,s=2,p=1",
+                               "depthwise:n=1,h=9,w=9,c=8,k=3,s=1,p=1",
+                               "depthwise:n=1,h=9,w=9,c=8,k=3,s=1,p=1,layout=nchw",
+                               "depthwise:n=1,h=9,w=9,c=8,k=3,s=2,p=1,layout=free",
+                               "max_pool:n=1,c=8,h=9,w=9,k=3,s=2,p=1",
+                               "max_pool:n=1,c=8,h=9,w=9,k=3,s=2,p=1,layout=nchw",
+                               "avg_pool:n=1,c=8,h=9,w=9,k=3,s=1,p=1",
+                               "global_avg_pool:n=1,c=16,h=7,w=7",
+                               "global_avg_pool:n=1,c=16,h=7,w=7,layout=nchw",
+                               "softmax:8x33",
+                               "layernorm:8x33",
+                               "reduce_sum:8x33",
+                               "reduce_sum:8x33:i32",
+                               "reduce_prod:8x9",
+                               "reduce_max:8x33",
+                               "reduce_min:1x33"}) {
+    check_tunes(folder, workload, "6");
+  }
+  const CommandResult threads = folder.run({"tune", "gemm:64x64x64:f32", "--threads", "2",
+                                            "--trials", "6", "--db", "j", "--json", "--quiet"});
+  CHECK(threads.code == 0);
+  CHECK(threads.json()["verified"] == true);
+}
+
+TEST_CASE("the tuner and its worker stay small") {
+#if defined(TENSORSMITH_HAS_SANITIZER)
+  skip("sanitizers keep freed memory, so sizes mean nothing");
+  return;
+#endif
+  CommandFolder folder;
+  const CommandResult result = folder.run(
+      {"tune", "gemm:512x512x512:f32", "--trials", "80", "--db", "j", "--json", "--quiet"});
+  CAPTURE(result.err);
+  CHECK(result.code == 0);
+  CHECK(result.peak_bytes > 0);
+  CHECK(result.peak_bytes <= 300'000'000);
+}

@@ -1,0 +1,101 @@
+#include "bench/support/problem.hpp"
+
+#include <string>
+#include <vector>
+
+#include "bench/support/aligned_buffer.hpp"
+#include "bench/support/reference.hpp"
+#include "support/catch.hpp"
+#include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/te/eval_dag.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::bench;
+
+namespace {
+
+/// What the program of a workload computes, by the interpreter, against the naive reference of its
+/// problem on the same memory.
+VerifyResult interpreted(const ops::Workload& workload, const Problem& problem) {
+  const ComputeDag& dag = *workload.dag;
+  std::vector<HostArray> arrays;
+  std::vector<bench::AlignedBuffer> storage;
+  for (std::size_t i = 0; i + 1 < dag.arguments().size(); ++i) {
+    const TensorInfo& info = dag.tensor(dag.arguments()[i]);
+    HostArray array(info.dtype, {info.shape.begin(), info.shape.end()});
+    storage.emplace_back(array.num_elements());
+    storage.back().fill_random(i + 1);
+    for (std::int64_t e = 0; e < array.num_elements(); ++e) {
+      array.set_real(e, double{storage.back()[e]});
+    }
+    arrays.push_back(std::move(array));
+  }
+  const auto outputs = eval_dag(dag, arrays);
+  REQUIRE(outputs.has_value());
+  const HostArray& output = outputs->front();
+  bench::AlignedBuffer result(output.num_elements());
+  for (std::int64_t e = 0; e < output.num_elements(); ++e) {
+    result[e] = static_cast<float>(output.get_real(e));
+  }
+  REQUIRE(sizes_of(problem).output == output.num_elements());
+  Buffers buffers;
+  buffers.input = storage[0].data();
+  buffers.weights = storage.size() > 1 ? storage[1].data() : nullptr;
+  buffers.bias = storage.size() > 2 ? storage[2].data() : nullptr;
+  return verify(problem, buffers, result.data());
+}
+
+}  // namespace
+
+TEST_CASE("a workload and its problem mean the same numbers", "[problem]") {
+  const std::string text = GENERATE(
+      as<std::string>{}, "gemm:5x7x3:f32", "gemm:5x7x3:f32,ta", "gemm:5x7x3:f32,tb",
+      "gemm:5x7x3:f32,ta,tb,bias,relu", "gemm:4x6x9:f32,bias,gelu", "bmm:3x4x5x6:f32",
+      "bmm:2x4x5x6:f32,ta,tb", "conv1d:n=2,w=11,ci=3,co=4,k=3,s=2,p=1",
+      "conv2d:n=2,h=7,w=5,ci=3,co=4,k=3x2,s=2x1,p=1x0",
+      "conv2d:n=2,h=7,w=5,ci=3,co=4,k=3x2,s=2x1,p=1x0,layout=nchw",
+      "conv2d:n=1,h=7,w=6,ci=3,co=5,k=3,s=1,p=1,layout=free",
+      "conv2d:n=1,h=9,w=9,ci=4,co=6,k=3,s=1,p=2,d=2,groups=2,bias,relu",
+      "conv2d:n=1,h=9,w=9,ci=4,co=6,k=3,s=1,p=2,d=2,groups=2,layout=nchw",
+      "conv3d:n=1,d=4,h=5,w=6,ci=2,co=3,k=2x3x1,s=1x2x1,p=0x1x0",
+      "conv3d:n=1,d=4,h=5,w=6,ci=2,co=3,k=2x3x1,layout=nchw,bias,gelu",
+      "conv1d_transpose:n=2,w=5,ci=3,co=4,k=4,s=2,p=1",
+      "conv2d_transpose:n=1,h=4,w=3,ci=3,co=2,k=4x3,s=2x1,p=1",
+      "conv2d_transpose:n=1,h=4,w=3,ci=4,co=6,k=4x3,s=2x1,p=1,groups=2,layout=nchw",
+      "conv3d_transpose:n=1,d=2,h=3,w=2,ci=2,co=3,k=2,s=2", "depthwise:n=2,h=7,w=6,c=5,k=3,s=2,p=1",
+      "depthwise:n=1,h=7,w=6,c=5,k=3,p=1,layout=nchw", "max_pool:n=1,c=3,h=7,w=6,k=3,s=2,p=1",
+      "avg_pool:n=1,c=3,h=6,w=6,k=2,s=2,layout=nchw", "avg_pool:n=2,c=3,h=7,w=6,k=3,s=2,p=1",
+      "global_avg_pool:n=2,c=5,h=4,w=3", "global_avg_pool:n=2,c=5,h=4,w=3,layout=nchw",
+      "softmax:4x9", "layernorm:4x9", "reduce_sum:5x8", "reduce_max:5x8");
+  INFO(text);
+  const Result<ops::Workload, std::string> workload = ops::parse_workload(text);
+  REQUIRE(workload.has_value());
+  const std::optional<Problem> problem = problem_of(*workload);
+  REQUIRE(problem.has_value());
+  const VerifyResult check = interpreted(*workload, *problem);
+  INFO(check.message);
+  CHECK(check.ok);
+  CHECK(check.checked == check.total);
+  CHECK(sizes_of(*problem).reduction_length == workload->reduction_length);
+}
+
+TEST_CASE("a problem with other sizes or layouts is noticed", "[problem]") {
+  const auto workload = ops::parse_workload("conv2d:n=1,h=6,w=6,ci=4,co=4,k=3,p=1");
+  REQUIRE(workload.has_value());
+  ConvShape shape = std::get<ConvShape>(*problem_of(*workload));
+  CHECK(interpreted(*workload, shape).ok);
+  SECTION("weights") { shape.weights = WeightLayout::oi_spatial; }
+  SECTION("activations") { shape.layout = ActivationLayout::nchw; }
+  SECTION("transposed") { shape.transposed = true; }
+  CHECK_FALSE(interpreted(*workload, shape).ok);
+}
+
+TEST_CASE("what no library understands is no problem", "[problem]") {
+  for (const char* text : {"gemm:8x8x8:i8", "gemm:8x8x8:f64", "reduce_prod:4x4", "softmax:4x4:f16",
+                           "conv2d:n=1,h=6,w=6,ci=4,co=4,k=3,dtype=bf16"}) {
+    INFO(text);
+    const auto workload = ops::parse_workload(text);
+    REQUIRE(workload.has_value());
+    CHECK_FALSE(problem_of(*workload).has_value());
+  }
+}

@@ -1,0 +1,281 @@
+#include "tensorsmith/lower/emit_loops.hpp"
+
+#include "lower_fixtures.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::test;
+
+TEST_CASE("a factor that divides needs neither bounds nor copies") {
+  ScheduleBuilder s(copy_dag(12, 16));
+  s.split(1, 0, {4});
+  s.unroll(1, 1);
+  CHECK(checked_text(s.state()) == R"(
+for i.0 in 3:
+  for i.1 in 4 unrolled:
+    for j in 16 vectorized:
+      B[i.0*4 + i.1, j] = A[i.0*4 + i.1, j] + 1
+)");
+}
+
+TEST_CASE("an ordinary inner loop gets a bound") {
+  ScheduleBuilder s(copy_dag(16, 8));
+  s.split(1, 0, {3});
+  CHECK(checked_text(s.state()) == R"(
+for i.0 in 6:
+  for i.1 in min(i.0*(-3) + 16, 3):
+    for j in 8 vectorized:
+      B[i.0*3 + i.1, j] = A[i.0*3 + i.1, j] + 1
+)");
+}
+
+TEST_CASE("an unrolled loop needs a constant extent: steady part and tail") {
+  ScheduleBuilder s(copy_dag(13, 8));
+  s.split(1, 0, {4});
+  s.unroll(1, 1);
+  CHECK(checked_text(s.state()) == R"(
+for i.0 in 3:
+  for i.1 in 4 unrolled:
+    for j in 8 vectorized:
+      B[i.0*4 + i.1, j] = A[i.0*4 + i.1, j] + 1
+for j in 8 vectorized:
+  B[12, j] = A[12, j] + 1
+)");
+}
+
+TEST_CASE("three parts, the rest inside") {
+  ScheduleBuilder s(copy_dag(13, 8));
+  s.split(1, 0, {3}, false);
+  s.unroll(1, 1);
+  CHECK(checked_text(s.state()) == R"(
+for i.0 in 2:
+  for i.1 in 5 unrolled:
+    for j in 8 vectorized:
+      B[i.0*5 + i.1, j] = A[i.0*5 + i.1, j] + 1
+for i.1 in 3 unrolled:
+  for j in 8 vectorized:
+    B[i.1 + 10, j] = A[i.1 + 10, j] + 1
+)");
+}
+
+TEST_CASE("a vector loop has a shorter vector as its tail") {
+  ScheduleBuilder s(copy_dag(2, 19));
+  s.split(1, 1, {8});
+  s.vectorize(1, 2);
+  CHECK(checked_text(s.state()) == R"(
+for i in 2:
+  for j.0 in 2:
+    for j.1 in 8 vectorized:
+      B[i, j.0*8 + j.1] = A[i, j.0*8 + j.1] + 1
+  for j.1 in 3 vectorized:
+    B[i, j.1 + 16] = A[i, j.1 + 16] + 1
+)");
+}
+
+TEST_CASE("a long innermost loop is cut into vectors, with a tail") {
+  ScheduleBuilder s(copy_dag(2, 100));
+  CHECK(checked_text(s.state()) == R"(
+for i in 2:
+  for j in 3:
+    for x in 32 vectorized:
+      B[i, j*32 + x] = A[i, j*32 + x] + 1
+  for x in 4 vectorized:
+    B[i, x + 96] = A[i, x + 96] + 1
+)");
+}
+
+TEST_CASE("a tail below a loop runs in its last iteration only") {
+  ScheduleBuilder s(copy_dag(13, 8));
+  s.split(1, 0, {2, 4});
+  s.unroll(1, 2);
+  CHECK(checked_text(s.state()) == R"(
+for i.0 in 2:
+  for i.1 in min(i.0*(-2) + 3, 2):
+    for i.2 in 4 unrolled:
+      for j in 8 vectorized:
+        B[i.0*8 + i.1*4 + i.2, j] = A[i.0*8 + i.1*4 + i.2, j] + 1
+  for i.1_tail in min(i.0*(-2) + 3, 2)*(-1) + 2:
+    for j in 8 vectorized:
+      B[12, j] = A[12, j] + 1
+)");
+}
+
+TEST_CASE("parallel: the outermost of nested loops, spatial ones only") {
+  ScheduleBuilder s(copy_dag(6, 8));
+  s.split(1, 0, {2});
+  s.parallel(1, 0);
+  s.parallel(1, 1);
+  CHECK(checked_text(s.state()) == R"(
+for i.0 in 3 parallel:
+  for i.1 in 2:
+    for j in 8 vectorized:
+      B[i.0*2 + i.1, j] = A[i.0*2 + i.1, j] + 1
+)");
+}
+
+TEST_CASE("a reduction in one piece starts from the identity and is stored once") {
+  ScheduleBuilder s(matmul_dag(4, 8, 3));
+  CHECK(checked_text(s.state()) == R"(
+C.acc: f32[] register
+for i in 4:
+  for j in 8:
+    alloc C.acc:
+      C.acc[] = 0.0
+      for k in 3:
+        C.acc[] = C.acc[] + A[i, k]*B[k, j]
+      C[i, j] = C.acc[]
+)");
+}
+
+TEST_CASE("a reduction split around spatial loops goes on from memory after the first block") {
+  ScheduleBuilder s(matmul_dag(2, 8, 8));
+  s.split(2, 2, {2, 2});
+  s.reorder(2, {2, 0, 3, 4, 1});  // k.0 i k.1 k.2 j: k.1 and k.2 are one run
+  CHECK(checked_text(s.state()) == R"(
+C.acc: f32[8] register
+for k.0 in 2:
+  for i in 2:
+    alloc C.acc:
+      if k.0 == 0:
+        for j in 8 vectorized:
+          C.acc[j] = 0.0
+      else:
+        for j in 8 vectorized:
+          C.acc[j] = C[i, j]
+      for k.1 in 2:
+        for k.2 in 2:
+          for j in 8 vectorized:
+            C.acc[j] = C.acc[j] + A[i, k.0*4 + k.1*2 + k.2]*B[k.0*4 + k.1*2 + k.2, j]
+      for j in 8 vectorized:
+        C[i, j] = C.acc[j]
+)");
+}
+
+TEST_CASE("first block: every reduction loop outside of the run is at its start") {
+  ScheduleBuilder s(matmul_dag(2, 8, 8));
+  s.split(2, 2, {2, 2});
+  s.reorder(2, {2, 0, 3, 1, 4});  // k.0 i k.1 j k.2
+  CHECK(checked_text(s.state()) == R"(
+C.acc: f32[] register
+for k.0 in 2:
+  for i in 2:
+    for k.1 in 2:
+      for j in 8:
+        alloc C.acc:
+          if k.0 == 0 and k.1 == 0:
+            C.acc[] = 0.0
+          else:
+            C.acc[] = C[i, j]
+          for k.2 in 2:
+            C.acc[] = C.acc[] + A[i, k.0*4 + k.1*2 + k.2]*B[k.0*4 + k.1*2 + k.2, j]
+          C[i, j] = C.acc[]
+)");
+}
+
+TEST_CASE("the tail of the rows has a register tile of its own") {
+  ScheduleBuilder s(matmul_dag(6, 8, 4));
+  s.split(2, 0, {4});
+  s.reorder(2, {0, 3, 1, 2});
+  CHECK(checked_text(s.state()) == R"(
+C.acc: f32[4, 8] register
+C.acc: f32[4, 8] register
+alloc C.acc:
+  for i.1 in 4 unrolled:
+    for j in 8 vectorized:
+      C.acc[i.1, j] = 0.0
+  for k in 4:
+    for i.1 in 4 unrolled:
+      for j in 8 vectorized:
+        C.acc[i.1, j] = C.acc[i.1, j] + A[i.1, k]*B[k, j]
+  for i.1 in 4 unrolled:
+    for j in 8 vectorized:
+      C[i.1, j] = C.acc[i.1, j]
+alloc C.acc:
+  for i.1 in 2 unrolled:
+    for j in 8 vectorized:
+      C.acc[i.1, j] = 0.0
+  for k in 4:
+    for i.1 in 2 unrolled:
+      for j in 8 vectorized:
+        C.acc[i.1, j] = C.acc[i.1, j] + A[i.1 + 4, k]*B[k, j]
+  for i.1 in 2 unrolled:
+    for j in 8 vectorized:
+      C[i.1 + 4, j] = C.acc[i.1, j]
+)");
+}
+
+TEST_CASE("a tile that is too large for the registers leaves the reduction in parts") {
+  ScheduleBuilder s(matmul_dag(32, 16, 4));
+  s.reorder(2, {2, 0, 1});
+  CHECK(checked_text(s.state()) == R"(
+C.acc: f32[4, 16] register
+for i in 8:
+  alloc C.acc:
+    for x in 4 unrolled:
+      for j in 16 vectorized:
+        C.acc[x, j] = 0.0
+    for k in 4:
+      for x in 4 unrolled:
+        for j in 16 vectorized:
+          C.acc[x, j] = C.acc[x, j] + A[i*4 + x, k]*B[k, j]
+    for x in 4 unrolled:
+      for j in 16 vectorized:
+        C[i*4 + x, j] = C.acc[x, j]
+)");
+}
+
+TEST_CASE("registers have no addresses: a tile with a loop of variable extent is local memory") {
+  ScheduleBuilder s(matmul_dag(1, 13, 4));
+  s.split(2, 1, {8});             // 13 = 8 + 5
+  s.split(2, 2, {3});             // 8 = 3 + 3 + 2, and 5 = 3 + 2
+  s.reorder(2, {0, 1, 4, 2, 3});  // i j.0 k j.1.0 j.1.1
+  const std::string text = checked_text(s.state());
+  CHECK(text == R"(
+C.acc: f32[3, 3] register
+C.acc: f32[3, 3] local
+alloc C.acc:
+  for j.1.0 in 2 unrolled:
+    for j.1.1 in 3 vectorized:
+      C.acc[j.1.0, j.1.1] = 0.0
+  for j.1.1 in 2 vectorized:
+    C.acc[2, j.1.1] = 0.0
+  for k in 4:
+    for j.1.0 in 2 unrolled:
+      for j.1.1 in 3 vectorized:
+        C.acc[j.1.0, j.1.1] = C.acc[j.1.0, j.1.1] + A[0, k]*B[k, j.1.0*3 + j.1.1]
+    for j.1.1 in 2 vectorized:
+      C.acc[2, j.1.1] = C.acc[2, j.1.1] + A[0, k]*B[k, j.1.1 + 6]
+  for j.1.0 in 2 unrolled:
+    for j.1.1 in 3 vectorized:
+      C[0, j.1.0*3 + j.1.1] = C.acc[j.1.0, j.1.1]
+  for j.1.1 in 2 vectorized:
+    C[0, j.1.1 + 6] = C.acc[2, j.1.1]
+alloc C.acc:
+  for j.1.0 in 2 unrolled:
+    for j.1.1 in min(j.1.0*(-3) + 5, 3):
+      C.acc[j.1.0, j.1.1] = 0.0
+  for k in 4:
+    for j.1.0 in 2 unrolled:
+      for j.1.1 in min(j.1.0*(-3) + 5, 3):
+        C.acc[j.1.0, j.1.1] = C.acc[j.1.0, j.1.1] + A[0, k]*B[k, j.1.0*3 + j.1.1 + 8]
+  for j.1.0 in 2 unrolled:
+    for j.1.1 in min(j.1.0*(-3) + 5, 3):
+      C[0, j.1.0*3 + j.1.1 + 8] = C.acc[j.1.0, j.1.1]
+)");
+}
+
+TEST_CASE("a tile whose extent depends on loops outside accumulates in the result itself") {
+  ScheduleBuilder s(matmul_dag(7, 8, 4));
+  s.split(2, 0, {2, 2});
+  s.reorder(2, {1, 2, 4, 0, 3});  // i.1 i.2 k i.0 j
+  CHECK(checked_text(s.state()) == R"(
+for i.1 in 2:
+  for i.2 in 2:
+    for i.0 in floordiv(i.1*(-2) - i.2 + 10, 4):
+      for j in 8 vectorized:
+        C[i.1*2 + i.2 + i.0*4, j] = 0.0
+    for k in 4:
+      for i.0 in floordiv(i.1*(-2) - i.2 + 10, 4):
+        for j in 8 vectorized:
+          C[i.1*2 + i.2 + i.0*4, j] = C[i.1*2 + i.2 + i.0*4, j] + A[i.1*2 + i.2 + i.0*4, k]*B[k, j]
+)");
+}

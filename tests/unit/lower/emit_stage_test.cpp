@@ -1,0 +1,279 @@
+#include "tensorsmith/lower/emit_stage.hpp"
+
+#include "lower_fixtures.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::test;
+
+namespace {
+
+/// B = A * 3 on n + 2 elements, C[i] = B[i] + B[i + 2]: stages 0 A, 1 B, 2 C.
+DagPtr stencil_dag(std::int64_t n) {
+  te::Program p;
+  auto A = p.placeholder("A", {n + 2}, DType::i32);
+  auto B = p.compute("B", {n + 2}, [&](auto i) { return A(i) * 3; });
+  auto C = p.compute("C", {n}, [&](auto i) { return B(i) + B(i + 2); });
+  return p.dag({A, C});
+}
+
+/// M[i] = max of row i, B = A - M, C = B * 2: stages 0 A, 1 M, 2 B, 3 C.
+DagPtr row_dag() {
+  te::Program p;
+  auto A = p.placeholder("A", {4, 6}, DType::i32);
+  auto r = p.reduce_axis("r", 6);
+  auto M = p.compute("M", {4}, [&](auto i) { return te::max(A(i, r), te::ReduceAxes{r}); });
+  auto B = p.compute("B", {4, 6}, [&](auto i, auto j) { return A(i, j) - M(i); });
+  auto C = p.compute("C", {4, 6}, [&](auto i, auto j) { return B(i, j) * 2; });
+  return p.dag({A, C});
+}
+
+}  // namespace
+
+TEST_CASE("a stage at root is computed whole, into a buffer of its own") {
+  ScheduleBuilder s(two_step_dag(4, 8));
+  CHECK(checked_text(s.state()) == R"(
+B: i32[4, 8] global
+alloc B:
+  for i in 4:
+    for j in 8 vectorized:
+      B[i, j] = A[i, j] + 1
+  for i in 4:
+    for j in 8 vectorized:
+      C[i, j] = B[i, j]*2
+)");
+}
+
+TEST_CASE("an attached stage computes and stores what is read from there on") {
+  ScheduleBuilder s(two_step_dag(4, 8));
+  s.compute_at(1, 2, 0);
+  CHECK(checked_text(s.state()) == R"(
+B: i32[1, 8] local
+for i in 4:
+  alloc B:
+    for j in 8 vectorized:
+      B[0, j] = A[i, j] + 1
+    for j in 8 vectorized:
+      C[i, j] = B[0, j]*2
+)");
+}
+
+TEST_CASE("regions that overlap are computed twice, the tail's is smaller") {
+  ScheduleBuilder s(stencil_dag(10));
+  s.split(2, 0, {4});
+  s.compute_at(1, 2, 0);
+  CHECK(checked_text(s.state()) == R"(
+B: i32[6] local
+B: i32[4] local
+for i.0 in 2:
+  alloc B:
+    for i in 6 vectorized:
+      B[i] = A[i.0*4 + i]*3
+    for i.1 in 4 vectorized:
+      C[i.0*4 + i.1] = B[i.1] + B[i.1 + 2]
+alloc B:
+  for i in 4 vectorized:
+    B[i] = A[i + 8]*3
+  for i.1 in 2 vectorized:
+    C[i.1 + 8] = B[i.1] + B[i.1 + 2]
+)");
+}
+
+TEST_CASE("a region that may begin outside of the stage is clipped at its ends") {
+  te::Program p;
+  auto A = p.placeholder("A", {10}, DType::i32);
+  auto P = p.compute("P", {10}, [&](auto i) { return A(i) + 1; });
+  auto C = p.compute(
+      "C", {10}, [&](auto i) { return te::if_then_else(i >= 1 && i < 9, P(i - 1) + P(i + 1), 0); });
+  ScheduleBuilder s(p.dag({A, C}));
+  s.split(2, 0, {5});
+  s.compute_at(1, 2, 0);
+  const std::string text = checked_text(s.state());
+  CHECK(text.find("P: i32[7] local") != std::string::npos);
+  CHECK(text.find("A[max(i.0*5 - 1, 0)") != std::string::npos);
+}
+
+TEST_CASE("several stages at one loop stand in the order of their reads") {
+  ScheduleBuilder s(row_dag());
+  s.compute_at(2, 3, 0);
+  s.compute_at(1, 3, 0);
+  CHECK(checked_text(s.state()) == R"(
+M: i32[1] local
+M.acc: i32[] register
+B: i32[1, 6] local
+for i in 4:
+  alloc M:
+    alloc B:
+      alloc M.acc:
+        M.acc[] = -2147483648
+        for r in 6:
+          M.acc[] = max(M.acc[], A[i, r])
+        M[0] = M.acc[]
+      for j in 6 vectorized:
+        B[0, j] = A[i, j] - M[0]
+      for j in 6 vectorized:
+        C[i, j] = B[0, j]*2
+)");
+}
+
+TEST_CASE("a stage attached to an attached stage") {
+  ScheduleBuilder s(row_dag());
+  s.compute_at(2, 3, 0);
+  s.compute_at(1, 2, 0);
+  CHECK(checked_text(s.state()) == R"(
+B: i32[1, 6] local
+M: i32[1] local
+M.acc: i32[] register
+for i in 4:
+  alloc B:
+    alloc M:
+      alloc M.acc:
+        M.acc[] = -2147483648
+        for r in 6:
+          M.acc[] = max(M.acc[], A[i, r])
+        M[0] = M.acc[]
+      for j in 6 vectorized:
+        B[0, j] = A[i, j] - M[0]
+    for j in 6 vectorized:
+      C[i, j] = B[0, j]*2
+)");
+}
+
+TEST_CASE("a cache read inside of a reduction holds the block of the operand") {
+  ScheduleBuilder s(matmul_dag(4, 8, 6));
+  s.split(2, 2, {2});
+  s.reorder(2, {2, 0, 3, 1});
+  s.cache_read(0, "local", {2});
+  s.compute_at(1, 3, 0);
+  CHECK(checked_text(s.state()) == R"(
+A.local: f32[4, 2] local
+C.acc: f32[8] register
+for k.0 in 3:
+  alloc A.local:
+    for ax0 in 4:
+      for ax1 in 2 vectorized:
+        A.local[ax0, ax1] = A[ax0, k.0*2 + ax1]
+    for i in 4:
+      alloc C.acc:
+        if k.0 == 0:
+          for j in 8 vectorized:
+            C.acc[j] = 0.0
+        else:
+          for j in 8 vectorized:
+            C.acc[j] = C[i, j]
+        for k.1 in 2:
+          for j in 8 vectorized:
+            C.acc[j] = C.acc[j] + A.local[i, k.1]*B[k.0*2 + k.1, j]
+        for j in 8 vectorized:
+          C[i, j] = C.acc[j]
+)");
+}
+
+TEST_CASE("a cache write computes a tile that the stage copies out") {
+  ScheduleBuilder s(matmul_dag(4, 16, 8));
+  s.cache_write(2, "local");
+  s.split(3, 1, {8});
+  s.compute_at(2, 3, 1);
+  CHECK(checked_text(s.state()) == R"(
+C.local: f32[1, 8] local
+C.local.acc: f32[] register
+for i in 4:
+  for j.0 in 2:
+    alloc C.local:
+      for j_c in 8:
+        alloc C.local.acc:
+          C.local.acc[] = 0.0
+          for k in 8:
+            C.local.acc[] = C.local.acc[] + A[i, k]*B[k, j.0*8 + j_c]
+          C.local[0, j_c] = C.local.acc[]
+      for j.1 in 8 vectorized:
+        C[i, j.0*8 + j.1] = C.local[0, j.1]
+)");
+}
+
+TEST_CASE("rfactor, then cache write: partial results, their sums, the copy") {
+  ScheduleBuilder s(matmul_dag(4, 8, 8));
+  s.split(2, 2, {4});
+  s.rfactor(2, 3, 2);
+  s.cache_write(3, "local");
+  CHECK(checked_text(s.state()) == R"(
+C.rf: f32[4, 8, 4] global
+C.rf.acc: f32[] register
+C.repl.local: f32[4, 8] global
+C.repl.local.acc: f32[] register
+alloc C.rf:
+  alloc C.repl.local:
+    for i in 4:
+      for j in 8:
+        for k_i in 4:
+          alloc C.rf.acc:
+            C.rf.acc[] = 0.0
+            for k_o in 2:
+              C.rf.acc[] = C.rf.acc[] + A[i, k_i + k_o*4]*B[k_i + k_o*4, j]
+            C.rf[i, j, k_i] = C.rf.acc[]
+    for ax0_c in 4:
+      for ax1_c in 8:
+        alloc C.repl.local.acc:
+          C.repl.local.acc[] = 0.0
+          for k_i_v in 4:
+            C.repl.local.acc[] = C.repl.local.acc[] + C.rf[ax0_c, ax1_c, k_i_v]
+          C.repl.local[ax0_c, ax1_c] = C.repl.local.acc[]
+    for ax0 in 4:
+      for ax1 in 8 vectorized:
+        C[ax0, ax1] = C.repl.local[ax0, ax1]
+)");
+}
+
+TEST_CASE("a layout cuts the dimensions of a buffer and orders the pieces") {
+  ScheduleBuilder s(two_step_dag(6, 16));
+  s.storage_layout(1, {0, 8}, {2, 0, 3});  // [j floordiv 8][i][j floormod 8]
+  CHECK(checked_text(s.state()) == R"(
+B: i32[2, 6, 8] global
+alloc B:
+  for i in 6:
+    for j in 16 vectorized:
+      B[floordiv(j, 8), i, floormod(j, 8)] = A[i, j] + 1
+  for i in 6:
+    for j in 16 vectorized:
+      C[i, j] = B[floordiv(j, 8), i, floormod(j, 8)]*2
+)");
+}
+
+TEST_CASE("padding widens the strides; a later layout replaces an earlier one") {
+  ScheduleBuilder s(two_step_dag(6, 16));
+  s.storage_layout(1, {4, 8}, {0, 2, 1, 3});
+  s.storage_layout(1, {0, 8}, {2, 0, 3}, 2);
+  CHECK(checked_text(s.state()).find("\nB: i32[2, 6, 8] global strides [60, 10, 1]\n") == 0);
+}
+
+TEST_CASE("the layout of an attached stage is that of its region") {
+  ScheduleBuilder s(two_step_dag(6, 16));
+  s.storage_layout(1, {0, 0}, {2, 0});
+  s.compute_at(1, 2, 0);
+  CHECK(checked_text(s.state()) == R"(
+B: i32[16, 1] local
+for i in 6:
+  alloc B:
+    for j in 16 vectorized:
+      B[j, 0] = A[i, j] + 1
+    for j in 16 vectorized:
+      C[i, j] = B[j, 0]*2
+)");
+}
+
+TEST_CASE("a block that does not divide the region is padded up") {
+  ScheduleBuilder s(two_step_dag(5, 12));
+  s.storage_layout(1, {2, 8}, {0, 2, 1, 3});
+  CHECK(checked_text(s.state()).find("\nB: i32[3, 2, 2, 8] global\n") == 0);
+}
+
+TEST_CASE("a layout stays with its stage when later steps add stages before it") {
+  ScheduleBuilder s(matmul_dag(4, 8, 6));
+  s.cache_read(1, "local", {2});  // A B B.local C
+  s.storage_layout(2, {0, 4}, {2, 0, 3});
+  s.cache_read(0, "local", {3});  // A A.local B B.local C
+  s.cache_write(4, "local");      // A A.local B B.local C.local C
+  const std::string text = checked_text(s.state());
+  CHECK(text.find("\nA.local: f32[4, 6] global\n") != std::string::npos);
+  CHECK(text.find("\nB.local: f32[2, 6, 4] global\n") != std::string::npos);
+  CHECK(text.find("\nC.local: f32[4, 8] global\n") != std::string::npos);
+}

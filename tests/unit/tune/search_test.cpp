@@ -1,0 +1,99 @@
+#include "lib/tune/search.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include "support/catch.hpp"
+#include "unit/search/search_fixtures.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::test;
+
+namespace {
+
+TuneTask small_task() {
+  TuneTask task;
+  task.dag = matmul_dag(32, 32, 32);
+  task.target = Target::x86_64_v3();
+  return task;
+}
+
+std::string refusal(const TuneTask& task, const TuneOptions& options) {
+  try {
+    (void)make_search(task, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("unknown names are refused with the known ones") {
+  const TuneTask task = small_task();
+  TuneOptions options;
+  options.policy = "luck";
+  CHECK(refusal(task, options) == "unknown policy \"luck\"; known: evolution");
+  options = {};
+  options.space = "everything";
+  CHECK(refusal(task, options) == "unknown space \"everything\"; known: native, ansor");
+  options = {};
+  options.cost_model = "oracle";
+  CHECK(refusal(task, options).find("unknown cost model \"oracle\"; known: ") == 0);
+}
+
+TEST_CASE("a model of the caller takes the place of the named one and learns") {
+  ExtentModel model;
+  TuneOptions options;
+  options.model = &model;
+  options.cost_model = "the caller's";  // a name only
+  const Search search = make_search(small_task(), options);
+  CHECK(search.model == nullptr);
+  std::vector<Observation> observed;
+  for (Proposal& proposal : search.policy->propose(6)) {
+    observed.push_back({std::move(proposal.state), 1e9});
+  }
+  REQUIRE_FALSE(observed.empty());
+  search.policy->observe(observed);
+  CHECK(model.num_samples == observed.size());
+}
+
+TEST_CASE("sketches of the caller are all that is searched") {
+  TuneOptions options;
+  options.space = "split by two";  // a name only
+  std::int32_t num_cores = 0;
+  options.sketches = [&](const std::shared_ptr<const ComputeDag>& dag,
+                         const SketchOptions& sketch_options) {
+    num_cores = sketch_options.hardware.num_cores;
+    State sketch = State::initial(dag);
+    grow(sketch, SplitStep{2, 0, 32, {unknown_length}, true});
+    return std::vector<State>{sketch};
+  };
+  options.num_threads = 3;
+  const Search search = make_search(small_task(), options);
+  CHECK(num_cores == 3);
+  const std::vector<Proposal> proposals = search.policy->propose(4);
+  REQUIRE_FALSE(proposals.empty());
+  for (const Proposal& proposal : proposals) {
+    const std::vector<Step>& steps = proposal.state.steps();
+    const auto num_splits = std::count_if(steps.begin(), steps.end(), [](const Step& step) {
+      return std::holds_alternative<SplitStep>(step);
+    });
+    REQUIRE(num_splits >= 1);
+    CHECK(std::get<SplitStep>(steps[0]).stage == 2);
+    CHECK(proposal.state.is_concrete());
+  }
+}
+
+TEST_CASE("sketches that do not fit are refused") {
+  TuneOptions options;
+  using Dag = std::shared_ptr<const ComputeDag>;
+  options.sketches = [](const Dag&, const SketchOptions&) { return std::vector<State>(); };
+  CHECK(refusal(small_task(), options) == "the search space of this workload is empty");
+  const Dag other = matmul_dag(8, 8, 8);
+  options.sketches = [other](const Dag&, const SketchOptions&) {
+    return std::vector<State>{State::initial(other)};
+  };
+  CHECK(refusal(small_task(), options) ==
+        "TuneOptions::sketches: expected sketches of the task's dag, got one of another");
+}

@@ -1,0 +1,25 @@
+// Writes the report page of a journal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+
+namespace tensorsmith::cli {
+
+struct ReportRequest {
+  std::string journal;
+  std::vector<std::string> workloads;  ///< empty: every workload of the journal
+  std::string comparison;              ///< JSON that bench_kernels wrote; empty: none
+  std::string output;                  ///< file to write
+};
+
+/// What went into the page: [{"workload", "target", "threads", "trials", "best_ns"}, ...]. Throws
+/// Error if a file cannot be read or written, or there is nothing to report.
+Json write_report(const ReportRequest& request);
+
+/// Throws Error if the file cannot be written; leaves what is in it.
+void check_writable(const std::string& path);
+
+}  // namespace tensorsmith::cli
