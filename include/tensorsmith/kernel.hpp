@@ -1,6 +1,6 @@
 // Kernel: compiled code that can be called, with every argument checked.
 //
-// Floor 8; compiled in lib/tune (loads the code through lib/cpu). Own design. Sizes, element types
+// Floor 7; compiled in lib/tune (loads the code through lib/cpu). Own design. Sizes, element types
 // and alignment are checked on every call: a check costs nanoseconds, a wrong pointer costs a day.
 // Not here: how the code came to be (tune.hpp).
 #pragma once

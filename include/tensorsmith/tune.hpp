@@ -62,10 +62,10 @@ struct TuneSummary {
   double seconds = 0;
   bool is_verified = false;
   bool is_cancelled = false;
-  bool is_exhausted = false;  ///< the search ran out of candidates
+  bool is_exhausted = false;       ///< the search ran out of candidates
   bool is_journal_broken = false;  ///< it could not be written, which ended the run
-  std::string message;        ///< one sentence if something went wrong along the way
-  std::string first_failure;  ///< message of the first failed trial
+  std::string message;             ///< one sentence if something went wrong along the way
+  std::string first_failure;       ///< message of the first failed trial
   std::vector<CurvePoint> curve;
   double propose_seconds = 0, build_seconds = 0, measure_seconds = 0;  ///< building overlaps
   double train_seconds = 0;  ///< the search learns from the results of a round

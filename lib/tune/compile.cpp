@@ -58,9 +58,12 @@ State tiled_plainly(const std::shared_ptr<const ComputeDag>& dag) {
     bool is_legal = true;
     for (std::int32_t part = 1; part >= 0; --part) {  // the last axis first: positions stay
       const std::int32_t axis = num_spatial - 2 + part;
-      is_legal = is_legal &&
-                 !try_apply(tiled, SplitStep{id, axis, op.axes[static_cast<std::size_t>(axis)].extent,
-                                             {tile[part]}, true});
+      is_legal =
+          is_legal && !try_apply(tiled, SplitStep{id,
+                                                  axis,
+                                                  op.axes[static_cast<std::size_t>(axis)].extent,
+                                                  {tile[part]},
+                                                  true});
     }
     const auto count = static_cast<std::int32_t>(op.reduce_axes.size());
     for (std::int32_t i = 0; i < num_spatial - 2; ++i) {

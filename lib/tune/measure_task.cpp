@@ -96,8 +96,8 @@ Result<Done, MeasureFault> interpret(const ComputeDag& dag, std::vector<HostArra
 
 /// Of the machine or of the control group, whichever is less.
 double machine_bytes() {
-  double bytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-                 static_cast<double>(::sysconf(_SC_PAGESIZE));
+  double bytes =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   for (const char* file :
        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
     double limit = 0;

@@ -118,8 +118,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
   sketch_options.hardware = hardware_params(task.target);
   sketch_options.hardware.num_cores = options.num_threads;
   std::vector<State> sketches = make_sketches(task, options, sketch_options);
-  SpaceOptions space_options =
-      options.space == "ansor" ? SpaceOptions{} : native_space_options();
+  SpaceOptions space_options = options.space == "ansor" ? SpaceOptions{} : native_space_options();
   space_options.hardware = sketch_options.hardware;
 
   SearchCallbacks callbacks;

@@ -170,11 +170,11 @@ Outcome check_drawn_programs(std::uint32_t count, bool with_machine_code) {
           options.hardware = hardware_params(host_target());
           SpaceOptions native = native_space_options();
           native.hardware = options.hardware;
-          found = spaces
-                      .emplace(dag.get(), SearchSpace(generate_sketches(dag, ansor_cpu_rules(),
-                                                                        options),
-                                                      native))
-                      .first;
+          found =
+              spaces
+                  .emplace(dag.get(),
+                           SearchSpace(generate_sketches(dag, ansor_cpu_rules(), options), native))
+                  .first;
         }
         std::optional<Candidate> candidate =
             draw_candidate(found->second, AnsorCpuPopulation{}, rng);

@@ -1,9 +1,10 @@
 // draft_cycles: an estimate of a CPU program's time from its loops alone, before any measurement.
 //
 // Floor 6. Own design, in the spirit of a draft that prunes before the learned model looks closer
-// (Pruner, ASPLOS 2025). Per stage: arithmetic and loads of one register tile as lower/shape_nest.hpp
-// would make it, its lost lanes, the cost of starting a reduction, gathers along the vector loop,
-// idle cores. Caches are left to the learned model. Not here: anything that measures or learns.
+// (Pruner, ASPLOS 2025). Per stage: arithmetic and loads of one register tile as
+// lower/shape_nest.hpp would make it, its lost lanes, the cost of starting a reduction, gathers
+// along the vector loop, idle cores. Caches are left to the learned model. Not here: anything that
+// measures or learns.
 #pragma once
 
 #include <cstdint>
@@ -131,8 +132,7 @@ inline double draft_stage_cycles(const State& state, std::size_t id, const Targe
 }  // namespace detail
 
 /// Cycles of one run, for comparing programs of one workload; bounds must be inferred.
-inline double draft_cycles(const State& state, const Target& target,
-                           std::int32_t num_threads = 1) {
+inline double draft_cycles(const State& state, const Target& target, std::int32_t num_threads = 1) {
   double cycles = 0;
   for (std::size_t id = 0; id < state.num_stages(); ++id) {
     const auto& stage = state.stage(id);

@@ -24,8 +24,7 @@ class ValueWalk {
  public:
   ValueWalk(const ComputeDag& dag, IndexAtoms& atoms, const std::vector<FeatureLoop>& loops,
             const InlinedOperations& inlined, FeatureStore& store)
-      : dag_(dag), pool_(dag.pool()), atoms_(atoms), loops_(loops), inlined_(inlined),
-        store_(store) {}
+      : pool_(dag.pool()), atoms_(atoms), loops_(loops), inlined_(inlined), store_(store) {}
 
   /// The body of output `k`; a reduction becomes combine(itself, source).
   void body(const Operation& op, std::size_t k, const IndexEnvironment& environment) {
@@ -315,7 +314,6 @@ class ValueWalk {
     }
   }
 
-  const ComputeDag& dag_;
   const ExprPool& pool_;
   IndexAtoms& atoms_;
   const std::vector<FeatureLoop>& loops_;

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
+#include <cmath>  // the scale of drafts is logarithmic
 #include <limits>
 #include <string>
 #include <unordered_map>
@@ -102,8 +102,8 @@ class Evaluator {
         }
         const float random = random_score(seed_, round_, features[k]);
         // Within a factor of two the draft knows nothing: chance decides.
-        scores[k] = callbacks_.draft ? random - static_cast<float>(std::log2(drafts[k] + 1e-9))
-                                     : random;
+        scores[k] =
+            callbacks_.draft ? random - static_cast<float>(std::log2(drafts[k] + 1e-9)) : random;
       }
       return;
     }

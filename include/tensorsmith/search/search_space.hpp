@@ -1,7 +1,7 @@
 // SearchSpace: the sketches of a task and what sampling and mutating them needs.
 //
-// Floor 7. Ansor reference, ch. 5 (parameters: ch. 4.1); rounded extents: own design. Immutable once
-// built, so any number of threads may draw from it. Not here: deriving sketches
+// Floor 7. Ansor reference, ch. 5 (parameters: ch. 4.1); rounded extents: own design. Immutable
+// once built, so any number of threads may draw from it. Not here: deriving sketches
 // (sketch/generate.hpp), drawing (search/population/), scores.
 #pragma once
 
@@ -97,8 +97,8 @@ class SearchSpace {
   /// The numbers whose factors may be lengths of a split of `extent`; `extent` itself comes first.
   std::vector<std::int64_t> rounded_extents(std::int64_t extent) const {
     std::vector<std::int64_t> found = {extent};
-    const auto most = extent + static_cast<std::int64_t>(static_cast<double>(extent) *
-                                                         options_.max_rounding);
+    const auto most =
+        extent + static_cast<std::int64_t>(static_cast<double>(extent) * options_.max_rounding);
     for (std::int64_t multiple : {2, 3, 4, 6, 8, 12, 14, 16, 24, 28, 32, 48, 64}) {
       const std::int64_t rounded = ceil_div(extent, multiple) * multiple;
       if (rounded <= most && std::find(found.begin(), found.end(), rounded) == found.end()) {

@@ -77,14 +77,14 @@ inline std::string kernel_zoo(std::int64_t n) {
          "KERNEL(exits) { _exit(0); }\n"
          "KERNEL(one_past) { " +
          right + " B[" + count + "] = 1; }\n" + "KERNEL(one_before) { " + right +
-         " B[-1] = 1; }\n" + "KERNEL(far_before) { " + right +
-         " B[-200000] = 1; }\n" + "KERNEL(reads_before) { " + right +
-         " volatile float x = A[-200000]; }\n" + "KERNEL(before_workspace) { float* w = ws; " +
-         right + " w[-1] = 0; }\n" + "KERNEL(infinite) { " + right +
-         " volatile float z = 0; B[7] = 1 / z; }\n" +
+         " B[-1] = 1; }\n" + "KERNEL(far_before) { " + right + " B[-200000] = 1; }\n" +
+         "KERNEL(reads_before) { " + right + " volatile float x = A[-200000]; }\n" +
+         "KERNEL(before_workspace) { float* w = ws; " + right + " w[-1] = 0; }\n" +
+         "KERNEL(infinite) { " + right + " volatile float z = 0; B[7] = 1 / z; }\n" +
          "static long deep(volatile char* p, long n) { volatile char c[4096]; c[0] = *p; "
          "return deep(c, n + 1) + c[0]; }\n"
-         "KERNEL(overflows_stack) { char c = 1; B[0] = deep(&c, 0); }\n" + "KERNEL(far_past) { " + right + " B[" + count + " + 5000] = 1; }\n" +
+         "KERNEL(overflows_stack) { char c = 1; B[0] = deep(&c, 0); }\n" +
+         "KERNEL(far_past) { " + right + " B[" + count + " + 5000] = 1; }\n" +
          "KERNEL(reads_past) { " + right + " volatile float x = A[" + count + " + 64]; }\n" +
          "KERNEL(writes_input) { " + right + " ((float*)A)[5] = 0; }\n" +
          "KERNEL(workspace) { float* w = ws; " + loop(n, "w[i] = 2 * A[i];") +

@@ -60,6 +60,10 @@ TEST_CASE("every way to fail is recognised, and the next measurement works") {
       {"exits", MeasureStatus::crashed, "code 0"},
       {"one_past", MeasureStatus::out_of_bounds, "0 bytes past the end of argument 'B'"},
       {"one_before", MeasureStatus::out_of_bounds, "before the start of argument 'B'"},
+      {"far_before", MeasureStatus::out_of_bounds, "write 800000 bytes before argument 'B'"},
+      {"reads_before", MeasureStatus::out_of_bounds, "read 800000 bytes before argument 'A'"},
+      {"infinite", MeasureStatus::wrong_result, "first at 7"},
+      {"overflows_stack", MeasureStatus::crashed, "SIGSEGV"},
       {"far_past", MeasureStatus::out_of_bounds, "write 20000 bytes past the end of argument 'B'"},
       {"reads_past", MeasureStatus::out_of_bounds, "read 256 bytes past the end of argument 'A'"},
       {"writes_input", MeasureStatus::out_of_bounds, "the input argument 'A'"},
@@ -122,6 +126,10 @@ TEST_CASE("workspaces are given, poisoned and guarded") {
   CHECK(name_of(past.status) == "out_of_bounds");
   CHECK(past.message.find("the workspace") != std::string::npos);
   CHECK(measure_one(*measurer, candidate_of(zoo(), "workspace", bytes)).is_ok());
+  const MeasureResult before =
+      measure_one(*measurer, candidate_of(zoo(), "before_workspace", bytes));
+  CHECK(name_of(before.status) == "out_of_bounds");
+  CHECK(before.message.find("before the start of the workspace") != std::string::npos);
   // Right at first, wrong after some calls: seen because survivors are checked again.
   const MeasureResult drifting = measure_one(*measurer, candidate_of(zoo(), "drifts", bytes));
   CHECK(name_of(drifting.status) == "wrong_result");
@@ -215,6 +223,31 @@ TEST_CASE("parallel kernels run on the worker's threads") {
     CHECK(result.is_ok());
     CHECK(result.is_verified);
   }
+}
+
+TEST_CASE("a thread of the pool that crashes or hangs is the candidate's fault too") {
+  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
+  REQUIRE(measurer->prepare(affine_task(n, 3)).has_value());
+  const auto crashed = measure_one(*measurer, candidate_of(zoo(), "crashes_in_part"));
+  CAPTURE(crashed.message);
+  CHECK(name_of(crashed.status) == "crashed");
+  CHECK(crashed.message.find("SIGSEGV") != std::string::npos);
+  const auto hung = measure_one(*measurer, candidate_of(zoo(), "hangs_in_part"));
+  CAPTURE(hung.message);
+  CHECK(name_of(hung.status) == "run_timeout");
+  CHECK(measure_one(*measurer, candidate_of(zoo(), "parallel")).is_ok());
+}
+
+TEST_CASE("as many threads as the largest machines have") {
+  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
+  const auto prepared = measurer->prepare(affine_task(n, 512));
+  CAPTURE(prepared ? "" : prepared.error().message);
+  REQUIRE(prepared.has_value());
+  const MeasureResult result = measure_one(*measurer, candidate_of(zoo(), "parallel"), {});
+  CAPTURE(result.message);
+  CHECK(result.is_verified);
 }
 
 TEST_CASE("a stop flag drops what runs, a wall limit starts nothing more") {

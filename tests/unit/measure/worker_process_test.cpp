@@ -119,7 +119,9 @@ TEST_CASE("a worker killed from outside is replaced once, then reported lost") {
   REQUIRE(idle > 0);
   ::kill(idle, SIGKILL);
   REQUIRE(eventually([idle] { return !is_alive(idle); }));
-  CHECK(measurer->measure(std::span(&good, 1), {})[0].is_ok());
+  const MeasureResult repeated = measurer->measure(std::span(&good, 1), {})[0];
+  CHECK(repeated.is_ok());
+  CHECK(repeated.message.find("measured again: the worker was killed by SIGKILL") == 0);
 
   MeasureContext context;
   context.racing.first_timeout_ns = 600 * second;

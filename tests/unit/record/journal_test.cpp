@@ -1,11 +1,16 @@
 // requires: json
 #include "tensorsmith/record/journal.hpp"
 
+#include <array>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "support/catch.hpp"
@@ -235,17 +240,87 @@ TEST_CASE("a torn last line is skipped by its number and never overwritten") {
   CHECK(read_journal(file.path)->records.size() == 2);
 }
 
-TEST_CASE("a journal cut at any byte still gives its whole lines") {
+TEST_CASE("a journal cut at any byte still gives its whole lines, and grows without a loss") {
   TemporaryFile file;
   const std::string lines =
       record_to_line(some_record(0, 200)) + "\n" + record_to_line(some_record(1, 100)) + "\n";
   const std::size_t first = lines.find('\n') + 1;
-  for (std::size_t length = 0; length <= lines.size(); length += 7) {
+  const std::string next = record_to_line(some_record(2, 50)) + "\n";
+  for (std::size_t length = 0; length <= lines.size(); ++length) {
+    CAPTURE(length);
     file.write(lines.substr(0, length));
     const auto contents = read_journal(file.path);
     REQUIRE(contents);
     const std::size_t expected = length + 1 >= lines.size() ? 2 : length + 1 >= first ? 1 : 0;
     CHECK(contents->records.size() == expected);
+    const bool is_whole =
+        length == 0 || length + 1 == first || length == first || length + 1 >= lines.size();
+    CHECK(contents->skipped.size() == (is_whole ? 0 : 1));
+    auto journal = Journal::open(file.path);
+    REQUIRE(journal);
+    REQUIRE(journal->append(some_record(2, 50)));
+    const bool has_end = length == 0 || lines[length - 1] == '\n';
+    CHECK(file.read() == lines.substr(0, length) + (has_end ? "" : "\n") + next);
+    CHECK(read_journal(file.path)->records.size() == expected + 1);
+  }
+}
+
+TEST_CASE("a record that did not fit on the disk does not spoil the next one") {
+  TemporaryFile file;
+  auto journal = Journal::open(file.path);
+  REQUIRE(journal);
+  REQUIRE(journal->append(some_record(0, 200)));
+  const std::size_t size = file.read().size();
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit = {};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+  const rlimit limit = {size + 50, old_limit.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const auto refused = journal->append(some_record(1, 150));
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+  std::signal(SIGXFSZ, old_handler);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message.find("cannot write \"" + file.path + "\"") == 0);
+  CHECK(file.read().size() == size + 50);
+  REQUIRE(journal->append(some_record(2, 100)));
+  const auto contents = read_journal(file.path);
+  REQUIRE(contents->records.size() == 2);
+  CHECK(contents->records[1].trial == 2);
+  CHECK(contents->skipped.size() == 1);
+  CHECK_FALSE(contents->has_torn_end);
+}
+
+TEST_CASE("a journal that several runs write to keeps their lines apart", "[threads]") {
+  TemporaryFile file;
+  constexpr std::int64_t each = 200;
+  std::vector<std::thread> writers;
+  std::array<bool, 3> is_good{};
+  for (std::size_t w = 0; w < is_good.size(); ++w) {
+    writers.emplace_back([&, w] {
+      is_good[w] = true;
+      for (std::int64_t i = 0; i < each; ++i) {  // opened anew, as by as many runs
+        auto journal = Journal::open(file.path);
+        is_good[w] = is_good[w] && journal && journal->append(some_record(i, 100));
+      }
+    });
+  }
+  for (std::thread& writer : writers) {
+    writer.join();
+  }
+  CHECK(is_good == std::array<bool, 3>{true, true, true});
+  const auto contents = read_journal(file.path);
+  REQUIRE(contents);
+  CHECK(contents->records.size() == 3 * each);
+  CHECK(contents->skipped.empty());
+}
+
+TEST_CASE("a pipe or a device is not waited for") {
+  TemporaryFile file;
+  REQUIRE(::mkfifo(file.path.c_str(), 0600) == 0);
+  for (const std::string& path : {file.path, std::string("/dev/null")}) {
+    const auto journal = Journal::open(path);
+    REQUIRE_FALSE(journal);
+    CHECK(journal.error().message == "\"" + path + "\" is not a regular file");
   }
 }
 

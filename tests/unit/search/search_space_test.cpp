@@ -50,7 +50,8 @@ TEST_CASE("two parallel loops in one loop tree are nested parallelism") {
 }
 
 TEST_CASE("a space with rounding splits primes as if they were rounder numbers") {
-  const SearchSpace space = test::space_of(test::matmul_dag(1021, 64, 48), 4, native_space_options());
+  const SearchSpace space =
+      test::space_of(test::matmul_dag(1021, 64, 48), 4, native_space_options());
   const std::vector<std::int64_t> rounded = space.rounded_extents(1021);
   CHECK(rounded.front() == 1021);
   CHECK(std::find(rounded.begin(), rounded.end(), 1024) != rounded.end());
@@ -76,7 +77,8 @@ TEST_CASE("a space with rounding splits primes as if they were rounder numbers")
 }
 
 TEST_CASE("mutations of a space with rounding give legal programs and leave its divisors") {
-  const SearchSpace space = test::space_of(test::matmul_dag(1021, 64, 48), 4, native_space_options());
+  const SearchSpace space =
+      test::space_of(test::matmul_dag(1021, 64, 48), 4, native_space_options());
   std::size_t imperfect = 0, made = 0;
   for (std::uint32_t number = 0; number < 300; ++number) {
     CounterRng rng(3, 4, number);

@@ -2,11 +2,13 @@
 #include "tune/driver.hpp"
 
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <thread>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "support/catch.hpp"
@@ -244,6 +246,49 @@ TEST_CASE("cancelling keeps the best so far") {
   REQUIRE(result.best);
   CHECK(result.summary.best_ns > 0);
   CHECK(builder.num_builds < 90);
+}
+
+TEST_CASE("a journal that cannot be written ends the run") {
+  TemporaryJournal file;
+  CountingSource source;
+  FakeBuilder builder;
+  SimulatedMeasurer measurer = measurer_with();
+  Result<Journal, RecordError> journal = Journal::open(file.path);
+  REQUIRE(journal);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit = {};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+  const rlimit limit = {4000, old_limit.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const DriverResult result =
+      run_driver(source, builder, measurer, &journal.value(), trials(1000), 0);
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+  std::signal(SIGXFSZ, old_handler);
+  CHECK(result.summary.is_journal_broken);
+  CHECK(result.summary.message.find("cannot write") == 0);
+  CHECK(result.summary.trials < 100);
+  CHECK(result.best);
+}
+
+TEST_CASE("sixteen trials in a row without a worker end the run, single ones do not") {
+  SimulatedFaults all_lost;
+  all_lost.worker_lost = 1;
+  CountingSource source;
+  FakeBuilder builder;
+  SimulatedMeasurer lost = measurer_with(all_lost);
+  const DriverResult ended = run_driver(source, builder, lost, nullptr, trials(1000), 0);
+  CHECK(ended.summary.trials == 16);
+  CHECK(ended.summary.message == "stopped, no worker survives: simulated: worker_lost");
+  CHECK_FALSE(ended.best);
+
+  SimulatedFaults many_lost;
+  many_lost.worker_lost = 0.3;
+  CountingSource again;
+  SimulatedMeasurer shaky = measurer_with(many_lost);
+  const DriverResult went_on = run_driver(again, builder, shaky, nullptr, trials(200), 0);
+  CHECK(went_on.summary.trials == 200);
+  CHECK(went_on.summary.message.empty());
+  CHECK(went_on.best);
 }
 
 TEST_CASE("the clock ends the run, and the final ranking still fits") {

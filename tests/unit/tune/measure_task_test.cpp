@@ -120,3 +120,11 @@ TEST_CASE("large programs go to the plain runner, and its failure is passed on")
   REQUIRE_FALSE(bad);
   CHECK(bad.error().message == "no compiler");
 }
+
+TEST_CASE("a task that no machine has the memory for is one sentence") {
+  CHECK(bytes_to_measure(*matmul(2, 3, 4, DType::f32)) == 26 * (8 + 8 + 4));
+  CHECK(memory_problem(*matmul(64, 64, 64, DType::f32)).empty());
+  const std::string problem = memory_problem(*matmul(1 << 26, 1 << 26, 2, DType::f32));
+  CHECK(problem.find("GiB of memory") != std::string::npos);
+  CHECK(problem.find("choose smaller sizes") != std::string::npos);
+}

@@ -8,7 +8,6 @@
 
 #include <charconv>
 #include <string_view>
-#include <system_error>
 
 #include "tensorsmith/sched/apply/common.hpp"
 
