@@ -2,14 +2,14 @@
 # Installs what is missing, builds, and runs every test that this machine can run.
 #   scripts/test.sh                everything
 #   scripts/test.sh --quick        checks and the release build only
-#   scripts/test.sh --legs A,B     some of: checks release clang asan-ubsan tsan no-backends gpu
+#   scripts/test.sh --legs A,B     some of: checks release asan-ubsan tsan no-backends gpu
 #   scripts/test.sh --no-setup     installs nothing
 # Idempotent; the builds live in build/<preset>. The last line is 'N passed, N failed, N skipped'
 # (test cases of the Catch programs, other tests and checks one each); exit code 1 on any failure.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-legs="checks release clang asan-ubsan tsan no-backends gpu"
+legs="checks release asan-ubsan tsan no-backends gpu"
 setup=1
 while [ $# -gt 0 ]; do
   case $1 in
@@ -33,7 +33,7 @@ while [ $# -gt 0 ]; do
 done
 for leg in $legs; do
   case $leg in
-  checks | release | clang | asan-ubsan | tsan | no-backends | gpu) ;;
+  checks | release | asan-ubsan | tsan | no-backends | gpu) ;;
   *)
     echo "test.sh: unknown leg '$leg' (see --help)" >&2
     exit 2
@@ -192,19 +192,20 @@ leg_checks() {
   run_check "generate_feature_table" scripts/generate_feature_table.sh --check
 }
 leg_release() { configure_and_build release && run_ctest release -LE '^gpu$'; }
-leg_clang() {
-  if ! command -v clang++ >/dev/null 2>&1; then
-    note_skip "clang: no clang++ here"
-    return
-  fi
-  configure_and_build clang tensorsmith_unit_tests && run_ctest clang -L '^unit$' -LE '^gpu$'
+# The build by clang is the one with the sanitizers.
+needs_clang() {
+  command -v clang++ >/dev/null 2>&1 && return
+  note_skip "$1: no clang++ here"
+  return 1
 }
 leg_asan_ubsan() {
+  needs_clang asan-ubsan || return
   export ASAN_OPTIONS=${ASAN_OPTIONS-detect_leaks=1:strict_string_checks=1}
   export UBSAN_OPTIONS=${UBSAN_OPTIONS-print_stacktrace=1}
   configure_and_build asan-ubsan tensorsmith_unit_tests && run_ctest asan-ubsan -L '^unit$' -LE '^gpu$'
 }
 leg_tsan() {
+  needs_clang tsan || return
   configure_and_build tsan tensorsmith_thread_tests || return
   if ! ctest --test-dir build/tsan -N -L '^threads$' | grep -q 'Test *#'; then
     note_skip "tsan: no test is tagged [threads]"

@@ -114,6 +114,9 @@ void print_case(const nlohmann::ordered_json& entry, std::FILE* out) {
   if (entry.contains("problem")) {
     std::fprintf(out, "    %s\n", entry["problem"].get<std::string>().c_str());
   }
+  if (entry.value("below_roofline", false)) {
+    std::fprintf(out, "    faster than the roofline allows: something is wrong with this case\n");
+  }
   if (!entry["calibration"]["stable"].get<bool>()) {
     std::fprintf(out, "    the peak moved by %.0f %% meanwhile: do not quote this case\n",
                  100 * number(entry["calibration"]["moved"]));

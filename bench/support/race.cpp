@@ -18,6 +18,8 @@ namespace {
 
 /// Longer than idle threads of OpenMP (some milliseconds) and OpenBLAS (2^26 cycles) look for work.
 constexpr std::chrono::milliseconds pause_between_turns{25};
+/// What is faster than the roofline by more than the clock drifts is a bug.
+constexpr double roofline_margin = 0.95;
 constexpr std::int64_t evicting_floats = std::int64_t{32} << 20;
 
 /// Keeps the calling thread on the core that it is on. Threads started meanwhile would stay there
@@ -162,6 +164,10 @@ nlohmann::ordered_json race(const Contest& contest, const RaceOptions& options,
   report["ours_ns"] = times[0].median_ns;
   report["ours_gflops"] = contest.flop / times[0].median_ns;
   report["peak_fraction"] = contest.flop / times[0].median_ns / peak;
+  if (contest.problem) {
+    report["below_roofline"] =
+        times[0].median_ns < roofline_margin * report["roofline_ns"].get<double>();
+  }
   report["state"] = options.is_cold ? "cold" : "warm";
   report["pairs"] = times[0].sample_ns.size();
   report["slow_samples"] = times[0].slow_samples;
@@ -174,6 +180,7 @@ nlohmann::ordered_json race(const Contest& contest, const RaceOptions& options,
                                           {"ratio", t.ratio},
                                           {"ratio_p10", t.ratio_p10},
                                           {"ratio_p90", t.ratio_p90},
+                                          {"slow_samples", t.slow_samples},
                                           {"impl", racing[i]->impl_info()}};
   }
   return report;

@@ -194,22 +194,24 @@ Outcome check_drawn_programs(std::uint32_t count, bool with_machine_code) {
 
 }  // namespace
 
+// Attach points that do not cover a reader are refused: few.
 TEST_CASE("oracle chain on integers: dag, loop program and machine code agree exactly") {
-  const Outcome outcome = check_random_schedules(DType::i32, 1400, true);
-  CHECK(outcome.checked > 1200);  // attach points that do not cover a reader are refused
+  const std::uint32_t count = test::scaled(1400);
+  CHECK(check_random_schedules(DType::i32, count, true).checked > count * 0.85);
 }
 
 TEST_CASE("oracle chain on floats that are whole numbers: exact as well") {
-  const Outcome outcome = check_random_schedules(DType::f32, 1400, true);
-  CHECK(outcome.checked > 1200);
+  const std::uint32_t count = test::scaled(1400);
+  CHECK(check_random_schedules(DType::f32, count, true).checked > count * 0.85);
 }
 
 TEST_CASE("oracle chain without machine code, many more schedules") {
-  const Outcome outcome = check_random_schedules(DType::i32, 8000, false);
-  CHECK(outcome.checked > 6800);
+  const std::uint32_t count = test::scaled(8000);
+  CHECK(check_random_schedules(DType::i32, count, false).checked > count * 0.85);
 }
 
 TEST_CASE("oracle chain on programs that the search draws: all of them are exact") {
-  CHECK(check_drawn_programs(4000, false).checked > 2500);
-  CHECK(check_drawn_programs(600, true).checked > 400);
+  const std::uint32_t many = test::scaled(4000), few = test::scaled(600);
+  CHECK(check_drawn_programs(many, false).checked > many * 0.6);
+  CHECK(check_drawn_programs(few, true).checked > few * 0.6);
 }

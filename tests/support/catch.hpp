@@ -31,6 +31,15 @@ using Catch::Detail::Approx;
 /// Printed with every failure.
 std::uint64_t seed();
 
+/// How many of `count` random cases an unoptimised build (the sanitizers') runs: an eighth.
+constexpr std::uint32_t scaled(std::uint32_t count) {
+#if defined(__OPTIMIZE__)
+  return count;
+#else
+  return (count + 7) / 8;
+#endif
+}
+
 /// --dump-state, --dump-source: a test that builds states or sources prints them too.
 bool dump_state();
 bool dump_source();

@@ -127,6 +127,13 @@ TEST_CASE("a wrong result of ours is not verified", "[race]") {
   CHECK(report["problem"].get<std::string>().find("our") == 0);
 }
 
+TEST_CASE("a time below the roofline is flagged", "[race]") {
+  Arena arena;
+  CHECK(arena.run()["below_roofline"] == false);
+  arena.roofline.peak_gflops = 1e-3;  // a machine that needs 8 ms
+  CHECK(arena.run()["below_roofline"] == true);
+}
+
 TEST_CASE("a library with a wrong result does not race", "[race]") {
   Arena arena;
   arena.add("adds", accumulate);

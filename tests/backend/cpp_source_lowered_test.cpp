@@ -1,0 +1,43 @@
+// Exported C++ of random lowered schedules against the interpreter, with g++ and clang.
+#include <string>
+
+#include "backend/cpp_source_fixture.hpp"
+#include "support/random_steps.hpp"
+#include "support/small_workloads.hpp"
+#include "tensorsmith/ir/print.hpp"
+#include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/sched/print_state.hpp"
+
+using namespace tensorsmith;
+
+namespace {
+
+std::size_t check_exported(DType type, std::uint32_t count, double bound) {
+  const auto workloads = test::small_workloads(type);
+  const auto tools = test::quick_toolchains();
+  std::size_t checked = 0;
+  for (std::uint32_t number = 0; checked < count && number < 2 * count; ++number) {
+    const auto& workload = workloads[number % workloads.size()];
+    CounterRng rng(test::seed(), 7, number);
+    const State state = test::random_state(rng, workload.dag, 16);
+    const auto program = lower(state, Target::x86_64_v3());
+    if (!program) {
+      continue;  // an attach point that does not cover a reader
+    }
+    INFO(workload.name << ", seed " << test::seed() << ", number " << number << "\n"
+                       << state_text(state) << to_text(*program));
+    test::compare_with_interpreter(*program, bound, tools);
+    ++checked;
+  }
+  return checked;
+}
+
+}  // namespace
+
+TEST_CASE("exported C++ of random schedules on integers is exact", "[cpp_source]") {
+  CHECK(check_exported(DType::i32, 48, 0.0) == 48);
+}
+
+TEST_CASE("exported C++ of random schedules on floats", "[cpp_source]") {
+  CHECK(check_exported(DType::f32, 16, 1e-5) == 16);
+}
