@@ -96,7 +96,8 @@ TEST_CASE("without any worker left the run ends by itself and keeps the best") {
   CAPTURE(result.err);
   CHECK(result.code == 0);
   CHECK(result.json()["best_ns"] > 0);
-  CHECK(result.json()["failed"]["worker_lost"] == 16);
+  CHECK(result.json()["failed"]["worker_lost"] >= 16);
+  CHECK(result.json()["failed"]["worker_lost"] < 40);
   CHECK(result.err.find("no worker survives") != std::string::npos);
   const std::vector<std::string> lines = lines_of(folder.read("j"));
   CHECK(lines.size() == result.json()["trials"]);

@@ -139,15 +139,14 @@ inline std::vector<SmallWorkload> small_workloads(DType type) {
     auto k = p.reduce_axis("k", 12);
     const CombinerId argmax =
         p.combiner({DType::i32, type}, {1000, -1000}, [](const auto& x, const auto& y) {
-          const Expr keep = x[1] > y[1] || (x[1] == y[1] && x[0] < y[0]);
-          return std::vector<Expr>{te::select(keep, x[0], y[0]), te::select(keep, x[1], y[1])};
+          const te::Expr keep = x[1] > y[1] || (x[1] == y[1] && x[0] < y[0]);
+          return std::vector<te::Expr>{te::select(keep, x[0], y[0]), te::select(keep, x[1], y[1])};
         });
     auto best = p.compute_all("best", {7}, [&](auto i) {
-      return te::reduce(argmax, {Expr(k), A(i, k)}, {k});
+      return te::reduce(argmax, {te::Expr(k), A(i, k)}, {k});
     });
-    auto at = p.compute("at", {7}, [&](auto i) {
-      return te::cast(DType::i32, best[1](i)) * 16 + best[0](i);
-    });
+    auto at = p.compute("at", {7},
+                        [&](auto i) { return te::cast(DType::i32, best[1](i)) * 16 + best[0](i); });
     add("argmax", p.dag({A, at}));
   }
   return all;

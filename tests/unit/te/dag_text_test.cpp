@@ -27,7 +27,8 @@ TEST_CASE("literals have six digits and a suffix for their width", "[te]") {
   for (const auto& [type, suffix] : types) {
     for (const auto& [value, text] : cases) {
       const auto c = p.compute("C" + std::to_string(count), {2},
-                               [&](auto) { return p.constant(type, value); });
+                               // clang 14 captures no structured bindings
+                               [&, t = type, v = value](auto) { return p.constant(t, v); });
       CHECK(line_of(p, c) == "C" + std::to_string(count) + "(i) = " + text + suffix + "\n");
       ++count;
     }

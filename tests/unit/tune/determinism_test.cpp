@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "support/catch.hpp"
+#include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/cost/mlp.hpp"
 #include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/measure/simulated.hpp"
@@ -60,6 +61,7 @@ Run run(const SearchSpace& space, std::uint64_t seed, ParallelFor parallel_for,
   MlpModel model(mlp);
   SearchCallbacks callbacks;
   callbacks.extract = [](const State& state) { return extract_features(state); };
+  callbacks.draft = [](const State& state) { return draft_cycles(state, Target::x86_64_v3(), 1); };
   callbacks.parallel_for = std::move(parallel_for);
   PolicyOptions options;
   options.seed = seed;
@@ -86,6 +88,12 @@ Run run(const SearchSpace& space, std::uint64_t seed, ParallelFor parallel_for,
   return result;
 }
 
+/// What a run searches unless told otherwise.
+SearchSpace native_space_of(const std::shared_ptr<const ComputeDag>& dag) {
+  return SearchSpace(generate_sketches(dag, ansor_cpu_rules(), SketchOptions{}),
+                     native_space_options());
+}
+
 std::shared_ptr<const ComputeDag> gemm(std::int64_t extent) {
   return test::matmul_dag(extent, extent, extent, true);
 }
@@ -94,15 +102,16 @@ std::shared_ptr<const ComputeDag> gemm(std::int64_t extent) {
 
 TEST_CASE("same seed and recorded times: identical proposals on one thread and on two",
           "[threads]") {
-  const SearchSpace space = test::space_of(gemm(96));
-  const Run first = run(space, 5, {});
-  CHECK(first.proposals.size() == 48);
-  for (const std::size_t count : {1U, 2U, 3U}) {
-    CAPTURE(count);
-    const Run again = run(space, 5, test::threads(count), &first.times);
-    CHECK(again.proposals == first.proposals);
+  for (const SearchSpace& space : {native_space_of(gemm(96)), test::space_of(gemm(96))}) {
+    const Run first = run(space, 5, {});
+    CHECK(first.proposals.size() == 48);
+    for (const std::size_t count : {1U, 2U, 3U}) {
+      CAPTURE(count);
+      const Run again = run(space, 5, test::threads(count), &first.times);
+      CHECK(again.proposals == first.proposals);
+    }
+    CHECK(run(space, 6, {}).proposals != first.proposals);
   }
-  CHECK(run(space, 6, {}).proposals != first.proposals);
 }
 
 TEST_CASE("the journal of a run is enough to repeat it", "[threads]") {
@@ -142,16 +151,18 @@ TEST_CASE("a population of 2048 stays below 300 MB") {
     callbacks.extract = [](const State& state) { return extract_features(state); };
     PolicyOptions options;
     options.evolution = EvolutionOptions::reference();
-    EvolutionaryPolicy policy(test::space_of(gemm(512)), model, callbacks, options);
+    EvolutionaryPolicy policy(native_space_of(gemm(512)), model, callbacks, options);
+    std::size_t num_proposed = 0;
     for (int round = 0; round < 2; ++round) {
       std::vector<Observation> observations;
       for (const Proposal& proposal : policy.propose(64)) {
         const MeasureResult measured = simulate(proposal.state);
         observations.push_back({proposal.state, measured.is_ok() ? 1e9 / measured.min_ns : 0.0});
       }
+      num_proposed += observations.size();
       policy.observe(observations);
     }
-    ::_exit(0);
+    ::_exit(num_proposed == 128 ? 0 : 1);
   }
   REQUIRE(child > 0);
   int status = 0;

@@ -277,7 +277,8 @@ TEST_CASE("sixteen trials in a row without a worker end the run, single ones do 
   FakeBuilder builder;
   SimulatedMeasurer lost = measurer_with(all_lost);
   const DriverResult ended = run_driver(source, builder, lost, nullptr, trials(1000), 0);
-  CHECK(ended.summary.trials == 16);
+  CHECK(ended.summary.trials >= 16);
+  CHECK(ended.summary.trials < 24);  // the rest of what was handed to the measurer at once
   CHECK(ended.summary.message == "stopped, no worker survives: simulated: worker_lost");
   CHECK_FALSE(ended.best);
 
