@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>  // copies of a kernel share its code, workspace and threads
 #include <new>
 #include <span>
 #include <string>
@@ -16,6 +15,7 @@
 
 #include "tensorsmith/ir/dtype.hpp"
 #include "tensorsmith/support/assert.hpp"
+#include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
 
@@ -132,7 +132,7 @@ class Kernel {
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;
+  Shared<Impl> impl_;
 };
 
 /// What is wrong with these arguments, in one sentence; empty if nothing.

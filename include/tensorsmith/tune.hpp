@@ -10,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>  // task, result and kernel share the dag
 #include <string>
 #include <vector>
 
@@ -18,12 +17,13 @@
 #include "tensorsmith/kernel.hpp"
 #include "tensorsmith/measure/measurer.hpp"
 #include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
 
 struct TuneTask {
-  std::shared_ptr<const ComputeDag> dag;
+  Shared<const ComputeDag> dag;
   Target target;
   std::string workload;  ///< name in records; empty: the dag's workload key
   double flop = 0;       ///< of one call, for GFLOP/s; 0: counted in the dag
@@ -90,7 +90,7 @@ struct TuneOptions {
   /// Instead of the sketches of the space: all that are to be searched, each of the dag given (see
   /// sketch/generate.hpp). `space` may then have any name; records carry it, and "ansor" still
   /// means tile sizes that divide.
-  Callback<std::vector<State>(const std::shared_ptr<const ComputeDag>&, const SketchOptions&)>
+  Callback<std::vector<State>(const Shared<const ComputeDag>&, const SketchOptions&)>
       sketches;
   /// Instead of the cost model of that name: is asked by several threads at once, learns after
   /// every round, must outlive the run. See cost/cost_model.hpp.

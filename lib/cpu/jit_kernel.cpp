@@ -122,7 +122,7 @@ Result<JitKernel, std::string> JitKernel::load(const CompiledObject& object) {
 }
 
 std::vector<Result<JitKernel, std::string>> JitKernel::load_batch(const CompiledBatch& batch) {
-  const auto loaded = std::make_shared<LoadedObject>();
+  const auto loaded = make_shared_of<LoadedObject>();
   std::string load_problem;
   const bool is_loaded = loaded->load(batch.object, load_problem);
   std::vector<Result<JitKernel, std::string>> results;

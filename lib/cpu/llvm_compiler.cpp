@@ -3,6 +3,7 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
+#include <memory>
 
 #include "kernel_emitter.hpp"
 
@@ -167,7 +168,7 @@ class LlvmCompiler::Implementation {
 };
 
 LlvmCompiler::LlvmCompiler(const Target& target, const LlvmOptions& options)
-    : implementation_(std::make_unique<Implementation>(target, options)) {}
+    : implementation_(make_owned<Implementation>(target, options)) {}
 LlvmCompiler::LlvmCompiler(LlvmCompiler&&) noexcept = default;
 LlvmCompiler& LlvmCompiler::operator=(LlvmCompiler&&) noexcept = default;
 LlvmCompiler::~LlvmCompiler() = default;

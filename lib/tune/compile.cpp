@@ -43,7 +43,7 @@ class LlvmBuilder final : public CandidateBuilder {
 
 /// The program as it is written, with the last two loops of every reduction in tiles: the reference
 /// result must not take longer than the search.
-State tiled_plainly(const std::shared_ptr<const ComputeDag>& dag) {
+State tiled_plainly(const Shared<const ComputeDag>& dag) {
   constexpr std::int64_t tile[2] = {4, 32};
   State state = State::initial(dag);
   for (std::size_t stage = 0; stage < state.num_stages(); ++stage) {
@@ -83,7 +83,7 @@ State tiled_plainly(const std::shared_ptr<const ComputeDag>& dag) {
   return state;
 }
 
-Result<Done, MeasureFault> run_plain(const std::shared_ptr<const ComputeDag>& dag,
+Result<Done, MeasureFault> run_plain(const Shared<const ComputeDag>& dag,
                                      const Target& target, std::vector<HostArray>& arguments) {
   const auto problem = [](MeasureStatus status, std::string message) {
     return fail(MeasureFault{status, std::move(message)});
@@ -135,7 +135,7 @@ std::string assembly_of(const State& state, const Target& target) {
 }
 
 PlainRunner make_plain_runner(const Target& target) {
-  return [target](const std::shared_ptr<const ComputeDag>& dag, std::vector<HostArray>& arguments) {
+  return [target](const Shared<const ComputeDag>& dag, std::vector<HostArray>& arguments) {
     return run_plain(dag, target, arguments);
   };
 }

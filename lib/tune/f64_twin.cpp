@@ -15,7 +15,7 @@ DType widened(DType dtype) { return is_narrow(dtype) ? DType::f64 : dtype; }
 /// Copies expressions into a pool of their own, floats widened.
 class Widener {
  public:
-  explicit Widener(const ExprPool& from) : from_(from), to_(std::make_shared<ExprPool>()) {
+  explicit Widener(const ExprPool& from) : from_(from), to_(make_shared_of<ExprPool>()) {
     for (std::uint32_t v = 0; v < from.num_vars(); ++v) {
       const VarId var{v};
       to_->new_var(from.var_name(var), widened(from.var_dtype(var)));
@@ -63,7 +63,7 @@ class Widener {
     return result;
   }
 
-  std::shared_ptr<const ExprPool> pool() const { return to_; }
+  Shared<const ExprPool> pool() const { return to_; }
 
  private:
   bool is_idle_cast(const ExprNode& node) const {
@@ -72,13 +72,13 @@ class Widener {
   }
 
   const ExprPool& from_;
-  std::shared_ptr<ExprPool> to_;
+  Shared<ExprPool> to_;
   std::map<std::uint32_t, ExprId> copied_;
 };
 
 }  // namespace
 
-std::shared_ptr<const ComputeDag> f64_twin(const std::shared_ptr<const ComputeDag>& dag) {
+Shared<const ComputeDag> f64_twin(const Shared<const ComputeDag>& dag) {
   bool has_narrow = false;
   for (const TensorInfo& tensor : dag->tensors()) {
     has_narrow = has_narrow || is_narrow(tensor.dtype);
@@ -97,7 +97,7 @@ std::shared_ptr<const ComputeDag> f64_twin(const std::shared_ptr<const ComputeDa
       body = widener.copy(body);
     }
   }
-  return std::make_shared<const ComputeDag>(widener.pool(), std::move(tensors),
+  return make_shared_of<const ComputeDag>(widener.pool(), std::move(tensors),
                                             std::move(operations), dag->arguments());
 }
 

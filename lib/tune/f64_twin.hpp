@@ -12,6 +12,6 @@ namespace tensorsmith {
 
 /// Tensors, axes and variables keep their ids; only the pool is another one. `dag` itself if it has
 /// no float narrower than f64.
-std::shared_ptr<const ComputeDag> f64_twin(const std::shared_ptr<const ComputeDag>& dag);
+Shared<const ComputeDag> f64_twin(const Shared<const ComputeDag>& dag);
 
 }  // namespace tensorsmith

@@ -35,7 +35,7 @@ Kernel::Kernel(KernelSignature signature, std::span<const std::byte> object,
     throw Error("Kernel: the number of threads must be at least 1, is " +
                 std::to_string(num_threads));
   }
-  impl_ = std::make_shared<Impl>(std::move(signature), num_threads);
+  impl_ = make_shared_of<Impl>(std::move(signature), num_threads);
   CompiledObject compiled;
   compiled.object.assign(reinterpret_cast<const char*>(object.data()), object.size());
   compiled.entry = impl_->signature.entry;

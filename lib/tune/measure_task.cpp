@@ -173,9 +173,9 @@ std::string memory_problem(const ComputeDag& dag) {
 }
 
 Result<Done, MeasureFault> add_reference(MeasureTask& task,
-                                         const std::shared_ptr<const ComputeDag>& dag,
+                                         const Shared<const ComputeDag>& dag,
                                          const PlainRunner& run_plain) {
-  const std::shared_ptr<const ComputeDag> wide = f64_twin(dag);
+  const Shared<const ComputeDag> wide = f64_twin(dag);
   std::vector<HostArray> arguments;
   for (std::size_t i = 0; i < dag->arguments().size(); ++i) {
     const TensorId id = dag->arguments()[i];

@@ -8,7 +8,7 @@
 
 namespace tensorsmith {
 
-State replay_steps(const std::shared_ptr<const ComputeDag>& dag, const std::vector<Step>& steps) {
+State replay_steps(const Shared<const ComputeDag>& dag, const std::vector<Step>& steps) {
   State state = State::initial(dag);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     Result<State, ScheduleError> next = apply_step(state, steps[i]);

@@ -11,6 +11,6 @@
 namespace tensorsmith {
 
 /// Bounds are inferred. Throws Error that names the first step that does not apply.
-State replay_steps(const std::shared_ptr<const ComputeDag>& dag, const std::vector<Step>& steps);
+State replay_steps(const Shared<const ComputeDag>& dag, const std::vector<Step>& steps);
 
 }  // namespace tensorsmith

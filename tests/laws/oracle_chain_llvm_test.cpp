@@ -153,7 +153,7 @@ Outcome check_schedules(DType type, std::uint32_t count, bool with_machine_code,
 
 Outcome check_random_schedules(DType type, std::uint32_t count, bool with_machine_code) {
   return check_schedules(type, count, with_machine_code,
-                         [](CounterRng& rng, const std::shared_ptr<const ComputeDag>& dag) {
+                         [](CounterRng& rng, const Shared<const ComputeDag>& dag) {
                            return std::optional<State>(test::random_state(rng, dag, 16));
                          });
 }
@@ -163,7 +163,7 @@ Outcome check_drawn_programs(std::uint32_t count, bool with_machine_code) {
   std::map<const ComputeDag*, SearchSpace> spaces;
   return check_schedules(
       DType::i32, count, with_machine_code,
-      [&](CounterRng& rng, const std::shared_ptr<const ComputeDag>& dag) -> std::optional<State> {
+      [&](CounterRng& rng, const Shared<const ComputeDag>& dag) -> std::optional<State> {
         auto found = spaces.find(dag.get());
         if (found == spaces.end()) {
           SketchOptions options;

@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 struct GoldenTask {
   std::string id;
   Json facts;  // the whole object of the file
-  std::shared_ptr<const ComputeDag> dag;
+  Shared<const ComputeDag> dag;
 };
 
 namespace golden {
@@ -170,9 +170,9 @@ inline OperationAttrs read_attrs(const Json& json) {
 
 /// The dag of a "definition" (operations in any order that defines before it reads) with the
 /// arguments named by `arg_order`.
-inline std::shared_ptr<const ComputeDag> dag_from_definition(const Json& definition,
+inline Shared<const ComputeDag> dag_from_definition(const Json& definition,
                                                              const Json& arg_order) {
-  auto pool = std::make_shared<ExprPool>();
+  auto pool = make_shared_of<ExprPool>();
   std::vector<TensorInfo> infos;
   std::vector<Operation> operations;
   std::map<std::string, std::vector<TensorId>> tensors;
@@ -213,7 +213,7 @@ inline std::shared_ptr<const ComputeDag> dag_from_definition(const Json& definit
   for (const Json& name : arg_order) {
     arguments.push_back(tensors.at(name).at(0));
   }
-  return std::make_shared<const ComputeDag>(
+  return make_shared_of<const ComputeDag>(
       te::build_compute_dag(std::move(pool), std::move(infos), operations, std::move(arguments)));
 }
 

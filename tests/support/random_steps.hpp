@@ -32,7 +32,7 @@ inline std::int32_t first_reader(const State& state, std::int32_t stage) {
 
 /// Up to `max_steps` attempts; what is illegal is dropped, so the result is always a legal state.
 /// With exact_sums, steps that change the order of a summation (rfactor) are left out.
-inline State random_state(CounterRng& rng, const std::shared_ptr<const ComputeDag>& dag,
+inline State random_state(CounterRng& rng, const Shared<const ComputeDag>& dag,
                           std::uint32_t max_steps, bool exact_sums = false) {
   State state = State::initial(dag);
   const auto attempt = [&](Step step) { return !try_apply(state, std::move(step)); };

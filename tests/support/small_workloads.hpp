@@ -12,13 +12,13 @@ namespace tensorsmith::test {
 
 struct SmallWorkload {
   std::string name;
-  std::shared_ptr<const ComputeDag> dag;
+  Shared<const ComputeDag> dag;
 };
 
 /// `type` i32 checks exactly; f32 with whole numbers small enough to stay exact too.
 inline std::vector<SmallWorkload> small_workloads(DType type) {
   std::vector<SmallWorkload> all;
-  const auto add = [&](const std::string& name, std::shared_ptr<const ComputeDag> dag) {
+  const auto add = [&](const std::string& name, Shared<const ComputeDag> dag) {
     all.push_back({name, std::move(dag)});
   };
   {

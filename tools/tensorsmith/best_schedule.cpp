@@ -12,7 +12,7 @@ BestSchedule load_schedule(const WorkloadOptions& options, bool allows_plain) {
   if (options.workload.empty()) {
     throw Error("name a workload, e.g. gemm:512x512x512:f32; tensorsmith tune --list shows all");
   }
-  std::shared_ptr<const ComputeDag> dag = parse_dag(options.workload);
+  Shared<const ComputeDag> dag = parse_dag(options.workload);
   const Target target = parse_target(options.target);
   if (target.kind != TargetKind::cpu) {
     throw Error("target " + options.target +

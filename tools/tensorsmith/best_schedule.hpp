@@ -11,7 +11,7 @@
 namespace tensorsmith::cli {
 
 struct BestSchedule {
-  std::shared_ptr<const ComputeDag> dag;
+  Shared<const ComputeDag> dag;
   Target target;
   std::optional<Record> record;  ///< nothing: the unscheduled program
   State state;

@@ -48,7 +48,7 @@ CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
 CLI::Validator real_number(double low, double high);
 
 /// All of these throw Error with one sentence.
-std::shared_ptr<const ComputeDag> parse_dag(const std::string& workload);
+Shared<const ComputeDag> parse_dag(const std::string& workload);
 /// Of one call, as people count it.
 double workload_flop(const std::string& workload);
 /// Every form of workload string with an example.

@@ -18,7 +18,7 @@ ops::Workload parse(const std::string& text) {
 
 }  // namespace
 
-std::shared_ptr<const ComputeDag> parse_dag(const std::string& workload) {
+Shared<const ComputeDag> parse_dag(const std::string& workload) {
   return parse(workload).dag;
 }
 

@@ -6,14 +6,15 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>  // the implementation hides LLVM behind a pointer
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tensorsmith/codegen/kernel_abi.hpp"
 #include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/support/owned.hpp"
 #include "tensorsmith/support/result.hpp"
+#include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
@@ -68,7 +69,7 @@ class LlvmCompiler {
 
  private:
   class Implementation;
-  std::unique_ptr<Implementation> implementation_;
+  Owned<Implementation> implementation_;
 };
 
 /// A kernel in this process's memory. Copies share the code; it is freed with the last of them.
@@ -87,7 +88,7 @@ class JitKernel {
  private:
   JitKernel() = default;
 
-  std::shared_ptr<void> code_;
+  Shared<void> code_;
   KernelEntry entry_ = nullptr;
   std::int64_t shared_bytes_ = 0;
   std::int64_t per_thread_bytes_ = 0;

@@ -6,12 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>  // a program shares the const pool it stands on
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "tensorsmith/ir/expr_pool.hpp"
+#include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
 
@@ -94,14 +94,14 @@ using Stmt = std::variant<Seq, For, Store, If, Alloc, Barrier, Prefetch>;
 
 struct LoopProgram {
   /// The workload's pool, kept alive (null if `pool` stands alone).
-  std::shared_ptr<const ExprPool> base_pool;
+  Shared<const ExprPool> base_pool;
   ExprPool pool;
   std::vector<Buffer> buffers;
   std::vector<Stmt> stmts;
   StmtId body;
   std::vector<BufferId> arguments;  ///< in the order of the dag's tensors
 
-  explicit LoopProgram(std::shared_ptr<const ExprPool> base = nullptr)
+  explicit LoopProgram(Shared<const ExprPool> base = nullptr)
       : base_pool(std::move(base)), pool(base_pool.get()) {}
 
   StmtId add(Stmt stmt) {

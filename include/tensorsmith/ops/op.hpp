@@ -6,12 +6,12 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>  // a workload shares its dag
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/te/program.hpp"
 
 namespace tensorsmith::ops {
@@ -113,7 +113,7 @@ struct Workload {
   std::string name;  ///< the workload string in canonical form
   OpParams params;
   PackingClass packing = PackingClass::plain;
-  std::shared_ptr<const ComputeDag> dag;
+  Shared<const ComputeDag> dag;
   double nominal_flop = 0;            ///< padded taps count, epilogues do not
   std::int64_t reduction_length = 1;  ///< terms that are added up per output element
 };

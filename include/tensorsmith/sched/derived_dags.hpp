@@ -8,12 +8,12 @@
 #pragma once
 
 #include <array>
-#include <atomic>  // the list of children grows without locks
-#include <memory>  // nodes and pools are shared between states
 #include <utility>
 #include <vector>
 
 #include "tensorsmith/sched/steps.hpp"
+#include "tensorsmith/support/atomic_pointer.hpp"
+#include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith {
@@ -23,35 +23,34 @@ using DagStepKey = std::array<const Step*, 3>;
 
 class DagNode {
  public:
-  explicit DagNode(std::shared_ptr<const ComputeDag> dag) : dag_(std::move(dag)) {}
+  explicit DagNode(Shared<const ComputeDag> dag) : dag_(std::move(dag)) {}
   DagNode(const DagNode&) = delete;
   DagNode& operator=(const DagNode&) = delete;
   ~DagNode() {
-    for (const Link* link = first_.load(std::memory_order_acquire); link != nullptr;) {
+    for (const Link* link = first_.load(); link != nullptr;) {
       const Link* next = link->next;
       delete link;
       link = next;
     }
   }
 
-  const std::shared_ptr<const ComputeDag>& dag() const { return dag_; }
+  const Shared<const ComputeDag>& dag() const { return dag_; }
 
-  /// The child of `key`; `derive(dag) -> shared_ptr<const ComputeDag>` is called if there is none.
+  /// The child of `key`; `derive(dag) -> Shared<const ComputeDag>` is called if there is none.
   template <class Derive>
-  std::shared_ptr<const DagNode> child(const DagStepKey& key, Derive&& derive) const {
-    const Link* seen = first_.load(std::memory_order_acquire);
+  Shared<const DagNode> child(const DagStepKey& key, Derive&& derive) const {
+    const Link* seen = first_.load();
     if (const Link* found = find(seen, nullptr, key)) {
       return found->node;
     }
-    Link* link = new Link{{}, std::make_shared<const DagNode>(derive(*dag_)), seen};
+    Link* link = new Link{{}, make_shared_of<const DagNode>(derive(*dag_)), seen};
     for (const Step* step : key) {
       if (step != nullptr) {
         link->key.push_back(*step);
       }
     }
     const Link* checked = seen;
-    while (!first_.compare_exchange_weak(link->next, link, std::memory_order_acq_rel,
-                                         std::memory_order_acquire)) {
+    while (!first_.compare_exchange(link->next, link)) {
       if (const Link* found = find(link->next, checked, key)) {
         delete link;
         return found->node;
@@ -63,8 +62,7 @@ class DagNode {
 
   std::size_t num_children() const {
     std::size_t count = 0;
-    for (const Link* link = first_.load(std::memory_order_acquire); link != nullptr;
-         link = link->next) {
+    for (const Link* link = first_.load(); link != nullptr; link = link->next) {
       ++count;
     }
     return count;
@@ -73,7 +71,7 @@ class DagNode {
  private:
   struct Link {
     std::vector<Step> key;
-    std::shared_ptr<const DagNode> node;
+    Shared<const DagNode> node;
     const Link* next;
   };
   static const Link* find(const Link* from, const Link* end, const DagStepKey& key) {
@@ -93,28 +91,28 @@ class DagNode {
     return nullptr;
   }
 
-  std::shared_ptr<const ComputeDag> dag_;
-  mutable std::atomic<const Link*> first_{nullptr};
+  Shared<const ComputeDag> dag_;
+  mutable AtomicPointer<const Link> first_;
 };
 
 /// A pool that stands on another dag's pool and keeps that one alive.
 class LayeredPool {
  public:
-  explicit LayeredPool(const ComputeDag& dag) : holder_(std::make_shared<Holder>(dag.pool_ptr())) {}
+  explicit LayeredPool(const ComputeDag& dag) : holder_(make_shared_of<Holder>(dag.pool_ptr())) {}
   ExprPool& pool() { return holder_->pool; }
   /// The pool for a derived dag; owns the base as well.
-  std::shared_ptr<const ExprPool> share() const {
-    return std::shared_ptr<const ExprPool>(holder_, &holder_->pool);
+  Shared<const ExprPool> share() const {
+    return Shared<const ExprPool>(holder_, &holder_->pool);
   }
 
  private:
   struct Holder {
-    explicit Holder(std::shared_ptr<const ExprPool> below)
+    explicit Holder(Shared<const ExprPool> below)
         : base(std::move(below)), pool(base.get()) {}
-    std::shared_ptr<const ExprPool> base;
+    Shared<const ExprPool> base;
     ExprPool pool;
   };
-  std::shared_ptr<Holder> holder_;
+  Shared<Holder> holder_;
 };
 
 }  // namespace tensorsmith

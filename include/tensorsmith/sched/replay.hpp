@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tensorsmith/sched/apply.hpp"
+#include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
 
@@ -25,7 +26,7 @@ Result<BasicState<Extent>, ScheduleError> replay(BasicState<Extent> state,
 }
 
 /// From the program as written. Derives every dag anew: in a loop, replay from one initial state.
-inline Result<State, ScheduleError> replay(std::shared_ptr<const ComputeDag> initial_dag,
+inline Result<State, ScheduleError> replay(Shared<const ComputeDag> initial_dag,
                                            const std::vector<Step>& steps) {
   return replay(State::initial(std::move(initial_dag)), steps);
 }

@@ -15,12 +15,13 @@
 
 #include "tensorsmith/sched/apply.hpp"
 #include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
 
 class ScheduleBuilder {
  public:
-  explicit ScheduleBuilder(std::shared_ptr<const ComputeDag> dag)
+  explicit ScheduleBuilder(Shared<const ComputeDag> dag)
       : state_(State::initial(std::move(dag))) {}
   explicit ScheduleBuilder(State state) : state_(std::move(state)) {}
 

@@ -6,8 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <memory>  // stages and dag are shared between copies of a state
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +13,8 @@
 
 #include "tensorsmith/sched/derived_dags.hpp"
 #include "tensorsmith/sched/stage.hpp"
+#include "tensorsmith/support/flat_map.hpp"
+#include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith {
@@ -24,11 +24,10 @@ struct IteratorKey {
   auto operator<=>(const IteratorKey&) const = default;
 };
 
-/// Which stage is computed at which iterator (Ansor reference, ch. 2.1 AttachMap). Small: two
-/// sorted vectors would do; a map keeps the reference's update rules readable.
+/// Which stage is computed at which iterator (Ansor reference, ch. 2.1 AttachMap).
 struct AttachMap {
-  std::map<std::int32_t, IteratorKey> stage_to_iterator;
-  std::map<IteratorKey, std::vector<std::int32_t>> iterator_to_stages;
+  FlatMap<std::int32_t, IteratorKey> stage_to_iterator;
+  FlatMap<IteratorKey, std::vector<std::int32_t>> iterator_to_stages;
 
   void set_compute_at(std::int32_t stage, IteratorKey target) {
     erase(stage);
@@ -89,24 +88,24 @@ class BasicState {
   using Iterator = BasicIterator<Extent>;
 
   /// The program as written: every stage at root, one iterator per axis, no steps.
-  static BasicState initial(std::shared_ptr<const ComputeDag> dag);
+  static BasicState initial(Shared<const ComputeDag> dag);
 
   std::size_t num_stages() const { return stages_.size(); }
   const Stage& stage(std::size_t id) const { return *stages_[id]; }
   /// For sched/apply and bounds only: un-shares the stage.
   Stage& mutable_stage(std::size_t id) { return unshare(stages_[id]); }
-  std::vector<std::shared_ptr<const Stage>>& mutable_stages() { return stages_; }
+  std::vector<Shared<const Stage>>& mutable_stages() { return stages_; }
 
   /// The dag whose operations the stages are; differs from the workload's after a stage-adding
   /// step.
   const ComputeDag& dag() const { return *node_->dag(); }
-  const std::shared_ptr<const ComputeDag>& dag_ptr() const { return node_->dag(); }
+  const Shared<const ComputeDag>& dag_ptr() const { return node_->dag(); }
   const Operation& operation(std::size_t stage_id) const { return dag().operation(stage_id); }
   /// The current dag's place in the tree of derived dags (sched/derived_dags.hpp).
-  const std::shared_ptr<const DagNode>& dag_node() const { return node_; }
-  void set_dag_node(std::shared_ptr<const DagNode> node) { node_ = std::move(node); }
+  const Shared<const DagNode>& dag_node() const { return node_; }
+  void set_dag_node(Shared<const DagNode> node) { node_ = std::move(node); }
   /// The dag before any step: where replay starts.
-  const std::shared_ptr<const ComputeDag>& initial_dag() const { return origin_->node->dag(); }
+  const Shared<const ComputeDag>& initial_dag() const { return origin_->node->dag(); }
   /// The state before any step. Shares the derived dags with this one, so replaying from here
   /// derives nothing twice; prefer it to initial(initial_dag()).
   BasicState restart() const {
@@ -129,27 +128,25 @@ class BasicState {
  private:
   /// What every state of one workload starts from.
   struct Origin {
-    std::vector<std::shared_ptr<const Stage>> stages;
-    std::shared_ptr<const AttachMap> attach;
-    std::shared_ptr<const DagNode> node;
+    std::vector<Shared<const Stage>> stages;
+    Shared<const AttachMap> attach;
+    Shared<const DagNode> node;
   };
 
-  /// The object, after copying it unless this state is its only owner. The second reference taken
-  /// here orders this thread after whoever dropped the last other one; use_count() alone would not.
+  /// The object, after copying it unless this state is its only owner.
   template <class T>
-  static T& unshare(std::shared_ptr<const T>& shared) {
-    const std::shared_ptr<const T> hold = shared;
-    if (hold.use_count() != 2) {
-      shared = std::make_shared<T>(*hold);
+  static T& unshare(Shared<const T>& shared) {
+    if (shared.use_count() != 1) {
+      shared = make_shared_of<T>(*shared);
     }
-    return const_cast<T&>(*shared);  // made by make_shared<T>, never const itself
+    return const_cast<T&>(*shared);  // made by make_shared_of<T>, never const itself
   }
 
-  std::vector<std::shared_ptr<const Stage>> stages_;
+  std::vector<Shared<const Stage>> stages_;
   std::vector<Step> steps_;
-  std::shared_ptr<const AttachMap> attach_;
-  std::shared_ptr<const DagNode> node_;
-  std::shared_ptr<const Origin> origin_;
+  Shared<const AttachMap> attach_;
+  Shared<const DagNode> node_;
+  Shared<const Origin> origin_;
   bool concrete_ = true;
 };
 
@@ -193,13 +190,13 @@ BasicStage<Extent> initial_stage(const ComputeDag& dag, std::uint32_t id) {
 }
 
 template <class Extent>
-BasicState<Extent> BasicState<Extent>::initial(std::shared_ptr<const ComputeDag> dag) {
-  auto origin = std::make_shared<Origin>();
+BasicState<Extent> BasicState<Extent>::initial(Shared<const ComputeDag> dag) {
+  auto origin = make_shared_of<Origin>();
   for (std::uint32_t i = 0; i < dag->operations().size(); ++i) {
-    origin->stages.push_back(std::make_shared<Stage>(initial_stage<Extent>(*dag, i)));
+    origin->stages.push_back(make_shared_of<Stage>(initial_stage<Extent>(*dag, i)));
   }
-  origin->attach = std::make_shared<AttachMap>();
-  origin->node = std::make_shared<const DagNode>(std::move(dag));
+  origin->attach = make_shared_of<AttachMap>();
+  origin->node = make_shared_of<const DagNode>(std::move(dag));
   BasicState state;
   state.origin_ = std::move(origin);
   return state.restart();

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>  // the analysis of a dag is shared by all candidates of a sketch
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "tensorsmith/sketch/stage_query.hpp"
 #include "tensorsmith/support/factorize.hpp"
 #include "tensorsmith/support/rng.hpp"
+#include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
@@ -49,7 +49,7 @@ struct Candidate {
 
   State state;
   std::uint32_t sketch = no_sketch;                ///< whose steps the history begins with
-  std::shared_ptr<const AccessAnalysis> analysis;  ///< of state.dag()
+  Shared<const AccessAnalysis> analysis;  ///< of state.dag()
 };
 
 class SearchSpace {
@@ -60,7 +60,7 @@ class SearchSpace {
     for (const State& sketch : sketches_) {
       TENSORSMITH_ASSERT(sketch.initial_dag() == sketches_.front().initial_dag(),
                          "sketches of one space come from one workload");
-      analyses_.push_back(std::make_shared<const AccessAnalysis>(sketch.dag()));
+      analyses_.push_back(make_shared_of<const AccessAnalysis>(sketch.dag()));
       for (const Step& step : sketch.steps()) {
         const SplitStep* split = std::get_if<SplitStep>(&step);
         if (split != nullptr && split->extent > 0) {
@@ -193,12 +193,12 @@ class SearchSpace {
 
   /// States of one origin share derived dags, so the dag of a candidate is its sketch's unless a
   /// factored split changed extents.
-  std::shared_ptr<const AccessAnalysis> analysis_of(const Candidate& candidate) const {
+  Shared<const AccessAnalysis> analysis_of(const Candidate& candidate) const {
     if (candidate.sketch < sketches_.size() &&
         candidate.state.dag_ptr() == sketches_[candidate.sketch].dag_ptr()) {
       return analyses_[candidate.sketch];
     }
-    return std::make_shared<const AccessAnalysis>(candidate.state.dag());
+    return make_shared_of<const AccessAnalysis>(candidate.state.dag());
   }
 
   static bool matches(const Step& pattern, const Step& step) {
@@ -222,7 +222,7 @@ class SearchSpace {
 
   std::vector<State> sketches_;
   SpaceOptions options_;
-  std::vector<std::shared_ptr<const AccessAnalysis>> analyses_;  ///< one per sketch
+  std::vector<Shared<const AccessAnalysis>> analyses_;  ///< one per sketch
   std::map<Key, std::vector<std::vector<std::int64_t>>> tables_;
   std::optional<State> initial_;
 };

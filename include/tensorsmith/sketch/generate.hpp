@@ -5,12 +5,12 @@
 // contract. Not here: choosing split lengths (search/population/).
 #pragma once
 
-#include <memory>  // a dag and its analysis are shared by the states of one derivation
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "tensorsmith/sketch/rule.hpp"
+#include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
 
@@ -31,13 +31,13 @@ inline void open_rfactor_splits(State& sketch) {
 }
 
 template <SketchRule... Rules>
-std::vector<State> generate_sketches(std::shared_ptr<const ComputeDag> dag,
+std::vector<State> generate_sketches(Shared<const ComputeDag> dag,
                                      const RuleSet<Rules...>& rules, const SketchOptions& options) {
   struct Node {
     Derivation at;
-    std::shared_ptr<const AccessAnalysis> analysis;
+    Shared<const AccessAnalysis> analysis;
   };
-  const auto initial_analysis = std::make_shared<const AccessAnalysis>(*dag);
+  const auto initial_analysis = make_shared_of<const AccessAnalysis>(*dag);
   const State initial = State::initial(std::move(dag));
   std::vector<Node> frontier;
   frontier.push_back(Node{Derivation{initial, static_cast<std::int32_t>(initial.num_stages()) - 1},
@@ -57,7 +57,7 @@ std::vector<State> generate_sketches(std::shared_ptr<const ComputeDag> dag,
           for (Derivation& derived : rule.expand(input)) {
             const bool same_dag = derived.state.dag_ptr() == node.at.state.dag_ptr();
             auto analysis = same_dag ? node.analysis
-                                     : std::make_shared<const AccessAnalysis>(derived.state.dag());
+                                     : make_shared_of<const AccessAnalysis>(derived.state.dag());
             next.push_back(Node{std::move(derived), std::move(analysis)});
           }
         }

@@ -6,12 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>  // dags share their const pool
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tensorsmith/ir/expr_pool.hpp"
+#include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
 
@@ -61,7 +61,7 @@ class ComputeDag {
  public:
   /// `operations` in stage order (producers first, Ansor reference ch. 1.1), `arguments`: the
   /// tensors list in the user's order = argument order of the kernel.
-  ComputeDag(std::shared_ptr<const ExprPool> pool, std::vector<TensorInfo> tensors,
+  ComputeDag(Shared<const ExprPool> pool, std::vector<TensorInfo> tensors,
              std::vector<Operation> operations, std::vector<TensorId> arguments)
       : pool_(std::move(pool)), tensors_(std::move(tensors)), operations_(std::move(operations)),
         arguments_(std::move(arguments)) {
@@ -74,7 +74,7 @@ class ComputeDag {
   }
 
   const ExprPool& pool() const { return *pool_; }
-  const std::shared_ptr<const ExprPool>& pool_ptr() const { return pool_; }
+  const Shared<const ExprPool>& pool_ptr() const { return pool_; }
   const std::vector<Operation>& operations() const { return operations_; }
   const Operation& operation(std::size_t stage) const { return operations_[stage]; }
   const TensorInfo& tensor(TensorId id) const { return tensors_[id.value]; }
@@ -83,7 +83,7 @@ class ComputeDag {
   const std::vector<TensorId>& arguments() const { return arguments_; }
 
  private:
-  std::shared_ptr<const ExprPool> pool_;
+  Shared<const ExprPool> pool_;
   std::vector<TensorInfo> tensors_;
   std::vector<Operation> operations_;
   std::vector<TensorId> arguments_;

@@ -11,12 +11,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>  // the program's data stays put when the program moves; dags are shared
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/support/owned.hpp"
+#include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/te/compute_dag_build.hpp"
 #include "tensorsmith/te/tensor.hpp"
 
@@ -31,7 +32,7 @@ struct ComputeOptions {
 
 class Program {
  public:
-  Program() : data_(std::make_unique<detail::ProgramData>()) {}
+  Program() : data_(make_owned<detail::ProgramData>()) {}
 
   Tensor placeholder(const std::string& name, const Shape& shape, DType dtype = DType::f32) {
     Operation op;
@@ -104,7 +105,7 @@ class Program {
 
   /// The dag of everything `arguments` need; they are the kernel's arguments in this order. The dag
   /// is independent of the program's further life.
-  std::shared_ptr<const ComputeDag> dag(const std::vector<Tensor>& arguments) const {
+  Shared<const ComputeDag> dag(const std::vector<Tensor>& arguments) const {
     std::vector<TensorId> ids;
     for (const Tensor& tensor : arguments) {
       require_own(tensor);
@@ -113,8 +114,8 @@ class Program {
       }
       ids.push_back(tensor.id());
     }
-    return std::make_shared<const ComputeDag>(
-        build_compute_dag(std::make_shared<const ExprPool>(data_->pool), data_->tensors,
+    return make_shared_of<const ComputeDag>(
+        build_compute_dag(make_shared_of<const ExprPool>(data_->pool), data_->tensors,
                           data_->operations, std::move(ids)));
   }
 
@@ -292,7 +293,7 @@ class Program {
     return add_operation(std::move(op), shape, types);
   }
 
-  std::unique_ptr<detail::ProgramData> data_;
+  Owned<detail::ProgramData> data_;
 };
 
 }  // namespace tensorsmith::te

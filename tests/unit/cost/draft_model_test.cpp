@@ -31,7 +31,7 @@ Target avx512() {
   return target;
 }
 
-std::shared_ptr<const ComputeDag> dag_of(const char* text) {
+Shared<const ComputeDag> dag_of(const char* text) {
   const auto workload = ops::parse_workload(text);
   REQUIRE(workload);
   return workload->dag;

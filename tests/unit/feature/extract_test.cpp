@@ -10,7 +10,7 @@ using tensorsmith::test::Approx;
 
 namespace {
 
-std::shared_ptr<const ComputeDag> matmul(std::int64_t n) {
+Shared<const ComputeDag> matmul(std::int64_t n) {
   te::Program p;
   const auto A = p.placeholder("A", {n, n}), B = p.placeholder("B", {n, n});
   const auto k = p.reduce_axis("k", n);
@@ -19,7 +19,7 @@ std::shared_ptr<const ComputeDag> matmul(std::int64_t n) {
   return p.dag({A, B, C});
 }
 
-State scheduled(std::shared_ptr<const ComputeDag> dag, const std::vector<Step>& steps) {
+State scheduled(Shared<const ComputeDag> dag, const std::vector<Step>& steps) {
   auto state = replay(std::move(dag), steps);
   REQUIRE(state.has_value());
   return *state;

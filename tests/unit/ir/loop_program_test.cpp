@@ -18,7 +18,7 @@ TEST_CASE("buffers are row-major unless strides say otherwise") {
 }
 
 TEST_CASE("a program stands on the workload's pool") {
-  auto base = std::make_shared<ExprPool>();
+  auto base = make_shared_of<ExprPool>();
   const ExprId one = base->int_imm(1);
   LoopProgram p(base);
   CHECK(p.pool.int_imm(1) == one);

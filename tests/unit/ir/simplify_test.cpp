@@ -122,7 +122,7 @@ TEST_CASE_METHOD(Fixture, "sums are written as affine.hpp writes them") {
 }
 
 TEST_CASE("a pool on top of a const one") {
-  auto base = std::make_shared<ExprPool>();
+  auto base = make_shared_of<ExprPool>();
   const ExprId i = base->var(base->new_var("i"));
   const ExprId e = base->add(base->mul(i, base->int_imm(2)), i);
   ExprPool top(base.get());

@@ -74,7 +74,7 @@ TEST_CASE("cache_read of a stage with two outputs copies the first") {
 }
 
 TEST_CASE("a derived dag keeps its bases alive") {
-  std::shared_ptr<const ComputeDag> derived;
+  Shared<const ComputeDag> derived;
   {
     ScheduleBuilder s(matmul_dag(4, 8, 16));
     s.cache_write(2, "local");

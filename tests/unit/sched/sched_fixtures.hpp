@@ -11,7 +11,7 @@
 
 namespace tensorsmith::test {
 
-using DagPtr = std::shared_ptr<const ComputeDag>;
+using DagPtr = Shared<const ComputeDag>;
 
 /// Stages 0 A, 1 B, 2 C.
 inline DagPtr matmul_dag(std::int64_t n, std::int64_t m, std::int64_t depth,

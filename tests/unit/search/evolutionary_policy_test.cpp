@@ -29,7 +29,7 @@ PolicyOptions options_with(std::uint64_t seed) {
   return options;
 }
 
-Run run(std::shared_ptr<const ComputeDag> dag, std::uint64_t seed, ParallelFor parallel_for,
+Run run(Shared<const ComputeDag> dag, std::uint64_t seed, ParallelFor parallel_for,
         int rounds = 3, std::size_t n = 8) {
   test::ExtentModel model;
   SearchCallbacks callbacks;

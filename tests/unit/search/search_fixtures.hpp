@@ -13,7 +13,7 @@
 
 namespace tensorsmith::test {
 
-inline SearchSpace space_of(std::shared_ptr<const ComputeDag> dag, std::int32_t num_cores = 4,
+inline SearchSpace space_of(Shared<const ComputeDag> dag, std::int32_t num_cores = 4,
                             SpaceOptions options = {}) {
   SketchOptions sketch_options;
   sketch_options.hardware.num_cores = num_cores;

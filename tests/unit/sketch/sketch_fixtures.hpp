@@ -8,7 +8,7 @@
 
 namespace tensorsmith::test {
 
-inline std::shared_ptr<const ComputeDag> matmul_dag(std::int64_t m, std::int64_t n,
+inline Shared<const ComputeDag> matmul_dag(std::int64_t m, std::int64_t n,
                                                     std::int64_t k_extent, bool with_relu = false) {
   te::Program p;
   auto a = p.placeholder("A", {m, k_extent}), b = p.placeholder("B", {k_extent, n});
@@ -22,7 +22,7 @@ inline std::shared_ptr<const ComputeDag> matmul_dag(std::int64_t m, std::int64_t
 }
 
 /// B = exp(A), C = sum over k of B, D = C * 2.
-inline std::shared_ptr<const ComputeDag> row_sum_dag(std::int64_t rows, std::int64_t columns) {
+inline Shared<const ComputeDag> row_sum_dag(std::int64_t rows, std::int64_t columns) {
   te::Program p;
   auto a = p.placeholder("A", {rows, columns});
   auto b = p.compute("B", {rows, columns}, [&](auto i, auto j) { return te::exp(a(i, j)); });

@@ -91,7 +91,7 @@ TEST_CASE("a broken operation is refused", "[te]") {
 }
 
 TEST_CASE("operations that depend on themselves are refused", "[te]") {
-  auto pool = std::make_shared<ExprPool>();
+  auto pool = make_shared_of<ExprPool>();
   std::vector<TensorInfo> tensors(1);
   tensors[0].name = "B";
   tensors[0].shape = {4};

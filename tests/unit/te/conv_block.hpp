@@ -6,7 +6,7 @@
 namespace tensorsmith::test {
 
 /// Stages: Data, pad_temp, Kernel, conv, Bias, Bias_add, Bn_scale, Bn_mul, Bn_offset, Bn_add, relu.
-inline std::shared_ptr<const ComputeDag> conv_block(std::int64_t size, std::int64_t ci,
+inline Shared<const ComputeDag> conv_block(std::int64_t size, std::int64_t ci,
                                                     std::int64_t co, std::int64_t kernel,
                                                     std::int64_t stride, std::int64_t pad) {
   te::Program p;

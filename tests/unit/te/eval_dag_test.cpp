@@ -7,7 +7,7 @@ using namespace tensorsmith;
 namespace {
 
 struct DagMaker {
-  std::shared_ptr<ExprPool> pool = std::make_shared<ExprPool>();
+  Shared<ExprPool> pool = make_shared_of<ExprPool>();
   std::vector<TensorInfo> tensors;
   std::vector<Operation> operations;
   std::vector<TensorId> arguments;

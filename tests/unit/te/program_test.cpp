@@ -91,7 +91,7 @@ TEST_CASE("argmax by a combiner with two outputs", "[te]") {
 }
 
 TEST_CASE("a dag lives on without its program and does not see its growth", "[te]") {
-  std::shared_ptr<const ComputeDag> dag;
+  Shared<const ComputeDag> dag;
   {
     te::Program p;
     auto a = p.placeholder("A", {2});

@@ -89,12 +89,12 @@ Run run(const SearchSpace& space, std::uint64_t seed, ParallelFor parallel_for,
 }
 
 /// What a run searches unless told otherwise.
-SearchSpace native_space_of(const std::shared_ptr<const ComputeDag>& dag) {
+SearchSpace native_space_of(const Shared<const ComputeDag>& dag) {
   return SearchSpace(generate_sketches(dag, ansor_cpu_rules(), SketchOptions{}),
                      native_space_options());
 }
 
-std::shared_ptr<const ComputeDag> gemm(std::int64_t extent) {
+Shared<const ComputeDag> gemm(std::int64_t extent) {
   return test::matmul_dag(extent, extent, extent, true);
 }
 

@@ -18,8 +18,8 @@ using namespace tensorsmith;
 
 namespace {
 
-std::shared_ptr<const ComputeDag> one_axis_dag() {
-  auto pool = std::make_shared<ExprPool>();
+Shared<const ComputeDag> one_axis_dag() {
+  auto pool = make_shared_of<ExprPool>();
   const VarId i = pool->new_var("i");
   const TensorId a{0}, b{1};
   Operation in, out;
@@ -36,7 +36,7 @@ std::shared_ptr<const ComputeDag> one_axis_dag() {
   ta.shape = {64};
   tb.name = "B";
   tb.shape = {64};
-  return std::make_shared<const ComputeDag>(pool, std::vector<TensorInfo>{ta, tb},
+  return make_shared_of<const ComputeDag>(pool, std::vector<TensorInfo>{ta, tb},
                                             std::vector<Operation>{in, out},
                                             std::vector<TensorId>{a, b});
 }
@@ -65,7 +65,7 @@ class CountingSource final : public CandidateSource {
   std::vector<TrialOutcome> observed;
 
  private:
-  std::shared_ptr<const ComputeDag> dag_;
+  Shared<const ComputeDag> dag_;
   std::int64_t limit_;
   std::int64_t next_ = 0;
 };

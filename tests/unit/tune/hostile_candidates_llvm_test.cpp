@@ -61,7 +61,7 @@ class EveryKind final : public CandidateSource {
   std::size_t num_observed = 0;
 
  private:
-  std::shared_ptr<const ComputeDag> dag_;
+  Shared<const ComputeDag> dag_;
   std::size_t next_ = 0;
 };
 

@@ -11,7 +11,7 @@ using namespace tensorsmith;
 
 namespace {
 
-std::shared_ptr<const ComputeDag> matmul(std::int64_t m, std::int64_t n, std::int64_t k,
+Shared<const ComputeDag> matmul(std::int64_t m, std::int64_t n, std::int64_t k,
                                          DType dtype) {
   te::Program p;
   auto a = p.placeholder("A", {m, k}, dtype);

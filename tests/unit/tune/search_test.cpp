@@ -62,7 +62,7 @@ TEST_CASE("sketches of the caller are all that is searched") {
   TuneOptions options;
   options.space = "split by two";  // a name only
   std::int32_t num_cores = 0;
-  options.sketches = [&](const std::shared_ptr<const ComputeDag>& dag,
+  options.sketches = [&](const Shared<const ComputeDag>& dag,
                          const SketchOptions& sketch_options) {
     num_cores = sketch_options.hardware.num_cores;
     State sketch = State::initial(dag);
@@ -87,7 +87,7 @@ TEST_CASE("sketches of the caller are all that is searched") {
 
 TEST_CASE("sketches that do not fit are refused") {
   TuneOptions options;
-  using Dag = std::shared_ptr<const ComputeDag>;
+  using Dag = Shared<const ComputeDag>;
   options.sketches = [](const Dag&, const SketchOptions&) { return std::vector<State>(); };
   CHECK(refusal(small_task(), options) == "the search space of this workload is empty");
   const Dag other = matmul_dag(8, 8, 8);

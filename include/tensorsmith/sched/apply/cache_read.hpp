@@ -11,6 +11,7 @@
 
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/sched/apply/common.hpp"
+#include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
 
@@ -78,7 +79,7 @@ inline std::string cache_name(const ComputeDag& dag, const Operation& op,
   return base + "." + scope;
 }
 
-inline std::shared_ptr<const ComputeDag> derive_cache_read(const ComputeDag& dag,
+inline Shared<const ComputeDag> derive_cache_read(const ComputeDag& dag,
                                                            const CacheReadStep& step) {
   LayeredPool layer(dag);
   ExprPool& pool = layer.pool();
@@ -98,7 +99,7 @@ inline std::shared_ptr<const ComputeDag> derive_cache_read(const ComputeDag& dag
     }
   }
   operations.insert(operations.begin() + step.stage + 1, std::move(cache));
-  return std::make_shared<const ComputeDag>(layer.share(), std::move(tensors),
+  return make_shared_of<const ComputeDag>(layer.share(), std::move(tensors),
                                             std::move(operations), dag.arguments());
 }
 
@@ -131,7 +132,7 @@ StepCheck apply_to(BasicState<Extent>& state, const CacheReadStep& step, const S
       {&whole}, [&](const ComputeDag& dag) { return detail::derive_cache_read(dag, step); }));
   auto& stages = state.mutable_stages();
   stages.insert(stages.begin() + step.stage + 1,
-                std::make_shared<BasicStage<Extent>>(initial_stage<Extent>(
+                make_shared_of<BasicStage<Extent>>(initial_stage<Extent>(
                     state.dag(), static_cast<std::uint32_t>(step.stage) + 1)));
   if (!state.attach_map().stage_to_iterator.empty()) {
     state.mutable_attach_map().shift_stages(step.stage + 1);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "tensorsmith/sched/apply/cache_read.hpp"
+#include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
 
@@ -34,7 +35,7 @@ bool is_untouched(const BasicState<Extent>& state, std::int32_t id) {
   return true;
 }
 
-inline std::shared_ptr<const ComputeDag> derive_cache_write(const ComputeDag& dag,
+inline Shared<const ComputeDag> derive_cache_write(const ComputeDag& dag,
                                                             const CacheWriteStep& step) {
   LayeredPool layer(dag);
   ExprPool& pool = layer.pool();
@@ -56,7 +57,7 @@ inline std::shared_ptr<const ComputeDag> derive_cache_write(const ComputeDag& da
   copy.bodies = {
       pool.read(cache.outputs[0], tensors[result.value].dtype, axis_refs(pool, copy.axes))};
   operations.insert(operations.begin() + step.stage, std::move(cache));
-  return std::make_shared<const ComputeDag>(layer.share(), std::move(tensors),
+  return make_shared_of<const ComputeDag>(layer.share(), std::move(tensors),
                                             std::move(operations), dag.arguments());
 }
 
@@ -81,9 +82,9 @@ StepCheck apply_to(BasicState<Extent>& state, const CacheWriteStep& step, const 
   state.set_dag_node(state.dag_node()->child(
       {&whole}, [&](const ComputeDag& dag) { return detail::derive_cache_write(dag, step); }));
   auto& stages = state.mutable_stages();
-  stages[id] = std::make_shared<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id + 1));
+  stages[id] = make_shared_of<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id + 1));
   stages.insert(stages.begin() + step.stage,
-                std::make_shared<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id)));
+                make_shared_of<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id)));
   if (!state.attach_map().stage_to_iterator.empty()) {
     state.mutable_attach_map().shift_stages(step.stage);
   }

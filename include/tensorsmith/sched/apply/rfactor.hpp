@@ -13,6 +13,7 @@
 #pragma once
 
 #include "tensorsmith/sched/apply/rfactor_dag.hpp"
+#include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
 
@@ -61,14 +62,14 @@ StepCheck apply_to(BasicState<Extent>& state, const RfactorStep& step, const Ste
   state.set_dag_node(state.dag_node()->child(
       key, [&](const ComputeDag& dag) { return detail::derive_rfactor(dag, fuse, *split, step); }));
   auto& stages = state.mutable_stages();
-  auto repl = std::make_shared<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id + 1));
+  auto repl = make_shared_of<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id + 1));
   repl->compute_at = stages[id]->compute_at;
   if (repl->compute_at == ComputeAt::iterator) {
     detail::forget_ranges(*repl);
   }
   stages[id] = std::move(repl);
   stages.insert(stages.begin() + step.stage,
-                std::make_shared<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id)));
+                make_shared_of<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id)));
   if (!state.attach_map().stage_to_iterator.empty()) {
     state.mutable_attach_map().shift_stages(step.stage);
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "tensorsmith/sched/apply/cache_read.hpp"
+#include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith::detail {
 
@@ -89,7 +90,7 @@ inline SplitAxes split_axes(const ComputeDag& dag, const Operation& op, const Fu
   return axes;
 }
 
-inline std::shared_ptr<const ComputeDag> derive_rfactor(const ComputeDag& dag, const FuseStep* fuse,
+inline Shared<const ComputeDag> derive_rfactor(const ComputeDag& dag, const FuseStep* fuse,
                                                         const SplitStep& split,
                                                         const RfactorStep& step) {
   LayeredPool layer(dag);
@@ -171,7 +172,7 @@ inline std::shared_ptr<const ComputeDag> derive_rfactor(const ComputeDag& dag, c
   }
   operations[static_cast<std::size_t>(step.stage)] = std::move(repl);
   operations.insert(operations.begin() + step.stage, std::move(rf));
-  return std::make_shared<const ComputeDag>(layer.share(), std::move(tensors),
+  return make_shared_of<const ComputeDag>(layer.share(), std::move(tensors),
                                             std::move(operations), dag.arguments());
 }
 
