@@ -121,8 +121,7 @@ OrderedJson step_to_json(const Step& step) {
         using S = std::decay_t<decltype(s)>;
         OrderedJson list = OrderedJson::array();
         list.push_back(std::string(S::tag));
-        std::apply([&](auto... field) { (list.push_back(field_to_json(s.*field)), ...); },
-                   S::fields());
+        S::fields()([&](auto... field) { (list.push_back(field_to_json(s.*field)), ...); });
         return list;
       },
       step);
@@ -130,20 +129,18 @@ OrderedJson step_to_json(const Step& step) {
 
 template <class S>
 std::optional<std::string> read_step(const Json& json, S& step) {
-  constexpr std::size_t num_fields = std::tuple_size_v<decltype(S::fields())>;
+  constexpr std::size_t num_fields = S::fields()([](auto... field) { return sizeof...(field); });
   if (json.size() != num_fields + 1) {
     return "has " + std::to_string(json.size() - 1) + " fields, expected " +
            std::to_string(num_fields);
   }
   std::size_t position = 0;
   std::size_t bad = 0;
-  std::apply(
-      [&](auto... field) {
-        (((++position, field_from_json(json[position], step.*field)) || (bad != 0) ||
-          ((bad = position), true)),
-         ...);
-      },
-      S::fields());
+  S::fields()([&](auto... field) {
+    (((++position, field_from_json(json[position], step.*field)) || (bad != 0) ||
+      ((bad = position), true)),
+     ...);
+  });
   if (bad != 0) {
     return "field " + std::to_string(bad) + " is out of range or of the wrong kind";
   }

@@ -25,7 +25,7 @@ std::size_t num_search_threads() {
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 8);
 }
 
-void run_on_threads(std::size_t count, const std::function<void(std::size_t)>& body) {
+void run_on_threads(std::size_t count, const Callback<void(std::size_t)>& body) {
   const std::size_t num_threads = std::min(num_search_threads(), count);
   if (num_threads <= 1) {
     for (std::size_t i = 0; i < count; ++i) {

@@ -44,8 +44,7 @@ inline Step step_from_json(const nlohmann::json& record) {
   const bool known = visit_step_type(tag, [&](auto type) {
     typename decltype(type)::type step{};
     std::size_t at = 1;
-    std::apply([&](auto... field) { (json_steps::read(record.at(at++), step.*field), ...); },
-               step.fields());
+    step.fields()([&](auto... field) { (json_steps::read(record.at(at++), step.*field), ...); });
     result = step;
   });
   if (!known) {

@@ -4,8 +4,6 @@
 // stored as one byte.
 #pragma once
 
-#include <algorithm>
-#include <cmath>  // isnan, isinf of constants
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -13,6 +11,8 @@
 #include <vector>
 
 #include "tensorsmith/ir/dtype.hpp"
+#include "tensorsmith/support/algorithm.hpp"
+#include "tensorsmith/support/math.hpp"
 
 namespace tensorsmith {
 
@@ -62,11 +62,11 @@ inline std::string c_integer(std::int64_t value, DType type) {
 /// Shortest of the usual precisions that reads back as the same value; f16 and bf16 as float.
 inline std::string c_float(double value, DType type) {
   const bool is_double = type == DType::f64;
-  if (std::isnan(value)) {
+  if (math::is_nan(value)) {
     return is_double ? "static_cast<double>(NAN)" : "NAN";
   }
   const double exact = is_double ? value : static_cast<double>(static_cast<float>(value));
-  if (std::isinf(exact)) {
+  if (math::is_infinite(exact)) {
     const std::string text = is_double ? "HUGE_VAL" : "HUGE_VALF";
     return exact < 0 ? "(-" + text + ")" : text;
   }
@@ -121,9 +121,11 @@ class NameTable {
   }
   /// The name's scope has ended; the latest use of it is given up.
   void release(std::string_view name) {
-    const auto found = std::find(taken_.rbegin(), taken_.rend(), name);
-    if (found != taken_.rend()) {
-      taken_.erase(std::next(found).base());
+    for (auto last = taken_.end(); last != taken_.begin();) {
+      if (*--last == name) {
+        taken_.erase(last);
+        return;
+      }
     }
   }
 
@@ -141,10 +143,15 @@ class NameTable {
         "virtual",  "void",     "volatile", "while",    "xor",      "floor_div", "floor_mod",
         "min_of",   "max_of",   "abs_of",   "to_f16",   "from_f16", "to_bf16",   "from_bf16",
         "wrap_add", "wrap_sub", "wrap_mul", "Scratch",  "NAN",      "HUGE_VAL",  "HUGE_VALF"};
-    return std::find(std::begin(words), std::end(words), name) != std::end(words);
+    for (const auto& word : words) {
+      if (word == name) {
+        return true;
+      }
+    }
+    return false;
   }
   bool is_taken(std::string_view name) const {
-    return std::find(taken_.begin(), taken_.end(), name) != taken_.end();
+    return has_item(taken_, name);
   }
 
   std::vector<std::string> taken_;

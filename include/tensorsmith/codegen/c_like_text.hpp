@@ -3,12 +3,13 @@
 // Floor 5. Own design. Not here: expressions (c_like.hpp).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -40,9 +41,8 @@ struct LinearText {
     return result;
   }
   void add_term(const std::string& text, std::int64_t coefficient) {
-    const auto found = std::find_if(terms.begin(), terms.end(),
-                                    [&](const auto& term) { return term.first == text; });
-    if (found == terms.end()) {
+    const auto found = find_item(terms, [&](const auto& term) { return term.first == text; });
+    if (found == nullptr) {
       terms.emplace_back(text, coefficient);
     } else {
       found->second += coefficient;

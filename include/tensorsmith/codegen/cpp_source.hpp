@@ -7,7 +7,6 @@
 // GPU are refused by an assertion. Not here: speed equal to the LLVM back end, files, compiling.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "tensorsmith/codegen/cpp_prelude.hpp"
 #include "tensorsmith/codegen/cpp_vector.hpp"
 #include "tensorsmith/codegen/kernel_source.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -73,8 +73,7 @@ class CppEmitter : CppVectorPrinter {
   /// Whether every store of the body works on whole vectors. Emits nothing.
   bool can_vectorize(StmtId id, std::int32_t lanes) {
     if (const Seq* seq = program_.as<Seq>(id)) {
-      return std::all_of(seq->items.begin(), seq->items.end(),
-                         [&](StmtId item) { return can_vectorize(item, lanes); });
+      return all_items(seq->items, [&](StmtId item) { return can_vectorize(item, lanes); });
     }
     if (const If* branch = program_.as<If>(id)) {
       return !branch->else_body.valid() && uniform(branch->condition) &&
@@ -172,8 +171,7 @@ inline bool CppEmitter::touches_variables(StmtId id) const {
   };
   return std::visit(
       Overloaded{[&](const Seq& seq) {
-                   return std::any_of(seq.items.begin(), seq.items.end(),
-                                      [&](StmtId item) { return touches_variables(item); });
+                   return any_item(seq.items, [&](StmtId item) { return touches_variables(item); });
                  },
                  [&](const For& loop) { return touches_variables(loop.body); },
                  [&](const Store& store) {

@@ -4,7 +4,6 @@
 // access says how its address depends on the lane. Not here: loops, allocations (cpp_source.hpp).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "tensorsmith/codegen/c_like.hpp"
 #include "tensorsmith/codegen/register_plan.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith::detail {
 
@@ -108,8 +108,7 @@ class CppVectorPrinter : protected CLikePrinter {
     bool is_vector = false;
   };
   std::string vector_type(DType type, std::int32_t lanes) {
-    if (std::find(vector_types_.begin(), vector_types_.end(), std::pair{type, lanes}) ==
-        vector_types_.end()) {
+    if (!has_item(vector_types_, std::pair{type, lanes})) {
       vector_types_.emplace_back(type, lanes);
     }
     return std::string(name_of(type)) + "x" + std::to_string(lanes);

@@ -5,12 +5,12 @@
 // A buffer whose indices do not become constants that way stays an array; that is always right.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "tensorsmith/codegen/c_like.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -103,7 +103,7 @@ class RegisterPlanner : CLikePrinter {
   /// Bytes of the largest element the statement touches.
   std::int32_t widest(StmtId id) const {
     std::int32_t bytes = 1;
-    const auto see = [&](std::int32_t other) { bytes = std::max(bytes, other); };
+    const auto see = [&](std::int32_t other) { bytes = larger_of(bytes, other); };
     const auto see_expr = [&](ExprId root) {
       visit_expr(program_.pool, root, [&](ExprId e) {
         if (program_.pool.as<Load>(e) != nullptr) {
@@ -156,7 +156,7 @@ class RegisterPlanner : CLikePrinter {
           chunk = loop.chunk;
           continue;
         }
-        copies *= std::max<std::int64_t>(loop.extent, 1);
+        copies *= larger_of<std::int64_t>(loop.extent, 1);
         if (loop.extent == 0 || loop.chunk > 1 || copies > 1024) {
           lanes = 0;
           return;

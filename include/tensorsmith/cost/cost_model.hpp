@@ -9,7 +9,6 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include "tensorsmith/cost/model_bytes.hpp"
 #include "tensorsmith/cost/ranking.hpp"
 #include "tensorsmith/feature/feature_vector.hpp"
+#include "tensorsmith/support/flat_map.hpp"
 #include "tensorsmith/support/result.hpp"
 
 namespace tensorsmith {
@@ -126,7 +126,7 @@ inline Result<Done, CostModelError> load_from_file(CostModel& model, const std::
 /// Labels of the samples in [0, 1]: throughput / best throughput of the task among `samples`.
 /// Failures, and every program of a task in which all failed, have label 0.
 inline std::vector<float> normalized_labels(std::span<const TrainingSample> samples) {
-  std::map<std::uint32_t, double> best;
+  FlatMap<std::uint32_t, double> best;
   for (const TrainingSample& sample : samples) {
     double& entry = best[sample.task];
     entry = sample.throughput > entry ? sample.throughput : entry;

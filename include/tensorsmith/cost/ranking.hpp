@@ -8,11 +8,11 @@
 #include <cmath>  // log2, exp2, exp, log1p: the loss itself
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <vector>
 
 #include "tensorsmith/support/assert.hpp"
+#include "tensorsmith/support/flat_map.hpp"
 
 namespace tensorsmith {
 
@@ -103,7 +103,7 @@ inline RankReport rank_report(std::span<const float> scores, std::span<const flo
     std::uint64_t num_pairs = 0;
     float best = 0.0F, best_in_top = 0.0F;
   };
-  std::map<std::uint32_t, TaskSums> by_task;
+  FlatMap<std::uint32_t, TaskSums> by_task;
   RankReport report;
   for (std::size_t i = 0; i < n; ++i) {
     TaskSums& sums = by_task[tasks[i]];

@@ -3,12 +3,12 @@
 // Floor 5. Ansor reference, ch. 6.4 and 6.5, with the quirks that reach the numbers.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "tensorsmith/feature/store_program.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith {
@@ -84,7 +84,7 @@ class AccessExtractor {
       }
       reduce_ratio *= extent(depth - 1);  // the innermost loop's, whichever loop is skipped
     }
-    f.lines = std::max(1.0, outer_prod_ / reduce_ratio * std::min(1.0, stride * element / line_));
+    f.lines = larger_of(1.0, outer_prod_ / reduce_ratio * smaller_of(1.0, stride * element / line_));
     double continuous = element;
     const auto& shape = dag_.tensor(access.tensor).shape;
     for (std::size_t d = shape.size(); d-- > 0;) {
@@ -93,7 +93,7 @@ class AccessExtractor {
         break;
       }
     }
-    f.unique_lines = std::max(1.0, f.unique_bytes / std::min(continuous, line_));
+    f.unique_lines = larger_of(1.0, f.unique_bytes / smaller_of(continuous, line_));
     reuse(access, f);
     return f;
   }
@@ -120,7 +120,7 @@ class AccessExtractor {
     for (std::size_t v = 0; v < num_vectors(access); ++v) {
       const IndexRange one =
           program_.atoms.range(access.indices[v * access.rank + dimension], range_of_loop);
-      hull = v == 0 ? one : IndexRange{std::min(hull.min, one.min), std::max(hull.max, one.max)};
+      hull = v == 0 ? one : IndexRange{smaller_of(hull.min, one.min), larger_of(hull.max, one.max)};
     }
     return hull.max - hull.min + 1;
   }
@@ -206,7 +206,7 @@ class AccessExtractor {
         if (program_.atoms.uses_loop(form, loop)) {
           const double c = coefficient(form, loop);
           const double candidate = (c < 0 ? -c : c) * later;
-          least = least < 0 ? candidate : std::min(least, candidate);
+          least = least < 0 ? candidate : smaller_of(least, candidate);
           break;
         }
         later *= static_cast<double>(shape[d]);
@@ -242,7 +242,7 @@ class AccessExtractor {
       double count = -1, least = 0;
       for (const TouchTables::Entry& entry : table) {
         if (entry.tensor == access.tensor) {
-          least = count < 0 ? entry.elements : std::min(least, entry.elements);
+          least = count < 0 ? entry.elements : smaller_of(least, entry.elements);
           count += 1;
         }
       }

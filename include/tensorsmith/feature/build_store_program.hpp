@@ -16,6 +16,7 @@
 #include "tensorsmith/lower/derivation.hpp"
 #include "tensorsmith/lower/nest.hpp"
 #include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith {
 namespace detail {
@@ -286,7 +287,7 @@ class StoreProgramBuilder {
           {static_cast<std::int32_t>(s), static_cast<std::int32_t>(leaf)});
       if (attached != state_.attach_map().iterator_to_stages.end()) {
         std::vector<std::int32_t> order = attached->second;
-        std::sort(order.begin(), order.end());
+        sort_items(order);
         for (std::int32_t stage : order) {
           emit(static_cast<std::size_t>(stage), auto_unroll);
         }

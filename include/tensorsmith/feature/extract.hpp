@@ -5,8 +5,6 @@
 // verification after which the reference gives no rows.
 #pragma once
 
-#include <algorithm>
-#include <cmath>  // log2
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,6 +14,9 @@
 #include "tensorsmith/feature/build_store_program.hpp"
 #include "tensorsmith/feature/columns.hpp"
 #include "tensorsmith/feature/intensity.hpp"
+#include "tensorsmith/support/algorithm.hpp"
+#include "tensorsmith/support/math.hpp"
+#include "tensorsmith/support/sort.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
@@ -38,7 +39,7 @@ struct FeatureRow {
 };
 
 inline float slog(double x) {
-  return static_cast<float>(x < 0 ? -std::log2(1 - x) : std::log2(1 + x));
+  return static_cast<float>(x < 0 ? -math::log2(1 - x) : math::log2(1 + x));
 }
 
 inline void read_store(const ComputeDag& dag, const StoreProgram& program,
@@ -63,10 +64,9 @@ inline void read_store(const ComputeDag& dag, const StoreProgram& program,
   for (const FeatureAccess& access : store.accesses) {
     row.accesses.push_back(extractor.features(access));
   }
-  std::stable_sort(row.accesses.begin(), row.accesses.end(),
-                   [](const AccessFeatures& a, const AccessFeatures& b) {
-                     return a.lines != b.lines ? a.lines > b.lines : a.bytes > b.bytes;
-                   });
+  sort_items(row.accesses, [](const AccessFeatures& a, const AccessFeatures& b) {
+    return a.lines != b.lines ? a.lines > b.lines : a.bytes > b.bytes;
+  });
   std::vector<double> ops;
   double per_loop = store.counts.num_float();
   for (std::size_t p = store.loops.size(); p-- > 0;) {
@@ -127,7 +127,7 @@ inline void write_row(std::span<float, feature_length> out, const FeatureRow& ro
     out[column(HeadColumn::thread_idx_x_len) + i] = slog(row.annotation.thread[i]);
   }
   head(HeadColumn::vthread_len, row.annotation.vthread);
-  for (std::size_t b = 0; b < std::min(row.accesses.size(), feature_num_buffers); ++b) {
+  for (std::size_t b = 0; b < smaller_of(row.accesses.size(), feature_num_buffers); ++b) {
     write_access(out, b, row.accesses[b]);
   }
   for (std::size_t i = 0; i < intensity_points; ++i) {
@@ -155,11 +155,9 @@ inline FeatureMatrix extract_features(const State& state, const FeatureOptions& 
   TouchTables touch(program->num_tables);
   std::vector<detail::FeatureRow> rows;
   for (const FeatureStore& store : program->stores) {
-    auto row = std::find_if(rows.begin(), rows.end(),
-                            [&](const auto& known) { return known.tensor == store.tensor; });
-    if (row == rows.end()) {
-      rows.emplace_back();
-      row = rows.end() - 1;
+    auto row = find_item(rows, [&](const auto& known) { return known.tensor == store.tensor; });
+    if (row == nullptr) {
+      row = &rows.emplace_back();
       row->tensor = store.tensor;
     }
     detail::read_store(state.dag(), *program, store, touch, options, *row);

@@ -6,10 +6,10 @@
 // Not here: expressions (ir/affine.hpp does the same for those).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/assert.hpp"
 #include "tensorsmith/support/small_vector.hpp"
 
@@ -104,8 +104,8 @@ class IndexAtoms {
     case AtomKind::max: {
       const IndexRange a = range(atom.a, loop_range), b = range(atom.b, loop_range);
       return atom.kind == AtomKind::min
-                 ? IndexRange{std::min(a.min, b.min), std::min(a.max, b.max)}
-                 : IndexRange{std::max(a.min, b.min), std::max(a.max, b.max)};
+                 ? IndexRange{smaller_of(a.min, b.min), smaller_of(a.max, b.max)}
+                 : IndexRange{larger_of(a.min, b.min), larger_of(a.max, b.max)};
     }
     case AtomKind::opaque:
       break;

@@ -4,12 +4,12 @@
 // outside of the tensor does not count. Not here: placement of stages (build_store_program.hpp).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "tensorsmith/feature/store_program.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith::detail {
@@ -25,10 +25,10 @@ inline bool is_fixed_atom(const IndexAtoms& atoms, std::int32_t id,
                           const std::vector<std::int32_t>& fixed) {
   const IndexAtom& atom = atoms[id];
   if (atom.kind == AtomKind::loop) {
-    return std::find(fixed.begin(), fixed.end(), atom.loop) != fixed.end();
+    return has_item(fixed, atom.loop);
   }
   const auto all = [&](const IndexForm& form) {
-    return std::all_of(form.terms.begin(), form.terms.end(), [&](const IndexTerm& term) {
+    return all_items(form.terms, [&](const IndexTerm& term) {
       return is_fixed_atom(atoms, term.atom, fixed);
     });
   };
@@ -64,12 +64,12 @@ RegionBox region_of_read(const IndexAtoms& atoms, const FeatureAccess& access, s
       width += (c >= 0 ? c : -c) * (range.max - range.min);
     }
     if (low.is_constant()) {
-      const std::int64_t high = std::min(low.constant + width, whole - 1);
-      low.constant = std::min(std::max<std::int64_t>(low.constant, 0), whole - 1);
-      width = std::max<std::int64_t>(high - low.constant, 0);
+      const std::int64_t high = smaller_of(low.constant + width, whole - 1);
+      low.constant = smaller_of(larger_of<std::int64_t>(low.constant, 0), whole - 1);
+      width = larger_of<std::int64_t>(high - low.constant, 0);
     }
     read.low.push_back(std::move(low));
-    read.extent.push_back(std::min(width, whole - 1) + 1);
+    read.extent.push_back(smaller_of(width, whole - 1) + 1);
   }
   return read;
 }
@@ -89,10 +89,10 @@ inline void merge_region(RegionBox& box, const RegionBox& read, const Operation&
       continue;
     }
     const std::int64_t shift = difference.constant;
-    const std::int64_t begin = std::min<std::int64_t>(0, shift);
-    const std::int64_t end = std::max(box.extent[dim], shift + read.extent[dim]);
+    const std::int64_t begin = smaller_of<std::int64_t>(0, shift);
+    const std::int64_t end = larger_of(box.extent[dim], shift + read.extent[dim]);
     box.low[dim].constant += begin;
-    box.extent[dim] = std::min(end - begin, producer.axes[dim].extent);
+    box.extent[dim] = smaller_of(end - begin, producer.axes[dim].extent);
   }
 }
 

@@ -4,13 +4,12 @@
 // dimension and by flat address. Used through eval.hpp.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 #include "tensorsmith/ir/eval_buffer.hpp"
 #include "tensorsmith/ir/eval_program.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/rng.hpp"
 
 namespace tensorsmith {
@@ -35,9 +34,13 @@ class Evaluator {
         buffers_(source_.buffers.size()),
         registers_(static_cast<std::size_t>(program.num_registers) * program.max_lanes),
         vars_(program.num_slots), flat_(program.max_lanes), all_lanes_(program.max_lanes) {
-    std::iota(all_lanes_.begin(), all_lanes_.end(), 0U);
+    for (std::uint32_t lane = 0; lane < program.max_lanes; ++lane) {
+      all_lanes_[lane] = lane;
+    }
     for (const auto& [reg, value] : p_.constants) {
-      std::fill_n(&registers_[static_cast<std::size_t>(reg) * p_.max_lanes], p_.max_lanes, value);
+      for (std::uint32_t lane = 0; lane < p_.max_lanes; ++lane) {
+        registers_[static_cast<std::size_t>(reg) * p_.max_lanes + lane] = value;
+      }
     }
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       buffers_[b].resize(source_.buffers[b].num_elements());
@@ -50,8 +53,7 @@ class Evaluator {
   bool set_argument(std::size_t position, const HostArray& array, bool is_output) {
     const BufferId id = source_.arguments[position];
     const Buffer& buffer = source_[id];
-    if (array.dtype != buffer.dtype || array.shape.size() != buffer.shape.size() ||
-        !std::equal(array.shape.begin(), array.shape.end(), buffer.shape.begin())) {
+    if (array.dtype != buffer.dtype || !equal_items(array.shape, buffer.shape)) {
       return fail(
           {EvalErrorKind::wrong_argument, {}, id, -1, static_cast<std::int64_t>(position), 0});
     }
@@ -118,7 +120,9 @@ class Evaluator {
     std::vector<std::int64_t> shuffled;
     if (order == LoopOrder::shuffled && extent > 0) {
       shuffled.resize(static_cast<std::size_t>(extent));
-      std::iota(shuffled.begin(), shuffled.end(), std::int64_t{0});
+      for (std::int64_t i = 0; i < extent; ++i) {
+        shuffled[static_cast<std::size_t>(i)] = i;
+      }
       rng_.shuffle(shuffled);
     }
     for (std::int64_t i = 0; i < extent; ++i) {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "tensorsmith/ir/rewrite.hpp"
@@ -16,8 +15,8 @@ namespace tensorsmith {
 
 /// Inclusive; the extreme values of int64 mean "unbounded".
 struct Interval {
-  static constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
-  static constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t lowest = INT64_MIN;
+  static constexpr std::int64_t highest = INT64_MAX;
 
   std::int64_t min = lowest;
   std::int64_t max = highest;
@@ -107,7 +106,7 @@ constexpr Interval operator*(const Interval& a, const Interval& b) {
 constexpr Interval range_of_type(DType type) {
   switch (type) {
   case DType::i32:
-    return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+    return {INT32_MIN, INT32_MAX};
   case DType::i8:
     return {-128, 127};
   case DType::u8:

@@ -6,12 +6,12 @@
 // element types that wrap. Not here: ranges.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "tensorsmith/ir/expr_pool.hpp"
 #include "tensorsmith/ir/value.hpp"
+#include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith::detail {
 
@@ -25,8 +25,10 @@ struct Linear {
   std::int64_t constant = 0;
 
   void add_term(ExprId atom, std::int64_t coefficient) {
-    const auto at = std::lower_bound(terms.begin(), terms.end(), atom,
-                                     [](const LinearTerm& t, ExprId id) { return t.atom < id; });
+    auto at = terms.begin();
+    while (at != terms.end() && at->atom < atom) {
+      ++at;
+    }
     if (at == terms.end() || at->atom != atom) {
       if (coefficient != 0) {
         terms.insert(at, {atom, coefficient});
@@ -91,7 +93,7 @@ inline void collect_linear(ExprPool& pool, ExprId id, std::int64_t coefficient, 
     if (n.op == BinaryOp::mul) {
       std::vector<ExprId> factors;
       collect_factors(pool, id, coefficient, factors);
-      std::sort(factors.begin(), factors.end());
+      sort_items(factors);
       if (factors.empty()) {
         sum.constant = wrapping_add(sum.constant, coefficient);
       } else if (factors.size() == 1) {

@@ -8,14 +8,13 @@
 #pragma once
 
 #include <cstdint>
-#include <numeric>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "tensorsmith/ir/linear.hpp"
 #include "tensorsmith/ir/simplify_rules.hpp"
+#include "tensorsmith/support/hash_map.hpp"
 
 namespace tensorsmith {
 namespace detail {
@@ -25,8 +24,8 @@ class Simplifier {
   Simplifier(ExprPool& pool, const VarRanges& ranges) : pool_(pool), ranges_(ranges) {}
 
   ExprId operator()(ExprId id) {
-    if (const auto found = done_.find(id.value); found != done_.end()) {
-      return ExprId{found->second};
+    if (const std::uint32_t* found = done_.find(id.value)) {
+      return ExprId{*found};
     }
     ++depth_;
     ExprId result = map_children(pool_, id, [this](ExprId child) { return (*this)(child); });
@@ -38,18 +37,18 @@ class Simplifier {
       }
     }
     --depth_;
-    done_[id.value] = result.value;
-    done_[result.value] = result.value;
+    done_.set(id.value, result.value);
+    done_.set(result.value, result.value);
     return result;
   }
 
   IntervalFact fact(ExprId id) {
-    if (const auto found = facts_.find(id.value); found != facts_.end()) {
-      return found->second;
+    if (const IntervalFact* found = facts_.find(id.value)) {
+      return *found;
     }
     const IntervalFact result =
         interval_fact(pool_, id, ranges_, [this](ExprId child) { return fact(child); });
-    facts_[id.value] = result;
+    facts_.set(id.value, result);
     return result;
   }
 
@@ -254,8 +253,8 @@ class Simplifier {
 
   ExprPool& pool_;
   const VarRanges& ranges_;
-  std::unordered_map<std::uint32_t, std::uint32_t> done_;  // never iterated
-  std::unordered_map<std::uint32_t, IntervalFact> facts_;  // never iterated
+  HashMap<std::uint32_t, std::uint32_t> done_;
+  HashMap<std::uint32_t, IntervalFact> facts_;
   int depth_ = 0;
 };
 

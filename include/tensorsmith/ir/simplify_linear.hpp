@@ -6,13 +6,12 @@
 // and floormod(r, c) = g*floormod(s, c/g) + t.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "tensorsmith/ir/simplify.hpp"
+#include "tensorsmith/support/factorize.hpp"
 
 namespace tensorsmith::detail {
 
@@ -29,9 +28,7 @@ inline ExprId Simplifier::canonical_sum(ExprId id) {
       const DType as = type == DType::u8 ? DType::i8 : type;  // x - y rather than x + 255*y
       term.coefficient = wrap_integer(term.coefficient, as);
     }
-    sum.terms.erase(std::remove_if(sum.terms.begin(), sum.terms.end(),
-                                   [](const LinearTerm& t) { return t.coefficient == 0; }),
-                    sum.terms.end());
+    std::erase_if(sum.terms, [](const LinearTerm& t) { return t.coefficient == 0; });
   }
   const ExprId result = expr_of_linear(pool_, sum, type);
   // Element arithmetic wraps; without an element it would be taken for exact index arithmetic.
@@ -113,7 +110,7 @@ inline ExprId Simplifier::comparison(ExprId id, const Binary& n) {
   }
   std::int64_t divisor = 0;
   for (const LinearTerm& term : sum.terms) {
-    divisor = std::gcd(divisor, term.coefficient);
+    divisor = gcd(divisor, term.coefficient);
   }
   const bool flip = sum.terms[0].coefficient < 0;
   if (flip) {
@@ -161,7 +158,7 @@ inline ExprId Simplifier::division(ExprId id, const Binary& n) {
     return expr_of_linear(pool_, is_quotient ? quotient : rest, type);
   }
   for (const LinearTerm& candidate : rest.terms) {
-    const std::int64_t g = std::gcd(candidate.coefficient, c);
+    const std::int64_t g = gcd(candidate.coefficient, c);
     if (g == 1) {
       continue;
     }

@@ -7,14 +7,13 @@
 #pragma once
 
 #include <bit>
-#include <cmath>  // the calls of CallOp, fmin, fmod
 #include <cstdint>
-#include <limits>
 #include <optional>
 
 #include "tensorsmith/ir/expr.hpp"
 #include "tensorsmith/support/assert.hpp"
 #include "tensorsmith/support/floor_div.hpp"
+#include "tensorsmith/support/math.hpp"
 #include "tensorsmith/support/narrow_float.hpp"
 
 namespace tensorsmith {
@@ -57,7 +56,7 @@ inline float float_round_to_odd(double value) {
       (std::bit_cast<std::uint32_t>(near) & 1U) != 0) {
     return near;
   }
-  const bool is_above = std::fabs(static_cast<double>(near)) > std::fabs(value);
+  const bool is_above = math::fabs(static_cast<double>(near)) > math::fabs(value);
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(near) + (is_above ? -1U : 1U));
 }
 }  // namespace detail
@@ -91,18 +90,18 @@ inline Scalar cast_scalar(Scalar value, DType from, DType to) {
     if (to == DType::boolean) {
       return scalar_of(value.real != 0.0 ? 1 : 0);
     }
-    const double cut = std::trunc(value.real);
+    const double cut = math::trunc(value.real);
     const int bits = bytes_of(to) * 8;
     const bool is_signed = to != DType::u8;
-    const double top = std::ldexp(1.0, is_signed ? bits - 1 : bits);
+    const double top = math::ldexp(1.0, is_signed ? bits - 1 : bits);
     const double bottom = is_signed ? -top : 0.0;
     if (!(cut > bottom)) {
       return scalar_of(cut != cut  ? 0
-                       : is_signed ? std::numeric_limits<std::int64_t>::min() >> (64 - bits)
+                       : is_signed ? INT64_MIN >> (64 - bits)
                                    : 0);
     }
     if (cut >= top) {
-      return scalar_of(is_signed ? std::numeric_limits<std::int64_t>::max() >> (64 - bits) : 255);
+      return scalar_of(is_signed ? INT64_MAX >> (64 - bits) : 255);
     }
     return scalar_of(static_cast<std::int64_t>(cut));
   }
@@ -179,18 +178,18 @@ Real apply_real(BinaryOp op, Real a, Real b) {
   case BinaryOp::div:
     return a / b;
   case BinaryOp::truncmod:
-    return std::fmod(a, b);
+    return math::fmod(a, b);
   case BinaryOp::floordiv:
-    return std::floor(a / b);
+    return math::floor(a / b);
   case BinaryOp::floormod: {
-    const Real whole = std::floor(a / b);
+    const Real whole = math::floor(a / b);
     const Real product = whole * b;
     return a - product;
   }
   case BinaryOp::min:
-    return std::fmin(a, b);
+    return math::fmin(a, b);
   case BinaryOp::max:
-    return std::fmax(a, b);
+    return math::fmax(a, b);
   default:
     TENSORSMITH_ASSERT(false, "apply_real of a comparison");
     return Real(0);
@@ -251,29 +250,29 @@ inline Scalar apply_unary(UnaryOp op, DType type, Scalar a, bool wraps = true) {
 inline double apply_call_real(CallOp op, double a, double b) {
   switch (op) {
   case CallOp::exp:
-    return std::exp(a);
+    return math::exp(a);
   case CallOp::log:
-    return std::log(a);
+    return math::log(a);
   case CallOp::sqrt:
-    return std::sqrt(a);
+    return math::sqrt(a);
   case CallOp::rsqrt:
-    return 1.0 / std::sqrt(a);
+    return 1.0 / math::sqrt(a);
   case CallOp::tanh:
-    return std::tanh(a);
+    return math::tanh(a);
   case CallOp::erf:
-    return std::erf(a);
+    return math::erf(a);
   case CallOp::sigmoid:
-    return 1.0 / (1.0 + std::exp(-a));
+    return 1.0 / (1.0 + math::exp(-a));
   case CallOp::pow:
-    return std::pow(a, b);
+    return math::pow(a, b);
   case CallOp::abs:
-    return std::fabs(a);
+    return math::fabs(a);
   case CallOp::floor:
-    return std::floor(a);
+    return math::floor(a);
   case CallOp::ceil:
-    return std::ceil(a);
+    return math::ceil(a);
   case CallOp::round:
-    return std::nearbyint(a);
+    return math::nearbyint(a);
   case CallOp::if_then_else:
     break;
   }

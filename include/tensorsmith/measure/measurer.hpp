@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "tensorsmith/measure/callback.hpp"
 #include "tensorsmith/measure/measure_result.hpp"
 #include "tensorsmith/measure/policy.hpp"
 #include "tensorsmith/measure/task.hpp"
+#include "tensorsmith/support/callback.hpp"
 #include "tensorsmith/support/result.hpp"
 
 namespace tensorsmith {

@@ -7,7 +7,6 @@
 
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -68,8 +67,8 @@ inline void append_step_json(std::string& out, const Step& step) {
         out += "[\"";
         out += T::tag;
         out += '"';
-        std::apply([&](auto... field) { ((out += ", ", detail::append_json(out, s.*field)), ...); },
-                   T::fields());
+        T::fields()(
+            [&](auto... field) { ((out += ", ", detail::append_json(out, s.*field)), ...); });
         out += ']';
       },
       step);

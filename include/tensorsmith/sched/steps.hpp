@@ -2,7 +2,7 @@
 //
 // Floor 3. Ansor reference, ch. 2.3, for the fourteen steps with a two- or three-letter tag; the
 // steps below the line are our own and say what the reference cannot. Every step has `tag` and one
-// `fields()` tuple of member pointers, in record order: printing, JSON, hashing and equality are
+// `fields()` list of member pointers, in record order: printing, JSON, hashing and equality are
 // generic over it. A new step = one struct here + sched/apply/<step>.hpp.
 // Stage and iterator ids are those valid at the time the step is applied.
 #pragma once
@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <variant>
 
 #include "tensorsmith/support/small_vector.hpp"
@@ -38,34 +37,40 @@ enum class Annotation : std::int32_t {
   tensorize = 11
 };
 
+/// A list of fields is a function: field_list(m...)(f) is f(m...).
+template <class... Members>
+constexpr auto field_list(Members... members) {
+  return [=](auto&& use) { return use(members...); };
+}
+
 struct AnnotationStep {
   static constexpr std::string_view tag = "AN";
   std::int32_t stage, iterator;
   Annotation annotation;
   static constexpr auto fields() {
-    return std::tuple{&AnnotationStep::stage, &AnnotationStep::iterator,
-                      &AnnotationStep::annotation};
+    return field_list(&AnnotationStep::stage, &AnnotationStep::iterator,
+                      &AnnotationStep::annotation);
   }
 };
 struct FuseStep {
   static constexpr std::string_view tag = "FU";
   std::int32_t stage;
   IdList iterators;
-  static constexpr auto fields() { return std::tuple{&FuseStep::stage, &FuseStep::iterators}; }
+  static constexpr auto fields() { return field_list(&FuseStep::stage, &FuseStep::iterators); }
 };
 struct PragmaStep {
   static constexpr std::string_view tag = "PR";
   std::int32_t stage, iterator;
   std::string pragma;  ///< "auto_unroll_max_step$N" or "debug_skip_region"
   static constexpr auto fields() {
-    return std::tuple{&PragmaStep::stage, &PragmaStep::iterator, &PragmaStep::pragma};
+    return field_list(&PragmaStep::stage, &PragmaStep::iterator, &PragmaStep::pragma);
   }
 };
 struct ReorderStep {
   static constexpr std::string_view tag = "RE";
   std::int32_t stage;
   IdList after;
-  static constexpr auto fields() { return std::tuple{&ReorderStep::stage, &ReorderStep::after}; }
+  static constexpr auto fields() { return field_list(&ReorderStep::stage, &ReorderStep::after); }
 };
 struct SplitStep {
   static constexpr std::string_view tag = "SP";
@@ -74,8 +79,8 @@ struct SplitStep {
   LengthList lengths;
   bool inner_to_outer = true;
   static constexpr auto fields() {
-    return std::tuple{&SplitStep::stage, &SplitStep::iterator, &SplitStep::extent,
-                      &SplitStep::lengths, &SplitStep::inner_to_outer};
+    return field_list(&SplitStep::stage, &SplitStep::iterator, &SplitStep::extent,
+                      &SplitStep::lengths, &SplitStep::inner_to_outer);
   }
 };
 struct FollowSplitStep {
@@ -84,8 +89,8 @@ struct FollowSplitStep {
   std::int32_t source_step;
   std::int32_t num_split;
   static constexpr auto fields() {
-    return std::tuple{&FollowSplitStep::stage, &FollowSplitStep::iterator,
-                      &FollowSplitStep::source_step, &FollowSplitStep::num_split};
+    return field_list(&FollowSplitStep::stage, &FollowSplitStep::iterator,
+                      &FollowSplitStep::source_step, &FollowSplitStep::num_split);
   }
 };
 struct FollowFusedSplitStep {
@@ -95,9 +100,9 @@ struct FollowFusedSplitStep {
   std::int32_t level;
   bool factor_or_nparts = true;
   static constexpr auto fields() {
-    return std::tuple{&FollowFusedSplitStep::stage, &FollowFusedSplitStep::iterator,
+    return field_list(&FollowFusedSplitStep::stage, &FollowFusedSplitStep::iterator,
                       &FollowFusedSplitStep::source_steps, &FollowFusedSplitStep::level,
-                      &FollowFusedSplitStep::factor_or_nparts};
+                      &FollowFusedSplitStep::factor_or_nparts);
   }
 };
 struct StorageAlignStep {
@@ -105,27 +110,27 @@ struct StorageAlignStep {
   std::int32_t stage, iterator;
   std::int32_t factor, offset;
   static constexpr auto fields() {
-    return std::tuple{&StorageAlignStep::stage, &StorageAlignStep::iterator,
-                      &StorageAlignStep::factor, &StorageAlignStep::offset};
+    return field_list(&StorageAlignStep::stage, &StorageAlignStep::iterator,
+                      &StorageAlignStep::factor, &StorageAlignStep::offset);
   }
 };
 struct ComputeAtStep {
   static constexpr std::string_view tag = "CA";
   std::int32_t stage, target_stage, target_iterator;
   static constexpr auto fields() {
-    return std::tuple{&ComputeAtStep::stage, &ComputeAtStep::target_stage,
-                      &ComputeAtStep::target_iterator};
+    return field_list(&ComputeAtStep::stage, &ComputeAtStep::target_stage,
+                      &ComputeAtStep::target_iterator);
   }
 };
 struct ComputeInlineStep {
   static constexpr std::string_view tag = "CI";
   std::int32_t stage;
-  static constexpr auto fields() { return std::tuple{&ComputeInlineStep::stage}; }
+  static constexpr auto fields() { return field_list(&ComputeInlineStep::stage); }
 };
 struct ComputeRootStep {
   static constexpr std::string_view tag = "CR";
   std::int32_t stage;
-  static constexpr auto fields() { return std::tuple{&ComputeRootStep::stage}; }
+  static constexpr auto fields() { return field_list(&ComputeRootStep::stage); }
 };
 struct CacheReadStep {
   static constexpr std::string_view tag = "CHR";
@@ -133,7 +138,7 @@ struct CacheReadStep {
   std::string scope;
   IdList readers;
   static constexpr auto fields() {
-    return std::tuple{&CacheReadStep::stage, &CacheReadStep::scope, &CacheReadStep::readers};
+    return field_list(&CacheReadStep::stage, &CacheReadStep::scope, &CacheReadStep::readers);
   }
 };
 struct CacheWriteStep {
@@ -141,7 +146,7 @@ struct CacheWriteStep {
   std::int32_t stage;
   std::string scope;
   static constexpr auto fields() {
-    return std::tuple{&CacheWriteStep::stage, &CacheWriteStep::scope};
+    return field_list(&CacheWriteStep::stage, &CacheWriteStep::scope);
   }
 };
 struct RfactorStep {
@@ -149,7 +154,7 @@ struct RfactorStep {
   std::int32_t stage, iterator;
   std::int32_t factor_iterator;  ///< position of the factored axis among the .rf spatial axes
   static constexpr auto fields() {
-    return std::tuple{&RfactorStep::stage, &RfactorStep::iterator, &RfactorStep::factor_iterator};
+    return field_list(&RfactorStep::stage, &RfactorStep::iterator, &RfactorStep::factor_iterator);
   }
 };
 
@@ -169,8 +174,8 @@ struct StorageLayoutStep {
   IdList order;
   std::int64_t pad_elements = 0;
   static constexpr auto fields() {
-    return std::tuple{&StorageLayoutStep::stage, &StorageLayoutStep::blocks,
-                      &StorageLayoutStep::order, &StorageLayoutStep::pad_elements};
+    return field_list(&StorageLayoutStep::stage, &StorageLayoutStep::blocks,
+                      &StorageLayoutStep::order, &StorageLayoutStep::pad_elements);
   }
 };
 
@@ -187,7 +192,7 @@ concept TransformStep = requires {
 
 template <TransformStep T>
 bool operator==(const T& a, const T& b) {
-  return std::apply([&](auto... field) { return ((a.*field == b.*field) && ...); }, T::fields());
+  return T::fields()([&](auto... field) { return ((a.*field == b.*field) && ...); });
 }
 
 /// Stage a step acts on.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tensorsmith/search/evaluator.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -20,7 +21,7 @@ class ExplorationShare {
     owed_ += epsilon_ * static_cast<double>(n);
     const auto whole = static_cast<std::size_t>(owed_);
     owed_ -= static_cast<double>(whole);
-    return std::min(whole, n);
+    return smaller_of(whole, n);
   }
 
  private:
@@ -41,7 +42,7 @@ std::vector<Picked> pick_epsilon_greedy(const std::vector<Individual>& best,
                                         const std::vector<Individual>& random, std::size_t n,
                                         std::size_t num_random, const Claim& claim) {
   std::vector<Picked> picked;
-  const std::size_t num_good = n - std::min(n, num_random);
+  const std::size_t num_good = n - smaller_of(n, num_random);
   std::size_t next_best = 0, next_random = 0;
   while (picked.size() < n) {
     const bool has_best = next_best < best.size();

@@ -4,11 +4,8 @@
 // on the candidates alone.
 #pragma once
 
-#include <algorithm>
-#include <cmath>  // the scale of drafts is logarithmic
 #include <limits>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -16,6 +13,9 @@
 #include "tensorsmith/cost/random_model.hpp"
 #include "tensorsmith/search/policy.hpp"
 #include "tensorsmith/search/search_space.hpp"
+#include "tensorsmith/support/algorithm.hpp"
+#include "tensorsmith/support/hash_map.hpp"
+#include "tensorsmith/support/math.hpp"
 
 namespace tensorsmith {
 
@@ -46,7 +46,8 @@ class Evaluator {
 
     std::vector<std::size_t> fresh;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (scores_.emplace(texts[i], invalid_score).second) {
+      if (!scores_.contains(texts[i])) {
+        scores_.set(texts[i], invalid_score);
         fresh.push_back(i);
       }
     }
@@ -60,12 +61,12 @@ class Evaluator {
     std::vector<float> scores(fresh.size(), invalid_score);
     predict(features, drafts, scores);
     for (std::size_t k = 0; k < fresh.size(); ++k) {
-      scores_[texts[fresh[k]]] = scores[k];
+      scores_.set(texts[fresh[k]], scores[k]);
     }
 
     std::vector<Individual> valid;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const float score = scores_[texts[i]];
+      const float score = *scores_.find(texts[i]);
       if (score > lowest_valid_score) {
         valid.push_back(Individual{std::move(candidates[i]), std::move(texts[i]), score});
       }
@@ -88,7 +89,7 @@ class Evaluator {
       }
     });
     for (double time : drafts) {
-      best_draft_ = std::min(best_draft_, time);
+      best_draft_ = smaller_of(best_draft_, time);
     }
     return drafts;
   }
@@ -103,7 +104,7 @@ class Evaluator {
         const float random = random_score(seed_, round_, features[k]);
         // Within a factor of two the draft knows nothing: chance decides.
         scores[k] =
-            callbacks_.draft ? random - static_cast<float>(std::log2(drafts[k] + 1e-9)) : random;
+            callbacks_.draft ? random - static_cast<float>(math::log2(drafts[k] + 1e-9)) : random;
       }
       return;
     }
@@ -111,7 +112,7 @@ class Evaluator {
     const std::span<const FeatureMatrix> programs(features);
     const std::span<float> results(scores);
     run_for(callbacks_.parallel_for, (features.size() + chunk - 1) / chunk, [&](std::size_t c) {
-      const std::size_t count = std::min(chunk, features.size() - c * chunk);
+      const std::size_t count = smaller_of(chunk, features.size() - c * chunk);
       model_->predict(programs.subspan(c * chunk, count), results.subspan(c * chunk, count));
     });
   }
@@ -124,7 +125,7 @@ class Evaluator {
   std::uint64_t seed_;
   std::uint32_t round_;
   double best_draft_ = std::numeric_limits<double>::infinity();
-  std::unordered_map<std::string, float> scores_;  ///< looked up only, never walked
+  HashMap<std::string, float> scores_;
 };
 
 }  // namespace tensorsmith

@@ -6,7 +6,6 @@
 // not on the number of threads.
 #pragma once
 
-#include <algorithm>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -17,6 +16,7 @@
 #include "tensorsmith/search/evolution/evolve.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
 #include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith {
 
@@ -73,7 +73,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
         measured_.push_back(Measured{result.throughput, std::move(text), result.state.steps()});
       }
     }
-    std::stable_sort(measured_.begin(), measured_.end(), [](const Measured& a, const Measured& b) {
+    sort_items(measured_, [](const Measured& a, const Measured& b) {
       return a.throughput > b.throughput;
     });
     if (!samples.empty()) {

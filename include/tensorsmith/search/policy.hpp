@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>  // the driver lends its threads and its feature extractor
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include "tensorsmith/feature/feature_vector.hpp"
 #include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/support/callback.hpp"
 
 namespace tensorsmith {
 
@@ -48,11 +48,10 @@ class SearchPolicy {
 
 /// Calls body(0) ... body(count - 1), each once, in any order, on any threads; returns when all are
 /// done. An empty function means: one after the other.
-using ParallelFor =
-    std::function<void(std::size_t count, const std::function<void(std::size_t)>& body)>;
+using ParallelFor = Callback<void(std::size_t count, const Callback<void(std::size_t)>& body)>;
 
 inline void run_for(const ParallelFor& parallel_for, std::size_t count,
-                    const std::function<void(std::size_t)>& body) {
+                    const Callback<void(std::size_t)>& body) {
   if (parallel_for) {
     parallel_for(count, body);
     return;
@@ -65,12 +64,12 @@ inline void run_for(const ParallelFor& parallel_for, std::size_t count,
 /// What a policy asks its driver for. All must be pure functions that may be called concurrently.
 struct SearchCallbacks {
   /// Features of a state whose bounds are inferred; empty for a program that cannot be built.
-  std::function<FeatureMatrix(const State&)> extract;
+  Callback<FeatureMatrix(const State&)> extract;
   /// Whether a program may be measured at all; empty = every program may.
-  std::function<bool(const State&)> is_valid;
+  Callback<bool(const State&)> is_valid;
   /// An estimate of the time that needs no learning, in any unit; empty = there is none. Programs
   /// whose estimate is far above the best one are neither scored nor proposed.
-  std::function<double(const State&)> draft;
+  Callback<double(const State&)> draft;
   ParallelFor parallel_for;
 };
 

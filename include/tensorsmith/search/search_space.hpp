@@ -5,8 +5,6 @@
 // (sketch/generate.hpp), drawing (search/population/), scores.
 #pragma once
 
-#include <algorithm>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,7 +15,9 @@
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/factorize.hpp"
+#include "tensorsmith/support/flat_map.hpp"
 #include "tensorsmith/support/rng.hpp"
 #include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/target.hpp"
@@ -101,7 +101,7 @@ class SearchSpace {
         extent + static_cast<std::int64_t>(static_cast<double>(extent) * options_.max_rounding);
     for (std::int64_t multiple : {2, 3, 4, 6, 8, 12, 14, 16, 24, 28, 32, 48, 64}) {
       const std::int64_t rounded = ceil_div(extent, multiple) * multiple;
-      if (rounded <= most && std::find(found.begin(), found.end(), rounded) == found.end()) {
+      if (rounded <= most && !has_item(found, rounded)) {
         found.push_back(rounded);
       }
     }
@@ -216,14 +216,17 @@ class SearchSpace {
     return equal;
   }
   static bool is_prefix(const std::vector<Step>& prefix, const std::vector<Step>& steps) {
-    return prefix.size() <= steps.size() &&
-           std::equal(prefix.begin(), prefix.end(), steps.begin(), matches);
+    bool equal = prefix.size() <= steps.size();
+    for (std::size_t i = 0; equal && i < prefix.size(); ++i) {
+      equal = matches(prefix[i], steps[i]);
+    }
+    return equal;
   }
 
   std::vector<State> sketches_;
   SpaceOptions options_;
   std::vector<Shared<const AccessAnalysis>> analyses_;  ///< one per sketch
-  std::map<Key, std::vector<std::vector<std::int64_t>>> tables_;
+  FlatMap<Key, std::vector<std::vector<std::int64_t>>> tables_;
   std::optional<State> initial_;
 };
 

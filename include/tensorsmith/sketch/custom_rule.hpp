@@ -4,20 +4,20 @@
 // known when the program is compiled is better written as a type of its own.
 #pragma once
 
-#include <functional>  // the two functions are chosen at run time
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tensorsmith/sketch/rule.hpp"
+#include "tensorsmith/support/callback.hpp"
 
 namespace tensorsmith {
 
 class CustomRule {
  public:
-  using Meet = std::function<Applicability(const RuleInput&)>;
-  using Apply = std::function<std::vector<Derivation>(const RuleInput&)>;
+  using Meet = Callback<Applicability(const RuleInput&)>;
+  using Apply = Callback<std::vector<Derivation>(const RuleInput&)>;
 
   CustomRule(std::string name, Meet meet, Apply apply)
       : name_(std::move(name)), meet_(std::move(meet)), apply_(std::move(apply)) {

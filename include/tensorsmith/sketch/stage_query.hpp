@@ -4,7 +4,6 @@
 // Not here: facts of the dag alone (te/access_analysis.hpp).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/te/access_analysis.hpp"
 
 namespace tensorsmith {
@@ -59,8 +59,7 @@ single_consumer(const State& state, const AccessAnalysis& analysis, std::int32_t
 
 inline bool has_non_spatial_iterator(const State& state, std::int32_t stage) {
   const auto& iterators = state.stage(static_cast<std::size_t>(stage)).iterators;
-  return std::any_of(iterators.begin(), iterators.end(),
-                     [](const auto& it) { return it.kind != IteratorKind::spatial; });
+  return any_item(iterators, [](const auto& it) { return it.kind != IteratorKind::spatial; });
 }
 
 /// "Tiled" of the reference: the number of iterators is not that of the operation's axes, so a

@@ -8,13 +8,13 @@
 //     i j    -->  i.0 j.0 i.1 j.1                                (lengths follow those of C)
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tensorsmith/sketch/grow.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -23,15 +23,14 @@ inline bool is_spatial_level(char letter) { return letter == 'S' || letter == 's
 
 inline bool is_not_split(const State& state, std::int32_t stage, const std::string& iterator) {
   const auto& names = state.operation(static_cast<std::size_t>(stage)).attrs.no_split_at_inner;
-  return std::find(names.begin(), names.end(), iterator) != names.end();
+  return has_item(names, iterator);
 }
 
 /// Splits every iterator and orders the parts by `structure`. Returns the indices of the split
 /// steps of the spatial iterators, in iterator order.
 inline std::vector<std::int32_t> tile_stage(State& state, std::int32_t stage,
                                             std::string_view structure) {
-  const auto num_spatial_levels =
-      static_cast<std::size_t>(std::count_if(structure.begin(), structure.end(), is_spatial_level));
+  const auto num_spatial_levels = count_items(structure, is_spatial_level);
   const std::size_t num_reduce_levels = structure.size() - num_spatial_levels;
   TENSORSMITH_ASSERT(num_spatial_levels > 0 && num_reduce_levels > 0,
                      "a tiling structure has S and R levels");

@@ -48,6 +48,20 @@ inline std::vector<std::vector<std::int64_t>> factorizations(std::int64_t extent
   return all;
 }
 
+/// Of the absolute values; gcd(0, n) is |n|.
+constexpr std::int64_t gcd(std::int64_t a, std::int64_t b) {
+  const auto absolute = [](std::int64_t n) {
+    return n < 0 ? 0 - static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n);
+  };
+  std::uint64_t left = absolute(a), right = absolute(b);
+  while (right != 0) {
+    const std::uint64_t rest = left % right;
+    left = right;
+    right = rest;
+  }
+  return static_cast<std::int64_t>(left);
+}
+
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace tensorsmith

@@ -4,7 +4,6 @@
 // Floor 2. Own design: a walk over the expression trees and nothing else. Not here: speed.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "tensorsmith/ir/eval_error.hpp"
 #include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/result.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
@@ -33,8 +33,7 @@ class DagEvaluator {
 
   bool set(TensorId id, const HostArray& array) {
     const TensorInfo& info = dag_.tensor(id);
-    if (array.dtype != info.dtype || array.shape.size() != info.shape.size() ||
-        !std::equal(array.shape.begin(), array.shape.end(), info.shape.begin())) {
+    if (array.dtype != info.dtype || !equal_items(array.shape, info.shape)) {
       return failed({EvalErrorKind::wrong_argument, {}, BufferId{id.value}, -1, 0, 0});
     }
     tensors_[id.value] = array;

@@ -4,8 +4,8 @@
 // Floor 2. Own design. Not here: creating them (te/program.hpp).
 #pragma once
 
+#include <cfloat>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,9 +110,9 @@ namespace detail {
 inline Expr extreme(DType type, int sign) {
   switch (type) {
   case DType::f64:
-    return Expr(sign * std::numeric_limits<double>::max());
+    return Expr(sign * DBL_MAX);
   case DType::f32:
-    return Expr(sign * static_cast<double>(std::numeric_limits<float>::max()));
+    return Expr(sign * static_cast<double>(FLT_MAX));
   case DType::f16:
     return Expr(sign * 65504.0);
   case DType::bf16:

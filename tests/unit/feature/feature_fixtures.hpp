@@ -41,7 +41,7 @@ Step step_of(const Json& json) {
     }
     S step{};
     std::size_t at = 1;
-    std::apply([&](auto... field) { (read_field(json[at++], step.*field), ...); }, S::fields());
+    S::fields()([&](auto... field) { (read_field(json[at++], step.*field), ...); });
     return step;
   } else {
     throw std::runtime_error("unknown step " + json.dump());

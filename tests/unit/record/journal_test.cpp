@@ -70,7 +70,7 @@ void draw_every_step(CounterRng& rng, std::vector<Step>& steps) {
   if constexpr (I < std::variant_size_v<Step>) {
     using S = std::variant_alternative_t<I, Step>;
     S step{};
-    std::apply([&](auto... field) { (draw(rng, step.*field), ...); }, S::fields());
+    S::fields()([&](auto... field) { (draw(rng, step.*field), ...); });
     steps.push_back(step);
     draw_every_step<I + 1>(rng, steps);
   }

@@ -67,7 +67,7 @@ class ExtentModel final : public CostModel {
 
 /// Runs bodies on real threads, in an order that differs from run to run.
 inline ParallelFor threads(std::size_t count) {
-  return [count](std::size_t n, const std::function<void(std::size_t)>& body) {
+  return [count](std::size_t n, const Callback<void(std::size_t)>& body) {
     std::vector<std::thread> workers;
     for (std::size_t t = 0; t < count; ++t) {
       workers.emplace_back([&, t] {

@@ -11,9 +11,8 @@
 // Stages attached to i are attached to the innermost part afterwards.
 #pragma once
 
-#include <algorithm>
-
 #include "tensorsmith/sched/apply/common.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -27,7 +26,7 @@ inline std::int64_t multiply_lengths(std::int64_t a, std::int64_t b) {
   if (a == unknown_length || b == unknown_length) {
     return unknown_length;
   }
-  return std::min(a * b, max_split_length + 1);
+  return smaller_of(a * b, max_split_length + 1);
 }
 
 template <class Extent>

@@ -3,13 +3,13 @@
 // Floor 3. Ansor reference, ch. 2.5. Used by sched/bounds.hpp only.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "tensorsmith/sched/bounds/propagate.hpp"
 #include "tensorsmith/sched/bounds/reads.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith::bounds {
 
@@ -136,7 +136,7 @@ class Inference {
         const Annotation annotation =
             iterator(static_cast<std::size_t>(key->stage), static_cast<std::size_t>(i)).annotation;
         if (is_thread_annotation(annotation)) {
-          deepest = std::max(deepest, thread_rank(annotation));
+          deepest = larger_of(deepest, thread_rank(annotation));
         }
       }
     }

@@ -3,12 +3,12 @@
 // Floor 3. Ansor reference, ch. 2.5, rule 3.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "tensorsmith/sched/bounds/intervals.hpp"
 #include "tensorsmith/sched/bounds/loops.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith::bounds {
 
@@ -37,7 +37,7 @@ inline void pass_down(const StageLoops& loops, const BasicStage<std::int64_t>& s
     const std::int64_t whole = extents[node(r.whole)];
     const std::int32_t given = r.by_factor ? r.inner : r.outer;
     const std::int32_t other = r.by_factor ? r.outer : r.inner;
-    const std::int64_t length = bound[node(given)] != 0 ? r.length : std::min(whole, r.length);
+    const std::int64_t length = bound[node(given)] != 0 ? r.length : smaller_of(whole, r.length);
     extents[node(given)] = length;
     // The outer extent counts whole factors, the inner one the parts that there are.
     const std::int64_t divisor = r.by_factor ? r.length : length;

@@ -6,14 +6,15 @@
 // attempt).
 #pragma once
 
-#include <algorithm>
-#include <cmath>  // sqrt inverts the triangular rank distribution
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "tensorsmith/search/evaluator.hpp"
 #include "tensorsmith/search/evolution/crossover.hpp"
+#include "tensorsmith/support/algorithm.hpp"
+#include "tensorsmith/support/math.hpp"
+#include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith {
 
@@ -50,8 +51,8 @@ struct RoundKey {
 /// Index into n items sorted best first, item k with weight n - k.
 inline std::size_t draw_rank(std::size_t n, CounterRng& rng) {
   const double u = rng.next_double();
-  const auto rank = static_cast<std::size_t>(static_cast<double>(n) * (1.0 - std::sqrt(1.0 - u)));
-  return std::min(rank, n - 1);
+  const auto rank = static_cast<std::size_t>(static_cast<double>(n) * (1.0 - math::sqrt(1.0 - u)));
+  return smaller_of(rank, n - 1);
 }
 
 template <class Mutators>
@@ -77,7 +78,7 @@ std::vector<Candidate> make_candidates(const ParallelFor& parallel_for, std::siz
   std::vector<Candidate> made;
   std::size_t attempt = 0;
   while (made.size() < wanted && attempt < limit) {
-    const std::size_t block = std::min(wanted - made.size(), limit - attempt);
+    const std::size_t block = smaller_of(wanted - made.size(), limit - attempt);
     std::vector<std::optional<Candidate>> results(block);
     run_for(parallel_for, block, [&](std::size_t i) { results[i] = make(attempt + i); });
     for (auto& result : results) {
@@ -98,15 +99,20 @@ evolve(const SearchSpace& space, const Mutators& mutators, const EvolutionOption
        std::vector<Individual> population, std::size_t out_size, const IsNew& is_new) {
   std::vector<Individual> best;
   for (std::uint32_t generation = 1;; ++generation) {
-    std::sort(population.begin(), population.end(), is_better);
+    sort_items(population, is_better);
     for (const Individual& individual : population) {
       if (is_new(individual.text)) {
         best.push_back(individual);
       }
     }
-    std::sort(best.begin(), best.end(), is_better);
-    const auto same = [](const Individual& a, const Individual& b) { return a.text == b.text; };
-    best.erase(std::unique(best.begin(), best.end(), same), best.end());
+    sort_items(best, is_better);
+    std::vector<Individual> distinct;
+    for (Individual& individual : best) {
+      if (distinct.empty() || distinct.back().text != individual.text) {
+        distinct.push_back(std::move(individual));
+      }
+    }
+    best = std::move(distinct);
     if (best.size() > out_size) {
       best.erase(best.begin() + static_cast<std::ptrdiff_t>(out_size), best.end());
     }

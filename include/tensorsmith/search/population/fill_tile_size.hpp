@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "tensorsmith/search/search_space.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -21,8 +22,7 @@ struct FillTileSize {
     std::vector<Step> steps = candidate.state.steps();
     for (Step& step : steps) {
       SplitStep* split = std::get_if<SplitStep>(&step);
-      if (split == nullptr || std::find(split->lengths.begin(), split->lengths.end(),
-                                        unknown_length) == split->lengths.end()) {
+      if (split == nullptr || !has_item(split->lengths, unknown_length)) {
         continue;
       }
       std::optional<LengthList> lengths =

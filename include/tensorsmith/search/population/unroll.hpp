@@ -5,12 +5,11 @@
 //     C: for i, k  -->  C auto_unroll: 64: for i, k
 #pragma once
 
-#include <algorithm>
-#include <set>
 #include <string>
 #include <string_view>
 
 #include "tensorsmith/search/search_space.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -49,17 +48,21 @@ struct Unroll {
     if (wanted.empty()) {
       return true;
     }
-    std::set<std::string> seen;
+    std::vector<std::string> seen;
     for (std::size_t i = state.stage(id).iterators.size(); i > 0; --i) {
       const auto& it = state.stage(id).iterators[i - 1];
       const std::vector<std::string> names = original_names(it.name);
       const std::size_t before = seen.size();
-      seen.insert(names.begin(), names.end());
+      for (const std::string& name : names) {
+        if (!has_item(seen, name)) {
+          seen.push_back(name);
+        }
+      }
       if (seen.size() == before) {
         break;  // a second tile level begins
       }
       const bool is_wanted = names.size() == 1 && it.annotation == Annotation::none &&
-                             std::find(wanted.begin(), wanted.end(), names.front()) != wanted.end();
+                             has_item(wanted, names.front());
       if (is_wanted && !try_step(state, AnnotationStep{stage, static_cast<std::int32_t>(i - 1),
                                                        Annotation::unroll})) {
         return false;

@@ -6,13 +6,13 @@
 //         -->  p.0 ci.0 p.1 ci.1 unroll(eps) unroll(nu) unroll(r_a) unroll(r_b)
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
 
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/rule.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -30,7 +30,7 @@ struct SimplifyComputeWithConstTensor {
     std::vector<std::int32_t> unrolled;
     std::int32_t position = 0;
     for (const auto& it : before) {
-      if (std::find(names(input).begin(), names(input).end(), it.name) != names(input).end()) {
+      if (has_item(names(input), it.name)) {
         grow(state, AnnotationStep{input.stage, position, Annotation::unroll});
         unrolled.push_back(position++);
         continue;

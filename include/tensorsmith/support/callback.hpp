@@ -1,6 +1,6 @@
 // Callback<R(Args...)>: an owned, copyable function object, or nothing.
 //
-// Floor 6. Own design; the part of std::function that the interfaces of this folder need, without
+// Floor 0. Own design; the part of std::function that the interfaces of the library need, without
 // the 28,000 lines of <functional>. A copy copies its target.
 #pragma once
 

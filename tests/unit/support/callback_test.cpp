@@ -1,4 +1,4 @@
-#include "tensorsmith/measure/callback.hpp"
+#include "tensorsmith/support/callback.hpp"
 
 #include "support/catch.hpp"
 
