@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 
 #include "bench/support/onednn_plan.hpp"
 #include "bench/support/paired.hpp"

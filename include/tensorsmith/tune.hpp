@@ -90,8 +90,7 @@ struct TuneOptions {
   /// Instead of the sketches of the space: all that are to be searched, each of the dag given (see
   /// sketch/generate.hpp). `space` may then have any name; records carry it, and "ansor" still
   /// means tile sizes that divide.
-  Callback<std::vector<State>(const Shared<const ComputeDag>&, const SketchOptions&)>
-      sketches;
+  Callback<std::vector<State>(const Shared<const ComputeDag>&, const SketchOptions&)> sketches;
   /// Instead of the cost model of that name: is asked by several threads at once, learns after
   /// every round, must outlive the run. See cost/cost_model.hpp.
   CostModel* model = nullptr;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <tuple>
+
 namespace tensorsmith::llvm_codegen {
 
 void LinearForm::add(const LinearForm& other, std::int64_t factor) {

@@ -1,8 +1,12 @@
 // Values of expressions: uniform ones as scalars, those that depend on the lane as vectors.
+#include <algorithm>
+
 #include "function_emitter.hpp"
 #include "kernel_emitter.hpp"
 #include "math_emit.hpp"
 #include "tensorsmith/ir/value.hpp"
+
+#include <tuple>
 
 namespace tensorsmith::llvm_codegen {
 

@@ -83,8 +83,8 @@ State tiled_plainly(const Shared<const ComputeDag>& dag) {
   return state;
 }
 
-Result<Done, MeasureFault> run_plain(const Shared<const ComputeDag>& dag,
-                                     const Target& target, std::vector<HostArray>& arguments) {
+Result<Done, MeasureFault> run_plain(const Shared<const ComputeDag>& dag, const Target& target,
+                                     std::vector<HostArray>& arguments) {
   const auto problem = [](MeasureStatus status, std::string message) {
     return fail(MeasureFault{status, std::move(message)});
   };

@@ -97,8 +97,8 @@ Shared<const ComputeDag> f64_twin(const Shared<const ComputeDag>& dag) {
       body = widener.copy(body);
     }
   }
-  return make_shared_of<const ComputeDag>(widener.pool(), std::move(tensors),
-                                            std::move(operations), dag->arguments());
+  return make_shared_of<const ComputeDag>(widener.pool(), std::move(tensors), std::move(operations),
+                                          dag->arguments());
 }
 
 }  // namespace tensorsmith

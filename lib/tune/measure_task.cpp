@@ -172,8 +172,7 @@ std::string memory_problem(const ComputeDag& dag) {
   return text;
 }
 
-Result<Done, MeasureFault> add_reference(MeasureTask& task,
-                                         const Shared<const ComputeDag>& dag,
+Result<Done, MeasureFault> add_reference(MeasureTask& task, const Shared<const ComputeDag>& dag,
                                          const PlainRunner& run_plain) {
   const Shared<const ComputeDag> wide = f64_twin(dag);
   std::vector<HostArray> arguments;

@@ -23,13 +23,12 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
 std::vector<KernelParameter> kernel_parameters(const ComputeDag& dag);
 
 /// Runs the unscheduled program of a dag on its arguments (outputs are to be written).
-using PlainRunner = Callback<Result<Done, MeasureFault>(const Shared<const ComputeDag>&,
-                                                        std::vector<HostArray>&)>;
+using PlainRunner =
+    Callback<Result<Done, MeasureFault>(const Shared<const ComputeDag>&, std::vector<HostArray>&)>;
 
 /// Fills in the reference of every output. `run_plain` empty: the interpreter, however long it
 /// takes.
-Result<Done, MeasureFault> add_reference(MeasureTask& task,
-                                         const Shared<const ComputeDag>& dag,
+Result<Done, MeasureFault> add_reference(MeasureTask& task, const Shared<const ComputeDag>& dag,
                                          const PlainRunner& run_plain);
 
 /// Memory that preparing, verifying and measuring takes at its peak, over all processes.

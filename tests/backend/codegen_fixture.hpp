@@ -1,6 +1,7 @@
 // Builds small loop programs, runs them compiled and interpreted, and compares.
 #pragma once
 
+#include <algorithm>
 #include <sys/mman.h>
 
 #include <cmath>

@@ -3,6 +3,7 @@
 // Test support of this folder.
 #pragma once
 
+#include <algorithm>
 #include <dlfcn.h>
 #include <unistd.h>
 

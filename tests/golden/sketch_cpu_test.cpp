@@ -1,6 +1,7 @@
 // The CPU sketches of every golden task: number, order, steps and printed state.
 #include "tensorsmith/sketch/cpu_rules.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 

@@ -170,8 +170,7 @@ inline OperationAttrs read_attrs(const Json& json) {
 
 /// The dag of a "definition" (operations in any order that defines before it reads) with the
 /// arguments named by `arg_order`.
-inline Shared<const ComputeDag> dag_from_definition(const Json& definition,
-                                                             const Json& arg_order) {
+inline Shared<const ComputeDag> dag_from_definition(const Json& definition, const Json& arg_order) {
   auto pool = make_shared_of<ExprPool>();
   std::vector<TensorInfo> infos;
   std::vector<Operation> operations;

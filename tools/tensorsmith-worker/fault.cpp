@@ -1,6 +1,7 @@
 #include "fault.hpp"
 
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 

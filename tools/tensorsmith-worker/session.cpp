@@ -1,6 +1,7 @@
 #include "session.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cfenv>
 #include <cstdio>
 #include <cstring>

@@ -1,6 +1,7 @@
 // tensorsmith tune WORKLOAD: search, measure, verify, journal.
 #include <csignal>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <unistd.h>
 

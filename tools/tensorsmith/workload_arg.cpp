@@ -5,6 +5,8 @@
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/te/flop.hpp"
 
+#include <algorithm>
+
 namespace tensorsmith::cli {
 namespace {
 
@@ -18,9 +20,7 @@ ops::Workload parse(const std::string& text) {
 
 }  // namespace
 
-Shared<const ComputeDag> parse_dag(const std::string& workload) {
-  return parse(workload).dag;
-}
+Shared<const ComputeDag> parse_dag(const std::string& workload) { return parse(workload).dag; }
 
 double workload_flop(const std::string& workload) {
   const ops::Workload parsed = parse(workload);

@@ -83,7 +83,7 @@ inline std::string c_float(double value, DType type) {
     text += ".0";
   }
   text += is_double ? "" : "f";
-  return std::signbit(exact) ? "(" + text + ")" : text;
+  return math::is_negative(exact) ? "(" + text + ")" : text;
 }
 
 /// `name` with every other character as '_', runs shortened: `i.0@j.0@` becomes `i_0_j_0`.
@@ -150,9 +150,7 @@ class NameTable {
     }
     return false;
   }
-  bool is_taken(std::string_view name) const {
-    return has_item(taken_, name);
-  }
+  bool is_taken(std::string_view name) const { return has_item(taken_, name); }
 
   std::vector<std::string> taken_;
 };

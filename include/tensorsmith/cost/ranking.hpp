@@ -5,7 +5,6 @@
 // Not here: any model.
 #pragma once
 
-#include <cmath>  // log2, exp2, exp, log1p: the loss itself
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,6 +12,7 @@
 
 #include "tensorsmith/support/assert.hpp"
 #include "tensorsmith/support/flat_map.hpp"
+#include "tensorsmith/support/math.hpp"
 
 namespace tensorsmith {
 
@@ -50,9 +50,9 @@ inline double lambda_rank_loss(std::span<const float> scores, std::span<const fl
   std::vector<double> discount(n), gain(n);
   double max_dcg = 0.0;
   for (std::size_t i = 0; i < n; ++i) {
-    discount[i] = 1.0 / std::log2(2.0 + ranks[i]);
-    gain[i] = labels[i] > 0.0F ? std::exp2(static_cast<double>(labels[i])) - 1.0 : 0.0;
-    max_dcg += gain[i] / std::log2(2.0 + ideal_ranks[i]);
+    discount[i] = 1.0 / math::log2(2.0 + ranks[i]);
+    gain[i] = labels[i] > 0.0F ? math::exp2(static_cast<double>(labels[i])) - 1.0 : 0.0;
+    max_dcg += gain[i] / math::log2(2.0 + ideal_ranks[i]);
   }
   max_dcg = max_dcg > 1e-10 ? max_dcg : 1e-10;
   constexpr double per_bit = 1.4426950408889634;  // 1 / ln 2
@@ -65,10 +65,10 @@ inline double lambda_rank_loss(std::span<const float> scores, std::span<const fl
       const std::size_t better = labels[i] > labels[j] ? i : j;
       const std::size_t worse = better == i ? j : i;
       const double weight =
-          std::fabs(discount[i] - discount[j]) * std::fabs(gain[i] - gain[j]) / max_dcg;
+          math::fabs(discount[i] - discount[j]) * math::fabs(gain[i] - gain[j]) / max_dcg;
       const double margin = static_cast<double>(scores[better]) - scores[worse];
-      const double tail = std::exp(-std::fabs(margin));
-      loss += weight * per_bit * ((margin < 0.0 ? -margin : 0.0) + std::log1p(tail));
+      const double tail = math::exp(-math::fabs(margin));
+      loss += weight * per_bit * ((margin < 0.0 ? -margin : 0.0) + math::log1p(tail));
       if (!gradient.empty()) {
         const double wrong = margin >= 0.0 ? tail / (1.0 + tail) : 1.0 / (1.0 + tail);
         const float push = static_cast<float>(weight * per_bit * wrong);

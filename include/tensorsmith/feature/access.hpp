@@ -84,7 +84,8 @@ class AccessExtractor {
       }
       reduce_ratio *= extent(depth - 1);  // the innermost loop's, whichever loop is skipped
     }
-    f.lines = larger_of(1.0, outer_prod_ / reduce_ratio * smaller_of(1.0, stride * element / line_));
+    f.lines =
+        larger_of(1.0, outer_prod_ / reduce_ratio * smaller_of(1.0, stride * element / line_));
     double continuous = element;
     const auto& shape = dag_.tensor(access.tensor).shape;
     for (std::size_t d = shape.size(); d-- > 0;) {

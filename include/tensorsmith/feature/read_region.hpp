@@ -28,9 +28,8 @@ inline bool is_fixed_atom(const IndexAtoms& atoms, std::int32_t id,
     return has_item(fixed, atom.loop);
   }
   const auto all = [&](const IndexForm& form) {
-    return all_items(form.terms, [&](const IndexTerm& term) {
-      return is_fixed_atom(atoms, term.atom, fixed);
-    });
+    return all_items(form.terms,
+                     [&](const IndexTerm& term) { return is_fixed_atom(atoms, term.atom, fixed); });
   };
   return all(atom.a) && all(atom.b);
 }

@@ -96,9 +96,7 @@ inline Scalar cast_scalar(Scalar value, DType from, DType to) {
     const double top = math::ldexp(1.0, is_signed ? bits - 1 : bits);
     const double bottom = is_signed ? -top : 0.0;
     if (!(cut > bottom)) {
-      return scalar_of(cut != cut  ? 0
-                       : is_signed ? INT64_MIN >> (64 - bits)
-                                   : 0);
+      return scalar_of(cut != cut ? 0 : is_signed ? INT64_MIN >> (64 - bits) : 0);
     }
     if (cut >= top) {
       return scalar_of(is_signed ? INT64_MAX >> (64 - bits) : 255);

@@ -5,10 +5,10 @@
 // and Stability of Numerical Algorithms", sec. 4.5), so a fixed 1e-2 would hide real bugs.
 #pragma once
 
-#include <cmath>  // std::sqrt, a few times per task
 #include <cstdint>
 
 #include "tensorsmith/ir/dtype.hpp"
+#include "tensorsmith/support/math.hpp"
 
 namespace tensorsmith {
 
@@ -46,7 +46,7 @@ inline OutputTolerance tolerance_for(DType output, DType accumulator, std::int64
     return OutputTolerance{};
   }
   const double safety = 4;
-  const double terms = std::sqrt(static_cast<double>(reduction_length < 1 ? 1 : reduction_length));
+  const double terms = math::sqrt(static_cast<double>(reduction_length < 1 ? 1 : reduction_length));
   const double rounding =
       safety * epsilon_of(is_float(accumulator) ? accumulator : output) * (terms + extra_ulps);
   OutputTolerance tolerance;

@@ -101,14 +101,11 @@ class LayeredPool {
   explicit LayeredPool(const ComputeDag& dag) : holder_(make_shared_of<Holder>(dag.pool_ptr())) {}
   ExprPool& pool() { return holder_->pool; }
   /// The pool for a derived dag; owns the base as well.
-  Shared<const ExprPool> share() const {
-    return Shared<const ExprPool>(holder_, &holder_->pool);
-  }
+  Shared<const ExprPool> share() const { return Shared<const ExprPool>(holder_, &holder_->pool); }
 
  private:
   struct Holder {
-    explicit Holder(Shared<const ExprPool> below)
-        : base(std::move(below)), pool(base.get()) {}
+    explicit Holder(Shared<const ExprPool> below) : base(std::move(below)), pool(base.get()) {}
     Shared<const ExprPool> base;
     ExprPool pool;
   };

@@ -21,8 +21,7 @@ namespace tensorsmith {
 
 class ScheduleBuilder {
  public:
-  explicit ScheduleBuilder(Shared<const ComputeDag> dag)
-      : state_(State::initial(std::move(dag))) {}
+  explicit ScheduleBuilder(Shared<const ComputeDag> dag) : state_(State::initial(std::move(dag))) {}
   explicit ScheduleBuilder(State state) : state_(std::move(state)) {}
 
   const State& state() const { return state_; }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>

@@ -8,7 +8,6 @@
 
 #include <span>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "tensorsmith/search/evolution/evolve.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
 #include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/support/hash_map.hpp"
 #include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith {
@@ -73,9 +73,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
         measured_.push_back(Measured{result.throughput, std::move(text), result.state.steps()});
       }
     }
-    sort_items(measured_, [](const Measured& a, const Measured& b) {
-      return a.throughput > b.throughput;
-    });
+    sort_items(measured_,
+               [](const Measured& a, const Measured& b) { return a.throughput > b.throughput; });
     if (!samples.empty()) {
       model_.update(samples);
     }
@@ -105,12 +104,12 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     const std::vector<Individual> best =
         evolve(space_, mutators_, evolution, key, callbacks_.parallel_for, evaluator,
                std::move(population), 2 * n,
-               [&](const std::string& text) { return taken_.count(text) == 0; });
+               [&](const std::string& text) { return !taken_.contains(text); });
 
     std::vector<Proposal> proposals;
     for (Picked& picked :
          pick_epsilon_greedy(best, random, n, num_random,
-                             [&](const std::string& text) { return taken_.insert(text).second; })) {
+                             [&](const std::string& text) { return taken_.insert(text); })) {
       proposals.push_back(Proposal{std::move(picked.individual.candidate.state),
                                    std::move(picked.individual.text), picked.individual.score,
                                    picked.is_random});
@@ -125,7 +124,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     constexpr std::size_t max_empty_batches = 5;  // Ansor reference, ch. 5.2
     constexpr std::size_t max_attempts = std::size_t{1} << 20;
     std::vector<Individual> accepted;
-    std::unordered_set<std::string> known;
+    HashSet<std::string> known;
     for (std::size_t first = 0; first + batch <= max_attempts; first += batch) {
       std::vector<Candidate> drawn =
           make_candidates(callbacks_.parallel_for, batch, batch, [&](std::size_t attempt) {
@@ -134,7 +133,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
           });
       const std::size_t before = accepted.size();
       for (Individual& individual : evaluator.evaluate(std::move(drawn))) {
-        if (known.insert(individual.text).second) {
+        if (known.insert(individual.text)) {
           accepted.push_back(std::move(individual));
         }
       }
@@ -172,8 +171,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   Mutators mutators_;
   ExplorationShare exploration_;
   std::uint32_t round_ = 0;
-  std::unordered_set<std::string> taken_;  ///< proposed or observed; looked up only
-  std::vector<Measured> measured_;         ///< successful ones, best first
+  HashSet<std::string> taken_;      ///< proposed or observed; looked up only
+  std::vector<Measured> measured_;  ///< successful ones, best first
 };
 
 using EvolutionaryPolicy = BasicEvolutionaryPolicy<>;

@@ -48,7 +48,7 @@ struct Candidate {
   static constexpr std::uint32_t no_sketch = UINT32_MAX;
 
   State state;
-  std::uint32_t sketch = no_sketch;                ///< whose steps the history begins with
+  std::uint32_t sketch = no_sketch;       ///< whose steps the history begins with
   Shared<const AccessAnalysis> analysis;  ///< of state.dag()
 };
 

@@ -31,8 +31,8 @@ inline void open_rfactor_splits(State& sketch) {
 }
 
 template <SketchRule... Rules>
-std::vector<State> generate_sketches(Shared<const ComputeDag> dag,
-                                     const RuleSet<Rules...>& rules, const SketchOptions& options) {
+std::vector<State> generate_sketches(Shared<const ComputeDag> dag, const RuleSet<Rules...>& rules,
+                                     const SketchOptions& options) {
   struct Node {
     Derivation at;
     Shared<const AccessAnalysis> analysis;

@@ -1,5 +1,5 @@
-// HashMap<Key, Value>: a hash map that only grows and cannot be iterated, so no result can depend on
-// its order. Keys are 32-bit ids or strings.
+// HashMap<Key, Value> and HashSet<Key>: they only grow and cannot be iterated, so no result can
+// depend on their order. Keys are 32-bit ids or strings.
 //
 // Floor 0. Own design: open addressing; what memo tables need of std::unordered_map, without the
 // 6,000 lines of <unordered_map>. A new key invalidates pointers to values.
@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tensorsmith/support/hash.hpp"
@@ -74,6 +75,25 @@ class HashMap {
 
   std::vector<Slot> slots_;  // a power of two, at most half full
   std::size_t size_ = 0;
+};
+
+/// Keys alone.
+template <class Key>
+class HashSet {
+ public:
+  std::size_t size() const { return keys_.size(); }
+  bool contains(const Key& key) const { return keys_.contains(key); }
+  /// Whether it is new.
+  bool insert(const Key& key) {
+    if (contains(key)) {
+      return false;
+    }
+    keys_.set(key, true);
+    return true;
+  }
+
+ private:
+  HashMap<Key, bool> keys_;
 };
 
 }  // namespace tensorsmith

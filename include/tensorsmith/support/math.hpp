@@ -8,6 +8,8 @@ namespace tensorsmith::math {
 
 inline double exp(double x) { return __builtin_exp(x); }
 inline double log(double x) { return __builtin_log(x); }
+inline double exp2(double x) { return __builtin_exp2(x); }
+inline double log1p(double x) { return __builtin_log1p(x); }
 inline double log2(double x) { return __builtin_log2(x); }
 inline double pow(double x, double y) { return __builtin_pow(x, y); }
 inline double tanh(double x) { return __builtin_tanh(x); }
@@ -29,6 +31,8 @@ inline double fmax(double x, double y) { return __builtin_fmax(x, y); }
 inline float fmax(float x, float y) { return __builtin_fmaxf(x, y); }
 
 inline bool is_nan(double x) { return x != x; }
+/// The sign bit, also of zero and NaN.
+inline bool is_negative(double x) { return __builtin_signbit(x) != 0; }
 inline bool is_infinite(double x) { return __builtin_isinf(x) != 0; }
 
 }  // namespace tensorsmith::math

@@ -62,8 +62,8 @@ class Shared {
       : object_(std::exchange(other.object_, nullptr)),
         count_(std::exchange(other.count_, nullptr)) {}
   template <class U>
-    requires std::is_convertible_v<U*, T*>
-  Shared(Shared<U> other) noexcept
+  requires std::is_convertible_v<U*, T*> Shared(Shared<U> other)
+  noexcept
       : object_(std::exchange(other.object_, nullptr)),
         count_(std::exchange(other.count_, nullptr)) {}
   /// Points at `part`, which lives as long as what `owner` owns.

@@ -301,8 +301,7 @@ inline std::vector<std::uint32_t> stage_order(const ExprPool& pool,
 
 /// Checks every operation that `arguments` need and puts them into stage order. Operations that no
 /// argument needs are left out; their tensors stay in the list without a stage (UINT32_MAX).
-inline ComputeDag build_compute_dag(Shared<const ExprPool> pool,
-                                    std::vector<TensorInfo> tensors,
+inline ComputeDag build_compute_dag(Shared<const ExprPool> pool, std::vector<TensorInfo> tensors,
                                     const std::vector<Operation>& operations,
                                     std::vector<TensorId> arguments) {
   if (arguments.empty()) {

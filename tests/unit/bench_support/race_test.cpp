@@ -2,6 +2,7 @@
 #include "bench/support/race.hpp"
 
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "bench/support/aligned_buffer.hpp"

@@ -3,7 +3,9 @@
 // Test support of this folder.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>

@@ -1,7 +1,9 @@
 #include "tensorsmith/ir/interval.hpp"
 
 #include "support/catch.hpp"
+
 #include "support/random_expr.hpp"
+#include <algorithm>
 
 using namespace tensorsmith;
 

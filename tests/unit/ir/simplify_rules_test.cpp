@@ -3,7 +3,9 @@
 #include "tensorsmith/ir/simplify_rules.hpp"
 
 #include "support/catch.hpp"
+
 #include "support/random_expr.hpp"
+#include <limits>
 
 #include "tensorsmith/ir/print.hpp"
 

@@ -6,6 +6,9 @@
 
 #include "tensorsmith/support/rng.hpp"
 
+#include <cmath>
+#include <limits>
+
 using namespace tensorsmith;
 
 TEST_CASE("integer division rounds as written in expr.hpp") {

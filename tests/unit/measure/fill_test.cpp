@@ -2,6 +2,8 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
+
 using namespace tensorsmith;
 
 namespace {

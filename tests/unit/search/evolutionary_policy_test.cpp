@@ -29,8 +29,8 @@ PolicyOptions options_with(std::uint64_t seed) {
   return options;
 }
 
-Run run(Shared<const ComputeDag> dag, std::uint64_t seed, ParallelFor parallel_for,
-        int rounds = 3, std::size_t n = 8) {
+Run run(Shared<const ComputeDag> dag, std::uint64_t seed, ParallelFor parallel_for, int rounds = 3,
+        std::size_t n = 8) {
   test::ExtentModel model;
   SearchCallbacks callbacks;
   callbacks.extract = test::extents_of;

@@ -1,7 +1,9 @@
 #include "tensorsmith/search/evolution/evolve.hpp"
 
 #include "support/catch.hpp"
+
 #include "unit/search/search_fixtures.hpp"
+#include <span>
 
 namespace tensorsmith {
 namespace {

@@ -8,8 +8,8 @@
 
 namespace tensorsmith::test {
 
-inline Shared<const ComputeDag> matmul_dag(std::int64_t m, std::int64_t n,
-                                                    std::int64_t k_extent, bool with_relu = false) {
+inline Shared<const ComputeDag> matmul_dag(std::int64_t m, std::int64_t n, std::int64_t k_extent,
+                                           bool with_relu = false) {
   te::Program p;
   auto a = p.placeholder("A", {m, k_extent}), b = p.placeholder("B", {k_extent, n});
   auto k = p.reduce_axis("k", k_extent);

@@ -6,9 +6,9 @@
 namespace tensorsmith::test {
 
 /// Stages: Data, pad_temp, Kernel, conv, Bias, Bias_add, Bn_scale, Bn_mul, Bn_offset, Bn_add, relu.
-inline Shared<const ComputeDag> conv_block(std::int64_t size, std::int64_t ci,
-                                                    std::int64_t co, std::int64_t kernel,
-                                                    std::int64_t stride, std::int64_t pad) {
+inline Shared<const ComputeDag> conv_block(std::int64_t size, std::int64_t ci, std::int64_t co,
+                                           std::int64_t kernel, std::int64_t stride,
+                                           std::int64_t pad) {
   te::Program p;
   const std::int64_t out = (size + 2 * pad - kernel) / stride + 1;
   const te::Shape shape{1, co, out, out};

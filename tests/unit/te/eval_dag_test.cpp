@@ -2,6 +2,8 @@
 
 #include "support/catch.hpp"
 
+#include <limits>
+
 using namespace tensorsmith;
 
 namespace {

@@ -37,8 +37,8 @@ Shared<const ComputeDag> one_axis_dag() {
   tb.name = "B";
   tb.shape = {64};
   return make_shared_of<const ComputeDag>(pool, std::vector<TensorInfo>{ta, tb},
-                                            std::vector<Operation>{in, out},
-                                            std::vector<TensorId>{a, b});
+                                          std::vector<Operation>{in, out},
+                                          std::vector<TensorId>{a, b});
 }
 
 /// Proposes states that differ in one number; keeps what it is told.

@@ -11,8 +11,7 @@ using namespace tensorsmith;
 
 namespace {
 
-Shared<const ComputeDag> matmul(std::int64_t m, std::int64_t n, std::int64_t k,
-                                         DType dtype) {
+Shared<const ComputeDag> matmul(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype) {
   te::Program p;
   auto a = p.placeholder("A", {m, k}, dtype);
   auto b = p.placeholder("B", {k, n}, dtype);

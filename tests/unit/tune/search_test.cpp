@@ -62,8 +62,7 @@ TEST_CASE("sketches of the caller are all that is searched") {
   TuneOptions options;
   options.space = "split by two";  // a name only
   std::int32_t num_cores = 0;
-  options.sketches = [&](const Shared<const ComputeDag>& dag,
-                         const SketchOptions& sketch_options) {
+  options.sketches = [&](const Shared<const ComputeDag>& dag, const SketchOptions& sketch_options) {
     num_cores = sketch_options.hardware.num_cores;
     State sketch = State::initial(dag);
     grow(sketch, SplitStep{2, 0, 32, {unknown_length}, true});

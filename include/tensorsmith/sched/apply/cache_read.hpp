@@ -80,7 +80,7 @@ inline std::string cache_name(const ComputeDag& dag, const Operation& op,
 }
 
 inline Shared<const ComputeDag> derive_cache_read(const ComputeDag& dag,
-                                                           const CacheReadStep& step) {
+                                                  const CacheReadStep& step) {
   LayeredPool layer(dag);
   ExprPool& pool = layer.pool();
   const auto stage = static_cast<std::size_t>(step.stage);
@@ -99,8 +99,8 @@ inline Shared<const ComputeDag> derive_cache_read(const ComputeDag& dag,
     }
   }
   operations.insert(operations.begin() + step.stage + 1, std::move(cache));
-  return make_shared_of<const ComputeDag>(layer.share(), std::move(tensors),
-                                            std::move(operations), dag.arguments());
+  return make_shared_of<const ComputeDag>(layer.share(), std::move(tensors), std::move(operations),
+                                          dag.arguments());
 }
 
 }  // namespace detail

@@ -36,7 +36,7 @@ bool is_untouched(const BasicState<Extent>& state, std::int32_t id) {
 }
 
 inline Shared<const ComputeDag> derive_cache_write(const ComputeDag& dag,
-                                                            const CacheWriteStep& step) {
+                                                   const CacheWriteStep& step) {
   LayeredPool layer(dag);
   ExprPool& pool = layer.pool();
   std::vector<TensorInfo> tensors = dag.tensors();
@@ -57,8 +57,8 @@ inline Shared<const ComputeDag> derive_cache_write(const ComputeDag& dag,
   copy.bodies = {
       pool.read(cache.outputs[0], tensors[result.value].dtype, axis_refs(pool, copy.axes))};
   operations.insert(operations.begin() + step.stage, std::move(cache));
-  return make_shared_of<const ComputeDag>(layer.share(), std::move(tensors),
-                                            std::move(operations), dag.arguments());
+  return make_shared_of<const ComputeDag>(layer.share(), std::move(tensors), std::move(operations),
+                                          dag.arguments());
 }
 
 }  // namespace detail

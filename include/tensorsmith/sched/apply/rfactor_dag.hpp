@@ -91,8 +91,7 @@ inline SplitAxes split_axes(const ComputeDag& dag, const Operation& op, const Fu
 }
 
 inline Shared<const ComputeDag> derive_rfactor(const ComputeDag& dag, const FuseStep* fuse,
-                                                        const SplitStep& split,
-                                                        const RfactorStep& step) {
+                                               const SplitStep& split, const RfactorStep& step) {
   LayeredPool layer(dag);
   ExprPool& pool = layer.pool();
   std::vector<TensorInfo> tensors = dag.tensors();
@@ -172,8 +171,8 @@ inline Shared<const ComputeDag> derive_rfactor(const ComputeDag& dag, const Fuse
   }
   operations[static_cast<std::size_t>(step.stage)] = std::move(repl);
   operations.insert(operations.begin() + step.stage, std::move(rf));
-  return make_shared_of<const ComputeDag>(layer.share(), std::move(tensors),
-                                            std::move(operations), dag.arguments());
+  return make_shared_of<const ComputeDag>(layer.share(), std::move(tensors), std::move(operations),
+                                          dag.arguments());
 }
 
 }  // namespace tensorsmith::detail

@@ -61,8 +61,8 @@ struct Unroll {
       if (seen.size() == before) {
         break;  // a second tile level begins
       }
-      const bool is_wanted = names.size() == 1 && it.annotation == Annotation::none &&
-                             has_item(wanted, names.front());
+      const bool is_wanted =
+          names.size() == 1 && it.annotation == Annotation::none && has_item(wanted, names.front());
       if (is_wanted && !try_step(state, AnnotationStep{stage, static_cast<std::int32_t>(i - 1),
                                                        Annotation::unroll})) {
         return false;
