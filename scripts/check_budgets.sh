@@ -4,33 +4,29 @@
 #   scripts/check_budgets.sh --self-test       proves that it can fail
 set -eu
 
-# Plain values keep to the figures of the plan. A header that shares ownership pays for g++ 12's
-# <memory> (15 thousand lines beyond what it includes anyway), <algorithm> and <functional> come
-# on top: docs/decisions/0002-header-budgets.md. Each limit is the largest header of its group plus
-# 1 to 3 %: a new include shows, and whoever adds it decides. First match counts.
+# The limits of the plan, with exceptions where a low floor cannot keep 28,000: its own code comes on
+# top of <string>, <vector>, <variant> and <optional>, which are 26,000 lines with g++ 12
+# (docs/decisions/0002-header-budgets.md). An exception is the largest header of its group plus 1 to
+# 2 %: a new include shows, and whoever adds it decides. First match counts.
 budget_of() {
   case $1 in
   tensorsmith/fwd.hpp | tensorsmith/version.hpp | tensorsmith/codegen/kernel_abi.hpp) echo 3000 ;;
   tensorsmith/tensorsmith.hpp) echo 60000 ;;
-  tensorsmith/support/* | tensorsmith/target.hpp) echo 24000 ;;
-  tensorsmith/ir/dtype.hpp | tensorsmith/ir/expr.hpp | tensorsmith/ir/expr_pool.hpp | \
-    tensorsmith/ir/rewrite.hpp | tensorsmith/sched/steps.hpp | tensorsmith/sched/step_json.hpp | \
-    tensorsmith/sched/stage.hpp) echo 29000 ;;
-  tensorsmith/ir/eval*.hpp | tensorsmith/te/eval_dag.hpp) echo 60000 ;;
-  tensorsmith/ir/simplify*.hpp) echo 52500 ;;
-  tensorsmith/ir/* | tensorsmith/te/* | tensorsmith/ops/*) echo 46500 ;;
-  tensorsmith/sched/bounds*.hpp) echo 66000 ;;
-  tensorsmith/sched/*) echo 50000 ;;
-  tensorsmith/lower/*) echo 57000 ;;
-  tensorsmith/feature/*) echo 66500 ;;
-  tensorsmith/sketch/*) echo 60500 ;;
-  tensorsmith/codegen/*) echo 59500 ;;
-  tensorsmith/cost/*) echo 38500 ;;
-  tensorsmith/measure/*) echo 34500 ;;
-  tensorsmith/record/*) echo 29500 ;;
-  tensorsmith/search/*) echo 77500 ;;
-  tensorsmith/kernel.hpp) echo 41500 ;;
-  tensorsmith/tune.hpp) echo 56000 ;;
+  tensorsmith/ir/eval.hpp | tensorsmith/ir/eval_machine.hpp | tensorsmith/ir/eval_compile.hpp | \
+    tensorsmith/ir/simplify*.hpp | tensorsmith/ir/rule_pattern.hpp | tensorsmith/ir/print.hpp | \
+    tensorsmith/ir/verify.hpp) echo 29500 ;;
+  tensorsmith/te/program.hpp | tensorsmith/te/dag_text.hpp | tensorsmith/te/workload_key.hpp | \
+    tensorsmith/te/eval_dag.hpp) echo 29000 ;;
+  tensorsmith/ops/workload.hpp) echo 30500 ;;
+  tensorsmith/ops/*) echo 29500 ;;
+  tensorsmith/sched/schedule_error.hpp | tensorsmith/sched/apply/*) echo 29000 ;;
+  tensorsmith/sched/apply.hpp | tensorsmith/sched/replay.hpp | tensorsmith/sched/schedule.hpp | \
+    tensorsmith/sched/bounds/loops.hpp) echo 30000 ;;
+  tensorsmith/sched/bounds/reads.hpp) echo 29000 ;;
+  tensorsmith/sched/bounds/intervals.hpp) echo 28000 ;;
+  tensorsmith/sched/bounds*) echo 31000 ;;
+  tensorsmith/support/* | tensorsmith/target.hpp | tensorsmith/ir/* | tensorsmith/te/* | \
+    tensorsmith/sched/*) echo 28000 ;;
   *) echo 40000 ;;
   esac
 }
@@ -79,7 +75,7 @@ if [ "${1-}" = --self-test ]; then
     exit 1
   fi
   printf '#pragma once\nstruct Small;\n' >"$dir/include/tensorsmith/fwd.hpp"
-  awk 'BEGIN { for (i = 0; i < 46501; ++i) print "int v" i ";" }' >"$dir/include/tensorsmith/ir/a.hpp"
+  awk 'BEGIN { for (i = 0; i < 28001; ++i) print "int v" i ";" }' >"$dir/include/tensorsmith/ir/a.hpp"
   if check "$dir" 0 >/dev/null; then
     echo "self-test: a low floor above its budget was accepted"
     exit 1

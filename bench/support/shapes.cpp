@@ -1,5 +1,7 @@
 #include "bench/support/shapes.hpp"
 
+#include <array>
+
 #include "tensorsmith/support/overloaded.hpp"
 
 namespace tensorsmith::bench {

@@ -1,6 +1,7 @@
 #include "measure/verify.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstring>

@@ -3,7 +3,9 @@
 #include "tensorsmith/ir/simplify.hpp"
 
 #include "support/catch.hpp"
+
 #include "support/random_expr.hpp"
+#include <bit>
 
 #include "tensorsmith/ir/print.hpp"
 

@@ -4,6 +4,7 @@
 // expressions can be compared without any memory.
 #pragma once
 
+#include <bit>
 #include <optional>
 #include <vector>
 

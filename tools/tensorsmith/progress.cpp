@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include <array>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 // Progress of a tuning run on standard error: one live line on a terminal, plain lines elsewhere.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "tensorsmith/tune.hpp"

@@ -5,6 +5,7 @@
 // verification after which the reference gives no rows.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>

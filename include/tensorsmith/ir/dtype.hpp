@@ -3,7 +3,6 @@
 // Floor 1. Names and sizes only; vectors are loops, not types.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -18,15 +17,10 @@ struct DTypeFacts {
   std::string_view reference_name;  // the Ansor reference's, as in logs
   std::int32_t bytes;
 };
-constexpr std::array<DTypeFacts, 9> dtype_facts{{{"f64", "float64", 8},
-                                                 {"f32", "float32", 4},
-                                                 {"f16", "float16", 2},
-                                                 {"bf16", "bfloat16", 2},
-                                                 {"i64", "int64", 8},
-                                                 {"i32", "int32", 4},
-                                                 {"i8", "int8", 1},
-                                                 {"u8", "uint8", 1},
-                                                 {"bool", "bool", 1}}};
+constexpr DTypeFacts dtype_facts[] = {
+    {"f64", "float64", 8},   {"f32", "float32", 4}, {"f16", "float16", 2},
+    {"bf16", "bfloat16", 2}, {"i64", "int64", 8},   {"i32", "int32", 4},
+    {"i8", "int8", 1},       {"u8", "uint8", 1},    {"bool", "bool", 1}};
 }  // namespace detail
 
 constexpr std::int32_t bytes_of(DType type) {
@@ -43,11 +37,12 @@ constexpr bool is_integer(DType type) { return type >= DType::i64 && type <= DTy
 
 /// Either name; nothing if unknown.
 constexpr std::optional<DType> dtype_from_name(std::string_view name) {
-  for (std::size_t i = 0; i < detail::dtype_facts.size(); ++i) {
-    if (detail::dtype_facts[i].short_name == name ||
-        detail::dtype_facts[i].reference_name == name) {
-      return static_cast<DType>(i);
+  std::uint8_t code = 0;
+  for (const detail::DTypeFacts& facts : detail::dtype_facts) {
+    if (facts.short_name == name || facts.reference_name == name) {
+      return static_cast<DType>(code);
     }
+    ++code;
   }
   return std::nullopt;
 }

@@ -4,7 +4,6 @@
 // A pattern has no state: x + c0 is a type. Operands of commutative operators match in both orders.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <type_traits>
 
@@ -77,9 +76,9 @@ constexpr bool is_commutative(BinaryOp op) {
 
 /// What the variables of a pattern stand for in one match.
 struct RuleMatch {
-  std::array<ExprId, 4> wild = {};
-  std::array<std::int64_t, 3> constant = {};
-  std::array<bool, 3> has_constant = {};
+  ExprId wild[4] = {};
+  std::int64_t constant[3] = {};
+  bool has_constant[3] = {};
   DType number_type = DType::i32;  ///< of the operands that are not boolean
 };
 

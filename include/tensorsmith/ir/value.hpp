@@ -6,7 +6,6 @@
 // double rounding. Not here: expressions (eval.hpp), arrays (host_array.hpp).
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <optional>
 
@@ -53,11 +52,11 @@ namespace detail {
 inline float float_round_to_odd(double value) {
   const float near = static_cast<float>(value);
   if (static_cast<double>(near) == value || value != value || near - near != 0.0F ||
-      (std::bit_cast<std::uint32_t>(near) & 1U) != 0) {
+      (math::bit_cast<std::uint32_t>(near) & 1U) != 0) {
     return near;
   }
   const bool is_above = math::fabs(static_cast<double>(near)) > math::fabs(value);
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(near) + (is_above ? -1U : 1U));
+  return math::bit_cast<float>(math::bit_cast<std::uint32_t>(near) + (is_above ? -1U : 1U));
 }
 }  // namespace detail
 

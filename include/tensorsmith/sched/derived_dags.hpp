@@ -7,7 +7,6 @@
 // equal ones and the later one is dropped. Safe to use from any number of threads.
 #pragma once
 
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -19,7 +18,11 @@
 namespace tensorsmith {
 
 /// The steps that name a child: [fuse,] split, rfactor, or one cache step. Unused places are null.
-using DagStepKey = std::array<const Step*, 3>;
+struct DagStepKey {
+  const Step* steps[3] = {};
+  const Step* const* begin() const { return steps; }
+  const Step* const* end() const { return steps + 3; }
+};
 
 class DagNode {
  public:

@@ -1,10 +1,16 @@
-// The functions of <cmath> that the public headers call, without its 6,000 lines.
+// The functions of <cmath> that the public headers call, without its 6,000 lines; bit_cast.
 //
 // Floor 0. Compiler builtins of g++ and clang: the same calls of the C library, so the same bits,
 // as std::exp and its like. Floats are computed as floats where both widths are given.
 #pragma once
 
 namespace tensorsmith::math {
+
+/// std::bit_cast of <bit>.
+template <class To, class From>
+constexpr To bit_cast(const From& value) {
+  return __builtin_bit_cast(To, value);
+}
 
 inline double exp(double x) { return __builtin_exp(x); }
 inline double log(double x) { return __builtin_log(x); }

@@ -3,17 +3,18 @@
 // Floor 0. IEEE 754-2019 binary16; bfloat16 as in Intel's white paper 338302 (with denormals kept).
 #pragma once
 
-#include <bit>
 #include <cstdint>
+
+#include "tensorsmith/support/math.hpp"
 
 namespace tensorsmith {
 
 inline float float_from_bf16(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+  return math::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
 inline std::uint16_t bf16_from_float(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t bits = math::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7FFFFFFFU) > 0x7F800000U) {
     return static_cast<std::uint16_t>((bits >> 16) | 0x40U);  // NaN stays NaN
   }
@@ -26,14 +27,14 @@ inline float float_from_f16(std::uint16_t half) {
   const std::uint32_t mantissa = half & 0x3FFU;
   if (exponent == 0) {
     const float magnitude = static_cast<float>(mantissa) * 0x1.0p-24F;
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
+    return math::bit_cast<float>(math::bit_cast<std::uint32_t>(magnitude) | sign);
   }
   const std::uint32_t wide = exponent == 31 ? 255U : exponent + 112U;
-  return std::bit_cast<float>(sign | (wide << 23) | (mantissa << 13));
+  return math::bit_cast<float>(sign | (wide << 23) | (mantissa << 13));
 }
 
 inline std::uint16_t f16_from_float(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t bits = math::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> 16) & 0x8000U;
   const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
   if (magnitude > 0x7F800000U) {
@@ -43,8 +44,9 @@ inline std::uint16_t f16_from_float(float value) {
     return static_cast<std::uint16_t>(sign | 0x7C00U);
   }
   if (magnitude < 0x38800000U) {  // denormal: adding 0.5 aligns the last bit with 2^-24
-    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
-    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3F000000U));
+    const float shifted = math::bit_cast<float>(magnitude) + 0.5F;
+    return static_cast<std::uint16_t>(sign |
+                                      (math::bit_cast<std::uint32_t>(shifted) - 0x3F000000U));
   }
   const std::uint32_t rounded = magnitude - 0x38000000U + 0xFFFU + ((magnitude >> 13) & 1U);
   return static_cast<std::uint16_t>(sign | (rounded >> 13));

@@ -4,7 +4,6 @@
 // printer must never change; texts for people: ir/print.hpp.
 #pragma once
 
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <string>
@@ -61,10 +60,10 @@ class ReferencePrinter {
   }
   /// Six significant digits and a suffix for the width.
   static std::string real(double value, DType dtype) {
-    std::array<char, 64> buffer;
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                   std::chars_format::general, 6);
-    std::string text(buffer.data(), end.ptr);
+    char buffer[64];
+    const auto end =
+        std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::general, 6);
+    std::string text(buffer, end.ptr);
     if (dtype == DType::f32) {
       text += 'f';
     } else if (dtype == DType::f16 || dtype == DType::bf16) {

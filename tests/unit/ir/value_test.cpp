@@ -6,6 +6,7 @@
 
 #include "tensorsmith/support/rng.hpp"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,7 @@
 #include "tensorsmith/ops/row.hpp"
 
+#include <algorithm>
+
 #include "unit/ops/naive.hpp"
 
 using namespace tensorsmith;

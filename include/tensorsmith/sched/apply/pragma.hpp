@@ -6,7 +6,7 @@
 //                      for i (0,16)
 #pragma once
 
-#include <charconv>
+#include <cstdint>
 #include <string_view>
 
 #include "tensorsmith/sched/apply/common.hpp"
@@ -29,16 +29,16 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
     return ScheduleError{ScheduleErrorCode::pragma_unknown, step.stage, step.iterator};
   }
   const std::string_view rest = text.substr(unroll.size());
-  std::int32_t value = -1;
-  const bool has_value = rest.size() > 1 && rest[0] == '$';
-  const char* end = text.data() + text.size();
-  const std::from_chars_result parsed =
-      has_value ? std::from_chars(rest.data() + 1, end, value)
-                : std::from_chars_result{end, std::errc::invalid_argument};
-  if (parsed.ec != std::errc() || parsed.ptr != end || value < 0) {
+  bool is_number = rest.size() > 1 && rest[0] == '$';
+  std::int64_t value = 0;
+  for (std::size_t i = 1; is_number && i < rest.size(); ++i) {
+    value = value * 10 + (rest[i] - '0');
+    is_number = rest[i] >= '0' && rest[i] <= '9' && value <= INT32_MAX;
+  }
+  if (!is_number) {
     return ScheduleError{ScheduleErrorCode::pragma_value, step.stage, step.iterator};
   }
-  state.mutable_stage(stage).auto_unroll_max_step = value;
+  state.mutable_stage(stage).auto_unroll_max_step = static_cast<std::int32_t>(value);
   return {};
 }
 
