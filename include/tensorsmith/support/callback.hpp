@@ -4,6 +4,7 @@
 // the 28,000 lines of <functional>. A copy copies its target.
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -16,6 +17,7 @@ template <class R, class... Args>
 class Callback<R(Args...)> {
  public:
   Callback() = default;
+  Callback(std::nullptr_t) {}
   template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, Callback> &&
                                               std::is_invocable_r_v<R, std::decay_t<F>&, Args...>>>
   Callback(F&& function) : target_(new Holder<std::decay_t<F>>(std::forward<F>(function))) {}

@@ -9,6 +9,7 @@ using namespace tensorsmith;
 TEST_CASE("a callback calls, copies, moves and may be nothing") {
   Callback<int(int)> none;
   CHECK_FALSE(static_cast<bool>(none));
+  CHECK_FALSE(static_cast<bool>(Callback<int(int)>(nullptr)));
   int calls = 0;
   Callback<int(int)> add([&calls, base = 10](int x) {
     ++calls;
