@@ -5,7 +5,7 @@
 using namespace tensorsmith;
 
 TEST_CASE("every type has two names that lead back to it, and one class") {
-  for (std::size_t n = 0; n < detail::dtype_facts.size(); ++n) {
+  for (std::size_t n = 0; n < std::size(detail::dtype_facts); ++n) {
     const auto type = static_cast<DType>(n);
     CHECK(dtype_from_name(name_of(type)) == type);
     CHECK(dtype_from_name(reference_name_of(type)) == type);

@@ -1,8 +1,8 @@
 // FU: one iterator in the place of several neighbours.
 //
 // Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: consecutive ascending iterators, nothing
-// attached to any of them but the last. Without ids, which only a stage of rank 0 may have: a loop
-// of extent 1 named "".
+// attached to any of them but the last. Without ids (stages of rank 0): a loop of extent 1 named ""
+// replaces all iterators.
 //   for i (0,4)
 //     for j (0,8)      -->  for i@j@ (0,32)
 #pragma once
@@ -23,12 +23,14 @@ StepCheck apply_to(BasicState<Extent>& state, const FuseStep& step) {
   const auto id = static_cast<std::size_t>(step.stage);
   BasicIterator<Extent> fused;
   if (step.iterators.empty()) {
-    if (!state.stage(id).iterators.empty()) {
-      return ScheduleError{ScheduleErrorCode::fuse_nothing, step.stage};
+    if (detail::has_attach_points(state.attach_map(), step.stage)) {
+      return ScheduleError{ScheduleErrorCode::fuse_attach_point, step.stage, 0};
     }
     fused.extent = Extent(1);
     fused.kind = IteratorKind::special;
-    state.mutable_stage(id).iterators.push_back(std::move(fused));
+    auto& iterators = state.mutable_stage(id).iterators;
+    iterators.clear();
+    iterators.push_back(std::move(fused));
     return {};
   }
   const auto count = static_cast<std::int32_t>(step.iterators.size());
