@@ -89,18 +89,12 @@ Run run(const SearchSpace& space, std::uint64_t seed, ParallelFor parallel_for,
 }
 
 /// What a run searches unless told otherwise.
-<<<<<<< HEAD
 SearchSpace native_space_of(const Shared<const ComputeDag>& dag) {
-  return SearchSpace(generate_sketches(dag, ansor_cpu_rules(), SketchOptions{}),
-                     native_space_options());
-=======
-SearchSpace native_space_of(const std::shared_ptr<const ComputeDag>& dag) {
   SketchOptions sketch_options;
   sketch_options.hardware.num_cores = 4;
   SpaceOptions options = native_space_options();
   options.hardware.num_cores = 4;
   return SearchSpace(generate_sketches(dag, ansor_cpu_rules(), sketch_options), options);
->>>>>>> main
 }
 
 Shared<const ComputeDag> gemm(std::int64_t extent) {
