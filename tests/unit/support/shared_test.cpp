@@ -79,8 +79,8 @@ TEST_CASE("a shared object is const only if asked for") {
   const Shared<const std::string> constant = make_shared_of<const std::string>("ab");
   CHECK(*text == *constant);
   CHECK_FALSE(text == Shared<std::string>());
-  STATIC_CHECK(std::is_same_v<decltype(*constant), const std::string&>);
-  STATIC_CHECK_FALSE(std::is_convertible_v<Shared<const std::string>, Shared<std::string>>);
+  static_assert(std::is_same_v<decltype(*constant), const std::string&>);
+  static_assert(!std::is_convertible_v<Shared<const std::string>, Shared<std::string>>);
 }
 
 TEST_CASE("threads that copy and drop one shared object destroy it once", "[threads]") {
