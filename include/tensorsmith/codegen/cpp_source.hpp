@@ -218,6 +218,21 @@ inline void CppEmitter::emit_vectorized(StmtId id, const For& loop, std::int64_t
   names_.release(var);
 }
 
+/// Whether the identifier `variable` occurs in `text`.
+inline bool mentions(const std::string& text, const std::string& variable) {
+  const auto is_part = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  for (std::size_t at = text.find(variable); at != std::string::npos;
+       at = text.find(variable, at + 1)) {
+    const std::size_t end = at + variable.size();
+    if ((at == 0 || !is_part(text[at - 1])) && (end == text.size() || !is_part(text[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 inline void CppEmitter::emit_alloc(const Alloc& alloc) {
   const Buffer& buffer = program_[alloc.buffer];
   const std::string& id = name(alloc.buffer);
@@ -227,12 +242,24 @@ inline void CppEmitter::emit_alloc(const Alloc& alloc) {
   line("{");
   ++indent_;
   if (lanes > 0) {
-    std::string list;
+    const std::size_t begin = out_.size();
+    emit(alloc.body);
+    const std::string body = out_.substr(begin);
+    out_.resize(begin);
+    std::string list;  // of those that are used: a tail needs only some of the tile
     for (std::int64_t i = 0; i < buffer.num_elements(); i += lanes) {
-      list += (list.empty() ? " " : ", ") + id + "_" + std::to_string(i);
+      const std::string variable = id + "_" + std::to_string(i);
+      if (mentions(body, variable)) {
+        list += (list.empty() ? " " : ", ") + variable;
+      }
     }
-    line((lanes > 1 ? vector_type(buffer.dtype, lanes) : type) + list + ";");
-  } else if (buffer.num_bytes() <= stack_bytes) {
+    if (!list.empty()) {
+      line((lanes > 1 ? vector_type(buffer.dtype, lanes) : type) + list + ";");
+    }
+    out_ += body;
+    return close();
+  }
+  if (buffer.num_bytes() <= stack_bytes) {
     line("alignas(64) " + type + " " + id + "[" + count + "];");
   } else {
     line("static thread_local const Scratch<" + type + ", " + count + "> " + id + "_scratch;");
