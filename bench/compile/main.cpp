@@ -5,7 +5,6 @@
 // lower: state to loops. compile: loops to LLVM IR to object code. load: object code to an address.
 // Beside it, not part of the total: the IR alone (built and written as text).
 #include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "bench/support/loop_timer.hpp"
 #include "bench/support/machine.hpp"
 #include "bench/support/paired.hpp"
+#include "bench/support/workload_main.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
 #include "tensorsmith/lower/lower.hpp"
 
@@ -124,22 +124,5 @@ int run(std::vector<std::string> workloads, bool prints_json) {
 }  // namespace tensorsmith::bench
 
 int main(int argc, char** argv) {
-  std::vector<std::string> workloads;
-  bool prints_json = false;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--json") == 0) {
-      prints_json = true;
-    } else if (argv[i][0] == '-') {
-      std::fprintf(stderr, "usage: bench_compile [--json] [WORKLOAD...]\n");
-      return 2;
-    } else {
-      workloads.emplace_back(argv[i]);
-    }
-  }
-  try {
-    return tensorsmith::bench::run(std::move(workloads), prints_json);
-  } catch (const tensorsmith::Error& error) {
-    std::fprintf(stderr, "bench_compile: %s\n", error.what());
-    return 2;
-  }
+  return tensorsmith::bench::run_on_workloads("bench_compile", argc, argv, tensorsmith::bench::run);
 }

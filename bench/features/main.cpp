@@ -4,7 +4,6 @@
 //   bench_features [--json] [WORKLOAD...]
 // States are random complete programs, as the search ranks them.
 #include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "bench/support/candidates.hpp"
 #include "bench/support/loop_timer.hpp"
 #include "bench/support/machine.hpp"
+#include "bench/support/workload_main.hpp"
 #include "tensorsmith/feature/extract.hpp"
 
 namespace tensorsmith::bench {
@@ -60,22 +60,6 @@ int run(std::vector<std::string> workloads, bool prints_json) {
 }  // namespace tensorsmith::bench
 
 int main(int argc, char** argv) {
-  std::vector<std::string> workloads;
-  bool prints_json = false;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--json") == 0) {
-      prints_json = true;
-    } else if (argv[i][0] == '-') {
-      std::fprintf(stderr, "usage: bench_features [--json] [WORKLOAD...]\n");
-      return 2;
-    } else {
-      workloads.emplace_back(argv[i]);
-    }
-  }
-  try {
-    return tensorsmith::bench::run(std::move(workloads), prints_json);
-  } catch (const tensorsmith::Error& error) {
-    std::fprintf(stderr, "bench_features: %s\n", error.what());
-    return 2;
-  }
+  return tensorsmith::bench::run_on_workloads("bench_features", argc, argv,
+                                              tensorsmith::bench::run);
 }

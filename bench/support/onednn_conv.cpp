@@ -4,7 +4,7 @@
 namespace tensorsmith::bench::onednn {
 namespace {
 
-struct Operands {
+struct ConvOperands {
   Operand src, weights, bias, dst;
   Dims stride, dilation, pad;
 };
@@ -66,8 +66,8 @@ Operand weights_of(const ConvShape& s, const float* data) {
   return operand(dims, strides, data);
 }
 
-Operands operands_of(const ConvShape& s, const Buffers& buffers) {
-  Operands all;
+ConvOperands operands_of(const ConvShape& s, const Buffers& buffers) {
+  ConvOperands all;
   Dims in;
   Dims out;
   for (int axis = 0; axis < s.rank; ++axis) {
@@ -91,7 +91,7 @@ struct Choice {
 
 /// Forward convolution and deconvolution have descriptors of the same shape.
 template <class Primitive>
-Plan make_plan(const Engine& engine, const ConvShape& s, const Operands& all,
+Plan make_plan(const Engine& engine, const ConvShape& s, const ConvOperands& all,
                dnnl::algorithm algorithm, Choice choice, PackingClass packing,
                const char* primitive_name) {
   const Desc src = choice.any_src ? any_layout(all.src) : all.src.desc;
@@ -122,7 +122,7 @@ Plan make_plan(const Engine& engine, const ConvShape& s, const Operands& all,
 
 std::vector<Plan> conv_plans(const Engine& engine, const ConvShape& shape, const Buffers& buffers,
                              PackingClass packing) {
-  const Operands all = operands_of(shape, buffers);
+  const ConvOperands all = operands_of(shape, buffers);
   std::vector<Plan> plans;
   const auto add = [&](Choice choice) {
     try_plan(plans, [&] {

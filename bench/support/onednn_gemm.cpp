@@ -4,11 +4,11 @@
 namespace tensorsmith::bench::onednn {
 namespace {
 
-struct Operands {
+struct GemmOperands {
   Operand a, b, bias, c;
 };
 
-Operands operands_of(const GemmShape& s, const Buffers& buffers) {
+GemmOperands operands_of(const GemmShape& s, const Buffers& buffers) {
   const bool is_batched = s.batch > 1;
   const auto matrix = [&](std::int64_t rows, std::int64_t columns, bool is_transposed,
                           const float* data) {
@@ -20,7 +20,7 @@ Operands operands_of(const GemmShape& s, const Buffers& buffers) {
     }
     return operand(dims, strides, data);
   };
-  Operands all;
+  GemmOperands all;
   all.a = matrix(s.m, s.k, s.transpose_a, buffers.input);
   all.b = matrix(s.k, s.n, s.transpose_b, buffers.weights);
   all.c = matrix(s.m, s.n, false, buffers.output);
@@ -33,7 +33,7 @@ Operands operands_of(const GemmShape& s, const Buffers& buffers) {
 
 std::vector<Plan> gemm_plans(const Engine& engine, const GemmShape& shape, const Buffers& buffers,
                              PackingClass packing) {
-  const Operands all = operands_of(shape, buffers);
+  const GemmOperands all = operands_of(shape, buffers);
   std::vector<Plan> plans;
   // a, b, c: whether the layout is oneDNN's choice.
   const auto matmul = [&](bool any_a, bool any_b, bool any_c) {

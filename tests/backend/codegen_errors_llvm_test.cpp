@@ -9,10 +9,10 @@ using namespace tensorsmith::test;
 
 namespace {
 
-using Build = std::function<void(Maker&, BufferId out, VarId i)>;
+using Fill = std::function<void(Maker&, BufferId out, VarId i)>;
 
 /// The reason why this program is refused, "" if it is not.
-std::string refusal(const Build& build) {
+std::string refusal(const Fill& build) {
   Maker m;
   const BufferId out = m.argument("out", DType::f32, {16});
   const VarId i = m.var("i");
@@ -28,7 +28,7 @@ std::string refusal(const Build& build) {
   return object ? "" : object.error();
 }
 
-void check_refused(const std::string& words, const Build& build) {
+void check_refused(const std::string& words, const Fill& build) {
   CHECK_THAT(refusal(build), Catch::Matchers::Contains(words));
 }
 

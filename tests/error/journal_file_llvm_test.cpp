@@ -8,8 +8,8 @@ using namespace tensorsmith::test;
 
 namespace {
 
-const std::vector<std::string> tune = {"tune",   "gemm:8x8x8:f32", "--trials", "2",
-                                       "--json", "--quiet",        "--db",     "j"};
+const std::vector<std::string> short_tune = {"tune",   "gemm:8x8x8:f32", "--trials", "2",
+                                             "--json", "--quiet",        "--db",     "j"};
 
 }  // namespace
 
@@ -63,7 +63,7 @@ TEST_CASE("paths that cannot hold a journal") {
 
 TEST_CASE("a torn last line is reported, the rest is used, nothing is overwritten") {
   CommandFolder folder;
-  REQUIRE(folder.run(tune).code == 0);
+  REQUIRE(folder.run(short_tune).code == 0);
   const std::string whole = folder.read("j");
   const std::size_t last = whole.find('\n') + 1;
   for (const std::size_t length : {last + 1, last + 40, whole.size() - 20}) {
@@ -76,7 +76,7 @@ TEST_CASE("a torn last line is reported, the rest is used, nothing is overwritte
     CHECK(lines_of(ran.err) ==
           std::vector<std::string>{"tensorsmith: j:2: skipped, not JSON (the last line is cut "
                                    "off)"});
-    const CommandResult more = folder.run(tune);
+    const CommandResult more = folder.run(short_tune);
     CHECK(more.code == 0);
     CHECK(more.err.find("line 2") != std::string::npos);
     const std::vector<std::string> lines = lines_of(folder.read("j"));
@@ -89,7 +89,7 @@ TEST_CASE("a torn last line is reported, the rest is used, nothing is overwritte
 
 TEST_CASE("steps that do not fit the workload are refused by their number") {
   CommandFolder folder;
-  REQUIRE(folder.run(tune).code == 0);
+  REQUIRE(folder.run(short_tune).code == 0);
   const std::string line = lines_of(folder.read("j"))[0];
   for (const char* steps :
        {R"([["SP",2,0,8,[0],1]])", R"([["SP",2,0,8,[-3],1]])", R"([["SP",99,0,8,[2],1]])",
@@ -107,7 +107,7 @@ TEST_CASE("steps that do not fit the workload are refused by their number") {
 
 TEST_CASE("a journal that cannot grow ends the run with the best so far and says so") {
   CommandFolder folder;
-  std::vector<std::string> long_run = tune;
+  std::vector<std::string> long_run = short_tune;
   long_run[3] = "1000";
   const CommandResult full = folder.run(long_run, "ulimit -f 64;");
   CAPTURE(full.err);
@@ -116,7 +116,7 @@ TEST_CASE("a journal that cannot grow ends the run with the best so far and says
   CHECK(full.json()["trials"] < 1000);
   CHECK(full.json()["best_ns"] > 0);
   // The next run does not continue the half line.
-  CHECK(folder.run(tune).code == 0);
+  CHECK(folder.run(short_tune).code == 0);
   const std::vector<std::string> lines = lines_of(folder.read("j"));
   std::size_t num_torn = 0;
   for (const std::string& line : lines) {

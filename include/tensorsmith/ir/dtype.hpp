@@ -35,6 +35,26 @@ constexpr std::string_view reference_name_of(DType type) {
 constexpr bool is_float(DType type) { return type <= DType::bf16; }
 constexpr bool is_integer(DType type) { return type >= DType::i64 && type <= DType::u8; }
 
+/// Inclusive.
+struct IntegerLimits {
+  std::int64_t low, high;
+};
+/// All values that an element of an integer type (or boolean) can have.
+constexpr IntegerLimits limits_of(DType type) {
+  switch (type) {
+  case DType::i32:
+    return {INT32_MIN, INT32_MAX};
+  case DType::i8:
+    return {-128, 127};
+  case DType::u8:
+    return {0, 255};
+  case DType::boolean:
+    return {0, 1};
+  default:
+    return {INT64_MIN, INT64_MAX};
+  }
+}
+
 /// Either name; nothing if unknown.
 constexpr std::optional<DType> dtype_from_name(std::string_view name) {
   std::uint8_t code = 0;

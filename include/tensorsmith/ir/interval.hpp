@@ -104,18 +104,8 @@ constexpr Interval operator*(const Interval& a, const Interval& b) {
 
 /// All values that an element of an integer type (or boolean) can have.
 constexpr Interval range_of_type(DType type) {
-  switch (type) {
-  case DType::i32:
-    return {INT32_MIN, INT32_MAX};
-  case DType::i8:
-    return {-128, 127};
-  case DType::u8:
-    return {0, 255};
-  case DType::boolean:
-    return {0, 1};
-  default:
-    return {};
-  }
+  const IntegerLimits limits = limits_of(type);
+  return {limits.low, limits.high};
 }
 
 namespace detail {

@@ -67,6 +67,24 @@ struct StageDerivation {
   }
 };
 
+/// Per node: does it run over a reduction axis, wholly or in part?
+inline std::vector<bool> node_is_reduction(const StageDerivation& d) {
+  std::vector<bool> reduces(static_cast<std::size_t>(d.num_nodes), false);
+  for (std::int32_t a = d.num_spatial; a < d.num_axes; ++a) {
+    reduces[static_cast<std::size_t>(a)] = true;
+  }
+  for (const IteratorRelation& r : d.relations) {
+    for (std::int32_t part : r.parts) {
+      if (r.is_split) {
+        reduces[static_cast<std::size_t>(part)] = reduces[static_cast<std::size_t>(r.parent)];
+      } else if (reduces[static_cast<std::size_t>(part)]) {
+        reduces[static_cast<std::size_t>(r.parent)] = true;
+      }
+    }
+  }
+  return reduces;
+}
+
 namespace detail {
 
 /// Lengths of a step that follows other splits (Ansor reference, ch. 2.3).

@@ -262,26 +262,12 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   const auto has_attached = [&](std::int32_t iterator) {
     return iterator >= 0 && state_.attach_map().iterator_to_stages.count({stage, iterator}) != 0;
   };
-  const StageDerivation& d = e.nest.derivation;
-  std::vector<bool> reduces(static_cast<std::size_t>(d.num_nodes), false);
-  for (std::int32_t a = d.num_spatial; a < d.num_axes; ++a) {
-    reduces[static_cast<std::size_t>(a)] = true;
-  }
-  for (const IteratorRelation& r : d.relations) {
-    for (std::int32_t part : r.parts) {
-      if (r.is_split) {
-        reduces[static_cast<std::size_t>(part)] = reduces[static_cast<std::size_t>(r.parent)];
-      } else if (reduces[static_cast<std::size_t>(part)]) {
-        reduces[static_cast<std::size_t>(r.parent)] = true;
-      }
-    }
-  }
   std::int64_t bits = 8;
   for (TensorId tensor : e.op->outputs) {
     const std::int64_t own = 8 * bytes_of(state_.dag().tensor(tensor).dtype);
     bits = own > bits ? own : bits;
   }
-  e.shape = shape_nest(target_, reduces, e.nest, bits,
+  e.shape = shape_nest(target_, node_is_reduction(e.nest.derivation), e.nest, bits,
                        static_cast<std::int64_t>(e.op->outputs.size()), has_attached);
   build_nest(program_.pool, extents_, state_, e.nest);
   if (e.op->outputs.size() > 1 && !e.shape.is_promoted && !e.op->reduce_axes.empty()) {

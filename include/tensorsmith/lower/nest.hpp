@@ -93,23 +93,7 @@ inline void build_nest(ExprPool& pool, VarExtents& extents, const State& state, 
     return nest.node_extent[static_cast<std::size_t>(node)];
   };
   std::vector<Affine> value(static_cast<std::size_t>(d.num_nodes));
-  std::vector<bool> reduces(static_cast<std::size_t>(d.num_nodes), false);
-  for (std::int32_t a = d.num_spatial; a < d.num_axes; ++a) {
-    reduces[static_cast<std::size_t>(a)] = true;
-  }
-  for (const IteratorRelation& r : d.relations) {
-    bool any = r.is_split && reduces[static_cast<std::size_t>(r.parent)];
-    if (!r.is_split) {
-      for (std::int32_t part : r.parts) {
-        any = any || reduces[static_cast<std::size_t>(part)];
-      }
-      reduces[static_cast<std::size_t>(r.parent)] = any;
-      continue;
-    }
-    for (std::int32_t part : r.parts) {
-      reduces[static_cast<std::size_t>(part)] = any;
-    }
-  }
+  const std::vector<bool> reduces = node_is_reduction(d);
   for (const LeafIterator& leaf : d.leaves) {
     const std::int64_t extent = extent_of(leaf.node);
     std::string name = "x";

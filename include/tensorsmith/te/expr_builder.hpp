@@ -84,24 +84,6 @@ class Expr {
 
 namespace detail {
 
-struct IntegerRange {
-  std::int64_t low, high;
-};
-inline IntegerRange range_of(DType type) {
-  switch (type) {
-  case DType::i32:
-    return {INT32_MIN, INT32_MAX};
-  case DType::i8:
-    return {-128, 127};
-  case DType::u8:
-    return {0, 255};
-  case DType::boolean:
-    return {0, 1};
-  default:
-    return {INT64_MIN, INT64_MAX};
-  }
-}
-
 /// Both operands as expressions of one program and one type; a literal follows the other operand.
 inline void unify(const std::string& where, Expr& a, Expr& b) {
   if (a.is_literal() && b.is_literal()) {
@@ -144,7 +126,7 @@ inline ExprId fold_integer(ExprPool& pool, BinaryOp op, ExprId a, ExprId b) {
       result = (x->value < y->value) == (op == BinaryOp::min) ? x->value : y->value;
       fits = true;
     }
-    const IntegerRange range = range_of(type);
+    const IntegerLimits range = limits_of(type);
     if (fits && result >= range.low && result <= range.high) {
       return pool.int_imm(result, type);
     }
@@ -235,7 +217,7 @@ inline Expr Expr::typed(detail::ProgramData* program, DType type, const std::str
         type == DType::f32 ? static_cast<double>(static_cast<float>(value)) : value;
     return Expr(program, program->pool.float_imm(rounded, type));
   }
-  const detail::IntegerRange range = detail::range_of(type);
+  const IntegerLimits range = limits_of(type);
   std::int64_t value = integer_;
   bool fits = true;
   if (kind_ == Kind::real) {

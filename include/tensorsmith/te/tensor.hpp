@@ -118,7 +118,7 @@ inline Expr extreme(DType type, int sign) {
   case DType::bf16:
     return Expr(sign * 3.38953138925153547590470800371487866880e38);
   default:
-    return Expr(sign < 0 ? range_of(type).low : range_of(type).high);
+    return Expr(sign < 0 ? limits_of(type).low : limits_of(type).high);
   }
 }
 

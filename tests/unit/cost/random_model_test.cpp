@@ -8,16 +8,8 @@
 
 using namespace tensorsmith;
 
-namespace {
-
-std::vector<FeatureMatrix> programs() {
-  return test::features_of(test::synthetic_samples(1, 0, 500));
-}
-
-}  // namespace
-
 TEST_CASE("random model: a pure function of seed, round and program", "[cost]") {
-  const std::vector<FeatureMatrix> all = programs();
+  const std::vector<FeatureMatrix> all = test::features_of(test::synthetic_samples(1, 0, 500));
   const RandomModel a(7), b(7), c(8);
   const std::vector<float> scores = test::scores_of(a, all);
   CHECK(scores == test::scores_of(b, all));
@@ -49,7 +41,7 @@ TEST_CASE("random model: uniform, never ahead of its range", "[cost]") {
 
 TEST_CASE("random model: an update draws anew, empty features stay last", "[cost]") {
   RandomModel model(7);
-  std::vector<FeatureMatrix> all = programs();
+  std::vector<FeatureMatrix> all = test::features_of(test::synthetic_samples(1, 0, 500));
   all.push_back({});
   const std::vector<float> before = test::scores_of(model, all);
   model.update({});

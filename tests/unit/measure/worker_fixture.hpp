@@ -12,6 +12,8 @@
 
 namespace tensorsmith::test {
 
+constexpr std::int64_t second = 1'000'000'000;  // in ns
+
 inline std::string worker_program() {
   if (const char* path = std::getenv("TENSORSMITH_WORKER")) {
     return path;
@@ -123,6 +125,13 @@ inline CompiledCandidate candidate_of(const std::vector<std::byte>& object,
   candidate.entry = entry;
   candidate.shared_bytes = shared_bytes;
   return candidate;
+}
+
+/// The object code of kernel_zoo(n), compiled once; empty where there is no C compiler.
+template <std::int64_t n>
+const std::vector<std::byte>& zoo() {
+  static const std::vector<std::byte> object = compile_c(kernel_zoo(n));
+  return object;
 }
 
 }  // namespace tensorsmith::test

@@ -16,12 +16,7 @@ using namespace tensorsmith::test;
 
 namespace {
 
-constexpr std::int64_t n = 1000;
-
-const std::vector<std::byte>& zoo() {
-  static const std::vector<std::byte> object = compile_c(kernel_zoo(n));
-  return object;
-}
+constexpr std::int64_t uneven_n = 1000;
 
 MeasureContext quick() {
   MeasureContext context;
@@ -45,9 +40,9 @@ struct Expectation {
 }  // namespace
 
 TEST_CASE("every way to fail is recognised, and the next measurement works") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
-  const auto prepared = measurer->prepare(affine_task(n));
+  const auto prepared = measurer->prepare(affine_task(uneven_n));
   REQUIRE(prepared.has_value());
   const Expectation expectations[] = {
       {"wrong", MeasureStatus::wrong_result, "first at 500"},
@@ -71,14 +66,15 @@ TEST_CASE("every way to fail is recognised, and the next measurement works") {
   };
   for (const Expectation& expectation : expectations) {
     CAPTURE(expectation.entry);
-    const MeasureResult bad = measure_one(*measurer, candidate_of(zoo(), expectation.entry));
+    const MeasureResult bad =
+        measure_one(*measurer, candidate_of(zoo<uneven_n>(), expectation.entry));
     CAPTURE(bad.message);
     CHECK(name_of(bad.status) == name_of(expectation.status));
     CHECK(bad.message.find(expectation.message) != std::string::npos);
     CHECK_FALSE(bad.is_verified);
     CHECK(bad.min_ns == 0);
     CHECK(bad.wall_ns > 0);
-    const MeasureResult good = measure_one(*measurer, candidate_of(zoo(), "good"));
+    const MeasureResult good = measure_one(*measurer, candidate_of(zoo<uneven_n>(), "good"));
     CAPTURE(good.message);
     CHECK(name_of(good.status) == "ok");
     CHECK(good.is_verified);
@@ -86,11 +82,11 @@ TEST_CASE("every way to fail is recognised, and the next measurement works") {
 }
 
 TEST_CASE("a good kernel is timed in full and verified") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
-  REQUIRE(measurer->prepare(affine_task(n)).has_value());
+  REQUIRE(measurer->prepare(affine_task(uneven_n)).has_value());
   for (const char* entry : {"good", "calls_library"}) {
-    const MeasureResult result = measure_one(*measurer, candidate_of(zoo(), entry));
+    const MeasureResult result = measure_one(*measurer, candidate_of(zoo<uneven_n>(), entry));
     CAPTURE(entry, result.message);
     REQUIRE(result.is_ok());
     CHECK(result.is_verified);
@@ -104,12 +100,13 @@ TEST_CASE("a good kernel is timed in full and verified") {
 }
 
 TEST_CASE("a hopeless kernel is not run often") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
-  REQUIRE(measurer->prepare(affine_task(n)).has_value());
+  REQUIRE(measurer->prepare(affine_task(uneven_n)).has_value());
   MeasureContext context = quick();
   context.best_ns = 1;  // whatever the machine: a thousand elements take longer than 4 ns
-  const MeasureResult result = measure_one(*measurer, candidate_of(zoo(), "slow"), context);
+  const MeasureResult result =
+      measure_one(*measurer, candidate_of(zoo<uneven_n>(), "slow"), context);
   CAPTURE(result.message);
   REQUIRE(result.is_ok());
   CHECK(result.stage == RaceStage::warm_up);
@@ -117,34 +114,36 @@ TEST_CASE("a hopeless kernel is not run often") {
 }
 
 TEST_CASE("workspaces are given, poisoned and guarded") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
-  REQUIRE(measurer->prepare(affine_task(n)).has_value());
-  const std::int64_t bytes = 4 * n;
-  CHECK(measure_one(*measurer, candidate_of(zoo(), "workspace", bytes)).is_ok());
-  const MeasureResult past = measure_one(*measurer, candidate_of(zoo(), "past_workspace", bytes));
+  REQUIRE(measurer->prepare(affine_task(uneven_n)).has_value());
+  const std::int64_t bytes = 4 * uneven_n;
+  CHECK(measure_one(*measurer, candidate_of(zoo<uneven_n>(), "workspace", bytes)).is_ok());
+  const MeasureResult past =
+      measure_one(*measurer, candidate_of(zoo<uneven_n>(), "past_workspace", bytes));
   CHECK(name_of(past.status) == "out_of_bounds");
   CHECK(past.message.find("the workspace") != std::string::npos);
-  CHECK(measure_one(*measurer, candidate_of(zoo(), "workspace", bytes)).is_ok());
+  CHECK(measure_one(*measurer, candidate_of(zoo<uneven_n>(), "workspace", bytes)).is_ok());
   const MeasureResult before =
-      measure_one(*measurer, candidate_of(zoo(), "before_workspace", bytes));
+      measure_one(*measurer, candidate_of(zoo<uneven_n>(), "before_workspace", bytes));
   CHECK(name_of(before.status) == "out_of_bounds");
   CHECK(before.message.find("before the start of the workspace") != std::string::npos);
   // Right at first, wrong after some calls: seen because survivors are checked again.
-  const MeasureResult drifting = measure_one(*measurer, candidate_of(zoo(), "drifts", bytes));
+  const MeasureResult drifting =
+      measure_one(*measurer, candidate_of(zoo<uneven_n>(), "drifts", bytes));
   CHECK(name_of(drifting.status) == "wrong_result");
   const MeasureResult huge =
-      measure_one(*measurer, candidate_of(zoo(), "workspace", std::int64_t{1} << 43));
+      measure_one(*measurer, candidate_of(zoo<uneven_n>(), "workspace", std::int64_t{1} << 43));
   CHECK(name_of(huge.status) == "load_error");
-  CHECK(measure_one(*measurer, candidate_of(zoo(), "good")).is_ok());
+  CHECK(measure_one(*measurer, candidate_of(zoo<uneven_n>(), "good")).is_ok());
 }
 
 TEST_CASE("object code that cannot be linked is a load error") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
-  REQUIRE(measurer->prepare(affine_task(n)).has_value());
+  REQUIRE(measurer->prepare(affine_task(uneven_n)).has_value());
   const std::vector<std::byte> garbage(5000, std::byte{0x42});
-  const std::vector<std::byte> truncated(zoo().begin(), zoo().begin() + 700);
+  const std::vector<std::byte> truncated(zoo<uneven_n>().begin(), zoo<uneven_n>().begin() + 700);
   const std::vector<std::byte> unresolved =
       compile_c("void no_such_function(void); KERNEL(good) { no_such_function(); }");
   REQUIRE_FALSE(unresolved.empty());
@@ -153,7 +152,7 @@ TEST_CASE("object code that cannot be linked is a load error") {
     CAPTURE(bad.message);
     CHECK(name_of(bad.status) == "load_error");
     CHECK_FALSE(bad.message.empty());
-    CHECK(measure_one(*measurer, candidate_of(zoo(), "good")).is_ok());
+    CHECK(measure_one(*measurer, candidate_of(zoo<uneven_n>(), "good")).is_ok());
   }
   const MeasureResult none = measure_one(*measurer, candidate_of({}, "good"));
   CHECK(name_of(none.status) == "load_error");
@@ -162,12 +161,12 @@ TEST_CASE("object code that cannot be linked is a load error") {
 }
 
 TEST_CASE("a batch is measured in order, with best-so-far carried along") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
-  REQUIRE(measurer->prepare(affine_task(n)).has_value());
+  REQUIRE(measurer->prepare(affine_task(uneven_n)).has_value());
   std::vector<CompiledCandidate> batch;
   for (const char* entry : {"good", "forever", "wrong", "slow", "good", "null_write", "good"}) {
-    batch.push_back(candidate_of(zoo(), entry));
+    batch.push_back(candidate_of(zoo<uneven_n>(), entry));
   }
   std::vector<std::size_t> order;
   MeasureContext context = quick();
@@ -190,15 +189,15 @@ TEST_CASE("a batch is measured in order, with best-so-far carried along") {
 }
 
 TEST_CASE("several workers share a batch") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
   WorkerOptions options = worker_options();
   options.num_workers = 3;
   const auto measurer = std::make_unique<WorkerMeasurer>(options);
-  REQUIRE(measurer->prepare(affine_task(n)).has_value());
+  REQUIRE(measurer->prepare(affine_task(uneven_n)).has_value());
   std::vector<CompiledCandidate> batch;
   for (int i = 0; i < 5; ++i) {
     for (const char* entry : {"good", "wrong", "null_write"}) {
-      batch.push_back(candidate_of(zoo(), entry));
+      batch.push_back(candidate_of(zoo<uneven_n>(), entry));
     }
   }
   std::vector<int> reports(batch.size(), 0);
@@ -214,11 +213,11 @@ TEST_CASE("several workers share a batch") {
 }
 
 TEST_CASE("parallel kernels run on the worker's threads") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
   for (const std::int32_t threads : {2, 1, 3}) {
-    REQUIRE(measurer->prepare(affine_task(n, threads)).has_value());
-    const MeasureResult result = measure_one(*measurer, candidate_of(zoo(), "parallel"));
+    REQUIRE(measurer->prepare(affine_task(uneven_n, threads)).has_value());
+    const MeasureResult result = measure_one(*measurer, candidate_of(zoo<uneven_n>(), "parallel"));
     CAPTURE(threads, result.message);
     CHECK(result.is_ok());
     CHECK(result.is_verified);
@@ -226,36 +225,37 @@ TEST_CASE("parallel kernels run on the worker's threads") {
 }
 
 TEST_CASE("a thread of the pool that crashes or hangs is the candidate's fault too") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
-  REQUIRE(measurer->prepare(affine_task(n, 3)).has_value());
-  const auto crashed = measure_one(*measurer, candidate_of(zoo(), "crashes_in_part"));
+  REQUIRE(measurer->prepare(affine_task(uneven_n, 3)).has_value());
+  const auto crashed = measure_one(*measurer, candidate_of(zoo<uneven_n>(), "crashes_in_part"));
   CAPTURE(crashed.message);
   CHECK(name_of(crashed.status) == "crashed");
   CHECK(crashed.message.find("SIGSEGV") != std::string::npos);
-  const auto hung = measure_one(*measurer, candidate_of(zoo(), "hangs_in_part"));
+  const auto hung = measure_one(*measurer, candidate_of(zoo<uneven_n>(), "hangs_in_part"));
   CAPTURE(hung.message);
   CHECK(name_of(hung.status) == "run_timeout");
-  CHECK(measure_one(*measurer, candidate_of(zoo(), "parallel")).is_ok());
+  CHECK(measure_one(*measurer, candidate_of(zoo<uneven_n>(), "parallel")).is_ok());
 }
 
 TEST_CASE("as many threads as the largest machines have") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
-  const auto prepared = measurer->prepare(affine_task(n, 512));
+  const auto prepared = measurer->prepare(affine_task(uneven_n, 512));
   CAPTURE(prepared ? "" : prepared.error().message);
   REQUIRE(prepared.has_value());
-  const MeasureResult result = measure_one(*measurer, candidate_of(zoo(), "parallel"), {});
+  const MeasureResult result =
+      measure_one(*measurer, candidate_of(zoo<uneven_n>(), "parallel"), {});
   CAPTURE(result.message);
   CHECK(result.is_verified);
 }
 
 TEST_CASE("a stop flag drops what runs, a wall limit starts nothing more") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
-  REQUIRE(measurer->prepare(affine_task(n)).has_value());
-  const std::vector<CompiledCandidate> batch = {candidate_of(zoo(), "forever"),
-                                                candidate_of(zoo(), "good")};
+  REQUIRE(measurer->prepare(affine_task(uneven_n)).has_value());
+  const std::vector<CompiledCandidate> batch = {candidate_of(zoo<uneven_n>(), "forever"),
+                                                candidate_of(zoo<uneven_n>(), "good")};
   std::atomic<bool> stop{false};
   MeasureContext context;
   context.is_stopped = [&stop] { return stop.load(); };
@@ -277,12 +277,12 @@ TEST_CASE("a stop flag drops what runs, a wall limit starts nothing more") {
 }
 
 TEST_CASE("the final ranking times candidates in turn and drops the bad") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
-  REQUIRE(measurer->prepare(affine_task(n)).has_value());
+  REQUIRE(measurer->prepare(affine_task(uneven_n)).has_value());
   std::vector<CompiledCandidate> candidates;
   for (const char* entry : {"slow", "null_write", "good", "wrong", "forever", "one_past"}) {
-    candidates.push_back(candidate_of(zoo(), entry));
+    candidates.push_back(candidate_of(zoo<uneven_n>(), entry));
   }
   RankingPolicy policy;
   policy.budget_ns = 20'000'000;

@@ -28,13 +28,8 @@ using namespace tensorsmith::test;
 
 namespace {
 
-constexpr std::int64_t n = 1024;  // a multiple of 64 bytes: the data ends at an inaccessible page
-constexpr std::int64_t second = 1'000'000'000;
-
-const std::vector<std::byte>& zoo() {
-  static const std::vector<std::byte> object = compile_c(kernel_zoo(n));
-  return object;
-}
+constexpr std::int64_t full_n =
+    1024;  // a multiple of 64 bytes: the data ends at an inaccessible page
 
 struct ProcessInfo {
   int parent = 0;
@@ -93,12 +88,13 @@ bool eventually(const Condition& condition) {
 }  // namespace
 
 TEST_CASE("accesses at the edge of an inaccessible page are explained") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<full_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
-  REQUIRE(measurer->prepare(affine_task(n)).has_value());
+  REQUIRE(measurer->prepare(affine_task(full_n)).has_value());
   const std::vector<CompiledCandidate> batch = {
-      candidate_of(zoo(), "one_past"), candidate_of(zoo(), "one_before"),
-      candidate_of(zoo(), "past_workspace", 4 * n), candidate_of(zoo(), "good")};
+      candidate_of(zoo<full_n>(), "one_past"), candidate_of(zoo<full_n>(), "one_before"),
+      candidate_of(zoo<full_n>(), "past_workspace", 4 * full_n),
+      candidate_of(zoo<full_n>(), "good")};
   const auto results = measurer->measure(batch, {});
   CHECK(name_of(results[0].status) == "out_of_bounds");
   CHECK(results[0].message == "write 0 bytes past the end of argument 'B'");
@@ -109,11 +105,11 @@ TEST_CASE("accesses at the edge of an inaccessible page are explained") {
 }
 
 TEST_CASE("a worker killed from outside is replaced once, then reported lost") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<full_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
-  REQUIRE(measurer->prepare(affine_task(n)).has_value());
-  const CompiledCandidate good = candidate_of(zoo(), "good");
-  const CompiledCandidate forever = candidate_of(zoo(), "forever");
+  REQUIRE(measurer->prepare(affine_task(full_n)).has_value());
+  const CompiledCandidate good = candidate_of(zoo<full_n>(), "good");
+  const CompiledCandidate forever = candidate_of(zoo<full_n>(), "forever");
 
   const int idle = child_of(::getpid());
   REQUIRE(idle > 0);
@@ -146,15 +142,15 @@ TEST_CASE("a worker killed from outside is replaced once, then reported lost") {
 }
 
 TEST_CASE("no worker outlives its parent or its measurer") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<full_n>().empty(), "no C compiler");
   for (const bool is_busy : {true, false}) {
     const int parent = ::fork();
     if (parent == 0) {
       const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
       MeasureContext context;
       context.racing.first_timeout_ns = 600 * second;
-      const CompiledCandidate forever = candidate_of(zoo(), "forever");
-      const bool is_prepared = measurer->prepare(affine_task(n)).has_value();
+      const CompiledCandidate forever = candidate_of(zoo<full_n>(), "forever");
+      const bool is_prepared = measurer->prepare(affine_task(full_n)).has_value();
       while (is_prepared) {
         if (is_busy) {
           measurer->measure(std::span(&forever, 1), context);
@@ -177,7 +173,7 @@ TEST_CASE("no worker outlives its parent or its measurer") {
   int worker = 0;
   {
     const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
-    REQUIRE(measurer->prepare(affine_task(n)).has_value());
+    REQUIRE(measurer->prepare(affine_task(full_n)).has_value());
     worker = child_of(::getpid());
     CHECK(is_alive(worker));
   }
@@ -190,7 +186,7 @@ TEST_CASE("memory stays within bounds and does not grow") {
   WARN("skipped: sanitizers keep freed memory, so sizes mean nothing");
   return;
 #endif
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<full_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
   const std::int64_t large = 4 << 20;  // two buffers of 16 MiB
   const std::vector<std::byte> large_zoo = compile_c(kernel_zoo(large));
@@ -201,11 +197,11 @@ TEST_CASE("memory stays within bounds and does not grow") {
   const int first = child_of(::getpid());
   CHECK(resident_bytes_of(first) <= 3 * large_task.num_bytes() + 100'000'000);
 
-  REQUIRE(measurer->prepare(affine_task(n)).has_value());
+  REQUIRE(measurer->prepare(affine_task(full_n)).has_value());
   // Objects at different addresses, so that each is sent and linked.
-  const std::vector<std::vector<std::byte>> objects = {zoo(), zoo()};
+  const std::vector<std::vector<std::byte>> objects = {zoo<full_n>(), zoo<full_n>()};
   const std::vector<CompiledCandidate> batch = {candidate_of(objects[0], "good"),
-                                                candidate_of(objects[1], "workspace", 4 * n)};
+                                                candidate_of(objects[1], "workspace", 4 * full_n)};
   MeasureContext context;
   context.racing.full_calls = 5;
   const auto measure_rounds = [&](int rounds) {
@@ -228,13 +224,13 @@ TEST_CASE("memory stays within bounds and does not grow") {
 }
 
 TEST_CASE("a leaking kernel is measured and its worker replaced") {
-  TENSORSMITH_NEEDS(!zoo().empty(), "no C compiler");
+  TENSORSMITH_NEEDS(!zoo<full_n>().empty(), "no C compiler");
   WorkerOptions options = worker_options();
   options.recycle_growth_bytes = 10'000'000;
   const auto measurer = std::make_unique<WorkerMeasurer>(options);
-  REQUIRE(measurer->prepare(affine_task(n)).has_value());
-  const CompiledCandidate leaks = candidate_of(zoo(), "leaks");
-  const CompiledCandidate good = candidate_of(zoo(), "good");
+  REQUIRE(measurer->prepare(affine_task(full_n)).has_value());
+  const CompiledCandidate leaks = candidate_of(zoo<full_n>(), "leaks");
+  const CompiledCandidate good = candidate_of(zoo<full_n>(), "good");
   REQUIRE(measurer->measure(std::span(&good, 1), {})[0].is_ok());
   const int before = child_of(::getpid());
   CHECK(measurer->measure(std::span(&leaks, 1), {})[0].is_ok());

@@ -23,8 +23,6 @@ using namespace tensorsmith::test;
 
 namespace {
 
-constexpr std::int64_t second = 1'000'000'000;
-
 /// A worker on the other end of a socket, without the library in between.
 struct RawWorker {
   int pid = -1;
