@@ -11,16 +11,26 @@ namespace tensorsmith {
 
 enum class DType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i8, u8, boolean };
 
+struct IntegerLimits {
+  std::int64_t low = INT64_MIN, high = INT64_MAX;  // inclusive
+};
+
 namespace detail {
 struct DTypeFacts {
   std::string_view short_name;      // ours, as in workload strings
   std::string_view reference_name;  // the Ansor reference's, as in logs
   std::int32_t bytes;
+  IntegerLimits limits = {};
 };
-constexpr DTypeFacts dtype_facts[] = {
-    {"f64", "float64", 8},   {"f32", "float32", 4}, {"f16", "float16", 2},
-    {"bf16", "bfloat16", 2}, {"i64", "int64", 8},   {"i32", "int32", 4},
-    {"i8", "int8", 1},       {"u8", "uint8", 1},    {"bool", "bool", 1}};
+constexpr DTypeFacts dtype_facts[] = {{"f64", "float64", 8},
+                                      {"f32", "float32", 4},
+                                      {"f16", "float16", 2},
+                                      {"bf16", "bfloat16", 2},
+                                      {"i64", "int64", 8},
+                                      {"i32", "int32", 4, {INT32_MIN, INT32_MAX}},
+                                      {"i8", "int8", 1, {-128, 127}},
+                                      {"u8", "uint8", 1, {0, 255}},
+                                      {"bool", "bool", 1, {0, 1}}};
 }  // namespace detail
 
 constexpr std::int32_t bytes_of(DType type) {
@@ -35,24 +45,9 @@ constexpr std::string_view reference_name_of(DType type) {
 constexpr bool is_float(DType type) { return type <= DType::bf16; }
 constexpr bool is_integer(DType type) { return type >= DType::i64 && type <= DType::u8; }
 
-/// Inclusive.
-struct IntegerLimits {
-  std::int64_t low, high;
-};
-/// All values that an element of an integer type (or boolean) can have.
+/// Smallest and largest value of an integer type (or boolean); of another type, those of i64.
 constexpr IntegerLimits limits_of(DType type) {
-  switch (type) {
-  case DType::i32:
-    return {INT32_MIN, INT32_MAX};
-  case DType::i8:
-    return {-128, 127};
-  case DType::u8:
-    return {0, 255};
-  case DType::boolean:
-    return {0, 1};
-  default:
-    return {INT64_MIN, INT64_MAX};
-  }
+  return detail::dtype_facts[static_cast<std::size_t>(type)].limits;
 }
 
 /// Either name; nothing if unknown.
