@@ -8,8 +8,16 @@
 
 using namespace tensorsmith;
 
+namespace {
+
+std::vector<FeatureMatrix> some_programs() {
+  return test::features_of(test::synthetic_samples(1, 0, 500));
+}
+
+}  // namespace
+
 TEST_CASE("random model: a pure function of seed, round and program", "[cost]") {
-  const std::vector<FeatureMatrix> all = test::features_of(test::synthetic_samples(1, 0, 500));
+  const std::vector<FeatureMatrix> all = some_programs();
   const RandomModel a(7), b(7), c(8);
   const std::vector<float> scores = test::scores_of(a, all);
   CHECK(scores == test::scores_of(b, all));
@@ -29,7 +37,7 @@ TEST_CASE("random model: the first scores never change", "[cost]") {
 }
 
 TEST_CASE("random model: uniform, never ahead of its range", "[cost]") {
-  const std::vector<float> scores = test::scores_of(RandomModel(3), programs());
+  const std::vector<float> scores = test::scores_of(RandomModel(3), some_programs());
   double sum = 0.0;
   for (float score : scores) {
     REQUIRE(score >= 0.0F);
@@ -41,7 +49,7 @@ TEST_CASE("random model: uniform, never ahead of its range", "[cost]") {
 
 TEST_CASE("random model: an update draws anew, empty features stay last", "[cost]") {
   RandomModel model(7);
-  std::vector<FeatureMatrix> all = test::features_of(test::synthetic_samples(1, 0, 500));
+  std::vector<FeatureMatrix> all = some_programs();
   all.push_back({});
   const std::vector<float> before = test::scores_of(model, all);
   model.update({});
@@ -57,7 +65,7 @@ TEST_CASE("random model: save and load", "[cost]") {
   const std::string bytes = model.save().value();
   RandomModel other(1);
   REQUIRE(other.load(bytes).has_value());
-  CHECK(test::scores_of(model, programs()) == test::scores_of(other, programs()));
+  CHECK(test::scores_of(model, some_programs()) == test::scores_of(other, some_programs()));
   const auto wrong = other.load(frame_model("random", RandomModel::schema_version + 1, "x"));
   REQUIRE_FALSE(wrong.has_value());
   CHECK(wrong.error() == CostModelError::model_schema);
