@@ -39,7 +39,7 @@ endfunction()
 # A source asks for dependencies by what it includes (<Eigen/...>, "cpu/..." for lib/cpu), by its name
 # (x_llvm.cpp, x_llvm_test.cpp), or by a line
 #   // requires: llvm json
-# Known words: llvm cuda eigen (or mlp) json (or records) sqlite cli11 fmt benchmark onednn.
+# Known words: llvm cuda eigen (or mlp) json (or records) sqlite cli11 fmt benchmark.
 # tensorsmith_missing(OUT FILE): the words of FILE whose dependency was not found.
 function(tensorsmith_missing out file)
   set(wanted "")
@@ -68,8 +68,6 @@ function(tensorsmith_missing out file)
       list(APPEND wanted eigen)
     elseif(line MATCHES "<nlohmann/|\"(lib/)?record/")
       list(APPEND wanted json)
-    elseif(line MATCHES "<(oneapi/dnnl/)?dnnl[._a-z]*>")
-      list(APPEND wanted onednn)
     elseif(line MATCHES "<benchmark/")
       list(APPEND wanted benchmark)
     elseif(line MATCHES "<sqlite3")

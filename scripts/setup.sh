@@ -2,19 +2,22 @@
 # Installs what tensorsmith needs from the distribution (Debian 12, Ubuntu 24.04 or newer).
 #   scripts/setup.sh            installs what is missing
 #   scripts/setup.sh --check    only says what is missing; exit code 1 if something needed is
+#   scripts/setup.sh --peers    also BLIS, and oneDNN 3.2 from PyPI into build/peers, to compare with
 # Idempotent; works as root or through sudo; touches nothing when everything is there.
 set -eu
 
 check_only=0
+peers=0
 case ${1-} in
 '') ;;
 --check) check_only=1 ;;
+--peers) peers=1 ;;
 -h | --help)
-  sed -n '2,5s/^# \{0,1\}//p' "$0"
+  sed -n '2,6s/^# \{0,1\}//p' "$0"
   exit 0
   ;;
 *)
-  echo "setup.sh: unknown option '$1' (known: --check)" >&2
+  echo "setup.sh: unknown option '$1' (known: --check, --peers)" >&2
   exit 2
   ;;
 esac
@@ -25,6 +28,7 @@ say() { printf 'setup: %s\n' "$*"; }
 needed="g++ make cmake ninja-build git pkg-config"
 wanted="libeigen3-dev libfmt-dev nlohmann-json3-dev libsqlite3-dev libcli11-dev catch2
  libbenchmark-dev libdnnl-dev libopenblas-dev clang clang-format ccache"
+if [ "$peers" = 1 ]; then wanted="$wanted libblis4-pthread python3-pip"; fi
 llvm_choices="llvm-19-dev llvm-20-dev llvm-18-dev llvm-17-dev"
 
 if ! command -v apt-get >/dev/null 2>&1; then
@@ -37,6 +41,30 @@ if ! command -v apt-get >/dev/null 2>&1; then
   done
   exit 0
 fi
+
+# Two wheels, by their hashes; the headers and the library are all that is kept of them.
+fetch_onednn3() {
+  folder="$(dirname "$0")/../build/peers"
+  if [ -e "$folder/onednn3/lib/libdnnl.so.3" ]; then return; fi
+  say "fetching oneDNN 3.2"
+  mkdir -p "$folder/wheels" "$folder/unpacked" "$folder/onednn3"
+  cat >"$folder/wheels/requirements.txt" <<'WHEELS'
+onednn-cpu-gomp==2023.2.0 --hash=sha256:2f22a54d6a890ed14bfa185d42a4be65d8b5b1df85dc1f0f3a9abe31620416fb
+onednn-devel-cpu-gomp==2023.2.0 --hash=sha256:9763c69e8c907e119056bd52ad918ca84ac9ba939d130a99dfa95ccca3e5e284
+WHEELS
+  if ! python3 -m pip download --quiet --no-deps --require-hashes --dest "$folder/wheels" \
+    -r "$folder/wheels/requirements.txt"; then
+    say "oneDNN 3.2 could not be fetched from PyPI; the comparisons go on without it"
+    return
+  fi
+  for wheel in "$folder"/wheels/*.whl; do
+    python3 -m zipfile -e "$wheel" "$folder/unpacked"
+  done
+  mkdir -p "$folder/onednn3/lib"
+  cp -r "$folder"/unpacked/*.data/data/include "$folder/onednn3/"
+  cp "$folder"/unpacked/*.data/data/lib/libdnnl.so.3 "$folder/onednn3/lib/"
+  rm -rf "$folder/wheels" "$folder/unpacked"
+}
 
 installed() {
   case $(dpkg-query -W -f '${Status}' "$1" 2>/dev/null) in
@@ -62,6 +90,7 @@ missing_packages() {
 missing_packages
 if [ -z "$missing" ] && [ "$have_llvm" = 1 ]; then
   say "everything is installed"
+  if [ "$peers" = 1 ]; then fetch_onednn3; fi
   exit 0
 fi
 if [ "$check_only" = 1 ]; then
@@ -134,4 +163,5 @@ for package in $needed; do
     exit 1
   }
 done
+if [ "$peers" = 1 ]; then fetch_onednn3; fi
 say "done"

@@ -3,9 +3,9 @@
 namespace tensorsmith::bench {
 
 std::vector<FoundPeer> make_peers() {
-  std::vector<FoundPeer> peers;
-  peers.push_back(make_onednn_peer());
+  std::vector<FoundPeer> peers = make_onednn_peers();
   peers.push_back(make_openblas_peer());
+  peers.push_back(make_blis_peer());
   return peers;
 }
 

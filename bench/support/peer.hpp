@@ -48,12 +48,15 @@ struct FoundPeer {
   std::string reason;
 };
 
-FoundPeer make_onednn_peer();
+/// "onednn" is the distribution's, "onednn3" the newer one of scripts/setup.sh --peers.
+std::vector<FoundPeer> make_onednn_peers();
 /// Loads OpenBLAS with its core type forced to the host's class; it is fixed at load time. An
 /// OPENBLAS_CORETYPE that says otherwise is overridden and reported, because a comparison with the
 /// wrong kernels is void; TENSORSMITH_OPENBLAS_CORETYPE chooses another one on purpose. Call it
 /// before pinning threads: the library counts the processors it may use when it is loaded.
 FoundPeer make_openblas_peer();
+/// Loads BLIS, with its widest kernels chosen unless BLIS_ARCH_TYPE says otherwise.
+FoundPeer make_blis_peer();
 /// All of the above, found or not.
 std::vector<FoundPeer> make_peers();
 

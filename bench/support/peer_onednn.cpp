@@ -1,140 +1,43 @@
-// oneDNN: times every way that it has for a problem and keeps the fastest.
-#include "bench/support/peer.hpp"
-
-#if defined(TENSORSMITH_HAS_ONEDNN)
-
+// oneDNN, in as many versions as were found: each is a plug-in of its own, because two of them in
+// one name space would call each other's functions.
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <functional>
-#include <memory>
+#include <sstream>
 
-#include "bench/support/onednn_plan.hpp"
-#include "bench/support/paired.hpp"
-#include "tensorsmith/support/overloaded.hpp"
-
-namespace tensorsmith::bench {
-namespace {
-
-/// oneDNN's CPU runtime is the OpenMP library that it brought into the process.
-void set_openmp_threads(int threads) {
-  using SetThreads = void (*)(int);
-  static const auto set_threads =
-      reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-  if (set_threads != nullptr) {
-    set_threads(threads);
-  }
-}
-
-const char* isa_name(dnnl::cpu_isa isa) {
-  switch (isa) {
-  case dnnl::cpu_isa::sse41:
-    return "sse41";
-  case dnnl::cpu_isa::avx:
-    return "avx";
-  case dnnl::cpu_isa::avx2:
-    return "avx2";
-  case dnnl::cpu_isa::avx2_vnni:
-    return "avx2_vnni";
-  case dnnl::cpu_isa::avx512_core:
-    return "avx512_core";
-  case dnnl::cpu_isa::avx512_core_vnni:
-    return "avx512_core_vnni";
-  case dnnl::cpu_isa::avx512_core_bf16:
-    return "avx512_core_bf16";
-  default:
-    return "other";
-  }
-}
-
-class OnednnPeer final : public Peer {
- public:
-  std::string name() const override { return "onednn"; }
-  std::string library_version() const override {
-    const dnnl_version_t* v = dnnl::version();
-    return std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
-           std::to_string(v->patch) + " isa=" + isa_name(dnnl::get_effective_cpu_isa());
-  }
-  std::string impl_info() const override { return plan_.info; }
-
-  Prepared prepare(const Problem& problem, const Buffers& buffers, PackingClass packing,
-                   int threads) override {
-    threads_ = threads;
-    set_openmp_threads(threads);
-    std::vector<onednn::Plan> plans;
-    try {
-      plans = std::visit(
-          Overloaded{
-              [&](const GemmShape& s) { return onednn::gemm_plans(engine_, s, buffers, packing); },
-              [&](const ConvShape& s) { return onednn::conv_plans(engine_, s, buffers, packing); },
-              [&](const SoftmaxShape& s) { return onednn::softmax_plans(engine_, s, buffers); },
-              [&](const LayernormShape& s) { return onednn::layernorm_plans(engine_, s, buffers); },
-              [&](const ReduceShape& s) { return onednn::reduce_plans(engine_, s, buffers); },
-              [&](const PoolShape& s) { return onednn::pool_plans(engine_, s, buffers, packing); },
-          },
-          problem);
-      choose(plans);
-    } catch (const dnnl::error& error) {
-      return Prepared::no(std::string("oneDNN refused: ") + error.what());
-    }
-    return plans.empty() ? Prepared::no("oneDNN has no implementation of this") : Prepared::yes();
-  }
-
-  void run() override {
-    set_openmp_threads(threads_);
-    plan_.run(engine_);
-  }
-  void write_output() override { plan_.write_output(engine_); }
-
- private:
-  /// The candidate with the smallest minimum over interleaved rounds; slow ones get five rounds.
-  void choose(const std::vector<onednn::Plan>& plans) {
-    if (plans.size() < 2) {
-      plan_ = plans.empty() ? onednn::Plan{} : plans.front();
-      return;
-    }
-    std::vector<std::function<void()>> contestants;
-    for (const onednn::Plan& plan : plans) {
-      contestants.emplace_back([this, &plan] { plan.run(engine_); });
-    }
-    PairOptions options;
-    options.pairs = 15;
-    options.max_total_ns = 150e6;
-    const std::vector<ContestantTimes> times = measure_interleaved(contestants, options);
-    const auto best =
-        std::min_element(times.begin(), times.end(),
-                         [](const auto& a, const auto& b) { return a.min_ns < b.min_ns; });
-    plan_ = plans[static_cast<std::size_t>(best - times.begin())];
-  }
-
-  onednn::Engine engine_;
-  onednn::Plan plan_;
-  int threads_ = 1;
-};
-
-}  // namespace
-
-FoundPeer make_onednn_peer() {
-  FoundPeer found;
-  found.name = "onednn";
-  try {
-    found.peer = std::make_unique<OnednnPeer>();
-  } catch (const dnnl::error& error) {
-    found.reason = std::string("oneDNN has no CPU engine here: ") + error.what();
-  }
-  return found;
-}
-
-}  // namespace tensorsmith::bench
-
-#else
+#include "bench/support/peer.hpp"
 
 namespace tensorsmith::bench {
 
-FoundPeer make_onednn_peer() {
-  return {"onednn", nullptr, "built without oneDNN; install libdnnl-dev and configure again"};
-}
-
-}  // namespace tensorsmith::bench
-
+#if !defined(TENSORSMITH_ONEDNN_PLUGINS)
+#define TENSORSMITH_ONEDNN_PLUGINS ""
 #endif
+
+std::vector<FoundPeer> make_onednn_peers() {
+  std::vector<FoundPeer> all;
+  std::istringstream list(TENSORSMITH_ONEDNN_PLUGINS);  // "name=path" separated by |
+  for (std::string entry; std::getline(list, entry, '|');) {
+    const std::size_t mark = entry.find('=');
+    FoundPeer found;
+    found.name = entry.substr(0, mark);
+    const std::string path = entry.substr(mark + 1);
+    // Never closed: the peer's code lies in it. Its own library's symbols go before all others.
+    void* plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    using Open = void (*)(FoundPeer&);
+    const auto open = plugin == nullptr
+                          ? nullptr
+                          : reinterpret_cast<Open>(dlsym(plugin, "tensorsmith_open_onednn"));
+    if (open != nullptr) {
+      open(found);
+    } else {
+      found.reason = std::string("cannot be loaded: ") + dlerror();
+    }
+    all.push_back(std::move(found));
+  }
+  if (all.empty()) {
+    all.push_back(
+        {"onednn", nullptr, "built without oneDNN; install libdnnl-dev and configure again"});
+  }
+  return all;
+}
+
+}  // namespace tensorsmith::bench

@@ -1,5 +1,4 @@
-// requires: onednn
-#include "bench/support/onednn_plan.hpp"
+#include "bench/support/onednn/plan.hpp"
 
 namespace tensorsmith::bench::onednn {
 
@@ -71,10 +70,13 @@ dnnl::primitive_attr epilogue(Activation activation) {
   dnnl::primitive_attr attributes;
   if (activation != Activation::none) {
     dnnl::post_ops after;
-    after.append_eltwise(1.0F,
-                         activation == Activation::relu ? dnnl::algorithm::eltwise_relu
-                                                        : dnnl::algorithm::eltwise_gelu_erf,
-                         0.0F, 0.0F);
+    const auto algorithm = activation == Activation::relu ? dnnl::algorithm::eltwise_relu
+                                                          : dnnl::algorithm::eltwise_gelu_erf;
+#if DNNL_VERSION_MAJOR >= 3
+    after.append_eltwise(algorithm, 0.0F, 0.0F);
+#else
+    after.append_eltwise(1.0F, algorithm, 0.0F, 0.0F);
+#endif
     attributes.set_post_ops(after);
   }
   return attributes;

@@ -1,5 +1,4 @@
-// requires: onednn
-#include "bench/support/onednn_plan.hpp"
+#include "bench/support/onednn/plan.hpp"
 
 namespace tensorsmith::bench::onednn {
 namespace {
@@ -98,12 +97,12 @@ Plan make_plan(const Engine& engine, const ConvShape& s, const ConvOperands& all
   const Desc weights = choice.any_weights ? any_layout(all.weights) : all.weights.desc;
   const Desc dst = choice.any_dst ? any_layout(all.dst) : all.dst.desc;
   const auto kind = dnnl::prop_kind::forward_inference;
-  using Description = typename Primitive::desc;
-  const Description desc = s.bias ? Description(kind, algorithm, src, weights, all.bias.desc, dst,
-                                                all.stride, all.dilation, all.pad, all.pad)
-                                  : Description(kind, algorithm, src, weights, dst, all.stride,
-                                                all.dilation, all.pad, all.pad);
-  const typename Primitive::primitive_desc pd(desc, epilogue(s.activation), engine.engine);
+  const dnnl::primitive_attr attributes = epilogue(s.activation);
+  const auto pd =
+      s.bias ? describe<Primitive>(engine, attributes, kind, algorithm, src, weights, all.bias.desc,
+                                   dst, all.stride, all.dilation, all.pad, all.pad)
+             : describe<Primitive>(engine, attributes, kind, algorithm, src, weights, dst,
+                                   all.stride, all.dilation, all.pad, all.pad);
   PlanBuilder builder(engine, "");
   const bool is_free = packing == PackingClass::free_layout;
   Args args;

@@ -1,6 +1,7 @@
 // Inside the oneDNN peer: one way to run a problem, and the makers of all ways worth timing.
 //
-// Own design. Only included where oneDNN was found. Not here: choosing among the ways.
+// Own design. Compiled once for each oneDNN that is a peer: versions 2 and 3 differ in how a
+// primitive is described. Not here: choosing among the ways.
 #pragma once
 
 #include <dnnl.hpp>
@@ -87,12 +88,33 @@ std::vector<Plan> pool_plans(const Engine& engine, const PoolShape& shape, const
 
 dnnl::primitive_attr epilogue(Activation activation);
 
+inline Dims dims_of(const Desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  return desc.get_dims();
+#else
+  return desc.dims();
+#endif
+}
 inline Operand operand(const Dims& dims, const Dims& strides, const float* data) {
   return {Desc(dims, dnnl::memory::data_type::f32, strides), const_cast<float*>(data)};
 }
 inline Desc any_layout(const Operand& operand) {
-  return Desc(operand.desc.dims(), dnnl::memory::data_type::f32, Tag::any);
+  return Desc(dims_of(operand.desc), dnnl::memory::data_type::f32, Tag::any);
 }
+/// What a primitive of version 2 or 3 will do; its arguments are those of version 3, without the
+/// engine and the attributes.
+template <class Primitive, class... Arguments>
+typename Primitive::primitive_desc describe(const Engine& engine,
+                                            const dnnl::primitive_attr& attributes,
+                                            const Arguments&... arguments) {
+#if DNNL_VERSION_MAJOR >= 3
+  return typename Primitive::primitive_desc(engine.engine, arguments..., attributes);
+#else
+  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...), attributes,
+                                            engine.engine);
+#endif
+}
+
 /// Strides of a dense row-major tensor.
 Dims dense_strides(const Dims& dims);
 

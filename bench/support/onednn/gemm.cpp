@@ -1,5 +1,4 @@
-// requires: onednn
-#include "bench/support/onednn_plan.hpp"
+#include "bench/support/onednn/plan.hpp"
 
 namespace tensorsmith::bench::onednn {
 namespace {
@@ -40,9 +39,9 @@ std::vector<Plan> gemm_plans(const Engine& engine, const GemmShape& shape, const
     const Desc a = any_a ? any_layout(all.a) : all.a.desc;
     const Desc b = any_b ? any_layout(all.b) : all.b.desc;
     const Desc c = any_c ? any_layout(all.c) : all.c.desc;
-    const dnnl::matmul::desc desc =
-        shape.bias ? dnnl::matmul::desc(a, b, all.bias.desc, c) : dnnl::matmul::desc(a, b, c);
-    const dnnl::matmul::primitive_desc pd(desc, epilogue(shape.activation), engine.engine);
+    const dnnl::primitive_attr attributes = epilogue(shape.activation);
+    const auto pd = shape.bias ? describe<dnnl::matmul>(engine, attributes, a, b, all.bias.desc, c)
+                               : describe<dnnl::matmul>(engine, attributes, a, b, c);
     PlanBuilder builder(engine, "");
     Args args;
     args[DNNL_ARG_SRC] = builder.input(all.a, pd.src_desc(), packing == PackingClass::free_layout);

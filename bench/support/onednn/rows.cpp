@@ -1,5 +1,4 @@
-// requires: onednn
-#include "bench/support/onednn_plan.hpp"
+#include "bench/support/onednn/plan.hpp"
 
 namespace tensorsmith::bench::onednn {
 namespace {
@@ -16,7 +15,7 @@ Plan sum_by_matmul(const Engine& engine, std::int64_t rows, std::int64_t columns
   const Operand x = matrix(rows, columns, buffers.input);
   const Operand y = matrix(rows, 1, buffers.output);
   const Desc vector({columns, 1}, dnnl::memory::data_type::f32, Tag::ab);
-  const dnnl::matmul::primitive_desc pd(dnnl::matmul::desc(x.desc, vector, y.desc), engine.engine);
+  const auto pd = describe<dnnl::matmul>(engine, {}, x.desc, vector, y.desc);
   dnnl::memory factors(pd.weights_desc(), engine.engine);
   auto* data = static_cast<float*>(factors.get_data_handle());
   for (std::int64_t i = 0; i < columns; ++i)
@@ -38,8 +37,12 @@ std::vector<Plan> softmax_plans(const Engine& engine, const SoftmaxShape& shape,
   try_plan(plans, [&] {
     const Operand x = matrix(shape.rows, shape.columns, buffers.input);
     const Operand y = matrix(shape.rows, shape.columns, buffers.output);
-    const dnnl::softmax_forward::primitive_desc pd(
-        dnnl::softmax_forward::desc(inference, x.desc, 1), engine.engine);
+#if DNNL_VERSION_MAJOR >= 3
+    const auto pd = describe<dnnl::softmax_forward>(
+        engine, {}, inference, dnnl::algorithm::softmax_accurate, x.desc, y.desc, 1);
+#else
+    const auto pd = describe<dnnl::softmax_forward>(engine, {}, inference, x.desc, 1);
+#endif
     PlanBuilder builder(engine, "");
     const Args args{{DNNL_ARG_SRC, builder.input(x, x.desc, false)},
                     {DNNL_ARG_DST, builder.output(y, y.desc, false)}};
@@ -58,9 +61,13 @@ std::vector<Plan> layernorm_plans(const Engine& engine, const LayernormShape& sh
     const Operand gamma = operand({shape.columns}, {1}, buffers.weights);
     const Operand beta = operand({shape.columns}, {1}, buffers.bias);
     const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
-    const dnnl::layer_normalization_forward::primitive_desc pd(
-        dnnl::layer_normalization_forward::desc(inference, x.desc, shape.epsilon, flags),
-        engine.engine);
+#if DNNL_VERSION_MAJOR >= 3
+    const auto pd = describe<dnnl::layer_normalization_forward>(engine, {}, inference, x.desc,
+                                                                y.desc, shape.epsilon, flags);
+#else
+    const auto pd = describe<dnnl::layer_normalization_forward>(engine, {}, inference, x.desc,
+                                                                shape.epsilon, flags);
+#endif
     PlanBuilder builder(engine, "");
     const Args args{{DNNL_ARG_SRC, builder.input(x, x.desc, false)},
                     {DNNL_ARG_SCALE, builder.input(gamma, gamma.desc, false)},
@@ -82,8 +89,7 @@ std::vector<Plan> reduce_plans(const Engine& engine, const ReduceShape& shape,
   try_plan(plans, [&] {
     const Operand x = matrix(shape.rows, shape.columns, buffers.input);
     const Operand y = matrix(shape.rows, 1, buffers.output);
-    const dnnl::reduction::primitive_desc pd(
-        dnnl::reduction::desc(algorithm, x.desc, y.desc, 0.0F, 0.0F), engine.engine);
+    const auto pd = describe<dnnl::reduction>(engine, {}, algorithm, x.desc, y.desc, 0.0F, 0.0F);
     PlanBuilder builder(engine, "");
     const Args args{{DNNL_ARG_SRC, builder.input(x, x.desc, false)},
                     {DNNL_ARG_DST, builder.output(y, y.desc, false)}};
@@ -118,10 +124,14 @@ std::vector<Plan> pool_plans(const Engine& engine, const PoolShape& shape, const
   const auto add = [&](const Desc& source) {
     try_plan(plans, [&] {
       const bool is_free = packing == PackingClass::free_layout;
-      const dnnl::pooling_forward::primitive_desc pd(
-          dnnl::pooling_forward::desc(inference, algorithm, source, any_layout(y), stride, kernel,
-                                      pad, pad),
-          engine.engine);
+#if DNNL_VERSION_MAJOR >= 3
+      const Dims gaps(kernel.size(), 0);
+      const auto pd = describe<dnnl::pooling_forward>(
+          engine, {}, inference, algorithm, source, any_layout(y), stride, kernel, gaps, pad, pad);
+#else
+      const auto pd = describe<dnnl::pooling_forward>(engine, {}, inference, algorithm, source,
+                                                      any_layout(y), stride, kernel, pad, pad);
+#endif
       PlanBuilder builder(engine, "");
       const Args args{{DNNL_ARG_SRC, builder.input(x, pd.src_desc(), is_free)},
                       {DNNL_ARG_DST, builder.output(y, pd.dst_desc(), is_free)}};
@@ -131,8 +141,8 @@ std::vector<Plan> pool_plans(const Engine& engine, const PoolShape& shape, const
   };
   add(x.desc);
   if (packing == PackingClass::free_layout) {
-    add(Desc(x.desc.dims(), dnnl::memory::data_type::f32, Tag::nChw16c));
-    add(Desc(x.desc.dims(), dnnl::memory::data_type::f32, Tag::nhwc));
+    add(Desc(dims_of(x.desc), dnnl::memory::data_type::f32, Tag::nChw16c));
+    add(Desc(dims_of(x.desc), dnnl::memory::data_type::f32, Tag::nhwc));
   }
   const bool is_global = shape.kind == PoolKind::average && !last &&
                          shape.kernel == shape.spatial && shape.pad[0] == 0 && shape.pad[1] == 0;
