@@ -31,12 +31,12 @@ using Catch::Detail::Approx;
 /// Printed with every failure.
 std::uint64_t seed();
 
-/// How many of `count` random cases an unoptimised build (the sanitizers') runs: an eighth.
+/// How many of `count` random cases an unoptimised build (the sanitizers') runs: a sixteenth.
 constexpr std::uint32_t scaled(std::uint32_t count) {
 #if defined(__OPTIMIZE__)
   return count;
 #else
-  return (count + 7) / 8;
+  return (count + 15) / 16;
 #endif
 }
 
