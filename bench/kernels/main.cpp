@@ -7,6 +7,7 @@
 // that were finished in the report.
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <map>
 #include <string>
@@ -21,6 +22,7 @@
 #include "suites.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/support/assert.hpp"
+#include "tensorsmith/version.hpp"
 
 namespace tensorsmith::bench {
 namespace {
@@ -139,6 +141,11 @@ int run(const std::vector<std::string>& suites, const std::vector<std::string>& 
   const HostInfo host = probe_host();
   const Roofline roofline = measure_roofline(host);
   nlohmann::ordered_json report;
+  char date[32];
+  const std::time_t now = std::time(nullptr);
+  std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
+  report["date"] = date;
+  report["tensorsmith"] = TENSORSMITH_VERSION;
   report["machine"] = machine_facts(host, peers);
   report["machine"]["roofline"] = to_json(roofline);
   report["cases"] = nlohmann::ordered_json::array();
