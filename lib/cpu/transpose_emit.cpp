@@ -40,34 +40,43 @@ void FunctionEmitter::emit_transposed(const For& loop, const Transposition& plan
   const StmtFacts& facts = facts_.of(loop.body);
   const std::int64_t inner_extent = constant_extent(inner);
   const int native = native_lanes(facts);
-  // A block and what its network is about to make fit into the registers.
+  // A block and what its network is about to make fit into the registers. Several of them use up
+  // what a row has in a cache line (rows a power of two apart would lose it in between).
   const int columns = std::min(native, std::max(2, m_.target.num_vector_registers / 2));
+  const int line = std::max(columns, std::min(16, m_.target.cache_line_bytes / facts.widest_bytes));
   const bool was_in_vectorized = in_vectorized_;
   in_vectorized_ = true;
   const auto emit_blocks = [&](const Strip& u) {
-    for_each_strip(inner, inner_extent, native, max_blocks_unrolled,
-                   [&](const Strip& v) { emit_block(plan, u, v); });
+    for_each_strip(inner, inner_extent, native, max_blocks_unrolled, [&](const Strip& v) {
+      Strip block = u;
+      block.lanes = std::min(columns, u.lanes);
+      for (int first = 0; first < u.count; first += columns) {
+        block.count = std::min(columns, u.count - first);
+        emit_block(plan, block, v);
+        block.first.constant += columns;
+      }
+    });
     bindings_[loop.var.value] = bindings_[inner.var.value] = Binding{};
   };
   memo_.clear();
   const LinearForm extent = form(loop.extent);
   if (extent.is_constant() || loop.kind == ForKind::unrolled) {
     const std::int64_t n = constant_extent(loop);
-    for_each_strip(loop, n, columns, loop.kind == ForKind::serial ? 1 : n, emit_blocks);
+    for_each_strip(loop, n, line, loop.kind == ForKind::serial ? 1 : n, emit_blocks);
     in_vectorized_ = was_in_vectorized;
     return;
   }
   // The last block is moved back to end with the last iteration; it may copy some a second time.
   const LLVMValueRef end = addresses_.value(extent);
-  const LLVMValueRef last = b_.sub(end, m_.const_i64(columns));
+  const LLVMValueRef last = b_.sub(end, m_.const_i64(line));
   const auto in_blocks = [&] {
     const LLVMValueRef count =
-        LLVMBuildUDiv(b_.ref, b_.add(end, m_.const_i64(columns - 1)), m_.const_i64(columns), "");
+        LLVMBuildUDiv(b_.ref, b_.add(end, m_.const_i64(line - 1)), m_.const_i64(line), "");
     emit_serial(m_.const_i64(0), count, true, facts, [&](std::uint32_t term) {
       Strip u;
       u.var = loop.var;
-      u.lanes = u.count = columns;
-      u.first.terms.push_back(LinearTerm{term, columns});
+      u.lanes = u.count = line;
+      u.first.terms.push_back(LinearTerm{term, line});
       const LLVMValueRef next = addresses_.value(u.first);
       IrBuilder& here = addresses_.at(addresses_.level());
       const LLVMValueRef first = here.select(here.icmp(LLVMIntSLT, next, last), next, last);

@@ -14,6 +14,9 @@ using V = LLVMValueRef;
 
 /// The largest distance of lanes that access_emit.cpp loads as whole vectors.
 constexpr std::int64_t nearly_dense = 4;
+/// Lines this far apart share a few sets of the first-level cache. Blocks of stores to them take
+/// up to three times as long as storing row after row (Zen 5, 256^2 and 1024^2 elements of f32).
+constexpr std::int64_t conflict_bytes = 1024;
 
 class Finder {
  public:
@@ -207,6 +210,20 @@ class Network {
     }
   }
 
+  /// Keeps LLVM from looking through the shuffles of several stages at once: it takes milliseconds
+  /// to find longer sequences.
+  V fenced(V vector) {
+    const int bits = (128 >> unit_) << width_;
+    if (bits < 128) {
+      return vector;
+    }
+    const LLVMTypeRef type = LLVMTypeOf(vector);
+    const bool is_f64 = unit_ == 1;
+    const V real =
+        b_.bitcast(vector, b_.m.vector_of(is_f64 ? b_.m.f64 : b_.m.f32, bits / (is_f64 ? 64 : 32)));
+    return b_.bitcast(b_.unary_intrinsic("llvm.arithmetic.fence", real), type);
+  }
+
   /// Bit `row` of the row number takes the place of a bit of the column number. Among the lane bits
   /// [low, high): upwards (unpack), it comes in at the bottom and the top one leaves; downwards,
   /// the reverse.
@@ -235,7 +252,7 @@ class Network {
       if (i == j || vectors_[i] == nullptr) {
         continue;
       }
-      const V first = vectors_[i], second = vectors_[j];
+      const V first = fenced(vectors_[i]), second = fenced(vectors_[j]);
       vectors_[i] = shuffle(b_, first, second, sources(0));
       vectors_[j] = is_needed ? shuffle(b_, first, second, sources(1)) : nullptr;
     }
@@ -293,6 +310,11 @@ std::optional<Transposition> find_transposition(const LoopProgram& program,
   Finder finder(program, facts, loop, *v);
   finder.visit(store->value);
   const bool stores_rows = *along_u == 1 && *along_v != 1;
+  const bool is_dense = *along_u == *along_v * v_extent->value;
+  const std::int64_t distance = *along_u * bytes_of(program[store->buffer].dtype);
+  if (!stores_rows && !is_register && !is_dense && distance % conflict_bytes == 0) {
+    return std::nullopt;
+  }
   if (finder.values.empty() && !stores_rows) {
     return std::nullopt;
   }
