@@ -3,8 +3,9 @@
 // Private to lib/cpu. Own design: SSA is built directly (register_ buffers become values, carried
 // by phis; no alloca + mem2reg), loops are rotated, unrolled loops are expanded, vectorized loops
 // are cut into chunks of native vectors. Its parts: stmt_emit.cpp (control flow), vector_emit.cpp
-// (vectorized loops), access_emit.cpp (loads and stores), index_emit.cpp (linear forms),
-// expr_emit.cpp (values). KernelEmitter owns what all functions of a kernel share.
+// (vectorized loops), transpose_emit.cpp (transposing copies), access_emit.cpp (loads and stores),
+// index_emit.cpp (linear forms), expr_emit.cpp (values). KernelEmitter owns what all functions of a
+// kernel share.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include "program_facts.hpp"
 #include "register_file.hpp"
 #include "tensorsmith/ir/loop_program.hpp"
+#include "transposition.hpp"
 
 namespace tensorsmith::llvm_codegen {
 
@@ -46,21 +48,23 @@ class FunctionEmitter {
 
  private:
   struct Binding {
-    enum class Kind : std::uint8_t { none, constant, term, lane } kind = Kind::none;
-    std::int64_t constant = 0;
-    std::uint32_t term = 0;
+    enum class Kind : std::uint8_t { none, scalar, lane } kind = Kind::none;
+    LinearForm value;  ///< of a scalar; without lanes
   };
   struct BufferState {
     LLVMValueRef pointer = nullptr;
     std::uint32_t base_id = 0;
     bool is_alive = false;
   };
-  /// The chunk of a vectorized loop that is being translated. lanes == 1: none, or a scalar chunk.
-  struct Chunk {
+  /// Consecutive iterations of a loop that are translated together.
+  struct Strip {
     VarId var;
-    int lanes = 1;
-    int count = 1;                ///< active lanes; < lanes in a masked tail
-    LinearForm first;             ///< the loop variable in lane 0
+    LinearForm first;  ///< the loop variable in the first one
+    int lanes = 1;     ///< a power of two
+    int count = 1;     ///< active lanes; < lanes in a masked tail
+  };
+  /// The strip of a vectorized loop that is being translated. lanes == 1: none, or a scalar strip.
+  struct Chunk : Strip {
     LLVMValueRef mask = nullptr;  ///< varying part of the condition; null = all lanes
   };
   struct StackSlot {
@@ -76,6 +80,7 @@ class FunctionEmitter {
   using Memo = std::unordered_map<std::uint32_t, Value>;
   using Body = std::function<void()>;
   using LoopBody = std::function<void(std::uint32_t term)>;  ///< of the loop's variable
+  using StripBody = std::function<void(const Strip& strip)>;
 
   // stmt_emit.cpp
   void emit_loop(const For& loop);
@@ -87,6 +92,7 @@ class FunctionEmitter {
   void emit_if(const If& branch);
   void emit_branch(LLVMValueRef condition, const Body& then_body, const Body& else_body);
   void emit_store(const Store& store);
+  void write(const Store& store);
   StackSlot allocate(const Buffer& buffer);
   void emit_alloc(const Alloc& alloc);
   void emit_prefetch(const Prefetch& prefetch);
@@ -96,14 +102,27 @@ class FunctionEmitter {
   LLVMBasicBlockRef new_block() { return LLVMAppendBasicBlockInContext(m_.context, function_, ""); }
   void forget_loads(const StmtFacts& facts);
   std::int64_t constant_extent(const For& loop);
+  void bind_term(VarId var, std::uint32_t term, std::int64_t coefficient = 1);
 
   // vector_emit.cpp
   void emit_vectorized(const For& loop);
-  void emit_chunk(VarId var, const LinearForm& first, int lanes, int count, StmtId body);
+  /// `extent` iterations in strips of `lanes`; strips are loop iterations if there are more than
+  /// `max_unrolled` of them. The rest is masked (AVX-512) or in strips of fewer lanes.
+  void for_each_strip(const For& loop, std::int64_t extent, int lanes, std::int64_t max_unrolled,
+                      const StripBody& body);
+  int native_lanes(const StmtFacts& facts) const;
+  /// With the strip's iterations as lanes.
+  void in_lanes(const Strip& strip, const Body& body);
   void emit_counted(const For& loop, std::int64_t extent);
   bool can_vectorize(StmtId stmt, VarId lane);
   bool uses_registers(const StmtFacts& facts) const;
   void for_each_lane(const std::function<void(int lane)>& compute);  ///< active ones, scalar mode
+
+  // transpose_emit.cpp
+  void emit_transposed(const For& loop, const Transposition& plan);
+  void emit_block(const Transposition& plan, const Strip& u, const Strip& v);
+  std::vector<Value> transposed(const std::vector<Value>& rows, int lanes, int columns);
+  void bind_in(const Strip& strip, int position);  ///< its variable = first + position
 
   // access_emit.cpp
   Value load(const Load& node);

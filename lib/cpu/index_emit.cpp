@@ -19,12 +19,8 @@ LinearForm FunctionEmitter::form(ExprId id) {
     switch (binding.kind) {
     case Binding::Kind::none:
       give_up("variable " + program_.pool.var_name(ref->var) + " is used outside its loop");
-    case Binding::Kind::constant:
-      result.constant = binding.constant;
-      return result;
-    case Binding::Kind::term:
-      result.terms.push_back(LinearTerm{binding.term, 1});
-      return result;
+    case Binding::Kind::scalar:
+      return binding.value;
     case Binding::Kind::lane:
       result = chunk_.first;
       result.lane = chunk_.lanes > 1 ? 1 : 0;
@@ -147,24 +143,22 @@ LinearForm FunctionEmitter::opaque(ExprId id) {
   }
   int level = 0;
   std::vector<std::int64_t> key = {id.value};
-  const auto add_term = [&](std::uint32_t term) {
-    key.push_back(term);
-    level = std::max(level, addresses_.level_of(term));
+  const auto add_value = [&](const LinearForm& form) {
+    key.push_back(form.constant);
+    key.push_back(static_cast<std::int64_t>(form.terms.size()));
+    for (const LinearTerm& part : form.terms) {
+      key.push_back(part.coefficient);
+      key.push_back(part.term);
+      level = std::max(level, addresses_.level_of(part.term));
+    }
   };
   for (VarId var : facts_.vars_of(id)) {
     const Binding& binding = bindings_[var.value];
     key.push_back(static_cast<std::int64_t>(binding.kind));
-    if (binding.kind == Binding::Kind::constant) {
-      key.push_back(binding.constant);
-    } else if (binding.kind == Binding::Kind::term) {
-      add_term(binding.term);
+    if (binding.kind == Binding::Kind::scalar) {
+      add_value(binding.value);
     } else if (binding.kind == Binding::Kind::lane) {
-      // Scalar mode: the lane's variable is chunk_.first.
-      key.push_back(chunk_.first.constant);
-      for (const LinearTerm& part : chunk_.first.terms) {
-        key.push_back(part.coefficient);
-        add_term(part.term);
-      }
+      add_value(chunk_.first);  // scalar mode: the lane's variable
     }
   }
   const auto found = opaque_terms_.find(key);

@@ -64,6 +64,62 @@ bool ProgramFacts::uses(ExprId expr, VarId var) const {
   return std::binary_search(vars.begin(), vars.end(), var);
 }
 
+std::optional<std::int64_t> ProgramFacts::coefficient(ExprId id, VarId var) const {
+  if (!uses(id, var)) {
+    return 0;
+  }
+  const ExprNode& node = program_.pool[id];
+  if (!is_index(id) || node.dtype == DType::boolean) {
+    return std::nullopt;
+  }
+  if (std::holds_alternative<VarRef>(node.op)) {
+    return 1;
+  }
+  if (const Cast* cast = std::get_if<Cast>(&node.op)) {
+    return coefficient(cast->a, var);
+  }
+  if (const Unary* unary = std::get_if<Unary>(&node.op); unary && unary->op == UnaryOp::neg) {
+    const auto inner = coefficient(unary->a, var);
+    return inner ? std::optional(-*inner) : std::nullopt;
+  }
+  const Binary* const binary = std::get_if<Binary>(&node.op);
+  if (binary == nullptr) {
+    return std::nullopt;
+  }
+  const auto a = coefficient(binary->a, var);
+  const auto b = coefficient(binary->b, var);
+  if (!a || !b) {
+    return std::nullopt;
+  }
+  const IntImm* const factor_a = program_.pool.as<IntImm>(binary->a);
+  const IntImm* const factor_b = program_.pool.as<IntImm>(binary->b);
+  switch (binary->op) {
+  case BinaryOp::add:
+    return *a + *b;
+  case BinaryOp::sub:
+    return *a - *b;
+  case BinaryOp::mul:
+    return factor_a != nullptr   ? std::optional(factor_a->value * *b)
+           : factor_b != nullptr ? std::optional(factor_b->value * *a)
+                                 : std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<std::int64_t> ProgramFacts::stride(BufferId buffer, const ExprList& indices,
+                                                 VarId var) const {
+  std::int64_t sum = 0;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    const auto part = coefficient(indices[d], var);
+    if (!part) {
+      return std::nullopt;
+    }
+    sum += *part * program_[buffer].strides[d];
+  }
+  return sum;
+}
+
 void ProgramFacts::check_access(BufferId buffer, const ExprList& indices) {
   if (buffer.value >= program_.buffers.size()) {
     give_up("access to buffer number " + std::to_string(buffer.value) + " of " +

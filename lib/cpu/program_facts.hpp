@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tensorsmith/ir/loop_program.hpp"
@@ -33,6 +34,9 @@ class ProgramFacts {
   bool has_load(ExprId expr) const { return !exprs_[expr.value].loads.empty(); }
   /// May be computed though it is not needed: no load, no integer division by a variable.
   bool is_speculatable(ExprId expr) const { return exprs_[expr.value].is_speculatable; }
+  /// Elements between the accesses of neighbouring iterations of `var`'s loop; nothing if they are
+  /// not evenly spaced.
+  std::optional<std::int64_t> stride(BufferId buffer, const ExprList& indices, VarId var) const;
   /// True only if an index cannot be negative (loop variables are not).
   bool is_nonnegative(ExprId expr) const;
   /// True only if no run can make it NaN (so that min and max need one instruction).
@@ -49,6 +53,7 @@ class ProgramFacts {
   };
   const ExprFacts& visit_expr(ExprId expr);
   void visit_stmt(StmtId stmt);
+  std::optional<std::int64_t> coefficient(ExprId index, VarId var) const;
   void check_access(BufferId buffer, const ExprList& indices);
   void find_nan_free_buffers();
 

@@ -28,11 +28,19 @@ void FunctionEmitter::bind_buffer(BufferId buffer, LLVMValueRef pointer) {
 }
 
 void FunctionEmitter::bind_constant(VarId var, std::int64_t value) {
-  bindings_[var.value] = Binding{Binding::Kind::constant, value, 0};
+  Binding& binding = bindings_[var.value];
+  binding = Binding{Binding::Kind::scalar, {}};
+  binding.value.constant = value;
 }
 
 void FunctionEmitter::bind_scalar(VarId var, LLVMValueRef value) {
-  bindings_[var.value] = Binding{Binding::Kind::term, 0, addresses_.add_term(value, 0)};
+  bind_term(var, addresses_.add_term(value, 0));
+}
+
+void FunctionEmitter::bind_term(VarId var, std::uint32_t term, std::int64_t coefficient) {
+  Binding& binding = bindings_[var.value];
+  binding = Binding{Binding::Kind::scalar, {}};
+  binding.value.terms.push_back(LinearTerm{term, coefficient});
 }
 
 void FunctionEmitter::finish() {
@@ -65,6 +73,12 @@ void FunctionEmitter::emit_loop(const For& loop) {
   kernel_.count_statement();
   if (bindings_[loop.var.value].kind != Binding::Kind::none) {
     give_up("loop variable " + program_.pool.var_name(loop.var) + " is already in use");
+  }
+  if ((loop.kind == ForKind::serial || loop.kind == ForKind::unrolled) && chunk_.lanes == 1) {
+    if (const auto plan = find_transposition(program_, facts_, loop)) {
+      emit_transposed(loop, *plan);
+      return;
+    }
   }
   switch (loop.kind) {
   case ForKind::serial:
@@ -104,7 +118,7 @@ void FunctionEmitter::emit_counted(const For& loop, std::int64_t extent) {
   }
   emit_serial(m_.const_i64(0), m_.const_i64(extent), true, facts_.of(loop.body),
               [&](std::uint32_t term) {
-                bindings_[loop.var.value] = Binding{Binding::Kind::term, 0, term};
+                bind_term(loop.var, term);
                 emit(loop.body);
               });
   bindings_[loop.var.value] = Binding{};
@@ -112,7 +126,7 @@ void FunctionEmitter::emit_counted(const For& loop, std::int64_t extent) {
 
 void FunctionEmitter::emit_range(const For& loop, LLVMValueRef begin, LLVMValueRef end) {
   emit_serial(begin, end, false, facts_.of(loop.body), [&](std::uint32_t term) {
-    bindings_[loop.var.value] = Binding{Binding::Kind::term, 0, term};
+    bind_term(loop.var, term);
     emit(loop.body);
   });
   bindings_[loop.var.value] = Binding{};
@@ -335,8 +349,13 @@ void FunctionEmitter::emit_branch(LLVMValueRef condition, const Body& then_body,
 }
 
 void FunctionEmitter::emit_store(const Store& store) {
-  kernel_.count_statement();
   memo_.clear();
+  write(store);
+}
+
+// With what is known of its value in memo_.
+void FunctionEmitter::write(const Store& store) {
+  kernel_.count_statement();
   alive(store.buffer);
   const Value value = eval_as(store.value, chunk_.lanes);
   const LinearForm where = flat_form(store.buffer, store.indices);
@@ -433,13 +452,14 @@ void FunctionEmitter::emit_parallel(const For& loop) {
   }
   for (VarId var : facts.vars) {
     const Binding& binding = bindings_[var.value];
-    if (binding.kind == Binding::Kind::constant) {
-      captures.constants.emplace_back(var, binding.constant);
-    } else if (binding.kind == Binding::Kind::term) {
+    if (binding.kind != Binding::Kind::scalar) {
+      continue;
+    }
+    if (binding.value.is_constant()) {
+      captures.constants.emplace_back(var, binding.value.constant);
+    } else {
       captures.vars.push_back(var);
-      LinearForm value;
-      value.terms.push_back(LinearTerm{binding.term, 1});
-      slots.push_back(addresses_.value(value));
+      slots.push_back(addresses_.value(binding.value));
     }
   }
   const LLVMValueRef body = kernel_.outline(loop, captures);

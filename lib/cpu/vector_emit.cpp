@@ -39,7 +39,7 @@ bool FunctionEmitter::can_vectorize(StmtId id, VarId lane) {
       return false;
     }
     const Binding outer = bindings_[loop->var.value];
-    bindings_[loop->var.value] = Binding{Binding::Kind::constant, 0, 0};
+    bind_constant(loop->var, 0);
     const bool result = can_vectorize(loop->body, lane);
     bindings_[loop->var.value] = outer;
     return result;
@@ -58,19 +58,54 @@ bool FunctionEmitter::can_vectorize(StmtId id, VarId lane) {
   return !std::holds_alternative<Alloc>(stmt);
 }
 
-void FunctionEmitter::emit_chunk(VarId var, const LinearForm& first, int lanes, int count,
-                                 StmtId body) {
+void FunctionEmitter::in_lanes(const Strip& strip, const Body& body) {
   const Chunk outer = chunk_;
-  const Binding outer_binding = bindings_[var.value];
-  chunk_ = Chunk{};
-  chunk_.var = var;
-  chunk_.first = first;
-  chunk_.lanes = lanes;
-  chunk_.count = count;
-  bindings_[var.value] = Binding{Binding::Kind::lane, 0, 0};
-  emit(body);
-  bindings_[var.value] = outer_binding;
+  const Binding outer_binding = bindings_[strip.var.value];
+  chunk_ = Chunk{strip, nullptr};
+  bindings_[strip.var.value] = Binding{Binding::Kind::lane, {}};
+  body();
+  bindings_[strip.var.value] = outer_binding;
   chunk_ = outer;
+}
+
+int FunctionEmitter::native_lanes(const StmtFacts& facts) const {
+  return std::max(1, m_.target.vector_bits / 8 / facts.widest_bytes);
+}
+
+void FunctionEmitter::for_each_strip(const For& loop, std::int64_t extent, int lanes,
+                                     std::int64_t max_unrolled, const StripBody& body) {
+  const StmtFacts& facts = facts_.of(loop.body);
+  const int smallest = std::max(1, 16 / facts.widest_bytes);  // lanes of a 128-bit vector
+  const std::int64_t full = extent / lanes;
+  Strip strip;
+  strip.var = loop.var;
+  strip.lanes = strip.count = lanes;
+  if (full > max_unrolled && !uses_registers(facts)) {
+    emit_serial(m_.const_i64(0), m_.const_i64(full), true, facts, [&](std::uint32_t term) {
+      strip.first.terms.push_back(LinearTerm{term, lanes});
+      body(strip);
+      strip.first.terms.clear();
+    });
+    strip.first.constant = full * lanes;
+  } else {
+    for (std::int64_t i = 0; i < full; ++i, strip.first.constant += lanes) {
+      body(strip);
+    }
+  }
+  std::int64_t rest = extent - strip.first.constant;
+  while (rest > 0) {
+    strip.lanes = power_of_two_at_least(rest);
+    strip.count = static_cast<int>(rest);
+    if (m_.target.has_masks && rest > 1) {
+      strip.lanes = std::max(strip.lanes, smallest);
+    } else if (strip.lanes > rest) {
+      strip.lanes /= 2;
+      strip.count = strip.lanes;
+    }
+    body(strip);
+    strip.first.constant += strip.count;
+    rest -= strip.count;
+  }
 }
 
 void FunctionEmitter::emit_vectorized(const For& loop) {
@@ -78,11 +113,10 @@ void FunctionEmitter::emit_vectorized(const For& loop) {
   if (extent <= 0) {
     return;
   }
-  const StmtFacts& facts = facts_.of(loop.body);
   chunk_ = Chunk{};
   chunk_.var = loop.var;
   chunk_.lanes = 2;  // any vector: the test looks at the lane's coefficients
-  bindings_[loop.var.value] = Binding{Binding::Kind::lane, 0, 0};
+  bindings_[loop.var.value] = Binding{Binding::Kind::lane, {}};
   const bool is_possible = can_vectorize(loop.body, loop.var);
   bindings_[loop.var.value] = Binding{};
   chunk_ = Chunk{};
@@ -91,36 +125,8 @@ void FunctionEmitter::emit_vectorized(const For& loop) {
     return;
   }
   in_vectorized_ = true;
-  const int native = std::max(1, m_.target.vector_bits / 8 / facts.widest_bytes);
-  const int smallest = std::max(1, 16 / facts.widest_bytes);  // lanes of a 128-bit vector
-  const std::int64_t full = extent / native;
-  LinearForm first;
-  if (full > max_chunks_unrolled && !uses_registers(facts)) {
-    emit_serial(m_.const_i64(0), m_.const_i64(full), true, facts, [&](std::uint32_t term) {
-      LinearForm here;
-      here.terms.push_back(LinearTerm{term, native});
-      emit_chunk(loop.var, here, native, native, loop.body);
-    });
-    first.constant = full * native;
-  } else {
-    for (std::int64_t chunk = 0; chunk < full; ++chunk, first.constant += native) {
-      emit_chunk(loop.var, first, native, native, loop.body);
-    }
-  }
-  std::int64_t rest = extent - first.constant;
-  while (rest > 0) {
-    int lanes = power_of_two_at_least(rest);
-    int count = static_cast<int>(rest);
-    if (m_.target.has_masks && rest > 1) {
-      lanes = std::max(lanes, smallest);
-    } else if (lanes > rest) {
-      lanes /= 2;
-      count = lanes;
-    }
-    emit_chunk(loop.var, first, lanes, count, loop.body);
-    first.constant += count;
-    rest -= count;
-  }
+  for_each_strip(loop, extent, native_lanes(facts_.of(loop.body)), max_chunks_unrolled,
+                 [&](const Strip& strip) { in_lanes(strip, [&] { emit(loop.body); }); });
   in_vectorized_ = false;
 }
 

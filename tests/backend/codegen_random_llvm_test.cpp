@@ -14,12 +14,15 @@ class RandomProgram {
     const DType types[] = {DType::f32, DType::f64, DType::f16, DType::bf16,
                            DType::i64, DType::i32, DType::i8,  DType::u8};
     type_ = rng_.next_below(2) == 0 ? DType::f32 : types[rng_.next_below(8)];
-    switch (rng_.next_below(3)) {
+    switch (rng_.next_below(4)) {
     case 0:
       elementwise();
       break;
     case 1:
       reduction();
+      break;
+    case 2:
+      transposing();
       break;
     default:
       staged();
@@ -259,6 +262,27 @@ class RandomProgram {
         m_.loop(j.id, j.extent, ForKind::vectorized, m_.store(out, {m_.v(a.id), m_.v(j.id)}, sum));
     m_.p.body = wrap(a, rng_.next_below(2) == 0 ? ForKind::parallel : ForKind::serial,
                      m_.alloc(stage, m_.seq({fill, use})));
+  }
+
+  /// Reads by columns, or writes by rows, of any two extents.
+  void transposing() {
+    const LoopVar a = new_loop(3), u = new_loop(35), v = new_loop(40);
+    const std::int64_t first = below(3), step = 1 + below(3);
+    const BufferId rows = m_.argument("rows", type_, {(v.extent - 1) * step + 1, u.extent + first});
+    ExprId read =
+        m_.load(rows, {pool().mul(m_.v(v.id), m_.i(step)), pool().add(m_.v(u.id), m_.i(first))});
+    if (rng_.next_below(3) == 0) {
+      read = pool().if_then_else(condition(), read, number(1));
+    }
+    const bool by_rows = rng_.next_below(3) == 0;
+    const LoopVar& slow = by_rows ? v : u;
+    const LoopVar& fast = by_rows ? u : v;
+    const BufferId out = m_.argument("out", type_, {a.extent, slow.extent, fast.extent + below(2)});
+    const ExprList at = {m_.v(a.id), m_.v(slow.id), m_.v(fast.id)};
+    const ExprId sum = rng_.next_below(2) == 0 ? read : pool().add(read, value(1));
+    const ForKind kind = rng_.next_below(2) == 0 ? ForKind::serial : ForKind::unrolled;
+    m_.p.body = wrap(a, rng_.next_below(2) == 0 ? ForKind::parallel : ForKind::serial,
+                     wrap(u, kind, wrap(v, ForKind::vectorized, m_.store(out, at, sum))));
   }
 
   CounterRng rng_;

@@ -1,0 +1,342 @@
+#include "transposition.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <set>
+
+#include "tensorsmith/ir/rewrite.hpp"
+
+namespace tensorsmith::llvm_codegen {
+namespace {
+
+using V = LLVMValueRef;
+
+/// The largest distance of lanes that access_emit.cpp loads as whole vectors.
+constexpr std::int64_t nearly_dense = 4;
+/// Lines this far apart share a few sets of the first-level cache. Blocks of stores to them take
+/// up to three times as long as storing row after row (Zen 5, 256^2 and 1024^2 elements of f32).
+constexpr std::int64_t conflict_bytes = 1024;
+
+class Finder {
+ public:
+  Finder(const LoopProgram& program, const ProgramFacts& facts, const For& u, const For& v)
+      : program_(program), facts_(facts), u_(u), v_(v) {}
+
+  /// Fills in the values.
+  void visit(ExprId id) {
+    if (!seen_.insert(id).second) {
+      return;
+    }
+    const ExprNode& node = program_.pool[id];
+    if (is_column(id)) {
+      values.push_back(id);
+      return;
+    }
+    if (std::holds_alternative<Load>(node.op)) {
+      return;
+    }
+    const Call* const call = std::get_if<Call>(&node.op);
+    if (call != nullptr && call->op == CallOp::if_then_else) {
+      // What only one arm may touch is computed under its condition, whole.
+      if (are_rows(id)) {
+        values.push_back(id);
+      } else {
+        visit(call->args[0]);
+      }
+      return;
+    }
+    for_each_child(node, [&](ExprId child) { visit(child); });
+  }
+
+  std::vector<ExprId> values;
+
+ private:
+  bool is_column(ExprId id) const {
+    const Load* const load = program_.pool.as<Load>(id);
+    if (load == nullptr) {
+      return false;
+    }
+    const auto along_v = facts_.stride(load->buffer, load->indices, v_.var);
+    return facts_.stride(load->buffer, load->indices, u_.var) == 1 && along_v &&
+           (*along_v < -1 || *along_v > nearly_dense);
+  }
+  /// All loads are dense or constant along u, one of them is a column.
+  bool are_rows(ExprId root) const {
+    bool all = true, one = false;
+    visit_expr(program_.pool, root, [&](ExprId id) {
+      if (const Load* load = program_.pool.as<Load>(id)) {
+        const auto along_u = facts_.stride(load->buffer, load->indices, u_.var);
+        all = all && along_u && (*along_u == 0 || *along_u == 1);
+        one = one || is_column(id);
+      }
+    });
+    return all && one;
+  }
+
+  const LoopProgram& program_;
+  const ProgramFacts& facts_;
+  const For& u_;
+  const For& v_;
+  std::set<ExprId> seen_;
+};
+
+/// The only statement in `id`, seen through sequences of one.
+template <class Node>
+const Node* only(const LoopProgram& program, StmtId id) {
+  const Seq* seq = program.as<Seq>(id);
+  while (seq != nullptr && seq->items.size() == 1) {
+    id = seq->items[0];
+    seq = program.as<Seq>(id);
+  }
+  return program.as<Node>(id);
+}
+
+int log2_of(int power) {
+  int bits = 0;
+  while ((1 << bits) < power) {
+    ++bits;
+  }
+  return bits;
+}
+
+int bit(int number, int position) { return (number >> position) & 1; }
+
+V shuffle(IrBuilder& b, V first, V second, const std::vector<int>& sources) {
+  std::vector<V> mask;
+  for (int source : sources) {
+    mask.push_back(source < 0 ? LLVMGetPoison(b.m.i32)
+                              : LLVMConstInt(b.m.i32, static_cast<unsigned long long>(source), 0));
+  }
+  return LLVMBuildShuffleVector(
+      b.ref, first, second, LLVMConstVector(mask.data(), static_cast<unsigned>(mask.size())), "");
+}
+
+/// Lanes [first, first + count); those that do not exist have no meaning.
+V part(IrBuilder& b, V vector, int first, int count) {
+  const int lanes = lanes_of(vector);
+  if (first == 0 && count == lanes) {
+    return vector;
+  }
+  std::vector<int> sources;
+  for (int lane = 0; lane < count; ++lane) {
+    sources.push_back(first + lane < lanes ? first + lane : -1);
+  }
+  return shuffle(b, vector, LLVMGetPoison(LLVMTypeOf(vector)), sources);
+}
+
+/// Every element has a row and a column number. A stage exchanges one bit of the vectors' numbers
+/// with a bit of the lanes' numbers; in the end all bits of the row number are in the lanes'.
+class Network {
+ public:
+  Network(IrBuilder& b, const std::vector<V>& rows, int lanes)
+      : b_(b), unit_(unit_bits(rows[0])), row_bits_(log2_of(lanes)),
+        column_bits_(log2_of(lanes_of(rows[0]))),
+        width_(row_bits_ <= unit_ ? std::max(column_bits_, row_bits_) : row_bits_) {
+    load(rows);
+    for (int row = 0; row < std::min(unit_, row_bits_); ++row) {
+      exchange(row, row, std::min(unit_, width_), false);
+    }
+    for (int row = first_late_row_; row < row_bits_; ++row) {
+      exchange(row, unit_, width_, true);
+    }
+  }
+
+  /// How many lanes of rows like `row` one network takes.
+  static int columns_at_once(V row, int lanes) {
+    return log2_of(lanes) <= unit_bits(row) ? lanes_of(row) : std::min(lanes, lanes_of(row));
+  }
+
+  V column(int number) const {
+    int at = 0, lane = 0;
+    for (std::size_t q = 0; q < vector_bits_.size(); ++q) {
+      at |= bit(number, vector_bits_[q] - first_column_label) << q;
+    }
+    for (int k = row_bits_; k < width_; ++k) {
+      lane |= bit(number, lane_bits_[static_cast<std::size_t>(k)] - first_column_label) << k;
+    }
+    return part(b_, vectors_[static_cast<std::size_t>(at)], lane, 1 << row_bits_);
+  }
+
+ private:
+  static constexpr int first_column_label = 32;  // bits of the row number are 0, 1, ...
+
+  static int unit_bits(V row) {
+    const LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(row));
+    const LLVMTypeKind kind = LLVMGetTypeKind(element);
+    const unsigned bits = kind == LLVMDoubleTypeKind  ? 64
+                          : kind == LLVMFloatTypeKind ? 32
+                                                      : LLVMGetIntTypeWidth(element);
+    return log2_of(128 / static_cast<int>(bits));
+  }
+
+  /// Widens the rows to `width_`: with nothing up to a unit, then with other rows.
+  void load(const std::vector<V>& rows) {
+    const int narrow = std::max(column_bits_, std::min(unit_, width_));
+    for (int k = 0; k < narrow; ++k) {
+      lane_bits_.push_back(first_column_label + k);
+    }
+    const int joined = width_ - narrow;  // bits of the row number from unit_ on
+    for (int k = 0; k < joined; ++k) {
+      lane_bits_.push_back(unit_ + k);
+    }
+    first_late_row_ = joined == 0 ? std::min(unit_, row_bits_) : unit_ + joined;
+    for (int k = 0; k < row_bits_; ++k) {
+      if (joined == 0 || k < unit_ || k >= unit_ + joined) {
+        vector_bits_.push_back(k);
+      }
+    }
+    for (int i = 0; i < 1 << vector_bits_.size(); ++i) {
+      std::vector<V> parts;
+      for (int j = 0; j < 1 << joined; ++j) {
+        int row = j << unit_;
+        for (std::size_t q = 0; q < vector_bits_.size(); ++q) {
+          row |= bit(i, static_cast<int>(q)) << vector_bits_[q];
+        }
+        const int last = static_cast<int>(rows.size()) - 1;
+        parts.push_back(
+            part(b_, rows[static_cast<std::size_t>(std::min(row, last))], 0, 1 << narrow));
+      }
+      while (parts.size() > 1) {
+        std::vector<V> wider;
+        for (std::size_t j = 0; j < parts.size(); j += 2) {
+          std::vector<int> sources(2 * static_cast<std::size_t>(lanes_of(parts[j])));
+          std::iota(sources.begin(), sources.end(), 0);
+          wider.push_back(shuffle(b_, parts[j], parts[j + 1], sources));
+        }
+        parts = std::move(wider);
+      }
+      vectors_.push_back(parts[0]);
+    }
+  }
+
+  /// Keeps LLVM from looking through the shuffles of several stages at once: it takes milliseconds
+  /// to find longer sequences.
+  V fenced(V vector) {
+    const int bits = (128 >> unit_) << width_;
+    if (bits < 128) {
+      return vector;
+    }
+    const LLVMTypeRef type = LLVMTypeOf(vector);
+    const bool is_f64 = unit_ == 1;
+    const V real =
+        b_.bitcast(vector, b_.m.vector_of(is_f64 ? b_.m.f64 : b_.m.f32, bits / (is_f64 ? 64 : 32)));
+    return b_.bitcast(b_.unary_intrinsic("llvm.arithmetic.fence", real), type);
+  }
+
+  /// Bit `row` of the row number takes the place of a bit of the column number. Among the lane bits
+  /// [low, high): upwards (unpack), it comes in at the bottom and the top one leaves; downwards,
+  /// the reverse.
+  void exchange(int row, int low, int high, bool downwards) {
+    const auto q = static_cast<std::size_t>(
+        std::find(vector_bits_.begin(), vector_bits_.end(), row) - vector_bits_.begin());
+    const auto begin = lane_bits_.begin() + low;
+    const auto end = lane_bits_.begin() + high;
+    const int entry = downwards ? high - 1 : low;
+    const int leaving = downwards ? *begin : *(end - 1);
+    const int lanes = 1 << width_;
+    const auto sources = [&](int value_of_leaving) {
+      std::vector<int> result;
+      for (int lane = 0; lane < lanes; ++lane) {
+        const int inside = (lane >> low) & ((1 << (high - low)) - 1);
+        const int moved = downwards ? ((inside << 1) & ((1 << (high - low)) - 1)) | value_of_leaving
+                                    : (inside >> 1) | (value_of_leaving << (high - low - 1));
+        const int outside = lane & ~(((1 << (high - low)) - 1) << low);
+        result.push_back((outside | (moved << low)) + (bit(lane, entry) != 0 ? lanes : 0));
+      }
+      return result;
+    };
+    const bool is_needed = leaving - first_column_label < column_bits_;
+    for (std::size_t i = 0; i < vectors_.size(); ++i) {
+      const std::size_t j = i | (std::size_t{1} << q);
+      if (i == j || vectors_[i] == nullptr) {
+        continue;
+      }
+      const V first = fenced(vectors_[i]), second = fenced(vectors_[j]);
+      vectors_[i] = shuffle(b_, first, second, sources(0));
+      vectors_[j] = is_needed ? shuffle(b_, first, second, sources(1)) : nullptr;
+    }
+    if (downwards) {
+      std::rotate(begin, begin + 1, end);
+    } else {
+      std::rotate(begin, end - 1, end);
+    }
+    lane_bits_[static_cast<std::size_t>(entry)] = row;
+    vector_bits_[q] = leaving;
+  }
+
+  IrBuilder& b_;
+  int unit_;         // log2 of the elements in 128 bits
+  int row_bits_;     // log2 of the lanes of a column
+  int column_bits_;  // log2 of the lanes of a row
+  int width_;        // log2 of the lanes of what is shuffled
+  int first_late_row_ = 0;
+  std::vector<int> vector_bits_, lane_bits_;  // which bit of the row or column number each one is
+  std::vector<V> vectors_;
+};
+
+}  // namespace
+
+std::optional<Transposition> find_transposition(const LoopProgram& program,
+                                                const ProgramFacts& facts, const For& loop) {
+  const For* const v = only<For>(program, loop.body);
+  if (v == nullptr || v->kind != ForKind::vectorized) {
+    return std::nullopt;
+  }
+  const Store* const store = only<Store>(program, v->body);
+  const IntImm* const u_extent = program.pool.as<IntImm>(loop.extent);
+  const IntImm* const v_extent = program.pool.as<IntImm>(v->extent);
+  if (store == nullptr || v_extent == nullptr || v_extent->value < 2 ||
+      (u_extent != nullptr && u_extent->value < 2)) {
+    return std::nullopt;
+  }
+  const std::vector<BufferId>& loaded = facts.of(v->body).loaded;
+  if (std::binary_search(loaded.begin(), loaded.end(), store->buffer)) {
+    return std::nullopt;
+  }
+  const auto along_u = facts.stride(store->buffer, store->indices, loop.var);
+  const auto along_v = facts.stride(store->buffer, store->indices, v->var);
+  const bool is_register = program[store->buffer].scope == Scope::register_;
+  if (!along_u || !along_v || (is_register ? *along_v != 1 : *along_v == 0)) {
+    return std::nullopt;
+  }
+  // Blocks visit the iterations in another order: no element may be stored twice.
+  const bool is_injective =
+      std::abs(*along_u) > std::abs(*along_v) * (v_extent->value - 1) ||
+      (u_extent != nullptr && std::abs(*along_v) > std::abs(*along_u) * (u_extent->value - 1));
+  if (!is_injective) {
+    return std::nullopt;
+  }
+  Finder finder(program, facts, loop, *v);
+  finder.visit(store->value);
+  const bool stores_rows = *along_u == 1 && *along_v != 1;
+  const bool is_dense = *along_u == *along_v * v_extent->value;
+  const std::int64_t distance = *along_u * bytes_of(program[store->buffer].dtype);
+  if (!stores_rows && !is_register && !is_dense && distance % conflict_bytes == 0) {
+    return std::nullopt;
+  }
+  if (finder.values.empty() && !stores_rows) {
+    return std::nullopt;
+  }
+  return Transposition{v, store, std::move(finder.values), stores_rows};
+}
+
+std::vector<V> transpose(IrBuilder& b, const std::vector<V>& rows, int lanes, int columns) {
+  std::vector<V> result;
+  for (int first = 0; first < columns;) {
+    const int width = Network::columns_at_once(rows[0], lanes);
+    std::vector<V> parts;
+    for (V row : rows) {
+      parts.push_back(part(b, row, first, width));
+    }
+    const Network network(b, std::move(parts), lanes);
+    const int end = std::min(columns, first + width);
+    for (int column = first; column < end; ++column) {
+      result.push_back(network.column(column - first));
+    }
+    first = end;
+  }
+  return result;
+}
+
+}  // namespace tensorsmith::llvm_codegen

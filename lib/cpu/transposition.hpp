@@ -1,0 +1,39 @@
+// Transposing copies: where to read rows instead of gathering columns, and the network of shuffles.
+//
+// Private to lib/cpu. Own design; the network is the usual one of unpacks inside of 128-bit units
+// and shuffles of whole units, one two-input shuffle per vector and stage.
+//     for u: for v (vectorized): P[u][v] = f(B[v][u], ...)
+//       -->  rows = B[v + r][u ..] for every lane r; columns = transposition of rows;
+//            P[u + j][v ..] = f(columns[j], ...)
+// Not here: blocks, tails and the code around the network (transpose_emit.cpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ir_builder.hpp"
+#include "program_facts.hpp"
+
+namespace tensorsmith::llvm_codegen {
+
+/// Two loops that may be cut into blocks: u, and directly inside of it v, vectorized.
+struct Transposition {
+  const For* lanes = nullptr;    ///< v
+  const Store* store = nullptr;  ///< all that v does
+  std::vector<ExprId> values;    ///< parts of the stored value to be computed along u
+  bool stores_rows = false;      ///< the store, too, is far apart along v and dense along u
+};
+
+/// Nothing if `loop` (u) holds anything else, if blocks could change the result, or if no access
+/// would gain: one that is dense along u and neither dense nor nearly so along v.
+std::optional<Transposition> find_transposition(const LoopProgram& program,
+                                                const ProgramFacts& facts, const For& loop);
+
+/// Column j holds lane j of every row; `lanes` (a power of two) >= the number of rows. The lanes
+/// without a row repeat the last one. Rows are vectors of at least `columns` and at least two
+/// lanes; lanes of them >= `columns` have no meaning. Not for vectors of i1.
+std::vector<LLVMValueRef> transpose(IrBuilder& b, const std::vector<LLVMValueRef>& rows, int lanes,
+                                    int columns);
+
+}  // namespace tensorsmith::llvm_codegen
