@@ -5,6 +5,8 @@
 
 #include "tensorsmith/sched/apply.hpp"
 #include "tensorsmith/sched/bounds.hpp"
+#include "tensorsmith/sched/explain_error.hpp"
+#include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith {
 

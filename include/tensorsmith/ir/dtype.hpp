@@ -4,12 +4,15 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace tensorsmith {
 
 enum class DType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i8, u8, boolean };
+
+inline constexpr DType all_dtypes[] = {DType::f64,  DType::f32, DType::f16,
+                                       DType::bf16, DType::i64, DType::i32,
+                                       DType::i8,   DType::u8,  DType::boolean};
 
 namespace detail {
 struct DTypeFacts {
@@ -32,6 +35,10 @@ constexpr std::string_view name_of(DType type) {
 constexpr std::string_view reference_name_of(DType type) {
   return detail::dtype_facts[static_cast<std::size_t>(type)].reference_name;
 }
+/// `name` is one of the two names of `type`.
+constexpr bool is_name_of(std::string_view name, DType type) {
+  return name == name_of(type) || name == reference_name_of(type);
+}
 constexpr bool is_float(DType type) { return type <= DType::bf16; }
 constexpr bool is_integer(DType type) { return type >= DType::i64 && type <= DType::u8; }
 
@@ -53,18 +60,6 @@ constexpr IntegerLimits limits_of(DType type) {
   default:
     return {INT64_MIN, INT64_MAX};
   }
-}
-
-/// Either name; nothing if unknown.
-constexpr std::optional<DType> dtype_from_name(std::string_view name) {
-  std::uint8_t code = 0;
-  for (const detail::DTypeFacts& facts : detail::dtype_facts) {
-    if (facts.short_name == name || facts.reference_name == name) {
-      return static_cast<DType>(code);
-    }
-    ++code;
-  }
-  return std::nullopt;
 }
 
 }  // namespace tensorsmith

@@ -5,6 +5,7 @@
 #include "sched_fixtures.hpp"
 #include "support/catch.hpp"
 #include "tensorsmith/sched/bounds.hpp"
+#include "tensorsmith/sched/explain_error.hpp"
 
 using namespace tensorsmith;
 using namespace tensorsmith::test;
