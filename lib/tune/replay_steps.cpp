@@ -26,4 +26,27 @@ State replay_steps(const Shared<const ComputeDag>& dag, const std::vector<Step>&
   return std::move(bounded).value();
 }
 
+std::optional<ReplayedRecord> best_replayed(const JournalContents& contents,
+                                            const Shared<const ComputeDag>& dag,
+                                            std::string_view workload, std::string_view target,
+                                            std::int32_t num_threads,
+                                            std::vector<std::string>& skipped) {
+  std::optional<State> state;
+  const auto applies = [&](const Record& record) {
+    try {
+      state = replay_steps(dag, record.steps);
+      return true;
+    } catch (const Error& error) {
+      skipped.push_back("the record of trial " + std::to_string(record.trial) + " (seed " +
+                        std::to_string(record.seed) + ") was skipped: " + error.what());
+      return false;
+    }
+  };
+  std::optional<Record> best = best_record(contents, workload, target, num_threads, applies);
+  if (!best) {
+    return std::nullopt;
+  }
+  return ReplayedRecord{std::move(*best), std::move(*state)};
+}
+
 }  // namespace tensorsmith

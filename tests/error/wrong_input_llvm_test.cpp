@@ -138,7 +138,7 @@ TEST_CASE("closed and full outputs are noticed, and no journal takes their place
                                          "--json", "--db",           "j"};
   const auto journal_is_whole = [&folder] {
     const std::vector<std::string> lines = lines_of(folder.read("j"));
-    return lines.size() == 2 && std::all_of(lines.begin(), lines.end(), [](const auto& line) {
+    return lines.size() == 3 && std::all_of(lines.begin(), lines.end(), [](const auto& line) {
              return nlohmann::json::parse(line, nullptr, false).is_object();
            });
   };
