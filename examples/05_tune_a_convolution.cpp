@@ -40,7 +40,7 @@ int main() {
   require(contents.has_value() && contents->skipped.empty(), "the journal can be read");
   require(contents->records.size() == static_cast<std::size_t>(result.summary.trials),
           "every trial has its line");
-  const auto best = ts::best_record(contents->records, conv.name, task.target.name, 1);
+  const auto best = ts::best_record(*contents, conv.name, task.target.name, 1);
   require(best.has_value() && best->is_verified, "the journal knows the best");
   const auto state = ts::replay(conv.dag, best->steps);
   require(state.has_value(), "its steps are legal");

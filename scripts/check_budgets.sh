@@ -4,29 +4,24 @@
 #   scripts/check_budgets.sh --self-test       proves that it can fail
 set -eu
 
-# The limits of the plan, with exceptions where a low floor cannot keep 28,000: its own code comes on
-# top of <string>, <vector>, <variant> and <optional>, which are 26,000 lines with g++ 12
-# (docs/decisions/0002-header-budgets.md). An exception is the largest header of its group plus 1 to
-# 2 %: a new include shows, and whoever adds it decides. First match counts.
+# The limits of the plan, with exceptions by name for the headers of a low floor that cannot keep
+# 28,000: their own code comes on top of <string>, <vector>, <variant> and <optional>, which are
+# 26,000 lines with g++ 12 (docs/decisions/0002-header-budgets.md). An exception is the largest
+# header of its group plus 1 %: a new include shows, and whoever adds it decides. First match counts.
 budget_of() {
   case $1 in
   tensorsmith/fwd.hpp | tensorsmith/version.hpp | tensorsmith/codegen/kernel_abi.hpp) echo 3000 ;;
   tensorsmith/tensorsmith.hpp) echo 60000 ;;
-  tensorsmith/ir/eval.hpp | tensorsmith/ir/eval_machine.hpp | tensorsmith/ir/eval_compile.hpp | \
-    tensorsmith/ir/simplify*.hpp | tensorsmith/ir/rule_pattern.hpp | tensorsmith/ir/print.hpp | \
-    tensorsmith/ir/verify.hpp) echo 29500 ;;
-  tensorsmith/te/program.hpp | tensorsmith/te/dag_text.hpp | tensorsmith/te/workload_key.hpp | \
-    tensorsmith/te/eval_dag.hpp) echo 29000 ;;
-  tensorsmith/ops/workload.hpp) echo 30500 ;;
-  tensorsmith/ops/*) echo 29500 ;;
-  tensorsmith/sched/schedule_error.hpp | tensorsmith/sched/apply/*) echo 29000 ;;
-  tensorsmith/sched/apply.hpp | tensorsmith/sched/replay.hpp | tensorsmith/sched/schedule.hpp | \
-    tensorsmith/sched/bounds/loops.hpp) echo 30000 ;;
-  tensorsmith/sched/bounds/reads.hpp) echo 29000 ;;
-  tensorsmith/sched/bounds/intervals.hpp) echo 28000 ;;
-  tensorsmith/sched/bounds*) echo 31000 ;;
+  tensorsmith/ir/eval.hpp | tensorsmith/ir/eval_machine.hpp | tensorsmith/ir/simplify.hpp | \
+    tensorsmith/ir/simplify_linear.hpp) echo 28700 ;;
+  tensorsmith/ops/workload.hpp) echo 29000 ;;
+  tensorsmith/sched/apply.hpp | tensorsmith/sched/replay.hpp) echo 28900 ;;
+  tensorsmith/sched/schedule.hpp) echo 29400 ;;
+  tensorsmith/sched/bounds.hpp | tensorsmith/sched/bounds/inference.hpp | \
+    tensorsmith/sched/bounds/propagate.hpp) echo 29200 ;;
+  tensorsmith/sched/bounds/reads.hpp) echo 28200 ;;
   tensorsmith/support/* | tensorsmith/target.hpp | tensorsmith/ir/* | tensorsmith/te/* | \
-    tensorsmith/sched/*) echo 28000 ;;
+    tensorsmith/ops/* | tensorsmith/sched/*) echo 28000 ;;
   *) echo 40000 ;;
   esac
 }

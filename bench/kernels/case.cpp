@@ -61,23 +61,25 @@ bool fits(const ProblemSizes& sizes, const KernelSignature& signature) {
 }
 
 TuneResult best_of_records(const TuneTask& task, const CaseOptions& options) {
-  const Result<std::optional<Record>, RecordError> best =
-      load_best(options.records, te::workload_key(*task.dag), task.target.name, options.threads);
-  if (!best) {
-    throw Error(best.error().message);
+  const Result<JournalContents, RecordError> contents = read_journal(options.records);
+  if (!contents) {
+    throw Error(contents.error().message);
   }
+  std::vector<std::string> skipped;
+  const std::optional<ReplayedRecord> best = best_replayed(
+      *contents, task.dag, te::workload_key(*task.dag), task.target.name, options.threads, skipped);
   TuneResult result;
   result.task = task;
   result.num_threads = options.threads;
-  if (!best->has_value()) {
+  if (!best) {
     result.summary.message = "\"" + options.records + "\" holds no successful trial of it for " +
                              task.target.name + " on " + std::to_string(options.threads) +
-                             " thread(s)";
+                             " thread(s)" + (skipped.empty() ? "" : "; " + skipped.front());
     return result;
   }
-  const Record& record = **best;
+  const Record& record = best->record;
   Result<BuiltCandidate, MeasureFault> built =
-      make_candidate_builder(task.target)->build(replay_steps(task.dag, record.steps));
+      make_candidate_builder(task.target)->build(best->state);
   if (!built) {
     result.summary.message = "the recorded schedule cannot be compiled: " + built.error().message;
     return result;

@@ -13,8 +13,10 @@
 #include "bench/support/loop_timer.hpp"
 #include "bench/support/machine.hpp"
 #include "tensorsmith/sched/apply.hpp"
+#include "tensorsmith/sched/explain_error.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/sched/replay.hpp"
+#include "tensorsmith/support/error.hpp"
 #include "tensorsmith/te/program.hpp"
 
 namespace tensorsmith::bench {

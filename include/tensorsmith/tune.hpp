@@ -17,6 +17,7 @@
 #include "tensorsmith/kernel.hpp"
 #include "tensorsmith/measure/measurer.hpp"
 #include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/target.hpp"
 

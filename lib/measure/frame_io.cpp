@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "measure/control_page.hpp"
+#include "tensorsmith/support/hash.hpp"
 
 namespace tensorsmith {
 
@@ -35,6 +36,27 @@ std::string check_header(const FrameHeader& header) {
     return "frame of " + std::to_string(header.num_bytes) + " bytes is too long";
   }
   return {};
+}
+
+std::uint64_t message_layout() {
+  std::uint64_t hash = num_frame_types * 256 + num_measure_statuses;
+  const auto add = [&hash](const auto& message) {
+    const std::vector<std::byte> bytes = encode(message);
+    hash =
+        hash_combine(hash, hash_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  };
+  // One item in every list, or the items' fields would not count.
+  PrepareRequest prepare;
+  prepare.arguments.resize(1);
+  RankRequest rank;
+  rank.candidates.resize(1);
+  RankReply ranked;
+  ranked.results.resize(1);
+  ranked.results[0].samples_ns.resize(1);
+  add(prepare), add(rank), add(ranked);
+  add(HelloMessage{}), add(StatusReply{}), add(MeasureRequest{}), add(MeasureReply{});
+  add(CalibrateRequest{}), add(Calibration{});
+  return hash;
 }
 
 Deadline deadline_at(std::int64_t moment_ns) {
@@ -181,8 +203,11 @@ IoStatus receive_frame(int socket, Frame& frame, const Deadline& deadline, std::
     return status;
   }
   problem = check_header(header);
+  frame.version = header.version;
   if (!problem.empty()) {
-    return IoStatus::malformed;
+    const bool is_ours = header.magic == protocol_magic;
+    return is_ours && header.version != protocol_version ? IoStatus::other_version
+                                                         : IoStatus::malformed;
   }
   frame.type = header.type;
   frame.payload.resize(static_cast<std::size_t>(header.num_bytes));

@@ -17,11 +17,12 @@ namespace tensorsmith {
 
 struct Frame {
   FrameType type = FrameType::hello;
+  std::uint16_t version = protocol_version;
   std::vector<std::byte> payload;
   std::vector<FileDescriptor> fds;
 };
 
-enum class IoStatus : std::uint8_t { ok, closed, timeout, stopped, malformed };
+enum class IoStatus : std::uint8_t { ok, closed, timeout, stopped, malformed, other_version };
 
 /// Says when to give up: a moment of the monotonic clock, 0 for never; asked again whenever the
 /// moment that it named has come, so it may move. is_stopped ends a wait early.
@@ -34,7 +35,8 @@ Deadline deadline_at(std::int64_t moment_ns);
 IoStatus send_frame(int socket, FrameType type, std::span<const std::byte> payload,
                     std::span<const int> fds, const Deadline& deadline);
 
-/// On `malformed`, `problem` says what was wrong; the stream is unusable from then on.
+/// On `malformed` and `other_version` (frame.version says which), `problem` says what was wrong;
+/// the stream is unusable from then on.
 IoStatus receive_frame(int socket, Frame& frame, const Deadline& deadline, std::string& problem);
 
 }  // namespace tensorsmith

@@ -2,7 +2,7 @@
 //
 // Private to lib/measure and tools/tensorsmith-worker. A frame is a fixed header and a payload;
 // numbers are little endian as in memory. Neither side trusts the other: every length is checked
-// before use.
+// before use. Both sides must be of one build: the hello says of which one the worker is.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@
 namespace tensorsmith {
 
 inline constexpr std::uint32_t protocol_magic = 0x57534D54;  // "TMSW"
-inline constexpr std::uint16_t protocol_version = 1;
+/// Of the frames and of the hello. Changes of other messages show in message_layout().
+inline constexpr std::uint16_t protocol_version = 2;
 inline constexpr std::uint64_t max_frame_bytes = 16u << 20;
 inline constexpr int max_frame_fds = 2;
 
@@ -55,7 +56,9 @@ std::string check_header(const FrameHeader& header);
 
 struct HelloMessage {
   std::int32_t pid = 0;
-  std::string loader;  ///< name and version of what links object code
+  std::string loader;        ///< name and version of what links object code
+  std::string version;       ///< of tensorsmith
+  std::uint64_t layout = 0;  ///< message_layout() of the worker
 };
 
 /// A KernelArgument whose data lies in the prepare frame's memory file.
@@ -120,7 +123,7 @@ struct CalibrateRequest {
 
 template <class A>
 void transfer(A& a, HelloMessage& m) {
-  a(m.pid), a(m.loader);
+  a(m.pid), a(m.loader), a(m.version), a(m.layout);
 }
 template <class A>
 void transfer(A& a, OutputTolerance& m) {
@@ -207,5 +210,9 @@ bool decode(const std::vector<std::byte>& bytes, Message& message) {
   reader(message);
   return reader.is_finished();
 }
+
+/// A number over the form of all messages: two builds between which a field came, went or changed
+/// its size have different ones.
+std::uint64_t message_layout();
 
 }  // namespace tensorsmith

@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tensorsmith/version.hpp"
+
 namespace tensorsmith {
 namespace {
 
@@ -68,6 +70,21 @@ int spawn(const std::string& program, int socket, int control, bool keeps_stderr
   return error == 0 ? pid : -1;
 }
 
+// One sentence: what is wrong with the pair of programs, and what to do.
+std::string of_another_build(const std::string& program, const std::string& theirs,
+                             const std::string& ours) {
+  return "the worker program '" + program + "' belongs to another build of tensorsmith (it has " +
+         theirs + ", this program " + ours +
+         "): build both from one source tree, or set TENSORSMITH_WORKER to the tensorsmith-worker "
+         "that was built with this program";
+}
+
+std::string build_text(const std::string& version, std::uint64_t layout) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(layout));
+  return "version " + version + " with messages " + text;
+}
+
 std::string milliseconds(std::int64_t ns) {
   char text[32];
   std::snprintf(text, sizeof(text), ns < 999'500'000 ? "%.3g ms" : "%.4g ms",
@@ -99,7 +116,7 @@ std::string WorkerProcess::start(const WorkerOptions& options, const std::string
   stop();
   if (program.empty()) {
     return "cannot find the program tensorsmith-worker next to this executable or on PATH; install "
-           "it there or set WorkerOptions::worker_path";
+           "it there, or set TENSORSMITH_WORKER or WorkerOptions::worker_path";
   }
   if (::access(program.c_str(), X_OK) != 0) {
     return "cannot execute the worker program '" + program + "': " + std::strerror(errno);
@@ -133,7 +150,17 @@ std::string WorkerProcess::start(const WorkerOptions& options, const std::string
       socket_.get(), frame, deadline_at(monotonic_ns() + options.start_timeout_ns), problem);
   HelloMessage hello;
   if (status == IoStatus::ok && frame.type == FrameType::hello && decode(frame.payload, hello)) {
-    return {};
+    if (hello.version == version_string && hello.layout == message_layout()) {
+      return {};
+    }
+    stop();
+    return of_another_build(program, build_text(hello.version, hello.layout),
+                            build_text(version_string, message_layout()));
+  }
+  if (status == IoStatus::other_version) {
+    stop();
+    return of_another_build(program, "protocol version " + std::to_string(frame.version),
+                            "version " + std::to_string(protocol_version));
   }
   if (status == IoStatus::timeout) {
     problem = "no hello within " + milliseconds(options.start_timeout_ns);

@@ -1,6 +1,7 @@
 // Journal files: appending, and reading what earlier runs left.
 #include "tensorsmith/record/journal.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -63,8 +64,11 @@ class LineReader {
       Result<Record, RecordError> record = record_from_line(line_);
       if (record) {
         out.records.push_back(std::move(record).value());
+      } else if (Result<Record, RecordError> winner = record_from_line(line_, RecordKind::winner)) {
+        out.winners.push_back({std::move(winner).value(), out.records.size()});
       } else {
-        out.skipped.push_back({number_, record.error().message});
+        const bool is_winner = record.error().message.find("tensorsmith-winner") == 8;
+        out.skipped.push_back({number_, (is_winner ? winner : record).error().message});
       }
     }
     line_.clear();
@@ -99,15 +103,16 @@ Result<JournalContents, RecordError> read_open_file(int file, const std::string&
   }
   if (lines.has_rest()) {
     contents.has_torn_end = true;
-    const std::size_t num_records = contents.records.size();
+    const std::size_t num_skipped = contents.skipped.size();
     lines.finish(contents);
-    if (contents.records.size() == num_records && !contents.skipped.empty()) {
+    if (contents.skipped.size() > num_skipped) {
       contents.skipped.back().reason += " (the last line is cut off)";
     }
   }
   // One torn line alone is what a run killed at its first record leaves.
   const bool is_torn_only = contents.skipped.size() == 1 && contents.has_torn_end;
-  if (contents.records.empty() && !contents.skipped.empty() && !is_torn_only) {
+  const bool has_records = !contents.records.empty() || !contents.winners.empty();
+  if (!has_records && !contents.skipped.empty() && !is_torn_only) {
     return fail(RecordError{"\"" + path + "\" is not a tensorsmith journal: line " +
                             std::to_string(contents.skipped.front().number) + " is " +
                             contents.skipped.front().reason});
@@ -133,18 +138,71 @@ Result<JournalContents, RecordError> read_journal(const std::string& path) {
   return contents;
 }
 
+namespace {
+
+/// What a person asks for.
+struct Wanted {
+  std::string_view workload, target;
+  std::int32_t num_threads;
+  bool operator()(const Record& record) const {
+    return record.is_ok() && (record.workload == workload || record.workload_key == workload) &&
+           (target.empty() || record.target == target) &&
+           (num_threads == 0 || record.num_threads == num_threads);
+  }
+};
+
+/// Runs with the same settings count as one.
+bool is_same_run(const Record& a, const Record& b) {
+  return a.workload_key == b.workload_key && a.target == b.target && a.cpu == b.cpu &&
+         a.num_threads == b.num_threads && a.space == b.space && a.policy == b.policy &&
+         a.seed == b.seed;
+}
+
+}  // namespace
+
 std::optional<Record> best_record(const std::vector<Record>& records, std::string_view workload,
                                   std::string_view target, std::int32_t num_threads) {
+  const Wanted is_wanted{workload, target, num_threads};
   const Record* best = nullptr;
   for (const Record& record : records) {
-    const bool is_wanted = (record.workload == workload || record.workload_key == workload) &&
-                           (target.empty() || record.target == target) &&
-                           (num_threads == 0 || record.num_threads == num_threads);
-    if (is_wanted && record.is_ok() && (best == nullptr || record.min_ns < best->min_ns)) {
+    if (is_wanted(record) && (best == nullptr || record.min_ns < best->min_ns)) {
       best = &record;
     }
   }
   return best == nullptr ? std::nullopt : std::optional<Record>(*best);
+}
+
+std::optional<Record> best_record(const JournalContents& contents, std::string_view workload,
+                                  std::string_view target, std::int32_t num_threads,
+                                  const Callback<bool(const Record&)>& is_usable) {
+  const Wanted is_wanted{workload, target, num_threads};
+  std::vector<const Record*> first, second;  // what nobody ranked lower, and the rest
+  for (const Winner& winner : contents.winners) {
+    if (is_wanted(winner.record)) {
+      first.push_back(&winner.record);
+    }
+  }
+  for (std::size_t i = 0; i < contents.records.size(); ++i) {
+    const Record& record = contents.records[i];
+    if (!is_wanted(record)) {
+      continue;
+    }
+    bool is_ranked = false;
+    for (const Winner& winner : contents.winners) {
+      is_ranked = is_ranked || (i < winner.num_before && is_same_run(record, winner.record));
+    }
+    (is_ranked ? second : first).push_back(&record);
+  }
+  for (std::vector<const Record*>* list : {&first, &second}) {
+    std::stable_sort(list->begin(), list->end(),
+                     [](const Record* a, const Record* b) { return a->min_ns < b->min_ns; });
+    for (const Record* record : *list) {
+      if (!is_usable || is_usable(*record)) {
+        return *record;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 Result<std::optional<Record>, RecordError> load_best(const std::string& path,
@@ -155,7 +213,7 @@ Result<std::optional<Record>, RecordError> load_best(const std::string& path,
   if (!contents) {
     return fail(contents.error());
   }
-  return best_record(contents->records, workload, target, num_threads);
+  return best_record(*contents, workload, target, num_threads);
 }
 
 Result<Journal, RecordError> Journal::open(const std::string& path) {
@@ -209,9 +267,9 @@ Journal::~Journal() {
   }
 }
 
-Result<Done, RecordError> Journal::append(const Record& record) {
+Result<Done, RecordError> Journal::append(const Record& record, RecordKind kind) {
   // A disk that was full may have taken half a line: this one must not continue it.
-  const std::string line = (is_torn_ ? "\n" : "") + record_to_line(record) + '\n';
+  const std::string line = (is_torn_ ? "\n" : "") + record_to_line(record, kind) + '\n';
   const FileLock lock(file_);
   std::size_t written = 0;
   while (written < line.size()) {

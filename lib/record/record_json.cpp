@@ -252,7 +252,9 @@ class FieldReader {
   std::string problem_;
 };
 
-constexpr std::string_view format_name = "tensorsmith-1";
+constexpr std::string_view format_name(RecordKind kind) {
+  return kind == RecordKind::trial ? "tensorsmith-1" : "tensorsmith-winner-1";
+}
 
 }  // namespace
 
@@ -268,9 +270,9 @@ Result<std::vector<Step>, RecordError> steps_from_text(std::string_view text) {
 
 std::uint64_t hash_steps(const std::vector<Step>& steps) { return hash_text(steps_to_text(steps)); }
 
-std::string record_to_line(const Record& record) {
+std::string record_to_line(const Record& record, RecordKind kind) {
   OrderedJson json;
-  json["v"] = std::string(format_name);
+  json["v"] = std::string(format_name(kind));
   json["workload"] = record.workload;
   json["key"] = record.workload_key;
   json["target"] = record.target;
@@ -291,7 +293,7 @@ std::string record_to_line(const Record& record) {
   return dump(json);
 }
 
-Result<Record, RecordError> record_from_line(std::string_view line) {
+Result<Record, RecordError> record_from_line(std::string_view line, RecordKind kind) {
   const Json json = parse(line);
   if (json.is_discarded()) {
     return fail(RecordError{"not JSON"});
@@ -303,9 +305,9 @@ Result<Record, RecordError> record_from_line(std::string_view line) {
   Record record;
   std::string format;
   in.text("v", format);
-  if (in.problem().empty() && format != format_name) {
-    return fail(
-        RecordError{"format \"" + format + "\", expected \"" + std::string(format_name) + "\""});
+  if (in.problem().empty() && format != format_name(kind)) {
+    return fail(RecordError{"format \"" + format + "\", expected \"" +
+                            std::string(format_name(kind)) + "\""});
   }
   in.text("workload", record.workload);
   in.text("key", record.workload_key);

@@ -137,6 +137,7 @@ class Driver {
     State state;
     BuiltCandidate code;
     MeasureResult result;
+    Record record;
   };
 
   double now() const { return (options_.clock ? options_.clock() : steady_seconds()) - start_; }
@@ -269,14 +270,15 @@ class Driver {
       summary_.curve.push_back({record.seconds, record.trial, best_min_ns_});
     }
     if (result.is_ok() && code != nullptr) {
-      keep(state, result, *code);
+      keep(state, result, *code, record);
     }
     outcomes.push_back({place, TrialOutcome{state, std::move(result)}});
     report();
   }
 
   /// The fastest few with their code, for the final ranking; sorted, the earlier of equals first.
-  void keep(const State& state, const MeasureResult& result, const BuiltCandidate& code) {
+  void keep(const State& state, const MeasureResult& result, const BuiltCandidate& code,
+            const Record& record) {
     const auto at = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& other) {
       return result.min_ns < other.result.min_ns;
     });
@@ -285,7 +287,7 @@ class Driver {
       return;
     }
     // A copy: the measurer may still hold a span of the object.
-    kept_.insert(at, Kept{state, code, result});
+    kept_.insert(at, Kept{state, code, result, record});
     if (kept_.size() > capacity) {
       kept_.pop_back();
     }
@@ -313,12 +315,30 @@ class Driver {
         if (ranking.max_peak_gflops > 0) {
           peak_gflops_ = ranking.max_peak_gflops * options_.num_threads;
         }
+        record_winner(kept_[winner]);
       } else if (summary_.message.empty()) {
         summary_.message = "the final ranking failed; the fastest trial is taken as the best";
       }
     }
     Kept& best = kept_[winner];
     result.best = DriverBest{std::move(best.state), std::move(best.code), std::move(best.result)};
+  }
+
+  /// A later reader of the journal would take the trial with the luckiest time for the best.
+  void record_winner(const Kept& winner) {
+    const bool is_timed = winner.result.min_ns > 0 && winner.result.median_ns > 0;
+    if (journal_ == nullptr || summary_.is_journal_broken || !is_timed) {
+      return;
+    }
+    Record record = winner.record;
+    record.is_verified = winner.result.is_verified;
+    record.min_ns = winner.result.min_ns;
+    record.median_ns = winner.result.median_ns;
+    record.seconds = now();
+    const Result<Done, RecordError> appended = journal_->append(record, RecordKind::winner);
+    if (!appended && summary_.message.empty()) {
+      summary_.message = appended.error().message;
+    }
   }
 
   void finish_summary(const DriverResult& result) {

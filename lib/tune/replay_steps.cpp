@@ -5,6 +5,8 @@
 
 #include "tensorsmith/sched/apply.hpp"
 #include "tensorsmith/sched/bounds.hpp"
+#include "tensorsmith/sched/explain_error.hpp"
+#include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith {
 
@@ -22,6 +24,29 @@ State replay_steps(const Shared<const ComputeDag>& dag, const std::vector<Step>&
     throw Error("the schedule has no bounds: " + explain(bounded.error(), state));
   }
   return std::move(bounded).value();
+}
+
+std::optional<ReplayedRecord> best_replayed(const JournalContents& contents,
+                                            const Shared<const ComputeDag>& dag,
+                                            std::string_view workload, std::string_view target,
+                                            std::int32_t num_threads,
+                                            std::vector<std::string>& skipped) {
+  std::optional<State> state;
+  const auto applies = [&](const Record& record) {
+    try {
+      state = replay_steps(dag, record.steps);
+      return true;
+    } catch (const Error& error) {
+      skipped.push_back("the record of trial " + std::to_string(record.trial) + " (seed " +
+                        std::to_string(record.seed) + ") was skipped: " + error.what());
+      return false;
+    }
+  };
+  std::optional<Record> best = best_record(contents, workload, target, num_threads, applies);
+  if (!best) {
+    return std::nullopt;
+  }
+  return ReplayedRecord{std::move(*best), std::move(*state)};
 }
 
 }  // namespace tensorsmith

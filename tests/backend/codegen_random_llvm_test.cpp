@@ -299,6 +299,6 @@ TEST_CASE("random programs compile to what they mean", "[codegen]") {
   for (std::uint32_t number = 0; number < num_programs; ++number) {
     const LoopProgram program = RandomProgram(seed(), number).take();
     INFO("program " << number << " of seed " << seed());
-    check_program(program, 1 + static_cast<int>(number % 3), true);
+    CHECK(any_difference(program, 1 + static_cast<int>(number % 3), true) == "");
   }
 }

@@ -64,8 +64,9 @@ TEST_CASE("paths that cannot hold a journal") {
 TEST_CASE("a torn last line is reported, the rest is used, nothing is overwritten") {
   CommandFolder folder;
   REQUIRE(folder.run(short_tune).code == 0);
-  const std::string whole = folder.read("j");
+  std::string whole = folder.read("j");
   const std::size_t last = whole.find('\n') + 1;
+  whole.resize(whole.find('\n', last) + 1);  // the two trials, without the line of the winner
   for (const std::size_t length : {last + 1, last + 40, whole.size() - 20}) {
     CAPTURE(length);
     folder.write("j", whole.substr(0, length));
@@ -80,10 +81,10 @@ TEST_CASE("a torn last line is reported, the rest is used, nothing is overwritte
     CHECK(more.code == 0);
     CHECK(more.err.find("line 2") != std::string::npos);
     const std::vector<std::string> lines = lines_of(folder.read("j"));
-    REQUIRE(lines.size() == 4);
+    REQUIRE(lines.size() == 5);
     CHECK(folder.read("j").substr(0, length) == whole.substr(0, length));
     CHECK(lines[2].front() == '{');
-    CHECK(lines[3].back() == '}');
+    CHECK(lines[4].back() == '}');
   }
 }
 
@@ -103,6 +104,30 @@ TEST_CASE("steps that do not fit the workload are refused by their number") {
       check_refusal(folder.run({command, "gemm:8x8x8:f32", "--db", "j", "--json"}), "step 0");
     }
   }
+}
+
+TEST_CASE("a record whose steps do not apply is reported and the next best is taken") {
+  CommandFolder folder;
+  REQUIRE(folder.run(short_tune).code == 0);
+  const std::string whole = folder.read("j");
+  nlohmann::json damaged = nlohmann::json::parse(lines_of(whole)[0]);
+  damaged["status"] = "ok";
+  damaged["trial"] = 77;
+  damaged["seed"] = 5;
+  damaged["min_ns"] = damaged["median_ns"] = 0.5;  // nothing is faster
+  damaged["steps"] = nlohmann::json::parse(R"([["FU",2,[]]])");
+  folder.write("j", whole + damaged.dump() + "\n");
+  for (const char* command : {"run", "explain", "export"}) {
+    const CommandResult result = folder.run({command, "gemm:8x8x8:f32", "--db", "j", "--json"});
+    CAPTURE(command, result.err);
+    CHECK(result.code == 0);
+    CHECK(result.err == "tensorsmith: j: the record of trial 77 (seed 5) was skipped: step 0 does "
+                        "not apply: stage 2 (C) has 3 iterators, and the fuse names none of "
+                        "them\n");
+  }
+  folder.write("j", damaged.dump() + "\n");
+  check_refusal(folder.run({"run", "gemm:8x8x8:f32", "--db", "j", "--json"}),
+                "holds no usable trial");
 }
 
 TEST_CASE("a journal that cannot grow ends the run with the best so far and says so") {
@@ -137,7 +162,7 @@ TEST_CASE("two runs share a journal") {
     CHECK(folder.wait(pid).code == 0);
   }
   const std::vector<std::string> lines = lines_of(folder.read("j"));
-  CHECK(lines.size() == 120);
+  CHECK(lines.size() == 122);  // a trial each, and the two winners
   for (const std::string& line : lines) {
     CHECK_FALSE(nlohmann::json::parse(line, nullptr, false).is_discarded());
   }

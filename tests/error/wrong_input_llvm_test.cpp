@@ -119,9 +119,11 @@ TEST_CASE("a garbage environment is survived or explained") {
                 "name a journal with --db FILE");
   check_refusal(folder.run({"run", "gemm:8x8x8:f32"}, "unset XDG_CACHE_HOME HOME;"),
                 "name a journal with --db FILE");
+  check_refusal(folder.run(tune, "export TENSORSMITH_WORKER=/no;"),
+                "cannot execute the worker program '/no'");
   for (const char* shell :
        {"export LC_ALL=xx LANG=de_DE.UTF-8 COLUMNS=-1 TERM=;", "export PATH=:::/no;",
-        "export OPENBLAS_CORETYPE=garbage OMP_NUM_THREADS=x TENSORSMITH_WORKER=/no;"}) {
+        "export OPENBLAS_CORETYPE=garbage OMP_NUM_THREADS=x TENSORSMITH_WORKER=;"}) {
     CAPTURE(shell);
     const CommandResult result = folder.run(tune, shell);
     CAPTURE(result.err);
@@ -136,7 +138,7 @@ TEST_CASE("closed and full outputs are noticed, and no journal takes their place
                                          "--json", "--db",           "j"};
   const auto journal_is_whole = [&folder] {
     const std::vector<std::string> lines = lines_of(folder.read("j"));
-    return lines.size() == 2 && std::all_of(lines.begin(), lines.end(), [](const auto& line) {
+    return lines.size() == 3 && std::all_of(lines.begin(), lines.end(), [](const auto& line) {
              return nlohmann::json::parse(line, nullptr, false).is_object();
            });
   };

@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 #include "support/golden_tasks.hpp"
 #include "support/json_steps.hpp"
+#include "tensorsmith/sched/explain_error.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/sched/replay.hpp"
 

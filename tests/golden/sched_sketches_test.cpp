@@ -1,3 +1,4 @@
+#include "tensorsmith/sched/explain_error.hpp"
 #include "tensorsmith/sched/replay.hpp"
 
 #include <map>

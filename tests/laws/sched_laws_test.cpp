@@ -6,6 +6,7 @@
 #include "support/dag_results.hpp"
 #include "support/random_steps.hpp"
 #include "support/small_workloads.hpp"
+#include "tensorsmith/sched/explain_error.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/sched/replay.hpp"
 #include "tensorsmith/sched/step_json.hpp"

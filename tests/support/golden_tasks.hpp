@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/ir/dtype_name.hpp"
 #include "tensorsmith/te/compute_dag_build.hpp"
 
 namespace tensorsmith::test {

@@ -22,6 +22,7 @@
 #include "measure/shared_memory.hpp"
 #include "session.hpp"
 #include "tensorsmith/measure/calibrator.hpp"
+#include "tensorsmith/version.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -115,6 +116,8 @@ int run() {
   HelloMessage hello;
   hello.pid = ::getpid();
   hello.loader = loader->name();
+  hello.version = version_string;
+  hello.layout = message_layout();
   if (!reply(FrameType::hello, hello)) {
     return exit_connection;
   }
@@ -122,7 +125,7 @@ int run() {
   for (;;) {
     Frame frame;
     const IoStatus status = receive_frame(worker_socket_fd, frame, deadline_at(0), problem);
-    if (status == IoStatus::malformed) {
+    if (status == IoStatus::malformed || status == IoStatus::other_version) {
       refuse(problem);
       return exit_connection;
     }

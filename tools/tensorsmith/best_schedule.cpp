@@ -18,13 +18,29 @@ BestSchedule load_schedule(const WorkloadOptions& options, bool allows_plain) {
     throw Error("target " + options.target +
                 " needs a GPU backend, which this build does not have");
   }
-  std::optional<Record> record;
+  std::optional<ReplayedRecord> best;
   const bool is_plain =
       allows_plain && options.database.empty() && !std::filesystem::exists(journal_path(options));
   if (!is_plain) {
-    record = find_best_record(options);
+    std::vector<std::string> skipped;
+    best = best_replayed(load_journal(options), dag, options.workload, options.target,
+                         options.num_threads, skipped);
+    if (!best) {
+      throw Error("\"" + journal_path(options) + "\" holds no " +
+                  (skipped.empty() ? "successful" : "usable") + " trial of " + options.workload +
+                  " for target " + options.target + " on " + std::to_string(options.num_threads) +
+                  (options.num_threads == 1 ? " thread" : " threads") +
+                  (skipped.empty() ? "" : "; " + skipped.front()));
+    }
+    for (const std::string& sentence : skipped) {
+      warn(journal_path(options) + ": " + sentence);
+    }
   }
-  State state = replay_steps(dag, record ? record->steps : std::vector<Step>{});
+  State state = best ? std::move(best->state) : replay_steps(dag, {});
+  std::optional<Record> record;
+  if (best) {
+    record = std::move(best->record);
+  }
   Result<LoopProgram, LowerError> program = lower(state, target);
   if (!program) {
     throw Error("the schedule cannot be lowered: " + explain(program.error()));

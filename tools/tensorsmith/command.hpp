@@ -9,7 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "tensorsmith/record/record.hpp"
+#include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/target.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 #include "tensorsmith/tune.hpp"
@@ -60,9 +60,8 @@ Target parse_runnable_target(const std::string& name);
 /// --db, or the workload's file in the cache folder ($XDG_CACHE_HOME or ~/.cache, then
 /// tensorsmith/).
 std::string journal_path(const WorkloadOptions& options);
-/// The best record for these options, replayed and compiled; reports skipped lines on standard
-/// error.
-Record find_best_record(const WorkloadOptions& options);
+/// What is in the journal for these options; reports skipped lines on standard error.
+JournalContents load_journal(const WorkloadOptions& options);
 
 /// "1.23 ms"
 std::string duration_text(double ns);

@@ -7,7 +7,6 @@
 
 #include "command.hpp"
 #include "cpu/host.hpp"
-#include "tensorsmith/record/journal.hpp"
 
 namespace tensorsmith::cli {
 namespace {
@@ -113,27 +112,20 @@ std::string journal_path(const WorkloadOptions& options) {
   return (folder / "tensorsmith" / (name.substr(0, 200) + ".jsonl")).string();
 }
 
-Record find_best_record(const WorkloadOptions& options) {
+JournalContents load_journal(const WorkloadOptions& options) {
   const std::string path = journal_path(options);
   if (!std::filesystem::exists(path)) {
     throw Error("there is no journal \"" + path + "\"; run tensorsmith tune " + options.workload +
                 " first");
   }
-  const Result<JournalContents, RecordError> contents = read_journal(path);
+  Result<JournalContents, RecordError> contents = read_journal(path);
   if (!contents) {
     throw Error(contents.error().message);
   }
   for (const SkippedLine& line : contents->skipped) {
     warn(fmt::format("{}:{}: skipped, {}", path, line.number, line.reason));
   }
-  const std::optional<Record> best =
-      best_record(contents->records, options.workload, options.target, options.num_threads);
-  if (!best) {
-    throw Error(fmt::format("\"{}\" holds no successful trial of {} for target {} on {} thread{}",
-                            path, options.workload, options.target, options.num_threads,
-                            options.num_threads == 1 ? "" : "s"));
-  }
-  return *best;
+  return std::move(contents).value();
 }
 
 std::string duration_text(double ns) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/rewrite.hpp"
-#include "tensorsmith/ir/value.hpp"
+#include "tensorsmith/support/floor_div.hpp"
 
 namespace tensorsmith {
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace tensorsmith {
@@ -14,6 +13,10 @@ enum class DType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i8, u8, boolean
 struct IntegerLimits {
   std::int64_t low = INT64_MIN, high = INT64_MAX;  // inclusive
 };
+
+inline constexpr DType all_dtypes[] = {DType::f64,  DType::f32, DType::f16,
+                                       DType::bf16, DType::i64, DType::i32,
+                                       DType::i8,   DType::u8,  DType::boolean};
 
 namespace detail {
 struct DTypeFacts {
@@ -42,24 +45,16 @@ constexpr std::string_view name_of(DType type) {
 constexpr std::string_view reference_name_of(DType type) {
   return detail::dtype_facts[static_cast<std::size_t>(type)].reference_name;
 }
+/// `name` is one of the two names of `type`.
+constexpr bool is_name_of(std::string_view name, DType type) {
+  return name == name_of(type) || name == reference_name_of(type);
+}
 constexpr bool is_float(DType type) { return type <= DType::bf16; }
 constexpr bool is_integer(DType type) { return type >= DType::i64 && type <= DType::u8; }
 
 /// Smallest and largest value of an integer type (or boolean); of another type, those of i64.
 constexpr IntegerLimits limits_of(DType type) {
   return detail::dtype_facts[static_cast<std::size_t>(type)].limits;
-}
-
-/// Either name; nothing if unknown.
-constexpr std::optional<DType> dtype_from_name(std::string_view name) {
-  std::uint8_t code = 0;
-  for (const detail::DTypeFacts& facts : detail::dtype_facts) {
-    if (facts.short_name == name || facts.reference_name == name) {
-      return static_cast<DType>(code);
-    }
-    ++code;
-  }
-  return std::nullopt;
 }
 
 }  // namespace tensorsmith

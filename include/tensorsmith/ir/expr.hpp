@@ -24,6 +24,7 @@
 
 #include "tensorsmith/ir/dtype.hpp"
 #include "tensorsmith/support/id.hpp"
+#include "tensorsmith/support/math.hpp"
 #include "tensorsmith/support/small_vector.hpp"
 
 namespace tensorsmith {
@@ -152,10 +153,7 @@ struct Combiner {
 };
 
 inline bool FloatImm::operator==(const FloatImm& other) const {
-  std::uint64_t a, b;
-  std::memcpy(&a, &value, 8);
-  std::memcpy(&b, &other.value, 8);
-  return a == b;
+  return math::bit_cast<std::uint64_t>(value) == math::bit_cast<std::uint64_t>(other.value);
 }
 
 }  // namespace tensorsmith

@@ -185,9 +185,7 @@ class ExprPool {
         Overloaded{
             [&](const IntImm& n) { return hash_combine(h, static_cast<std::uint64_t>(n.value)); },
             [&](const FloatImm& n) {
-              std::uint64_t bits;
-              std::memcpy(&bits, &n.value, 8);
-              return hash_combine(h, bits);
+              return hash_combine(h, math::bit_cast<std::uint64_t>(n.value));
             },
             [&](const VarRef& n) { return hash_combine(h, n.var.value); },
             [&](const Unary& n) {

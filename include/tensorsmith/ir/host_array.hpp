@@ -6,18 +6,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "tensorsmith/ir/value.hpp"
+#include "tensorsmith/support/math.hpp"
 
 namespace tensorsmith {
 
 /// Reads one stored element.
 inline Scalar load_scalar(const std::byte* at, DType type) {
   const auto read = [at](auto value) {
-    std::memcpy(&value, at, sizeof(value));
+    math::copy_bytes(&value, at, sizeof(value));
     return value;
   };
   switch (type) {
@@ -45,7 +45,7 @@ inline Scalar load_scalar(const std::byte* at, DType type) {
 
 /// Rounds or wraps `value` (an element of `type`) and writes it.
 inline void store_scalar(std::byte* at, DType type, Scalar value) {
-  const auto write = [at](auto bits) { std::memcpy(at, &bits, sizeof(bits)); };
+  const auto write = [at](auto bits) { math::copy_bytes(at, &bits, sizeof(bits)); };
   switch (type) {
   case DType::f64:
     return write(value.real);

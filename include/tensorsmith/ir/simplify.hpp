@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "tensorsmith/ir/linear.hpp"
 #include "tensorsmith/ir/simplify_rules.hpp"

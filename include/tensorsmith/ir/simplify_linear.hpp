@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "tensorsmith/ir/simplify.hpp"
 #include "tensorsmith/support/factorize.hpp"

@@ -121,6 +121,27 @@ constexpr std::int64_t wrapping_mul(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
+/// A comparison, of integers or reals.
+template <class T>
+constexpr bool compare_values(BinaryOp op, T a, T b) {
+  switch (op) {
+  case BinaryOp::eq:
+    return a == b;
+  case BinaryOp::ne:
+    return a != b;
+  case BinaryOp::lt:
+    return a < b;
+  case BinaryOp::le:
+    return a <= b;
+  case BinaryOp::gt:
+    return a > b;
+  case BinaryOp::ge:
+    return a >= b;
+  default:
+    return false;
+  }
+}
+
 /// op on integers in 64 bits (the caller wraps element types); nothing on division by zero.
 constexpr std::optional<std::int64_t> apply_integer(BinaryOp op, std::int64_t a, std::int64_t b) {
   switch (op) {
@@ -142,24 +163,13 @@ constexpr std::optional<std::int64_t> apply_integer(BinaryOp op, std::int64_t a,
     return a < b ? a : b;
   case BinaryOp::max:
     return a > b ? a : b;
-  case BinaryOp::eq:
-    return a == b;
-  case BinaryOp::ne:
-    return a != b;
-  case BinaryOp::lt:
-    return a < b;
-  case BinaryOp::le:
-    return a <= b;
-  case BinaryOp::gt:
-    return a > b;
-  case BinaryOp::ge:
-    return a >= b;
   case BinaryOp::and_:
     return a != 0 && b != 0;
   case BinaryOp::or_:
     return a != 0 || b != 0;
+  default:
+    return compare_values(op, a, b);
   }
-  return std::nullopt;
 }
 
 /// Arithmetic on reals in the width of Real. Not for comparisons.
@@ -193,25 +203,6 @@ Real apply_real(BinaryOp op, Real a, Real b) {
   }
 }
 
-constexpr bool compare_real(BinaryOp op, double a, double b) {
-  switch (op) {
-  case BinaryOp::eq:
-    return a == b;
-  case BinaryOp::ne:
-    return a != b;
-  case BinaryOp::lt:
-    return a < b;
-  case BinaryOp::le:
-    return a <= b;
-  case BinaryOp::gt:
-    return a > b;
-  case BinaryOp::ge:
-    return a >= b;
-  default:
-    return false;
-  }
-}
-
 /// op on two elements of type `operands`. `wraps`: integers are elements (modulo 2^bits), not index
 /// arithmetic. Nothing on integer division by zero.
 inline std::optional<Scalar> apply_binary(BinaryOp op, DType operands, Scalar a, Scalar b,
@@ -224,7 +215,7 @@ inline std::optional<Scalar> apply_binary(BinaryOp op, DType operands, Scalar a,
     return scalar_of(wraps && op < BinaryOp::eq ? wrap_integer(*result, operands) : *result);
   }
   if (is_comparison(op)) {
-    return scalar_of(compare_real(op, a.real, b.real) ? 1 : 0);
+    return scalar_of(compare_values(op, a.real, b.real) ? 1 : 0);
   }
   if (operands == DType::f64) {
     return scalar_of_real(apply_real(op, a.real, b.real));

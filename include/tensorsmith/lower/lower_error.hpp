@@ -1,6 +1,7 @@
 // Why a state cannot be lowered.
 //
 // Floor 4. Own design. Normal in a search: an enum and a stage id, no strings until `explain`.
+// There is no error for steps: those that mean nothing on a CPU (docs/lowering.md) change nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,6 @@ enum class LowerErrorCode : std::uint8_t {
   consumer_outside_attach_point,  ///< a stage is computed at a loop that does not cover a reader
   output_not_at_root,             ///< an argument of the kernel must be computed at root
   unsupported_layout,             ///< a storage layout that does not fit its stage
-  unsupported_step                ///< a step that means nothing on a CPU
 };
 
 struct LowerError {
@@ -33,8 +33,6 @@ inline std::string explain(const LowerError& error) {
     return "an output of the workload must be computed at root" + where;
   case LowerErrorCode::unsupported_layout:
     return "the storage layout does not fit the stage's dimensions" + where;
-  case LowerErrorCode::unsupported_step:
-    return "a step of the history has no meaning for this target" + where;
   }
   return "unknown lowering error" + where;
 }

@@ -15,7 +15,8 @@
 namespace tensorsmith {
 
 struct WorkerOptions {
-  /// Program to start; empty: `tensorsmith-worker` next to this executable, then on PATH.
+  /// Program to start; empty: what the environment variable TENSORSMITH_WORKER names, else
+  /// `tensorsmith-worker` next to this executable, then on PATH.
   std::string worker_path;
   /// Workers that measure side by side. More than one disturb each other's times.
   std::int32_t num_workers = 1;

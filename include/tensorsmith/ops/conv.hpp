@@ -4,7 +4,6 @@
 // Ybias, Yrelu), so that workload hashes agree. Layouts: ConvParams in ops/op.hpp.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -7,10 +7,10 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/te/program.hpp"
 

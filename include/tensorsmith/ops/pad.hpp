@@ -4,7 +4,6 @@
 // if_then_else over the conjunction of the bounds, so that the read is guarded.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>

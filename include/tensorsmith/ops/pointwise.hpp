@@ -4,7 +4,6 @@
 // X2, X3, ..., stages C, D, T2, T3, ...
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

@@ -4,7 +4,6 @@
 // PoolParams in ops/op.hpp.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>

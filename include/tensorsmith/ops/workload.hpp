@@ -1,11 +1,10 @@
 // Reader of workload strings such as "gemm:512x512x512:f32".
 //
 // Floor 3. Own design. Every kind of wrong input gives one sentence that names the text, what was
-// expected and what came. Grammar and the way back: ops/workload_text.hpp.
+// expected and what came. Grammar: ops/workload_grammar.hpp; the way back: ops/workload_text.hpp.
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,7 +16,8 @@
 #include "tensorsmith/ops/pointwise.hpp"
 #include "tensorsmith/ops/pool.hpp"
 #include "tensorsmith/ops/row.hpp"
-#include "tensorsmith/ops/workload_text.hpp"
+#include "tensorsmith/ops/workload_grammar.hpp"
+#include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/result.hpp"
 
 namespace tensorsmith::ops {
@@ -116,11 +116,12 @@ class WorkloadReader {
     return value;
   }
   DType dtype(const std::string& name) const {
-    const std::optional<DType> found = dtype_from_name(name);
-    if (!found || *found == DType::boolean) {
-      refuse("a type out of f64, f32, f16, bf16, i64, i32, i8, u8", "\"" + name + "\"");
+    for (DType type : all_dtypes) {
+      if (type != DType::boolean && is_name_of(name, type)) {
+        return type;
+      }
     }
-    return *found;
+    refuse("a type out of f64, f32, f16, bf16, i64, i32, i8, u8", "\"" + name + "\"");
   }
   std::vector<std::int64_t> sizes(const std::string& form, const std::string& text) const {
     const std::vector<std::string> names = split_text(form, 'x'), parts = split_text(text, 'x');

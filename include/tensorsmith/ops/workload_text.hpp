@@ -1,11 +1,10 @@
-// Workload strings: the canonical text of an operator's parameters, and the grammar.
+// Workload strings: the canonical text of an operator's parameters.
 //
-// Floor 3. Own design. Not here: reading them (ops/workload.hpp). Values that equal their default
-// are left out where the grammar has them in brackets.
+// Floor 3. Own design. Values that equal their default are left out where the grammar has them in
+// brackets. Not here: the grammar (ops/workload_grammar.hpp), reading them (ops/workload.hpp).
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,48 +12,6 @@
 #include "tensorsmith/ops/op.hpp"
 
 namespace tensorsmith::ops {
-
-/// One form of workload string, with an example that parses.
-struct GrammarLine {
-  const char* name;
-  const char* form;
-  const char* example;
-};
-inline constexpr std::array<GrammarLine, 18> workload_grammar{{
-    {"gemm", "gemm:MxNxK[:DTYPE][,ta][,tb][,bias][,relu|gelu][,packed]", "gemm:512x512x512:f32"},
-    {"bmm", "bmm:BxMxNxK[:DTYPE][,ta][,tb][,bias][,relu|gelu][,packed]",
-     "bmm:12x128x128x64:f32,tb"},
-    {"conv1d", "conv1d:n=N,w=W,ci=C,co=C,k=K[,s=1][,p=0][,dil=1][,OPTIONS]",
-     "conv1d:n=1,w=256,ci=64,co=128,k=3,s=2,p=1"},
-    {"conv2d", "conv2d:n=N,h=H,w=W,ci=C,co=C,k=K[,s=1][,p=0][,d=1][,OPTIONS]",
-     "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1"},
-    {"conv3d", "conv3d:n=N,d=D,h=H,w=W,ci=C,co=C,k=K[,s=1][,p=0][,dil=1][,OPTIONS]",
-     "conv3d:n=1,d=16,h=28,w=28,ci=8,co=16,k=3,s=1,p=1"},
-    {"conv1d_transpose", "conv1d_transpose: as conv1d",
-     "conv1d_transpose:n=1,w=16,ci=8,co=4,k=4,s=2,p=1"},
-    {"conv2d_transpose", "conv2d_transpose: as conv2d",
-     "conv2d_transpose:n=1,h=4,w=4,ci=512,co=256,k=4,s=2,p=1"},
-    {"conv3d_transpose", "conv3d_transpose: as conv3d",
-     "conv3d_transpose:n=1,d=4,h=4,w=4,ci=8,co=4,k=4,s=2,p=1"},
-    {"depthwise", "depthwise:n=N,h=H,w=W,c=C,k=K[,s=1][,p=0][,d=1][,OPTIONS]",
-     "depthwise:n=1,h=56,w=56,c=144,k=3,s=1,p=1"},
-    {"max_pool", "max_pool:n=N,c=C,h=H,w=W,k=K[,s=1][,p=0][,layout=nhwc|nchw][,dtype=f32]",
-     "max_pool:n=1,c=64,h=112,w=112,k=3,s=2,p=1"},
-    {"avg_pool", "avg_pool: as max_pool; padding counts", "avg_pool:n=1,c=64,h=56,w=56,k=2,s=2"},
-    {"global_avg_pool", "global_avg_pool:n=N,c=C,h=H,w=W[,layout=nhwc|nchw][,dtype=f32]",
-     "global_avg_pool:n=1,c=2048,h=7,w=7"},
-    {"softmax", "softmax:RxC[:DTYPE]", "softmax:512x1000"},
-    {"layernorm", "layernorm:RxC[:DTYPE]", "layernorm:512x1024"},
-    {"reduce_sum", "reduce_sum:RxC[:DTYPE]", "reduce_sum:1024x4096"},
-    {"reduce_prod", "reduce_prod:RxC[:DTYPE]", "reduce_prod:64x64"},
-    {"reduce_max", "reduce_max:RxC[:DTYPE]", "reduce_max:1024x4096"},
-    {"reduce_min", "reduce_min:RxC[:DTYPE]", "reduce_min:10x1024"},
-}};
-inline constexpr const char* workload_grammar_notes =
-    "OPTIONS of convolutions: [,groups=1][,layout=nhwc|nchw|free][,dtype=f32][,bias][,relu|gelu]"
-    "[,packed]. k, s, p and the dilation take one number or one per axis (k=3x5); the dilation is "
-    "d= or dil=, in conv3d d= is the depth. DTYPE: f64 f32 f16 bf16 i64 i32 i8 u8. layout=free is "
-    "class c, packed (weights prepared beforehand) class b, everything else class a.";
 
 namespace detail {
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tensorsmith/record/record.hpp"
+#include "tensorsmith/support/callback.hpp"
 #include "tensorsmith/support/result.hpp"
 
 namespace tensorsmith {
@@ -28,10 +29,15 @@ std::string steps_to_text(const std::vector<Step>& steps);
 /// Strict: unknown tags, missing or surplus fields and numbers outside their type are errors.
 Result<std::vector<Step>, RecordError> steps_from_text(std::string_view text);
 
+/// A line is a trial, or says which trial won the final ranking of its run: the same fields with
+/// the times of the ranking, and another format name, so that readers of trials alone skip it.
+enum class RecordKind : std::uint8_t { trial, winner };
+
 /// Without a line end. Text that is not UTF-8 has its bad bytes replaced.
-std::string record_to_line(const Record& record);
+std::string record_to_line(const Record& record, RecordKind kind = RecordKind::trial);
 /// Strict, as steps_from_text; fields that this version does not know are ignored.
-Result<Record, RecordError> record_from_line(std::string_view line);
+Result<Record, RecordError> record_from_line(std::string_view line,
+                                             RecordKind kind = RecordKind::trial);
 
 /// The text of a state's steps names a candidate; equal steps, equal number.
 std::uint64_t hash_steps(const std::vector<Step>& steps);
@@ -41,8 +47,15 @@ struct SkippedLine {
   std::string reason;
 };
 
+/// What the final ranking of a run chose.
+struct Winner {
+  Record record;
+  std::size_t num_before = 0;  ///< trials before it in the file
+};
+
 struct JournalContents {
-  std::vector<Record> records;       ///< in the order of the file
+  std::vector<Record> records;       ///< the trials, in the order of the file
+  std::vector<Winner> winners;       ///< one per run that ended in time, in the order of the file
   std::vector<SkippedLine> skipped;  ///< lines that are no records
   bool has_torn_end = false;         ///< the last line has no line end
 };
@@ -50,10 +63,16 @@ struct JournalContents {
 /// Error: the file cannot be read, or it is not empty and no line of it is a record.
 Result<JournalContents, RecordError> read_journal(const std::string& path);
 
-/// Fastest ok record of that workload (its name or its key), that target and number of threads;
+/// Fastest ok trial of that workload (its name or its key), that target and number of threads;
 /// empty target or 0 threads: any. Measures nothing.
 std::optional<Record> best_record(const std::vector<Record>& records, std::string_view workload,
                                   std::string_view target = {}, std::int32_t num_threads = 0);
+/// The same with the winners: trials of a run whose winner is known stand behind all that are not,
+/// because a trial was timed alone and few times, a winner in turn with the others. Candidates that
+/// `is_usable` turns down are passed over, the best first; empty: all are usable.
+std::optional<Record> best_record(const JournalContents& contents, std::string_view workload,
+                                  std::string_view target = {}, std::int32_t num_threads = 0,
+                                  const Callback<bool(const Record&)>& is_usable = {});
 Result<std::optional<Record>, RecordError> load_best(const std::string& path,
                                                      std::string_view workload,
                                                      std::string_view target = {},
@@ -70,7 +89,7 @@ class Journal {
   ~Journal();
 
   /// On the disk's cache when it returns: survives kill -9 of this process.
-  Result<Done, RecordError> append(const Record& record);
+  Result<Done, RecordError> append(const Record& record, RecordKind kind = RecordKind::trial);
 
   const std::string& path() const { return path_; }
   /// Lines that were there already and are no records.

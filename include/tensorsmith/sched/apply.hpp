@@ -20,6 +20,7 @@
 #include "tensorsmith/sched/apply/split.hpp"
 #include "tensorsmith/sched/apply/storage_align.hpp"
 #include "tensorsmith/sched/apply/storage_layout.hpp"
+#include "tensorsmith/sched/explain_error.hpp"
 
 namespace tensorsmith {
 

@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "tensorsmith/sched/apply.hpp"
+#include "tensorsmith/sched/explain_error.hpp"
 #include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {

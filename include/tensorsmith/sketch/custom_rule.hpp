@@ -11,6 +11,7 @@
 
 #include "tensorsmith/sketch/rule.hpp"
 #include "tensorsmith/support/callback.hpp"
+#include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith {
 

@@ -1,22 +1,14 @@
-// Assertions for our own bugs, and the exception for misuse by a person.
+// Assertions for our own bugs.
 //
 // Floor 0. Own design. An assertion says "tensorsmith is wrong here": it reports the condition and
-// aborts; tests may install a throwing handler. It is never used for bad input: that is `Error` (at
-// the facade) or a `Result`.
+// aborts; tests may install a throwing handler. It is never used for bad input: that is `Error`
+// (support/error.hpp) or a `Result`.
 #pragma once
 
 #include <cstdio>
 #include <cstdlib>
-#include <stdexcept>
-#include <string>
 
 namespace tensorsmith {
-
-/// Misuse by a person: names the argument, what was expected and what came.
-class Error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 using AssertHandler = void (*)(const char* condition, const char* message, const char* file,
                                int line);

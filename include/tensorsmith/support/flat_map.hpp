@@ -4,7 +4,6 @@
 // insertion or erasure invalidates iterators and references. Order and equality as std::map.
 #pragma once
 
-#include <cstddef>
 #include <utility>
 #include <vector>
 

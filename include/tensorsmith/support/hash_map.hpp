@@ -5,7 +5,6 @@
 // 6,000 lines of <unordered_map>. A new key invalidates pointers to values.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -1,4 +1,5 @@
-// The functions of <cmath> that the public headers call, without its 6,000 lines; bit_cast.
+// The functions of <cmath> that the public headers call, without its 6,000 lines; bit_cast and
+// memcpy.
 //
 // Floor 0. Compiler builtins of g++ and clang: the same calls of the C library, so the same bits,
 // as std::exp and its like. Floats are computed as floats where both widths are given.
@@ -10,6 +11,11 @@ namespace tensorsmith::math {
 template <class To, class From>
 constexpr To bit_cast(const From& value) {
   return __builtin_bit_cast(To, value);
+}
+
+/// std::memcpy of <cstring>.
+inline void copy_bytes(void* to, const void* from, unsigned long count) {
+  __builtin_memcpy(to, from, count);
 }
 
 inline double exp(double x) { return __builtin_exp(x); }

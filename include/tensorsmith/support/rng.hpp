@@ -5,8 +5,8 @@
 // nothing else: not on thread count, not on the order of work.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <utility>
 
 #include "tensorsmith/support/assert.hpp"
 
@@ -16,8 +16,8 @@ class CounterRng {
  public:
   CounterRng(std::uint64_t seed, std::uint32_t task = 0, std::uint32_t round = 0,
              std::uint32_t candidate = 0)
-      : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
-        counter_{0, task, round, candidate} {}
+      : key_{{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}},
+        counter_{{0, task, round, candidate}} {}
 
   std::uint32_t next_u32() {
     if (used_ == 4) {
@@ -49,21 +49,28 @@ class CounterRng {
   }
 
  private:
-  using Block = std::array<std::uint32_t, 4>;
+  struct Key {
+    std::uint32_t words[2];
+    std::uint32_t& operator[](int i) { return words[i]; }
+  };
+  struct Block {
+    std::uint32_t words[4];
+    std::uint32_t& operator[](int i) { return words[i]; }
+  };
 
-  static Block philox(Block c, std::array<std::uint32_t, 2> k) {
+  static Block philox(Block c, Key k) {
     for (int round = 0; round < 10; ++round) {
       const std::uint64_t p0 = static_cast<std::uint64_t>(0xD2511F53U) * c[0];
       const std::uint64_t p1 = static_cast<std::uint64_t>(0xCD9E8D57U) * c[2];
-      c = {static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<std::uint32_t>(p1),
-           static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<std::uint32_t>(p0)};
+      c = {{static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<std::uint32_t>(p1),
+            static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<std::uint32_t>(p0)}};
       k[0] += 0x9E3779B9U;
       k[1] += 0xBB67AE85U;
     }
     return c;
   }
 
-  std::array<std::uint32_t, 2> key_;
+  Key key_;
   Block counter_;
   Block block_{};
   int used_ = 4;

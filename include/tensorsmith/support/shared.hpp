@@ -7,7 +7,6 @@
 // thread-safe than a raw pointer.
 #pragma once
 
-#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -56,7 +55,7 @@ class Shared {
   using element_type = T;
 
   Shared() = default;
-  Shared(std::nullptr_t) {}
+  Shared(decltype(nullptr)) {}
   Shared(const Shared& other) noexcept : object_(other.object_), count_(other.count_) { add(); }
   Shared(Shared&& other) noexcept
       : object_(std::exchange(other.object_, nullptr)),
@@ -94,7 +93,9 @@ class Shared {
   friend bool operator==(const Shared& a, const Shared& b) noexcept {
     return a.object_ == b.object_;
   }
-  friend bool operator==(const Shared& a, std::nullptr_t) noexcept { return a.object_ == nullptr; }
+  friend bool operator==(const Shared& a, decltype(nullptr)) noexcept {
+    return a.object_ == nullptr;
+  }
 
  private:
   template <class>

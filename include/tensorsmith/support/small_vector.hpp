@@ -5,15 +5,14 @@
 #pragma once
 
 #include <compare>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
 #include <new>
 #include <type_traits>
 #include <utility>
 
 #include "tensorsmith/support/assert.hpp"
+#include "tensorsmith/support/math.hpp"
 
 namespace tensorsmith {
 
@@ -139,7 +138,7 @@ class SmallVector {
     const std::size_t capacity = count > doubled ? count : doubled;
     T* grown = static_cast<T*>(::operator new(capacity * sizeof(T)));
     if (size_ > 0) {
-      std::memcpy(static_cast<void*>(grown), data(), size_ * sizeof(T));
+      math::copy_bytes(grown, data(), size_ * sizeof(T));
     }
     if (heap_ != nullptr) {
       ::operator delete(heap_);
@@ -155,7 +154,7 @@ class SmallVector {
       other.heap_ = nullptr;
       other.capacity_ = N;
     } else if (size_ > 0) {
-      std::memcpy(inline_, other.inline_, size_ * sizeof(T));
+      math::copy_bytes(inline_, other.inline_, size_ * sizeof(T));
     }
     other.size_ = 0;
   }

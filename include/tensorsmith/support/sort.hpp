@@ -4,7 +4,6 @@
 // comparisons; a list of up to 16 items needs no memory.
 #pragma once
 
-#include <cstddef>
 #include <utility>
 #include <vector>
 

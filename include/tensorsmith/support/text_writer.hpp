@@ -4,13 +4,65 @@
 // Not here: what is written.
 #pragma once
 
-#include <charconv>
-#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace tensorsmith {
+
+namespace detail {
+
+/// What printf wrote of a finite real, with a point in every locale.
+inline std::string with_point(const char* printed) {
+  std::string text;
+  bool in_point = false;
+  for (; *printed != 0; ++printed) {
+    const char c = *printed;
+    const bool is_own = (c >= '0' && c <= '9') || c == '-' || c == '+' || c == 'e';
+    if (is_own) {
+      text += c;
+    } else if (!in_point) {
+      text += '.';  // the locale's point, of one byte or several
+    }
+    in_point = !is_own;
+  }
+  return text;
+}
+
+/// "d.ddde+xx" with the fewest digits that read back as the value.
+struct Decimal {
+  std::string text;
+  int digits = 1, exponent = 0;
+};
+inline Decimal shortest_decimal(double value) {
+  Decimal d;
+  char buffer[40];
+  for (;; ++d.digits) {
+    const int length = std::snprintf(buffer, sizeof(buffer), "%.*e", d.digits - 1, value);
+    if (std::strtod(buffer, nullptr) == value || d.digits == 17) {
+      break;
+    }
+    // A power of two has more room above than below: the next decimal away from zero may do.
+    int last = length - 1;
+    while (buffer[last] != 'e') {
+      --last;
+    }
+    --last;
+    if (buffer[last] != '9') {
+      ++buffer[last];
+      if (std::strtod(buffer, nullptr) == value) {
+        break;
+      }
+    }
+  }
+  d.text = with_point(buffer);
+  d.exponent = std::atoi(d.text.c_str() + d.text.find('e') + 1);
+  return d;
+}
+
+}  // namespace detail
 
 /// Shortest decimal text that reads back as `value`; always recognisable as a real number ("2.0").
 inline std::string text_of_real(double value) {
@@ -20,13 +72,29 @@ inline std::string text_of_real(double value) {
   if (value - value != 0.0) {
     return value > 0 ? "inf" : "-inf";
   }
-  char digits[40];
-  const std::to_chars_result end = std::to_chars(digits, digits + sizeof(digits), value);
-  std::string text(digits, end.ptr);
-  if (text.find_first_of(".e") == std::string::npos) {
-    text += ".0";
+  const detail::Decimal shortest = detail::shortest_decimal(value);
+  const int digits = shortest.digits, exponent = shortest.exponent;
+  const int scientific =
+      digits + (digits > 1 ? 1 : 0) + (exponent > -100 && exponent < 100 ? 4 : 5);
+  const int fixed = exponent < 0             ? digits + 1 - exponent
+                    : exponent >= digits - 1 ? exponent + 1
+                                             : digits + 1;
+  if (fixed > scientific) {
+    return shortest.text;
   }
-  return text;
+  const int decimals = exponent < digits - 1 ? digits - 1 - exponent : 0;
+  char buffer[40];
+  std::snprintf(buffer, sizeof(buffer), "%.*f", decimals, value);
+  return detail::with_point(buffer) + (decimals == 0 ? ".0" : "");
+}
+/// As %g of printf writes it: at most so many significant digits.
+inline std::string text_of_real(double value, int digits) {
+  if (value - value != 0.0) {
+    return text_of_real(value);
+  }
+  char buffer[40];
+  std::snprintf(buffer, sizeof(buffer), "%.*g", digits, value);
+  return detail::with_point(buffer);
 }
 
 class TextWriter {

@@ -5,7 +5,6 @@
 // `is_inlined(stage)`, so that this floor knows no states.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>

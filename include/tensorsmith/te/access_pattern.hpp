@@ -4,7 +4,6 @@
 // about stages (te/access_analysis.hpp).
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
 #include "tensorsmith/te/compute_dag.hpp"

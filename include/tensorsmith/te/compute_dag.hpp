@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +25,7 @@ enum class OperationKind : std::uint8_t { placeholder, compute };
 
 /// Attributes that steer a search (Ansor reference, ch. 1.5). Empty means absent.
 struct OperationAttrs {
-  std::optional<std::int64_t> flop;
+  std::int64_t flop = -1;  ///< absent if negative: the expressions are counted
   std::vector<std::string> layout_free_placeholders;
   std::vector<std::string> simplify_const_tensor_indices;
   std::vector<std::string> always_unroll_inner;

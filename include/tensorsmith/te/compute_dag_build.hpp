@@ -5,13 +5,13 @@
 // Not here: construction by people (te/program.hpp), access analysis (te/access_analysis.hpp).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 

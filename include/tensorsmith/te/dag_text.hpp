@@ -4,11 +4,11 @@
 // printer must never change; texts for people: ir/print.hpp.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "tensorsmith/support/text_writer.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith::te {
@@ -60,10 +60,7 @@ class ReferencePrinter {
   }
   /// Six significant digits and a suffix for the width.
   static std::string real(double value, DType dtype) {
-    char buffer[64];
-    const auto end =
-        std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::general, 6);
-    std::string text(buffer, end.ptr);
+    std::string text = text_of_real(value, 6);
     if (dtype == DType::f32) {
       text += 'f';
     } else if (dtype == DType::f16 || dtype == DType::bf16) {

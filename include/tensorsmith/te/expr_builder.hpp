@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/support/error.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith::te {

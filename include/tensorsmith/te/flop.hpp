@@ -103,8 +103,8 @@ inline double count_flop(const ComputeDag& dag, const Operation& op) {
   if (op.is_placeholder()) {
     return 0;
   }
-  if (op.attrs.flop.has_value()) {
-    return static_cast<double>(*op.attrs.flop);
+  if (op.attrs.flop >= 0) {
+    return static_cast<double>(op.attrs.flop);
   }
   detail::FlopCounter counter(dag.pool(), op.reduce_axes,
                               detail::type_code(dag.tensor(op.outputs[0]).dtype));

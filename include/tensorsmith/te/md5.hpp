@@ -4,7 +4,6 @@
 // gain from a collision.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,11 +12,11 @@ namespace tensorsmith::te {
 
 namespace detail {
 
-using Md5State = std::array<std::uint32_t, 4>;
+using Md5State = std::uint32_t[4];
 
 inline void md5_block(Md5State& state, const unsigned char* block) {
   // floor(2^32 * |sin(i + 1)|), RFC 1321 sec. 3.4
-  static constexpr std::array<std::uint32_t, 64> sines{
+  static constexpr std::uint32_t sines[64] = {
       0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613,
       0xfd469501, 0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be, 0x6b901122, 0xfd987193,
       0xa679438e, 0x49b40821, 0xf61e2562, 0xc040b340, 0x265e5a51, 0xe9b6c7aa, 0xd62f105d,
@@ -28,9 +27,9 @@ inline void md5_block(Md5State& state, const unsigned char* block) {
       0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
       0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb,
       0xeb86d391};
-  static constexpr std::array<std::uint32_t, 16> shifts{7, 12, 17, 22, 5, 9,  14, 20,
-                                                        4, 11, 16, 23, 6, 10, 15, 21};
-  std::array<std::uint32_t, 16> words{};
+  static constexpr std::uint32_t shifts[16] = {7, 12, 17, 22, 5, 9,  14, 20,
+                                               4, 11, 16, 23, 6, 10, 15, 21};
+  std::uint32_t words[16] = {};
   for (std::size_t i = 0; i < 64; ++i) {
     words[i / 4] |= static_cast<std::uint32_t>(block[i]) << (8 * (i % 4));
   }

@@ -1,12 +1,12 @@
-#include "tensorsmith/ir/dtype.hpp"
+#include "tensorsmith/ir/dtype_name.hpp"
 
 #include "support/catch.hpp"
 
 using namespace tensorsmith;
 
 TEST_CASE("every type has two names that lead back to it, and one class") {
-  for (std::size_t n = 0; n < std::size(detail::dtype_facts); ++n) {
-    const auto type = static_cast<DType>(n);
+  static_assert(std::size(all_dtypes) == std::size(detail::dtype_facts));
+  for (DType type : all_dtypes) {
     CHECK(dtype_from_name(name_of(type)) == type);
     CHECK(dtype_from_name(reference_name_of(type)) == type);
     CHECK(is_float(type) + is_integer(type) + (type == DType::boolean) == 1);

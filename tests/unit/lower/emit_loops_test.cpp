@@ -5,10 +5,28 @@
 using namespace tensorsmith;
 using namespace tensorsmith::test;
 
+namespace {
+
+/// B = A + 1 with the rows split and the innermost part of them unrolled.
+ScheduleBuilder unrolled_rows(std::int64_t rows, std::int64_t columns, const LengthList& lengths,
+                              bool inner_to_outer = true) {
+  ScheduleBuilder s(copy_dag(rows, columns));
+  s.unroll(1, s.split(1, 0, lengths, inner_to_outer).back());
+  return s;
+}
+
+/// C = A * B with the reduction cut into two loops of 2 inside of one, in that order of loops.
+ScheduleBuilder split_reduction(const IdList& order) {
+  ScheduleBuilder s(matmul_dag(2, 8, 8));
+  s.split(2, 2, {2, 2});
+  s.reorder(2, order);
+  return s;
+}
+
+}  // namespace
+
 TEST_CASE("a factor that divides needs neither bounds nor copies") {
-  ScheduleBuilder s(copy_dag(12, 16));
-  s.split(1, 0, {4});
-  s.unroll(1, 1);
+  const ScheduleBuilder s = unrolled_rows(12, 16, {4});
   CHECK(checked_text(s.state()) == R"(
 for i.0 in 3:
   for i.1 in 4 unrolled:
@@ -29,9 +47,7 @@ for i.0 in 6:
 }
 
 TEST_CASE("an unrolled loop needs a constant extent: steady part and tail") {
-  ScheduleBuilder s(copy_dag(13, 8));
-  s.split(1, 0, {4});
-  s.unroll(1, 1);
+  const ScheduleBuilder s = unrolled_rows(13, 8, {4});
   CHECK(checked_text(s.state()) == R"(
 for i.0 in 3:
   for i.1 in 4 unrolled:
@@ -43,9 +59,7 @@ for j in 8 vectorized:
 }
 
 TEST_CASE("three parts, the rest inside") {
-  ScheduleBuilder s(copy_dag(13, 8));
-  s.split(1, 0, {3}, false);
-  s.unroll(1, 1);
+  const ScheduleBuilder s = unrolled_rows(13, 8, {3}, false);
   CHECK(checked_text(s.state()) == R"(
 for i.0 in 2:
   for i.1 in 5 unrolled:
@@ -84,9 +98,7 @@ for i in 2:
 }
 
 TEST_CASE("a tail below a loop runs in its last iteration only") {
-  ScheduleBuilder s(copy_dag(13, 8));
-  s.split(1, 0, {2, 4});
-  s.unroll(1, 2);
+  const ScheduleBuilder s = unrolled_rows(13, 8, {2, 4});
   CHECK(checked_text(s.state()) == R"(
 for i.0 in 2:
   for i.1 in min(i.0*(-2) + 3, 2):
@@ -127,9 +139,8 @@ for i in 4:
 }
 
 TEST_CASE("a reduction split around spatial loops goes on from memory after the first block") {
-  ScheduleBuilder s(matmul_dag(2, 8, 8));
-  s.split(2, 2, {2, 2});
-  s.reorder(2, {2, 0, 3, 4, 1});  // k.0 i k.1 k.2 j: k.1 and k.2 are one run
+  const ScheduleBuilder s =
+      split_reduction({2, 0, 3, 4, 1});  // k.0 i k.1 k.2 j: k.1 and k.2 are one run
   CHECK(checked_text(s.state()) == R"(
 C.acc: f32[8] register
 for k.0 in 2:
@@ -151,9 +162,7 @@ for k.0 in 2:
 }
 
 TEST_CASE("first block: every reduction loop outside of the run is at its start") {
-  ScheduleBuilder s(matmul_dag(2, 8, 8));
-  s.split(2, 2, {2, 2});
-  s.reorder(2, {2, 0, 3, 1, 4});  // k.0 i k.1 j k.2
+  const ScheduleBuilder s = split_reduction({2, 0, 3, 1, 4});  // k.0 i k.1 j k.2
   CHECK(checked_text(s.state()) == R"(
 C.acc: f32[] register
 for k.0 in 2:

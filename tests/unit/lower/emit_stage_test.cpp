@@ -27,6 +27,14 @@ DagPtr row_dag() {
   return p.dag({A, C});
 }
 
+/// row_dag with B computed at the rows of C and M at the rows of `stage`.
+ScheduleBuilder attached_rows(std::int32_t stage) {
+  ScheduleBuilder s(row_dag());
+  s.compute_at(2, 3, 0);
+  s.compute_at(1, stage, 0);
+  return s;
+}
+
 }  // namespace
 
 TEST_CASE("a stage at root is computed whole, into a buffer of its own") {
@@ -93,9 +101,7 @@ TEST_CASE("a region that may begin outside of the stage is clipped at its ends")
 }
 
 TEST_CASE("several stages at one loop stand in the order of their reads") {
-  ScheduleBuilder s(row_dag());
-  s.compute_at(2, 3, 0);
-  s.compute_at(1, 3, 0);
+  const ScheduleBuilder s = attached_rows(3);
   CHECK(checked_text(s.state()) == R"(
 M: i32[1] local
 M.acc: i32[] register
@@ -116,9 +122,7 @@ for i in 4:
 }
 
 TEST_CASE("a stage attached to an attached stage") {
-  ScheduleBuilder s(row_dag());
-  s.compute_at(2, 3, 0);
-  s.compute_at(1, 2, 0);
+  const ScheduleBuilder s = attached_rows(2);
   CHECK(checked_text(s.state()) == R"(
 B: i32[1, 6] local
 M: i32[1] local

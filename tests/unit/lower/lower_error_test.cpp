@@ -57,8 +57,7 @@ TEST_CASE("a layout that does not fit its stage") {
 TEST_CASE("every refusal is a sentence that names the stage") {
   for (LowerErrorCode code :
        {LowerErrorCode::not_concrete, LowerErrorCode::consumer_outside_attach_point,
-        LowerErrorCode::output_not_at_root, LowerErrorCode::unsupported_layout,
-        LowerErrorCode::unsupported_step}) {
+        LowerErrorCode::output_not_at_root, LowerErrorCode::unsupported_layout}) {
     const std::string text = explain(LowerError{code, 7});
     CHECK(text.find("unknown lowering error") == std::string::npos);
     CHECK(text.find("(stage 7)") != std::string::npos);

@@ -16,6 +16,7 @@
 
 #include "measure/control_page.hpp"
 #include "measure/frame_io.hpp"
+#include "tensorsmith/version.hpp"
 #include "worker_fixture.hpp"
 
 using namespace tensorsmith;
@@ -76,9 +77,9 @@ TEST_CASE("a worker that talks nonsense is reported, not believed") {
   const char* const texts[] = {
       "printf 'this is not a frame at all, not at all' >&3; sleep 1",
       "printf 'TMSW\\007\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000' >&3; sleep 1",
-      "printf 'TMSW\\001\\000\\000\\000\\377\\377\\377\\377\\377\\377\\000\\000' >&3; sleep 1",
-      "printf 'TMSW\\001\\000\\143\\000\\000\\000\\000\\000\\000\\000\\000\\000' >&3; sleep 1",
-      "printf 'TMSW\\001\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000x' >&3; sleep 1",
+      "printf 'TMSW\\002\\000\\000\\000\\377\\377\\377\\377\\377\\377\\000\\000' >&3; sleep 1",
+      "printf 'TMSW\\002\\000\\143\\000\\000\\000\\000\\000\\000\\000\\000\\000' >&3; sleep 1",
+      "printf 'TMSW\\002\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000x' >&3; sleep 1",
       "exit 7",
       "kill -9 $$",
       "exec sleep 60",
@@ -102,6 +103,55 @@ TEST_CASE("a worker that talks nonsense is reported, not believed") {
     CHECK(prepared.error().message.find(problems[i]) != std::string::npos);
     std::remove(options.worker_path.c_str());
   }
+}
+
+TEST_CASE("a worker of another build is named, with what to do") {
+  const auto hello_of = [](const std::string& version, std::uint64_t layout) {
+    HelloMessage hello;
+    hello.version = version;
+    hello.layout = layout;
+    const std::vector<std::byte> payload = encode(hello);
+    FrameHeader header;
+    header.num_bytes = payload.size();
+    std::string text;
+    const auto add = [&text](const void* data, std::size_t size) {
+      for (std::size_t i = 0; i < size; ++i) {
+        char octal[8];
+        std::snprintf(octal, sizeof(octal), "\\%03o", static_cast<const unsigned char*>(data)[i]);
+        text += octal;
+      }
+    };
+    add(&header, sizeof(header));
+    add(payload.data(), payload.size());
+    return "printf '" + text + "' >&3";
+  };
+  const std::pair<std::string, std::string> workers[] = {
+      {"printf 'TMSW\\001\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000' >&3; exec sleep "
+       "60",
+       "protocol version 1"},
+      {hello_of("0.0.9", message_layout()), "version 0.0.9"},
+      {hello_of(version_string, 0xabc), "messages 0000000000000abc"}};
+  for (const auto& [text, theirs] : workers) {
+    WorkerOptions options;
+    options.worker_path = script(text);
+    const auto prepared = WorkerMeasurer(options).prepare(affine_task(4));
+    REQUIRE_FALSE(prepared.has_value());
+    const std::string& message = prepared.error().message;
+    CAPTURE(message);
+    CHECK(prepared.error().status == MeasureStatus::worker_lost);
+    CHECK(message.find("'" + options.worker_path + "' belongs to another build") !=
+          std::string::npos);
+    CHECK(message.find(theirs) != std::string::npos);
+    CHECK(message.find("set TENSORSMITH_WORKER") != std::string::npos);
+    std::remove(options.worker_path.c_str());
+  }
+  // The same hello with the right numbers is believed: only the next answer is missing.
+  WorkerOptions options;
+  options.worker_path = script(hello_of(version_string, message_layout()));
+  const auto prepared = WorkerMeasurer(options).prepare(affine_task(4));
+  REQUIRE_FALSE(prepared.has_value());
+  CHECK(prepared.error().message.find("another build") == std::string::npos);
+  std::remove(options.worker_path.c_str());
 }
 
 TEST_CASE("a worker refuses nonsense and ends") {

@@ -5,6 +5,7 @@
 #include "sched_fixtures.hpp"
 #include "support/catch.hpp"
 #include "tensorsmith/sched/bounds.hpp"
+#include "tensorsmith/sched/explain_error.hpp"
 
 using namespace tensorsmith;
 using namespace tensorsmith::test;
@@ -60,6 +61,9 @@ TEST_CASE("every illegal step has its own error") {
   const DagPtr chain = chain_dag();             // A, B, C
   const DagPtr matmul = matmul_dag(16, 8, 32);  // A, B, C
   const DagPtr two = two_output_dag();          // A, S, D
+  te::Program rank_0;
+  const auto one = rank_0.placeholder("A", {});
+  const DagPtr scalar = rank_0.dag({one, rank_0.compute("B", {}, [&]() { return one() + 1; })});
 
   refused(Code::stage_out_of_range, chain, {split(3, 0, {2})});
   refused(Code::stage_out_of_range, chain, {CacheReadStep{-1, "local", {1}}});
@@ -74,6 +78,8 @@ TEST_CASE("every illegal step has its own error") {
           {AnnotationStep{1, 0, Annotation::unroll}, AnnotationStep{1, 0, Annotation::parallel}});
   refused(Code::annotation_needs_spatial, matmul, {AnnotationStep{2, 2, Annotation::vectorize}});
 
+  refused(Code::fuse_no_iterators, matmul, {FuseStep{2, {}}});
+  refused(Code::fuse_no_iterators, scalar, {FuseStep{1, {}}, FuseStep{1, {}}});
   refused(Code::fuse_not_consecutive, matmul, {FuseStep{2, {0, 2}}});
   refused(Code::fuse_not_consecutive, matmul, {FuseStep{2, {1, 0}}});
   refused(Code::fuse_attach_point, chain, {ComputeAtStep{1, 2, 0}, FuseStep{2, {0, 1}}});
@@ -90,7 +96,7 @@ TEST_CASE("every illegal step has its own error") {
   refused(Code::split_length_too_large, chain, {split(1, 0, {std::int64_t{1} << 40})});
   refused(Code::split_length_too_large, chain,
           {split(1, 0, {1 << 20, 1 << 20}), FollowSplitStep{2, 0, 0, 1}});
-  refused(Code::split_of_special, chain, {FuseStep{1, {}}, split(1, 0, {2})});
+  refused(Code::split_of_special, scalar, {FuseStep{1, {}}, split(1, 0, {2})});
   refused(Code::follow_source_out_of_range, chain, {FollowSplitStep{1, 0, 0, 1}});
   refused(Code::follow_source_not_split, chain,
           {ComputeInlineStep{1}, FollowSplitStep{2, 0, 0, 1}});

@@ -206,6 +206,13 @@ TEST_CASE("every trial is in the journal, failures included") {
     CHECK(record.steps == source.observed[i].state.steps());
   }
   CHECK(best_record(contents->records, "test")->min_ns == result.summary.curve.end()[-2].best_ns);
+  // The final ranking's choice is known to whoever reads the journal later.
+  REQUIRE(contents->winners.size() == 1);
+  const Record& winner = contents->winners[0].record;
+  CHECK(winner.steps == result.best->state.steps());
+  CHECK(winner.median_ns == result.summary.best_ns);
+  CHECK(winner.is_verified);
+  CHECK(*best_record(*contents, "test") == winner);
 }
 
 TEST_CASE("two runs with the same seed propose and record the same") {

@@ -7,7 +7,9 @@
 //                                     C[i,j] = C.local[i,j]
 #pragma once
 
-#include "tensorsmith/sched/apply/cache_read.hpp"
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/sched/apply/common.hpp"
+#include "tensorsmith/sched/apply/new_operation.hpp"
 #include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {

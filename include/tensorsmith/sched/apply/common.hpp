@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "tensorsmith/sched/schedule_error.hpp"
 #include "tensorsmith/sched/state.hpp"

@@ -1,4 +1,4 @@
-// PR: a remark for lowering.
+// PR: a remark for lowering; the one for CPUs acts on none of them (docs/steps/PR.md).
 //
 // Floor 3. Ansor reference, ch. 2.3. "auto_unroll_max_step$N": small loops below may be unrolled up
 // to N statements. "debug_skip_region": the stage leaves the attach map.

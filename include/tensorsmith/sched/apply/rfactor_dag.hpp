@@ -4,7 +4,9 @@
 // which checks legality. As in the reference the new operations carry no tag and no attributes.
 #pragma once
 
-#include "tensorsmith/sched/apply/cache_read.hpp"
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/sched/apply/common.hpp"
+#include "tensorsmith/sched/apply/new_operation.hpp"
 #include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith::detail {

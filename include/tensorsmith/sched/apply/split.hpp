@@ -12,7 +12,6 @@
 #pragma once
 
 #include "tensorsmith/sched/apply/common.hpp"
-#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -26,7 +25,8 @@ inline std::int64_t multiply_lengths(std::int64_t a, std::int64_t b) {
   if (a == unknown_length || b == unknown_length) {
     return unknown_length;
   }
-  return smaller_of(a * b, max_split_length + 1);
+  const std::int64_t product = a * b;
+  return product <= max_split_length ? product : max_split_length + 1;
 }
 
 template <class Extent>

@@ -1,7 +1,7 @@
 // SA: strides of a stage's storage are congruent to `offset` modulo `factor`.
 //
 // Floor 3. Ansor reference, ch. 2.3; never made by its search. Legal: factor >= 1, offset >= 0. The
-// state shows only the offset; the factor matters at lowering.
+// state shows only the offset. Lowering for CPUs ignores the step (docs/steps/SA.md).
 //   for i (0,16)  -->  C storage_offset: 4
 //                      for i (0,16)
 #pragma once

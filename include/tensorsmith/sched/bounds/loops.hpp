@@ -6,11 +6,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "tensorsmith/sched/apply.hpp"
+#include "tensorsmith/sched/apply/split.hpp"
 
 namespace tensorsmith::bounds {
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tensorsmith/sched/apply/annotation.hpp"
 #include "tensorsmith/sched/bounds/intervals.hpp"
 #include "tensorsmith/sched/bounds/loops.hpp"
 #include "tensorsmith/support/algorithm.hpp"
