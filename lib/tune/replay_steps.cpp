@@ -12,10 +12,10 @@ namespace tensorsmith {
 
 State replay_steps(const Shared<const ComputeDag>& dag, const std::vector<Step>& steps) {
   State state = State::initial(dag);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    Result<State, ScheduleError> next = apply_step(state, steps[i]);
+  for (const Step& step : steps) {
+    Result<State, ScheduleError> next = apply_step(state, step);
     if (!next) {
-      throw Error("step " + std::to_string(i) + " does not apply: " + explain(next.error(), state));
+      throw Error("the schedule does not apply: " + explain(next.error(), state));
     }
     state = std::move(next).value();
   }

@@ -121,9 +121,10 @@ TEST_CASE("a record whose steps do not apply is reported and the next best is ta
     const CommandResult result = folder.run({command, "gemm:8x8x8:f32", "--db", "j", "--json"});
     CAPTURE(command, result.err);
     CHECK(result.code == 0);
-    CHECK(result.err == "tensorsmith: j: the record of trial 77 (seed 5) was skipped: step 0 does "
-                        "not apply: stage 2 (C) has 3 iterators, and the fuse names none of "
-                        "them\n");
+    CHECK(result.err ==
+          "tensorsmith: j: the record of trial 77 (seed 5) was skipped: the "
+          "schedule does not apply: step 0: stage 2 (C) has rank 2, and the fuse names none of its "
+          "iterators\n");
   }
   folder.write("j", damaged.dump() + "\n");
   check_refusal(folder.run({"run", "gemm:8x8x8:f32", "--db", "j", "--json"}),

@@ -291,6 +291,14 @@ inline Result<LoopProgram, LowerError> Emitter::run() {
   if (!state_.is_concrete()) {
     return tensorsmith::fail(LowerError{LowerErrorCode::not_concrete, -1});
   }
+  for (std::size_t id = 0; id < state_.num_stages(); ++id) {
+    const auto& iterators = state_.stage(id).iterators;
+    const bool is_replaced = iterators.size() == 1 && iterators[0].kind == IteratorKind::special;
+    if (is_replaced && !state_.operation(id).reduce_axes.empty()) {
+      return tensorsmith::fail(
+          LowerError{LowerErrorCode::reduction_without_loops, static_cast<std::int32_t>(id)});
+    }
+  }
   derivations_ = derive(state_);
   find_layouts();
   const ComputeDag& dag = state_.dag();

@@ -14,6 +14,7 @@ enum class LowerErrorCode : std::uint8_t {
   consumer_outside_attach_point,  ///< a stage is computed at a loop that does not cover a reader
   output_not_at_root,             ///< an argument of the kernel must be computed at root
   unsupported_layout,             ///< a storage layout that does not fit its stage
+  reduction_without_loops,        ///< a fuse without iterators dropped the loops of a reduction
 };
 
 struct LowerError {
@@ -33,6 +34,8 @@ inline std::string explain(const LowerError& error) {
     return "an output of the workload must be computed at root" + where;
   case LowerErrorCode::unsupported_layout:
     return "the storage layout does not fit the stage's dimensions" + where;
+  case LowerErrorCode::reduction_without_loops:
+    return "a fuse that names no iterators took the loops of a reduction away" + where;
   }
   return "unknown lowering error" + where;
 }

@@ -54,10 +54,21 @@ TEST_CASE("a layout that does not fit its stage") {
   }
 }
 
+TEST_CASE("a reduction whose loops a fuse of nothing took away") {
+  te::Program p;
+  auto A = p.placeholder("A", {8});
+  auto k = p.reduce_axis("k", 8);
+  auto B = p.compute("B", {}, [&]() { return te::sum(A(k), te::ReduceAxes{k}); });
+  ScheduleBuilder s(p.dag({A, B}));
+  s.fuse(1, {});  // legal, as in the reference
+  CHECK(refused(s.state()) == LowerError{LowerErrorCode::reduction_without_loops, 1});
+}
+
 TEST_CASE("every refusal is a sentence that names the stage") {
   for (LowerErrorCode code :
        {LowerErrorCode::not_concrete, LowerErrorCode::consumer_outside_attach_point,
-        LowerErrorCode::output_not_at_root, LowerErrorCode::unsupported_layout}) {
+        LowerErrorCode::output_not_at_root, LowerErrorCode::unsupported_layout,
+        LowerErrorCode::reduction_without_loops}) {
     const std::string text = explain(LowerError{code, 7});
     CHECK(text.find("unknown lowering error") == std::string::npos);
     CHECK(text.find("(stage 7)") != std::string::npos);

@@ -178,8 +178,9 @@ TEST_CASE("headers are checked") {
   header.magic = 1;
   CHECK(check_header(header) == "not a tensorsmith worker frame");
   header = FrameHeader{};
-  header.version = 2;
-  CHECK(check_header(header) == "protocol version 2, expected 1");
+  header.version = protocol_version + 1;
+  CHECK(check_header(header) == "protocol version " + std::to_string(protocol_version + 1) +
+                                    ", expected " + std::to_string(protocol_version));
   header = FrameHeader{};
   header.num_bytes = max_frame_bytes + 1;
   CHECK(check_header(header).find("too long") != std::string::npos);

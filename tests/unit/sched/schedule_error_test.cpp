@@ -79,7 +79,6 @@ TEST_CASE("every illegal step has its own error") {
   refused(Code::annotation_needs_spatial, matmul, {AnnotationStep{2, 2, Annotation::vectorize}});
 
   refused(Code::fuse_no_iterators, matmul, {FuseStep{2, {}}});
-  refused(Code::fuse_no_iterators, scalar, {FuseStep{1, {}}, FuseStep{1, {}}});
   refused(Code::fuse_not_consecutive, matmul, {FuseStep{2, {0, 2}}});
   refused(Code::fuse_not_consecutive, matmul, {FuseStep{2, {1, 0}}});
   refused(Code::fuse_attach_point, chain, {ComputeAtStep{1, 2, 0}, FuseStep{2, {0, 1}}});

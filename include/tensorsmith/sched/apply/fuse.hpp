@@ -1,9 +1,9 @@
 // FU: one iterator in the place of several neighbours.
 //
 // Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: consecutive ascending iterators, nothing
-// attached to any of them but the last. Without ids: the stage has no iterators either (its tensor
-// has rank 0 and its body is no reduction) and gets a loop of extent 1 named "". The reference
-// would replace whatever iterators there are, which forgets loops; it never makes such a step.
+// attached to any of them but the last. Without ids: a stage of rank 0, where a loop of extent 1
+// named "" replaces all iterators. The reference would do so to any stage, which forgets its
+// spatial loops; its rules make the step for rank 0 only.
 //   for i (0,4)
 //     for j (0,8)      -->  for i@j@ (0,32)
 #pragma once
@@ -24,13 +24,18 @@ StepCheck apply_to(BasicState<Extent>& state, const FuseStep& step) {
   const auto id = static_cast<std::size_t>(step.stage);
   BasicIterator<Extent> fused;
   if (step.iterators.empty()) {
-    if (const std::size_t count = state.stage(id).iterators.size(); count > 0) {
+    if (const std::size_t rank = state.operation(id).axes.size(); rank > 0) {
       return ScheduleError{ScheduleErrorCode::fuse_no_iterators, step.stage, -1,
-                           static_cast<std::int64_t>(count)};
+                           static_cast<std::int64_t>(rank)};
+    }
+    if (detail::has_attach_points(state.attach_map(), step.stage)) {
+      return ScheduleError{ScheduleErrorCode::fuse_attach_point, step.stage, 0};
     }
     fused.extent = Extent(1);
     fused.kind = IteratorKind::special;
-    state.mutable_stage(id).iterators.push_back(std::move(fused));
+    auto& iterators = state.mutable_stage(id).iterators;
+    iterators.clear();
+    iterators.push_back(std::move(fused));
     return {};
   }
   const auto count = static_cast<std::int32_t>(step.iterators.size());
