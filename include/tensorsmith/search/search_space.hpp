@@ -13,6 +13,7 @@
 
 #include "tensorsmith/sched/bounds.hpp"
 #include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/search/schedule_packs.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
 #include "tensorsmith/support/algorithm.hpp"
@@ -128,13 +129,22 @@ class SearchSpace {
     return known != nullptr ? pick(*known) : pick(enumerate(Key{extent, static_cast<int>(count)}));
   }
 
-  /// The candidate with this history, bounds inferred; nothing if a step is illegal.
+  /// The candidate with this history, bounds inferred; nothing if a step is illegal. How packed
+  /// copies run is not taken from the history: it follows from the rest.
   std::optional<Candidate> build(const std::vector<Step>& steps, std::uint32_t sketch) const {
     State state = *initial_;
+    PackedCopies packs;
     for (const Step& step : steps) {
+      if (packs.is_about_loops(step)) {
+        continue;
+      }
+      packs.follow(step);
       if (!try_step(state, step)) {
         return std::nullopt;
       }
+    }
+    if (!schedule_packs(state, packs, options_.hardware)) {
+      return std::nullopt;
     }
     Candidate candidate{std::move(state), sketch, nullptr};
     if (!refresh(candidate)) {

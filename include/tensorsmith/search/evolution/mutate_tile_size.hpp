@@ -21,9 +21,10 @@ struct MutateTileSize {
                                   CounterRng& rng) const {
     const std::int64_t max_innermost = space.options().max_innermost_split_factor;
     std::vector<Step> steps = parent.state.steps();
+    const std::size_t num_free = num_steps_before_packs(steps);
     const std::vector<std::size_t> splits =
-        steps_where<SplitStep>(steps, [&](std::size_t, const SplitStep& split) {
-          return split.extent > 1 && !split.lengths.empty() &&
+        steps_where<SplitStep>(steps, [&](std::size_t at, const SplitStep& split) {
+          return at < num_free && split.extent > 1 && !split.lengths.empty() &&
                  split.lengths.back() <= max_innermost;
         });
     if (splits.empty()) {
