@@ -77,7 +77,7 @@ struct PackOperand {
     }
     const std::int64_t bytes = elements * bytes_of(tensor.dtype);
     return has_tile_axis && uses >= least_uses &&
-           (is_gathered || 2 * bytes > input.options.core_cache_bytes);
+           (is_gathered || bytes > input.options.core_cache_bytes);
   }
 };
 
