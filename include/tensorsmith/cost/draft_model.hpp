@@ -94,7 +94,8 @@ inline double draft_stage_cycles(const State& state, std::size_t id, const Targe
     return points;
   }
   double run = 1;  // iterations of the innermost run of reduction loops
-  for (std::size_t i = tile; i > 0 && iterators[i - 1].kind == IteratorKind::reduction; --i) {
+  for (std::size_t i = tile;
+       i > 0 && (iterators[i - 1].kind == IteratorKind::reduction || extent_of(i - 1) == 1); --i) {
     run *= extent_of(i - 1);
   }
   const std::int32_t fitting = target.vector_lanes(
