@@ -11,8 +11,8 @@
 #include "tensorsmith/cost/random_model.hpp"
 #include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
-#include "tensorsmith/sketch/cpu_rules.hpp"
 #include "tensorsmith/sketch/generate.hpp"
+#include "tensorsmith/sketch/native_rules.hpp"
 #if defined(TENSORSMITH_HAS_EIGEN)
 #include "tensorsmith/cost/mlp.hpp"
 #endif
@@ -85,8 +85,9 @@ std::unique_ptr<CostModel> make_model(const TuneOptions& options) {
 std::vector<State> make_sketches(const TuneTask& task, const TuneOptions& options,
                                  const SketchOptions& sketch_options) {
   std::vector<State> sketches =
-      options.sketches ? options.sketches(task.dag, sketch_options)
-                       : generate_sketches(task.dag, ansor_cpu_rules(), sketch_options);
+      options.sketches           ? options.sketches(task.dag, sketch_options)
+      : options.space == "ansor" ? generate_sketches(task.dag, ansor_cpu_rules(), sketch_options)
+                                 : generate_sketches(task.dag, native_cpu_rules(), sketch_options);
   if (sketches.empty()) {
     throw Error("the search space of this workload is empty");
   }
@@ -117,9 +118,14 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
   SketchOptions sketch_options;
   sketch_options.hardware = hardware_params(task.target);
   sketch_options.hardware.num_cores = options.num_threads;
+  sketch_options.core_cache_bytes =
+      task.target.caches.l2_bytes.value_or(sketch_options.core_cache_bytes);
   std::vector<State> sketches = make_sketches(task, options, sketch_options);
   SpaceOptions space_options = options.space == "ansor" ? SpaceOptions{} : native_space_options();
   space_options.hardware = sketch_options.hardware;
+  if (options.space != "ansor") {
+    space_options.hardware.vector_unit_bytes = task.target.vector_bits / 8;
+  }
 
   SearchCallbacks callbacks;
   const Target target = task.target;
@@ -137,7 +143,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
   policy.evolution = options.budget.seconds > 0
                          ? EvolutionOptions::for_budget(options.budget.seconds)
                          : EvolutionOptions{};
-  search.policy = std::make_unique<EvolutionaryPolicy>(
+  search.policy = std::make_unique<BasicEvolutionaryPolicy<NativeCpuPopulation>>(
       SearchSpace(std::move(sketches), space_options), *model, std::move(callbacks), policy);
   return search;
 }

@@ -19,8 +19,8 @@
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
 #include "tensorsmith/search/population/sample.hpp"
-#include "tensorsmith/sketch/cpu_rules.hpp"
 #include "tensorsmith/sketch/generate.hpp"
+#include "tensorsmith/sketch/native_rules.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 
 using namespace tensorsmith;
@@ -158,26 +158,31 @@ Outcome check_random_schedules(DType type, std::uint32_t count, bool with_machin
                          });
 }
 
-/// Programs as the search draws them, a few mutations on.
+bool has_packs(const State& state) { return !PackedCopies(state.steps()).empty(); }
+
+/// Programs as the search draws them, a few mutations on; every operand may be packed.
 Outcome check_drawn_programs(std::uint32_t count, bool with_machine_code) {
   std::map<const ComputeDag*, SearchSpace> spaces;
-  return check_schedules(
+  std::uint32_t num_packed = 0;
+  const Outcome outcome = check_schedules(
       DType::i32, count, with_machine_code,
       [&](CounterRng& rng, const Shared<const ComputeDag>& dag) -> std::optional<State> {
         auto found = spaces.find(dag.get());
         if (found == spaces.end()) {
           SketchOptions options;
           options.hardware = hardware_params(host_target());
+          options.core_cache_bytes = 0;
           SpaceOptions native = native_space_options();
           native.hardware = options.hardware;
+          native.hardware.vector_unit_bytes = host_target().vector_bits / 8;
           found =
               spaces
                   .emplace(dag.get(),
-                           SearchSpace(generate_sketches(dag, ansor_cpu_rules(), options), native))
+                           SearchSpace(generate_sketches(dag, native_cpu_rules(), options), native))
                   .first;
         }
         std::optional<Candidate> candidate =
-            draw_candidate(found->second, AnsorCpuPopulation{}, rng);
+            draw_candidate(found->second, NativeCpuPopulation{}, rng);
         for (std::uint32_t i = rng.next_below(4); candidate && i > 0; --i) {
           std::optional<Candidate> mutant =
               AnsorCpuMutators{}.mutate(found->second, *candidate, rng);
@@ -188,8 +193,11 @@ Outcome check_drawn_programs(std::uint32_t count, bool with_machine_code) {
         if (!candidate || has_nested_parallel(candidate->state)) {
           return std::nullopt;
         }
+        num_packed += has_packs(candidate->state) ? 1 : 0;
         return candidate->state;
       });
+  CHECK(num_packed > count * 0.1);
+  return outcome;
 }
 
 }  // namespace

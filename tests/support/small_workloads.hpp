@@ -49,6 +49,24 @@ inline std::vector<SmallWorkload> small_workloads(DType type) {
     });
     add("batch matmul", p.dag({A, B, C}));
   }
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {19, 13}, type), B = p.placeholder("B", {35, 19}, type);
+    auto k = p.reduce_axis("k", 19);
+    auto C =
+        p.compute("C", {13, 35}, [&](auto i, auto j) { return te::sum(A(k, i) * B(j, k), {k}); });
+    add("matmul of transposes", p.dag({A, B, C}));
+  }
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {3, 9, 18}, type), B = p.placeholder("B", {3, 21, 18}, type);
+    auto k = p.reduce_axis("k", 18);
+    auto C = p.compute("C", {3, 9, 21}, [&](auto b, auto i, auto j) {
+      return te::sum(A(b, i, k) * B(b, j, k), {k});
+    });
+    auto D = p.compute("D", {3, 9, 21}, [&](auto b, auto i, auto j) { return C(b, i, j) + 1; });
+    add("batch matmul of a transpose", p.dag({A, B, D}));
+  }
   const auto conv = [&](const std::string& name, int h, int ci, int co, int kernel, int stride,
                         int pad) {
     te::Program p;

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/sched/layouts.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/target.hpp"
 
@@ -39,12 +40,20 @@ struct VectorAccess {
 inline VectorAccess vector_access(const State& state, const Operation& op,
                                   const std::string& name) {
   const ExprPool& pool = state.dag().pool();
+  const std::vector<const StorageLayoutStep*> layouts = storage_layouts(state);
+  // Whether neighbours along dimension d of a tensor are neighbours in memory.
+  const auto is_contiguous = [&](TensorId tensor, std::size_t d, std::size_t rank) {
+    const StorageLayoutStep* layout = layouts[state.dag().tensor(tensor).operation];
+    const auto piece = static_cast<std::int32_t>(2 * d);
+    return layout == nullptr ? d + 1 == rank
+                             : layout->order.back() == piece + (layout->blocks[d] > 0 ? 1 : 0);
+  };
   VectorAccess found;
   std::optional<VarId> var;
   for (std::size_t a = 0; a < op.axes.size(); ++a) {
     if (clean_name(pool.var_name(op.axes[a].var)) == name) {
       var = op.axes[a].var;
-      found.is_store_strided = a + 1 != op.axes.size();
+      found.is_store_strided = !is_contiguous(op.outputs[0], a, op.axes.size());
     }
   }
   for (ExprId body : op.bodies) {
@@ -58,7 +67,7 @@ inline VectorAccess vector_access(const State& state, const Operation& op,
         visit_expr(pool, read->indices[d], [&](ExprId part) {
           const VarRef* ref = pool.as<VarRef>(part);
           if (ref != nullptr && var && ref->var == *var) {
-            (d + 1 == read->indices.size() ? is_inner : is_outer) = true;
+            (is_contiguous(read->tensor, d, read->indices.size()) ? is_inner : is_outer) = true;
           }
         });
       }
@@ -85,7 +94,8 @@ inline double draft_stage_cycles(const State& state, std::size_t id, const Targe
     return points;
   }
   double run = 1;  // iterations of the innermost run of reduction loops
-  for (std::size_t i = tile; i > 0 && iterators[i - 1].kind == IteratorKind::reduction; --i) {
+  for (std::size_t i = tile;
+       i > 0 && (iterators[i - 1].kind == IteratorKind::reduction || extent_of(i - 1) == 1); --i) {
     run *= extent_of(i - 1);
   }
   const std::int32_t fitting = target.vector_lanes(

@@ -87,9 +87,8 @@ class AccessExtractor {
     f.lines =
         larger_of(1.0, outer_prod_ / reduce_ratio * smaller_of(1.0, stride * element / line_));
     double continuous = element;
-    const auto& shape = dag_.tensor(access.tensor).shape;
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      if (d < region_.size() && region_[d] == shape[d]) {
+    for (std::size_t d = rank_of(access); d-- > 0;) {
+      if (d < region_.size() && region_[d] == length_of(access, d)) {
         continuous *= static_cast<double>(region_[d]);
         break;
       }
@@ -103,6 +102,13 @@ class AccessExtractor {
   double extent(std::size_t position) const {
     return static_cast<double>(
         program_.loops[static_cast<std::size_t>(store_.loops[position].loop)].extent);
+  }
+  std::size_t rank_of(const FeatureAccess& access) const {
+    return access.pieces.empty() ? dag_.tensor(access.tensor).shape.size() : access.pieces.size();
+  }
+  std::int64_t length_of(const FeatureAccess& access, std::size_t dimension) const {
+    return access.pieces.empty() ? dag_.tensor(access.tensor).shape[dimension]
+                                 : access.pieces[dimension];
   }
   std::size_t num_vectors(const FeatureAccess& access) const {
     return access.rank == 0 ? 0 : access.indices.size() / access.rank;
@@ -199,7 +205,6 @@ class AccessExtractor {
       return 1;  // as the reference has it
     }
     double least = -1;
-    const auto& shape = dag_.tensor(access.tensor).shape;
     for (std::size_t v = 0; v < num_vectors(access); ++v) {
       double later = 1;
       for (std::size_t d = access.rank; d-- > 0;) {
@@ -210,7 +215,7 @@ class AccessExtractor {
           least = least < 0 ? candidate : smaller_of(least, candidate);
           break;
         }
-        later *= static_cast<double>(shape[d]);
+        later *= static_cast<double>(length_of(access, d));
       }
     }
     return least < 0 ? 0 : least;

@@ -15,7 +15,8 @@
 #include "tensorsmith/feature/value_walk.hpp"
 #include "tensorsmith/lower/derivation.hpp"
 #include "tensorsmith/lower/nest.hpp"
-#include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/sched/layouts.hpp"
+#include "tensorsmith/support/factorize.hpp"
 #include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith {
@@ -47,6 +48,15 @@ class StoreProgramBuilder {
     for (std::size_t s = 0; s < n; ++s) {
       if (state_.stage(s).compute_at == ComputeAt::root && !state_.stage(s).is_placeholder) {
         emit(s, 0);
+      }
+    }
+    const std::vector<const StorageLayoutStep*> layouts = storage_layouts(state_);
+    for (FeatureStore& store : program_.stores) {
+      for (FeatureAccess& access : store.accesses) {
+        const std::int32_t stage = stage_of_tensor_[access.tensor.value];
+        if (stage >= 0 && layouts[static_cast<std::size_t>(stage)] != nullptr) {
+          place(access, *layouts[static_cast<std::size_t>(stage)]);
+        }
       }
     }
     return std::move(program_);
@@ -240,6 +250,27 @@ class StoreProgramBuilder {
                    region_of_read(program_.atoms, access, v, op, outer.enclosing, full_range()),
                    op);
     }
+  }
+
+  /// The indices of a tensor become those of the pieces that its layout cuts it into.
+  void place(FeatureAccess& access, const StorageLayoutStep& layout) {
+    const auto& shape = dag_.tensor(access.tensor).shape;
+    std::vector<IndexForm> indices;
+    for (std::size_t first = 0; first < access.indices.size(); first += access.rank) {
+      access.pieces.clear();
+      for (std::int32_t piece : layout.order) {
+        const auto d = static_cast<std::size_t>(piece / 2);
+        const std::int64_t block = layout.blocks[d];
+        const bool is_outer = piece % 2 == 0;
+        const IndexForm& whole = access.indices[first + d];
+        indices.push_back(block == 0 ? whole
+                                     : program_.atoms.divide(whole, block, is_outer, full_range()));
+        access.pieces.push_back(block == 0 ? shape[d]
+                                           : (is_outer ? ceil_div(shape[d], block) : block));
+      }
+    }
+    access.indices = std::move(indices);
+    access.rank = layout.order.size();
   }
 
   bool has_pragma(std::size_t s) const {

@@ -28,7 +28,8 @@ struct FeatureAccess {
   TensorId tensor;
   AccessKind kind = AccessKind::read;
   std::size_t rank = 0;
-  std::vector<IndexForm> indices;  ///< `rank` per index vector, one vector after the other
+  std::vector<IndexForm> indices;    ///< `rank` per index vector, one vector after the other
+  std::vector<std::int64_t> pieces;  ///< shape of a buffer with a storage layout, else empty
 };
 
 /// A loop around a store. The initialisation of a reduction has loops of its own (`table`) that run

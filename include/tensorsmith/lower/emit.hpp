@@ -16,6 +16,7 @@
 #include "tensorsmith/lower/lower_error.hpp"
 #include "tensorsmith/lower/region.hpp"
 #include "tensorsmith/lower/shape_nest.hpp"
+#include "tensorsmith/sched/layouts.hpp"
 #include "tensorsmith/support/factorize.hpp"
 #include "tensorsmith/support/result.hpp"
 
@@ -63,7 +64,6 @@ class Emitter {
   bool is_inlined(std::int32_t stage) const {
     return state_.stage(static_cast<std::size_t>(stage)).compute_at == ComputeAt::inlined;
   }
-  void find_layouts();
 
   // emit_loops.hpp: loops of one nest
   StmtId emit_leaf(Emission& e, std::size_t leaf);

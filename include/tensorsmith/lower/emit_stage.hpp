@@ -7,31 +7,6 @@
 
 namespace tensorsmith::detail {
 
-/// The last storage layout given to each stage, by final stage id.
-inline void Emitter::find_layouts() {
-  std::vector<std::pair<std::int32_t, const StorageLayoutStep*>> found;
-  for (const Step& step : state_.steps()) {
-    const std::int32_t stage = stage_of(step);
-    const auto shift = [&](std::int32_t first) {
-      for (auto& [id, layout] : found) {
-        id += id >= first ? 1 : 0;
-      }
-    };
-    if (std::holds_alternative<CacheReadStep>(step)) {
-      shift(stage + 1);
-    } else if (std::holds_alternative<CacheWriteStep>(step) ||
-               std::holds_alternative<RfactorStep>(step)) {
-      shift(stage);
-    } else if (const auto* layout = std::get_if<StorageLayoutStep>(&step)) {
-      found.emplace_back(stage, layout);
-    }
-  }
-  layouts_.assign(state_.num_stages(), nullptr);
-  for (const auto& [id, layout] : found) {
-    layouts_[static_cast<std::size_t>(id)] = layout;
-  }
-}
-
 inline void Emitter::make_home(std::int32_t stage, const std::vector<Affine>& origin,
                                const std::vector<std::int64_t>& extent, Scope scope) {
   const Operation& op = state_.operation(static_cast<std::size_t>(stage));
@@ -300,7 +275,7 @@ inline Result<LoopProgram, LowerError> Emitter::run() {
     }
   }
   derivations_ = derive(state_);
-  find_layouts();
+  layouts_ = storage_layouts(state_);
   const ComputeDag& dag = state_.dag();
   homes_.resize(dag.tensors().size());
   for (std::size_t i = 0; i < dag.arguments().size(); ++i) {

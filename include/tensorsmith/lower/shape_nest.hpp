@@ -90,9 +90,19 @@ NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_redu
   if (last_reduction < 0) {
     return shape;
   }
+  // Spatial loops of one iteration do not end the run: they go in front of it.
   std::int32_t begin = last_reduction;
-  while (begin > 0 && is_reduction(d.leaves[static_cast<std::size_t>(begin) - 1])) {
-    --begin;
+  const std::vector<std::int64_t> whole = extents();
+  for (std::int32_t i = last_reduction - 1; i >= 0; --i) {
+    const LeafIterator leaf = d.leaves[static_cast<std::size_t>(i)];
+    if (is_reduction(leaf)) {
+      --begin;
+      const auto first = d.leaves.begin() + i;
+      d.leaves.erase(first);
+      d.leaves.insert(d.leaves.begin() + begin, leaf);
+    } else if (whole[static_cast<std::size_t>(leaf.node)] != 1 || has_attached(leaf.iterator)) {
+      break;
+    }
   }
   shape.reduction_begin = begin;
   shape.reduction_end = last_reduction + 1;

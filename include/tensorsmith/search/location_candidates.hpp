@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorsmith/sketch/packs.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
 
 namespace tensorsmith {
@@ -63,12 +64,14 @@ location_candidates(const State& state, const AccessAnalysis& analysis, std::int
   return found;
 }
 
-/// Stages whose place is free: computed, not inlined, neither tiled nor worth tiling.
+/// Stages whose place is free: computed, not inlined, neither tiled nor worth tiling. Of a packed
+/// copy only the place is free.
 inline bool has_free_location(const State& state, const AccessAnalysis& analysis,
                               std::int32_t stage) {
   const auto id = static_cast<std::size_t>(stage);
   return !state.stage(id).is_placeholder && state.stage(id).compute_at != ComputeAt::inlined &&
-         !is_tiled(state, stage) && !needs_tiling(analysis, stage);
+         !needs_tiling(analysis, stage) &&
+         (!is_tiled(state, stage) || PackedCopies(state.steps()).contains(stage));
 }
 
 }  // namespace tensorsmith

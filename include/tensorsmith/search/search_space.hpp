@@ -13,6 +13,7 @@
 
 #include "tensorsmith/sched/bounds.hpp"
 #include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/search/schedule_packs.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
 #include "tensorsmith/support/algorithm.hpp"
@@ -27,6 +28,8 @@ namespace tensorsmith {
 struct SpaceOptions {
   HardwareParams hardware;
   std::int64_t max_innermost_split_factor = 64;
+  /// The same of a reduction. A tile is loaded and stored once per that many steps.
+  std::int64_t max_innermost_reduction_factor = 64;
   std::int64_t max_vectorize_size = 16;
   std::vector<std::int32_t> auto_unroll_max_steps = {0, 16, 64, 512};
   bool change_compute_location = true;
@@ -40,6 +43,7 @@ struct SpaceOptions {
 inline SpaceOptions native_space_options() {
   SpaceOptions options;
   options.max_rounding = 1.0 / 7;
+  options.max_innermost_reduction_factor = 512;
   return options;
 }
 
@@ -61,11 +65,12 @@ class SearchSpace {
       TENSORSMITH_ASSERT(sketch.initial_dag() == sketches_.front().initial_dag(),
                          "sketches of one space come from one workload");
       analyses_.push_back(make_shared_of<const AccessAnalysis>(sketch.dag()));
-      for (const Step& step : sketch.steps()) {
-        const SplitStep* split = std::get_if<SplitStep>(&step);
+      limits_.push_back(innermost_limits(sketch));
+      for (std::size_t at = 0; at < sketch.steps().size(); ++at) {
+        const SplitStep* split = std::get_if<SplitStep>(&sketch.steps()[at]);
         if (split != nullptr && split->extent > 0) {
           for (std::int64_t rounded : rounded_extents(split->extent)) {
-            const Key key{rounded, static_cast<int>(split->lengths.size())};
+            const Key key{rounded, split->lengths.size(), limits_.back()[at]};
             if (tables_.count(key) == 0) {
               tables_.emplace(key, enumerate(key));
             }
@@ -87,10 +92,17 @@ class SearchSpace {
   /// Where every replay starts; candidates that share it share derived dags too.
   const State& initial() const { return *initial_; }
 
+  /// The greatest innermost length of the split that is step `at` of a history of this sketch.
+  std::int64_t max_innermost(std::uint32_t sketch, std::size_t at) const {
+    return sketch < limits_.size() && at < limits_[sketch].size()
+               ? limits_[sketch][at]
+               : options_.max_innermost_split_factor;
+  }
+
   /// All lengths of a split of `extent` into count + 1 parts, in the reference's order.
-  const std::vector<std::vector<std::int64_t>>* length_choices(std::int64_t extent,
-                                                               std::size_t count) const {
-    const auto found = tables_.find(Key{extent, static_cast<int>(count)});
+  const std::vector<std::vector<std::int64_t>>*
+  length_choices(std::int64_t extent, std::size_t count, std::int64_t max_innermost) const {
+    const auto found = tables_.find(Key{extent, count, max_innermost});
     return found == tables_.end() ? nullptr : &found->second;
   }
 
@@ -112,7 +124,7 @@ class SearchSpace {
   /// rounding, from the list of one of the rounded extents: half of the time of the extent itself
   /// if it has many divisors, else of any as often as it has divisors.
   std::optional<LengthList> draw_lengths(std::int64_t extent, std::size_t count,
-                                         CounterRng& rng) const {
+                                         std::int64_t max_innermost, CounterRng& rng) const {
     const auto pick = [&](const std::vector<std::vector<std::int64_t>>& choices) {
       std::optional<LengthList> drawn;
       if (!choices.empty()) {
@@ -124,17 +136,26 @@ class SearchSpace {
     if (options_.max_rounding > 0) {
       extent = draw_rounded(extent, rng);
     }
-    const auto* known = length_choices(extent, count);
-    return known != nullptr ? pick(*known) : pick(enumerate(Key{extent, static_cast<int>(count)}));
+    const auto* known = length_choices(extent, count, max_innermost);
+    return known != nullptr ? pick(*known) : pick(enumerate(Key{extent, count, max_innermost}));
   }
 
-  /// The candidate with this history, bounds inferred; nothing if a step is illegal.
+  /// The candidate with this history, bounds inferred; nothing if a step is illegal. How packed
+  /// copies run is not taken from the history: it follows from the rest.
   std::optional<Candidate> build(const std::vector<Step>& steps, std::uint32_t sketch) const {
     State state = *initial_;
+    PackedCopies packs;
     for (const Step& step : steps) {
+      if (packs.is_about_loops(step)) {
+        continue;
+      }
+      packs.follow(step);
       if (!try_step(state, step)) {
         return std::nullopt;
       }
+    }
+    if (!schedule_packs(state, packs, options_.hardware)) {
+      return std::nullopt;
     }
     Candidate candidate{std::move(state), sketch, nullptr};
     if (!refresh(candidate)) {
@@ -169,7 +190,34 @@ class SearchSpace {
   }
 
  private:
-  using Key = std::pair<std::int64_t, int>;
+  struct Key {
+    std::int64_t extent;
+    std::size_t count;
+    std::int64_t max_innermost;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  /// By step; of steps that are no splits it means nothing.
+  std::vector<std::int64_t> innermost_limits(const State& sketch) const {
+    std::vector<std::int64_t> limits;
+    State state = sketch.restart();
+    for (const Step& step : sketch.steps()) {
+      const SplitStep* split = std::get_if<SplitStep>(&step);
+      bool reduces = false;
+      if (split != nullptr) {
+        const auto& stage = state.stage(static_cast<std::size_t>(split->stage));
+        reduces = stage.iterators[static_cast<std::size_t>(split->iterator)].kind ==
+                  IteratorKind::reduction;
+      }
+      limits.push_back(reduces ? options_.max_innermost_reduction_factor
+                               : options_.max_innermost_split_factor);
+      if (!try_step(state, step)) {
+        break;  // an open split in front of an rfactor: what follows keeps the common limit
+      }
+    }
+    limits.resize(sketch.steps().size(), options_.max_innermost_split_factor);
+    return limits;
+  }
 
   std::int64_t draw_rounded(std::int64_t extent, CounterRng& rng) const {
     constexpr std::size_t many_divisors = 6;
@@ -188,7 +236,7 @@ class SearchSpace {
   }
 
   std::vector<std::vector<std::int64_t>> enumerate(Key key) const {
-    return factorizations(key.first, key.second, options_.max_innermost_split_factor);
+    return factorizations(key.extent, static_cast<int>(key.count), key.max_innermost);
   }
 
   /// States of one origin share derived dags, so the dag of a candidate is its sketch's unless a
@@ -226,6 +274,7 @@ class SearchSpace {
   std::vector<State> sketches_;
   SpaceOptions options_;
   std::vector<Shared<const AccessAnalysis>> analyses_;  ///< one per sketch
+  std::vector<std::vector<std::int64_t>> limits_;       ///< by sketch and step
   FlatMap<Key, std::vector<std::vector<std::int64_t>>> tables_;
   std::optional<State> initial_;
 };

@@ -29,6 +29,8 @@ struct SketchOptions {
   HardwareParams hardware;
   /// Loop levels of multi-level tiling, outermost first: S spatial, R reduction (ch. 4.1).
   std::string tiling_structure = "SSRSRS";
+  /// What one core keeps close (its L2): a larger operand is worth a packed copy (native space).
+  std::int64_t core_cache_bytes = 1 << 20;
 };
 
 /// All that a rule may look at.

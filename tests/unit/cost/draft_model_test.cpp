@@ -72,3 +72,17 @@ TEST_CASE("the draft knows reductions inside, gathers, idle cores and attached s
   CHECK(attached > 0.5 * apart);  // one run per element of what was one run for all
   CHECK(attached < 4 * apart);
 }
+
+TEST_CASE("the draft reads a packed copy as it lies in memory") {
+  const State transposed = State::initial(dag_of("gemm:64x64x64:f32,tb"));
+  const std::vector<Step> copied = {CacheReadStep{1, "packed", {2}}, SplitStep{3, 0, 64, {8}, true},
+                                    SplitStep{3, 2, 64, {32}, true},
+                                    ReorderStep{3, {0, 2, 4, 1, 3}}};
+  std::vector<Step> packed = copied;
+  packed.emplace_back(StorageLayoutStep{2, {32, 0}, {0, 2, 1}, 0});
+  const double as_it_was = draft_cycles(bounded(transposed, copied), avx512());
+  const double in_blocks = draft_cycles(bounded(transposed, packed), avx512());
+  CHECK(as_it_was > 3 * in_blocks);
+  CHECK(in_blocks > draft_cycles(tiled(State::initial(dag_of("gemm:64x64x64:f32")), 8, 32),
+                                 avx512()));  // the copy is not free
+}

@@ -1,5 +1,7 @@
 #include "tensorsmith/feature/extract.hpp"
 
+#include <cmath>
+
 #include "feature_fixtures.hpp"
 #include "tensorsmith/te/program.hpp"
 
@@ -243,4 +245,31 @@ TEST_CASE("the size of a cache line comes from the target", "[feature]") {
   const FeatureMatrix wide = extract_features(state, FeatureOptions{128});
   const std::size_t lines = column(1, BufferColumn::lines);
   CHECK(std::as_const(wide).row(0)[lines] == Approx(16.0));  // 17 with 64 bytes
+}
+
+TEST_CASE("a storage layout decides what is contiguous", "[feature]") {
+  te::Program p;
+  const auto A = p.placeholder("A", {64, 64}), B = p.placeholder("B", {64, 64});
+  const auto k = p.reduce_axis("k", 64);
+  const auto C =
+      p.compute("C", {64, 64}, [&](auto i, auto j) { return te::sum(A(i, k) * B(j, k), {k}); });
+  const auto dag = p.dag({A, B, C});
+  std::vector<Step> steps = {CacheReadStep{1, "packed", {2}}, SplitStep{3, 1, 64, {32}, true},
+                             ReorderStep{3, {0, 1, 3, 2}}};
+  // B.packed[j, k] along j.1, the innermost loop of C; the stride is log2(1 + elements).
+  const auto num_with_stride = [&](double stride) {
+    const FeatureMatrix features = extract_features(scheduled(dag, steps));
+    const auto row = features.row(features.num_rows - 1);
+    int found = 0;
+    for (std::size_t b = 0; b < feature_num_buffers; ++b) {
+      const double actual = row[column(b, BufferColumn::stride)];
+      found += actual == Approx(stride).epsilon(1e-5) ? 1 : 0;
+    }
+    return found;
+  };
+  CHECK(num_with_stride(std::log2(65.0)) == 1);
+  CHECK(num_with_stride(1) == 1);  // C
+  steps.emplace_back(StorageLayoutStep{2, {32, 0}, {0, 2, 1}, 0});
+  CHECK(num_with_stride(std::log2(65.0)) == 0);
+  CHECK(num_with_stride(1) == 2);
 }

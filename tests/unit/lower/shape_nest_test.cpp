@@ -190,3 +190,21 @@ TEST_CASE("a producer inside of the tile keeps it in memory") {
   parallel.run();
   CHECK_FALSE(parallel.shape.is_promoted);
 }
+
+TEST_CASE("a spatial loop of one iteration goes in front of the reduction run it would end") {
+  const auto shaped = [](std::int32_t attached) {
+    Shaped s({8, 8}, {16});
+    s.split(0, {1});
+    s.split(3, {4});
+    s.order({0, 3, 1, 4, 2});  // i.0 k.0 i.1 k.1 j
+    s.run(Target::x86_64_v3(), 32, 1, attached);
+    return s;
+  };
+  const Shaped joined = shaped(-1);
+  CHECK(joined.extents() == Extents{8, 1, 4, 4, 8});
+  CHECK(joined.shape.reduction_begin == 2);
+  CHECK(joined.shape.reduction_end == 4);
+  const Shaped with_producer = shaped(2);  // computed at i.1, once per k.0
+  CHECK(with_producer.extents() == Extents{8, 4, 1, 4, 8});
+  CHECK(with_producer.shape.reduction_begin == 3);
+}

@@ -1,5 +1,6 @@
 #include "tensorsmith/search/search_space.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "support/catch.hpp"
@@ -9,18 +10,18 @@ namespace tensorsmith {
 
 TEST_CASE("length choices are the reference's factorizations") {
   const SearchSpace space = test::space_of(test::matmul_dag(512, 512, 512));
-  REQUIRE(space.length_choices(512, 3) != nullptr);
-  CHECK(space.length_choices(512, 3)->size() == 210);  // ch. 11.7
-  CHECK(space.length_choices(512, 1)->size() == 7);
-  CHECK(space.length_choices(77, 1) == nullptr);
+  REQUIRE(space.length_choices(512, 3, 64) != nullptr);
+  CHECK(space.length_choices(512, 3, 64)->size() == 210);  // ch. 11.7
+  CHECK(space.length_choices(512, 1, 64)->size() == 7);
+  CHECK(space.length_choices(77, 1, 64) == nullptr);
   CounterRng rng(1);
   for (int i = 0; i < 100; ++i) {
-    const auto lengths = space.draw_lengths(512, 3, rng);
+    const auto lengths = space.draw_lengths(512, 3, 64, rng);
     REQUIRE(lengths);
     CHECK(512 % ((*lengths)[0] * (*lengths)[1] * (*lengths)[2]) == 0);
     CHECK(lengths->back() <= 64);
   }
-  CHECK(space.draw_lengths(77, 1, rng));
+  CHECK(space.draw_lengths(77, 1, 64, rng));
 }
 
 TEST_CASE("a history is built again as it was, and its sketch is found") {
@@ -58,7 +59,7 @@ TEST_CASE("a space with rounding splits primes as if they were rounder numbers")
   std::set<std::int64_t> products;
   for (std::uint32_t number = 0; number < 200; ++number) {
     CounterRng rng(1, 2, number);
-    const auto lengths = space.draw_lengths(1021, 3, rng);
+    const auto lengths = space.draw_lengths(1021, 3, 64, rng);
     REQUIRE(lengths);
     CHECK(lengths->back() <= 64);
     std::int64_t product = 1;
@@ -74,6 +75,32 @@ TEST_CASE("a space with rounding splits primes as if they were rounder numbers")
   CHECK(products.size() > 20);
   const SearchSpace exact = test::space_of(test::matmul_dag(1021, 64, 48));
   CHECK(exact.rounded_extents(1021) == std::vector<std::int64_t>{1021});
+}
+
+TEST_CASE("the native space has longer innermost reductions, not longer tiles") {
+  const auto dag = test::matmul_dag(512, 512, 512);
+  const auto longest = [&](const SearchSpace& space) {
+    std::int64_t spatial = 0, reduction = 0;
+    for (std::uint32_t number = 0; number < 200; ++number) {
+      CounterRng rng(5, 6, number);
+      auto candidate = draw_candidate(space, AnsorCpuPopulation{}, rng);
+      REQUIRE(candidate);
+      if (const auto child = MutateTileSize{}.mutate(space, *candidate, rng)) {
+        candidate = child;
+      }
+      for (const Step& step : candidate->state.steps()) {
+        const SplitStep* split = std::get_if<SplitStep>(&step);
+        if (split != nullptr) {  // three levels of a spatial loop, one of a reduction
+          auto& most = split->lengths.size() == 3 ? spatial : reduction;
+          most = std::max(most, split->lengths.back());
+        }
+      }
+    }
+    return std::pair(spatial, reduction);
+  };
+  CHECK(longest(test::space_of(dag)) == std::pair<std::int64_t, std::int64_t>(64, 64));
+  CHECK(longest(test::space_of(dag, 4, native_space_options())) ==
+        std::pair<std::int64_t, std::int64_t>(64, 512));
 }
 
 TEST_CASE("mutations of a space with rounding give legal programs and leave its divisors") {

@@ -6,7 +6,7 @@
 // layout step of the same stage replaces an earlier one.
 //   A.local[i, k]  blocks [12, 0], order [0, 2, 1]  -->  stored as [i floordiv 12][k][i floormod
 //   12]
-// The loops do not change, so the state's text does not either; lowering reads the step.
+// The loops do not change, so the state's text does not either; readers: sched/layouts.hpp.
 #pragma once
 
 #include "tensorsmith/sched/apply/common.hpp"

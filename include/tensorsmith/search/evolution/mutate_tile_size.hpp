@@ -1,6 +1,6 @@
 // MutateTileSize: moves a factor from one level of a split to another.
 //
-// Floor 7. Ansor reference, ch. 5.3. The innermost length stays at most max_innermost_split_factor.
+// Floor 7. Ansor reference, ch. 5.3. The innermost length stays at most SearchSpace::max_innermost.
 // In a space with rounding one mutation of four draws the lengths of the split anew.
 //     SP i 512 [4, 2, 16]  -->  SP i 512 [2, 4, 16]       (factor 2 from level 1 to level 2)
 #pragma once
@@ -19,20 +19,22 @@ struct MutateTileSize {
 
   std::optional<Candidate> mutate(const SearchSpace& space, const Candidate& parent,
                                   CounterRng& rng) const {
-    const std::int64_t max_innermost = space.options().max_innermost_split_factor;
     std::vector<Step> steps = parent.state.steps();
+    const std::size_t num_free = num_steps_before_packs(steps);
     const std::vector<std::size_t> splits =
-        steps_where<SplitStep>(steps, [&](std::size_t, const SplitStep& split) {
-          return split.extent > 1 && !split.lengths.empty() &&
-                 split.lengths.back() <= max_innermost;
+        steps_where<SplitStep>(steps, [&](std::size_t at, const SplitStep& split) {
+          return at < num_free && split.extent > 1 && !split.lengths.empty() &&
+                 split.lengths.back() <= space.max_innermost(parent.sketch, at);
         });
     if (splits.empty()) {
       return std::nullopt;
     }
-    SplitStep& split = std::get<SplitStep>(steps[pick(splits, rng)]);
+    const std::size_t chosen = pick(splits, rng);
+    const std::int64_t max_innermost = space.max_innermost(parent.sketch, chosen);
+    SplitStep& split = std::get<SplitStep>(steps[chosen]);
     if (space.options().max_rounding > 0 && rng.next_below(4) == 0) {
       std::optional<LengthList> lengths =
-          space.draw_lengths(split.extent, split.lengths.size(), rng);
+          space.draw_lengths(split.extent, split.lengths.size(), max_innermost, rng);
       if (!lengths || *lengths == split.lengths) {
         return std::nullopt;
       }

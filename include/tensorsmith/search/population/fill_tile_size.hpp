@@ -1,7 +1,7 @@
 // FillTileSize: decides every open split length.
 //
 // Floor 7. Ansor reference, ch. 5.1. Lengths are drawn uniformly from all ordered factorizations
-// whose last length is at most max_innermost_split_factor; the outermost part is the quotient.
+// whose last length is at most SearchSpace::max_innermost; the outermost part is the quotient.
 //     SP i 512 [?, ?, ?]  -->  SP i 512 [4, 2, 16]        (one of 210)
 #pragma once
 
@@ -20,13 +20,13 @@ struct FillTileSize {
   /// Expects the candidate to be a sketch; replays it, since lengths decide extents and dags.
   bool apply(const SearchSpace& space, Candidate& candidate, CounterRng& rng) const {
     std::vector<Step> steps = candidate.state.steps();
-    for (Step& step : steps) {
-      SplitStep* split = std::get_if<SplitStep>(&step);
+    for (std::size_t at = 0; at < steps.size(); ++at) {
+      SplitStep* split = std::get_if<SplitStep>(&steps[at]);
       if (split == nullptr || !has_item(split->lengths, unknown_length)) {
         continue;
       }
-      std::optional<LengthList> lengths =
-          space.draw_lengths(split->extent, split->lengths.size(), rng);
+      std::optional<LengthList> lengths = space.draw_lengths(
+          split->extent, split->lengths.size(), space.max_innermost(candidate.sketch, at), rng);
       if (split->extent < 1 || !lengths) {
         return false;
       }

@@ -9,6 +9,7 @@
 
 #include "tensorsmith/search/population/change_compute_location.hpp"
 #include "tensorsmith/search/population/fill_tile_size.hpp"
+#include "tensorsmith/search/population/fit_packs.hpp"
 #include "tensorsmith/search/population/parallelize.hpp"
 #include "tensorsmith/search/population/unroll.hpp"
 #include "tensorsmith/search/population/vectorize.hpp"
@@ -24,6 +25,10 @@ struct PopulationRules {
 
 using AnsorCpuPopulation =
     PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize, Unroll, Vectorize>;
+
+/// For sketches of native_cpu_rules(); for the reference's it draws what AnsorCpuPopulation draws.
+using NativeCpuPopulation =
+    PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize, Unroll, Vectorize, FitPacks>;
 
 /// Draws a sketch uniformly and completes it; nothing if a rule found no legal way.
 template <class... Rules>

@@ -1,0 +1,33 @@
+// FitPacks: gives packed copies the loops and the layout that fit the register tile.
+//
+// Floor 7. Own design. Draws nothing: see search/schedule_packs.hpp. Comes last, for the tile and
+// the places of the copies must be known.
+//     B.packed: ax0, ax1; C: ..., i.3 (0,6), j.3 (0,64)
+//         -->  B.packed: ax0.0 ax1.0 ax0.1 unroll(ax1.1) vectorize(ax0.2), stored in blocks of 64
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "tensorsmith/search/search_space.hpp"
+
+namespace tensorsmith {
+
+struct FitPacks {
+  static constexpr std::string_view name() { return "fit_packs"; }
+
+  bool apply(const SearchSpace& space, Candidate& candidate, CounterRng&) const {
+    if (PackedCopies(candidate.state.steps()).empty()) {
+      return true;
+    }
+    std::optional<Candidate> fitted = space.build(candidate.state.steps(), candidate.sketch);
+    if (!fitted) {
+      return false;
+    }
+    candidate = std::move(*fitted);
+    return true;
+  }
+};
+
+}  // namespace tensorsmith

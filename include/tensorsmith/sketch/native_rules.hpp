@@ -1,0 +1,17 @@
+// The sketch rules of the native space: the reference's and what it cannot say.
+//
+// Floor 5. Own design. Each rule beyond the reference's adds sketches and takes none away.
+#pragma once
+
+#include "tensorsmith/sketch/cpu_rules.hpp"
+#include "tensorsmith/sketch/rules/pack_operand.hpp"
+
+namespace tensorsmith {
+
+using NativeCpuRules =
+    RuleSet<AlwaysInline, SimplifyComputeWithConstTensor, AddRfactor, AddCacheWrite,
+            MultiLevelTilingWithFusion, MultiLevelTiling, SkipStage, PackOperand>;
+
+inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
+
+}  // namespace tensorsmith

@@ -1,0 +1,77 @@
+// Packed copies of operands: which stages of a history they are.
+//
+// Floor 5. Own design. A packed copy is a cache read of scope `packed_scope`. A rule makes it
+// (sketch/rules/pack_operand.hpp); its loops and its layout follow from the register tile of its
+// reader (search/schedule_packs.hpp), so no other step decides them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tensorsmith/sketch/stage_query.hpp"
+#include "tensorsmith/support/algorithm.hpp"
+
+namespace tensorsmith {
+
+inline constexpr std::string_view packed_scope = "packed";
+
+/// The packed copies of a history that is replayed step by step.
+class PackedCopies {
+ public:
+  PackedCopies() = default;
+  explicit PackedCopies(const std::vector<Step>& steps) {
+    for (const Step& step : steps) {
+      follow(step);
+    }
+  }
+
+  bool empty() const { return stages_.empty(); }
+  /// Stage ids after the last step that was followed.
+  const std::vector<std::int32_t>& stages() const { return stages_; }
+  bool contains(std::int32_t stage) const { return has_item(stages_, stage); }
+
+  /// Whether the step says how a packed copy runs or lies in memory. Where it is computed is free.
+  bool is_about_loops(const Step& step) const {
+    const bool is_place = std::holds_alternative<ComputeAtStep>(step) ||
+                          std::holds_alternative<ComputeRootStep>(step) ||
+                          std::holds_alternative<ComputeInlineStep>(step);
+    return !stages_.empty() && !is_place && !adds_stage(step) && contains(stage_of(step));
+  }
+
+  /// `step` is applied next.
+  void follow(const Step& step) {
+    const std::int32_t stage = stage_of(step);
+    if (const CacheReadStep* read = std::get_if<CacheReadStep>(&step)) {
+      shift(stage + 1);
+      if (read->scope == packed_scope) {
+        stages_.push_back(stage + 1);
+      }
+    } else if (std::holds_alternative<CacheWriteStep>(step) ||
+               std::holds_alternative<RfactorStep>(step)) {
+      shift(stage);
+    }
+  }
+
+ private:
+  void shift(std::int32_t first) {
+    for (std::int32_t& stage : stages_) {
+      stage += stage >= first ? 1 : 0;
+    }
+  }
+
+  std::vector<std::int32_t> stages_;
+};
+
+/// How many steps come before the first that is about the loops of a packed copy.
+inline std::size_t num_steps_before_packs(const std::vector<Step>& steps) {
+  PackedCopies copies;
+  std::size_t count = 0;
+  while (count < steps.size() && !copies.is_about_loops(steps[count])) {
+    copies.follow(steps[count++]);
+  }
+  return count;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,84 @@
+// PackOperand: a tiled stage reads a copy of an operand that lies in memory as its tile reads it.
+//
+// Floor 5. Own design (what all libraries do for matrix products; Ansor and MetaSchedule have no
+// cache reads on CPUs). Legal for an input with one reader, multi-level tiled, that reads it once,
+// each index an axis. Worth it if many iterations read an element, and if the vector loop would
+// gather or the operand is too large for the caches next to the core.
+//     C[i, j] += A[i, k] * B[j, k]  -->  B.packed[j, k] = B[j, k];  C[i, j] += A[i, k] *
+//     B.packed[j, k]
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensorsmith/sketch/grow.hpp"
+#include "tensorsmith/sketch/packs.hpp"
+#include "tensorsmith/sketch/rule.hpp"
+#include "tensorsmith/sketch/stage_query.hpp"
+
+namespace tensorsmith {
+
+struct PackOperand {
+  static constexpr std::string_view name() { return "pack_operand"; }
+
+  Applicability applicability(const RuleInput& input) const {
+    const StageAccess& facts = input.analysis.stage(static_cast<std::uint32_t>(input.stage));
+    if (!facts.is_placeholder || facts.read_by.size() != 1 || facts.read_by[0].reads.size() != 1) {
+      return Applicability::skip;
+    }
+    const auto reader = static_cast<std::int32_t>(facts.read_by[0].stage);
+    const auto& iterators = input.state.stage(static_cast<std::size_t>(reader)).iterators;
+    const bool is_tile_reader =
+        needs_tiling(input.analysis, reader) && is_tiled(input.state, reader) &&
+        has_non_spatial_iterator(input.state, reader) && !iterators.empty() &&
+        iterators.back().kind == IteratorKind::spatial;
+    return is_tile_reader && is_worth_a_copy(input, reader, facts.read_by[0].reads[0])
+               ? Applicability::apply
+               : Applicability::skip;
+  }
+
+  std::vector<Derivation> expand(const RuleInput& input) const {
+    State state = input.state;
+    const auto reader = static_cast<std::int32_t>(
+        input.analysis.stage(static_cast<std::uint32_t>(input.stage)).read_by[0].stage);
+    grow(state, CacheReadStep{input.stage, std::string(packed_scope), {reader}});
+    return {Derivation{std::move(state), input.stage - 1}};
+  }
+
+ private:
+  /// A copy costs about as much as this many uses of an element.
+  static constexpr std::int64_t least_uses = 8;
+
+  static bool is_worth_a_copy(const RuleInput& input, std::int32_t reader,
+                              const ExprList& indices) {
+    const ExprPool& pool = input.state.dag().pool();
+    const Operation& op = input.state.operation(static_cast<std::size_t>(reader));
+    const TensorInfo& tensor = input.state.dag().tensor(
+        input.state.operation(static_cast<std::size_t>(input.stage)).outputs[0]);
+    std::int64_t elements = 1, uses = 1;
+    bool is_gathered = false, has_tile_axis = false;
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+      if (pool.as<VarRef>(indices[d]) == nullptr) {
+        return false;
+      }
+      elements *= tensor.shape[d];
+    }
+    for (const Axis& axis : op.axes) {
+      bool is_used = false;
+      for (std::size_t d = 0; d < indices.size(); ++d) {
+        if (pool.as<VarRef>(indices[d])->var == axis.var) {
+          is_used = true;
+          is_gathered = is_gathered || (axis.var == op.axes.back().var && d + 1 != indices.size());
+        }
+      }
+      uses *= is_used ? 1 : axis.extent;
+      has_tile_axis = has_tile_axis || (is_used && axis.extent > 1);
+    }
+    const std::int64_t bytes = elements * bytes_of(tensor.dtype);
+    return has_tile_axis && uses >= least_uses &&
+           (is_gathered || bytes > input.options.core_cache_bytes);
+  }
+};
+
+}  // namespace tensorsmith

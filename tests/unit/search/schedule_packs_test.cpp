@@ -1,0 +1,170 @@
+#include "tensorsmith/search/schedule_packs.hpp"
+
+#include "support/catch.hpp"
+#include "support/dag_results.hpp"
+#include "tensorsmith/ir/eval.hpp"
+#include "tensorsmith/ir/print.hpp"
+#include "tensorsmith/ir/verify.hpp"
+#include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/sketch/native_rules.hpp"
+#include "unit/search/search_fixtures.hpp"
+
+namespace tensorsmith {
+namespace {
+
+/// C[i, j] = sum over k of A[k, i] * B[j, k]: both gathered or strided.
+Shared<const ComputeDag> transposed_dag(std::int64_t m, std::int64_t n, std::int64_t k_extent) {
+  te::Program p;
+  auto a = p.placeholder("A", {k_extent, m}, DType::i32);
+  auto b = p.placeholder("B", {n, k_extent}, DType::i32);
+  auto k = p.reduce_axis("k", k_extent);
+  auto c = p.compute("C", {m, n}, [&](auto i, auto j) { return te::sum(a(k, i) * b(j, k), {k}); });
+  return p.dag({a, b, c});
+}
+
+SearchSpace packing_space(const Shared<const ComputeDag>& dag) {
+  SketchOptions options;
+  options.hardware.num_cores = 2;
+  options.core_cache_bytes = 0;
+  SpaceOptions space = native_space_options();
+  space.hardware = options.hardware;
+  return SearchSpace(generate_sketches(dag, native_cpu_rules(), options), space);
+}
+
+/// The first sketch (plain tiling) with both operands packed and these innermost lengths.
+Candidate tiled(const SearchSpace& space, std::int64_t rows, std::int64_t columns) {
+  std::uint32_t sketch = 0;
+  while (PackedCopies(space.sketches()[sketch].steps()).stages().size() != 2) {
+    ++sketch;
+  }
+  std::vector<Step> steps = space.sketches()[sketch].steps();
+  std::get<SplitStep>(steps[0]).lengths = {1, 2, rows};
+  std::get<SplitStep>(steps[1]).lengths = {1, 1, columns};
+  std::get<SplitStep>(steps[2]).lengths = {8};
+  const auto built = space.build(steps, sketch);
+  REQUIRE(built);
+  return *built;
+}
+
+/// The loops, after checking that they are valid and compute the product.
+std::string checked_text(const State& state) {
+  const auto program = lower(state, Target::x86_64_v4());
+  REQUIRE(program);
+  CHECK(is_valid(verify(*program)));
+  std::vector<HostArray> arguments = test::whole_number_inputs(*state.initial_dag());
+  const auto expected = eval_dag(*state.initial_dag(), arguments);
+  REQUIRE(expected);
+  arguments.push_back(HostArray((*expected)[0].dtype, (*expected)[0].shape));
+  EvalOptions options;
+  options.is_output = {false, false, true};
+  const std::string text = to_text(*program);
+  INFO(text);
+  REQUIRE(eval(*program, arguments, options));
+  const bool is_right = arguments[2] == (*expected)[0];
+  CHECK(is_right);
+  return text;
+}
+
+const StorageLayoutStep& layout_of(const Candidate& candidate, const std::string& name) {
+  const auto layouts = storage_layouts(candidate.state);
+  for (std::size_t id = 0; id < layouts.size(); ++id) {
+    if (candidate.state.operation(id).name == name) {
+      REQUIRE(layouts[id] != nullptr);
+      return *layouts[id];
+    }
+  }
+  FAIL("no stage " << name);
+  return *layouts[0];
+}
+
+}  // namespace
+
+TEST_CASE("blocks of a packed copy are the lengths of the register tile") {
+  const SearchSpace space = packing_space(transposed_dag(24, 70, 40));
+  const Candidate candidate = tiled(space, 6, 32);
+  CHECK(layout_of(candidate, "A.packed").blocks == LengthList{0, 6});
+  CHECK(layout_of(candidate, "A.packed").order == IdList{2, 0, 3});
+  CHECK(layout_of(candidate, "B.packed").blocks == LengthList{32, 0});
+  CHECK(layout_of(candidate, "B.packed").order == IdList{0, 2, 1});
+  CHECK(state_text(candidate.state) == R"(Placeholder: A, B
+parallel ax1.0 (0,4)
+  for ax0 (0,40)
+    vectorize ax1.1 (0,6)
+      A.packed = ...
+parallel ax0.0 (0,3)
+  for ax1.0 (0,3)
+    for ax0.1 (0,2)
+      unroll ax1.1 (0,16)
+        vectorize ax0.2 (0,16)
+          B.packed = ...
+for i.0 (0,2)
+  for j.0 (0,3)
+    for k.0 (0,5)
+      for i.2 (0,2)
+        for k.1 (0,8)
+          for i.3 (0,6)
+            for j.3 (0,32)
+              C = ...
+)");
+  // The first block of k, for the steady part and for the tail of j; nothing inside of them.
+  const std::string text = checked_text(candidate.state);
+  std::size_t conditions = 0;
+  for (std::size_t at = text.find("if "); at != std::string::npos; at = text.find("if ", at + 1)) {
+    conditions += text.compare(at, 12, "if k.0 == 0:") == 0 ? 1 : 100;
+  }
+  CHECK(conditions == 2);
+}
+
+TEST_CASE("another tile gives other blocks: a history is not followed where the tile decides") {
+  const SearchSpace space = packing_space(transposed_dag(24, 70, 40));
+  const Candidate candidate = tiled(space, 6, 32);
+  std::vector<Step> steps = candidate.state.steps();
+  std::get<SplitStep>(steps[1]).lengths = {1, 1, 14};
+  const auto changed = space.build(steps, candidate.sketch);
+  REQUIRE(changed);
+  CHECK(layout_of(*changed, "B.packed").blocks == LengthList{14, 0});
+  CHECK(layout_of(*changed, "A.packed").blocks == LengthList{0, 6});
+  CHECK(changed->state.steps() == tiled(space, 6, 14).state.steps());
+  CHECK(space.build(changed->state.steps(), changed->sketch)->state.steps() ==
+        changed->state.steps());
+}
+
+TEST_CASE("a copy inside the reader has a block of its own and no parallel loop") {
+  const SearchSpace space = packing_space(transposed_dag(24, 70, 40));
+  const Candidate root = tiled(space, 6, 32);
+  std::vector<Step> steps = root.state.steps();
+  steps.resize(num_steps_before_packs(steps));
+  steps.push_back(ComputeAtStep{3, 4, 4});  // B.packed at k.0 of C
+  const auto inside = space.build(steps, root.sketch);
+  REQUIRE(inside);
+  const std::string text = state_text(inside->state);
+  CHECK(text.find("parallel ax0.0") == std::string::npos);
+  CHECK(text.find("parallel ax1.0") != std::string::npos);  // A is still packed first
+  CHECK(checked_text(inside->state) != "");
+}
+
+TEST_CASE("drawn programs with packs: what the search makes of them is what a replay makes") {
+  const SearchSpace space = packing_space(transposed_dag(23, 70, 41));
+  std::size_t packed = 0, mutated = 0;
+  for (std::uint32_t number = 0; number < 100; ++number) {
+    CounterRng rng(3, 1, number);
+    const auto drawn = draw_candidate(space, NativeCpuPopulation{}, rng);
+    if (!drawn || PackedCopies(drawn->state.steps()).empty()) {
+      continue;
+    }
+    ++packed;
+    CHECK(space.sketch_of(drawn->state.steps()) == drawn->sketch);
+    const auto again = space.build(drawn->state.steps(), drawn->sketch);
+    REQUIRE(again);
+    CHECK(again->state.steps() == drawn->state.steps());
+    const auto child = MutateTileSize{}.mutate(space, *drawn, rng);
+    if (child) {
+      ++mutated;
+      CHECK_FALSE(child->state.steps() == drawn->state.steps());
+    }
+  }
+  CHECK(packed > 30);
+  CHECK(mutated > 15);
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,112 @@
+#include "tensorsmith/sketch/rules/pack_operand.hpp"
+
+#include "support/catch.hpp"
+#include "tensorsmith/sketch/generate.hpp"
+#include "tensorsmith/sketch/native_rules.hpp"
+#include "unit/sketch/sketch_fixtures.hpp"
+
+namespace tensorsmith {
+namespace {
+
+std::vector<State> native_sketches(const Shared<const ComputeDag>& dag, std::int64_t cache_bytes) {
+  SketchOptions options;
+  options.hardware.num_cores = 4;
+  options.core_cache_bytes = cache_bytes;
+  return generate_sketches(dag, native_cpu_rules(), options);
+}
+
+std::vector<State> ansor_sketches(const Shared<const ComputeDag>& dag) {
+  SketchOptions options;
+  options.hardware.num_cores = 4;
+  return generate_sketches(dag, ansor_cpu_rules(), options);
+}
+
+/// C[i, j] = sum over k of A[i, k] * B[j, k].
+Shared<const ComputeDag> transposed_dag(std::int64_t m, std::int64_t n, std::int64_t k_extent) {
+  te::Program p;
+  auto a = p.placeholder("A", {m, k_extent}), b = p.placeholder("B", {n, k_extent});
+  auto k = p.reduce_axis("k", k_extent);
+  auto c = p.compute("C", {m, n}, [&](auto i, auto j) { return te::sum(a(i, k) * b(j, k), {k}); });
+  return p.dag({a, b, c});
+}
+
+std::size_t num_copies(const State& sketch) { return PackedCopies(sketch.steps()).stages().size(); }
+
+}  // namespace
+
+TEST_CASE("an operand that the vector loop would gather is packed, or not") {
+  const auto sketches = native_sketches(transposed_dag(64, 64, 64), 1 << 20);
+  REQUIRE(sketches.size() == 6);
+  for (std::size_t i = 0; i < sketches.size(); ++i) {
+    CHECK(num_copies(sketches[i]) == i % 2);
+    if (i % 2 == 1) {
+      CHECK(sketches[i].operation(2).name == "B.packed");
+      CHECK(PackedCopies(sketches[i].steps()).stages() == std::vector<std::int32_t>{2});
+    }
+  }
+}
+
+TEST_CASE("small contiguous operands stay where they are: the reference's sketches") {
+  const auto dag = test::matmul_dag(64, 64, 64);
+  const auto native = native_sketches(dag, 1 << 20);
+  const auto ansor = ansor_sketches(dag);
+  REQUIRE(native.size() == ansor.size());
+  for (std::size_t i = 0; i < native.size(); ++i) {
+    CHECK(native[i].steps() == ansor[i].steps());
+  }
+}
+
+TEST_CASE("operands larger than the cache: each may be packed, the unpacked sketch comes first") {
+  const auto sketches = native_sketches(test::matmul_dag(512, 512, 512), (1 << 20) - 1);
+  REQUIRE(sketches.size() == 12);
+  std::size_t with_both = 0;
+  for (const State& sketch : sketches) {
+    with_both += num_copies(sketch) == 2 ? 1 : 0;
+  }
+  CHECK(with_both == 3);
+  CHECK(num_copies(sketches[0]) == 0);
+}
+
+TEST_CASE("no copy where few iterations use an element, or an index is no axis, or two read it") {
+  CHECK(native_sketches(transposed_dag(4, 64, 64), 0).size() == 2 * 3);  // only A, 64 uses
+  te::Program p;
+  auto x = p.placeholder("X", {40, 16}), w = p.placeholder("W", {3, 16, 32});
+  auto r = p.reduce_axis("r", 3), c = p.reduce_axis("c", 16);
+  auto y = p.compute("Y", {38, 32}, [&](auto i, auto f) {
+    return te::sum(x(i + r, c) * w(r, c, f), {r, c});
+  });
+  for (const State& sketch : native_sketches(p.dag({x, w, y}), 0)) {
+    const PackedCopies copies(sketch.steps());
+    for (std::int32_t copy : copies.stages()) {
+      CHECK(sketch.operation(static_cast<std::size_t>(copy)).name == "W.packed");
+    }
+  }
+  te::Program q;
+  auto a = q.placeholder("A", {64, 64});
+  auto k = q.reduce_axis("k", 64), l = q.reduce_axis("l", 64);
+  auto d =
+      q.compute("D", {64, 64}, [&](auto i, auto j) { return te::sum(a(i, k) * a(j, k), {k}); });
+  auto e =
+      q.compute("E", {64, 64}, [&](auto i, auto j) { return te::sum(d(i, l) * a(l, j), {l}); });
+  for (const State& sketch : native_sketches(q.dag({a, e}), 0)) {
+    CHECK(num_copies(sketch) == 0);
+  }
+}
+
+TEST_CASE("copies keep their ids while stages come and go, and know what is about them") {
+  const std::vector<Step> steps = {CacheReadStep{1, "packed", {2}}, CacheReadStep{0, "packed", {3}},
+                                   CacheReadStep{0, "local", {5}}, CacheWriteStep{6, "local"}};
+  const PackedCopies copies(steps);
+  CHECK(copies.stages() == std::vector<std::int32_t>{4, 2});
+  CHECK(copies.is_about_loops(AnnotationStep{4, 0, Annotation::parallel}));
+  CHECK(copies.is_about_loops(StorageLayoutStep{2, {0, 0}, {0, 2}, 0}));
+  CHECK_FALSE(copies.is_about_loops(ComputeAtStep{4, 6, 0}));
+  CHECK_FALSE(copies.is_about_loops(AnnotationStep{6, 0, Annotation::parallel}));
+  std::vector<Step> history = steps;
+  history.push_back(SplitStep{6, 0, 8, {2}, true});
+  history.push_back(SplitStep{4, 0, 8, {2}, true});
+  CHECK(num_steps_before_packs(history) == 5);
+  CHECK(num_steps_before_packs(steps) == 4);
+}
+
+}  // namespace tensorsmith
