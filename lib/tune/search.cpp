@@ -134,6 +134,9 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
 
   PolicyOptions policy;
   policy.seed = options.seed;
+  if (callbacks.draft) {
+    policy.target = target;
+  }
   policy.evolution = options.budget.seconds > 0
                          ? EvolutionOptions::for_budget(options.budget.seconds)
                          : EvolutionOptions{};
