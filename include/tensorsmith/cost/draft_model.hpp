@@ -35,7 +35,8 @@ struct DraftRates {
   double hidden = 0.7;        ///< of the shorter of two costs that overlap
   double gather = 1.0;        ///< cycles per gathered or scattered element
   double call = 12;           ///< of one vector of exp, or a division
-  double run_start = 16;      ///< filling and draining the pipeline, leaving a loop
+  double run_start = 24;      ///< filling and draining the pipeline, leaving a loop
+  std::array<double, 3> latency = {14, 60, 300};  ///< cycles until a miss of L1, L2, L3 is there
 };
 
 /// What an access touches: `segments` stretches of `run` bytes that begin `stride` bytes apart.
@@ -187,41 +188,45 @@ class DraftEstimator {
         DraftLoop inner = loops.back();
         inner.extent = nest.width;
         loops.back().extent /= nest.width;
+        loops.back().is_cut = true;
         loops.push_back(inner);
       }
     }
     if (nest.run_begin == nest.tile_begin) {
       nest.run_begin = nest.tile_begin = loops.size() - (nest.has_vector ? 1 : 0);
-      note_varying_tiles(stage, nest);
+      note_varying_tiles(nest);
       return nest;
     }
     fit_registers(nest, lanes, static_cast<double>(state_.operation(stage).outputs.size()));
-    note_varying_tiles(stage, nest);
+    note_varying_tiles(nest);
     return nest;
   }
 
-  /// A tail right inside a fused loop is not cut off as one inside a plain loop is: the extent of
-  /// the tile varies, so its accumulators stay in memory and its vector loop is no vector loop.
-  void note_varying_tiles(std::size_t stage, Nest& nest) const {
-    const DraftOperation& op = program_.operation(stage);
-    for (std::size_t d = nest.tile_begin; d < nest.loops.size(); ++d) {
-      const DraftLoop& tile = nest.loops[d];
-      if (tile.moves == 0) {
+  /// A fused loop whose last iteration along an axis has less left than the others: unless a loop
+  /// of the same stage stands between it and the tile, the extent of the tile varies. Then its
+  /// accumulators stay in memory, and a vector loop is none.
+  void note_varying_tiles(Nest& nest) const {
+    const std::vector<DraftLoop>& loops = nest.loops;
+    for (std::size_t d = nest.tile_begin; d < loops.size(); ++d) {
+      std::size_t f = d;
+      const auto is_ragged = [&](const DraftLoop& loop) {
+        return loop.is_fused && (loop.moves & loops[d].moves) != 0 &&
+               loop.extent - floor_of(loop.extent + 1e-6) > 1e-3;
+      };
+      while (f > 0 && !is_ragged(loops[f - 1])) {
+        --f;
+      }
+      if (f == 0) {
         continue;
       }
-      const double parts = op.extents[DraftProgram::axis_index(tile.moves)] / whole(tile.extent);
-      if (parts - floor_of(parts + 1e-6) < 1e-3) {
-        continue;
+      bool varies = true;
+      for (std::size_t between = f; between < d; ++between) {
+        const DraftLoop& loop = loops[between];
+        varies = varies && !(loop.stage == loops[f - 1].stage && !loop.is_cut && loop.extent > 1 &&
+                             (loop.moves & loops[d].moves) != 0);
       }
-      std::size_t outer = d;
-      while (outer > 0 && ((nest.loops[outer - 1].moves & tile.moves) == 0 ||
-                           nest.loops[outer - 1].extent <= 1)) {
-        --outer;
-      }
-      const bool varies = outer > 0 && nest.loops[outer - 1].is_fused;
       nest.is_promoted = nest.is_promoted && !varies;
-      nest.is_scalar =
-          nest.is_scalar || (varies && nest.has_vector && d + 1 == nest.loops.size());
+      nest.is_scalar = nest.is_scalar || (varies && nest.has_vector && d + 1 == loops.size());
     }
   }
 
@@ -350,9 +355,25 @@ class DraftEstimator {
     return result;
   }
 
+  /// Whether the accumulators are loaded again for a later part of the reduction.
+  static bool revisits_tile(const Nest& nest) {
+    bool found = false;
+    for (std::size_t d = nest.first_own; d < nest.run_begin; ++d) {
+      found = found || (nest.loops[d].is_reduction && nest.loops[d].extent > 1);
+    }
+    return found && nest.run_begin < nest.tile_begin;
+  }
+  double lines_of_tile(std::size_t stage, const Nest& nest) const {
+    double lines = nest.has_vector ? whole(nest.width / lanes_of(stage)) : 1;
+    for (std::size_t d = nest.tile_begin; d + (nest.has_vector ? 1 : 0) < nest.loops.size(); ++d) {
+      lines *= whole(nest.loops[d].extent);
+    }
+    return lines;
+  }
+
   /// Cycles that one level waits for the next one, for each of L1, L2, L3 and the first
   /// translation buffer.
-  std::array<double, 4> cache_cycles(std::size_t stage, const Nest& nest) const {
+  std::array<double, 4> cache_cycles(std::size_t stage, const Nest& nest, double& waiting) const {
     const DraftOperation& op = program_.operation(stage);
     const std::size_t depth = nest.loops.size();
     const std::size_t count = op.accesses.size();
@@ -377,6 +398,7 @@ class DraftEstimator {
       }
     }
     const double line = static_cast<double>(target_.cache_line_bytes);
+    double stored_lines = 0;  // of the output, missed at the level looked at last
     const auto cycles_of = [&](double room, double granule, double way, double each) {
       std::size_t fitting = 0;
       for (; fitting < depth; ++fitting) {
@@ -398,17 +420,22 @@ class DraftEstimator {
         // A buffer of its own inside the loops stays where it is if it fits.
         const bool stays = own[0].room(granule, way) <= room / 2 &&
                            first_loop_inside(nest, op.accesses[i]) > 0;
-        granules += stays ? 0 : own[from].granules(granule) * outer *
-                                    (op.accesses[i].is_store ? 2 : 1);
+        const double missed = stays ? 0 : own[from].granules(granule) * outer;
+        granules += missed * (op.accesses[i].is_store ? 2 : 1);
+        stored_lines = op.accesses[i].is_store ? missed : stored_lines;
       }
       return granules * each;
     };
+    const bool is_revisited = revisits_tile(nest);
+    const double tile_lines = larger_of(1.0, lines_of_tile(stage, nest));
     std::array<double, 4> cycles{};
     for (std::size_t level = 0; level < 3; ++level) {
       const double room = capacity_[level] * rates_.usable_share;
       if (room > 0 && working_set_ > room) {  // else unknown, or it all stays from call to call
         cycles[level] = cycles_of(room, line, rates_.way_bytes[level],
                                   line / rates_.bytes_per_cycle[level]);
+        // A run of the reduction cannot begin before its accumulators are there.
+        waiting += is_revisited ? stored_lines / tile_lines * rates_.latency[level] : 0;
       }
     }
     const double mapped = rates_.num_pages * rates_.page_bytes;
@@ -557,8 +584,9 @@ class DraftEstimator {
   double stage_cycles(std::size_t stage) const {
     const Nest nest = shape(stage);
     const double core = core_cycles(stage, nest);
-    const std::array<double, 4> caches = cache_cycles(stage, nest);
-    double sum = core, most = core;
+    double waiting = 0;
+    const std::array<double, 4> caches = cache_cycles(stage, nest, waiting);
+    double sum = core + waiting, most = core + waiting;
     for (double cycles : caches) {
       sum += cycles;
       most = larger_of(most, cycles);

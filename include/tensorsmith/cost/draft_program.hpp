@@ -54,6 +54,7 @@ struct DraftLoop {
   bool is_reduction = false, is_parallel = false;
   bool is_fused = false;        ///< a part of an iterator that has several
   bool is_fused_inner = false;  ///< not the first part of its iterator
+  bool is_cut = false;          ///< made by cutting the vector loop: not in the state
 };
 
 /// Reads the operation of a stage; values of inlined producers are read where they are computed.
