@@ -37,9 +37,9 @@ struct DraftOperation {
   std::vector<double> extents;       ///< of the axes
   std::vector<double> coefficients;  ///< rows of num_axes, one per dimension of every access
   std::vector<DraftAccess> accesses;
-  double num_float_ops = 0;    ///< additions, products, comparisons of values per point
-  double num_calls = 0;        ///< exp and its like, divisions
-  double num_conditions = 0;   ///< guards and selections per point
+  double num_float_ops = 0;   ///< additions, products, comparisons of values per point
+  double num_calls = 0;       ///< exp and its like, divisions
+  double num_conditions = 0;  ///< guards and selections per point
 
   const double* row(const DraftAccess& access, std::size_t dimension) const {
     return coefficients.data() + access.first + dimension * num_axes;
@@ -78,9 +78,9 @@ class DraftReader {
     }
     for (TensorId output : op.outputs) {
       DraftAccess store{output, result_.coefficients.size(), op.axes.size(), 0, true};
-      result_.coefficients.insert(result_.coefficients.end(), frame.rows.begin(),
-                                  frame.rows.begin() + static_cast<std::ptrdiff_t>(
-                                                           op.axes.size() * result_.num_axes));
+      result_.coefficients.insert(
+          result_.coefficients.end(), frame.rows.begin(),
+          frame.rows.begin() + static_cast<std::ptrdiff_t>(op.axes.size() * result_.num_axes));
       store.moved_by = (AxisMask{1} << op.axes.size()) - 1;
       result_.accesses.push_back(store);
     }
@@ -385,7 +385,9 @@ class DraftProgram {
       }
     }
   }
-  static double ceil_of(double x) { return static_cast<double>(static_cast<std::int64_t>(x + 0.999999)); }
+  static double ceil_of(double x) {
+    return static_cast<double>(static_cast<std::int64_t>(x + 0.999999));
+  }
 
   const State& state_;
   std::vector<DraftOperation> operations_;
