@@ -92,10 +92,9 @@ TEST_CASE("every class of operator, option and type tunes") {
 
 TEST_CASE("instant mode compiles one verified kernel and writes one record") {
   CommandFolder folder;
-  for (const char* workload :
-       {"gemm:37x29x41:f32,bias,relu", "bmm:3x16x16x16:f32", "softmax:8x33",
-        "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1,layout=free",
-        "depthwise:n=1,h=9,w=9,c=8,k=3,s=1,p=1"}) {
+  for (const char* workload : {"gemm:37x29x41:f32,bias,relu", "bmm:3x16x16x16:f32", "softmax:8x33",
+                               "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1,layout=free",
+                               "depthwise:n=1,h=9,w=9,c=8,k=3,s=1,p=1"}) {
     check_tunes(folder, workload, "0");
     const nlohmann::json run = folder.run({"run", workload, "--db", "j", "--json"}).json();
     REQUIRE(run.is_object());

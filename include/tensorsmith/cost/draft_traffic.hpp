@@ -24,8 +24,9 @@ struct DraftRates {
   double page_bytes = 4096;
   std::array<double, 2> num_pages = {72, 3000};  ///< of the translation buffers
   std::array<double, 2> page_miss = {7, 50};     ///< cycles: from the second one; a walk
+  double streams = 20;                           ///< stretches that are waited for at the same time
   double usable_share = 0.8;  ///< of a cache: the rest holds what is just passing
-  double hidden = 0.7;        ///< of the shorter of two costs that overlap
+  double hidden = 0.85;       ///< of the shorter of two costs that overlap
   double gather = 1.0;        ///< cycles per gathered or scattered element
   double call = 12;           ///< of one vector of exp, or a division
   double run_start = 24;      ///< filling and draining the pipeline, leaving a loop
@@ -164,7 +165,7 @@ class DraftTraffic {
     }
     const double line = static_cast<double>(target_.cache_line_bytes);
     double stored_lines = 0;  // of the output, missed at the level looked at last
-    const auto cycles_of = [&](double room, double granule, double way, double each) {
+    const auto cycles_of = [&](double room, double granule, double way, double each, double first) {
       std::size_t fitting = 0;
       for (; fitting < depth; ++fitting) {
         double taken = 0;
@@ -176,7 +177,7 @@ class DraftTraffic {
         }
       }
       const std::size_t from = fitting > 0 ? fitting - 1 : 0;
-      double outer = 1, granules = 0;
+      double outer = 1, cycles = 0;
       for (std::size_t d = 0; d < from; ++d) {
         outer *= nest.loops[d].extent;
       }
@@ -186,17 +187,19 @@ class DraftTraffic {
         const bool stays =
             own[0].room(granule, way) <= room / 2 && first_loop_inside(nest, op.accesses[i]) > 0;
         const double missed = stays ? 0 : own[from].granules(granule) * outer;
-        granules += missed * (op.accesses[i].is_store ? 2 : 1);
+        const double stretches = own[from].stride > granule && !stays ? own[from].segments : 0;
+        cycles += (missed * each + stretches * outer * first) * (op.accesses[i].is_store ? 2 : 1);
         stored_lines = op.accesses[i].is_store ? missed : stored_lines;
       }
-      return granules * each;
+      return cycles;
     };
     Waits waits;
     for (std::size_t level = 0; level < 3; ++level) {
       const double room = capacity_[level] * rates_.usable_share;
       if (room > 0 && working_set_ > room) {  // else unknown, or it all stays from call to call
         waits.levels[level] =
-            cycles_of(room, line, rates_.way_bytes[level], line / rates_.bytes_per_cycle[level]);
+            cycles_of(room, line, rates_.way_bytes[level], line / rates_.bytes_per_cycle[level],
+                      rates_.latency[level] / rates_.streams);
         // A run of the reduction cannot begin before its accumulators are there.
         waits.tiles += tile_lines > 0 ? stored_lines / tile_lines * rates_.latency[level] : 0;
       }
@@ -204,7 +207,8 @@ class DraftTraffic {
     for (std::size_t level = 0; level < 2; ++level) {
       const double mapped = rates_.num_pages[level] * rates_.page_bytes;
       if (working_set_ > mapped) {
-        waits.levels[3 + level] = cycles_of(mapped, rates_.page_bytes, 0, rates_.page_miss[level]);
+        waits.levels[3 + level] =
+            cycles_of(mapped, rates_.page_bytes, 0, rates_.page_miss[level], 0);
       }
     }
     return waits;

@@ -30,7 +30,8 @@ struct Seed {
   Candidate candidate;
   std::string text;
   double draft = 0;
-  std::size_t attempt = 0;  ///< of the random stream that the rules drew from
+  std::size_t attempt = 0;         ///< of the random stream that the rules drew from
+  std::optional<bool> is_regular;  ///< if SearchCallbacks::is_regular was asked
 };
 
 namespace detail {
@@ -48,13 +49,18 @@ class SeedSearch {
     for (std::uint32_t sketch = 0; sketch < space_.sketches().size(); ++sketch) {
       add_all(seeds, model_choices(sketch));
     }
-    keep_best(seeds, larger_of<std::size_t>(count, num_improved));
+    keep_best(seeds, count + count / 2);
+    put_regular_first(seeds);
     std::vector<Seed> better;
     for (std::size_t i = 0; i < smaller_of(num_improved, seeds.size()); ++i) {
       improve(seeds[i], better);
     }
     add_all(seeds, std::move(better));
-    keep_best(seeds, count);
+    keep_best(seeds, count + count / 2);
+    put_regular_first(seeds);
+    while (seeds.size() > count) {
+      seeds.pop_back();
+    }
     std::erase_if(seeds, [&](const Seed& seed) {  // cannot be built
       return callbacks_.extract(seed.candidate.state).empty();
     });
@@ -85,6 +91,17 @@ class SeedSearch {
       }
     }
     seeds = std::move(best);
+  }
+
+  /// Keeps the order among the regular ones, and among the others.
+  void put_regular_first(std::vector<Seed>& seeds) const {
+    run_for(callbacks_.parallel_for, seeds.size(), [&](std::size_t i) {
+      if (!seeds[i].is_regular) {
+        seeds[i].is_regular =
+            !callbacks_.is_regular || callbacks_.is_regular(seeds[i].candidate.state);
+      }
+    });
+    sort_items(seeds, [](const Seed& a, const Seed& b) { return *a.is_regular > *b.is_regular; });
   }
 
   std::optional<Seed> rate(std::optional<Candidate> candidate, std::size_t attempt) const {
@@ -269,7 +286,8 @@ class SeedSearch {
 
 }  // namespace detail
 
-/// The `count` programs with the best draft, best first. `callbacks.draft` must be set.
+/// The `count` programs with the best draft, regular ones first, best first. `callbacks.draft` must
+/// be set.
 template <class Population>
 std::vector<Seed> analytic_seeds(const SearchSpace& space, const Population& population,
                                  const SearchCallbacks& callbacks, const Target& target,
