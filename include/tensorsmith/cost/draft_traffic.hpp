@@ -24,9 +24,9 @@ struct DraftRates {
   double page_bytes = 4096;
   std::array<double, 2> num_pages = {72, 3000};  ///< of the translation buffers
   std::array<double, 2> page_miss = {7, 50};     ///< cycles: from the second one; a walk
-  double streams = 20;                           ///< stretches that are waited for at the same time
+  double streams = 10;                           ///< stretches that are waited for at the same time
   double usable_share = 0.8;  ///< of a cache: the rest holds what is just passing
-  double hidden = 0.85;       ///< of the shorter of two costs that overlap
+  double hidden = 0.7;        ///< of the shorter of two costs that overlap
   double gather = 1.0;        ///< cycles per gathered or scattered element
   double call = 12;           ///< of one vector of exp, or a division
   double run_start = 24;      ///< filling and draining the pipeline, leaving a loop
