@@ -17,7 +17,8 @@ namespace tensorsmith::bench {
 
 /// `count` of them (fewer if drawing fails too often). Throws Error for a wrong workload string.
 inline std::vector<State> sample_states(const std::string& workload, const Target& target,
-                                        std::size_t count, std::uint64_t seed = 1) {
+                                        std::size_t count, std::uint64_t seed = 1,
+                                        SpaceOptions space_options = {}) {
   const Result<ops::Workload, std::string> parsed = ops::parse_workload(workload);
   if (!parsed) {
     throw Error(parsed.error());
@@ -25,7 +26,6 @@ inline std::vector<State> sample_states(const std::string& workload, const Targe
   SketchOptions options;
   options.hardware = hardware_params(target);
   options.hardware.num_cores = 1;
-  SpaceOptions space_options;
   space_options.hardware = options.hardware;
   const SearchSpace space(generate_sketches(parsed->dag, ansor_cpu_rules(), options),
                           space_options);

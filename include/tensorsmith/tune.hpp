@@ -30,7 +30,9 @@ struct TuneTask {
   double flop = 0;       ///< of one call, for GFLOP/s; 0: counted in the dag
 };
 
-/// Whatever is reached first ends the run; 0: no limit. Compilation counts.
+/// Whatever is reached first ends the run; 0: no limit. Compilation counts. Both 0: instant mode,
+/// the program that the analytic model puts first is compiled, and run to be verified and timed;
+/// another one only if it fails.
 struct TuneBudget {
   double seconds = 20;
   std::int64_t trials = 0;
@@ -54,9 +56,9 @@ struct CurvePoint {
 };
 
 struct TuneSummary {
-  double best_ns = 0;  ///< median of the final ranking; 0: no candidate succeeded
+  double best_ns = 0;  ///< median of the final ranking, or of the trial if there is none; 0: none
   double gflops = 0;
-  double peak_fraction = 0;  ///< of the calibrated peak of the cores used; 0: unknown
+  double peak_fraction = 0;  ///< of the calibrated peak of the cores used; 0: unknown (instant)
   std::int64_t trials = 0;
   std::int64_t rounds = 0;
   std::array<std::int64_t, num_measure_statuses> statuses{};  ///< trials by outcome
@@ -68,6 +70,7 @@ struct TuneSummary {
   std::string message;             ///< one sentence if something went wrong along the way
   std::string first_failure;       ///< message of the first failed trial
   std::vector<CurvePoint> curve;
+  double prepare_seconds = 0;  ///< before the first candidate: reference result, worker, inputs
   double propose_seconds = 0, build_seconds = 0, measure_seconds = 0;  ///< building overlaps
   double train_seconds = 0;  ///< the search learns from the results of a round
 };

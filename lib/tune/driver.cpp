@@ -17,6 +17,8 @@ constexpr std::size_t most_waiting = 16;
 constexpr std::size_t measure_chunk = 8;
 /// So many trials in a row without a worker: it will not come back.
 constexpr std::int64_t most_lost_in_a_row = 16;
+/// So many failures in instant mode: there is no first good candidate.
+constexpr std::int64_t most_instant_trials = 8;
 
 using Built = Result<BuiltCandidate, MeasureFault>;
 
@@ -104,10 +106,8 @@ class Driver {
         options_(options), start_(start) {}
 
   DriverResult run() {
-    if (const Result<Calibration, MeasureFault> peak = measurer_.calibrate()) {
-      peak_gflops_ = peak->peak_gflops_f32 * options_.num_threads;
-    } else {
-      summary_.message = peak.error().message;
+    if (!options_.is_instant) {
+      calibrate();
     }
     report();
     while (!is_over()) {
@@ -123,7 +123,7 @@ class Driver {
     }
     summary_.is_cancelled = is_cancelled();
     DriverResult result;
-    rank(result);
+    take_best(result);
     summary_.seconds = now();
     finish_summary(result);
     result.summary = std::move(summary_);
@@ -140,6 +140,13 @@ class Driver {
     Record record;
   };
 
+  void calibrate() {
+    if (const Result<Calibration, MeasureFault> peak = measurer_.calibrate()) {
+      peak_gflops_ = peak->peak_gflops_f32 * options_.num_threads;
+    } else {
+      summary_.message = peak.error().message;
+    }
+  }
   double now() const { return (options_.clock ? options_.clock() : steady_seconds()) - start_; }
   bool is_cancelled() const { return options_.is_cancelled && options_.is_cancelled(); }
   double search_seconds() const {
@@ -150,10 +157,11 @@ class Driver {
   bool is_over() const {
     return is_cancelled() || seconds_left() <= 0 || summary_.is_journal_broken ||
            num_lost_in_a_row_ >= most_lost_in_a_row ||
+           (options_.is_instant && (best_min_ns_ > 0 || summary_.trials >= most_instant_trials)) ||
            (options_.budget.trials > 0 && summary_.trials >= options_.budget.trials);
   }
   std::size_t next_round_size() const {
-    std::size_t size = options_.round_size;
+    std::size_t size = options_.is_instant ? 1 : options_.round_size;
     if (options_.budget.trials > 0) {
       size = std::min(size, static_cast<std::size_t>(options_.budget.trials - summary_.trials));
     }
@@ -293,12 +301,13 @@ class Driver {
     }
   }
 
-  void rank(DriverResult& result) {
+  /// The winner of the final ranking, where it takes place; else the fastest trial.
+  void take_best(DriverResult& result) {
     if (kept_.empty()) {
       return;
     }
     std::size_t winner = 0;
-    if (!summary_.is_cancelled) {
+    if (!summary_.is_cancelled && !options_.is_instant) {
       std::vector<CompiledCandidate> candidates;
       for (const Kept& kept : kept_) {
         candidates.push_back({hash_steps(kept.state.steps()), kept.code.object, kept.code.entry,

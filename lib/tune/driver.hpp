@@ -66,6 +66,8 @@ struct DriverOptions {
   double build_limit_seconds = 5;  ///< a slower build is a failure (the build is not interrupted)
   double flop = 0;                 ///< of one call, for GFLOP/s
   std::int32_t num_threads = 1;
+  /// One candidate that succeeds is enough: no calibration, no ranking, no other limit.
+  bool is_instant = false;
   RacingPolicy racing;
   Record record_template;  ///< workload, target, space, policy, seed of every record
   Callback<bool()> is_cancelled;

@@ -10,6 +10,7 @@
 #include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/cost/random_model.hpp"
 #include "tensorsmith/feature/extract.hpp"
+#include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/native_rules.hpp"
@@ -58,6 +59,43 @@ void run_on_threads(std::size_t count, const Callback<void(std::size_t)>& body) 
   if (failure) {
     std::rethrow_exception(failure);
   }
+}
+
+/// Whether the store adds to memory, not to a register.
+bool accumulates_in_memory(const LoopProgram& program, const Store& store) {
+  bool reads_itself = false;
+  visit_expr(program.pool, store.value, [&](ExprId id) {
+    const Load* load = program.pool.as<Load>(id);
+    reads_itself = reads_itself || (load != nullptr && load->buffer == store.buffer);
+  });
+  return reads_itself && program[store.buffer].scope != Scope::register_;
+}
+
+/// Whether, outside of tails, a loop around a single store has an extent that varies, so that its
+/// iterations are no lanes, or a reduction is summed up in memory for the same reason.
+bool has_varying_inner_loop(const LoopProgram& program, StmtId id) {
+  const auto any = [&](StmtId inner) {
+    return inner.valid() && has_varying_inner_loop(program, inner);
+  };
+  if (const Seq* seq = program.as<Seq>(id)) {
+    return std::any_of(seq->items.begin(), seq->items.end(), any);
+  }
+  if (const Alloc* alloc = program.as<Alloc>(id)) {
+    return any(alloc->body);
+  }
+  if (const If* branch = program.as<If>(id)) {
+    return any(branch->then_body) || any(branch->else_body);
+  }
+  if (const Store* store = program.as<Store>(id)) {
+    return accumulates_in_memory(program, *store);
+  }
+  const For* loop = program.as<For>(id);
+  if (loop == nullptr || program.pool.var_name(loop->var).ends_with("_tail")) {
+    return false;
+  }
+  const bool varies =
+      program.as<Store>(loop->body) != nullptr && program.pool.as<IntImm>(loop->extent) == nullptr;
+  return varies || any(loop->body);
 }
 
 std::unique_ptr<CostModel> make_model(const TuneOptions& options) {
@@ -136,10 +174,17 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
       return draft_cycles(state, target, num_threads);
     };
   }
+  callbacks.is_regular = [target](const State& state) {
+    const Result<LoopProgram, LowerError> program = lower(state, target);
+    return program && !has_varying_inner_loop(*program, program->body);
+  };
   callbacks.parallel_for = run_on_threads;
 
   PolicyOptions policy;
   policy.seed = options.seed;
+  if (callbacks.draft) {
+    policy.target = target;
+  }
   policy.evolution = options.budget.seconds > 0
                          ? EvolutionOptions::for_budget(options.budget.seconds)
                          : EvolutionOptions{};

@@ -49,6 +49,11 @@ class PolicySource final : public CandidateSource {
   double flop_;
 };
 
+/// Nothing may be searched by measuring: the best analytic candidate is taken.
+bool is_instant(const TuneOptions& options) {
+  return options.budget.seconds == 0 && options.budget.trials == 0;
+}
+
 void check_arguments(const TuneTask& task, const TuneOptions& options) {
   if (task.dag == nullptr) {
     throw Error("tune: the task has no dag");
@@ -60,8 +65,9 @@ void check_arguments(const TuneTask& task, const TuneOptions& options) {
       options.budget.trials < 0) {
     throw Error("tune: the budget must not be negative");
   }
-  if (options.budget.seconds == 0 && options.budget.trials == 0) {
-    throw Error("tune: the budget needs seconds or trials");
+  if (is_instant(options) && options.space == "ansor") {
+    throw Error("tune: instant mode (no seconds, no trials) needs the native space; the space "
+                "ansor has no analytic model");
   }
   if (options.num_threads < 1 || options.num_threads > 1024) {
     throw Error("tune: the number of threads must be in 1..1024, is " +
@@ -139,8 +145,11 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
     throw Error("tune: nothing can be measured: " + prepared.error().message);
   }
 
+  const double prepare_seconds = steady_seconds() - start;
+
   DriverOptions driver;
   driver.budget = options.budget;
+  driver.is_instant = is_instant(options);
   driver.round_size = round_size_for(options);
   driver.flop = task.flop > 0 ? task.flop : std::max(0.0, te::count_flop(*task.dag));
   driver.num_threads = options.num_threads;
@@ -154,6 +163,7 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
       run_driver(source, *builder, measurer, journal ? &*journal : nullptr, driver, start);
   TuneResult result;
   result.summary = std::move(driven.summary);
+  result.summary.prepare_seconds = prepare_seconds;
   if (journal && !journal->skipped().empty() && result.summary.message.empty()) {
     result.summary.message = std::to_string(journal->skipped().size()) + " line(s) of \"" +
                              journal->path() + "\" are no records; the first is line " +

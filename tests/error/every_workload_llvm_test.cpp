@@ -90,6 +90,22 @@ TEST_CASE("every class of operator, option and type tunes") {
   CHECK(threads.json()["verified"] == true);
 }
 
+TEST_CASE("instant mode compiles one verified kernel and writes one record") {
+  CommandFolder folder;
+  for (const char* workload : {"gemm:37x29x41:f32,bias,relu", "bmm:3x16x16x16:f32", "softmax:8x33",
+                               "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1,layout=free",
+                               "depthwise:n=1,h=9,w=9,c=8,k=3,s=1,p=1"}) {
+    check_tunes(folder, workload, "0");
+    const nlohmann::json run = folder.run({"run", workload, "--db", "j", "--json"}).json();
+    REQUIRE(run.is_object());
+  }
+  CHECK(lines_of(folder.read("j")).size() == 5);
+  const CommandResult text = folder.run({"tune", "softmax:8x33", "--trials", "0", "--db", "j"});
+  CHECK(text.code == 0);
+  CHECK(text.out.find("instant: ") != std::string::npos);
+  CHECK(text.out.find("verified") != std::string::npos);
+}
+
 TEST_CASE("the tuner and its worker stay small") {
 #if defined(TENSORSMITH_HAS_SANITIZER)
   skip("sanitizers keep freed memory, so sizes mean nothing");

@@ -92,8 +92,8 @@ TEST_CASE("wrong option values") {
   for (const char* value : {"0", "-1", "nan", "inf", "1e400", "abc", "1s"}) {
     add("--seconds", value, "--seconds: expected a number from 0.01 to 10000000");
   }
-  for (const char* value : {"0", "-5", "1.5", "abc", "99999999999999999999"}) {
-    add("--trials", value, "--trials: expected a whole number from 1 to 1099511627776");
+  for (const char* value : {"-5", "1.5", "abc", "99999999999999999999"}) {
+    add("--trials", value, "--trials: expected a whole number from 0 to 1099511627776");
   }
   for (const char* value : {"-1", "abc", "18446744073709551616"}) {
     add("--seed", value, "--seed: expected a whole number from 0 to 18446744073709551615");
@@ -105,6 +105,8 @@ TEST_CASE("wrong option values") {
   add("--target", "", "unknown target \"\"; known: ");
   add("--target", "sm_80", "GPU");
   inputs.push_back({{"tune", "gemm:8x8x8:f32", "--trials"}, "--trials"});
+  inputs.push_back({{"tune", "gemm:8x8x8:f32", "--trials", "0", "--seconds", "1"}, "leave one"});
+  inputs.push_back({{"tune", "gemm:8x8x8:f32", "--trials", "0", "--space", "ansor"}, "native"});
   inputs.push_back({{"tune", "gemm:8x8x8:f32", "--trials", "1", "--trials", "2"}, "--trials"});
   check_all(inputs);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 #include <unistd.h>
 
 #include "command.hpp"
@@ -32,8 +33,8 @@ void interrupt(int signal) {
 
 struct TuneArguments {
   WorkloadOptions common;
-  double seconds = 0;
-  std::int64_t trials = 0;
+  std::optional<double> seconds;
+  std::optional<std::int64_t> trials;
   TuneOptions tune;
   std::string report;  ///< page to write afterwards; empty: none
   bool is_list = false;
@@ -78,7 +79,8 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
   }
   json["rounds"] = summary.rounds;
   json["cancelled"] = summary.is_cancelled;
-  json["phases"] = {{"propose_seconds", summary.propose_seconds},
+  json["phases"] = {{"prepare_seconds", summary.prepare_seconds},
+                    {"propose_seconds", summary.propose_seconds},
                     {"build_seconds", summary.build_seconds},
                     {"measure_seconds", summary.measure_seconds},
                     {"train_seconds", summary.train_seconds}};
@@ -101,9 +103,16 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
     fmt::print(", {}\n", summary.is_verified ? "verified" : "not verified");
   }
   const std::string failures = failures_text(summary.statuses);
-  fmt::print("{} trials in {:.1f} s ({:.1f} per second){}{}\n", summary.trials, summary.seconds,
-             static_cast<double>(summary.trials) / std::max(summary.seconds, 1e-9),
-             failures.empty() ? "" : "; failed: ", failures);
+  const char* const separator = failures.empty() ? "" : "; failed: ";
+  if (arguments.trials == 0) {
+    fmt::print("instant: {:.0f} ms to choose and compile, {:.0f} ms in all{}{}\n",
+               1e3 * (summary.propose_seconds + summary.build_seconds), 1e3 * summary.seconds,
+               separator, failures);
+  } else {
+    fmt::print("{} trials in {:.1f} s ({:.1f} per second){}{}\n", summary.trials, summary.seconds,
+               static_cast<double>(summary.trials) / std::max(summary.seconds, 1e-9), separator,
+               failures);
+  }
   fmt::print("journal: {}\n", arguments.tune.database);
   if (!arguments.report.empty()) {
     fmt::print("report: {}\n", arguments.report);
@@ -124,10 +133,12 @@ int tune_workload(TuneArguments& arguments) {
   task.workload = arguments.common.workload;
   task.flop = workload_flop(task.workload);
   TuneOptions& options = arguments.tune;
-  options.budget.trials = arguments.trials;
-  options.budget.seconds = arguments.seconds > 0  ? arguments.seconds
-                           : arguments.trials > 0 ? 0
-                                                  : 20;
+  if (arguments.trials == 0 && arguments.seconds) {
+    throw Error("--trials 0 measures no population, so there is nothing to spend --seconds on; "
+                "leave one of them out");
+  }
+  options.budget.trials = arguments.trials.value_or(0);
+  options.budget.seconds = arguments.seconds.value_or(arguments.trials ? 0 : 20);
   options.num_threads = arguments.common.num_threads;
   options.database = journal_path(arguments.common);
   if (!arguments.report.empty()) {
@@ -177,8 +188,10 @@ void add_tune(CLI::App& app, Action& action) {
       ->add_option("--seconds", arguments->seconds,
                    "wall-clock budget, compilation included; default 20 unless --trials is given")
       ->check(real_number(0.01, 1e7));
-  command->add_option("--trials", arguments->trials, "most candidates to measure")
-      ->check(whole_number(1, std::uint64_t{1} << 40));
+  command
+      ->add_option("--trials", arguments->trials,
+                   "most candidates to measure; 0: the best one of the analytic model, at once")
+      ->check(whole_number(0, std::uint64_t{1} << 40));
   command->add_option("--seed", arguments->tune.seed, "of every random choice")
       ->check(whole_number(0, UINT64_MAX));
   command->add_option("--policy", arguments->tune.policy, "search: evolution");

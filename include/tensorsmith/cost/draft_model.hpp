@@ -1,169 +1,211 @@
 // draft_cycles: an estimate of a CPU program's time from its loops alone, before any measurement.
 //
 // Floor 6. Own design, in the spirit of a draft that prunes before the learned model looks closer
-// (Pruner, ASPLOS 2025). Per stage: arithmetic and loads of one register tile as
-// lower/shape_nest.hpp would make it, its lost lanes, the cost of starting a reduction, gathers
-// along the vector loop, idle cores. Caches are left to the learned model. Not here: anything that
-// measures or learns.
+// (Pruner, ASPLOS 2025); traffic after the analytic models of Low et al. (TOMS 2016) and MOpt
+// (ASPLOS 2021). Per stage:
+//   core     arithmetic, loads and stores of one register tile as lower/shape_nest.hpp makes it,
+//            whole tiles and tails apart; the start of every run of the reduction
+//   caches   per level the bytes that must come from the next one: an operand is fetched anew
+//            whenever more than the level holds was touched since
+//   threads  the busiest one's share
+// Not here: the loops (draft_program.hpp, draft_nest.hpp), footprints (draft_traffic.hpp), anything
+// that measures or learns.
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
+#include <vector>
 
-#include "tensorsmith/ir/rewrite.hpp"
-#include "tensorsmith/sched/layouts.hpp"
-#include "tensorsmith/sched/state.hpp"
-#include "tensorsmith/target.hpp"
+#include "tensorsmith/cost/draft_nest.hpp"
+#include "tensorsmith/cost/draft_traffic.hpp"
 
 namespace tensorsmith {
 
 namespace detail {
 
-/// The axis that an iterator runs along: "j.3" and "i.3@j.3@" run along j.
-inline std::string root_axis(std::string_view name) {
-  if (!name.empty() && name.back() == '@') {
-    name.remove_suffix(1);
-  }
-  const std::size_t fused = name.rfind('@');
-  name = fused == std::string_view::npos ? name : name.substr(fused + 1);
-  return std::string(name.substr(0, name.find('.')));
-}
+class DraftEstimator {
+ public:
+  DraftEstimator(const State& state, const Target& target, std::int32_t num_threads)
+      : state_(state), program_(state), shaper_(program_, target),
+        traffic_(program_, target, num_threads), target_(target), num_threads_(num_threads) {}
 
-/// How the loads and stores of `op` meet a vector loop along the axis called `name`.
-struct VectorAccess {
-  double contiguous = 0, strided = 0, broadcast = 0;
-  bool is_store_strided = false;
-};
-
-inline VectorAccess vector_access(const State& state, const Operation& op,
-                                  const std::string& name) {
-  const ExprPool& pool = state.dag().pool();
-  const std::vector<const StorageLayoutStep*> layouts = storage_layouts(state);
-  // Whether neighbours along dimension d of a tensor are neighbours in memory.
-  const auto is_contiguous = [&](TensorId tensor, std::size_t d, std::size_t rank) {
-    const StorageLayoutStep* layout = layouts[state.dag().tensor(tensor).operation];
-    const auto piece = static_cast<std::int32_t>(2 * d);
-    return layout == nullptr ? d + 1 == rank
-                             : layout->order.back() == piece + (layout->blocks[d] > 0 ? 1 : 0);
-  };
-  VectorAccess found;
-  std::optional<VarId> var;
-  for (std::size_t a = 0; a < op.axes.size(); ++a) {
-    if (clean_name(pool.var_name(op.axes[a].var)) == name) {
-      var = op.axes[a].var;
-      found.is_store_strided = !is_contiguous(op.outputs[0], a, op.axes.size());
+  double cycles() {
+    double sum = 0;
+    for (std::size_t s = 0; s < state_.num_stages(); ++s) {
+      sum += program_.is_computed(s) ? stage_cycles(s) : 0;
     }
+    return sum;
   }
-  for (ExprId body : op.bodies) {
-    visit_expr(pool, body, [&](ExprId id) {
-      const TensorRead* read = pool.as<TensorRead>(id);
-      if (read == nullptr) {
-        return;
-      }
-      bool is_inner = false, is_outer = false;
-      for (std::size_t d = 0; d < read->indices.size(); ++d) {
-        visit_expr(pool, read->indices[d], [&](ExprId part) {
-          const VarRef* ref = pool.as<VarRef>(part);
-          if (ref != nullptr && var && ref->var == *var) {
-            (is_contiguous(read->tensor, d, read->indices.size()) ? is_inner : is_outer) = true;
-          }
-        });
-      }
-      (is_outer ? found.strided : is_inner ? found.contiguous : found.broadcast) += 1;
-    });
-  }
-  return found;
-}
 
-inline double draft_stage_cycles(const State& state, std::size_t id, const Target& target,
-                                 std::int32_t num_threads) {
-  const Operation& op = state.operation(id);
-  const auto& iterators = state.stage(id).iterators;
-  const auto extent_of = [&](std::size_t i) {
-    return static_cast<double>(iterators[i].extent.value_or(1));
-  };
-  double points = 1;
-  std::size_t tile = 0;  // the iterators behind the last reduction
-  for (std::size_t i = 0; i < iterators.size(); ++i) {
-    points *= extent_of(i);
-    tile = iterators[i].kind == IteratorKind::reduction ? i + 1 : tile;
-  }
-  if (iterators.empty()) {
-    return points;
-  }
-  double run = 1;  // iterations of the innermost run of reduction loops
-  for (std::size_t i = tile;
-       i > 0 && (iterators[i - 1].kind == IteratorKind::reduction || extent_of(i - 1) == 1); --i) {
-    run *= extent_of(i - 1);
-  }
-  const std::int32_t fitting = target.vector_lanes(
-      static_cast<std::int32_t>(8 * bytes_of(state.dag().tensor(op.outputs[0]).dtype)));
-  const double lanes = fitting > 0 ? fitting : 1;
-  const double registers = static_cast<double>(target.num_vector_registers);
-  double width = 1, rows = 1, vectors = 1;
-  VectorAccess access;
-  if (tile < iterators.size()) {
-    width = extent_of(iterators.size() - 1);
-    width = width > 4 * lanes ? 4 * lanes : width;
-    for (std::size_t i = tile; i + 1 < iterators.size(); ++i) {
-      rows *= extent_of(i);
+ private:
+  /// Whether the accumulators are loaded again for a later part of the reduction.
+  static bool revisits_tile(const DraftNest& nest) {
+    bool found = false;
+    for (std::size_t d = nest.first_own; d < nest.run_begin; ++d) {
+      found = found || (nest.loops[d].is_reduction && nest.loops[d].extent > 1);
     }
-    vectors = static_cast<double>(static_cast<std::int64_t>((width + lanes - 1) / lanes));
-    access = vector_access(state, op, root_axis(iterators.back().name));
+    return found && nest.run_begin < nest.tile_begin;
   }
-  const double most_rows = (registers - vectors - 1) / vectors;
-  rows = op.reduce_axes.empty() || rows < most_rows ? rows : (most_rows < 1 ? 1 : most_rows);
-  // One step of the tile: two loads per cycle, and no step is shorter than the latency.
-  const double arithmetic = rows * vectors / target.fma_per_cycle.value_or(2);
-  const double latency = target.fma_latency.value_or(4);
-  const double gathers = access.strided * (rows < 2 ? 1 : rows) * width;
-  double step = (access.contiguous * vectors + access.broadcast * rows) / 2 + gathers / 2;
-  step = step > arithmetic ? step : arithmetic;
-  if (!op.reduce_axes.empty()) {
-    step = step > latency ? step : latency;
-    step += rows * vectors * (access.is_store_strided ? lanes : 2) / run;
-  } else {
-    step += rows * vectors * (access.is_store_strided ? lanes : 1);
+  double lines_of_tile(std::size_t stage, const DraftNest& nest) const {
+    double lines = nest.has_vector ? whole(nest.width / shaper_.lanes_of(stage)) : 1;
+    for (std::size_t d = nest.tile_begin; d + (nest.has_vector ? 1 : 0) < nest.loops.size(); ++d) {
+      lines *= whole(nest.loops[d].extent);
+    }
+    return lines;
   }
-  double cycles = points / (rows * width) * step;
-  if (num_threads > 1) {
+
+  struct TileLoop {
+    std::size_t axis;
+    double extent, whole_count, tail;  ///< tail: extent of the last, shorter one; 0: none
+  };
+
+  double core_cycles(std::size_t stage, const DraftNest& nest) const {
+    const DraftOperation& op = program_.operation(stage);
+    const double lanes = nest.is_scalar ? 1 : shaper_.lanes_of(stage);
+    const bool reduces = nest.run_begin < nest.tile_begin;
+    double outer = 1, run = 1, reductions = 1;
+    std::vector<double> region(op.num_axes, 1.0);
+    for (std::size_t d = 0; d < nest.loops.size(); ++d) {
+      const DraftLoop& loop = nest.loops[d];
+      if (d < nest.first_own || loop.moves == 0) {
+        outer *= loop.extent;
+      } else if (loop.is_reduction) {
+        reductions *= loop.extent;
+        run *= d >= nest.run_begin && d < nest.tile_begin ? loop.extent : 1;
+      } else {
+        region[DraftProgram::axis_index(loop.moves)] *= loop.extent;
+      }
+    }
+    std::vector<TileLoop> tile;
+    AxisMask in_tile = 0;
+    const std::size_t first = nest.is_promoted || !reduces
+                                  ? nest.tile_begin
+                                  : nest.loops.size() - (nest.has_vector ? 1 : 0);
+    for (std::size_t d = first; d < nest.loops.size(); ++d) {
+      const DraftLoop& loop = nest.loops[d];
+      const std::size_t axis = DraftProgram::axis_index(loop.moves);
+      if (loop.moves == 0 || (in_tile & loop.moves) != 0) {
+        continue;
+      }
+      in_tile |= loop.moves;
+      const double extent = whole(loop.extent);
+      const double count = floor_of(region[axis] / extent + 1e-6);
+      const double tail = region[axis] - count * extent;
+      tile.push_back({axis, extent, count, tail > 1e-6 * extent ? whole(tail) : 0});
+    }
+    for (std::size_t a = 0; a < op.num_spatial; ++a) {
+      outer *= (in_tile >> a & 1) != 0 ? 1 : region[a];
+    }
+    const std::size_t vector_axis =
+        nest.has_vector ? DraftProgram::axis_index(nest.loops.back().moves) : op.num_axes;
+    std::vector<double> strides;
+    for (const DraftAccess& access : op.accesses) {
+      strides.push_back(nest.has_vector
+                            ? traffic_.stride(op, access, traffic_.pieces_of(access), vector_axis)
+                            : 0.0);
+    }
+    double sum = 0;
+    const std::size_t combinations = std::size_t{1} << tile.size();
+    std::vector<double> extent(op.num_axes, 1.0);
+    for (std::size_t tails = 0; tails < combinations; ++tails) {
+      double count = 1, rows = 1;
+      for (std::size_t t = 0; t < tile.size(); ++t) {
+        const bool is_tail = (tails >> t & 1) != 0;
+        extent[tile[t].axis] = is_tail ? tile[t].tail : tile[t].extent;
+        count *= is_tail ? (tile[t].tail > 0 ? 1 : 0) : tile[t].whole_count;
+        rows *= tile[t].axis == vector_axis ? 1 : extent[tile[t].axis];
+      }
+      if (count <= 0) {
+        continue;
+      }
+      double width = 1;
+      if (nest.has_vector) {
+        width = nest.width < extent[vector_axis] ? extent[vector_axis] : nest.width;
+        width = extent[vector_axis] < tile.back().extent ? extent[vector_axis] : width;
+        count *= extent[vector_axis] / width;
+      }
+      const double vectors = nest.has_vector ? whole(width / lanes) : 1;
+      double loads = 0, gathers = 0, stores = 0;
+      for (std::size_t i = 0; i < op.accesses.size(); ++i) {
+        double times = 1;
+        for (const TileLoop& loop : tile) {
+          const bool moves = (op.accesses[i].moved_by >> loop.axis & 1) != 0;
+          times *= moves && loop.axis != vector_axis ? extent[loop.axis] : 1;
+        }
+        const double step = strides[i];
+        if (nest.has_vector && step != 0 && step != 1) {
+          gathers += times * width;
+        } else {
+          const double each = step == 0 ? 1 : vectors;
+          (op.accesses[i].is_store ? stores : loads) += times * each;
+        }
+        if (op.accesses[i].is_store && reduces && nest.has_vector && step != 0 && step != 1) {
+          gathers -= times * width;
+          stores += times * width;
+        }
+      }
+      const double fma = larger_of(1.0, reduces ? op.num_float_ops / 2 : op.num_float_ops);
+      double step = rows * vectors *
+                    (fma / target_.fma_per_cycle.value_or(2) + op.num_calls * rates_.call +
+                     op.num_conditions * 2);
+      const double memory = loads / rates_.loads_per_cycle + gathers * rates_.gather;
+      if (!reduces) {
+        step = larger_of(larger_of(step, memory), stores / rates_.stores_per_cycle) + 1;
+        sum += count * step;
+        continue;
+      }
+      step = larger_of(step, memory);
+      step = larger_of(step, static_cast<double>(target_.fma_latency.value_or(4)));
+      if (!nest.is_promoted) {
+        step += rows * vectors * (1 + 1 / rates_.stores_per_cycle);
+      }
+      const double again = run < reductions ? stores / rates_.loads_per_cycle : 0;
+      sum += count *
+             (reductions * step +
+              reductions / run * (rates_.run_start + again + stores / rates_.stores_per_cycle));
+    }
+    return sum * outer;
+  }
+
+  /// The busiest thread's share of the work.
+  double share_of_busiest(const DraftNest& nest) const {
     double chunks = 1;
-    for (std::size_t i = 0; i < iterators.size(); ++i) {
-      chunks = iterators[i].annotation == Annotation::parallel ? extent_of(i) : chunks;
+    for (const DraftLoop& loop : nest.loops) {
+      chunks *= loop.is_parallel ? loop.extent : 1;
     }
-    const auto whole = static_cast<std::int64_t>(chunks);
-    cycles *= static_cast<double>((whole + num_threads - 1) / num_threads) / chunks;
+    if (num_threads_ <= 1 || chunks <= 1) {
+      return 1;
+    }
+    const double threads = static_cast<double>(num_threads_);
+    return whole(whole(chunks) / threads) / whole(chunks);
   }
-  return cycles;
-}
+
+  double stage_cycles(std::size_t stage) const {
+    const DraftNest nest = shaper_.shape(stage);
+    const double core = core_cycles(stage, nest);
+    const DraftTraffic::Waits waits =
+        traffic_.waits(stage, nest, revisits_tile(nest) ? lines_of_tile(stage, nest) : 0);
+    double sum = core + waits.tiles, most = sum;
+    for (double cycles : waits.levels) {
+      sum += cycles;
+      most = larger_of(most, cycles);
+    }
+    return (most + (1 - rates_.hidden) * (sum - most)) * share_of_busiest(nest);
+  }
+
+  const State& state_;
+  DraftProgram program_;
+  DraftShaper shaper_;
+  DraftTraffic traffic_;
+  const Target& target_;
+  std::int32_t num_threads_;
+  DraftRates rates_;
+};
 
 }  // namespace detail
 
 /// Cycles of one run, for comparing programs of one workload; bounds must be inferred.
 inline double draft_cycles(const State& state, const Target& target, std::int32_t num_threads = 1) {
-  double cycles = 0;
-  for (std::size_t id = 0; id < state.num_stages(); ++id) {
-    const auto& stage = state.stage(id);
-    if (stage.is_placeholder || stage.compute_at == ComputeAt::inlined) {
-      continue;
-    }
-    double runs = 1;  // an attached stage runs once for every iteration around it
-    for (auto at = static_cast<std::int32_t>(id);;) {
-      const auto found = state.attach_map().stage_to_iterator.find(at);
-      if (found == state.attach_map().stage_to_iterator.end()) {
-        break;
-      }
-      at = found->second.stage;
-      const auto& around = state.stage(static_cast<std::size_t>(at)).iterators;
-      for (std::int32_t i = 0; i <= found->second.iterator; ++i) {
-        runs *= static_cast<double>(around[static_cast<std::size_t>(i)].extent.value_or(1));
-      }
-    }
-    cycles += runs * detail::draft_stage_cycles(state, id, target, num_threads);
-  }
-  return cycles;
+  return detail::DraftEstimator(state, target, num_threads).cycles();
 }
 
 }  // namespace tensorsmith

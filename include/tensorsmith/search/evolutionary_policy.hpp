@@ -3,14 +3,17 @@
 // Floor 7. Ansor reference, ch. 5.2-5.5; differences are named in the headers it includes. Before
 // the first successful measurement an untrained model says nothing, so the first round only
 // samples. Deterministic: what it proposes depends on the space, the options and the observations,
-// not on the number of threads.
+// not on the number of threads. Where the machine is known (PolicyOptions::target), analytic seeds
+// join the population and make half of the first batch.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/search/analytic_seeds.hpp"
 #include "tensorsmith/search/epsilon_greedy.hpp"
 #include "tensorsmith/search/evolution/evolve.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
@@ -29,6 +32,8 @@ struct PolicyOptions {
   std::uint32_t min_population = 50;   ///< distinct programs sampled, if there are as many
   std::uint32_t retries_on_empty = 1;  ///< more rounds after one that found nothing new
   bool model_is_trained = false;       ///< its scores are worth something before any observation
+  std::optional<Target> target;        ///< for analytic seeds, which need a draft; none: no seeds
+  std::uint32_t num_seeds = 32;
 };
 
 template <class Population = AnsorCpuPopulation, class Mutators = AnsorCpuMutators>
@@ -90,9 +95,21 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   std::vector<Proposal> search_one_round(std::size_t n, std::size_t num_random) {
     const RoundKey key{options_.seed, options_.task, round_++};
     const bool use_model = options_.model_is_trained || !measured_.empty();
+    std::vector<Proposal> proposals;
+    if (!use_model && options_.target && callbacks_.draft) {
+      if (key.round == 0) {
+        seeds_ = analytic_seeds(space_, population_, callbacks_, *options_.target, key,
+                                options_.num_seeds);
+      }
+      take_seeds((n + 1) / 2, proposals);
+    }
+    if (proposals.size() == n) {
+      return proposals;
+    }
+    n -= proposals.size();
     Evaluator evaluator(callbacks_, use_model ? &model_ : nullptr, options_.seed, key.round);
-
     std::vector<Individual> population = sample(key, evaluator);
+    add_seeds(evaluator, population);
     add_measured(evaluator, population);
     CounterRng rng = key.rng(max_generation, 0);
     std::vector<Individual> random;
@@ -106,7 +123,6 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
                std::move(population), 2 * n,
                [&](const std::string& text) { return !taken_.contains(text); });
 
-    std::vector<Proposal> proposals;
     for (Picked& picked :
          pick_epsilon_greedy(best, random, n, num_random,
                              [&](const std::string& text) { return taken_.insert(text); })) {
@@ -146,6 +162,26 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     return accepted;
   }
 
+  /// The best seeds, none of which was measured before.
+  void take_seeds(std::size_t count, std::vector<Proposal>& proposals) {
+    for (const Seed& seed : seeds_) {
+      if (proposals.size() < count && taken_.insert(seed.text)) {
+        proposals.push_back(Proposal{seed.candidate.state, seed.text,
+                                     static_cast<float>(-math::log2(seed.draft + 1e-9)), false});
+      }
+    }
+  }
+
+  void add_seeds(Evaluator& evaluator, std::vector<Individual>& population) const {
+    std::vector<Candidate> candidates;
+    for (const Seed& seed : seeds_) {
+      candidates.push_back(seed.candidate);
+    }
+    for (Individual& individual : evaluator.evaluate(std::move(candidates))) {
+      population.push_back(std::move(individual));
+    }
+  }
+
   void add_measured(Evaluator& evaluator, std::vector<Individual>& population) const {
     const auto wanted = static_cast<std::size_t>(
         options_.measured_ratio * static_cast<double>(options_.evolution.population));
@@ -173,6 +209,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   std::uint32_t round_ = 0;
   HashSet<std::string> taken_;      ///< proposed or observed; looked up only
   std::vector<Measured> measured_;  ///< successful ones, best first
+  std::vector<Seed> seeds_;         ///< best draft first
 };
 
 using EvolutionaryPolicy = BasicEvolutionaryPolicy<>;

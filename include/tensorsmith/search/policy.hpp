@@ -70,6 +70,10 @@ struct SearchCallbacks {
   /// An estimate of the time that needs no learning, in any unit; empty = there is none. Programs
   /// whose estimate is far above the best one are neither scored nor proposed.
   Callback<double(const State&)> draft;
+  /// What the draft cannot see and a look at the lowered program shows: whether its inner loops
+  /// have constant extents. Slower than the draft; asked about the best few only. Empty = all are
+  /// well.
+  Callback<bool(const State&)> is_regular;
   ParallelFor parallel_for;
 };
 

@@ -86,3 +86,69 @@ TEST_CASE("the draft reads a packed copy as it lies in memory") {
   CHECK(in_blocks > draft_cycles(tiled(State::initial(dag_of("gemm:64x64x64:f32")), 8, 32),
                                  avx512()));  // the copy is not free
 }
+
+TEST_CASE("the draft sees which loop order keeps operands in a cache") {
+  Target target = avx512();
+  target.caches.l1d_bytes = 32 * 1024;
+  target.caches.l2_bytes = 256 * 1024;
+  target.caches.l3_bytes = 1024 * 1024;
+  const State initial = State::initial(dag_of("gemm:768x768x768:f32"));
+  // One tile, 12 x 32; k in parts of `run`, inside or outside of the loops over tiles.
+  const auto blocked = [&](std::int64_t run, bool is_outer) {
+    std::vector<std::int32_t> inside = {0, 2, 4, 5, 1, 3}, outside = {4, 0, 2, 5, 1, 3};
+    const std::vector<std::int32_t>& order = is_outer ? outside : inside;
+    return draft_cycles(
+        bounded(initial, {SplitStep{2, 0, 768, {12}, true}, SplitStep{2, 2, 768, {32}, true},
+                          SplitStep{2, 4, 768, {run}, true},
+                          ReorderStep{2, IdList(order.begin(), order.end())}}),
+        target);
+  };
+  const double least = 768.0 * 768 * 768 / 32;
+  CHECK(blocked(768, false) > least);
+  // Parts of 4 outside of all tiles: the whole result passes through the caches 192 times.
+  CHECK(blocked(4, true) > 2 * blocked(192, false));
+  CHECK(blocked(4, true) > 1.5 * blocked(192, true));
+  Target large = target;
+  large.caches.l3_bytes = 64 << 20;
+  large.caches.l2_bytes = 64 << 20;
+  large.caches.l1d_bytes = 64 << 20;
+  CHECK(draft_cycles(initial, large) <= draft_cycles(initial, target));
+}
+
+TEST_CASE("the draft counts a tail as the shorter tile that it is") {
+  // 65 rows in tiles of 8: eight whole ones and one of a single row, which waits for itself.
+  const double whole =
+      draft_cycles(tiled(State::initial(dag_of("gemm:64x64x64:f32")), 8, 32), avx512());
+  const State ragged = State::initial(dag_of("gemm:65x64x64:f32"));
+  const double with_tail =
+      draft_cycles(bounded(ragged, {SplitStep{2, 0, 65, {8}, true}, SplitStep{2, 2, 64, {32}, true},
+                                    ReorderStep{2, {0, 2, 4, 1, 3}}}),
+                   avx512());
+  CHECK(with_tail > whole);
+  CHECK(with_tail < 1.2 * whole);
+  // The same loops with i.0 and j.0 fused: the rows of the tile vary and leave the registers.
+  const double fused =
+      draft_cycles(bounded(ragged, {SplitStep{2, 0, 65, {8}, true}, SplitStep{2, 2, 64, {32}, true},
+                                    ReorderStep{2, {0, 2, 4, 1, 3}}, FuseStep{2, {0, 1}}}),
+                   avx512());
+  CHECK(fused > 1.5 * with_tail);
+}
+
+TEST_CASE("the draft knows the layout of a cache stage") {
+  // B[j, k] along j is a gather, unless a copy of it lies in panels of 32.
+  const State initial = State::initial(dag_of("gemm:64x64x64:f32,tb"));
+  const auto packed = [&](bool in_panels) {
+    State state = initial;
+    REQUIRE_FALSE(try_apply(state, CacheReadStep{1, "local", {2}}));
+    if (in_panels) {
+      REQUIRE_FALSE(try_apply(state, StorageLayoutStep{2, {32, 0}, {0, 2, 1}, 0}));
+    }
+    return draft_cycles(
+        bounded(state, {SplitStep{3, 0, 64, {8}, true}, SplitStep{3, 2, 64, {32}, true},
+                        ReorderStep{3, {0, 2, 4, 1, 3}}}),
+        avx512());
+  };
+  const double direct = draft_cycles(tiled(initial, 8, 32), avx512());
+  CHECK(packed(false) > direct);       // a copy more, and nothing gained
+  CHECK(packed(true) < 0.5 * direct);  // the copy pays
+}

@@ -157,6 +157,28 @@ TEST_CASE("the driver spends exactly the trials it may and finds the fastest") {
   }
 }
 
+TEST_CASE("instant mode takes the first candidate that succeeds and measures no other") {
+  CountingSource source;
+  FakeBuilder builder(2);  // number 0 fails
+  SimulatedMeasurer measurer = measurer_with();
+  DriverOptions options = trials(0);
+  options.is_instant = true;
+  const DriverResult result = run_driver(source, builder, measurer, nullptr, options, 0);
+  CHECK(result.summary.trials == 2);
+  CHECK(builder.num_builds == 2);
+  REQUIRE(result.best);
+  CHECK(number_of(result.best->state) == 1);
+  CHECK(result.summary.is_verified);
+  CHECK(result.summary.best_ns > 0);
+  CHECK(result.summary.peak_fraction == 0);  // not calibrated
+
+  CountingSource hopeless;
+  FakeBuilder never(1);
+  const DriverResult none = run_driver(hopeless, never, measurer, nullptr, options, 0);
+  CHECK_FALSE(none.best);
+  CHECK(none.summary.trials == 8);
+}
+
 TEST_CASE("results come back in the order proposed, build failures among them") {
   CountingSource source;
   FakeBuilder builder(7);

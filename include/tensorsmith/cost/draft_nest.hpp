@@ -1,0 +1,192 @@
+// DraftNest: the loops of one stage in the order in which the lowered program will run them.
+//
+// Floor 6. Own design: follows lower/shape_nest.hpp (vector loop, register tile) on numbers alone,
+// and knows which tails lowering leaves inside the tile. Not here: costs (draft_model.hpp).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensorsmith/cost/draft_program.hpp"
+#include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/support/algorithm.hpp"
+#include "tensorsmith/target.hpp"
+
+namespace tensorsmith::detail {
+
+inline double floor_of(double x) { return static_cast<double>(static_cast<std::int64_t>(x)); }
+/// The next whole number, unless rounding alone lies between.
+inline double whole(double x) { return floor_of(x + 1 - 1e-6); }
+inline bool is_ragged(double x) { return x - floor_of(x + 1e-6) > 1e-3; }
+
+/// The loops of one stage as they will run: around it, then its own with the register tile last.
+struct DraftNest {
+  std::vector<DraftLoop> loops;
+  std::size_t first_own = 0;
+  std::size_t run_begin = 0, tile_begin = 0;  ///< innermost reductions; what is behind them
+  bool has_vector = false;                    ///< the last loop is one
+  bool is_promoted = false;                   ///< accumulators stay in registers
+  bool is_scalar = false;                     ///< the vector loop has no constant extent
+  double width = 1;                           ///< of the vector loop, at most four vectors
+};
+
+class DraftShaper {
+ public:
+  DraftShaper(const DraftProgram& program, const Target& target)
+      : program_(program), target_(target) {}
+
+  double lanes_of(std::size_t stage) const {
+    double widest = 1;
+    for (const DraftAccess& access : program_.operation(stage).accesses) {
+      widest = larger_of(widest, static_cast<double>(
+                                     bytes_of(program_.state().dag().tensor(access.tensor).dtype)));
+    }
+    return larger_of(1.0, static_cast<double>(target_.vector_bits) / (8 * widest));
+  }
+
+  /// As lower/shape_nest.hpp: the last spatial loop becomes the vector loop, at most four vectors
+  /// long; loops behind the last reduction that find no registers move in front of its run.
+  DraftNest shape(std::size_t stage) const {
+    DraftNest nest;
+    nest.loops = program_.loops_around(stage);
+    nest.first_own = nest.loops.size();
+    for (const DraftLoop& loop : program_.own_loops(stage)) {
+      nest.loops.push_back(loop);
+    }
+    std::vector<DraftLoop>& loops = nest.loops;
+    nest.run_begin = nest.tile_begin = nest.first_own;
+    if (loops.size() == nest.first_own) {
+      return nest;
+    }
+    for (std::size_t i = nest.first_own; i < loops.size(); ++i) {
+      nest.tile_begin = loops[i].is_reduction ? i + 1 : nest.tile_begin;
+    }
+    nest.run_begin = nest.tile_begin;
+    while (nest.run_begin > nest.first_own &&
+           (loops[nest.run_begin - 1].is_reduction || loops[nest.run_begin - 1].extent == 1)) {
+      --nest.run_begin;
+    }
+    const double lanes = lanes_of(stage);
+    const DraftLoop& last = loops.back();
+    nest.has_vector = nest.tile_begin < loops.size() && !last.is_parallel &&
+                      !has_attached(last.stage, last.iterator);
+    if (nest.has_vector) {
+      double extent = 1;
+      for (std::size_t i = loops.size(); i-- > nest.tile_begin;) {
+        extent *= loops[i].extent;
+        if (!loops[i].is_fused_inner) {
+          break;
+        }
+      }
+      nest.width = smaller_of(extent, 4 * lanes);
+      if (loops.back().extent > nest.width) {
+        DraftLoop inner = loops.back();
+        inner.extent = nest.width;
+        loops.back().extent /= nest.width;
+        loops.back().is_cut = true;
+        loops.push_back(inner);
+      }
+    }
+    if (nest.run_begin == nest.tile_begin) {
+      nest.run_begin = nest.tile_begin = loops.size() - (nest.has_vector ? 1 : 0);
+      note_varying_tiles(stage, nest);
+      return nest;
+    }
+    fit_registers(nest, lanes,
+                  static_cast<double>(program_.state().operation(stage).outputs.size()));
+    note_varying_tiles(stage, nest);
+    return nest;
+  }
+
+ private:
+  bool has_attached(std::int32_t stage, std::int32_t iterator) const {
+    return program_.state().attach_map().iterator_to_stages.contains(IteratorKey{stage, iterator});
+  }
+
+  /// Tails that lowering does not cut off, so that the extent of the tile varies: then accumulators
+  /// stay in memory, and a vector loop is none. They are those right inside a fused loop, and those
+  /// of a stage whose region, several tiles of it, is cut off by the loops around it.
+  void note_varying_tiles(std::size_t stage, DraftNest& nest) const {
+    const DraftOperation& op = program_.operation(stage);
+    const std::vector<DraftLoop>& loops = nest.loops;
+    for (std::size_t d = nest.tile_begin; d < loops.size(); ++d) {
+      const AxisMask axis = loops[d].moves;
+      if (axis == 0) {
+        continue;
+      }
+      double region = 1, around = 1;
+      bool is_fused = false, is_cut = false, is_moved = false;  // the next loop outside, not a cut
+      for (std::size_t outer = loops.size(); outer-- > 0;) {
+        const DraftLoop& loop = loops[outer];
+        if ((loop.moves & axis) == 0) {
+          continue;
+        }
+        (outer < nest.first_own ? around : region) *= loop.extent;
+        if (outer < d && loop.extent > 1 && !is_moved &&
+            (nest.first_own == 0 || outer < nest.first_own)) {
+          is_moved = !loop.is_cut;
+          is_fused = loop.is_fused && is_ragged(loop.extent);
+        }
+      }
+      is_cut = nest.first_own > 0 &&
+               is_ragged(op.extents[DraftProgram::axis_index(axis)] / region) && around > 1 &&
+               region > loops[d].extent;
+      const bool varies = is_fused || is_cut;
+      nest.is_promoted = nest.is_promoted && !varies;
+      nest.is_scalar = nest.is_scalar || (varies && nest.has_vector && d + 1 == loops.size());
+    }
+  }
+
+  /// Loops that move leave the inner part that still fits, if it divides.
+  void fit_registers(DraftNest& nest, double lanes, double num_outputs) const {
+    std::vector<DraftLoop>& loops = nest.loops;
+    for (std::size_t i = nest.tile_begin; i < loops.size(); ++i) {
+      if (has_attached(loops[i].stage, loops[i].iterator) || loops[i].is_parallel) {
+        return;
+      }
+    }
+    nest.is_promoted = true;
+    const std::size_t end = loops.size() - (nest.has_vector ? 1 : 0);
+    const double vectors = nest.has_vector ? whole(nest.width / lanes) : 1;
+    const double registers = static_cast<double>(target_.num_vector_registers);
+    const auto fits = [&](double rows) {
+      return vectors * num_outputs * rows + vectors + 1 <= registers;
+    };
+    std::size_t first = end;
+    double rows = 1;
+    while (first > nest.tile_begin && fits(rows * whole(loops[first - 1].extent))) {
+      rows *= whole(loops[--first].extent);
+    }
+    if (first == nest.tile_begin) {
+      return;
+    }
+    DraftLoop& candidate = loops[first - 1];
+    const auto extent = static_cast<std::int64_t>(whole(candidate.extent));
+    for (std::int64_t inside = extent - 1; inside > 1; --inside) {
+      const double part = static_cast<double>(inside);
+      if (extent % inside == 0 && fits(rows * part)) {
+        DraftLoop inner = candidate;
+        inner.extent = part;
+        candidate.extent /= part;
+        loops.insert(loops.begin() + static_cast<std::ptrdiff_t>(first), inner);
+        break;
+      }
+    }
+    const std::vector<DraftLoop> run(loops.begin() + static_cast<std::ptrdiff_t>(nest.run_begin),
+                                     loops.begin() + static_cast<std::ptrdiff_t>(nest.tile_begin));
+    const std::size_t moved = first - nest.tile_begin;
+    for (std::size_t i = 0; i < moved; ++i) {
+      loops[nest.run_begin + i] = loops[nest.tile_begin + i];
+    }
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      loops[nest.run_begin + moved + i] = run[i];
+    }
+    nest.run_begin += moved;
+    nest.tile_begin += moved;
+  }
+
+  const DraftProgram& program_;
+  const Target& target_;
+};
+
+}  // namespace tensorsmith::detail

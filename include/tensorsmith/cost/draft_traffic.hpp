@@ -1,0 +1,296 @@
+// DraftTraffic: what an operand touches while some of the loops run, and what the caches must
+// fetch.
+//
+// Floor 6. Own design after Low et al. (TOMS 2016) and MOpt (ASPLOS 2021): an operand is fetched
+// anew whenever more than a cache holds was touched since its last use. Rows that lie a multiple of
+// a cache's way apart share its sets; pages count like lines of a cache. Aware of storage layouts.
+// Not here: arithmetic (draft_model.hpp).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tensorsmith/cost/draft_nest.hpp"
+
+namespace tensorsmith::detail {
+
+/// What the target's data do not say; measured on AMD Zen 5, close on every large x86 core.
+struct DraftRates {
+  double loads_per_cycle = 2, stores_per_cycle = 1;
+  std::array<double, 3> bytes_per_cycle = {62, 28, 10};  ///< into L1, L2, L3
+  std::array<double, 3> way_bytes = {4096, 65536, 0};    ///< apart: same set; 0: spread by a hash
+  double page_bytes = 4096;
+  std::array<double, 2> num_pages = {72, 3000};  ///< of the translation buffers
+  std::array<double, 2> page_miss = {7, 50};     ///< cycles: from the second one; a walk
+  double streams = 10;                           ///< stretches that are waited for at the same time
+  double usable_share = 0.8;  ///< of a cache: the rest holds what is just passing
+  double hidden = 0.7;        ///< of the shorter of two costs that overlap
+  double gather = 1.0;        ///< cycles per gathered or scattered element
+  double call = 12;           ///< of one vector of exp, or a division
+  double run_start = 24;      ///< filling and draining the pipeline, leaving a loop
+  std::array<double, 3> latency = {14, 60, 300};  ///< cycles until a miss of L1, L2, L3 is there
+};
+
+/// What an access touches: `segments` stretches of `run` bytes that begin `stride` bytes apart.
+struct DraftFootprint {
+  double segments = 1, run = 0, stride = 0;
+
+  double granules(double size) const {
+    return stride < size ? larger_of(1.0, segments * stride / size)
+                         : segments * larger_of(1.0, run / size + (run > size ? 0.5 : 0));
+  }
+  /// Room taken in a cache whose sets repeat every `way` bytes (a power of two; 0: never).
+  double room(double line, double way) const {
+    const auto low = [](double x) {
+      const auto n = static_cast<std::int64_t>(x);
+      return static_cast<double>(n & -n);
+    };
+    const double apart = way > 0 && stride > 0 && segments > 1 ? smaller_of(low(stride), way) : 0;
+    return larger_of(granules(line) * line, segments * smaller_of(apart, stride));
+  }
+};
+
+/// How the values of a tensor lie in memory: pieces of its dimensions, outermost first.
+struct DraftPiece {
+  std::size_t dimension = 0;
+  double extent = 1;  ///< positions of the piece
+  double block = 1;   ///< positions of the dimension that one position of the piece covers
+};
+
+class DraftTraffic {
+ public:
+  DraftTraffic(const DraftProgram& program, const Target& target, std::int32_t num_threads)
+      : program_(program), state_(program.state()), target_(target) {
+    const CacheSizes& caches = target.caches;
+    const auto bytes = [](std::optional<std::int64_t> size) {
+      return static_cast<double>(size.value_or(0));
+    };
+    capacity_ = {bytes(caches.l1d_bytes), bytes(caches.l2_bytes),
+                 bytes(num_threads > 1 ? caches.l3_share_bytes() : caches.l3_bytes)};
+    for (std::size_t s = 0; s < state_.num_stages(); ++s) {
+      double size = 0;
+      for (TensorId output : state_.operation(s).outputs) {
+        size += bytes_of_tensor(output);
+      }
+      const bool is_stored = state_.stage(s).is_placeholder || program_.is_computed(s);
+      working_set_ += is_stored && !program_.place(s) ? size : 0;
+    }
+    read_layouts();
+  }
+
+  /// Pieces of the tensor's storage. One that is computed inside other loops has only the region
+  /// that they need.
+  std::vector<DraftPiece> pieces_of(const DraftAccess& access) const {
+    const TensorInfo& info = state_.dag().tensor(access.tensor);
+    std::vector<double> extents(info.shape.begin(), info.shape.end());
+    if (program_.place(info.operation)) {
+      std::vector<double> region(extents.size(), 1.0);
+      for (const DraftLoop& loop : program_.own_loops(info.operation)) {
+        const std::size_t axis = DraftProgram::axis_index(loop.moves);
+        if (loop.moves != 0 && axis < region.size()) {
+          region[axis] *= loop.extent;
+        }
+      }
+      for (std::size_t d = 0; d < extents.size(); ++d) {
+        extents[d] = smaller_of(extents[d], region[d]);
+      }
+    }
+    std::vector<DraftPiece> pieces;
+    const StorageLayoutStep* layout =
+        info.operation < layouts_.size() ? layouts_[info.operation] : nullptr;
+    if (layout == nullptr) {
+      for (std::size_t d = 0; d < extents.size(); ++d) {
+        pieces.push_back({d, extents[d], 1});
+      }
+      return pieces;
+    }
+    for (std::int32_t entry : layout->order) {
+      const auto d = static_cast<std::size_t>(entry / 2);
+      const double block = static_cast<double>(layout->blocks[d]);
+      const bool is_inner = entry % 2 == 1;
+      pieces.push_back({d,
+                        is_inner    ? block
+                        : block > 0 ? whole(extents[d] / block)
+                                    : extents[d],
+                        is_inner || block == 0 ? 1 : block});
+    }
+    return pieces;
+  }
+
+  /// Elements between neighbours along `axis`; 0: they are the same element.
+  double stride(const DraftOperation& op, const DraftAccess& access,
+                const std::vector<DraftPiece>& pieces, std::size_t axis) const {
+    double sum = 0, below = 1;
+    for (std::size_t p = pieces.size(); p-- > 0;) {
+      const double step = op.row(access, pieces[p].dimension)[axis];
+      const bool is_outer_block = pieces[p].block > 1;  // its inner piece counts
+      sum += is_outer_block ? 0 : step * below;
+      below *= pieces[p].extent;
+    }
+    return sum;
+  }
+
+  /// Cycles of waiting, by what is waited for.
+  struct Waits {
+    std::array<double, 5> levels{};  ///< L1, L2, L3, the two translation buffers
+    double tiles = 0;                ///< of runs of a reduction for their accumulators
+  };
+
+  /// `tile_lines`: of the accumulators of one register tile; 0 if they are not loaded again.
+  Waits waits(std::size_t stage, const DraftNest& nest, double tile_lines) const {
+    const DraftOperation& op = program_.operation(stage);
+    const std::size_t depth = nest.loops.size();
+    const std::size_t count = op.accesses.size();
+    // touched[i * (depth + 1) + d]: by access i while the loops from d inwards run once.
+    std::vector<DraftFootprint> touched(count * (depth + 1));
+    std::vector<double> spans(op.num_axes);
+    for (std::size_t i = 0; i < count; ++i) {
+      const DraftAccess& access = op.accesses[i];
+      const std::vector<DraftPiece> pieces = pieces_of(access);
+      const std::size_t inside = first_loop_inside(nest, access);
+      spans.assign(op.num_axes, 1.0);
+      DraftFootprint* const own = touched.data() + i * (depth + 1);
+      own[depth] = footprint(op, access, pieces, spans);
+      for (std::size_t d = depth; d-- > 0;) {
+        const AxisMask moves = d >= inside ? nest.loops[d].moves : 0;
+        for (std::size_t a = 0; a < op.num_axes; ++a) {
+          if ((moves >> a & 1) != 0) {
+            spans[a] = smaller_of(spans[a] * nest.loops[d].extent, op.extents[a]);
+          }
+        }
+        own[d] = (moves & access.moved_by) == 0 ? own[d + 1] : footprint(op, access, pieces, spans);
+      }
+    }
+    const double line = static_cast<double>(target_.cache_line_bytes);
+    double stored_lines = 0;  // of the output, missed at the level looked at last
+    const auto cycles_of = [&](double room, double granule, double way, double each, double first) {
+      std::size_t fitting = 0;
+      for (; fitting < depth; ++fitting) {
+        double taken = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+          taken += touched[i * (depth + 1) + fitting].room(granule, way);
+        }
+        if (taken <= room) {
+          break;
+        }
+      }
+      const std::size_t from = fitting > 0 ? fitting - 1 : 0;
+      double outer = 1, cycles = 0;
+      for (std::size_t d = 0; d < from; ++d) {
+        outer *= nest.loops[d].extent;
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        const DraftFootprint* const own = touched.data() + i * (depth + 1);
+        // A buffer of its own inside the loops stays where it is if it fits.
+        const bool stays =
+            own[0].room(granule, way) <= room / 2 && first_loop_inside(nest, op.accesses[i]) > 0;
+        const double missed = stays ? 0 : own[from].granules(granule) * outer;
+        const double stretches = own[from].stride > granule && !stays ? own[from].segments : 0;
+        cycles += (missed * each + stretches * outer * first) * (op.accesses[i].is_store ? 2 : 1);
+        stored_lines = op.accesses[i].is_store ? missed : stored_lines;
+      }
+      return cycles;
+    };
+    Waits waits;
+    for (std::size_t level = 0; level < 3; ++level) {
+      const double room = capacity_[level] * rates_.usable_share;
+      if (room > 0 && working_set_ > room) {  // else unknown, or it all stays from call to call
+        waits.levels[level] =
+            cycles_of(room, line, rates_.way_bytes[level], line / rates_.bytes_per_cycle[level],
+                      rates_.latency[level] / rates_.streams);
+        // A run of the reduction cannot begin before its accumulators are there.
+        waits.tiles += tile_lines > 0 ? stored_lines / tile_lines * rates_.latency[level] : 0;
+      }
+    }
+    for (std::size_t level = 0; level < 2; ++level) {
+      const double mapped = rates_.num_pages[level] * rates_.page_bytes;
+      if (working_set_ > mapped) {
+        waits.levels[3 + level] =
+            cycles_of(mapped, rates_.page_bytes, 0, rates_.page_miss[level], 0);
+      }
+    }
+    return waits;
+  }
+
+ private:
+  double bytes_of_tensor(TensorId id) const {
+    const TensorInfo& info = state_.dag().tensor(id);
+    double size = bytes_of(info.dtype);
+    for (std::int64_t extent : info.shape) {
+      size *= static_cast<double>(extent);
+    }
+    return size;
+  }
+
+  /// The last layout step of every stage; stages have moved since the step was made.
+  void read_layouts() {
+    const std::vector<Step>& steps = state_.steps();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const StorageLayoutStep* layout = std::get_if<StorageLayoutStep>(&steps[i]);
+      if (layout == nullptr) {
+        continue;
+      }
+      std::int32_t stage = layout->stage;
+      for (std::size_t later = i + 1; later < steps.size(); ++later) {
+        const bool adds = std::holds_alternative<CacheReadStep>(steps[later]) ||
+                          std::holds_alternative<CacheWriteStep>(steps[later]) ||
+                          std::holds_alternative<RfactorStep>(steps[later]);
+        const bool reads = std::holds_alternative<CacheReadStep>(steps[later]);
+        const std::int32_t at = stage_of(steps[later]);
+        stage += adds && (reads ? stage > at : stage > at) ? 1 : 0;
+      }
+      layouts_.resize(state_.num_stages(), nullptr);
+      layouts_[static_cast<std::size_t>(stage)] = layout;
+    }
+  }
+
+  /// What an access touches when axis a runs over spans[a] positions.
+  DraftFootprint footprint(const DraftOperation& op, const DraftAccess& access,
+                           const std::vector<DraftPiece>& pieces,
+                           const std::vector<double>& spans) const {
+    DraftFootprint result;
+    double below = bytes_of(state_.dag().tensor(access.tensor).dtype);
+    result.run = below;
+    bool is_contiguous = true;
+    for (std::size_t p = pieces.size(); p-- > 0;) {
+      const DraftPiece& piece = pieces[p];
+      const double* row = op.row(access, piece.dimension);
+      double width = 1;
+      for (std::size_t a = 0; a < op.num_axes; ++a) {
+        width += row[a] * (spans[a] - 1);
+      }
+      width = smaller_of(piece.extent, larger_of(1.0, whole(width / piece.block)));
+      if (!is_contiguous && result.stride == 0 && width > 1) {
+        result.stride = below;
+      }
+      (is_contiguous ? result.run : result.segments) *= width;
+      is_contiguous = is_contiguous && width >= piece.extent;
+      below *= piece.extent;
+    }
+    result.stride = result.stride == 0 ? result.run : result.stride;
+    return result;
+  }
+
+  /// Loops outside of the place where a tensor is computed do not move its buffer.
+  std::size_t first_loop_inside(const DraftNest& nest, const DraftAccess& access) const {
+    const auto at = program_.place(state_.dag().tensor(access.tensor).operation);
+    std::size_t first = 0;
+    for (std::size_t d = 0; at && d < nest.loops.size(); ++d) {
+      const DraftLoop& loop = nest.loops[d];
+      first = loop.stage == at->stage && loop.iterator == at->iterator ? d + 1 : first;
+    }
+    return first;
+  }
+
+  const DraftProgram& program_;
+  const State& state_;
+  const Target& target_;
+  DraftRates rates_;
+  std::array<double, 3> capacity_{};
+  double working_set_ = 0;  ///< bytes of all tensors that outlive a call of their loops
+  std::vector<const StorageLayoutStep*> layouts_;  ///< per stage; empty: none has one
+};
+
+}  // namespace tensorsmith::detail
