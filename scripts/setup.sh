@@ -76,9 +76,19 @@ available() {
   apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'
 }
 
+# The sanitizers' libraries: a package of clang's version, which clang itself only recommends.
+clang_runtime() {
+  version=$(clang --version 2>/dev/null | sed -n '1s/.*version \([0-9][0-9]*\).*/\1/p')
+  if [ -z "$version" ]; then
+    version=$(apt-cache depends clang 2>/dev/null |
+      sed -n 's/.*Depends: clang-\([0-9][0-9]*\)$/\1/p' | head -1)
+  fi
+  if [ -n "$version" ]; then echo "libclang-rt-$version-dev"; fi
+}
+
 missing_packages() {
   missing=
-  for package in $needed $wanted; do
+  for package in $needed $wanted $(clang_runtime); do
     installed "$package" || missing="$missing $package"
   done
   have_llvm=0
@@ -125,6 +135,7 @@ if [ "$have_llvm" = 0 ] && ! available "${llvm_choices%% *}"; then unknown=1; fi
 if [ "$unknown" = 1 ]; then
   say "fetching the package lists"
   apt_get update || say "apt-get update failed; going on with the lists that are there"
+  missing_packages
 fi
 
 to_install=

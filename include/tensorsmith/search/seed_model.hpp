@@ -26,6 +26,7 @@ struct OpenSplit {
   std::int64_t extent = 1;
   std::size_t num_lengths = 0;
   bool is_reduction = false;
+  std::int32_t element_bytes = 4;  ///< of the stage's result
 };
 
 /// The open splits of one stage, in the order of its iterators.
@@ -47,8 +48,9 @@ inline std::vector<OpenStage> open_stages(const State& initial, const State& ske
         names.push_back(name);
         stages.emplace_back();
       }
-      stages.back().push_back(
-          {i, split->extent, split->lengths.size(), iterator.kind == IteratorKind::reduction});
+      const TensorInfo& result = state.dag().tensor(state.operation(stage).outputs[0]);
+      stages.back().push_back({i, split->extent, split->lengths.size(),
+                               iterator.kind == IteratorKind::reduction, bytes_of(result.dtype)});
     }
     if (!try_step(state, step)) {
       return {};
@@ -83,7 +85,7 @@ class SeedModel {
         tile = even_part(split.extent, run_left);
         run_left = ceil_div(run_left, tile);
       } else if (i == last) {
-        tile = smaller_of(choice.vectors * lanes(), smaller_of(split.extent, max_innermost_));
+        tile = smaller_of(choice.vectors * lanes(stage), smaller_of(split.extent, max_innermost_));
         inner = choice.inner_columns;
         outer = choice.outer_columns;
       } else {
@@ -125,7 +127,7 @@ class SeedModel {
     };
     std::vector<Rated> rated;
     const std::int64_t most_vectors =
-        smaller_of<std::int64_t>(4, ceil_div(stage[last].extent, lanes()));
+        smaller_of<std::int64_t>(4, ceil_div(stage[last].extent, lanes(stage)));
     for (std::int64_t vectors = 1; vectors <= most_vectors; ++vectors) {
       const std::int64_t most_rows =
           larger_of<std::int64_t>((target_.num_vector_registers - vectors - 1) / vectors, 1);
@@ -133,7 +135,8 @@ class SeedModel {
         TileChoice choice;
         choice.vectors = vectors;
         choice.rows = rows;
-        rated.push_back({choice, share(vectors, rows, stage[last].extent, row_extent)});
+        rated.push_back(
+            {choice, share(vectors, rows, lanes(stage), stage[last].extent, row_extent)});
       }
     }
     sort_items(rated, [](const Rated& a, const Rated& b) { return a.share > b.share; });
@@ -157,15 +160,16 @@ class SeedModel {
       if (stage[i].is_reduction) {
         reduction *= stage[i].extent;
       } else if (i == last) {
-        tiles_across = ceil_div(stage[i].extent, tile.vectors * lanes());
+        tiles_across = ceil_div(stage[i].extent, tile.vectors * lanes(stage));
       } else {
         tiles_down *= stage[i].extent;
       }
     }
     tiles_down = ceil_div(tiles_down, tile.rows);
+    const std::int64_t element_bytes = stage.front().element_bytes;
     const std::int64_t l1 = target_.caches.l1d_bytes.value_or(32 * 1024) / element_bytes;
     const std::int64_t l2 = target_.caches.l2_bytes.value_or(256 * 1024) / element_bytes;
-    const std::int64_t columns = tile.vectors * lanes();
+    const std::int64_t columns = tile.vectors * lanes(stage);
     const std::int64_t kc = larger_of<std::int64_t>(l1 / (tile.rows + columns), 1);
     std::vector<std::int64_t> runs;
     add_new(runs, {reduction, smaller_of(kc, reduction), smaller_of(2 * kc, reduction),
@@ -201,10 +205,8 @@ class SeedModel {
   }
 
  private:
-  static constexpr std::int64_t element_bytes = 4;
-
-  std::int64_t lanes() const {
-    return larger_of<std::int64_t>(target_.vector_lanes(8 * element_bytes), 1);
+  std::int64_t lanes(const OpenStage& stage) const {
+    return larger_of<std::int64_t>(target_.vector_lanes(8 * stage.front().element_bytes), 1);
   }
   static std::size_t last_spatial(const OpenStage& stage) {
     std::size_t last = stage.size();
@@ -237,7 +239,7 @@ class SeedModel {
     return ceil_div(whole, count);
   }
   /// Busy share of the arithmetic units: filled tiles over the steps that they take.
-  double share(std::int64_t vectors, std::int64_t rows, std::int64_t columns,
+  double share(std::int64_t vectors, std::int64_t rows, std::int64_t lanes, std::int64_t columns,
                std::int64_t row_extent) const {
     const auto real = [](std::int64_t x) { return static_cast<double>(x); };
     const double units = target_.fma_per_cycle.value_or(2);
@@ -245,7 +247,7 @@ class SeedModel {
     double step = larger_of(arithmetic, real(rows + vectors) / 2);
     step = larger_of(step, static_cast<double>(target_.fma_latency.value_or(4)));
     const double fill_columns =
-        real(columns) / real(ceil_div(columns, vectors * lanes()) * vectors * lanes());
+        real(columns) / real(ceil_div(columns, vectors * lanes) * vectors * lanes);
     const double fill_rows = real(row_extent) / real(ceil_div(row_extent, rows) * rows);
     return arithmetic / step * fill_columns * (0.5 + 0.5 * fill_rows);
   }
