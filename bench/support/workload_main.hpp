@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/support/assert.hpp"
+#include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith::bench {
 

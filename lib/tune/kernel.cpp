@@ -6,6 +6,7 @@
 
 #include "cpu/thread_pool.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
+#include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith {
 namespace {
