@@ -61,14 +61,13 @@ class LineReader {
     if (is_too_long_) {
       out.skipped.push_back({number_, "longer than 16 MiB"});
     } else if (line_.find_first_not_of(" \t\r") != std::string::npos) {
-      Result<Record, RecordError> record = record_from_line(line_);
-      if (record) {
-        out.records.push_back(std::move(record).value());
-      } else if (Result<Record, RecordError> winner = record_from_line(line_, RecordKind::winner)) {
-        out.winners.push_back({std::move(winner).value(), out.records.size()});
+      Result<JournalLine, RecordError> read = journal_line_from_text(line_);
+      if (!read) {
+        out.skipped.push_back({number_, read.error().message});
+      } else if (read->kind == RecordKind::winner) {
+        out.winners.push_back({std::move(read->record), out.records.size()});
       } else {
-        const bool is_winner = record.error().message.find("tensorsmith-winner") == 8;
-        out.skipped.push_back({number_, (is_winner ? winner : record).error().message});
+        out.records.push_back(std::move(read->record));
       }
     }
     line_.clear();

@@ -293,7 +293,11 @@ std::string record_to_line(const Record& record, RecordKind kind) {
   return dump(json);
 }
 
-Result<Record, RecordError> record_from_line(std::string_view line, RecordKind kind) {
+namespace {
+
+/// `wanted`: the only kind that is taken; nothing: the line says which one it is.
+Result<JournalLine, RecordError> read_line(std::string_view line,
+                                           std::optional<RecordKind> wanted) {
   const Json json = parse(line);
   if (json.is_discarded()) {
     return fail(RecordError{"not JSON"});
@@ -302,12 +306,15 @@ Result<Record, RecordError> record_from_line(std::string_view line, RecordKind k
     return fail(RecordError{"not a JSON object"});
   }
   FieldReader in(json);
-  Record record;
+  JournalLine result;
+  Record& record = result.record;
   std::string format;
   in.text("v", format);
-  if (in.problem().empty() && format != format_name(kind)) {
+  const bool is_winner = format == format_name(RecordKind::winner);
+  result.kind = wanted.value_or(is_winner ? RecordKind::winner : RecordKind::trial);
+  if (in.problem().empty() && format != format_name(result.kind)) {
     return fail(RecordError{"format \"" + format + "\", expected \"" +
-                            std::string(format_name(kind)) + "\""});
+                            std::string(format_name(result.kind)) + "\""});
   }
   in.text("workload", record.workload);
   in.text("key", record.workload_key);
@@ -345,7 +352,21 @@ Result<Record, RecordError> record_from_line(std::string_view line, RecordKind k
   if (!in.problem().empty()) {
     return fail(RecordError{in.problem()});
   }
-  return record;
+  return result;
+}
+
+}  // namespace
+
+Result<Record, RecordError> record_from_line(std::string_view line, RecordKind kind) {
+  Result<JournalLine, RecordError> read = read_line(line, kind);
+  if (!read) {
+    return fail(read.error());
+  }
+  return std::move(read).value().record;
+}
+
+Result<JournalLine, RecordError> journal_line_from_text(std::string_view line) {
+  return read_line(line, std::nullopt);
 }
 
 }  // namespace tensorsmith

@@ -39,6 +39,13 @@ std::string record_to_line(const Record& record, RecordKind kind = RecordKind::t
 Result<Record, RecordError> record_from_line(std::string_view line,
                                              RecordKind kind = RecordKind::trial);
 
+struct JournalLine {
+  RecordKind kind = RecordKind::trial;
+  Record record;
+};
+/// The same of a line of either kind.
+Result<JournalLine, RecordError> journal_line_from_text(std::string_view line);
+
 /// The text of a state's steps names a candidate; equal steps, equal number.
 std::uint64_t hash_steps(const std::vector<Step>& steps);
 
