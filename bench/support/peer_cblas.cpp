@@ -222,10 +222,6 @@ class CblasPeer final : public Peer {
   int threads_ = 1;
 };
 
-}  // namespace
-
-namespace {
-
 FoundPeer cblas_peer(const CblasLibrary& library) {
   FoundPeer found;
   found.name = library.name;

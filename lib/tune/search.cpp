@@ -159,9 +159,10 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
   sketch_options.core_cache_bytes =
       task.target.caches.l2_bytes.value_or(sketch_options.core_cache_bytes);
   std::vector<State> sketches = make_sketches(task, options, sketch_options);
-  SpaceOptions space_options = options.space == "ansor" ? SpaceOptions{} : native_space_options();
+  const bool is_native = options.space != "ansor";
+  SpaceOptions space_options = is_native ? native_space_options() : SpaceOptions{};
   space_options.hardware = sketch_options.hardware;
-  if (options.space != "ansor") {
+  if (is_native) {
     space_options.hardware.vector_unit_bytes = task.target.vector_bits / 8;
   }
 
@@ -169,20 +170,17 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
   const Target target = task.target;
   callbacks.extract = [target](const State& state) { return extract_features(state, target); };
   callbacks.is_valid = [](const State& state) { return !has_nested_parallel(state); };
-  if (options.space != "ansor") {
+  callbacks.parallel_for = run_on_threads;
+  PolicyOptions policy;
+  policy.seed = options.seed;
+  if (is_native) {
     callbacks.draft = [target, num_threads = options.num_threads](const State& state) {
       return draft_cycles(state, target, num_threads);
     };
-  }
-  callbacks.is_regular = [target](const State& state) {
-    const Result<LoopProgram, LowerError> program = lower(state, target);
-    return program && !has_varying_inner_loop(*program, program->body);
-  };
-  callbacks.parallel_for = run_on_threads;
-
-  PolicyOptions policy;
-  policy.seed = options.seed;
-  if (callbacks.draft) {
+    callbacks.is_regular = [target](const State& state) {
+      const Result<LoopProgram, LowerError> program = lower(state, target);
+      return program && !has_varying_inner_loop(*program, program->body);
+    };
     policy.target = target;
   }
   policy.evolution = options.budget.seconds > 0

@@ -1,6 +1,14 @@
 #include "bench/support/onednn/plan.hpp"
 
 namespace tensorsmith::bench::onednn {
+namespace {
+
+Plan::Step reorder_step(const dnnl::memory& from, const dnnl::memory& to) {
+  const dnnl::reorder::primitive_desc description(from, to);
+  return {dnnl::reorder(description), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}};
+}
+
+}  // namespace
 
 void SgemmCall::run() const {
   const GemmShape& s = shape;
@@ -30,8 +38,7 @@ dnnl::memory PlanBuilder::input(const Operand& operand, const Desc& wanted, bool
     return plain;
   }
   dnnl::memory packed(wanted, engine_.engine);
-  const dnnl::reorder::primitive_desc reorder(plain, packed);
-  Plan::Step step{dnnl::reorder(reorder), {{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, packed}}};
+  Plan::Step step = reorder_step(plain, packed);
   if (ahead) {
     step.primitive.execute(engine_.stream, step.args);
   } else {
@@ -47,9 +54,7 @@ dnnl::memory PlanBuilder::output(const Operand& operand, const Desc& wanted, boo
     return plain;
   }
   dnnl::memory packed(wanted, engine_.engine);
-  const dnnl::reorder::primitive_desc reorder(packed, plain);
-  Plan::Step step{dnnl::reorder(reorder), {{DNNL_ARG_FROM, packed}, {DNNL_ARG_TO, plain}}};
-  (is_free ? plan_.after : last_).push_back(std::move(step));
+  (is_free ? plan_.after : last_).push_back(reorder_step(packed, plain));
   return packed;
 }
 

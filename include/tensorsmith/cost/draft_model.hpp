@@ -131,16 +131,12 @@ class DraftEstimator {
           const bool moves = (op.accesses[i].moved_by >> loop.axis & 1) != 0;
           times *= moves && loop.axis != vector_axis ? extent[loop.axis] : 1;
         }
-        const double step = strides[i];
-        if (nest.has_vector && step != 0 && step != 1) {
-          gathers += times * width;
+        const bool is_store = op.accesses[i].is_store;
+        const bool is_strided = nest.has_vector && strides[i] != 0 && strides[i] != 1;
+        if (is_strided) {  // a reduction stores once per run, not in every step
+          (is_store && reduces ? stores : gathers) += times * width;
         } else {
-          const double each = step == 0 ? 1 : vectors;
-          (op.accesses[i].is_store ? stores : loads) += times * each;
-        }
-        if (op.accesses[i].is_store && reduces && nest.has_vector && step != 0 && step != 1) {
-          gathers -= times * width;
-          stores += times * width;
+          (is_store ? stores : loads) += times * (strides[i] == 0 ? 1 : vectors);
         }
       }
       const double fma = larger_of(1.0, reduces ? op.num_float_ops / 2 : op.num_float_ops);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tensorsmith/cost/draft_nest.hpp"
+#include "tensorsmith/sched/layouts.hpp"
 
 namespace tensorsmith::detail {
 
@@ -77,7 +78,7 @@ class DraftTraffic {
       const bool is_stored = state_.stage(s).is_placeholder || program_.is_computed(s);
       working_set_ += is_stored && !program_.place(s) ? size : 0;
     }
-    read_layouts();
+    layouts_ = storage_layouts(state_);
   }
 
   /// Pieces of the tensor's storage. One that is computed inside other loops has only the region
@@ -98,8 +99,7 @@ class DraftTraffic {
       }
     }
     std::vector<DraftPiece> pieces;
-    const StorageLayoutStep* layout =
-        info.operation < layouts_.size() ? layouts_[info.operation] : nullptr;
+    const StorageLayoutStep* layout = layouts_[info.operation];
     if (layout == nullptr) {
       for (std::size_t d = 0; d < extents.size(); ++d) {
         pieces.push_back({d, extents[d], 1});
@@ -222,28 +222,6 @@ class DraftTraffic {
       size *= static_cast<double>(extent);
     }
     return size;
-  }
-
-  /// The last layout step of every stage; stages have moved since the step was made.
-  void read_layouts() {
-    const std::vector<Step>& steps = state_.steps();
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      const StorageLayoutStep* layout = std::get_if<StorageLayoutStep>(&steps[i]);
-      if (layout == nullptr) {
-        continue;
-      }
-      std::int32_t stage = layout->stage;
-      for (std::size_t later = i + 1; later < steps.size(); ++later) {
-        const bool adds = std::holds_alternative<CacheReadStep>(steps[later]) ||
-                          std::holds_alternative<CacheWriteStep>(steps[later]) ||
-                          std::holds_alternative<RfactorStep>(steps[later]);
-        const bool reads = std::holds_alternative<CacheReadStep>(steps[later]);
-        const std::int32_t at = stage_of(steps[later]);
-        stage += adds && (reads ? stage > at : stage > at) ? 1 : 0;
-      }
-      layouts_.resize(state_.num_stages(), nullptr);
-      layouts_[static_cast<std::size_t>(stage)] = layout;
-    }
   }
 
   /// What an access touches when axis a runs over spans[a] positions.

@@ -279,9 +279,7 @@ class StoreProgramBuilder {
           pragma != nullptr && pragma->stage == static_cast<std::int32_t>(s)) {
         return true;
       }
-      if (std::holds_alternative<CacheReadStep>(*step) ||
-          std::holds_alternative<CacheWriteStep>(*step) ||
-          std::holds_alternative<RfactorStep>(*step)) {
+      if (adds_stage(*step)) {
         break;
       }
     }

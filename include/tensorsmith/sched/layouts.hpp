@@ -16,19 +16,11 @@ namespace tensorsmith {
 inline std::vector<const StorageLayoutStep*> storage_layouts(const State& state) {
   std::vector<std::pair<std::int32_t, const StorageLayoutStep*>> found;
   for (const Step& step : state.steps()) {
-    const std::int32_t stage = stage_of(step);
-    const auto shift = [&](std::int32_t first) {
-      for (auto& [id, layout] : found) {
-        id += id >= first ? 1 : 0;
-      }
-    };
-    if (std::holds_alternative<CacheReadStep>(step)) {
-      shift(stage + 1);
-    } else if (std::holds_alternative<CacheWriteStep>(step) ||
-               std::holds_alternative<RfactorStep>(step)) {
-      shift(stage);
-    } else if (const auto* layout = std::get_if<StorageLayoutStep>(&step)) {
-      found.emplace_back(stage, layout);
+    for (auto& [id, layout] : found) {
+      id = stage_after(step, id);
+    }
+    if (const auto* layout = std::get_if<StorageLayoutStep>(&step)) {
+      found.emplace_back(layout->stage, layout);
     }
   }
   std::vector<const StorageLayoutStep*> layouts(state.num_stages(), nullptr);

@@ -203,4 +203,17 @@ inline std::string_view tag_of(const Step& step) {
   return std::visit([](const auto& s) { return s.tag; }, step);
 }
 
+/// Whether a step inserts a stage in front of later ones (cache read, cache write, rfactor).
+inline bool adds_stage(const Step& step) {
+  return std::holds_alternative<CacheReadStep>(step) ||
+         std::holds_alternative<CacheWriteStep>(step) || std::holds_alternative<RfactorStep>(step);
+}
+
+/// The id that stage `id` has after `step`. A cache read inserts its stage behind the one that it
+/// names, the others in front of it.
+inline std::int32_t stage_after(const Step& step, std::int32_t id) {
+  const std::int32_t first = stage_of(step) + (std::holds_alternative<CacheReadStep>(step) ? 1 : 0);
+  return adds_stage(step) && id >= first ? id + 1 : id;
+}
+
 }  // namespace tensorsmith

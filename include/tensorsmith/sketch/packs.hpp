@@ -42,25 +42,16 @@ class PackedCopies {
 
   /// `step` is applied next.
   void follow(const Step& step) {
-    const std::int32_t stage = stage_of(step);
-    if (const CacheReadStep* read = std::get_if<CacheReadStep>(&step)) {
-      shift(stage + 1);
-      if (read->scope == packed_scope) {
-        stages_.push_back(stage + 1);
-      }
-    } else if (std::holds_alternative<CacheWriteStep>(step) ||
-               std::holds_alternative<RfactorStep>(step)) {
-      shift(stage);
+    for (std::int32_t& stage : stages_) {
+      stage = stage_after(step, stage);
+    }
+    const CacheReadStep* read = std::get_if<CacheReadStep>(&step);
+    if (read != nullptr && read->scope == packed_scope) {
+      stages_.push_back(read->stage + 1);
     }
   }
 
  private:
-  void shift(std::int32_t first) {
-    for (std::int32_t& stage : stages_) {
-      stage += stage >= first ? 1 : 0;
-    }
-  }
-
   std::vector<std::int32_t> stages_;
 };
 

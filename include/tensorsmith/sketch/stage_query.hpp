@@ -95,12 +95,6 @@ inline std::optional<std::int32_t> single_elementwise_consumer(const State& stat
   return target;
 }
 
-/// Whether a step inserts a stage in front of later ones (cache read, cache write, rfactor).
-inline bool adds_stage(const Step& step) {
-  return std::holds_alternative<CacheReadStep>(step) ||
-         std::holds_alternative<CacheWriteStep>(step) || std::holds_alternative<RfactorStep>(step);
-}
-
 /// Whether `stage` (today's id) was made by a cache write: it is the cache.
 inline bool has_cache_write(const State& state, std::int32_t stage) {
   const std::vector<Step>& steps = state.steps();

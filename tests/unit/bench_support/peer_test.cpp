@@ -185,12 +185,18 @@ TEST_CASE("every peer is there or says why not", "[peer]") {
   }
 }
 
+static bool is_missing(const FoundPeer& found) {
+  if (!found.peer) {
+    WARN("skipped " << found.name << ": " << found.reason);
+    CHECK_FALSE(found.reason.empty());
+  }
+  return !found.peer;
+}
+
 TEST_CASE("oneDNN, in every version found, computes what the naive loops compute", "[peer]") {
   for (FoundPeer& found : make_onednn_peers()) {
     INFO(found.name);
-    if (!found.peer) {
-      WARN("skipped " << found.name << ": " << found.reason);
-      CHECK_FALSE(found.reason.empty());
+    if (is_missing(found)) {
       continue;
     }
     int number = 0;
@@ -218,9 +224,7 @@ TEST_CASE("OpenBLAS and BLIS compute what the naive loops compute", "[peer]") {
   FoundPeer both[] = {make_openblas_peer(), make_blis_peer()};
   for (FoundPeer& found : both) {
     INFO(found.name);
-    if (!found.peer) {
-      WARN("skipped " << found.name << ": " << found.reason);
-      CHECK_FALSE(found.reason.empty());
+    if (is_missing(found)) {
       continue;
     }
     int number = 0;
