@@ -158,8 +158,9 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
   sketch_options.hardware.num_cores = options.num_threads;
   sketch_options.core_cache_bytes =
       task.target.caches.l2_bytes.value_or(sketch_options.core_cache_bytes);
-  std::vector<State> sketches = make_sketches(task, options, sketch_options);
   const bool is_native = options.space != "ansor";
+  sketch_options.collapse_axes = is_native;
+  std::vector<State> sketches = make_sketches(task, options, sketch_options);
   SpaceOptions space_options = is_native ? native_space_options() : SpaceOptions{};
   space_options.hardware = sketch_options.hardware;
   if (is_native) {
@@ -182,6 +183,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
       return program && !has_varying_inner_loop(*program, program->body);
     };
     policy.target = target;
+    policy.near_share = 0.25;
   }
   policy.evolution = options.budget.seconds > 0
                          ? EvolutionOptions::for_budget(options.budget.seconds)

@@ -60,7 +60,7 @@ class DraftEstimator {
 
   double core_cycles(std::size_t stage, const DraftNest& nest) const {
     const DraftOperation& op = program_.operation(stage);
-    const double lanes = nest.is_scalar ? 1 : shaper_.lanes_of(stage);
+    const double lanes = shaper_.lanes_of(stage);
     const bool reduces = nest.run_begin < nest.tile_begin;
     double outer = 1, run = 1, reductions = 1;
     std::vector<double> region(op.num_axes, 1.0);

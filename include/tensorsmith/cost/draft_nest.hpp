@@ -1,7 +1,7 @@
 // DraftNest: the loops of one stage in the order in which the lowered program will run them.
 //
-// Floor 6. Own design: follows lower/shape_nest.hpp (vector loop, register tile) on numbers alone,
-// and knows which tails lowering leaves inside the tile. Not here: costs (draft_model.hpp).
+// Floor 6. Own design: follows lower/shape_nest.hpp (vector loop, register tile) on numbers alone.
+// Not here: costs (draft_model.hpp).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,6 @@ namespace tensorsmith::detail {
 inline double floor_of(double x) { return static_cast<double>(static_cast<std::int64_t>(x)); }
 /// The next whole number, unless rounding alone lies between.
 inline double whole(double x) { return floor_of(x + 1 - 1e-6); }
-inline bool is_ragged(double x) { return x - floor_of(x + 1e-6) > 1e-3; }
 
 /// The loops of one stage as they will run: around it, then its own with the register tile last.
 struct DraftNest {
@@ -26,7 +25,6 @@ struct DraftNest {
   std::size_t run_begin = 0, tile_begin = 0;  ///< innermost reductions; what is behind them
   bool has_vector = false;                    ///< the last loop is one
   bool is_promoted = false;                   ///< accumulators stay in registers
-  bool is_scalar = false;                     ///< the vector loop has no constant extent
   double width = 1;                           ///< of the vector loop, at most four vectors
 };
 
@@ -83,58 +81,21 @@ class DraftShaper {
         DraftLoop inner = loops.back();
         inner.extent = nest.width;
         loops.back().extent /= nest.width;
-        loops.back().is_cut = true;
         loops.push_back(inner);
       }
     }
     if (nest.run_begin == nest.tile_begin) {
       nest.run_begin = nest.tile_begin = loops.size() - (nest.has_vector ? 1 : 0);
-      note_varying_tiles(stage, nest);
       return nest;
     }
     fit_registers(nest, lanes,
                   static_cast<double>(program_.state().operation(stage).outputs.size()));
-    note_varying_tiles(stage, nest);
     return nest;
   }
 
  private:
   bool has_attached(std::int32_t stage, std::int32_t iterator) const {
     return program_.state().attach_map().iterator_to_stages.contains(IteratorKey{stage, iterator});
-  }
-
-  /// Tails that lowering does not cut off, so that the extent of the tile varies: then accumulators
-  /// stay in memory, and a vector loop is none. They are those right inside a fused loop, and those
-  /// of a stage whose region, several tiles of it, is cut off by the loops around it.
-  void note_varying_tiles(std::size_t stage, DraftNest& nest) const {
-    const DraftOperation& op = program_.operation(stage);
-    const std::vector<DraftLoop>& loops = nest.loops;
-    for (std::size_t d = nest.tile_begin; d < loops.size(); ++d) {
-      const AxisMask axis = loops[d].moves;
-      if (axis == 0) {
-        continue;
-      }
-      double region = 1, around = 1;
-      bool is_fused = false, is_cut = false, is_moved = false;  // the next loop outside, not a cut
-      for (std::size_t outer = loops.size(); outer-- > 0;) {
-        const DraftLoop& loop = loops[outer];
-        if ((loop.moves & axis) == 0) {
-          continue;
-        }
-        (outer < nest.first_own ? around : region) *= loop.extent;
-        if (outer < d && loop.extent > 1 && !is_moved &&
-            (nest.first_own == 0 || outer < nest.first_own)) {
-          is_moved = !loop.is_cut;
-          is_fused = loop.is_fused && is_ragged(loop.extent);
-        }
-      }
-      is_cut = nest.first_own > 0 &&
-               is_ragged(op.extents[DraftProgram::axis_index(axis)] / region) && around > 1 &&
-               region > loops[d].extent;
-      const bool varies = is_fused || is_cut;
-      nest.is_promoted = nest.is_promoted && !varies;
-      nest.is_scalar = nest.is_scalar || (varies && nest.has_vector && d + 1 == loops.size());
-    }
   }
 
   /// Loops that move leave the inner part that still fits, if it divides.

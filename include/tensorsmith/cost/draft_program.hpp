@@ -40,11 +40,56 @@ struct DraftOperation {
   double num_float_ops = 0;   ///< additions, products, comparisons of values per point
   double num_calls = 0;       ///< exp and its like, divisions
   double num_conditions = 0;  ///< guards and selections per point
+  /// Axes that stand for a run of axes whose loops were fused before any split; the others of the
+  /// run have extent 1.
+  AxisMask collapsed = 0;
 
   const double* row(const DraftAccess& access, std::size_t dimension) const {
     return coefficients.data() + access.first + dimension * num_axes;
   }
 };
+
+/// The axes that every iterator of a stage runs along, outermost first, by its name: "i.0@j.1@" -->
+/// i, j; "i@j@.0", a part of loops that were fused before the split --> one entry of both.
+inline std::vector<std::vector<AxisMask>> axes_of_iterators(const State& state, std::size_t stage) {
+  const Operation& op = state.operation(stage);
+  std::vector<std::string> names;
+  for (const auto* axes : {&op.axes, &op.reduce_axes}) {
+    for (const Axis& axis : *axes) {
+      names.push_back(clean_name(state.dag().pool().var_name(axis.var)));
+    }
+  }
+  std::vector<std::vector<AxisMask>> result;
+  for (const auto& iterator : state.stage(stage).iterators) {
+    const std::string_view name = iterator.name;
+    std::vector<AxisMask> found;
+    std::size_t num_whole = 0;  // at the end of `found`: not yet split
+    for (std::size_t begin = 0; begin < name.size();) {
+      const std::size_t end = smaller_of(name.find('@', begin), name.size());
+      const std::string_view piece = name.substr(begin, end - begin);
+      const std::string_view base = piece.substr(0, piece.find('.'));
+      begin = end + 1;
+      if (base.empty() && !piece.empty()) {
+        for (; num_whole > 1; --num_whole) {
+          found[found.size() - 2] |= found.back();
+          found.pop_back();
+        }
+        num_whole = 0;
+        continue;
+      }
+      std::size_t axis = 0;
+      while (axis < names.size() && names[axis] != base) {
+        ++axis;
+      }
+      if (axis < names.size()) {
+        found.push_back(AxisMask{1} << axis);
+        num_whole = base == piece ? num_whole + 1 : 0;
+      }
+    }
+    result.push_back(std::move(found));
+  }
+  return result;
+}
 
 /// One loop around a stage's body. A loop of several fused axes counts as several loops.
 struct DraftLoop {
@@ -52,9 +97,7 @@ struct DraftLoop {
   AxisMask moves = 0;
   std::int32_t stage = -1, iterator = -1;  ///< where it stands
   bool is_reduction = false, is_parallel = false;
-  bool is_fused = false;        ///< a part of an iterator that has several
   bool is_fused_inner = false;  ///< not the first part of its iterator
-  bool is_cut = false;          ///< made by cutting the vector loop: not in the state
 };
 
 /// Reads the operation of a stage; values of inlined producers are read where they are computed.
@@ -71,6 +114,13 @@ class DraftReader {
       const Axis& axis = is_spatial ? op.axes[a] : op.reduce_axes[a - op.axes.size()];
       result_.extents.push_back(static_cast<double>(axis.extent));
       frame.rows[a * result_.num_axes + a] = 1;
+    }
+    for (const std::vector<AxisMask>& axes : axes_of_iterators(state, stage)) {
+      for (AxisMask run : axes) {
+        if ((run & (run - 1)) != 0 && (run & result_.collapsed) == 0) {
+          collapse(run, frame);
+        }
+      }
     }
     result_.num_float_ops = op.reduce_axes.empty() ? 0 : 1;
     for (ExprId body : op.bodies) {
@@ -93,6 +143,25 @@ class DraftReader {
     const Operation* op;
     std::vector<double> rows;
   };
+
+  /// The last axis of the run stands for all of it: one step of it is a fraction of a step of the
+  /// axes before.
+  void collapse(AxisMask run, Frame& frame) {
+    std::size_t last = result_.num_axes;
+    double steps = 1;
+    for (std::size_t a = result_.num_axes; a-- > 0;) {
+      if ((run >> a & 1) == 0) {
+        continue;
+      }
+      last = last == result_.num_axes ? a : last;
+      frame.rows[a * result_.num_axes + a] = 0;
+      frame.rows[a * result_.num_axes + last] = 1 / steps;
+      steps *= result_.extents[a];
+      result_.extents[a] = 1;
+    }
+    result_.extents[last] = steps;
+    result_.collapsed |= AxisMask{1} << last;
+  }
 
   void read(const Frame& frame, ExprId id) {
     const ExprNode& node = pool_[id];
@@ -249,27 +318,12 @@ class DraftProgram {
 
   /// The stage's own loops, outermost first.
   std::vector<DraftLoop> own_loops(std::size_t stage) const {
-    const Operation& op = state_.operation(stage);
     const DraftOperation& read = operations_[stage];
     const auto& iterators = state_.stage(stage).iterators;
-    const ExprPool& pool = state_.dag().pool();
-    std::vector<std::string> names;
-    for (std::size_t a = 0; a < read.num_axes; ++a) {
-      const bool is_spatial = a < op.axes.size();
-      const Axis& axis = is_spatial ? op.axes[a] : op.reduce_axes[a - op.axes.size()];
-      names.push_back(clean_name(pool.var_name(axis.var)));
-    }
-    const auto axis_called = [&](std::string_view name) {
-      std::size_t a = 0;
-      while (a < names.size() && names[a] != name) {
-        ++a;
-      }
-      return a;
-    };
+    const std::vector<std::vector<AxisMask>> axes = axes_of_iterators(state_, stage);
     std::vector<double> covered(read.num_axes, 1.0);  // of each axis by loops of its own
     std::vector<DraftLoop> loops;
     for (std::size_t i = 0; i < iterators.size(); ++i) {
-      const std::string_view name = iterators[i].name;
       DraftLoop loop;
       loop.extent = static_cast<double>(iterators[i].extent.value_or(1));
       loop.stage = static_cast<std::int32_t>(stage);
@@ -277,26 +331,15 @@ class DraftProgram {
       loop.is_reduction = iterators[i].kind == IteratorKind::reduction;
       loop.is_parallel = iterators[i].annotation == Annotation::parallel;
       bool is_first = true;
-      for (std::size_t begin = 0; begin < name.size();) {  // "i.0@j.1@" runs along i and j
-        const std::size_t end = smaller_of(name.find('@', begin), name.size());
-        const std::string_view piece = name.substr(begin, end - begin);
-        const std::size_t axis = axis_called(piece.substr(0, piece.find('.')));
-        begin = end + 1;
-        if (axis == names.size()) {
-          continue;
-        }
-        loop.moves = AxisMask{1} << axis;
+      for (AxisMask run : axes[i]) {
+        loop.moves = AxisMask{1} << axis_index(run);
         loop.is_fused_inner = !is_first;
         is_first = false;
         loops.push_back(loop);
       }
       if (is_first) {
         loops.push_back(loop);
-      } else if (loops.back().is_fused_inner) {
-        for (DraftLoop& part : loops) {
-          part.is_fused = part.is_fused || part.iterator == loop.iterator;
-        }
-      } else {
+      } else if (!loops.back().is_fused_inner) {
         covered[axis_index(loops.back().moves)] *= loop.extent;
       }
     }

@@ -124,8 +124,9 @@ class DraftTraffic {
                 const std::vector<DraftPiece>& pieces, std::size_t axis) const {
     double sum = 0, below = 1;
     for (std::size_t p = pieces.size(); p-- > 0;) {
-      const double step = op.row(access, pieces[p].dimension)[axis];
-      const bool is_outer_block = pieces[p].block > 1;  // its inner piece counts
+      double step = op.row(access, pieces[p].dimension)[axis];
+      step = (op.collapsed >> axis & 1) != 0 && step < 1 ? 0 : step;  // its rows follow each other
+      const bool is_outer_block = pieces[p].block > 1;                // its inner piece counts
       sum += is_outer_block ? 0 : step * below;
       below *= pieces[p].extent;
     }

@@ -5,8 +5,10 @@
 // settled):
 //   for x in 86: ... 12*x + r < 1021     -->   for x in 85: ... ; tail copy with r in 1
 // A constraint is settled by the bound of a serial loop, or, where unrolled or vectorized loops
-// need constant extents, by copying the loop body: steady part and tail. What cannot be settled so
-// becomes an If around the store (correct, slow, and rare: fused imperfect loops).
+// need constant extents, by copying the loop body: steady part and tail. Where the loop that would
+// be split is already there (a part of a fused loop, a loop of the reader), the tile is written
+// twice and a condition in front of it chooses. What cannot be settled so becomes an If around the
+// store (correct, slow, and rare).
 #pragma once
 
 #include <optional>
@@ -71,6 +73,7 @@ class Emitter {
   StmtId emit_loop(Emission& e, std::size_t leaf, ForKind kind, const Affine& offset, ExprId extent,
                    std::int64_t most);
   StmtId emit_reduction(Emission& e);
+  StmtId emit_versions(Emission& e, std::size_t leaf);
   void settle(Emission& e, std::size_t leaf, std::int32_t settled);
   ForKind kind_of(const Emission& e, std::size_t leaf, bool is_constant) const;
   ExprId is_first_block(Emission& e);

@@ -133,13 +133,17 @@ inline void build_nest(ExprPool& pool, VarExtents& extents, const State& state, 
     }
     const Affine fused = value[static_cast<std::size_t>(r.parent)];
     std::int64_t stride = 1;
+    std::size_t outermost = 0;  // the part that is not capped: nothing long is outside of it
+    while (outermost + 1 < r.parts.size() && extent_of(r.parts[outermost]) == 1) {
+      ++outermost;
+    }
     for (std::size_t p = r.parts.size(); p-- > 0;) {
       const std::int64_t extent = extent_of(r.parts[p]);
       ExprId e = to_expr(pool, fused);
       if (stride > 1) {
         e = pool.floordiv(e, pool.int_imm(stride));
       }
-      if (p > 0) {
+      if (p > outermost) {
         e = pool.floormod(e, pool.int_imm(extent));
       }
       value[static_cast<std::size_t>(r.parts[p])] =

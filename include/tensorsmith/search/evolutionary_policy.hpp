@@ -34,6 +34,7 @@ struct PolicyOptions {
   bool model_is_trained = false;       ///< its scores are worth something before any observation
   std::optional<Target> target;        ///< for analytic seeds, which need a draft; none: no seeds
   std::uint32_t num_seeds = 32;
+  double near_share = 0;  ///< of a batch: mutations of the best measured programs (own design)
 };
 
 template <class Population = AnsorCpuPopulation, class Mutators = AnsorCpuMutators>
@@ -123,14 +124,50 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
                std::move(population), 2 * n,
                [&](const std::string& text) { return !taken_.contains(text); });
 
-    for (Picked& picked :
-         pick_epsilon_greedy(best, random, n, num_random,
-                             [&](const std::string& text) { return taken_.insert(text); })) {
-      proposals.push_back(Proposal{std::move(picked.individual.candidate.state),
-                                   std::move(picked.individual.text), picked.individual.score,
-                                   picked.is_random});
-    }
+    const auto take = [&](const std::vector<Individual>& from, std::size_t count,
+                          const std::vector<Individual>& others, std::size_t num_others) {
+      for (Picked& picked :
+           pick_epsilon_greedy(from, others, count, num_others,
+                               [&](const std::string& text) { return taken_.insert(text); })) {
+        proposals.push_back(Proposal{std::move(picked.individual.candidate.state),
+                                     std::move(picked.individual.text), picked.individual.score,
+                                     picked.is_random});
+      }
+    };
+    const std::size_t before = proposals.size();
+    const std::vector<Individual> near = neighbours(key, evaluator);
+    const auto num_near =
+        static_cast<std::size_t>(options_.near_share * static_cast<double>(n - num_random) + 0.5);
+    take(near, num_near, {}, 0);
+    take(best, n - (proposals.size() - before), random, num_random);
     return proposals;
+  }
+
+  /// One mutation away from the few best measured programs and not taken yet, best score first. A
+  /// model that has seen a few dozen programs knows little about those right beside the best one;
+  /// measurements do.
+  std::vector<Individual> neighbours(const RoundKey& key, Evaluator& evaluator) const {
+    constexpr std::size_t num_parents = 4, num_children = 64;
+    std::vector<Candidate> parents;
+    for (std::size_t i = 0; options_.near_share > 0 && i < measured_.size() && i < num_parents;
+         ++i) {
+      const std::vector<Step>& steps = measured_[i].steps;
+      if (std::optional<Candidate> parent = space_.build(steps, space_.sketch_of(steps))) {
+        parents.push_back(std::move(*parent));
+      }
+    }
+    if (parents.empty()) {
+      return {};
+    }
+    std::vector<Candidate> children = make_candidates(
+        callbacks_.parallel_for, num_children, 4 * num_children, [&](std::size_t attempt) {
+          CounterRng rng = key.rng(max_generation - 1, attempt);
+          return mutators_.mutate(space_, parents[draw_rank(parents.size(), rng)], rng);
+        });
+    std::vector<Individual> scored = evaluator.evaluate(std::move(children));
+    std::erase_if(scored, [&](const Individual& child) { return taken_.contains(child.text); });
+    sort_items(scored, is_better);
+    return scored;
   }
 
   /// Distinct valid programs. Batches are drawn until there are min_population of them, a batch

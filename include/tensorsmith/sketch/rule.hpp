@@ -31,6 +31,8 @@ struct SketchOptions {
   std::string tiling_structure = "SSRSRS";
   /// What one core keeps close (its L2): a larger operand is worth a packed copy (native space).
   std::int64_t core_cache_bytes = 1 << 20;
+  /// Adjacent axes that memory and reads see as one are tiled as one (native space).
+  bool collapse_axes = false;
 };
 
 /// All that a rule may look at.

@@ -288,3 +288,82 @@ for i.1 in 2:
           C[i.1*2 + i.2 + i.0*4, j] = C[i.1*2 + i.2 + i.0*4, j] + A[i.1*2 + i.2 + i.0*4, k]*B[k, j]
 )");
 }
+
+TEST_CASE("where the loop to be split stands outside already, a condition chooses the tile") {
+  ScheduleBuilder s(matmul_dag(6, 16, 4));
+  s.split(2, 0, {4});
+  s.split(2, 2, {8});
+  s.reorder(2, {0, 2, 4, 1, 3});  // i.0 j.0 k i.1 j.1
+  s.fuse(2, {0, 1});
+  CHECK(checked_text(s.state()) == R"(
+C.acc: f32[4, 8] register
+C.acc: f32[4, 8] register
+for i.0@j.0@ in 4:
+  if 3 < floordiv(i.0@j.0@, 2)*(-4) + 6:
+    alloc C.acc:
+      for i.1 in 4 unrolled:
+        for j.1 in 8 vectorized:
+          C.acc[i.1, j.1] = 0.0
+      for k in 4:
+        for i.1 in 4 unrolled:
+          for j.1 in 8 vectorized:
+            C.acc[i.1, j.1] = C.acc[i.1, j.1] + A[floordiv(i.0@j.0@, 2)*4 + i.1, k]*B[k, floormod(i.0@j.0@, 2)*8 + j.1]
+      for i.1 in 4 unrolled:
+        for j.1 in 8 vectorized:
+          C[floordiv(i.0@j.0@, 2)*4 + i.1, floormod(i.0@j.0@, 2)*8 + j.1] = C.acc[i.1, j.1]
+  else:
+    alloc C.acc:
+      for i.1 in 2 unrolled:
+        for j.1 in 8 vectorized:
+          C.acc[i.1, j.1] = 0.0
+      for k in 4:
+        for i.1 in 2 unrolled:
+          for j.1 in 8 vectorized:
+            C.acc[i.1, j.1] = C.acc[i.1, j.1] + A[floordiv(i.0@j.0@, 2)*4 + i.1, k]*B[k, floormod(i.0@j.0@, 2)*8 + j.1]
+      for i.1 in 2 unrolled:
+        for j.1 in 8 vectorized:
+          C[floordiv(i.0@j.0@, 2)*4 + i.1, floormod(i.0@j.0@, 2)*8 + j.1] = C.acc[i.1, j.1]
+)");
+}
+
+TEST_CASE("a region that ends outside of its stage has a tile of its own for its tail") {
+  ScheduleBuilder s(matmul_dag(6, 8, 4));
+  s.cache_write(2, "local");
+  s.split(3, 0, {4});
+  s.compute_at(2, 3, 0);
+  s.reorder(2, {2, 0, 1});  // k i_c j_c
+  CHECK(checked_text(s.state()) == R"(
+C.local: f32[4, 8] local
+C.local.acc: f32[4, 8] register
+C.local.acc: f32[4, 8] register
+for i.0 in 2:
+  alloc C.local:
+    if 3 < i.0*(-4) + 6:
+      alloc C.local.acc:
+        for i_c in 4 unrolled:
+          for j_c in 8 vectorized:
+            C.local.acc[i_c, j_c] = 0.0
+        for k in 4:
+          for i_c in 4 unrolled:
+            for j_c in 8 vectorized:
+              C.local.acc[i_c, j_c] = C.local.acc[i_c, j_c] + A[i.0*4 + i_c, k]*B[k, j_c]
+        for i_c in 4 unrolled:
+          for j_c in 8 vectorized:
+            C.local[i_c, j_c] = C.local.acc[i_c, j_c]
+    else:
+      alloc C.local.acc:
+        for i_c in 2 unrolled:
+          for j_c in 8 vectorized:
+            C.local.acc[i_c, j_c] = 0.0
+        for k in 4:
+          for i_c in 2 unrolled:
+            for j_c in 8 vectorized:
+              C.local.acc[i_c, j_c] = C.local.acc[i_c, j_c] + A[i.0*4 + i_c, k]*B[k, j_c]
+        for i_c in 2 unrolled:
+          for j_c in 8 vectorized:
+            C.local[i_c, j_c] = C.local.acc[i_c, j_c]
+    for i.1 in min(i.0*(-4) + 6, 4):
+      for j in 8 vectorized:
+        C[i.0*4 + i.1, j] = C.local[i.1, j]
+)");
+}

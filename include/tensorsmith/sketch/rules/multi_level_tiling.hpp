@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorsmith/sketch/collapse.hpp"
 #include "tensorsmith/sketch/rule.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
 #include "tensorsmith/sketch/tiling.hpp"
@@ -24,6 +25,9 @@ struct MultiLevelTiling {
 
   std::vector<Derivation> expand(const RuleInput& input) const {
     State state = input.state;
+    if (input.options.collapse_axes) {
+      collapse_axes(state, input.stage, collapsible_axes(state, input.stage, -1));
+    }
     tile_stage(state, input.stage, input.options.tiling_structure);
     return {Derivation{std::move(state), input.stage - 1}};
   }

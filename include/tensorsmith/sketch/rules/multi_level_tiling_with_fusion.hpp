@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorsmith/sketch/collapse.hpp"
 #include "tensorsmith/sketch/rule.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
 #include "tensorsmith/sketch/tiling.hpp"
@@ -34,6 +35,11 @@ struct MultiLevelTilingWithFusion {
     TENSORSMITH_ASSERT(target.has_value(), "expand of a rule that does not apply");
     const std::string& structure = input.options.tiling_structure;
     State tiled = input.state;
+    if (input.options.collapse_axes) {
+      const std::vector<IdList> runs = collapsible_axes(tiled, input.stage, *target);
+      collapse_axes(tiled, input.stage, runs);
+      collapse_axes(tiled, *target, runs);
+    }
     const std::vector<std::int32_t> splits = tile_stage(tiled, input.stage, structure);
     std::vector<Derivation> derived;
     for (std::int32_t level : {1, 2}) {
