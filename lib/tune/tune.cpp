@@ -65,9 +65,9 @@ void check_arguments(const TuneTask& task, const TuneOptions& options) {
       options.budget.trials < 0) {
     throw Error("tune: the budget must not be negative");
   }
-  if (is_instant(options) && options.space == "ansor") {
-    throw Error("tune: instant mode (no seconds, no trials) needs the native space; the space "
-                "ansor has no analytic model");
+  if (is_instant(options) && (options.space == "ansor" || options.policy == "ansor")) {
+    throw Error("tune: instant mode (no seconds, no trials) needs the native space and the policy "
+                "evolution; the reference's search has no analytic model");
   }
   if (options.num_threads < 1 || options.num_threads > 1024) {
     throw Error("tune: the number of threads must be in 1..1024, is " +
