@@ -91,8 +91,9 @@ struct TuneOptions {
   std::string space = "native";
   /// "mlp" (needs the library built with Eigen) or "random"; empty: the best there is.
   std::string cost_model;
-  std::string database;         ///< journal file; empty: none is written
-  std::int32_t round_size = 0;  ///< trials between two model updates; 0: by the budget
+  std::string database;             ///< journal file; empty: none is written
+  std::int32_t round_size = 0;      ///< trials between two model updates; 0: by the budget
+  std::int64_t early_stopping = 0;  ///< trials without a better one that end the run; 0: no limit
   bool verifies = true;
   std::string worker_path;  ///< see WorkerOptions
   /// Asked often, from several threads. True ends the run with the best so far.

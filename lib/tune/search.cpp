@@ -99,28 +99,6 @@ bool has_varying_inner_loop(const LoopProgram& program, StmtId id) {
   return varies || any(loop->body);
 }
 
-std::unique_ptr<CostModel> make_model(const TuneOptions& options) {
-  if (options.cost_model == "random") {
-    return std::make_unique<RandomModel>(options.seed);
-  }
-#if defined(TENSORSMITH_HAS_EIGEN)
-  if (options.cost_model.empty() || options.cost_model == "mlp") {
-    MlpOptions mlp;
-    mlp.seed = options.seed;
-    return std::make_unique<MlpModel>(mlp);
-  }
-#else
-  if (options.cost_model.empty()) {
-    return std::make_unique<RandomModel>(options.seed);
-  }
-#endif
-  throw Error("unknown cost model \"" + options.cost_model + "\"; known: " +
-#if defined(TENSORSMITH_HAS_EIGEN)
-              "mlp, "
-#endif
-              "random");
-}
-
 std::vector<State> make_sketches(const TuneTask& task, const TuneOptions& options,
                                  const SketchOptions& sketch_options) {
   std::vector<State> sketches =
@@ -185,7 +163,29 @@ PolicyParams policy_params(const TuneOptions& options, PolicyOptions& policy) {
 
 }  // namespace
 
-Search make_search(const TuneTask& task, const TuneOptions& options) {
+std::unique_ptr<CostModel> make_model(const TuneOptions& options) {
+  if (options.cost_model == "random") {
+    return std::make_unique<RandomModel>(options.seed);
+  }
+#if defined(TENSORSMITH_HAS_EIGEN)
+  if (options.cost_model.empty() || options.cost_model == "mlp") {
+    MlpOptions mlp;
+    mlp.seed = options.seed;
+    return std::make_unique<MlpModel>(mlp);
+  }
+#else
+  if (options.cost_model.empty()) {
+    return std::make_unique<RandomModel>(options.seed);
+  }
+#endif
+  throw Error("unknown cost model \"" + options.cost_model + "\"; known: " +
+#if defined(TENSORSMITH_HAS_EIGEN)
+              "mlp, "
+#endif
+              "random");
+}
+
+Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index) {
   const bool is_reference = options.policy == "ansor";
   if (!is_reference && options.policy != "evolution") {
     throw Error("unknown policy \"" + options.policy + "\"; known: evolution, ansor");
@@ -194,6 +194,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
     throw Error("unknown space \"" + options.space + "\"; known: native, ansor");
   }
   PolicyOptions policy = policy_options(options);
+  policy.task = index;
   const PolicyParams params = policy_params(options, policy);
   Search search;
   CostModel* model = options.model;
