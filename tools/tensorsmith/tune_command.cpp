@@ -207,10 +207,12 @@ void add_tune(CLI::App& app, Action& action) {
       ->check(whole_number(0, std::uint64_t{1} << 40));
   command->add_option("--seed", arguments->tune.seed, "of every random choice")
       ->check(whole_number(0, UINT64_MAX));
-  command->add_option("--policy", arguments->tune.policy, "search: evolution, or ansor, the reference's");
-  command->add_option("--param", arguments->params,
-                      "NAME=VALUE of the search, by the reference's names, e.g. eps_greedy=0.1; may "
-                      "be repeated")
+  command->add_option("--policy", arguments->tune.policy,
+                      "search: evolution, or ansor, the reference's");
+  command
+      ->add_option("--param", arguments->params,
+                   "NAME=VALUE of the search, by the reference's names, e.g. eps_greedy=0.1; may "
+                   "be repeated")
       ->take_all();
   command->add_option("--random", arguments->tune.random_numbers,
                       "initial population: counter, or reference (its generators)");

@@ -53,7 +53,8 @@ std::vector<WeightedTask> read_tasks(const std::string& path, const Target& targ
     }
   }
   if (tasks.empty()) {
-    throw Error("there are no tasks in \"" + path + "\"; write one workload per line, e.g. "
+    throw Error("there are no tasks in \"" + path +
+                "\"; write one workload per line, e.g. "
                 "gemm:512x512x512:f32, and its weight behind it");
   }
   return tasks;
@@ -85,14 +86,13 @@ Json result_json(const TaskFileArguments& arguments, const std::vector<WeightedT
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const TuneResult& task = result.tasks[i];
     const TuneSummary& summary = task.summary;
-    json["tasks"].push_back(
-        {{"workload", tasks[i].task.workload},
-         {"weight", tasks[i].weight},
-         {"rounds", summary.rounds},
-         {"trials", summary.trials},
-         {"best_ns", task.has_best() ? Json(summary.best_ns) : Json(nullptr)},
-         {"gflops", task.has_best() ? Json(summary.gflops) : Json(nullptr)},
-         {"verified", summary.is_verified}});
+    json["tasks"].push_back({{"workload", tasks[i].task.workload},
+                             {"weight", tasks[i].weight},
+                             {"rounds", summary.rounds},
+                             {"trials", summary.trials},
+                             {"best_ns", task.has_best() ? Json(summary.best_ns) : Json(nullptr)},
+                             {"gflops", task.has_best() ? Json(summary.gflops) : Json(nullptr)},
+                             {"verified", summary.is_verified}});
   }
   if (!result.message.empty()) {
     json["message"] = result.message;
