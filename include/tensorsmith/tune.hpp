@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tensorsmith/fwd.hpp"
@@ -79,13 +80,20 @@ struct TuneOptions {
   TuneBudget budget;
   std::uint64_t seed = 1;
   std::int32_t num_threads = 1;
+  /// "evolution", or "ansor": the reference's search, parameters and all.
   std::string policy = "evolution";
+  /// Name and value of search parameters, by the reference's names (search/policy_params.hpp);
+  /// those that are not named have the policy's own values.
+  std::vector<std::pair<std::string, std::string>> policy_params;
+  /// Of the initial population: "counter", or "reference": a seed samples what it samples there.
+  std::string random_numbers = "counter";
   /// "native", or "ansor": the reference's, whose tile sizes divide the extents.
   std::string space = "native";
   /// "mlp" (needs the library built with Eigen) or "random"; empty: the best there is.
   std::string cost_model;
-  std::string database;         ///< journal file; empty: none is written
-  std::int32_t round_size = 0;  ///< trials between two model updates; 0: by the budget
+  std::string database;             ///< journal file; empty: none is written
+  std::int32_t round_size = 0;      ///< trials between two model updates; 0: by the budget
+  std::int64_t early_stopping = 0;  ///< trials without a better one that end the run; 0: no limit
   bool verifies = true;
   std::string worker_path;  ///< see WorkerOptions
   /// Asked often, from several threads. True ends the run with the best so far.

@@ -98,29 +98,39 @@ class BuildThread {
   std::thread thread_;
 };
 
-class Driver {
+}  // namespace
+
+class Driver::Impl {
  public:
-  Driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer, Journal* journal,
-         const DriverOptions& options, double start)
+  Impl(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer, Journal* journal,
+       const DriverOptions& options, double start)
       : source_(source), builder_(builder), measurer_(measurer), journal_(journal),
         options_(options), start_(start) {}
 
-  DriverResult run() {
+  void begin() {
     if (!options_.is_instant) {
       calibrate();
     }
     report();
-    while (!is_over()) {
-      const double begin = now();
-      std::vector<State> states = source_.propose(next_round_size());
-      summary_.propose_seconds += now() - begin;
-      if (states.empty()) {
-        summary_.is_exhausted = true;
-        break;
-      }
-      run_round(states);
-      ++summary_.rounds;
+  }
+
+  bool run_round() {
+    if (is_over() || summary_.is_exhausted) {
+      return false;
     }
+    const double begin = now();
+    std::vector<State> states = source_.propose(next_round_size());
+    summary_.propose_seconds += now() - begin;
+    if (states.empty()) {
+      summary_.is_exhausted = true;
+      return false;
+    }
+    measure_round(states);
+    ++summary_.rounds;
+    return true;
+  }
+
+  DriverResult finish() {
     summary_.is_cancelled = is_cancelled();
     DriverResult result;
     take_best(result);
@@ -129,6 +139,9 @@ class Driver {
     result.summary = std::move(summary_);
     return result;
   }
+
+  const TuneSummary& summary() const { return summary_; }
+  double best_min_ns() const { return best_min_ns_; }
 
  private:
   using Outcomes =
@@ -158,7 +171,9 @@ class Driver {
     return is_cancelled() || seconds_left() <= 0 || summary_.is_journal_broken ||
            num_lost_in_a_row_ >= most_lost_in_a_row ||
            (options_.is_instant && (best_min_ns_ > 0 || summary_.trials >= most_instant_trials)) ||
-           (options_.budget.trials > 0 && summary_.trials >= options_.budget.trials);
+           (options_.budget.trials > 0 && summary_.trials >= options_.budget.trials) ||
+           (options_.early_stopping > 0 && best_min_ns_ > 0 &&
+            summary_.trials - trials_of_best_ > options_.early_stopping);
   }
   std::size_t next_round_size() const {
     std::size_t size = options_.is_instant ? 1 : options_.round_size;
@@ -168,7 +183,7 @@ class Driver {
     return size;
   }
 
-  void run_round(std::vector<State>& states) {
+  void measure_round(std::vector<State>& states) {
     Outcomes outcomes;
     {
       BuildThread building(builder_, states, options_.build_limit_seconds);
@@ -275,6 +290,7 @@ class Driver {
     }
     if (result.is_ok() && (best_min_ns_ <= 0 || result.min_ns < best_min_ns_)) {
       best_min_ns_ = result.min_ns;
+      trials_of_best_ = summary_.trials;
       summary_.curve.push_back({record.seconds, record.trial, best_min_ns_});
     }
     if (result.is_ok() && code != nullptr) {
@@ -387,12 +403,21 @@ class Driver {
   double start_;
   double peak_gflops_ = 0;
   double best_min_ns_ = 0;
+  std::int64_t trials_of_best_ = 0;
   std::int64_t num_lost_in_a_row_ = 0;
   std::vector<Kept> kept_;
   TuneSummary summary_;
 };
 
-}  // namespace
+Driver::Driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer,
+               Journal* journal, const DriverOptions& options, double start)
+    : impl_(std::make_unique<Impl>(source, builder, measurer, journal, options, start)) {}
+Driver::~Driver() = default;
+void Driver::begin() { impl_->begin(); }
+bool Driver::run_round() { return impl_->run_round(); }
+DriverResult Driver::finish() { return impl_->finish(); }
+const TuneSummary& Driver::summary() const { return impl_->summary(); }
+double Driver::best_ns() const { return impl_->best_min_ns(); }
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -400,7 +425,11 @@ double steady_seconds() {
 
 DriverResult run_driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer,
                         Journal* journal, const DriverOptions& options, double start) {
-  return Driver(source, builder, measurer, journal, options, start).run();
+  Driver driver(source, builder, measurer, journal, options, start);
+  driver.begin();
+  while (driver.run_round()) {
+  }
+  return driver.finish();
 }
 
 }  // namespace tensorsmith

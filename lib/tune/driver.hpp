@@ -61,8 +61,10 @@ class CandidateSource {
 struct DriverOptions {
   TuneBudget budget;
   std::size_t round_size = 32;
-  std::size_t num_ranked = 8;      ///< candidates of the final interleaved ranking
-  double ranking_seconds = 0.3;    ///< kept free at the end of the budget for it
+  std::size_t num_ranked = 8;    ///< candidates of the final interleaved ranking
+  double ranking_seconds = 0.3;  ///< kept free at the end of the budget for it
+  /// Trials without a better one that end the run, once there is one; 0: no limit.
+  std::int64_t early_stopping = 0;
   double build_limit_seconds = 5;  ///< a slower build is a failure (the build is not interrupted)
   double flop = 0;                 ///< of one call, for GFLOP/s
   std::int32_t num_threads = 1;
@@ -87,7 +89,33 @@ struct DriverResult {
   TuneSummary summary;
 };
 
-/// `start`: what `clock` said when the budget began. `journal` may be null.
+/// A run step by step, for callers with several of them. `options` is read at every step, so its
+/// owner may move the limits in between.
+class Driver {
+ public:
+  /// `start`: what `clock` said when the budget began. `journal` may be null. All must outlive it.
+  Driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer, Journal* journal,
+         const DriverOptions& options, double start);
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+  ~Driver();
+
+  /// Once, before the first round.
+  void begin();
+  /// False: the budget is spent, or there is nothing more to propose.
+  bool run_round();
+  /// Final ranking and summary; nothing may follow.
+  DriverResult finish();
+
+  const TuneSummary& summary() const;  ///< so far
+  double best_ns() const;              ///< 0: none yet
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// All steps of one run.
 DriverResult run_driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer,
                         Journal* journal, const DriverOptions& options, double start);
 

@@ -12,6 +12,7 @@
 #include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
+#include "tensorsmith/search/policy_params.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/native_rules.hpp"
 #if defined(TENSORSMITH_HAS_EIGEN)
@@ -98,6 +99,70 @@ bool has_varying_inner_loop(const LoopProgram& program, StmtId id) {
   return varies || any(loop->body);
 }
 
+std::vector<State> make_sketches(const TuneTask& task, const TuneOptions& options,
+                                 const SketchOptions& sketch_options) {
+  std::vector<State> sketches =
+      options.sketches           ? options.sketches(task.dag, sketch_options)
+      : options.space == "ansor" ? generate_sketches(task.dag, ansor_cpu_rules(), sketch_options)
+                                 : generate_sketches(task.dag, native_cpu_rules(), sketch_options);
+  if (sketches.empty()) {
+    throw Error("the search space of this workload is empty");
+  }
+  for (const State& sketch : sketches) {
+    if (sketch.initial_dag() != task.dag) {
+      throw Error("TuneOptions::sketches: expected sketches of the task's dag, got one of another");
+    }
+  }
+  return sketches;
+}
+
+/// The policy's own settings, before the parameters that a user names.
+PolicyOptions policy_options(const TuneOptions& options) {
+  PolicyOptions policy;
+  if (options.policy == "ansor") {
+    policy = PolicyOptions::reference();
+  } else if (options.budget.seconds > 0) {
+    policy.evolution = EvolutionOptions::for_budget(options.budget.seconds);
+  }
+  policy.seed = options.seed;
+  if (options.random_numbers == "reference") {
+    policy.random = RandomSource::mersenne_twister;
+  } else if (options.random_numbers != "counter") {
+    throw Error("unknown random numbers \"" + options.random_numbers +
+                "\"; known: counter, reference");
+  }
+  return policy;
+}
+
+/// All parameters by name, those of `policy` where the user names none; `policy` takes them over.
+PolicyParams policy_params(const TuneOptions& options, PolicyOptions& policy) {
+  PolicyParams params;
+  params.eps_greedy = policy.epsilon;
+  params.retry_search_one_round_on_empty = static_cast<std::int32_t>(policy.retries_on_empty);
+  params.sample_init_min_population = static_cast<std::int32_t>(policy.min_population);
+  params.sample_init_use_measured_ratio = policy.measured_ratio;
+  params.evolutionary_search_population = static_cast<std::int32_t>(policy.evolution.population);
+  params.evolutionary_search_num_iters =
+      static_cast<std::int32_t>(policy.evolution.num_generations);
+  params.evolutionary_search_mutation_prob = policy.evolution.mutation_probability;
+  for (const auto& [name, value] : options.policy_params) {
+    if (const std::string problem = params.set(name, value); !problem.empty()) {
+      throw Error(problem);
+    }
+  }
+  policy.epsilon = params.eps_greedy;
+  policy.retries_on_empty = static_cast<std::uint32_t>(params.retry_search_one_round_on_empty);
+  policy.min_population = static_cast<std::uint32_t>(params.sample_init_min_population);
+  policy.measured_ratio = params.sample_init_use_measured_ratio;
+  policy.evolution.population = static_cast<std::uint32_t>(params.evolutionary_search_population);
+  policy.evolution.num_generations =
+      static_cast<std::uint32_t>(params.evolutionary_search_num_iters);
+  policy.evolution.mutation_probability = params.evolutionary_search_mutation_prob;
+  return params;
+}
+
+}  // namespace
+
 std::unique_ptr<CostModel> make_model(const TuneOptions& options) {
   if (options.cost_model == "random") {
     return std::make_unique<RandomModel>(options.seed);
@@ -120,32 +185,17 @@ std::unique_ptr<CostModel> make_model(const TuneOptions& options) {
               "random");
 }
 
-std::vector<State> make_sketches(const TuneTask& task, const TuneOptions& options,
-                                 const SketchOptions& sketch_options) {
-  std::vector<State> sketches =
-      options.sketches           ? options.sketches(task.dag, sketch_options)
-      : options.space == "ansor" ? generate_sketches(task.dag, ansor_cpu_rules(), sketch_options)
-                                 : generate_sketches(task.dag, native_cpu_rules(), sketch_options);
-  if (sketches.empty()) {
-    throw Error("the search space of this workload is empty");
-  }
-  for (const State& sketch : sketches) {
-    if (sketch.initial_dag() != task.dag) {
-      throw Error("TuneOptions::sketches: expected sketches of the task's dag, got one of another");
-    }
-  }
-  return sketches;
-}
-
-}  // namespace
-
-Search make_search(const TuneTask& task, const TuneOptions& options) {
-  if (options.policy != "evolution") {
-    throw Error("unknown policy \"" + options.policy + "\"; known: evolution");
+Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index) {
+  const bool is_reference = options.policy == "ansor";
+  if (!is_reference && options.policy != "evolution") {
+    throw Error("unknown policy \"" + options.policy + "\"; known: evolution, ansor");
   }
   if (!options.sketches && options.space != "native" && options.space != "ansor") {
     throw Error("unknown space \"" + options.space + "\"; known: native, ansor");
   }
+  PolicyOptions policy = policy_options(options);
+  policy.task = index;
+  const PolicyParams params = policy_params(options, policy);
   Search search;
   CostModel* model = options.model;
   if (model == nullptr) {
@@ -158,10 +208,19 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
   sketch_options.hardware.num_cores = options.num_threads;
   sketch_options.core_cache_bytes =
       task.target.caches.l2_bytes.value_or(sketch_options.core_cache_bytes);
+  sketch_options.tiling_structure = params.cpu_multi_level_tiling_structure;
   const bool is_native = options.space != "ansor";
   sketch_options.collapse_axes = is_native;
   std::vector<State> sketches = make_sketches(task, options, sketch_options);
   SpaceOptions space_options = is_native ? native_space_options() : SpaceOptions{};
+  space_options.follows_reference = !is_native;
+  space_options.max_innermost_split_factor = params.max_innermost_split_factor;
+  if (!is_native ||
+      params.max_innermost_split_factor != SpaceOptions{}.max_innermost_split_factor) {
+    space_options.max_innermost_reduction_factor = params.max_innermost_split_factor;
+  }
+  space_options.max_vectorize_size = params.max_vectorize_size;
+  space_options.change_compute_location = params.disable_change_compute_location == 0;
   space_options.hardware = sketch_options.hardware;
   if (is_native) {
     space_options.hardware.vector_unit_bytes = task.target.vector_bits / 8;
@@ -172,9 +231,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
   callbacks.extract = [target](const State& state) { return extract_features(state, target); };
   callbacks.is_valid = [](const State& state) { return !has_nested_parallel(state); };
   callbacks.parallel_for = run_on_threads;
-  PolicyOptions policy;
-  policy.seed = options.seed;
-  if (is_native) {
+  if (is_native && !is_reference) {
     callbacks.draft = [target, num_threads = options.num_threads](const State& state) {
       return draft_cycles(state, target, num_threads);
     };
@@ -185,9 +242,6 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
     policy.target = target;
     policy.near_share = 0.25;
   }
-  policy.evolution = options.budget.seconds > 0
-                         ? EvolutionOptions::for_budget(options.budget.seconds)
-                         : EvolutionOptions{};
   search.policy = std::make_unique<BasicEvolutionaryPolicy<NativeCpuPopulation>>(
       SearchSpace(std::move(sketches), space_options), *model, std::move(callbacks), policy);
   return search;

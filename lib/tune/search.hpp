@@ -18,7 +18,11 @@ struct Search {
   std::unique_ptr<SearchPolicy> policy;
 };
 
-/// Throws Error that names the option for an unknown name and for sketches that do not fit.
-Search make_search(const TuneTask& task, const TuneOptions& options);
+/// Throws Error that names the option for an unknown name and for sketches that do not fit. `index`
+/// tells the tasks of a common cost model apart.
+Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index = 0);
+
+/// The cost model that the options name. Throws Error for an unknown name.
+std::unique_ptr<CostModel> make_model(const TuneOptions& options);
 
 }  // namespace tensorsmith

@@ -1,35 +1,17 @@
 // tensorsmith tune WORKLOAD: search, measure, verify, journal.
-#include <csignal>
-
 #include <algorithm>
-#include <fmt/format.h>
 #include <optional>
-#include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "command.hpp"
+#include "interrupt.hpp"
 #include "progress.hpp"
 #include "report_file.hpp"
+#include "tune_tasks_command.hpp"
 
 namespace tensorsmith::cli {
 namespace {
-
-volatile std::sig_atomic_t is_interrupted = 0;
-volatile std::sig_atomic_t has_begun = 0;
-
-/// First Ctrl-C or termination request: stop and keep the best. The next one ends the program, and
-/// so does the first while there is nothing to keep: preparing a large workload takes a while.
-void interrupt(int signal) {
-  if (has_begun == 0) {
-    constexpr char sentence[] = "tensorsmith: interrupted before the first trial\n";
-    (void)!::write(STDERR_FILENO, sentence, sizeof(sentence) - 1);
-    ::_exit(exit_interrupted);
-  }
-  if (is_interrupted != 0) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
-  is_interrupted = 1;
-}
 
 struct TuneArguments {
   WorkloadOptions common;
@@ -37,6 +19,9 @@ struct TuneArguments {
   std::optional<std::int64_t> trials;
   TuneOptions tune;
   std::string report;  ///< page to write afterwards; empty: none
+  std::string tasks;   ///< file of many workloads; empty: there is one
+  std::string strategy = "gradient";
+  std::vector<std::string> params;  ///< NAME=VALUE
   bool is_list = false;
   bool is_quiet = false;
 };
@@ -119,10 +104,43 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
   }
 }
 
+void split_params(TuneArguments& arguments) {
+  for (const std::string& param : arguments.params) {
+    const std::size_t at = param.find('=');
+    if (at == std::string::npos) {
+      throw Error("--param: expected NAME=VALUE, got \"" + param + "\"");
+    }
+    arguments.tune.policy_params.emplace_back(param.substr(0, at), param.substr(at + 1));
+  }
+}
+
+int tune_file(const TuneArguments& arguments) {
+  if (!arguments.common.workload.empty() || !arguments.report.empty()) {
+    throw Error("--tasks names the workloads; leave the workload argument and --report out");
+  }
+  TaskFileArguments file;
+  file.file = arguments.tasks;
+  file.strategy = arguments.strategy;
+  file.common = arguments.common;
+  file.common.workload = arguments.tasks;  // names the journal
+  file.tune = arguments.tune;
+  file.tune.database = journal_path(file.common);
+  file.is_quiet = arguments.is_quiet;
+  return tune_task_file(file);
+}
+
 int tune_workload(TuneArguments& arguments) {
   if (arguments.is_list) {
     print_grammar(arguments.common.is_json);
     return exit_ok;
+  }
+  split_params(arguments);
+  TuneOptions& options = arguments.tune;
+  options.budget.trials = arguments.trials.value_or(0);
+  options.budget.seconds = arguments.seconds.value_or(arguments.trials ? 0 : 20);
+  options.num_threads = arguments.common.num_threads;
+  if (!arguments.tasks.empty()) {
+    return tune_file(arguments);
   }
   if (arguments.common.workload.empty()) {
     throw Error("tune needs a workload, e.g. gemm:512x512x512:f32; --list shows all kinds");
@@ -132,24 +150,19 @@ int tune_workload(TuneArguments& arguments) {
   task.target = parse_runnable_target(arguments.common.target);
   task.workload = arguments.common.workload;
   task.flop = workload_flop(task.workload);
-  TuneOptions& options = arguments.tune;
   if (arguments.trials == 0 && arguments.seconds) {
     throw Error("--trials 0 measures no population, so there is nothing to spend --seconds on; "
                 "leave one of them out");
   }
-  options.budget.trials = arguments.trials.value_or(0);
-  options.budget.seconds = arguments.seconds.value_or(arguments.trials ? 0 : 20);
-  options.num_threads = arguments.common.num_threads;
   options.database = journal_path(arguments.common);
   if (!arguments.report.empty()) {
     check_writable(arguments.report);
   }
-  std::signal(SIGINT, interrupt);
-  std::signal(SIGTERM, interrupt);
-  options.is_cancelled = [] { return is_interrupted != 0; };
+  watch_interrupts();
+  options.is_cancelled = is_interrupted;
   ProgressPrinter printer(arguments.is_quiet);
   options.on_progress = [&printer](const TuneProgress& progress) {
-    has_begun = 1;
+    work_has_begun();
     printer(progress);
   };
   const TuneResult result = tune(task, options);
@@ -194,7 +207,24 @@ void add_tune(CLI::App& app, Action& action) {
       ->check(whole_number(0, std::uint64_t{1} << 40));
   command->add_option("--seed", arguments->tune.seed, "of every random choice")
       ->check(whole_number(0, UINT64_MAX));
-  command->add_option("--policy", arguments->tune.policy, "search: evolution");
+  command->add_option("--policy", arguments->tune.policy,
+                      "search: evolution, or ansor, the reference's");
+  command
+      ->add_option("--param", arguments->params,
+                   "NAME=VALUE of the search, by the reference's names, e.g. eps_greedy=0.1; may "
+                   "be repeated")
+      ->take_all();
+  command->add_option("--random", arguments->tune.random_numbers,
+                      "initial population: counter, or reference (its generators)");
+  command
+      ->add_option("--early-stopping", arguments->tune.early_stopping,
+                   "trials without a better one that end the search; 0: no limit")
+      ->check(whole_number(0, std::uint64_t{1} << 40));
+  command->add_option("--tasks", arguments->tasks,
+                      "file with one workload, and its weight if it is not 1, per line; the budget "
+                      "is that of all");
+  command->add_option("--strategy", arguments->strategy,
+                      "whose turn it is with --tasks: gradient or round-robin");
   command->add_option("--space", arguments->tune.space, "space of programs: native or ansor");
   command->add_option("--model", arguments->tune.cost_model, "cost model: mlp or random");
   command->add_option("--report", arguments->report,

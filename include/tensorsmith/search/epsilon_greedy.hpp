@@ -12,20 +12,22 @@
 
 namespace tensorsmith {
 
-/// floor(eps * n) of n go to random programs; what the floor cuts off is carried over to later
-/// batches, else small batches would never explore. Own design.
+/// floor(eps * n) of n go to random programs. What the floor cuts off is carried over to later
+/// batches, else small batches would never explore (own design; not where `carries` is false).
 class ExplorationShare {
  public:
-  explicit ExplorationShare(double epsilon) : epsilon_(epsilon) {}
+  explicit ExplorationShare(double epsilon, bool carries = true)
+      : epsilon_(epsilon), carries_(carries) {}
   std::size_t next(std::size_t n) {
     owed_ += epsilon_ * static_cast<double>(n);
     const auto whole = static_cast<std::size_t>(owed_);
-    owed_ -= static_cast<double>(whole);
+    owed_ -= carries_ ? static_cast<double>(whole) : owed_;
     return smaller_of(whole, n);
   }
 
  private:
   double epsilon_;
+  bool carries_;
   double owed_ = 0.0;
 };
 

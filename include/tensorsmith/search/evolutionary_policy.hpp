@@ -1,10 +1,11 @@
 // EvolutionaryPolicy: sample, evolve under the cost model, propose the best and a few at random.
 //
-// Floor 7. Ansor reference, ch. 5.2-5.5; differences are named in the headers it includes. Before
-// the first successful measurement an untrained model says nothing, so the first round only
-// samples. Deterministic: what it proposes depends on the space, the options and the observations,
-// not on the number of threads. Where the machine is known (PolicyOptions::target), analytic seeds
-// join the population and make half of the first batch.
+// Floor 7. Ansor reference, ch. 5.2-5.5; differences are named in the headers it includes, and
+// PolicyOptions::reference() takes them back. Before the first successful measurement an untrained
+// model says nothing, so the first round only samples. Deterministic: what it proposes depends on
+// the space, the options and the observations, not on the number of threads. Where the machine is
+// known (PolicyOptions::target), analytic seeds join the population and make half of the first
+// batch.
 #pragma once
 
 #include <optional>
@@ -23,6 +24,12 @@
 
 namespace tensorsmith {
 
+/// Where the random numbers of the initial population come from.
+enum class RandomSource : std::uint8_t {
+  counter,           ///< one stream per program, a pure function of its number
+  mersenne_twister,  ///< the reference's generators: a seed samples the reference's programs
+};
+
 struct PolicyOptions {
   std::uint64_t seed = 1;
   std::uint32_t task = 0;  ///< part of every random key, and of the training samples
@@ -32,9 +39,24 @@ struct PolicyOptions {
   std::uint32_t min_population = 50;   ///< distinct programs sampled, if there are as many
   std::uint32_t retries_on_empty = 1;  ///< more rounds after one that found nothing new
   bool model_is_trained = false;       ///< its scores are worth something before any observation
-  std::optional<Target> target;        ///< for analytic seeds, which need a draft; none: no seeds
+  std::uint32_t num_warmup = 0;        ///< observations that a model needs (more than these)
+  bool evolves_untrained = false;      ///< under random scores, where there is no model yet
+  bool carries_exploration = true;     ///< see ExplorationShare
+  RandomSource random = RandomSource::counter;
+  std::optional<Target> target;  ///< for analytic seeds, which need a draft; none: no seeds
   std::uint32_t num_seeds = 32;
   double near_share = 0;  ///< of a batch: mutations of the best measured programs (own design)
+
+  /// As the reference searches: roulette by score, no crossover, no carry, 100 observations before
+  /// the model is asked, and evolution from the first round on.
+  static PolicyOptions reference() {
+    PolicyOptions options;
+    options.evolution = EvolutionOptions::reference();
+    options.num_warmup = 100;
+    options.evolves_untrained = true;
+    options.carries_exploration = false;
+    return options;
+  }
 };
 
 template <class Population = AnsorCpuPopulation, class Mutators = AnsorCpuMutators>
@@ -45,7 +67,9 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
                           PolicyOptions options, Population population = {}, Mutators mutators = {})
       : space_(std::move(space)), model_(model), callbacks_(std::move(callbacks)),
         options_(options), population_(std::move(population)), mutators_(std::move(mutators)),
-        exploration_(options.epsilon) {
+        exploration_(options.epsilon, options.carries_exploration),
+        generator_(static_cast<std::uint32_t>(options.seed)),
+        target_population_(options.min_population) {
     TENSORSMITH_ASSERT(callbacks_.extract, "a policy without a feature extractor");
     TENSORSMITH_ASSERT(options_.evolution.population > 0 &&
                            options_.evolution.population < 1U << 18,
@@ -75,6 +99,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     for (const Observation& result : results) {
       std::string text = state_text(result.state);
       taken_.insert(text);
+      ++num_observed_;
       if (result.throughput > 0.0) {
         measured_.push_back(Measured{result.throughput, std::move(text), result.state.steps()});
       }
@@ -95,7 +120,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
 
   std::vector<Proposal> search_one_round(std::size_t n, std::size_t num_random) {
     const RoundKey key{options_.seed, options_.task, round_++};
-    const bool use_model = options_.model_is_trained || !measured_.empty();
+    const bool use_model =
+        options_.model_is_trained || (!measured_.empty() && num_observed_ > options_.num_warmup);
     std::vector<Proposal> proposals;
     if (!use_model && options_.target && callbacks_.draft) {
       if (key.round == 0) {
@@ -109,16 +135,25 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     }
     n -= proposals.size();
     Evaluator evaluator(callbacks_, use_model ? &model_ : nullptr, options_.seed, key.round);
-    std::vector<Individual> population = sample(key, evaluator);
+    std::vector<Individual> population = options_.random == RandomSource::counter
+                                             ? sample(key, evaluator)
+                                             : sample_as_reference(evaluator);
     add_seeds(evaluator, population);
     add_measured(evaluator, population);
     CounterRng rng = key.rng(max_generation, 0);
     std::vector<Individual> random;
     for (std::size_t i = 0; i < 3 * num_random && !population.empty(); ++i) {
-      random.push_back(pick(population, rng));
+      const auto count = static_cast<std::uint32_t>(population.size());
+      random.push_back(
+          population[options_.random == RandomSource::counter ? rng.next_below(count)
+                                                              : generator_.next_below(count)]);
     }
     EvolutionOptions evolution = options_.evolution;
-    evolution.num_generations = use_model ? evolution.num_generations : 0;
+    if (!use_model && !options_.evolves_untrained) {
+      evolution.num_generations = 0;
+    } else if (options_.evolves_untrained && model_.name() == "random") {
+      evolution.num_generations = smaller_of<std::uint32_t>(evolution.num_generations, 2);
+    }
     const std::vector<Individual> best =
         evolve(space_, mutators_, evolution, key, callbacks_.parallel_for, evaluator,
                std::move(population), 2 * n,
@@ -199,6 +234,35 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     return accepted;
   }
 
+  /// The reference's: batches until there are min_population distinct programs. Five batches in a
+  /// row without a new one halve that number, for later rounds too; where nothing at all is valid
+  /// the reference goes on for ever, this ends.
+  std::vector<Individual> sample_as_reference(Evaluator& evaluator) {
+    constexpr int max_empty_batches = 5;
+    ReferenceSampler sampler(generator_, options_.evolution.population);
+    std::vector<Individual> accepted;
+    HashSet<std::string> known;
+    int num_empty = 0;
+    while (accepted.size() < target_population_) {
+      const std::size_t before = accepted.size();
+      for (Individual& individual :
+           evaluator.evaluate(sampler.draw(space_, population_, callbacks_.parallel_for))) {
+        if (known.insert(individual.text)) {
+          accepted.push_back(std::move(individual));
+        }
+      }
+      num_empty = accepted.size() == before ? num_empty + 1 : 0;
+      if (num_empty == max_empty_batches) {
+        if (target_population_ <= 1) {
+          break;
+        }
+        target_population_ /= 2;
+        num_empty = 0;
+      }
+    }
+    return accepted;
+  }
+
   /// The best seeds, none of which was measured before.
   void take_seeds(std::size_t count, std::vector<Proposal>& proposals) {
     for (const Seed& seed : seeds_) {
@@ -243,6 +307,9 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   Population population_;
   Mutators mutators_;
   ExplorationShare exploration_;
+  MersenneTwister generator_;      ///< used with RandomSource::mersenne_twister only
+  std::size_t target_population_;  ///< likewise
+  std::size_t num_observed_ = 0;
   std::uint32_t round_ = 0;
   HashSet<std::string> taken_;      ///< proposed or observed; looked up only
   std::vector<Measured> measured_;  ///< successful ones, best first

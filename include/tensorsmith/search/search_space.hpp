@@ -37,7 +37,19 @@ struct SpaceOptions {
   /// fraction above it (1021 is split as if it were 1024; lowering cuts off what is too much).
   /// 0 = the reference's space.
   double max_rounding = 0;
+  /// Draws and mutates as the reference does, its oddities included. The places of stages are
+  /// listed before bounds are inferred, when the extents of open splits are not known, so loops of
+  /// one iteration are listed too; a mutation may draw what is there already.
+  bool follows_reference = false;
 };
+
+/// The reference's for GPUs (ch. 5.1).
+inline SpaceOptions gpu_space_options(const HardwareParams& hardware) {
+  SpaceOptions options;
+  options.hardware = hardware;
+  options.auto_unroll_max_steps = {0, 16, 64, 512, 1024};
+  return options;
+}
 
 /// The space that tuning uses unless told otherwise.
 inline SpaceOptions native_space_options() {
@@ -123,8 +135,9 @@ class SearchSpace {
   /// Draws the lengths of a split uniformly from the same list; nothing if it is empty. With
   /// rounding, from the list of one of the rounded extents: half of the time of the extent itself
   /// if it has many divisors, else of any as often as it has divisors.
+  template <class Rng>
   std::optional<LengthList> draw_lengths(std::int64_t extent, std::size_t count,
-                                         std::int64_t max_innermost, CounterRng& rng) const {
+                                         std::int64_t max_innermost, Rng& rng) const {
     const auto pick = [&](const std::vector<std::vector<std::int64_t>>& choices) {
       std::optional<LengthList> drawn;
       if (!choices.empty()) {
@@ -162,6 +175,16 @@ class SearchSpace {
       return std::nullopt;
     }
     return candidate;
+  }
+
+  /// The candidate that its own history gives; false if there is none.
+  bool rebuild(Candidate& candidate) const {
+    std::optional<Candidate> built = build(candidate.state.steps(), candidate.sketch);
+    if (!built) {
+      return false;
+    }
+    candidate = std::move(*built);
+    return true;
   }
 
   /// Infers the bounds and looks at the dag anew if it is another one; false if that is impossible.
@@ -219,7 +242,8 @@ class SearchSpace {
     return limits;
   }
 
-  std::int64_t draw_rounded(std::int64_t extent, CounterRng& rng) const {
+  template <class Rng>
+  std::int64_t draw_rounded(std::int64_t extent, Rng& rng) const {
     constexpr std::size_t many_divisors = 6;
     const std::vector<std::int64_t> choices = rounded_extents(extent);
     if (choices.size() == 1) {

@@ -27,13 +27,26 @@ enum class Applicability : std::uint8_t {
 
 struct SketchOptions {
   HardwareParams hardware;
+  /// Rules that the reference has in two forms take that of this kind.
+  TargetKind kind = TargetKind::cpu;
   /// Loop levels of multi-level tiling, outermost first: S spatial, R reduction (ch. 4.1).
   std::string tiling_structure = "SSRSRS";
   /// What one core keeps close (its L2): a larger operand is worth a packed copy (native space).
   std::int64_t core_cache_bytes = 1 << 20;
   /// Adjacent axes that memory and reads see as one are tiled as one (native space).
   bool collapse_axes = false;
+
+  bool is_gpu() const { return kind == TargetKind::cuda; }
 };
+
+/// The reference's for GPUs: blocks, virtual threads and threads are the three outer levels.
+inline SketchOptions gpu_sketch_options(const HardwareParams& hardware) {
+  SketchOptions options;
+  options.hardware = hardware;
+  options.kind = TargetKind::cuda;
+  options.tiling_structure = "SSSRRSRS";
+  return options;
+}
 
 /// All that a rule may look at.
 struct RuleInput {

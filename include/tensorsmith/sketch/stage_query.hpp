@@ -110,6 +110,35 @@ inline bool has_cache_write(const State& state, std::int32_t stage) {
   return false;
 }
 
+/// Indices of the splits of `stage` (today's id), the last first.
+inline std::vector<std::int32_t> split_steps_of(const State& state, std::int32_t stage) {
+  const std::vector<Step>& steps = state.steps();
+  std::vector<std::int32_t> found;
+  for (std::size_t i = steps.size(); i > 0; --i) {
+    const Step& step = steps[i - 1];
+    if (std::holds_alternative<SplitStep>(step) && stage_of(step) == stage) {
+      found.push_back(static_cast<std::int32_t>(i - 1));
+    }
+    if (adds_stage(step) && stage > stage_of(step)) {
+      --stage;
+    }
+  }
+  return found;
+}
+
+/// Whether threads share a reduction of `stage` or of a stage that is computed inside it.
+inline bool has_cross_thread_reduction(const State& state, std::int32_t stage) {
+  const auto reduces = [&](std::int32_t id) {
+    return any_item(state.stage(static_cast<std::size_t>(id)).iterators, [](const auto& it) {
+      return it.kind == IteratorKind::reduction && it.annotation == Annotation::thread_x;
+    });
+  };
+  const auto& attached = state.attach_map().stage_to_iterator;
+  return reduces(stage) || any_item(attached, [&](const auto& entry) {
+           return entry.second.stage == stage && reduces(entry.first);
+         });
+}
+
 /// Product of the extents of all iterators of one kind; an undefined extent counts as -1.
 inline std::int64_t extent_product(const State& state, std::int32_t stage, IteratorKind kind) {
   std::int64_t product = 1;

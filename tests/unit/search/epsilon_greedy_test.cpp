@@ -46,6 +46,14 @@ TEST_CASE("small batches explore as well, some rounds later") {
   CHECK((total == 7 || total == 8));  // 160 * 0.05, but for rounding
 }
 
+TEST_CASE("the reference cuts off: 64 explores with 3 each time, 8 never") {
+  ExplorationShare share(0.05, false);
+  for (int round = 0; round < 20; ++round) {
+    CHECK(share.next(8) == 0);
+    CHECK(share.next(64) == 3);
+  }
+}
+
 TEST_CASE("either list stands in for the other, and both may end") {
   CHECK(pick(2, 10, 5, 1).size() == 5);
   CHECK(pick(10, 0, 5, 3).size() == 5);

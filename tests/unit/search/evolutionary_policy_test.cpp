@@ -136,6 +136,47 @@ TEST_CASE("nothing valid: nothing proposed") {
   CHECK(policy.propose(0).empty());
 }
 
+TEST_CASE("the reference's search: evolution from the first round, the model after warm-up") {
+  test::ExtentModel model;
+  SearchCallbacks callbacks;
+  callbacks.extract = test::extents_of;
+  PolicyOptions options = PolicyOptions::reference();
+  CHECK(options.num_warmup == 100);
+  options.evolution.population = 64;
+  options.num_warmup = 16;
+  options.random = RandomSource::mersenne_twister;
+  SpaceOptions space_options;
+  space_options.follows_reference = true;
+  const auto run_rounds = [&](std::uint64_t seed) {
+    options.seed = seed;
+    EvolutionaryPolicy policy(test::space_of(test::matmul_dag(64, 64, 64), 4, space_options), model,
+                              callbacks, options);
+    std::set<std::string> texts;
+    std::string transcript;
+    std::vector<float> best_scores;
+    for (int round = 0; round < 4; ++round) {
+      std::vector<Observation> observations;
+      const auto proposals = policy.propose(8);
+      REQUIRE(proposals.size() == 8);
+      best_scores.push_back(proposals.front().score);
+      for (const Proposal& proposal : proposals) {
+        CHECK(texts.insert(proposal.text).second);
+        transcript += proposal.text;
+        observations.push_back(Observation{proposal.state, measure(proposal.state)});
+      }
+      policy.observe(observations);
+    }
+    // 8 and 16 observations are not more than 16: random scores lie in [0, 1).
+    CHECK(best_scores[0] < 1.0F);
+    CHECK(best_scores[1] < 1.0F);
+    CHECK(best_scores[2] < 1.0F);
+    CHECK(best_scores[3] > 1.0F);
+    return transcript;
+  };
+  CHECK(run_rounds(1) == run_rounds(1));
+  CHECK(run_rounds(1) != run_rounds(2));
+}
+
 TEST_CASE("programs observed from an earlier run are not proposed again") {
   const auto dag = test::matmul_dag(64, 64, 64);
   test::ExtentModel model;

@@ -99,6 +99,34 @@ TEST_CASE("ranks are drawn in range and the better ones more often") {
   CHECK(draw_rank(1, rng) == 0);
 }
 
+TEST_CASE("the reference's roulette: parents in proportion to their scores, none below zero") {
+  std::vector<Individual> ranked;
+  for (float score : {6.0F, 3.0F, 1.0F, 0.0F, -5.0F}) {
+    ranked.push_back({Candidate{State::initial(test::matmul_dag(2, 2, 2)), 0, nullptr}, "", score});
+  }
+  CounterRng rng(1);
+  std::vector<int> drawn(5, 0);
+  const ParentDraw parents(ranked, true);
+  for (int i = 0; i < 1000; ++i) {
+    ++drawn[static_cast<std::size_t>(
+        std::find_if(ranked.begin(), ranked.end(),
+                     [&, chosen = &parents.next(rng)](const Individual& individual) {
+                       return &individual.candidate == chosen;
+                     }) -
+        ranked.begin())];
+  }
+  CHECK(drawn[0] > 540);
+  CHECK(drawn[0] < 660);
+  CHECK(drawn[1] > 240);
+  CHECK(drawn[2] > 60);
+  CHECK(drawn[3] + drawn[4] == 0);
+  for (Individual& individual : ranked) {
+    individual.score = -1.0F;
+  }
+  const ParentDraw blind(ranked, true);
+  CHECK(&blind.next(rng) == &ranked[0].candidate);
+}
+
 TEST_CASE("attempts that fail are replaced, up to the limit") {
   const SearchSpace space = test::space_of(test::matmul_dag(8, 8, 8));
   const Candidate some = space.sketch(0);
@@ -121,6 +149,9 @@ TEST_CASE("sizes fit the budget") {
   CHECK(EvolutionOptions::for_budget(20).population < 512);
   CHECK(EvolutionOptions::for_budget(3600).population == 2048);
   CHECK(EvolutionOptions::reference().num_generations == 4);
+  CHECK(EvolutionOptions::reference().population == 2048);
+  CHECK(EvolutionOptions::reference().mutation_probability == 0.85);
+  CHECK(EvolutionOptions::reference().crossover_probability == 0);
 }
 
 }  // namespace tensorsmith

@@ -33,13 +33,40 @@ TEST_CASE("unknown names are refused with the known ones") {
   const TuneTask task = small_task();
   TuneOptions options;
   options.policy = "luck";
-  CHECK(refusal(task, options) == "unknown policy \"luck\"; known: evolution");
+  CHECK(refusal(task, options) == "unknown policy \"luck\"; known: evolution, ansor");
   options = {};
   options.space = "everything";
   CHECK(refusal(task, options) == "unknown space \"everything\"; known: native, ansor");
   options = {};
   options.cost_model = "oracle";
   CHECK(refusal(task, options).find("unknown cost model \"oracle\"; known: ") == 0);
+}
+
+TEST_CASE("search parameters have the reference's names") {
+  const TuneTask task = small_task();
+  TuneOptions options;
+  options.policy_params = {{"eps_greedi", "0.1"}};
+  CHECK(refusal(task, options).find("unknown search parameter \"eps_greedi\"; known: ") == 0);
+  options.policy_params = {{"eps_greedy", "2"}};
+  CHECK(refusal(task, options).find("search parameter eps_greedy: expected ") == 0);
+  options.policy_params = {};
+  options.random_numbers = "dice";
+  CHECK(refusal(task, options) == "unknown random numbers \"dice\"; known: counter, reference");
+  options.random_numbers = "reference";
+  options.policy = "ansor";
+  options.space = "ansor";
+  options.policy_params = {{"evolutionary_search_population", "32"},
+                           {"evolutionary_search_num_iters", "1"},
+                           {"cpu_multi_level_tiling_structure", "SRS"}};
+  const Search search = make_search(task, options);
+  const std::vector<Proposal> proposals = search.policy->propose(4);
+  REQUIRE(proposals.size() == 4);
+  for (const Proposal& proposal : proposals) {
+    for (const Step& step : proposal.state.steps()) {  // two levels of space, one of reduction
+      const SplitStep* split = std::get_if<SplitStep>(&step);
+      CHECK((split == nullptr || split->lengths.size() == 1));
+    }
+  }
 }
 
 TEST_CASE("a model of the caller takes the place of the named one and learns") {

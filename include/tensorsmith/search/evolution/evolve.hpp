@@ -1,9 +1,9 @@
 // evolve: generations of mutation and crossover under a score.
 //
-// Floor 7. Ansor reference, ch. 5.4, with two changes: parents are drawn by rank (weight of the
-// k-th best of n is n - k), since scores of learned models have no common scale, and there is a
-// crossover. Every attempt has a random stream of its own, keyed by (seed, task, round, generation,
-// attempt).
+// Floor 7. Ansor reference, ch. 5.4, with two changes that EvolutionOptions can take back: parents
+// are drawn by rank (weight of the k-th best of n is n - k), since scores of learned models have no
+// common scale, and there is a crossover. Every attempt has a random stream of its own, keyed by
+// (seed, task, round, generation, attempt).
 #pragma once
 
 #include <optional>
@@ -23,9 +23,10 @@ struct EvolutionOptions {
   std::uint32_t num_generations = 4;
   double mutation_probability = 0.85;   ///< else the parent goes on unchanged
   double crossover_probability = 0.10;  ///< share of the changed children that have two parents
+  bool draws_by_score = false;          ///< parents in proportion to their scores, not by rank
 
   /// The reference's, ch. 4.1.
-  static EvolutionOptions reference() { return {2048, 4, 0.85, 0.0}; }
+  static EvolutionOptions reference() { return {2048, 4, 0.85, 0.0, true}; }
 
   /// Sizes for a wall-clock budget: ranking must not eat the time that measuring needs.
   static EvolutionOptions for_budget(double seconds) {
@@ -55,16 +56,54 @@ inline std::size_t draw_rank(std::size_t n, CounterRng& rng) {
   return smaller_of(rank, n - 1);
 }
 
+/// Draws parents from a generation that is sorted best first.
+class ParentDraw {
+ public:
+  ParentDraw(const std::vector<Individual>& ranked, bool draws_by_score) : ranked_(ranked) {
+    double sum = 0.0;
+    for (std::size_t i = 0; draws_by_score && i < ranked.size(); ++i) {
+      sum += larger_of(0.0, static_cast<double>(ranked[i].score));
+      sums_.push_back(sum);
+    }
+    if (draws_by_score && !(sum > 0.0)) {
+      sums_.assign(1, 1.0);  // no score says anything: always the first one, as the reference
+    }
+  }
+
+  const Candidate& next(CounterRng& rng) const {
+    return ranked_[sums_.empty() ? draw_rank(ranked_.size(), rng) : draw_by_score(rng)].candidate;
+  }
+
+ private:
+  /// The first whose sum of scores, its own included, is not below the draw.
+  std::size_t draw_by_score(CounterRng& rng) const {
+    const double draw = rng.next_double() * sums_.back();
+    std::size_t first = 0, last = sums_.size() - 1;
+    while (first < last) {
+      const std::size_t middle = first + (last - first) / 2;
+      if (sums_[middle] < draw) {
+        first = middle + 1;
+      } else {
+        last = middle;
+      }
+    }
+    return first;
+  }
+
+  const std::vector<Individual>& ranked_;
+  std::vector<double> sums_;  ///< of the scores so far; empty: draws by rank
+};
+
 template <class Mutators>
 std::optional<Candidate> make_child(const SearchSpace& space, const Mutators& mutators,
-                                    const EvolutionOptions& options,
-                                    const std::vector<Individual>& ranked, CounterRng& rng) {
-  const Candidate& parent = ranked[draw_rank(ranked.size(), rng)].candidate;
+                                    const EvolutionOptions& options, const ParentDraw& parents,
+                                    CounterRng& rng) {
+  const Candidate& parent = parents.next(rng);
   if (rng.next_double() >= options.mutation_probability) {
     return parent;
   }
   if (rng.next_double() < options.crossover_probability) {
-    const Candidate& other = ranked[draw_rank(ranked.size(), rng)].candidate;
+    const Candidate& other = parents.next(rng);
     return Crossover{}.cross(space, parent, other, rng);
   }
   return mutators.mutate(space, parent, rng);
@@ -119,11 +158,12 @@ evolve(const SearchSpace& space, const Mutators& mutators, const EvolutionOption
     if (generation > options.num_generations || population.empty()) {
       return best;
     }
+    const ParentDraw parents(population, options.draws_by_score);
     std::vector<Candidate> children =
         make_candidates(parallel_for, options.population, std::size_t{4} * options.population,
                         [&](std::size_t attempt) {
                           CounterRng rng = key.rng(generation, attempt);
-                          return make_child(space, mutators, options, population, rng);
+                          return make_child(space, mutators, options, parents, rng);
                         });
     population = evaluator.evaluate(std::move(children));
   }

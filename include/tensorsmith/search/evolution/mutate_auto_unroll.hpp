@@ -1,6 +1,7 @@
 // MutateAutoUnroll: draws another auto_unroll_max_step.
 //
-// Floor 7. Ansor reference, ch. 5.3, except that the present value is not drawn again.
+// Floor 7. Ansor reference, ch. 5.3, except that the present value is not drawn again unless
+// SpaceOptions::follows_reference.
 //     PR C auto_unroll_max_step$16  -->  PR C auto_unroll_max_step$512
 #pragma once
 
@@ -31,7 +32,7 @@ struct MutateAutoUnroll {
     std::vector<std::string> others;
     for (std::int32_t limit : space.options().auto_unroll_max_steps) {
       std::string text = std::string(auto_unroll_pragma) + std::to_string(limit);
-      if (text != chosen.pragma) {
+      if (text != chosen.pragma || space.options().follows_reference) {
         others.push_back(std::move(text));
       }
     }

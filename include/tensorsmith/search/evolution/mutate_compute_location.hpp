@@ -1,7 +1,7 @@
 // MutateComputeLocation: computes a stage at another iterator.
 //
-// Floor 7. Ansor reference, ch. 5.3, except that the present place is not drawn again. Steps are
-// replaced, never added or removed.
+// Floor 7. Ansor reference, ch. 5.3, except that the present place is not drawn again unless
+// SpaceOptions::follows_reference. Steps are replaced, never added or removed.
 //     CA pad conv i0  -->  CA pad conv i1
 #pragma once
 
@@ -36,7 +36,9 @@ struct MutateComputeLocation {
     const std::int32_t shift = shift_after(steps, at, step.stage);
     std::vector<IteratorKey> places =
         location_candidates(parent.state, *parent.analysis, step.stage + shift);
-    std::erase(places, IteratorKey{step.target_stage + shift, step.target_iterator});
+    if (!space.options().follows_reference) {
+      std::erase(places, IteratorKey{step.target_stage + shift, step.target_iterator});
+    }
     if (places.empty()) {
       return std::nullopt;
     }

@@ -39,21 +39,25 @@ struct MutateTileSize {
         return std::nullopt;
       }
       split.lengths = std::move(*lengths);
-    } else if (!move_factor(split, max_innermost, rng)) {
+    } else if (!move_factor(space, split, max_innermost, rng)) {
       return std::nullopt;
     }
     return space.build(steps, parent.sketch);
   }
 
  private:
-  static bool move_factor(SplitStep& split, std::int64_t max_innermost, CounterRng& rng) {
+  static bool move_factor(const SearchSpace& space, SplitStep& split, std::int64_t max_innermost,
+                          CounterRng& rng) {
     std::vector<std::int64_t> lengths = {1};
     std::int64_t product = 1;
     for (std::int64_t length : split.lengths) {
       lengths.push_back(length);
       product *= length;
     }
-    lengths[0] = ceil_div(split.extent, product);
+    // A split that stayed while another length changed need not divide its extent any more; the
+    // reference takes the quotient all the same.
+    lengths[0] = space.options().follows_reference ? split.extent / product
+                                                   : ceil_div(split.extent, product);
     std::vector<std::size_t> order(lengths.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       order[i] = i;

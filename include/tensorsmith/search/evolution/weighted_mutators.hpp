@@ -1,6 +1,6 @@
 // WeightedMutators: mutations with the probabilities they are chosen with.
 //
-// Floor 7. Ansor reference, ch. 5.3 (CPU weights).
+// Floor 7. Ansor reference, ch. 5.3 (weights for CPUs and GPUs).
 #pragma once
 
 #include <array>
@@ -59,6 +59,12 @@ class AnsorCpuMutators final : public WeightedMutators<MutateTileSize, MutateAut
                                                        MutateComputeLocation, MutateParallel> {
  public:
   AnsorCpuMutators() : WeightedMutators({0.90, 0.04, 0.05, 0.01}) {}
+};
+
+/// The reference's mutations for GPUs.
+class AnsorGpuMutators final : public WeightedMutators<MutateTileSize, MutateAutoUnroll> {
+ public:
+  AnsorGpuMutators() : WeightedMutators({0.90, 0.10}) {}
 };
 
 }  // namespace tensorsmith

@@ -15,7 +15,8 @@ namespace tensorsmith {
 struct ChangeComputeLocation {
   static constexpr std::string_view name() { return "change_compute_location"; }
 
-  bool apply(const SearchSpace& space, Candidate& candidate, CounterRng& rng) const {
+  template <class Rng>
+  bool apply(const SearchSpace& space, Candidate& candidate, Rng& rng) const {
     if (!space.options().change_compute_location) {
       return true;
     }
@@ -44,7 +45,7 @@ struct ChangeComputeLocation {
         return false;
       }
     }
-    return space.refresh(candidate);
+    return space.options().follows_reference ? space.rebuild(candidate) : space.refresh(candidate);
   }
 };
 

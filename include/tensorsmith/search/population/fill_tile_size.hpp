@@ -17,8 +17,10 @@ namespace tensorsmith {
 struct FillTileSize {
   static constexpr std::string_view name() { return "fill_tile_size"; }
 
-  /// Expects the candidate to be a sketch; replays it, since lengths decide extents and dags.
-  bool apply(const SearchSpace& space, Candidate& candidate, CounterRng& rng) const {
+  /// Expects the candidate to be a sketch; replays it, since lengths decide extents and dags. In
+  /// the reference the new extents are not known before the places of stages are drawn.
+  template <class Rng>
+  bool apply(const SearchSpace& space, Candidate& candidate, Rng& rng) const {
     std::vector<Step> steps = candidate.state.steps();
     for (std::size_t at = 0; at < steps.size(); ++at) {
       SplitStep* split = std::get_if<SplitStep>(&steps[at]);
@@ -31,6 +33,11 @@ struct FillTileSize {
         return false;
       }
       split->lengths = std::move(*lengths);
+    }
+    if (space.options().follows_reference && space.options().change_compute_location) {
+      candidate.state.mutable_steps() = std::move(steps);
+      candidate.state.set_concrete(true);
+      return true;
     }
     std::optional<Candidate> filled = space.build(steps, candidate.sketch);
     if (!filled) {

@@ -6,7 +6,6 @@
 //         -->  B.packed: ax0.0 ax1.0 ax0.1 unroll(ax1.1) vectorize(ax0.2), stored in blocks of 64
 #pragma once
 
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -17,16 +16,12 @@ namespace tensorsmith {
 struct FitPacks {
   static constexpr std::string_view name() { return "fit_packs"; }
 
-  bool apply(const SearchSpace& space, Candidate& candidate, CounterRng&) const {
+  template <class Rng>
+  bool apply(const SearchSpace& space, Candidate& candidate, Rng&) const {
     if (PackedCopies(candidate.state.steps()).empty()) {
       return true;
     }
-    std::optional<Candidate> fitted = space.build(candidate.state.steps(), candidate.sketch);
-    if (!fitted) {
-      return false;
-    }
-    candidate = std::move(*fitted);
-    return true;
+    return space.rebuild(candidate);
   }
 };
 

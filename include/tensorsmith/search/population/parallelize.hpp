@@ -15,7 +15,8 @@ namespace tensorsmith {
 struct Parallelize {
   static constexpr std::string_view name() { return "parallelize"; }
 
-  bool apply(const SearchSpace& space, Candidate& candidate, CounterRng&) const {
+  template <class Rng>
+  bool apply(const SearchSpace& space, Candidate& candidate, Rng&) const {
     TENSORSMITH_ASSERT(space.options().hardware.num_cores > 0,
                        "SpaceOptions::hardware.num_cores is not stated");
     for (std::size_t stage = 0; stage < candidate.state.num_stages(); ++stage) {

@@ -18,7 +18,8 @@ inline constexpr std::string_view auto_unroll_pragma = "auto_unroll_max_step$";
 struct Unroll {
   static constexpr std::string_view name() { return "unroll"; }
 
-  bool apply(const SearchSpace& space, Candidate& candidate, CounterRng& rng) const {
+  template <class Rng>
+  bool apply(const SearchSpace& space, Candidate& candidate, Rng& rng) const {
     State& state = candidate.state;
     const std::vector<std::int32_t>& steps = space.options().auto_unroll_max_steps;
     for (std::size_t id = 0; id < state.num_stages(); ++id) {

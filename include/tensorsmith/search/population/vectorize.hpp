@@ -15,7 +15,8 @@ namespace tensorsmith {
 struct Vectorize {
   static constexpr std::string_view name() { return "vectorize"; }
 
-  bool apply(const SearchSpace& space, Candidate& candidate, CounterRng& rng) const {
+  template <class Rng>
+  bool apply(const SearchSpace& space, Candidate& candidate, Rng& rng) const {
     State& state = candidate.state;
     for (std::size_t id = 0; id < state.num_stages(); ++id) {
       if (state.stage(id).is_placeholder || state.stage(id).compute_at == ComputeAt::inlined) {

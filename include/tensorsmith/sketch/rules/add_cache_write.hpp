@@ -1,7 +1,7 @@
 // AddCacheWrite: gives a stage a local cache that later rules tile and fuse with the copy.
 //
-// Floor 5. Ansor reference, ch. 4.3 (CPU form: the stage without a cache is tried as well). Legal
-// for a stage that needs multi-level tiling and has no elementwise consumer to fuse with.
+// Floor 5. Ansor reference, ch. 4.3. Legal for a stage that needs multi-level tiling and has no
+// elementwise consumer to fuse with. On CPUs the stage without a cache is tried as well.
 //     C[i, j] += A[i, k] * B[k, j]  -->  C.local[i_c, j_c] += A * B;  C[i, j] = C.local[i, j]
 #pragma once
 
@@ -20,7 +20,10 @@ struct AddCacheWrite {
   Applicability applicability(const RuleInput& input) const {
     const bool applies = needs_tiling(input.analysis, input.stage) &&
                          !single_elementwise_consumer(input.state, input.analysis, input.stage);
-    return applies ? Applicability::apply : Applicability::skip;
+    if (!applies) {
+      return Applicability::skip;
+    }
+    return input.options.is_gpu() ? Applicability::apply_and_skip_rest : Applicability::apply;
   }
 
   /// The id of the stage now denotes its cache, which is looked at next.

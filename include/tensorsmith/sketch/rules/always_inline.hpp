@@ -1,7 +1,7 @@
 // AlwaysInline: inlines a cheap elementwise producer.
 //
-// Floor 5. Ansor reference, ch. 4.3 (CPU form). Legal for a compute stage that is no output, has
-// only spatial iterators and is strictly inlineable.
+// Floor 5. Ansor reference, ch. 4.3. Legal for a compute stage that is no output and has only
+// spatial iterators; on CPUs it must be strictly inlineable as well.
 //     bias_add[i] = c[i] + b[i];  relu[i] = max(bias_add[i], 0)  -->  relu[i] = max(c[i] + b[i], 0)
 #pragma once
 
@@ -18,11 +18,14 @@ struct AlwaysInline {
   static constexpr std::string_view name() { return "always_inline"; }
 
   Applicability applicability(const RuleInput& input) const {
+    return inlines(input) ? Applicability::apply_and_skip_rest : Applicability::skip;
+  }
+
+  static bool inlines(const RuleInput& input) {
     const StageAccess& facts = input.analysis.stage(static_cast<std::uint32_t>(input.stage));
-    const bool inlines = !facts.is_placeholder && !facts.is_output &&
-                         !has_non_spatial_iterator(input.state, input.stage) &&
-                         facts.is_strictly_inlineable;
-    return inlines ? Applicability::apply_and_skip_rest : Applicability::skip;
+    return !facts.is_placeholder && !facts.is_output &&
+           !has_non_spatial_iterator(input.state, input.stage) &&
+           (input.options.is_gpu() || facts.is_strictly_inlineable);
   }
 
   std::vector<Derivation> expand(const RuleInput& input) const {

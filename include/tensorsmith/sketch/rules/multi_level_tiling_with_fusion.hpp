@@ -1,8 +1,8 @@
 // MultiLevelTilingWithFusion: tiles a stage and computes it inside its elementwise consumer.
 //
-// Floor 5. Ansor reference, ch. 4.3 (CPU form: levels 1 and 2). Legal for a stage that needs
-// multi-level tiling and has exactly one consumer, reached elementwise. Level 1 of a matmul with
-// relu:
+// Floor 5. Ansor reference, ch. 4.3. Legal for a stage that needs multi-level tiling and has
+// exactly one consumer, reached elementwise. Levels 1 and 2 on CPUs; 3, inside the threads, on
+// GPUs. Level 1 of a matmul with relu:
 //     C: i j k, relu: i j  -->  relu: i.0 j.0 { C: i.0 j.0 i.1 j.1 k.0 i.2 j.2 k.1 i.3 j.3 } i.1
 //     j.1
 #pragma once
@@ -26,8 +26,9 @@ struct MultiLevelTilingWithFusion {
       return Applicability::skip;
     }
     // A cache that is not fused with its copy is of no use.
-    return has_cache_write(input.state, input.stage) ? Applicability::apply_and_skip_rest
-                                                     : Applicability::apply;
+    return input.options.is_gpu() || has_cache_write(input.state, input.stage)
+               ? Applicability::apply_and_skip_rest
+               : Applicability::apply;
   }
 
   std::vector<Derivation> expand(const RuleInput& input) const {
@@ -42,8 +43,10 @@ struct MultiLevelTilingWithFusion {
     }
     const std::vector<std::int32_t> splits = tile_stage(tiled, input.stage, structure);
     std::vector<Derivation> derived;
-    for (std::int32_t level : {1, 2}) {
-      if (!is_spatial_level(structure[static_cast<std::size_t>(level - 1)])) {
+    for (std::int32_t level : {1, 2, 3}) {
+      const auto letter = static_cast<std::size_t>(level - 1);
+      if ((level == 3) != input.options.is_gpu() || letter >= structure.size() ||
+          !is_spatial_level(structure[letter])) {
         continue;
       }
       State state = tiled;

@@ -1,0 +1,198 @@
+#include "tune/session.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "cpu/host.hpp"
+#include "tensorsmith/te/flop.hpp"
+#include "tensorsmith/te/workload_key.hpp"
+#include "tune/compile.hpp"
+#include "tune/measure_task.hpp"
+
+namespace tensorsmith {
+namespace {
+
+constexpr std::uint64_t input_seed = 1;
+
+/// A SearchPolicy in the driver's terms: throughput instead of times, 0 for a candidate's failure.
+class PolicySource final : public CandidateSource {
+ public:
+  PolicySource(SearchPolicy& policy, double flop) : policy_(policy), flop_(flop) {}
+
+  std::vector<State> propose(std::size_t n) override {
+    std::vector<State> states;
+    for (Proposal& proposal : policy_.propose(n)) {
+      states.push_back(std::move(proposal.state));
+    }
+    return states;
+  }
+  void observe(std::span<const TrialOutcome> outcomes) override {
+    std::vector<Observation> observations;
+    for (const TrialOutcome& outcome : outcomes) {
+      const MeasureResult& result = outcome.result;
+      // What the machine did wrong says nothing about the candidate.
+      if (result.is_ok() || is_candidate_fault(result.status)) {
+        const double work = flop_ > 0 ? flop_ : 1;
+        observations.push_back({outcome.state, result.is_ok() ? work / result.min_ns * 1e9 : 0});
+      }
+    }
+    policy_.observe(observations);
+  }
+
+ private:
+  SearchPolicy& policy_;
+  double flop_;
+};
+
+Record record_template(const TuneTask& task, const TuneOptions& options) {
+  Record record;
+  record.workload_key = te::workload_key(*task.dag);
+  record.workload = task.workload.empty() ? record.workload_key : task.workload;
+  record.target = task.target.name;
+  record.cpu = probe_host().model_name;
+  record.space = options.space;
+  record.policy = options.policy;
+  record.num_threads = options.num_threads;
+  record.seed = options.seed;
+  return record;
+}
+
+}  // namespace
+
+bool is_instant(const TuneOptions& options) {
+  return options.budget.seconds == 0 && options.budget.trials == 0;
+}
+
+void check_arguments(const TuneTask& task, const TuneOptions& options) {
+  if (task.dag == nullptr) {
+    throw Error("tune: the task has no dag");
+  }
+  if (task.target.kind != TargetKind::cpu) {
+    throw Error("tune: target " + task.target.name + " is no CPU; only CPUs can be tuned");
+  }
+  if (!(options.budget.seconds >= 0) || std::isinf(options.budget.seconds) ||
+      options.budget.trials < 0) {
+    throw Error("tune: the budget must not be negative");
+  }
+  if (is_instant(options) && (options.space == "ansor" || options.policy == "ansor")) {
+    throw Error("tune: instant mode (no seconds, no trials) needs the native space and the policy "
+                "evolution; the reference's search has no analytic model");
+  }
+  if (options.num_threads < 1 || options.num_threads > 1024) {
+    throw Error("tune: the number of threads must be in 1..1024, is " +
+                std::to_string(options.num_threads));
+  }
+}
+
+std::size_t round_size_for(const TuneOptions& options) {
+  if (options.round_size > 0) {
+    return static_cast<std::size_t>(options.round_size);
+  }
+  double size = 64;  // Ansor reference, ch. 5.1
+  if (options.budget.seconds > 0) {
+    size = std::min(size, std::max(8.0, options.budget.seconds * 1.2));
+  }
+  if (options.budget.trials > 0) {
+    size = std::min(size, std::max(8.0, static_cast<double>(options.budget.trials) / 4));
+  }
+  return static_cast<std::size_t>(size);
+}
+
+RunResources::RunResources(const TuneOptions& options) : measurer_(options.measurer) {
+  if (measurer_ == nullptr) {
+    WorkerOptions worker_options;
+    worker_options.worker_path = options.worker_path;
+    if (find_worker_program(worker_options).empty()) {
+      throw Error("tune: the program tensorsmith-worker was found neither next to this one nor on "
+                  "PATH");
+    }
+    workers_.emplace(worker_options);
+    measurer_ = &*workers_;
+  }
+  if (!options.database.empty()) {
+    Result<Journal, RecordError> opened = Journal::open(options.database);
+    if (!opened) {
+      throw Error(opened.error().message);
+    }
+    journal_.emplace(std::move(opened).value());
+  }
+}
+
+std::string RunResources::journal_problem() const {
+  if (!journal_ || journal_->skipped().empty()) {
+    return "";
+  }
+  return std::to_string(journal_->skipped().size()) + " line(s) of \"" + journal_->path() +
+         "\" are no records; the first is line " +
+         std::to_string(journal_->skipped().front().number);
+}
+
+TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostModel* shared_model,
+                         std::uint32_t index)
+    : task_(task), options_(options) {
+  if (shared_model != nullptr) {
+    options_.model = shared_model;
+  }
+  search_ = make_search(task, options_, index);
+  if (const std::string problem = memory_problem(*task.dag); !problem.empty()) {
+    throw Error("tune: " + problem);
+  }
+  driver_options_.budget = options_.budget;
+  driver_options_.early_stopping = options_.early_stopping;
+  driver_options_.is_instant = is_instant(options_);
+  driver_options_.round_size = round_size_for(options_);
+  driver_options_.flop = task.flop > 0 ? task.flop : std::max(0.0, te::count_flop(*task.dag));
+  driver_options_.num_threads = options_.num_threads;
+  driver_options_.racing.verify = options_.verifies;
+  driver_options_.record_template = record_template(task, options_);
+  driver_options_.is_cancelled = options_.is_cancelled;
+  driver_options_.on_progress = options_.on_progress;
+  source_ = std::make_unique<PolicySource>(*search_.policy, driver_options_.flop);
+  builder_ = make_candidate_builder(task.target);
+}
+
+TuneSession::~TuneSession() = default;
+
+void TuneSession::add_reference_result() {
+  measure_task_ = make_measure_task(*task_.dag, options_.num_threads, input_seed);
+  if (!options_.verifies) {
+    return;
+  }
+  const Result<Done, MeasureFault> referenced =
+      add_reference(measure_task_, task_.dag, make_plain_runner(task_.target));
+  if (!referenced) {
+    throw Error("tune: no reference result: " + referenced.error().message);
+  }
+}
+
+void TuneSession::prepare(Measurer& measurer) const {
+  const Result<Done, MeasureFault> prepared = measurer.prepare(measure_task_);
+  if (!prepared) {
+    throw Error("tune: nothing can be measured: " + prepared.error().message);
+  }
+}
+
+Driver& TuneSession::start(RunResources& resources, double start) {
+  driver_ = std::make_unique<Driver>(*source_, *builder_, resources.measurer(), resources.journal(),
+                                     driver_options_, start);
+  driver_->begin();
+  return *driver_;
+}
+
+TuneResult TuneSession::finish() {
+  DriverResult driven = driver_->finish();
+  TuneResult result;
+  result.summary = std::move(driven.summary);
+  result.task = task_;
+  result.num_threads = options_.num_threads;
+  if (driven.best) {
+    result.steps = driven.best->state.steps();
+    result.object = std::move(driven.best->code.object);
+    result.signature = {driven.best->code.entry, kernel_parameters(*task_.dag),
+                        driven.best->code.shared_bytes, driven.best->code.per_thread_bytes};
+  }
+  return result;
+}
+
+}  // namespace tensorsmith

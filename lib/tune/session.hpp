@@ -1,0 +1,76 @@
+// What one task of a run consists of: its search, builder, driver and measuring task. One run has
+// one session, or one per task of a common budget.
+//
+// Private to lib/. Own design.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "tensorsmith/measure/worker_measurer.hpp"
+#include "tune/driver.hpp"
+#include "tune/search.hpp"
+
+namespace tensorsmith {
+
+/// What sessions share: where candidates run and where results are written.
+class RunResources {
+ public:
+  /// Throws Error if there is no worker program or the journal cannot be opened.
+  explicit RunResources(const TuneOptions& options);
+
+  Measurer& measurer() { return *measurer_; }
+  Journal* journal() { return journal_ ? &*journal_ : nullptr; }
+  /// One sentence about lines of the journal that are no records; empty: there are none.
+  std::string journal_problem() const;
+
+ private:
+  std::optional<WorkerMeasurer> workers_;
+  std::optional<Journal> journal_;
+  Measurer* measurer_ = nullptr;
+};
+
+class TuneSession {
+ public:
+  /// Throws Error for unknown names, sketches that do not fit and too little memory. `shared_model`
+  /// may be null; `index` tells tasks of one model apart.
+  TuneSession(const TuneTask& task, const TuneOptions& options, CostModel* shared_model = nullptr,
+              std::uint32_t index = 0);
+  TuneSession(const TuneSession&) = delete;
+  TuneSession& operator=(const TuneSession&) = delete;
+  ~TuneSession();
+
+  /// Computes the reference result. Throws Error if there is none.
+  void add_reference_result();
+  /// The measurer measures this task from now on. Throws Error if it cannot.
+  void prepare(Measurer& measurer) const;
+  /// To be called once, before rounds are run.
+  Driver& start(RunResources& resources, double start);
+
+  Driver& driver() { return *driver_; }
+  /// Limits that may move between rounds.
+  DriverOptions& limits() { return driver_options_; }
+  double flop() const { return driver_options_.flop; }
+  const TuneTask& task() const { return task_; }
+  /// Ends the driver's run.
+  TuneResult finish();
+
+ private:
+  TuneTask task_;
+  TuneOptions options_;
+  Search search_;
+  MeasureTask measure_task_;
+  DriverOptions driver_options_;
+  std::unique_ptr<CandidateSource> source_;
+  std::unique_ptr<CandidateBuilder> builder_;
+  std::unique_ptr<Driver> driver_;
+};
+
+/// Nothing may be searched by measuring: the best analytic candidate is taken.
+bool is_instant(const TuneOptions& options);
+/// Throws Error for a task or options that cannot be run, whatever the names in them.
+void check_arguments(const TuneTask& task, const TuneOptions& options);
+/// Some rounds must fit into the budget, or the model never learns anything.
+std::size_t round_size_for(const TuneOptions& options);
+
+}  // namespace tensorsmith

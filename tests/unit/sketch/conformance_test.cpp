@@ -1,0 +1,279 @@
+// Ansor reference, ch. 11.3: numbers and shapes of sketches, on a CPU with four cores and on CUDA.
+// Workloads that the golden data hold are in tests/golden/sketch_test.cpp.
+#include "support/catch.hpp"
+#include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/sched/step_json.hpp"
+#include "tensorsmith/sketch/cpu_rules.hpp"
+#include "tensorsmith/sketch/custom_rule.hpp"
+#include "tensorsmith/sketch/generate.hpp"
+#include "tensorsmith/sketch/gpu_rules.hpp"
+#include "unit/sketch/sketch_fixtures.hpp"
+#include "unit/te/conv_block.hpp"
+
+namespace tensorsmith {
+namespace {
+
+using Dag = Shared<const ComputeDag>;
+
+std::vector<State> on_cpu(Dag dag) {
+  SketchOptions options;
+  options.hardware.num_cores = 4;
+  return generate_sketches(std::move(dag), ansor_cpu_rules(), options);
+}
+
+SketchOptions cuda_options() {
+  return gpu_sketch_options({-1, 16, 64, 49152, 2147483647, 1024, 8, 32});
+}
+
+std::vector<State> on_cuda(Dag dag) {
+  return generate_sketches(std::move(dag), ansor_gpu_rules(), cuda_options());
+}
+
+Dag chained_matmul_dag(std::int64_t n) {
+  te::Program p;
+  auto a = p.placeholder("A", {n, n}), b = p.placeholder("B", {n, n}),
+       c = p.placeholder("C", {n, n});
+  auto k = p.reduce_axis("k", n), l = p.reduce_axis("l", n);
+  auto d = p.compute("D", {n, n}, [&](auto i, auto j) { return te::sum(a(i, k) * b(k, j), {k}); });
+  auto e = p.compute("E", {n, n}, [&](auto i, auto j) { return te::sum(d(i, l) * c(l, j), {l}); });
+  return p.dag({a, b, c, e});
+}
+
+Dag max_pool_dag(std::int64_t pad) {
+  te::Program p;
+  auto x = p.placeholder("X", {1, 56, 56, 512});
+  const std::int64_t size = 56 + 2 * pad, out = size - 1;
+  auto padded = x;
+  if (pad > 0) {
+    padded = p.compute("Pad", {1, size, size, 512}, [&](auto n, auto h, auto w, auto c) {
+      return te::if_then_else(h >= 1 && h < 57 && w >= 1 && w < 57, x(n, h - 1, w - 1, c), -1);
+    });
+  }
+  auto ry = p.reduce_axis("ry", 2), rx = p.reduce_axis("rx", 2);
+  auto y = p.compute("Y", {1, out, out, 512}, [&](auto n, auto h, auto w, auto c) {
+    return te::max(padded(n, h + ry, w + rx, c), {ry, rx});
+  });
+  return p.dag({x, y});
+}
+
+Dag min_dag() {
+  te::Program p;
+  auto a = p.placeholder("A", {10, 1024});
+  auto k = p.reduce_axis("k", 1024);
+  auto b = p.compute("B", {10}, [&](auto i) { return te::min(a(i, k), {k}); });
+  return p.dag({a, b});
+}
+
+/// Over the last axis.
+Dag softmax_dag(std::vector<std::int64_t> rows, std::int64_t columns) {
+  using Indices = std::vector<te::Expr>;
+  te::Program p;
+  std::vector<std::int64_t> shape = rows;
+  shape.push_back(columns);
+  auto a = p.placeholder("A", shape);
+  auto k1 = p.reduce_axis("k1", columns), k2 = p.reduce_axis("k2", columns);
+  const auto with = [](Indices indices, te::Expr last) {
+    indices.push_back(last);
+    return indices;
+  };
+  const auto without_last = [](Indices indices) {
+    indices.pop_back();
+    return indices;
+  };
+  auto high =
+      p.compute("T_max", rows, [&](const Indices& i) { return te::max(a.at(with(i, k1)), {k1}); });
+  auto power = p.compute("T_exp", shape, [&](const Indices& i) {
+    return te::exp(a.at(i) - high.at(without_last(i)));
+  });
+  auto sum = p.compute("T_sum", rows,
+                       [&](const Indices& i) { return te::sum(power.at(with(i, k2)), {k2}); });
+  auto out = p.compute("T_norm", shape,
+                       [&](const Indices& i) { return power.at(i) / sum.at(without_last(i)); });
+  return p.dag({a, out});
+}
+
+Dag norm_dag(std::int64_t batch) {
+  te::Program p;
+  auto a = p.placeholder("A", {batch, 256, 256});
+  auto i = p.reduce_axis("i", 256), j = p.reduce_axis("j", 256);
+  auto c = p.compute("C", {batch}, [&](auto b) {
+    return te::sum(a(b, i, j) * a(b, i, j), {i, j});
+  });
+  auto d = p.compute("D", {batch}, [&](auto b) { return te::sqrt(c(b)); });
+  return p.dag({a, d});
+}
+
+Dag rank0_sum_dag() {
+  te::Program p;
+  auto a = p.placeholder("A", {128});
+  auto k = p.reduce_axis("k", 128);
+  auto b = p.compute("B", {}, [&](const std::vector<te::Expr>&) { return te::sum(a(k), {k}); });
+  return p.dag({a, b});
+}
+
+std::size_t num_inlined(const State& state) {
+  std::size_t count = 0;
+  for (std::size_t id = 0; id < state.num_stages(); ++id) {
+    count += state.stage(id).compute_at == ComputeAt::inlined ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("ch. 11.3: matmul 512, 8x8x512 and 8x8x1024") {
+  CHECK(on_cpu(test::matmul_dag(512, 512, 512)).size() == 3);
+  CHECK(on_cuda(test::matmul_dag(512, 512, 512)).size() == 1);
+  CHECK(on_cpu(test::matmul_dag(8, 8, 512)).size() == 5);
+  CHECK(on_cuda(test::matmul_dag(8, 8, 512)).size() == 2);
+  CHECK(on_cpu(test::matmul_dag(8, 8, 1024)).size() == 5);
+  CHECK(on_cuda(test::matmul_dag(8, 8, 1024)).size() == 2);
+}
+
+TEST_CASE("ch. 11.3: two chained matmuls") {
+  CHECK(on_cpu(chained_matmul_dag(512)).size() == 9);
+  CHECK(on_cuda(chained_matmul_dag(512)).size() == 1);
+}
+
+TEST_CASE("ch. 11.3: convolution with bias, batch norm and relu") {
+  const auto cpu = on_cpu(test::conv_block(56, 512, 512, 3, 1, 1));
+  REQUIRE(cpu.size() == 3);
+  CHECK(cpu[0].steps().size() == 17);  // fused at level 1
+  CHECK(cpu[1].steps().size() == 17);  // at level 2
+  CHECK(cpu[2].steps().size() == 11);  // not fused
+  for (const State& sketch : cpu) {
+    CHECK(num_inlined(sketch) == 3);
+    CHECK(sketch.stage(1).compute_at == ComputeAt::root);  // the padding
+  }
+  const auto cuda = on_cuda(test::conv_block(56, 512, 512, 3, 1, 1));
+  REQUIRE(cuda.size() == 1);
+  CHECK(cuda[0].steps().size() == 22);
+  CHECK(num_inlined(cuda[0]) == 4);  // the padding too
+  CHECK(cuda[0].operation(2).name == "pad_temp.shared");
+}
+
+TEST_CASE("ch. 11.3: max-pool has one sketch; with padding the GPU inlines it") {
+  const auto cpu = on_cpu(max_pool_dag(1));
+  REQUIRE(cpu.size() == 1);
+  CHECK(cpu[0].steps().empty());
+  const auto cuda = on_cuda(max_pool_dag(0));
+  REQUIRE(cuda.size() == 1);
+  CHECK(cuda[0].steps().empty());
+}
+
+TEST_CASE("ch. 11.3: minimum of rows") {
+  CHECK(on_cpu(min_dag()).size() == 3);
+  CHECK(on_cuda(min_dag()).size() == 2);
+}
+
+TEST_CASE("ch. 11.3: softmax") {
+  CHECK(on_cpu(softmax_dag({1}, 1024)).size() == 9);
+  CHECK(on_cuda(softmax_dag({1}, 1024)).size() == 4);
+  CHECK(on_cpu(softmax_dag({2}, 1024)).size() == 9);
+  CHECK(on_cuda(softmax_dag({2}, 1024)).size() == 4);
+  CHECK(on_cpu(softmax_dag({1, 12, 128}, 128)).size() == 9);
+  CHECK(on_cuda(softmax_dag({1, 12, 128}, 128)).size() == 4);
+}
+
+TEST_CASE("ch. 11.3: softmax, which sketch factors what") {
+  // Sketch 3 i + j: j of 0 or 1 factors the maximum (stage 1), i the sum.
+  const auto cpu = on_cpu(softmax_dag({2}, 1024));
+  REQUIRE(cpu.size() == 9);
+  for (std::size_t at = 0; at < 9; ++at) {
+    std::size_t num_factored = 0;
+    for (const Step& step : cpu[at].steps()) {
+      num_factored += std::holds_alternative<RfactorStep>(step) ? 1 : 0;
+    }
+    CHECK(num_factored == (at / 3 < 2 ? 1U : 0U) + (at % 3 < 2 ? 1U : 0U));
+  }
+  CHECK(cpu[8].steps().empty());
+}
+
+TEST_CASE("ch. 11.3: CUDA softmax 0 computes both reductions in the threads of the result") {
+  const auto cuda = on_cuda(softmax_dag({1}, 1024));
+  REQUIRE(cuda.size() == 4);
+  const auto& attached = cuda[0].attach_map().stage_to_iterator;
+  CHECK(attached.at(1) == IteratorKey{4, 0});
+  CHECK(attached.at(3) == IteratorKey{4, 0});
+  CHECK(cuda[0].stage(4).iterators.back().annotation == Annotation::thread_x);
+  CHECK(cuda[0].stage(4).iterators.back().extent == 32);
+}
+
+TEST_CASE("ch. 11.3: norms and a sum to one element") {
+  CHECK(on_cpu(norm_dag(1)).size() == 3);
+  CHECK(on_cuda(norm_dag(1)).size() == 2);
+  CHECK(on_cpu(norm_dag(64)).size() == 3);
+  CHECK(on_cuda(norm_dag(64)).size() == 2);
+  CHECK(on_cpu(rank0_sum_dag()).size() == 3);
+  CHECK(on_cuda(rank0_sum_dag()).size() == 2);
+}
+
+TEST_CASE("ch. 11.3: the thirteen steps of CUDA matmul 512") {
+  const auto cuda = on_cuda(test::matmul_dag(512, 512, 512));
+  REQUIRE(cuda.size() == 1);
+  const std::vector<Step>& steps = cuda[0].steps();
+  REQUIRE(steps.size() == 13);
+  CHECK(steps[0] == Step{CacheWriteStep{2, "local"}});
+  CHECK(std::get<SplitStep>(steps[1]).lengths.size() == 4);
+  CHECK(std::get<SplitStep>(steps[2]).lengths.size() == 4);
+  CHECK(std::get<SplitStep>(steps[3]).lengths.size() == 2);
+  CHECK(steps[4] == Step{ReorderStep{2, {0, 5, 1, 6, 2, 7, 10, 11, 3, 8, 12, 4, 9}}});
+  CHECK(steps[5] == Step{FollowSplitStep{3, 0, 1, 3}});
+  CHECK(steps[6] == Step{FollowSplitStep{3, 4, 2, 3}});
+  CHECK(steps[7] == Step{ReorderStep{3, {0, 4, 1, 5, 2, 6, 3, 7}}});
+  CHECK(steps[8] == Step{ComputeAtStep{2, 3, 5}});
+  CHECK(steps[9] == Step{CacheReadStep{1, "shared", {2}}});
+  CHECK(steps[10] == Step{ComputeAtStep{2, 3, 6}});
+  CHECK(steps[11] == Step{CacheReadStep{0, "shared", {3}}});
+  CHECK(steps[12] == Step{ComputeAtStep{1, 4, 6}});
+}
+
+TEST_CASE("ch. 11.3: a user's rule stands before the others, on CPUs and on GPUs") {
+  const CustomRule twice(
+      "twice",
+      [](const RuleInput& input) {
+        return input.stage == 2 ? Applicability::apply_and_skip_rest : Applicability::skip;
+      },
+      [](const RuleInput& input) {
+        return std::vector<Derivation>{{input.state, -1}, {input.state, -1}};
+      });
+  SketchOptions cpu;
+  cpu.hardware.num_cores = 4;
+  const auto dag = test::matmul_dag(512, 512, 512);
+  CHECK(generate_sketches(dag, ansor_cpu_rules().preceded_by(twice), cpu).size() == 2);
+  CHECK(generate_sketches(dag, ansor_gpu_rules().preceded_by(twice), cuda_options()).size() == 2);
+}
+
+TEST_CASE("a user's rule that only adds leaves the GPU's own sketch in place") {
+  const CustomRule also(
+      "also",
+      [](const RuleInput& input) {
+        return input.stage == 2 && input.state.steps().empty() ? Applicability::apply
+                                                               : Applicability::skip;
+      },
+      [](const RuleInput& input) {
+        State state = input.state;
+        grow(state, AnnotationStep{2, 0, Annotation::block_x});
+        return std::vector<Derivation>{{std::move(state), -1}};
+      });
+  const auto sketches = generate_sketches(test::matmul_dag(512, 512, 512),
+                                          ansor_gpu_rules().preceded_by(also), cuda_options());
+  REQUIRE(sketches.size() == 2);
+  CHECK(sketches[0].steps().size() == 1);
+  CHECK(sketches[1].steps().size() == 13);
+}
+
+TEST_CASE("the GPU rules stand in the reference's order") {
+  const std::vector<std::string> expected = {"add_cache_read",
+                                             "special_compute_location",
+                                             "always_inline",
+                                             "simplify_compute_with_const_tensor",
+                                             "cross_thread_reduction",
+                                             "add_cache_write",
+                                             "multi_level_tiling_with_fusion",
+                                             "multi_level_tiling",
+                                             "skip_stage"};
+  CHECK(ansor_gpu_rules().names() == expected);
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,171 @@
+#include "tune_tasks_command.hpp"
+
+#include <charconv>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "interrupt.hpp"
+#include "progress.hpp"
+
+namespace tensorsmith::cli {
+namespace {
+
+/// "gemm:512x512x512:f32 3" --> the workload with weight 3.
+WeightedTask read_task(const std::string& line, const Target& target) {
+  const std::size_t end = line.find_first_of(" \t");
+  WeightedTask task;
+  task.task.workload = line.substr(0, end);
+  task.task.dag = parse_dag(task.task.workload);
+  task.task.flop = workload_flop(task.task.workload);
+  task.task.target = target;
+  const std::size_t at = end == std::string::npos ? end : line.find_first_not_of(" \t", end);
+  if (at != std::string::npos) {
+    const std::string text = line.substr(at);
+    const char* const last = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), last, task.weight);
+    if (read.ec != std::errc() || read.ptr != last || !(task.weight > 0) || task.weight > 1e12) {
+      throw Error("expected a weight above 0 after the workload, got \"" + text + "\"");
+    }
+  }
+  return task;
+}
+
+std::vector<WeightedTask> read_tasks(const std::string& path, const Target& target) {
+  std::ifstream file(path);
+  if (!file) {
+    throw Error("cannot read \"" + path + "\"");
+  }
+  std::vector<WeightedTask> tasks;
+  std::size_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    line.erase(std::min(line.find('#'), line.size()));
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    line.erase(0, line.find_first_not_of(" \t"));
+    if (line.empty()) {
+      continue;
+    }
+    try {
+      tasks.push_back(read_task(line, target));
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}:{}: {}", path, number, error.what()));
+    }
+  }
+  if (tasks.empty()) {
+    throw Error("there are no tasks in \"" + path +
+                "\"; write one workload per line, e.g. "
+                "gemm:512x512x512:f32, and its weight behind it");
+  }
+  return tasks;
+}
+
+TaskStrategy strategy_of(const std::string& name) {
+  if (name != "gradient" && name != "round-robin") {
+    throw Error("unknown strategy \"" + name + "\"; known: gradient, round-robin");
+  }
+  return name == "gradient" ? TaskStrategy::gradient : TaskStrategy::round_robin;
+}
+
+Json result_json(const TaskFileArguments& arguments, const std::vector<WeightedTask>& tasks,
+                 const TasksResult& result) {
+  Json json;
+  json["target"] = arguments.common.target;
+  json["threads"] = arguments.common.num_threads;
+  json["space"] = arguments.tune.space;
+  json["policy"] = arguments.tune.policy;
+  json["strategy"] = arguments.strategy;
+  json["seed"] = arguments.tune.seed;
+  json["seconds"] = result.seconds;
+  json["trials"] = result.trials;
+  json["cancelled"] = result.is_cancelled;
+  json["journal"] = arguments.tune.database;
+  json["weighted_ns"] = result.has_all() ? Json(result.weighted_ns) : Json(nullptr);
+  json["order"] = result.order;
+  json["tasks"] = Json::array();
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const TuneResult& task = result.tasks[i];
+    const TuneSummary& summary = task.summary;
+    json["tasks"].push_back({{"workload", tasks[i].task.workload},
+                             {"weight", tasks[i].weight},
+                             {"rounds", summary.rounds},
+                             {"trials", summary.trials},
+                             {"best_ns", task.has_best() ? Json(summary.best_ns) : Json(nullptr)},
+                             {"gflops", task.has_best() ? Json(summary.gflops) : Json(nullptr)},
+                             {"verified", summary.is_verified}});
+  }
+  if (!result.message.empty()) {
+    json["message"] = result.message;
+  }
+  return json;
+}
+
+void print_result(const std::vector<WeightedTask>& tasks, const TasksResult& result,
+                  const std::string& journal) {
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const TuneResult& task = result.tasks[i];
+    const TuneSummary& summary = task.summary;
+    fmt::print("{}: ", tasks[i].task.workload);
+    if (!task.has_best()) {
+      fmt::print("nothing found, {} trials\n", summary.trials);
+      continue;
+    }
+    fmt::print("{}, {:.1f} GFLOP/s, {}, weight {}, {} trials in {} rounds\n",
+               duration_text(summary.best_ns), summary.gflops,
+               summary.is_verified ? "verified" : "not verified", tasks[i].weight, summary.trials,
+               summary.rounds);
+  }
+  fmt::print("{}: {}, {} trials in {:.1f} s\njournal: {}\n",
+             result.has_all() ? "all, weighted" : "those found, weighted",
+             duration_text(result.weighted_ns), result.trials, result.seconds, journal);
+}
+
+}  // namespace
+
+int tune_task_file(const TaskFileArguments& arguments) {
+  TasksOptions options;
+  options.tune = arguments.tune;
+  options.schedule.strategy = strategy_of(arguments.strategy);
+  const std::vector<WeightedTask> tasks =
+      read_tasks(arguments.file, parse_runnable_target(arguments.common.target));
+  watch_interrupts();
+  options.tune.is_cancelled = is_interrupted;
+  ProgressPrinter printer(arguments.is_quiet);
+  std::size_t current = tasks.size();
+  options.before_round = [&](const TasksProgress& progress) {
+    if (!arguments.is_quiet && progress.task != current) {
+      printer.finish();
+      fmt::print(stderr, "[{:6.1f} s] task {} of {}: {}\n", progress.seconds, progress.task + 1,
+                 tasks.size(), tasks[progress.task].task.workload);
+    }
+    current = progress.task;
+  };
+  options.tune.on_progress = [&printer](const TuneProgress& progress) {
+    work_has_begun();
+    printer(progress);
+  };
+  const TasksResult result = tune_tasks(tasks, options);
+  printer.finish();
+  if (arguments.common.is_json) {
+    print_json(result_json(arguments, tasks, result));
+  } else {
+    print_result(tasks, result, arguments.tune.database);
+  }
+  if (!result.message.empty()) {
+    warn(result.message);
+  }
+  bool is_journal_broken = false;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const TuneSummary& summary = result.tasks[i].summary;
+    is_journal_broken = is_journal_broken || summary.is_journal_broken;
+    if (!result.tasks[i].has_best() && !summary.first_failure.empty()) {
+      warn(tasks[i].task.workload + ": the first failure was " + summary.first_failure);
+    }
+  }
+  if (result.has_all()) {
+    return is_journal_broken ? exit_failed : exit_ok;
+  }
+  return result.is_cancelled ? exit_interrupted : exit_failed;
+}
+
+}  // namespace tensorsmith::cli
