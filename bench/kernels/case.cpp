@@ -17,21 +17,21 @@
 namespace tensorsmith::bench {
 namespace {
 
-/// Our arguments in the kernel's order, and the same memory in the words of a problem.
+/// Our arguments in the kernel's order.
 struct Operands {
   std::vector<AlignedBuffer> storage;
   std::vector<void*> pointers;
-  Buffers buffers;
+  std::vector<float*> inputs;
+  float* output = nullptr;
 
   explicit Operands(const KernelSignature& signature) {
-    std::vector<float*> inputs;
     for (const KernelParameter& parameter : signature.parameters) {
       const std::int64_t bytes = parameter.num_elements * bytes_of(parameter.dtype);
       storage.emplace_back((bytes + 3) / 4);
       float* data = storage.back().data();
       pointers.push_back(data);
       if (parameter.is_output) {
-        buffers.output = buffers.output == nullptr ? data : buffers.output;
+        output = output == nullptr ? data : output;
         continue;
       }
       if (parameter.dtype == DType::f32) {
@@ -39,16 +39,14 @@ struct Operands {
       }
       inputs.push_back(data);
     }
-    buffers.input = !inputs.empty() ? inputs[0] : nullptr;
-    buffers.weights = inputs.size() > 1 ? inputs[1] : nullptr;
-    buffers.bias = inputs.size() > 2 ? inputs[2] : nullptr;
   }
 };
 
 /// Whether the kernel takes the operands of the problem, in the problem's order.
 bool fits(const ProblemSizes& sizes, const KernelSignature& signature) {
   std::vector<std::int64_t> wanted;
-  for (const std::int64_t size : {sizes.input, sizes.weights, sizes.bias, sizes.output}) {
+  for (const std::int64_t size :
+       {sizes.input, sizes.weights, sizes.bias, sizes.residual, sizes.output}) {
     if (size > 0) {
       wanted.push_back(size);
     }
@@ -144,7 +142,8 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
   if (contest.problem && !fits(sizes_of(*contest.problem), kernel.signature())) {
     throw Error("the kernel of " + text + " does not take the operands of its problem");
   }
-  contest.buffers = operands.buffers;
+  contest.buffers = buffers_of(contest.problem ? sizes_of(*contest.problem) : ProblemSizes{},
+                               operands.inputs, operands.output);
   contest.flop = contest.problem ? sizes_of(*contest.problem).flop : workload->nominal_flop;
   contest.ours = [&] { kernel.call_unchecked(operands.pointers.data()); };
   RaceOptions racing;

@@ -22,8 +22,8 @@ struct Prepared {
   static Prepared no(std::string reason) { return {false, std::move(reason)}; }
 };
 
-/// Life of a peer: prepare, then run any number of times, then write_output to verify. prepare may
-/// be called again for another problem. The buffers must outlive the last run.
+/// Life of a peer: prepare, then run any number of times. To verify: rewind, run, write_output.
+/// prepare may be called again for another problem. The buffers must outlive the last run.
 class Peer {
  public:
   virtual ~Peer() = default;
@@ -35,6 +35,8 @@ class Peer {
   /// Sets up the fastest way that the library has for this class, found by timing the candidates.
   virtual Prepared prepare(const Problem& problem, const Buffers& buffers, PackingClass packing,
                            int threads) = 0;
+  /// Brings back what a run overwrites: a residual that the result is added to. Not timed.
+  virtual void rewind() {}
   /// The timed region.
   virtual void run() = 0;
   /// Brings the result of the last run into buffers.output in plain layout. Not timed.

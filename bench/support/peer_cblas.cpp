@@ -197,16 +197,19 @@ class CblasPeer final : public Peer {
     const int k = static_cast<int>(s.k);
     for (std::int64_t b = 0; b < s.batch; ++b) {
       float* out = buffers_.output + b * s.m * s.n;
-      if (s.bias) {
-        for (std::int64_t row = 0; row < s.m; ++row) {
-          std::copy(buffers_.bias, buffers_.bias + s.n, out + row * s.n);
-        }
+      if (s.add) {
+        const float* residual = buffers_.residual + b * s.m * s.n;
+        std::copy(residual, residual + s.m * s.n, out);
+      }
+      for (std::int64_t row = 0; s.bias && row < s.m; ++row) {
+        for (std::int64_t i = 0; i < s.n; ++i)
+          out[row * s.n + i] = buffers_.bias[i] + (s.add ? out[row * s.n + i] : 0.0F);
       }
       library_.sgemm(row_major, s.transpose_a ? transpose : no_transpose,
                      s.transpose_b ? transpose : no_transpose, m, n, k, 1.0F,
                      buffers_.input + b * s.m * s.k, s.transpose_a ? m : k,
-                     buffers_.weights + b * s.k * s.n, s.transpose_b ? k : n, s.bias ? 1.0F : 0.0F,
-                     out, n);
+                     buffers_.weights + b * s.k * s.n, s.transpose_b ? k : n,
+                     s.bias || s.add ? 1.0F : 0.0F, out, n);
       if (s.activation == Activation::relu) {
         for (std::int64_t i = 0; i < s.m * s.n; ++i)
           out[i] = out[i] > 0 ? out[i] : 0.0F;

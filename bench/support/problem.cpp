@@ -23,6 +23,7 @@ Problem convert(const ops::GemmParams& p) {
   s.transpose_a = p.transpose_a;
   s.transpose_b = p.transpose_b;
   s.bias = p.bias;
+  s.add = p.add;
   s.activation = convert(p.activation);
   return s;
 }
@@ -44,6 +45,7 @@ Problem convert(const ops::ConvParams& p) {
               : p.transposed                ? WeightLayout::io_spatial
                                             : WeightLayout::oi_spatial;
   s.bias = p.bias;
+  s.add = p.add;
   s.activation = convert(p.activation);
   return s;
 }

@@ -81,6 +81,7 @@ std::vector<Peer*> prepare_peers(const Contest& contest, const RaceOptions& opti
       continue;
     }
     output.fill(NAN);  // an element that is not written fails
+    found.peer->rewind();
     found.peer->run();
     found.peer->write_output();
     const VerifyResult check = verify(*contest.problem, contest.buffers, output.data());

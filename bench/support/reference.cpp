@@ -65,6 +65,7 @@ double Reference::gemm(const GemmShape& s, std::int64_t flat) const {
   const std::int64_t a_step = s.transpose_a ? s.m : 1;
   const std::int64_t w_step = s.transpose_b ? 1 : s.n;
   double sum = s.bias ? double{buffers_.bias[n]} : 0.0;
+  sum += s.add ? double{buffers_.residual[flat]} : 0.0;
   for (std::int64_t k = 0; k < s.k; ++k)
     sum += double{a[k * a_step]} * double{w[k * w_step]};
   return activate(sum, s.activation);
@@ -116,6 +117,7 @@ double Reference::conv(const ConvShape& s, std::int64_t flat) const {
                                                                                  : -1;
   };
   double sum = s.bias ? double{buffers_.bias[co]} : 0.0;
+  sum += s.add ? double{buffers_.residual[flat]} : 0.0;
   for (std::int64_t tap = 0; tap < taps; ++tap) {
     const std::int64_t z = source_of(0, tap / (kernel[1] * kernel[2]));
     const std::int64_t y = source_of(1, tap / kernel[2] % kernel[1]);

@@ -25,6 +25,7 @@ ProblemSizes conv_sizes(const ConvShape& s) {
   sizes.weights = s.co * (s.ci / s.groups) * taps;
   sizes.bias = s.bias ? s.co : 0;
   sizes.output = s.n * s.co * out_points;
+  sizes.residual = s.add ? sizes.output : 0;
   sizes.reduction_length = (s.ci / s.groups) * taps;
   sizes.flop = s.transposed ? 2.0 * static_cast<double>(sizes.input * (s.co / s.groups) * taps)
                             : 2.0 * static_cast<double>(sizes.output * sizes.reduction_length);
@@ -50,6 +51,7 @@ ProblemSizes sizes_of(const Problem& problem) {
                           sizes.weights = s.batch * s.k * s.n;
                           sizes.bias = s.bias ? s.n : 0;
                           sizes.output = s.batch * s.m * s.n;
+                          sizes.residual = s.add ? sizes.output : 0;
                           sizes.reduction_length = s.k;
                           sizes.flop = 2.0 * static_cast<double>(sizes.output * s.k);
                           return sizes;
@@ -79,6 +81,22 @@ ProblemSizes sizes_of(const Problem& problem) {
                         },
                     },
                     problem);
+}
+
+Buffers buffers_of(const ProblemSizes& sizes, const std::vector<float*>& inputs, float* output) {
+  Buffers buffers;
+  buffers.output = output;
+  std::size_t next = 0;
+  const auto take = [&](std::int64_t size, const float*& field) {
+    if (size > 0 && next < inputs.size()) {
+      field = inputs[next++];
+    }
+  };
+  take(sizes.input, buffers.input);
+  take(sizes.weights, buffers.weights);
+  take(sizes.bias, buffers.bias);
+  take(sizes.residual, buffers.residual);
+  return buffers;
 }
 
 }  // namespace tensorsmith::bench

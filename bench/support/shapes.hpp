@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace tensorsmith::bench {
 
@@ -22,13 +23,13 @@ enum class PackingClass : std::uint8_t {
 };
 inline char class_letter(PackingClass c) { return static_cast<char>('a' + static_cast<int>(c)); }
 
-/// out[b, m, n] = act(sum_k A[b, m, k] * B[b, k, n] + bias[n]), row-major.
+/// out[b, m, n] = act(sum_k A[b, m, k] * B[b, k, n] + bias[n] + residual[b, m, n]), row-major.
 /// transpose_a: A is stored as [b, k, m]; transpose_b: B is stored as [b, n, k].
 struct GemmShape {
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
   bool transpose_a = false;
   bool transpose_b = false;
-  bool bias = false;
+  bool bias = false, add = false;  ///< add: there is a residual
   Activation activation = Activation::none;
 };
 
@@ -41,6 +42,7 @@ enum class WeightLayout : std::uint8_t { oi_spatial, spatial_io, io_spatial };
 
 /// Convolution of rank 1, 2 or 3; only the first `rank` entries of the arrays count.
 /// Transposed: the gradient of the convolution with the same numbers; its input is the small side.
+/// out = act(y + bias[co] + residual), the residual in the output's layout.
 struct ConvShape {
   int rank = 2;
   std::int64_t n = 1, ci = 1, co = 1, groups = 1;
@@ -52,7 +54,7 @@ struct ConvShape {
   bool transposed = false;
   ActivationLayout layout = ActivationLayout::nchw;
   WeightLayout weights = WeightLayout::oi_spatial;
-  bool bias = false;
+  bool bias = false, add = false;  ///< add: there is a residual
   Activation activation = Activation::none;
 
   std::int64_t out_spatial(int axis) const {
@@ -102,12 +104,12 @@ using Problem =
 /// Sizes of a problem in elements; 0 for operands that it does not have. `weights` is B, the
 /// filter or gamma; `bias` the bias or beta.
 struct ProblemSizes {
-  std::int64_t input = 0, weights = 0, bias = 0, output = 0;
+  std::int64_t input = 0, weights = 0, bias = 0, residual = 0, output = 0;
   std::int64_t reduction_length = 1;  ///< terms that are added up per output element
   double flop = 0;                    ///< nominal: padded taps count; exp and sqrt count as 1
 
   /// Compulsory traffic: every operand once.
-  std::int64_t bytes() const { return 4 * (input + weights + bias + output); }
+  std::int64_t bytes() const { return 4 * (input + weights + bias + residual + output); }
 };
 ProblemSizes sizes_of(const Problem& problem);
 
@@ -117,6 +119,10 @@ struct Buffers {
   const float* weights = nullptr;
   const float* bias = nullptr;
   float* output = nullptr;
+  const float* residual = nullptr;
 };
+
+/// Inputs in the order of a kernel's parameters: those of the fields that `sizes` has.
+Buffers buffers_of(const ProblemSizes& sizes, const std::vector<float*>& inputs, float* output);
 
 }  // namespace tensorsmith::bench

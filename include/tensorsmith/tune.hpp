@@ -58,6 +58,8 @@ struct CurvePoint {
 
 struct TuneSummary {
   double best_ns = 0;  ///< median of the final ranking, or of the trial if there is none; 0: none
+  double best_low_ns = 0, best_high_ns = 0;  ///< 95 % interval of that median; 0: not known
+  std::int32_t num_ties = 0;  ///< finalists as fast as the best within it, no simpler than it
   double gflops = 0;
   double peak_fraction = 0;  ///< of the calibrated peak of the cores used; 0: unknown (instant)
   std::int64_t trials = 0;

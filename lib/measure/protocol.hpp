@@ -20,7 +20,7 @@ namespace tensorsmith {
 
 inline constexpr std::uint32_t protocol_magic = 0x57534D54;  // "TMSW"
 /// Of the frames and of the hello. Changes of other messages show in message_layout().
-inline constexpr std::uint16_t protocol_version = 2;
+inline constexpr std::uint16_t protocol_version = 3;
 inline constexpr std::uint64_t max_frame_bytes = 16u << 20;
 inline constexpr int max_frame_fds = 2;
 
@@ -162,7 +162,7 @@ void transfer(A& a, RacingPolicy& m) {
 template <class A>
 void transfer(A& a, RankingPolicy& m) {
   a(m.budget_ns), a(m.min_rounds), a(m.max_rounds), a(m.is_cold_cache), a(m.calibrator_ns);
-  a(m.call_timeout_ns), a(m.tie_fraction);
+  a(m.call_timeout_ns), a(m.tie_fraction), a(m.most_tied);
 }
 template <class A>
 void transfer(A& a, MeasureRequest& m) {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "measure/protocol.hpp"
+#include "tensorsmith/measure/winner.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -277,7 +278,7 @@ RankingResult WorkerLane::rank(const std::shared_ptr<const PreparedTask>& task,
       give_up(answer.fault);
     }
   }
-  choose_winner(ranking, policy.tie_fraction);
+  choose_winner(ranking, policy, complexities(candidates));
   return ranking;
 }
 

@@ -287,6 +287,11 @@ std::string record_to_line(const Record& record, RecordKind kind) {
   json["verified"] = record.is_verified;
   json["min_ns"] = finite_or_zero(record.min_ns);
   json["median_ns"] = finite_or_zero(record.median_ns);
+  if (kind == RecordKind::winner) {
+    json["low_ns"] = finite_or_zero(record.low_ns);
+    json["high_ns"] = finite_or_zero(record.high_ns);
+    json["ties"] = record.num_ties;
+  }
   json["seconds"] = finite_or_zero(record.seconds);
   json["message"] = record.message;
   json["steps"] = steps_to_json(record.steps);
@@ -336,6 +341,11 @@ Result<JournalLine, RecordError> read_line(std::string_view line,
   in.boolean("verified", record.is_verified);
   in.number("min_ns", record.min_ns);
   in.number("median_ns", record.median_ns);
+  if (is_winner && json.contains("low_ns")) {  // older winners have none
+    in.number("low_ns", record.low_ns);
+    in.number("high_ns", record.high_ns);
+    in.integer<std::int32_t>("ties", record.num_ties, 0);
+  }
   in.number("seconds", record.seconds);
   in.text("message", record.message);
   if (const Json* steps = in.find("steps")) {

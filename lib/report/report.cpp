@@ -72,14 +72,19 @@ std::string gflops_text(const ReportSection& section, const Record& record) {
 }
 
 std::string headline(const ReportSection& section) {
-  const Record* best = fastest(section.records);
+  const Record& best = section.best;
   std::string html = "<div class=\"facts\">\n";
-  if (best != nullptr) {
-    html += fact(time_text(best->min_ns), "fastest trial");
-    if (section.flop > 0) {
-      html += fact(gflops_text(section, *best), "GFLOP/s");
+  if (best.is_ok()) {
+    const double ns = section.is_ranked ? best.median_ns : best.min_ns;
+    html += fact(time_text(ns),
+                 section.is_ranked ? "winner of the final ranking, median" : "fastest trial");
+    if (section.is_ranked && best.high_ns > 0) {
+      html += fact(time_text(best.low_ns) + " .. " + time_text(best.high_ns), "95 % interval");
     }
-    html += fact(best->is_verified ? "verified" : "not verified", "its result");
+    if (section.flop > 0) {
+      html += fact(number_text(section.flop / ns, 1), "GFLOP/s");
+    }
+    html += fact(best.is_verified ? "verified" : "not verified", "its result");
   }
   const auto num_ok = std::count_if(section.records.begin(), section.records.end(),
                                     [](const Record& record) { return record.is_ok(); });
@@ -257,16 +262,6 @@ std::vector<std::vector<Record>> runs_of(const std::vector<Record>& records) {
     runs.back().push_back(record);
   }
   return runs;
-}
-
-const Record* fastest(const std::vector<Record>& records) {
-  const Record* best = nullptr;
-  for (const Record& record : records) {
-    if (record.is_ok() && (best == nullptr || record.min_ns < best->min_ns)) {
-      best = &record;
-    }
-  }
-  return best;
 }
 
 std::string html_report(const Report& report) {

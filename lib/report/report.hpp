@@ -39,6 +39,8 @@ struct ReportSection {
   std::int32_t num_threads = 1;
   double flop = 0;              ///< of one call; 0: unknown, then calls per second are shown
   std::vector<Record> records;  ///< in the journal's order, of one run or several
+  Record best;                  ///< what the schedule is of; not ok: none succeeded
+  bool is_ranked = false;       ///< best is the winner of a final ranking, not the fastest trial
   std::string steps;            ///< of the best record
   std::string schedule;         ///< its state as text; empty: see `problem`
   std::string loops;
@@ -56,8 +58,5 @@ std::string html_report(const Report& report);
 
 /// The records of each run, in order: a new run begins where the count of trials starts again.
 std::vector<std::vector<Record>> runs_of(const std::vector<Record>& records);
-
-/// Fastest successful record; null if there is none.
-const Record* fastest(const std::vector<Record>& records);
 
 }  // namespace tensorsmith

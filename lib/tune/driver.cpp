@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
-#include <thread>
 #include <utility>
+#include <variant>
+
+#include "tune/build_thread.hpp"
 
 namespace tensorsmith {
 namespace {
 
-/// How many built candidates may wait: enough to hide uneven build times, few enough to stay small.
-constexpr std::size_t most_waiting = 16;
 /// Candidates of one call of the measurer.
 constexpr std::size_t measure_chunk = 8;
 /// So many trials in a row without a worker: it will not come back.
@@ -20,83 +17,14 @@ constexpr std::int64_t most_lost_in_a_row = 16;
 /// So many failures in instant mode: there is no first good candidate.
 constexpr std::int64_t most_instant_trials = 8;
 
-using Built = Result<BuiltCandidate, MeasureFault>;
-
-/// Builds the states of one round on its own thread, in order.
-class BuildThread {
- public:
-  BuildThread(CandidateBuilder& builder, std::span<const State> states, double limit_seconds)
-      : builder_(builder), states_(states), limit_seconds_(limit_seconds),
-        thread_([this] { work(); }) {}
-  ~BuildThread() {
-    {
-      const std::lock_guard lock(mutex_);
-      is_stopping_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
+/// Fewer steps are simpler; of as many, fewer packed copies.
+std::int64_t complexity_of(const State& state) {
+  std::int64_t packs = 0;
+  for (const Step& step : state.steps()) {
+    packs += std::holds_alternative<CacheReadStep>(step) ? 1 : 0;
   }
-  BuildThread(const BuildThread&) = delete;
-  BuildThread& operator=(const BuildThread&) = delete;
-
-  /// The next built ones: at least one and at most `most`; none at the end of the round, or when
-  /// `seconds` passed without any (then `is_late`).
-  std::vector<Built> take(std::size_t most, double seconds, bool& is_late) {
-    std::unique_lock lock(mutex_);
-    const auto is_ready = [&] { return !waiting_.empty() || num_taken_ == states_.size(); };
-    is_late = !changed_.wait_for(lock, std::chrono::duration<double>(seconds), is_ready);
-    std::vector<Built> taken;
-    while (!waiting_.empty() && taken.size() < most) {
-      taken.push_back(std::move(waiting_.front()));
-      waiting_.pop_front();
-      ++num_taken_;
-    }
-    lock.unlock();
-    changed_.notify_all();
-    return taken;
-  }
-  double build_seconds() {
-    const std::lock_guard lock(mutex_);
-    return build_seconds_;
-  }
-
- private:
-  void work() {
-    for (const State& state : states_) {
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return is_stopping_ || waiting_.size() < most_waiting; });
-        if (is_stopping_) {
-          return;
-        }
-      }
-      const double begin = steady_seconds();
-      Built built = builder_.build(state);
-      const double seconds = steady_seconds() - begin;
-      if (built && seconds > limit_seconds_) {
-        built = fail(MeasureFault{MeasureStatus::build_timeout,
-                                  "building took " + std::to_string(seconds) + " s"});
-      }
-      {
-        const std::lock_guard lock(mutex_);
-        waiting_.push_back(std::move(built));
-        build_seconds_ += seconds;
-      }
-      changed_.notify_all();
-    }
-  }
-
-  CandidateBuilder& builder_;
-  std::span<const State> states_;
-  double limit_seconds_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Built> waiting_;
-  std::size_t num_taken_ = 0;
-  bool is_stopping_ = false;
-  double build_seconds_ = 0;
-  std::thread thread_;
-};
+  return 1024 * static_cast<std::int64_t>(state.steps().size()) + packs;
+}
 
 }  // namespace
 
@@ -327,7 +255,8 @@ class Driver::Impl {
       std::vector<CompiledCandidate> candidates;
       for (const Kept& kept : kept_) {
         candidates.push_back({hash_steps(kept.state.steps()), kept.code.object, kept.code.entry,
-                              kept.code.shared_bytes, kept.code.per_thread_bytes});
+                              kept.code.shared_bytes, kept.code.per_thread_bytes,
+                              complexity_of(kept.state)});
       }
       RankingPolicy policy;
       policy.budget_ns = static_cast<std::int64_t>(options_.ranking_seconds * 0.7e9);
@@ -340,6 +269,9 @@ class Driver::Impl {
         if (ranking.max_peak_gflops > 0) {
           peak_gflops_ = ranking.max_peak_gflops * options_.num_threads;
         }
+        summary_.best_low_ns = ranking.interval.low_ns;
+        summary_.best_high_ns = ranking.interval.high_ns;
+        summary_.num_ties = ranking.num_ties;
         record_winner(kept_[winner]);
       } else if (summary_.message.empty()) {
         summary_.message = "the final ranking failed; the fastest trial is taken as the best";
@@ -359,6 +291,9 @@ class Driver::Impl {
     record.is_verified = winner.result.is_verified;
     record.min_ns = winner.result.min_ns;
     record.median_ns = winner.result.median_ns;
+    record.low_ns = summary_.best_low_ns;
+    record.high_ns = summary_.best_high_ns;
+    record.num_ties = summary_.num_ties;
     record.seconds = now();
     const Result<Done, RecordError> appended = journal_->append(record, RecordKind::winner);
     if (!appended && summary_.message.empty()) {

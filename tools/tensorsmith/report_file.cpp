@@ -49,22 +49,29 @@ std::vector<ReportSection> sections_of(const std::vector<Record>& records,
   return sections;
 }
 
-/// Schedule and loops of the fastest record, as far as they can be made again.
-void add_schedule(ReportSection& section) {
+/// The last final ranking's winner, else the fastest trial; with schedule and loops, as far as they
+/// can be made again.
+void add_best(ReportSection& section, const JournalContents& contents) {
+  if (std::optional<Record> found = best_record(contents, section.records.front().workload_key,
+                                                section.target, section.num_threads)) {
+    section.best = std::move(*found);
+    section.is_ranked =
+        std::any_of(contents.winners.begin(), contents.winners.end(),
+                    [&](const Winner& winner) { return winner.record == section.best; });
+  }
   const Result<ops::Workload, std::string> workload = ops::parse_workload(section.workload);
-  const Record* best = fastest(section.records);
   section.flop = workload ? workload_flop(section.workload) : 0;
-  if (best == nullptr) {
+  if (!section.best.is_ok()) {
     return;
   }
-  section.steps = steps_to_text(best->steps);
+  section.steps = steps_to_text(section.best.steps);
   if (!workload) {
     section.problem = "This computation was given by a program, not by a workload string, so only "
                       "the steps can be shown.";
     return;
   }
   try {
-    const State state = replay_steps(workload->dag, best->steps);
+    const State state = replay_steps(workload->dag, section.best.steps);
     section.schedule = state_text(state);
     const Target target =
         section.target == host_target().name ? host_target() : parse_target(section.target);
@@ -149,7 +156,7 @@ Json write_report(const ReportRequest& request) {
                 (request.workloads.empty() ? "at all" : "of these workloads"));
   }
   for (ReportSection& section : report.sections) {
-    add_schedule(section);
+    add_best(section, *contents);
   }
   if (!request.comparison.empty()) {
     add_races(report.sections, request.comparison);
@@ -161,12 +168,13 @@ Json write_report(const ReportRequest& request) {
   }
   Json json = Json::array();
   for (const ReportSection& section : report.sections) {
-    const Record* best = fastest(section.records);
+    const Record& best = section.best;
+    const double ns = section.is_ranked ? best.median_ns : best.min_ns;
     json.push_back({{"workload", section.workload},
                     {"target", section.target},
                     {"threads", section.num_threads},
                     {"trials", section.records.size()},
-                    {"best_ns", best != nullptr ? Json(best->min_ns) : Json(nullptr)}});
+                    {"best_ns", best.is_ok() ? Json(ns) : Json(nullptr)}});
   }
   return json;
 }

@@ -47,6 +47,10 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
   json["policy"] = arguments.tune.policy;
   json["seed"] = arguments.tune.seed;
   json["best_ns"] = result.has_best() ? Json(summary.best_ns) : Json(nullptr);
+  json["best_interval_ns"] = summary.best_high_ns > 0
+                                 ? Json::array({summary.best_low_ns, summary.best_high_ns})
+                                 : Json(nullptr);
+  json["ties"] = summary.num_ties;
   json["gflops"] = result.has_best() ? Json(summary.gflops) : Json(nullptr);
   json["peak_fraction"] =
       result.has_best() && summary.peak_fraction > 0 ? Json(summary.peak_fraction) : Json(nullptr);
@@ -79,6 +83,10 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
   const TuneSummary& summary = result.summary;
   if (result.has_best()) {
     fmt::print("{}: {}", arguments.common.workload, duration_text(summary.best_ns));
+    if (summary.best_high_ns > 0) {
+      fmt::print(" ({} .. {})", duration_text(summary.best_low_ns),
+                 duration_text(summary.best_high_ns));
+    }
     if (summary.gflops > 0) {
       fmt::print(", {:.1f} GFLOP/s", summary.gflops);
     }
@@ -86,6 +94,11 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
       fmt::print(", {} of peak", percent_text(summary.peak_fraction));
     }
     fmt::print(", {}\n", summary.is_verified ? "verified" : "not verified");
+    if (summary.num_ties > 0) {
+      fmt::print("final ranking: {} as fast within the noise, of which it is the simplest\n",
+                 summary.num_ties == 1 ? std::string("another one is")
+                                       : std::to_string(summary.num_ties) + " others are");
+    }
   }
   const std::string failures = failures_text(summary.statuses);
   const char* const separator = failures.empty() ? "" : "; failed: ";

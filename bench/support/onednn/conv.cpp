@@ -4,7 +4,7 @@ namespace tensorsmith::bench::onednn {
 namespace {
 
 struct ConvOperands {
-  Operand src, weights, bias, dst;
+  Operand src, weights, bias, residual, dst;
   Dims stride, dilation, pad;
 };
 
@@ -79,6 +79,7 @@ ConvOperands operands_of(const ConvShape& s, const Buffers& buffers) {
   }
   all.src = activations(s, s.ci, in, buffers.input);
   all.dst = activations(s, s.co, out, buffers.output);
+  all.residual = activations(s, s.co, out, buffers.residual);
   all.weights = weights_of(s, buffers.weights);
   all.bias = operand({s.co}, {1}, buffers.bias);
   return all;
@@ -86,6 +87,7 @@ ConvOperands operands_of(const ConvShape& s, const Buffers& buffers) {
 
 struct Choice {
   bool any_src, any_weights, any_dst;
+  Residual residual;
 };
 
 /// Forward convolution and deconvolution have descriptors of the same shape.
@@ -97,12 +99,18 @@ Plan make_plan(const Engine& engine, const ConvShape& s, const ConvOperands& all
   const Desc weights = choice.any_weights ? any_layout(all.weights) : all.weights.desc;
   const Desc dst = choice.any_dst ? any_layout(all.dst) : all.dst.desc;
   const auto kind = dnnl::prop_kind::forward_inference;
-  const dnnl::primitive_attr attributes = epilogue(s.activation);
-  const auto pd =
-      s.bias ? describe<Primitive>(engine, attributes, kind, algorithm, src, weights, all.bias.desc,
-                                   dst, all.stride, all.dilation, all.pad, all.pad)
-             : describe<Primitive>(engine, attributes, kind, algorithm, src, weights, dst,
-                                   all.stride, all.dilation, all.pad, all.pad);
+  const auto describe_with = [&](const dnnl::primitive_attr& attributes) {
+    return s.bias
+               ? describe<Primitive>(engine, attributes, kind, algorithm, src, weights,
+                                     all.bias.desc, dst, all.stride, all.dilation, all.pad, all.pad)
+               : describe<Primitive>(engine, attributes, kind, algorithm, src, weights, dst,
+                                     all.stride, all.dilation, all.pad, all.pad);
+  };
+  // The layout of a residual is that of the result.
+  auto pd = describe_with(epilogue(s.activation));
+  if (choice.residual != Residual::none) {
+    pd = describe_with(epilogue(s.activation, choice.residual, pd.dst_desc()));
+  }
   PlanBuilder builder(engine, "");
   const bool is_free = packing == PackingClass::free_layout;
   Args args;
@@ -112,8 +120,15 @@ Plan make_plan(const Engine& engine, const ConvShape& s, const ConvOperands& all
   if (s.bias) {
     args[DNNL_ARG_BIAS] = builder.input(all.bias, all.bias.desc, true);
   }
-  args[DNNL_ARG_DST] = builder.output(all.dst, pd.dst_desc(), is_free);
-  builder.add(Primitive(pd), args, std::string(primitive_name) + " " + pd.impl_info_str());
+  if (choice.residual == Residual::operand) {
+    args[DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1] =
+        builder.input(all.residual, pd.dst_desc(), is_free);
+  }
+  args[DNNL_ARG_DST] = choice.residual == Residual::in_place
+                           ? builder.output_over(all.residual, all.dst, pd.dst_desc())
+                           : builder.output(all.dst, pd.dst_desc(), is_free);
+  builder.add(Primitive(pd), args,
+              std::string(primitive_name) + " " + pd.impl_info_str() + name_of(choice.residual));
   return builder.finish();
 }
 
@@ -136,10 +151,15 @@ std::vector<Plan> conv_plans(const Engine& engine, const ConvShape& shape, const
   };
   // In the classes with plain activations oneDNN's own layouts stay candidates: the reorders are
   // then part of the timed region.
-  add({false, true, false});
-  add({true, true, true});
-  if (packing == PackingClass::plain) {
-    add({false, false, false});
+  for (const Residual way : ways_to_add(shape.add)) {
+    add({false, true, false, way});
+    // In place only where the residual comes in the layout of the result.
+    if (way != Residual::in_place || packing == PackingClass::free_layout) {
+      add({true, true, true, way});
+    }
+    if (packing == PackingClass::plain) {
+      add({false, false, false, way});
+    }
   }
   return plans;
 }

@@ -4,7 +4,7 @@ namespace tensorsmith::bench::onednn {
 namespace {
 
 struct GemmOperands {
-  Operand a, b, bias, c;
+  Operand a, b, bias, residual, c;
 };
 
 GemmOperands operands_of(const GemmShape& s, const Buffers& buffers) {
@@ -23,6 +23,7 @@ GemmOperands operands_of(const GemmShape& s, const Buffers& buffers) {
   all.a = matrix(s.m, s.k, s.transpose_a, buffers.input);
   all.b = matrix(s.k, s.n, s.transpose_b, buffers.weights);
   all.c = matrix(s.m, s.n, false, buffers.output);
+  all.residual = matrix(s.m, s.n, false, buffers.residual);
   const Dims bias_dims = is_batched ? Dims{1, 1, s.n} : Dims{1, s.n};
   all.bias = operand(bias_dims, dense_strides(bias_dims), buffers.bias);
   return all;
@@ -35,13 +36,19 @@ std::vector<Plan> gemm_plans(const Engine& engine, const GemmShape& shape, const
   const GemmOperands all = operands_of(shape, buffers);
   std::vector<Plan> plans;
   // a, b, c: whether the layout is oneDNN's choice.
-  const auto matmul = [&](bool any_a, bool any_b, bool any_c) {
+  const auto matmul = [&](bool any_a, bool any_b, bool any_c, Residual way) {
     const Desc a = any_a ? any_layout(all.a) : all.a.desc;
     const Desc b = any_b ? any_layout(all.b) : all.b.desc;
     const Desc c = any_c ? any_layout(all.c) : all.c.desc;
-    const dnnl::primitive_attr attributes = epilogue(shape.activation);
-    const auto pd = shape.bias ? describe<dnnl::matmul>(engine, attributes, a, b, all.bias.desc, c)
-                               : describe<dnnl::matmul>(engine, attributes, a, b, c);
+    const auto describe_with = [&](const dnnl::primitive_attr& attributes) {
+      return shape.bias ? describe<dnnl::matmul>(engine, attributes, a, b, all.bias.desc, c)
+                        : describe<dnnl::matmul>(engine, attributes, a, b, c);
+    };
+    // The layout of a residual is that of the result.
+    auto pd = describe_with(epilogue(shape.activation));
+    if (way != Residual::none) {
+      pd = describe_with(epilogue(shape.activation, way, pd.dst_desc()));
+    }
     PlanBuilder builder(engine, "");
     Args args;
     args[DNNL_ARG_SRC] = builder.input(all.a, pd.src_desc(), packing == PackingClass::free_layout);
@@ -50,21 +57,30 @@ std::vector<Plan> gemm_plans(const Engine& engine, const GemmShape& shape, const
     if (shape.bias) {
       args[DNNL_ARG_BIAS] = builder.input(all.bias, all.bias.desc, true);
     }
-    args[DNNL_ARG_DST] = builder.output(all.c, pd.dst_desc(), packing == PackingClass::free_layout);
-    builder.add(dnnl::matmul(pd), args, std::string("matmul ") + pd.impl_info_str());
+    const bool is_free = packing == PackingClass::free_layout;
+    if (way == Residual::operand) {
+      args[DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1] =
+          builder.input(all.residual, pd.dst_desc(), is_free);
+    }
+    args[DNNL_ARG_DST] = way == Residual::in_place
+                             ? builder.output_over(all.residual, all.c, pd.dst_desc())
+                             : builder.output(all.c, pd.dst_desc(), is_free);
+    builder.add(dnnl::matmul(pd), args, std::string("matmul ") + pd.impl_info_str() + name_of(way));
     return builder.finish();
   };
-  const bool is_bare = !shape.bias && shape.activation == Activation::none;
+  const bool is_bare = !shape.bias && !shape.add && shape.activation == Activation::none;
   if (is_bare && packing == PackingClass::plain) {
     Plan plan;
     plan.info = shape.batch == 1 ? "dnnl_sgemm" : "dnnl_sgemm in a loop";
     plan.sgemm.push_back({shape, buffers});
     plans.push_back(std::move(plan));
   }
-  try_plan(plans, [&] { return matmul(false, false, false); });
-  try_plan(plans, [&] { return matmul(false, true, false); });
-  if (packing == PackingClass::free_layout) {
-    try_plan(plans, [&] { return matmul(true, true, true); });
+  for (const Residual way : ways_to_add(shape.add)) {
+    try_plan(plans, [&] { return matmul(false, false, false, way); });
+    try_plan(plans, [&] { return matmul(false, true, false, way); });
+    if (packing == PackingClass::free_layout) {
+      try_plan(plans, [&] { return matmul(true, true, true, way); });
+    }
   }
   return plans;
 }

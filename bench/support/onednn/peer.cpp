@@ -83,6 +83,7 @@ class OnednnPeer final : public Peer {
     set_openmp_threads(threads_);
     plan_.run(engine_);
   }
+  void rewind() override { plan_.rewind(engine_); }
   void write_output() override { plan_.write_output(engine_); }
 
  private:

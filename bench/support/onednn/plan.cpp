@@ -20,6 +20,11 @@ void SgemmCall::run() const {
   }
 }
 
+void Plan::rewind(const Engine& engine) const {
+  for (const Step& step : before)
+    step.primitive.execute(engine.stream, step.args);
+}
+
 void Plan::run(const Engine& engine) const {
   for (const SgemmCall& call : sgemm)
     call.run();
@@ -58,6 +63,17 @@ dnnl::memory PlanBuilder::output(const Operand& operand, const Desc& wanted, boo
   return packed;
 }
 
+dnnl::memory PlanBuilder::output_over(const Operand& residual, const Operand& operand,
+                                      const Desc& wanted) {
+  dnnl::memory result(wanted, engine_.engine);
+  plan_.before.push_back(
+      reorder_step(dnnl::memory(residual.desc, engine_.engine, residual.data), result));
+  plan_.after.push_back(
+      reorder_step(result, dnnl::memory(operand.desc, engine_.engine, operand.data)));
+  plan_.rewind(engine_);
+  return result;
+}
+
 void PlanBuilder::add(dnnl::primitive primitive, Args args, const std::string& implementation) {
   plan_.info += implementation;
   plan_.steps.push_back({std::move(primitive), std::move(args)});
@@ -71,10 +87,26 @@ Plan PlanBuilder::finish() {
   return std::move(plan_);
 }
 
-dnnl::primitive_attr epilogue(Activation activation) {
+std::vector<Residual> ways_to_add(bool has_residual) {
+  return has_residual ? std::vector<Residual>{Residual::operand, Residual::in_place}
+                      : std::vector<Residual>{Residual::none};
+}
+
+const char* name_of(Residual residual) {
+  return residual == Residual::none       ? ""
+         : residual == Residual::in_place ? " + sum"
+                                          : " + binary_add";
+}
+
+dnnl::primitive_attr epilogue(Activation activation, Residual residual, const Desc& layout) {
   dnnl::primitive_attr attributes;
+  dnnl::post_ops after;
+  if (residual == Residual::in_place) {
+    after.append_sum();
+  } else if (residual == Residual::operand) {
+    after.append_binary(dnnl::algorithm::binary_add, layout);
+  }
   if (activation != Activation::none) {
-    dnnl::post_ops after;
     const auto algorithm = activation == Activation::relu ? dnnl::algorithm::eltwise_relu
                                                           : dnnl::algorithm::eltwise_gelu_erf;
 #if DNNL_VERSION_MAJOR >= 3
@@ -82,8 +114,8 @@ dnnl::primitive_attr epilogue(Activation activation) {
 #else
     after.append_eltwise(1.0F, algorithm, 0.0F, 0.0F);
 #endif
-    attributes.set_post_ops(after);
   }
+  attributes.set_post_ops(after);
   return attributes;
 }
 

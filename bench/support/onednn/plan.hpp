@@ -31,7 +31,8 @@ struct SgemmCall {
   void run() const;
 };
 
-/// Ordered primitives. `run` is timed; `after` brings the result into the plain output.
+/// Ordered primitives. `run` is timed; `before` fills a result that is added to, `after` brings it
+/// into the plain output.
 struct Plan {
   struct Step {
     dnnl::primitive primitive;
@@ -39,9 +40,11 @@ struct Plan {
   };
   std::string info;
   std::vector<SgemmCall> sgemm;  ///< none or one, in place of the steps
+  std::vector<Step> before;
   std::vector<Step> steps;
   std::vector<Step> after;
 
+  void rewind(const Engine& engine) const;
   void run(const Engine& engine) const;
   void write_output(const Engine& engine) const;
 };
@@ -62,6 +65,9 @@ class PlanBuilder {
   dnnl::memory input(const Operand& operand, const Desc& wanted, bool ahead);
   /// Memory for a result; the way back to the plain layout is timed unless `is_free`.
   dnnl::memory output(const Operand& operand, const Desc& wanted, bool is_free);
+  /// Memory of its own that holds the residual, and after a run the result; neither the copy into
+  /// it nor the one out of it is timed.
+  dnnl::memory output_over(const Operand& residual, const Operand& operand, const Desc& wanted);
   void add(dnnl::primitive primitive, Args args, const std::string& implementation);
   Plan finish();
 
@@ -86,7 +92,16 @@ std::vector<Plan> reduce_plans(const Engine& engine, const ReduceShape& shape,
 std::vector<Plan> pool_plans(const Engine& engine, const PoolShape& shape, const Buffers& buffers,
                              PackingClass packing);
 
-dnnl::primitive_attr epilogue(Activation activation);
+/// How a residual is added: as an operand of its own, or to what the output holds, which costs no
+/// further stream and destroys the residual.
+enum class Residual : std::uint8_t { none, operand, in_place };
+/// For the report: "", " + binary_add" or " + sum".
+const char* name_of(Residual residual);
+/// Post-operations: the residual, of this layout where it is an operand, then the activation.
+dnnl::primitive_attr epilogue(Activation activation, Residual residual = Residual::none,
+                              const Desc& layout = {});
+/// The ways to add a residual, or none where there is none.
+std::vector<Residual> ways_to_add(bool has_residual);
 
 inline Dims dims_of(const Desc& desc) {
 #if DNNL_VERSION_MAJOR >= 3

@@ -32,7 +32,7 @@ struct TensorHome {
 };
 
 /// What the innermost body does.
-enum class BodyMode : std::uint8_t { compute, initialize, update, write_back };
+enum class BodyMode : std::uint8_t { compute, initialize, update, write_back, finish };
 
 struct Emission {
   Nest nest;
@@ -43,6 +43,14 @@ struct Emission {
   std::vector<BufferId> temporaries;   ///< for reductions with several outputs
   bool is_reading_partial = false;     ///< initialize copies the stored partial result
   bool is_tile_indexed = false;        ///< a loop of the tile stays a loop
+  const Emission* reader = nullptr;    ///< its elements are written in place of our own
+};
+
+/// A tensor that is read at one point only, where its value is known.
+struct FinishedTensor {
+  TensorId tensor;
+  ExprList point;
+  ExprId value;
 };
 
 class Emitter {
@@ -55,7 +63,7 @@ class Emitter {
  private:
   // emit_stage.hpp: placement
   StmtId emit_stage(std::int32_t stage, std::vector<Affine> base, std::vector<std::int64_t> extent,
-                    std::vector<Constraint> clips);
+                    std::vector<Constraint> clips, const Emission* reader = nullptr);
   StmtId emit_attached(Emission& e, std::size_t leaf,
                        StmtId (Emitter::*rest)(Emission&, std::size_t));
   std::vector<SymbolicInterval> region_of(std::int32_t stage);
@@ -77,6 +85,16 @@ class Emitter {
   void settle(Emission& e, std::size_t leaf, std::int32_t settled);
   ForKind kind_of(const Emission& e, std::size_t leaf, bool is_constant) const;
   ExprId is_first_block(Emission& e);
+
+  // emit_epilogue.hpp: elementwise readers
+  bool is_sole_reader(std::int32_t stage, std::int32_t reader) const;
+  bool covers_exactly(const Emission& e, std::size_t leaf,
+                      const std::vector<SymbolicInterval>& box);
+  bool can_finish(const Emission& e, std::size_t leaf, std::int32_t stage,
+                  const std::vector<SymbolicInterval>& box);
+  ExprId is_last_block(Emission& e);
+  StmtId emit_write_back(Emission& e);
+  StmtId emit_finish(Emission& e, const ExprList& point, ExprId value);
 
   // emit_body.hpp: stores and values
   StmtId emit_body(Emission& e);
@@ -102,6 +120,8 @@ class Emitter {
   std::vector<TensorHome> homes_;
   std::vector<const StorageLayoutStep*> layouts_;  // per stage
   std::vector<Emission*> active_;
+  FinishedTensor finished_;
+  bool cannot_finish_ = false;  // the attempt to write a reader's elements failed
   std::int32_t parallel_depth_ = 0;
   std::optional<LowerError> error_;
 };
@@ -109,5 +129,6 @@ class Emitter {
 }  // namespace tensorsmith::detail
 
 #include "tensorsmith/lower/emit_body.hpp"
+#include "tensorsmith/lower/emit_epilogue.hpp"
 #include "tensorsmith/lower/emit_loops.hpp"
 #include "tensorsmith/lower/emit_stage.hpp"

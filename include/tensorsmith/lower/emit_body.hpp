@@ -116,6 +116,14 @@ inline ExprId Emitter::value_of(ExprId id, const std::vector<std::pair<VarId, Ex
     for (ExprId index : read.indices) {
       indices.push_back(value_of(index, env));
     }
+    if (finished_.value.valid() && read.tensor == finished_.tensor) {
+      for (std::size_t d = 0; d < indices.size(); ++d) {
+        Affine difference = affine(indices[d]);
+        difference.add(affine(finished_.point[d]), -1);
+        cannot_finish_ = cannot_finish_ || !difference.is_constant() || difference.constant != 0;
+      }
+      return finished_.value;
+    }
     const TensorInfo& info = state_.dag().tensor(read.tensor);
     const auto producer = static_cast<std::int32_t>(info.operation);
     const Operation& op = state_.operation(info.operation);
@@ -175,7 +183,10 @@ inline StmtId Emitter::emit_body(Emission& e) {
     const Combiner combiner = pool.combiner(reduce.combiner);
     const bool in_tile = !e.accumulators.empty();
     for (std::size_t k = 0; k < num_outputs && e.mode != BodyMode::update; ++k) {
-      if (e.mode == BodyMode::write_back) {
+      if (e.mode == BodyMode::finish) {
+        stores.push_back(
+            emit_finish(e, point, pool.load(e.accumulators[k], dtype_of(k), tile_point)));
+      } else if (e.mode == BodyMode::write_back) {
         store_home(k, pool.load(e.accumulators[k], dtype_of(k), tile_point));
       } else {
         const ExprId value = e.is_reading_partial ? stored(k) : combiner.identity[k];

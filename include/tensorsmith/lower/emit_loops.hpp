@@ -401,9 +401,9 @@ inline StmtId Emitter::emit_reduction(Emission& e) {
   }
   e.mode = BodyMode::update;
   parts.push_back(emit_leaf(e, run));
+  cannot_finish_ = cannot_finish_ || (e.reader != nullptr && !in_registers);
   if (in_registers) {
-    e.mode = BodyMode::write_back;
-    parts.push_back(emit_leaf(e, tile));
+    parts.push_back(emit_write_back(e));
   }
   e.mode = BodyMode::compute;
   if (e.is_tile_indexed) {  // registers have no addresses

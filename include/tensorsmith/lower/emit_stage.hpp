@@ -202,6 +202,22 @@ inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
         fail(LowerErrorCode::output_not_at_root, stage);
       }
     }
+    if (!error_ && can_finish(e, leaf, stage, box)) {
+      const std::size_t num_buffers = program_.buffers.size();
+      const std::size_t num_stmts = program_.stmts.size();
+      cannot_finish_ = false;
+      const StmtId finished = emit_stage(stage, base, extent, clips, &e);
+      if (!cannot_finish_) {
+        const BufferId partial = homes_[op.outputs[0].value].buffer;
+        homes_ = saved;
+        return partial.valid() ? program_.add(Alloc{partial, finished}) : finished;
+      }
+      homes_ = saved;
+      program_.buffers.erase(program_.buffers.begin() + static_cast<std::ptrdiff_t>(num_buffers),
+                             program_.buffers.end());
+      program_.stmts.erase(program_.stmts.begin() + static_cast<std::ptrdiff_t>(num_stmts),
+                           program_.stmts.end());
+    }
     make_home(stage, base, extent, Scope::local);
     for (TensorId tensor : op.outputs) {
       allocated.push_back(homes_[tensor.value].buffer);
@@ -223,10 +239,12 @@ inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
 }
 
 inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
-                                  std::vector<std::int64_t> extent, std::vector<Constraint> clips) {
+                                  std::vector<std::int64_t> extent, std::vector<Constraint> clips,
+                                  const Emission* reader) {
   const auto id = static_cast<std::size_t>(stage);
   Emission e;
   e.op = &state_.operation(id);
+  e.reader = reader;
   e.nest.stage = stage;
   e.nest.derivation = derivations_[id];
   e.nest.axis_base = std::move(base);
@@ -255,6 +273,20 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   }
   if (e.shape.vector_leaf >= 0) {
     e.nest.is_tile[static_cast<std::size_t>(e.shape.vector_leaf)] = true;
+  }
+  if (reader != nullptr && (!e.shape.is_promoted || e.shape.vector_leaf < 0)) {
+    cannot_finish_ = true;  // the reader's own pass has vectors
+    return program_.add(Seq{});
+  }
+  for (std::int32_t i = 0; reader != nullptr && i < e.shape.reduction_begin; ++i) {
+    const auto leaf = static_cast<std::size_t>(i);
+    if (e.nest.is_reduction[leaf] && e.nest.leaf_extent[leaf] > 1) {  // partial sums need a place
+      const std::vector<std::int64_t> box(e.nest.axis_extent.begin(),
+                                          e.nest.axis_extent.begin() +
+                                              static_cast<std::ptrdiff_t>(e.op->axes.size()));
+      make_home(stage, e.nest.axis_base, box, Scope::local);
+      break;
+    }
   }
   active_.push_back(&e);
   const StmtId result = emit_leaf(e, 0);

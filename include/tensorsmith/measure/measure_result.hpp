@@ -40,39 +40,21 @@ struct Calibration {
   std::int32_t vector_bits = 0;
 };
 
+/// Where a time lies; 0 .. 0: not known.
+struct TimeInterval {
+  double low_ns = 0, high_ns = 0;
+  bool operator==(const TimeInterval&) const = default;
+};
+
 struct RankingResult {
   static constexpr std::size_t no_winner = std::numeric_limits<std::size_t>::max();
 
   std::vector<MeasureResult> results;  ///< in the order of the candidates
-  std::size_t winner = no_winner;      ///< lowest median among the ok and not wrong ones
-  bool is_tie = false;                 ///< the runner-up is inside the noise
+  std::size_t winner = no_winner;      ///< see choose_winner
+  TimeInterval interval;               ///< of the winner's median, 95 %
+  std::int32_t num_ties = 0;           ///< others that cannot be told from the fastest one
   double min_peak_gflops = 0;          ///< slowest and fastest reading of the calibrator in between
   double max_peak_gflops = 0;
 };
-
-/// Sets winner and is_tie from `results`: a later candidate must be faster by more than
-/// `tie_fraction` to displace an earlier one.
-inline void choose_winner(RankingResult& ranking, double tie_fraction) {
-  ranking.winner = RankingResult::no_winner;
-  ranking.is_tie = false;
-  double best = 0;
-  for (std::size_t i = 0; i < ranking.results.size(); ++i) {
-    const MeasureResult& result = ranking.results[i];
-    if (!result.is_ok()) {
-      continue;
-    }
-    if (ranking.winner == RankingResult::no_winner ||
-        result.median_ns < best * (1 - tie_fraction)) {
-      ranking.winner = i;
-      best = result.median_ns;
-    }
-  }
-  for (std::size_t i = 0; i < ranking.results.size(); ++i) {
-    const MeasureResult& result = ranking.results[i];
-    if (i != ranking.winner && result.is_ok() && result.median_ns <= best * (1 + tie_fraction)) {
-      ranking.is_tie = true;
-    }
-  }
-}
 
 }  // namespace tensorsmith

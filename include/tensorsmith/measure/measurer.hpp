@@ -27,6 +27,7 @@ struct CompiledCandidate {
   std::string entry;                  ///< its symbol, a KernelEntry
   std::int64_t shared_bytes = 0;      ///< workspace: once ...
   std::int64_t per_thread_bytes = 0;  ///< ... and per thread
+  std::int64_t complexity = 0;        ///< of equally fast ones the smaller number wins a ranking
 };
 
 struct MeasureContext {
@@ -38,6 +39,15 @@ struct MeasureContext {
   Callback<void(std::size_t, const MeasureResult&)> on_result;
   RacingPolicy racing;
 };
+
+/// For choose_winner.
+inline std::vector<std::int64_t> complexities(std::span<const CompiledCandidate> candidates) {
+  std::vector<std::int64_t> list;
+  for (const CompiledCandidate& candidate : candidates) {
+    list.push_back(candidate.complexity);
+  }
+  return list;
+}
 
 class Measurer {
  public:
@@ -53,7 +63,8 @@ class Measurer {
   virtual std::vector<MeasureResult> measure(std::span<const CompiledCandidate> candidates,
                                              const MeasureContext& context) = 0;
 
-  /// Times all candidates in turn (A B C ... A B C ...), so that drift of the clock hits all alike.
+  /// Times all candidates in turn (A B C ... A B C ...), so that drift of the clock hits all alike;
+  /// the winner is that of choose_winner.
   virtual RankingResult final_ranking(std::span<const CompiledCandidate> candidates,
                                       const RankingPolicy& policy) = 0;
 

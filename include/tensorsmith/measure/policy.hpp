@@ -42,8 +42,10 @@ struct RankingPolicy {
   bool is_cold_cache = false;  ///< evict arguments and workspace from the caches before each call
   std::int64_t calibrator_ns = 3'000'000;
   std::int64_t call_timeout_ns = 2'000'000'000;  ///< hard deadline of one call
-  /// Two medians closer than this fraction are a tie; the earlier candidate keeps its place.
+  /// Two medians closer than this fraction are a tie ...
   double tie_fraction = 0.005;
+  /// ... and up to this one if the interval of their ratio says so (winner.hpp).
+  double most_tied = 0.02;
 };
 
 /// Deadline of one call in a race against `best_ns` (0: none known).

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tensorsmith/measure/measurer.hpp"
+#include "tensorsmith/measure/winner.hpp"
 #include "tensorsmith/support/rng.hpp"
 
 namespace tensorsmith {
@@ -87,7 +88,7 @@ class SimulatedMeasurer final : public Measurer {
     }
     ranking.min_peak_gflops = device_.calibration.peak_gflops_f32;
     ranking.max_peak_gflops = device_.calibration.peak_gflops_f32;
-    choose_winner(ranking, policy.tie_fraction);
+    choose_winner(ranking, policy, complexities(candidates));
     return ranking;
   }
 

@@ -1,7 +1,8 @@
 // Convolution of rank 1 to 3: stride, padding, dilation, groups, depthwise, transposed, epilogues.
 //
 // Floor 3. Stage and axis names follow the programs of the Ansor reference (X, Pad, W, Y, bias,
-// Ybias, Yrelu), so that workload hashes agree. Layouts: ConvParams in ops/op.hpp.
+// Ybias, Yrelu; a residual R and Yadd come between), so that workload hashes agree. Layouts:
+// ConvParams in ops/op.hpp.
 #pragma once
 
 #include <cstdint>
@@ -77,12 +78,20 @@ class ConvBuilder {
     if (p_.bias) {
       const te::Tensor bias = program_.placeholder("bias", {p_.co}, type_);
       arguments.push_back(bias);
-      y = pointwise("Ybias", y, [&](const te::Expr& v, const te::Expr& c) { return v + bias(c); });
+      y = pointwise("Ybias", y, [&](const te::Expr& v, const Indices& at) {
+        return v + bias(at[axes_.channel]);
+      });
+    }
+    if (p_.add) {
+      const te::Tensor residual = program_.placeholder("R", y.shape(), type_);
+      arguments.push_back(residual);
+      y = pointwise("Yadd", y,
+                    [&](const te::Expr& v, const Indices& at) { return v + residual.at(at); });
     }
     if (p_.activation == Activation::relu) {
-      y = pointwise("Yrelu", y, [](const te::Expr& v, const te::Expr&) { return te::max(v, 0); });
+      y = pointwise("Yrelu", y, [](const te::Expr& v, const Indices&) { return te::max(v, 0); });
     } else if (p_.activation == Activation::gelu) {
-      y = pointwise("Ygelu", y, [](const te::Expr& v, const te::Expr&) { return gelu(v); });
+      y = pointwise("Ygelu", y, [](const te::Expr& v, const Indices&) { return gelu(v); });
     }
     arguments.push_back(y);
     Workload workload;
@@ -97,6 +106,8 @@ class ConvBuilder {
   }
 
  private:
+  using Indices = std::vector<te::Expr>;
+
   /// The first tap of output 0 of a transposed convolution lies `gap` positions of the stretched
   /// input before its first element; whole input steps of that are padding, the rest an offset.
   std::int64_t gap(std::size_t a) const { return p_.dilation[a] * (p_.kernel[a] - 1) - p_.pad[a]; }
@@ -144,10 +155,8 @@ class ConvBuilder {
 
   template <class F>
   te::Tensor pointwise(const std::string& name, const te::Tensor& in, const F& f) {
-    return program_.compute(
-        name, in.shape(),
-        [&](const std::vector<te::Expr>& at) { return f(in.at(at), at[axes_.channel]); },
-        {axes_.names, {}, {}});
+    return program_.compute(name, in.shape(), [&](const Indices& at) { return f(in.at(at), at); },
+                            {axes_.names, {}, {}});
   }
 
   te::ReduceAxes reduce_axes() {

@@ -66,24 +66,28 @@ inline Workload gemm(const GemmParams& p) {
         return te::sum(left * right, {k});
       },
       std::move(options));
+  using Indices = std::vector<te::Expr>;
   std::vector<te::Tensor> arguments{a, b};
-  std::string next = "D";
+  char next = 'D';
   const auto pointwise = [&](auto&& f) {
     const te::Tensor in = out;
-    out = program.compute(next, shape(p.m, p.n),
-                          [&](const std::vector<te::Expr>& at) { return f(in.at(at), at.back()); },
-                          {axes, {}, {}});
-    next = "E";
+    out = program.compute(std::string(1, next++), shape(p.m, p.n),
+                          [&](const Indices& at) { return f(in.at(at), at); }, {axes, {}, {}});
   };
   if (p.bias) {
     const te::Tensor bias = program.placeholder("bias", {p.n}, type);
     arguments.push_back(bias);
-    pointwise([&](const te::Expr& x, const te::Expr& j) { return x + bias(j); });
+    pointwise([&](const te::Expr& x, const Indices& at) { return x + bias(at.back()); });
+  }
+  if (p.add) {
+    const te::Tensor residual = program.placeholder("R", shape(p.m, p.n), type);
+    arguments.push_back(residual);
+    pointwise([&](const te::Expr& x, const Indices& at) { return x + residual.at(at); });
   }
   if (p.activation == Activation::relu) {
-    pointwise([](const te::Expr& x, const te::Expr&) { return te::max(x, 0); });
+    pointwise([](const te::Expr& x, const Indices&) { return te::max(x, 0); });
   } else if (p.activation == Activation::gelu) {
-    pointwise([](const te::Expr& x, const te::Expr&) { return detail::gelu(x); });
+    pointwise([](const te::Expr& x, const Indices&) { return detail::gelu(x); });
   }
   arguments.push_back(out);
   Workload workload;

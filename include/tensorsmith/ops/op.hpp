@@ -27,13 +27,14 @@ enum class PackingClass : std::uint8_t {
 };
 constexpr char letter_of(PackingClass c) { return static_cast<char>('a' + static_cast<int>(c)); }
 
-/// out[b, m, n] = act(sum_k A[b, m, k] * B[b, k, n] + bias[n]). transpose_a: A is [b, k, m];
-/// transpose_b: B is [b, n, k]. `is_batched`: tensors have the batch dimension.
+/// out[b, m, n] = act(sum_k A[b, m, k] * B[b, k, n] + bias[n] + R[b, m, n]). transpose_a: A is
+/// [b, k, m]; transpose_b: B is [b, n, k]. `is_batched`: tensors have the batch dimension. `add`:
+/// there is a residual R, in the output's layout and type.
 struct GemmParams {
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
   bool is_batched = false;
   bool transpose_a = false, transpose_b = false;
-  bool bias = false;
+  bool bias = false, add = false;
   Activation activation = Activation::none;
   DType dtype = DType::f32;
   PackingClass packing = PackingClass::plain;
@@ -43,6 +44,7 @@ struct GemmParams {
 /// nhwc: X [n, spatial, ci], W [kernel, ci / groups, co]; nchw: X [n, ci, spatial], W [co, ci /
 /// groups, kernel]. Depthwise (ci = co = groups): W [kernel, c] or [c, kernel]. Transposed: the
 /// gradient of the convolution with the same numbers, W of nchw is [ci, co / groups, kernel].
+/// Epilogue as in GemmParams: act(y + bias[co] + R).
 struct ConvParams {
   int rank = 2;
   std::int64_t n = 1, ci = 1, co = 1, groups = 1;
@@ -54,7 +56,7 @@ struct ConvParams {
   bool transposed = false;
   bool depthwise = false;
   Layout layout = Layout::nhwc;
-  bool bias = false;
+  bool bias = false, add = false;
   Activation activation = Activation::none;
   DType dtype = DType::f32;
   PackingClass packing = PackingClass::plain;

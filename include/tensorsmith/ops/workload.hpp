@@ -156,7 +156,7 @@ class WorkloadReader {
       if (flag == "ta" || flag == "tb") {
         set_once(flag, flag == "ta" ? p.transpose_a : p.transpose_b);
       } else if (!epilogue(flag, p)) {
-        refuse("flags out of ta, tb, bias, relu, gelu, packed", "\"" + flag + "\"");
+        refuse("flags out of ta, tb, bias, add, relu, gelu, packed", "\"" + flag + "\"");
       }
     }
     return p;
@@ -181,11 +181,11 @@ class WorkloadReader {
     }
     field = true;
   }
-  /// bias, relu, gelu, packed; false for anything else.
+  /// bias, add, relu, gelu, packed; false for anything else.
   template <class Params>
   bool epilogue(const std::string& flag, Params& p) const {
-    if (flag == "bias") {
-      set_once(flag, p.bias);
+    if (flag == "bias" || flag == "add") {
+      set_once(flag, flag == "bias" ? p.bias : p.add);
     } else if (flag == "relu" || flag == "gelu") {
       if (p.activation != Activation::none) {
         refuse("at most one of relu and gelu", "a second one");

@@ -15,8 +15,9 @@ struct GrammarLine {
   const char* example;
 };
 inline constexpr std::array<GrammarLine, 18> workload_grammar{{
-    {"gemm", "gemm:MxNxK[:DTYPE][,ta][,tb][,bias][,relu|gelu][,packed]", "gemm:512x512x512:f32"},
-    {"bmm", "bmm:BxMxNxK[:DTYPE][,ta][,tb][,bias][,relu|gelu][,packed]",
+    {"gemm", "gemm:MxNxK[:DTYPE][,ta][,tb][,bias][,add][,relu|gelu][,packed]",
+     "gemm:512x512x512:f32"},
+    {"bmm", "bmm:BxMxNxK[:DTYPE][,ta][,tb][,bias][,add][,relu|gelu][,packed]",
      "bmm:12x128x128x64:f32,tb"},
     {"conv1d", "conv1d:n=N,w=W,ci=C,co=C,k=K[,s=1][,p=0][,dil=1][,OPTIONS]",
      "conv1d:n=1,w=256,ci=64,co=128,k=3,s=2,p=1"},
@@ -45,8 +46,11 @@ inline constexpr std::array<GrammarLine, 18> workload_grammar{{
     {"reduce_min", "reduce_min:RxC[:DTYPE]", "reduce_min:10x1024"},
 }};
 inline constexpr const char* workload_grammar_notes =
-    "OPTIONS of convolutions: [,groups=1][,layout=nhwc|nchw|free][,dtype=f32][,bias][,relu|gelu]"
-    "[,packed]. k, s, p and the dilation take one number or one per axis (k=3x5); the dilation is "
+    "OPTIONS of convolutions: [,groups=1][,layout=nhwc|nchw|free][,dtype=f32][,bias][,add]"
+    "[,relu|gelu][,packed]. bias adds one number per output column or channel, add an operand of "
+    "the "
+    "output's shape. k, s, p and the dilation take one number or one per axis (k=3x5); the "
+    "dilation is "
     "d= or dil=, in conv3d d= is the depth. DTYPE: f64 f32 f16 bf16 i64 i32 i8 u8. layout=free is "
     "class c, packed (weights prepared beforehand) class b, everything else class a.";
 

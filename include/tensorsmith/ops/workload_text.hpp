@@ -32,10 +32,14 @@ std::string per_axis(const std::array<std::int64_t, N>& values, int rank) {
   }
   return all_equal ? std::to_string(used[0]) : times(used);
 }
-inline std::string epilogue_text(bool bias, Activation activation, PackingClass packing) {
-  std::string text = bias ? ",bias" : "";
-  text += activation == Activation::relu ? ",relu" : activation == Activation::gelu ? ",gelu" : "";
-  return text + (packing == PackingClass::packed_weights ? ",packed" : "");
+template <class Params>
+std::string epilogue_text(const Params& p) {
+  std::string text = p.bias ? ",bias" : "";
+  text += p.add ? ",add" : "";
+  text += p.activation == Activation::relu   ? ",relu"
+          : p.activation == Activation::gelu ? ",gelu"
+                                             : "";
+  return text + (p.packing == PackingClass::packed_weights ? ",packed" : "");
 }
 
 }  // namespace detail
@@ -64,8 +68,7 @@ inline std::string canonical_text(const GemmParams& p) {
     sizes.insert(sizes.begin(), p.batch);
   }
   return kind_of(p) + ":" + detail::times(sizes) + ":" + std::string(name_of(p.dtype)) +
-         (p.transpose_a ? ",ta" : "") + (p.transpose_b ? ",tb" : "") +
-         detail::epilogue_text(p.bias, p.activation, p.packing);
+         (p.transpose_a ? ",ta" : "") + (p.transpose_b ? ",tb" : "") + detail::epilogue_text(p);
 }
 inline std::string canonical_text(const ConvParams& p) {
   static constexpr const char* names[] = {",d=", ",h=", ",w="};
@@ -92,7 +95,7 @@ inline std::string canonical_text(const ConvParams& p) {
   if (p.dtype != DType::f32) {
     text += ",dtype=" + std::string(name_of(p.dtype));
   }
-  return text + detail::epilogue_text(p.bias, p.activation, p.packing);
+  return text + detail::epilogue_text(p);
 }
 inline std::string canonical_text(const PoolParams& p) {
   std::string text = kind_of(p) + ":n=" + std::to_string(p.n) + ",c=" + std::to_string(p.c) +

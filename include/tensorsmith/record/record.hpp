@@ -31,6 +31,9 @@ struct Record {
   double median_ns = 0;  ///< 0 unless ok
   std::string message;   ///< empty if ok
   double seconds = 0;    ///< since the start of its run
+  // Of a winner (RecordKind::winner) only:
+  double low_ns = 0, high_ns = 0;  ///< 95 % interval of the median; 0: not known
+  std::int32_t num_ties = 0;       ///< finalists that could not be told from the fastest one
 
   bool is_ok() const { return status == MeasureStatus::ok; }
   bool operator==(const Record&) const = default;

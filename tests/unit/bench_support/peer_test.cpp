@@ -17,10 +17,12 @@ namespace {
 int check_problem(Peer& peer, const Problem& problem, const std::string& name) {
   const ProblemSizes sizes = sizes_of(problem);
   AlignedBuffer input(sizes.input), weights(sizes.weights), bias(sizes.bias), output(sizes.output);
+  AlignedBuffer residual(sizes.residual);
   input.fill_random(tensorsmith::test::seed());
   weights.fill_random(tensorsmith::test::seed() + 1);
   bias.fill_random(tensorsmith::test::seed() + 2);
-  const Buffers buffers{input.data(), weights.data(), bias.data(), output.data()};
+  residual.fill_random(tensorsmith::test::seed() + 3);
+  const Buffers buffers{input.data(), weights.data(), bias.data(), output.data(), residual.data()};
   int supported = 0;
   for (const PackingClass packing :
        {PackingClass::plain, PackingClass::packed_weights, PackingClass::free_layout}) {
@@ -33,6 +35,7 @@ int check_problem(Peer& peer, const Problem& problem, const std::string& name) {
     ++supported;
     CHECK_FALSE(peer.impl_info().empty());
     output.fill(-1e30F);  // prepare ran its candidates: start again from poison
+    peer.rewind();
     peer.run();
     peer.write_output();
     const VerifyResult result = verify(problem, buffers, output.data());
@@ -45,7 +48,7 @@ int check_problem(Peer& peer, const Problem& problem, const std::string& name) {
 
 std::vector<GemmShape> gemm_shapes() {
   std::vector<GemmShape> shapes;
-  for (int variant = 0; variant < 8; ++variant) {
+  for (int variant = 0; variant < 10; ++variant) {
     GemmShape s;
     s.batch = variant % 2 == 0 ? 1 : 3;
     s.m = 17;
@@ -54,7 +57,8 @@ std::vector<GemmShape> gemm_shapes() {
     s.transpose_a = (variant & 2) != 0;
     s.transpose_b = (variant & 4) != 0;
     s.bias = variant == 1 || variant == 4 || variant == 6;
-    s.activation = variant == 4 ? Activation::relu : Activation::none;
+    s.add = variant >= 6;
+    s.activation = variant == 4 || variant == 8 ? Activation::relu : Activation::none;
     shapes.push_back(s);
   }
   return shapes;
@@ -74,9 +78,13 @@ std::vector<ConvShape> conv_shapes() {
   s.bias = true;
   s.activation = Activation::relu;
   shapes.push_back(s);
+  s.add = true;
+  shapes.push_back(s);
   s.layout = ActivationLayout::nhwc;
   shapes.push_back(s);
   s.weights = WeightLayout::spatial_io;
+  shapes.push_back(s);
+  s.add = false;
   shapes.push_back(s);
   s.dilation = {2, 1, 1};
   s.stride = {1, 1, 1};

@@ -38,11 +38,11 @@ VerifyResult interpreted(const ops::Workload& workload, const Problem& problem) 
     result[e] = static_cast<float>(output.get_real(e));
   }
   REQUIRE(sizes_of(problem).output == output.num_elements());
-  Buffers buffers;
-  buffers.input = storage[0].data();
-  buffers.weights = storage.size() > 1 ? storage[1].data() : nullptr;
-  buffers.bias = storage.size() > 2 ? storage[2].data() : nullptr;
-  return verify(problem, buffers, result.data());
+  std::vector<float*> inputs;
+  for (bench::AlignedBuffer& buffer : storage) {
+    inputs.push_back(buffer.data());
+  }
+  return verify(problem, buffers_of(sizes_of(problem), inputs, nullptr), result.data());
 }
 
 }  // namespace
@@ -50,11 +50,13 @@ VerifyResult interpreted(const ops::Workload& workload, const Problem& problem) 
 TEST_CASE("a workload and its problem mean the same numbers", "[problem]") {
   const std::string text = GENERATE(
       as<std::string>{}, "gemm:5x7x3:f32", "gemm:5x7x3:f32,ta", "gemm:5x7x3:f32,tb",
-      "gemm:5x7x3:f32,ta,tb,bias,relu", "gemm:4x6x9:f32,bias,gelu", "bmm:3x4x5x6:f32",
-      "bmm:2x4x5x6:f32,ta,tb", "conv1d:n=2,w=11,ci=3,co=4,k=3,s=2,p=1",
-      "conv2d:n=2,h=7,w=5,ci=3,co=4,k=3x2,s=2x1,p=1x0",
+      "gemm:5x7x3:f32,ta,tb,bias,relu", "gemm:4x6x9:f32,bias,gelu", "gemm:5x7x3:f32,add,relu",
+      "bmm:2x4x5x6:f32,bias,add", "bmm:3x4x5x6:f32", "bmm:2x4x5x6:f32,ta,tb",
+      "conv1d:n=2,w=11,ci=3,co=4,k=3,s=2,p=1", "conv2d:n=2,h=7,w=5,ci=3,co=4,k=3x2,s=2x1,p=1x0",
       "conv2d:n=2,h=7,w=5,ci=3,co=4,k=3x2,s=2x1,p=1x0,layout=nchw",
       "conv2d:n=1,h=7,w=6,ci=3,co=5,k=3,s=1,p=1,layout=free",
+      "conv2d:n=2,h=7,w=6,ci=3,co=5,k=3,s=2,p=1,bias,add,relu",
+      "conv2d:n=1,h=7,w=6,ci=3,co=5,k=3,s=1,p=1,layout=nchw,add",
       "conv2d:n=1,h=9,w=9,ci=4,co=6,k=3,s=1,p=2,d=2,groups=2,bias,relu",
       "conv2d:n=1,h=9,w=9,ci=4,co=6,k=3,s=1,p=2,d=2,groups=2,layout=nchw",
       "conv3d:n=1,d=4,h=5,w=6,ci=2,co=3,k=2x3x1,s=1x2x1,p=0x1x0",

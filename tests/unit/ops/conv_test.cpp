@@ -75,6 +75,10 @@ TEST_CASE("conv2d: epilogues", "[ops]") {
   check_layouts(p);
   p.activation = ops::Activation::relu;
   check_layouts(p);
+  p.add = true;
+  check_layouts(p);
+  p.bias = false;
+  check_layouts(p);
   p.activation = ops::Activation::gelu;
   check(p, 1e-5);
 }

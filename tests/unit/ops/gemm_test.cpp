@@ -6,7 +6,7 @@ using namespace tensorsmith;
 using namespace tensorsmith::test;
 
 TEST_CASE("gemm equals naive loops for all transposes and epilogues", "[ops]") {
-  for (int bits = 0; bits < 16; ++bits) {
+  for (int bits = 0; bits < 32; ++bits) {
     ops::GemmParams p;
     p.m = 5;
     p.n = 7;
@@ -15,6 +15,7 @@ TEST_CASE("gemm equals naive loops for all transposes and epilogues", "[ops]") {
     p.transpose_b = (bits & 2) != 0;
     p.bias = (bits & 4) != 0;
     p.activation = (bits & 8) != 0 ? ops::Activation::relu : ops::Activation::none;
+    p.add = (bits & 16) != 0;
     const ops::Workload workload = ops::gemm(p);
     INFO(workload.name);
     const Run result = run(workload);
@@ -36,6 +37,7 @@ TEST_CASE("batched gemm equals naive loops", "[ops]") {
     p.transpose_a = (bits & 1) != 0;
     p.transpose_b = (bits & 2) != 0;
     p.bias = true;
+    p.add = bits == 3;
     const Run result = run(ops::gemm(p));
     CHECK(result.shape == std::vector<std::int64_t>{3, 2, 5});
     check_equal(result.output, naive_gemm(p, result.inputs));

@@ -101,6 +101,7 @@ inline Values naive_gemm(const ops::GemmParams& p, const std::vector<Values>& in
           sum += in[0][static_cast<std::size_t>(a_at)] * in[1][static_cast<std::size_t>(b_at)];
         }
         sum += p.bias ? in[2][static_cast<std::size_t>(j)] : 0;
+        sum += p.add ? in[p.bias ? 3 : 2][out.size()] : 0;
         out.push_back(activate(sum, p.activation));
       }
     }
@@ -188,7 +189,9 @@ inline Values naive_conv(const ops::ConvParams& p, const std::vector<Values>& in
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::int64_t flat = static_cast<std::int64_t>(i);
     const std::int64_t c = p.layout == ops::Layout::nhwc ? flat % p.co : flat / plane % p.co;
-    out[i] = activate(out[i] + (p.bias ? in[2][static_cast<std::size_t>(c)] : 0), p.activation);
+    out[i] += p.bias ? in[2][static_cast<std::size_t>(c)] : 0;
+    out[i] += p.add ? in[p.bias ? 3 : 2][i] : 0;
+    out[i] = activate(out[i], p.activation);
   }
   return out;
 }

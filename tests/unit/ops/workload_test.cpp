@@ -35,7 +35,7 @@ TEST_CASE("the example of every grammar line parses and is canonical", "[ops]") 
 }
 
 TEST_CASE("gemm strings", "[ops]") {
-  const auto p = params_of<ops::GemmParams>("gemm:3x5x7:bf16,ta,tb,bias,gelu,packed");
+  const auto p = params_of<ops::GemmParams>("gemm:3x5x7:bf16,ta,tb,bias,add,gelu,packed");
   CHECK(p.m == 3);
   CHECK(p.n == 5);
   CHECK(p.k == 7);
@@ -43,6 +43,7 @@ TEST_CASE("gemm strings", "[ops]") {
   CHECK(p.transpose_a);
   CHECK(p.transpose_b);
   CHECK(p.bias);
+  CHECK(p.add);
   CHECK(p.activation == ops::Activation::gelu);
   CHECK(p.dtype == DType::bf16);
   CHECK(p.packing == ops::PackingClass::packed_weights);
@@ -51,14 +52,14 @@ TEST_CASE("gemm strings", "[ops]") {
   CHECK(b.batch == 2);
   CHECK(b.k == 7);
   CHECK(ops::parse_workload("gemm:3x5x7")->name == "gemm:3x5x7:f32");
-  CHECK(ops::parse_workload("gemm:3x5x7:f32,relu,bias,tb,ta")->name ==
-        "gemm:3x5x7:f32,ta,tb,bias,relu");
+  CHECK(ops::parse_workload("gemm:3x5x7:f32,relu,add,bias,tb,ta")->name ==
+        "gemm:3x5x7:f32,ta,tb,bias,add,relu");
 }
 
 TEST_CASE("convolution strings", "[ops]") {
   const auto p = params_of<ops::ConvParams>(
       "conv2d:n=2,h=9,w=8,ci=4,co=6,k=3x2,s=2,p=1x0,d=2x1,groups=2,layout=nchw,dtype=f64,bias,"
-      "relu");
+      "add,relu");
   CHECK(p.rank == 2);
   CHECK(p.n == 2);
   CHECK(p.spatial == std::array<std::int64_t, 3>{9, 8, 1});
@@ -70,6 +71,7 @@ TEST_CASE("convolution strings", "[ops]") {
   CHECK(p.layout == ops::Layout::nchw);
   CHECK(p.dtype == DType::f64);
   CHECK(p.bias);
+  CHECK(p.add);
   CHECK(p.activation == ops::Activation::relu);
   CHECK(p.packing == ops::PackingClass::plain);
 
@@ -126,7 +128,7 @@ TEST_CASE("every wrong workload string gets one sentence", "[ops]") {
       {"gemm:3x4x5:f31", "got \"f31\""},
       {"gemm:3x4x5:bool", "got \"bool\""},
       {"gemm:3x4x5:f32:f32", "a colon and one type"},
-      {"gemm:3x4x5:f32,fast", "expected flags out of ta, tb, bias, relu, gelu, packed"},
+      {"gemm:3x4x5:f32,fast", "expected flags out of ta, tb, bias, add, relu, gelu, packed"},
       {"gemm:3x4x5:f32,", "got \"\""},
       {"gemm:3x4x5:f32,ta,ta", "expected every flag once"},
       {"gemm:3x4x5:f32,relu,gelu", "at most one of relu and gelu"},

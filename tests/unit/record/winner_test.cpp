@@ -56,13 +56,21 @@ TEST_CASE("the winner of a run stands before the trials it was chosen from") {
 
 TEST_CASE("a line of a winner is one of its own kind, and a damaged one is skipped") {
   TemporaryFile file;
-  const Record record = some_record(3, 7);
+  Record record = some_record(3, 7);
+  record.low_ns = 6.5;
+  record.high_ns = 7.5;
+  record.num_ties = 2;
   const std::string line = record_to_line(record, RecordKind::winner);
   CHECK(record_from_line(line, RecordKind::winner).value() == record);
   CHECK_FALSE(record_from_line(line));
   CHECK_FALSE(record_from_line(record_to_line(record), RecordKind::winner));
   std::string damaged = line;
   damaged.replace(damaged.find("\"threads\":2"), 11, "\"threads\":0");
+  std::string older = line;
+  const std::size_t at = older.find("\"low_ns\"");
+  older.erase(at, older.find("\"seconds\"") - at);
+  REQUIRE(record_from_line(older, RecordKind::winner).has_value());
+  CHECK(record_from_line(older, RecordKind::winner)->high_ns == 0);
   file.write(record_to_line(record) + "\n" + damaged + "\n" + line + "\n");
   const auto contents = read_journal(file.path);
   REQUIRE(contents);

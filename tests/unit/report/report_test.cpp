@@ -32,6 +32,7 @@ Report small_report() {
   section.records = {
       trial(0, 0.5, 400), trial(1, 1.0, 0, MeasureStatus::crashed, "signal <SIGSEGV> & more"),
       trial(2, 1.5, 200), trial(3, 2.0, 800), trial(4, 2.5, 0, MeasureStatus::crashed, "another")};
+  section.best = section.records[2];
   section.schedule = "Placeholder: A, B\nfor i (0,10)";
   section.loops = "for i in 10: if i < 3";
   section.steps = "[[\"SP\", 2]]";
@@ -160,6 +161,7 @@ TEST_CASE("a page compares with libraries", "[report]") {
 TEST_CASE("a journal without success still makes a page", "[report]") {
   Report report = small_report();
   report.sections[0].records = {trial(0, 1, 0, MeasureStatus::wrong_result, "off by one")};
+  report.sections[0].best = {};
   report.sections[0].schedule.clear();
   report.sections[0].loops.clear();
   report.sections[0].steps.clear();
@@ -167,5 +169,19 @@ TEST_CASE("a journal without success still makes a page", "[report]") {
   CHECK(has(html, "No trial succeeded"));
   CHECK(has(html, "off by one"));
   CHECK_FALSE(has(html, "Best schedule"));
-  CHECK(fastest(report.sections[0].records) == nullptr);
+  CHECK_FALSE(has(html, "fastest trial</span>"));
+}
+
+TEST_CASE("the winner of a final ranking stands before the fastest trial", "[report]") {
+  Report report = small_report();
+  CHECK(has(html_report(report), "<b>200 ns</b><span>fastest trial</span>"));
+  Record& best = report.sections[0].best;
+  report.sections[0].is_ranked = true;
+  best.median_ns = 250;
+  best.low_ns = 240;
+  best.high_ns = 260;
+  const std::string html = html_report(report);
+  CHECK(has(html, "<b>250 ns</b><span>winner of the final ranking, median</span>"));
+  CHECK(has(html, "<b>240 ns .. 260 ns</b><span>95 % interval</span>"));
+  CHECK(has(html, "<b>8.0</b><span>GFLOP/s</span>"));
 }

@@ -234,6 +234,9 @@ TEST_CASE("every trial is in the journal, failures included") {
   CHECK(winner.steps == result.best->state.steps());
   CHECK(winner.median_ns == result.summary.best_ns);
   CHECK(winner.is_verified);
+  CHECK(winner.low_ns == result.summary.best_low_ns);
+  CHECK(winner.high_ns == result.summary.best_high_ns);
+  CHECK(winner.num_ties == result.summary.num_ties);
   CHECK(*best_record(*contents, "test") == winner);
 }
 

@@ -1,0 +1,195 @@
+// Epilogues: an elementwise reader is computed where a register tile is written back.
+//
+// Floor 4. Part of emit.hpp. Own design. Y is computed inside of Z[i, j] = max(Y[i, j] + b[j], 0):
+//     Y.acc = ... ; Y = Y.acc ; for i, j: Z = max(Y + b, 0)   -->   Y.acc = ... ; Z = max(Y.acc +
+//     b, 0)
+// Legal where the loops that Z still has cover exactly the box that Y computes, element for
+// element. If a reduction loop stands outside of the tile, Y keeps its place for partial sums and Z
+// is written in the last block.
+#pragma once
+
+#include "tensorsmith/lower/emit.hpp"
+
+namespace tensorsmith::detail {
+
+/// Whether the values of `stage` are used in `reader` and in nothing else that has loops.
+inline bool Emitter::is_sole_reader(std::int32_t stage, std::int32_t reader) const {
+  const auto& operations = state_.dag().operations();
+  for (std::size_t r = 0; r < operations.size(); ++r) {
+    const auto other = static_cast<std::int32_t>(r);
+    bool reads = false;
+    for (ExprId body : operations[r].bodies) {
+      visit_expr(program_.pool, body, [&](ExprId id) {
+        const TensorRead* read = program_.pool.as<TensorRead>(id);
+        reads = reads ||
+                (read != nullptr &&
+                 static_cast<std::int32_t>(state_.dag().tensor(read->tensor).operation) == stage);
+      });
+    }
+    if (reads && other != reader && !(is_inlined(other) && is_sole_reader(other, reader))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Whether the loops inside of `leaf` visit every element of the box once, and no other element,
+/// except where box and loops both end with the domain.
+inline bool Emitter::covers_exactly(const Emission& e, std::size_t leaf,
+                                    const std::vector<SymbolicInterval>& box) {
+  const Nest& nest = e.nest;
+  const ExprPool& pool = program_.pool;
+  for (const Constraint& c : nest.constraints) {
+    bool is_domain = !c.residual;
+    for (std::size_t a = 0; a < nest.axis_base.size() && !is_domain; ++a) {
+      Affine end = c.bound;
+      end.add(nest.axis_base[a]);
+      is_domain =
+          c.form == nest.axis_value[a] && end.is_constant() && end.constant == e.op->axes[a].extent;
+    }
+    if (!is_domain) {
+      return false;
+    }
+  }
+  std::vector<bool> is_used(nest.num_leaves(), false);
+  for (std::size_t a = 0; a < nest.axis_base.size(); ++a) {
+    const SymbolicInterval own = axis_interval(program_.pool, extents_, nest, a);
+    if (!own.is_known || own.width != box[a].width || !(own.low == box[a].low)) {
+      return false;
+    }
+    // Digits of a mixed radix: every value of the interval once.
+    std::vector<std::pair<std::int64_t, std::int64_t>> digits;  // stride, extent
+    for (const AffineTerm& term : nest.axis_value[a].terms) {
+      const std::int32_t deepest = deepest_leaf(pool, nest, term.atom);
+      if (deepest <= static_cast<std::int32_t>(leaf)) {
+        continue;
+      }
+      const auto at = static_cast<std::size_t>(deepest);
+      if (pool.as<VarRef>(term.atom) == nullptr || is_used[at]) {
+        return false;
+      }
+      is_used[at] = true;
+      digits.emplace_back(term.coefficient, nest.leaf_extent[at]);
+    }
+    std::int64_t stride = 1;
+    for (std::size_t found = 0; found < digits.size(); ++found) {
+      std::size_t next = 0;
+      while (next < digits.size() && digits[next].first != stride) {
+        ++next;
+      }
+      if (next == digits.size()) {
+        return false;
+      }
+      stride *= digits[next].second;
+    }
+  }
+  return true;
+}
+
+/// Whether `stage`, which is computed at `leaf` of the nest `e`, may write the elements of e
+/// itself.
+inline bool Emitter::can_finish(const Emission& e, std::size_t leaf, std::int32_t stage,
+                                const std::vector<SymbolicInterval>& box) {
+  const Operation& op = state_.operation(static_cast<std::size_t>(stage));
+  const bool is_alone =
+      state_.attach_map()
+          .iterator_to_stages.at({e.nest.stage, e.nest.derivation.leaves[leaf].iterator})
+          .size() == 1;
+  if (!is_alone || e.mode != BodyMode::compute || !e.op->reduce_axes.empty() ||
+      op.reduce_axes.empty() || op.outputs.size() != 1 || e.op->outputs.size() != 1 ||
+      op.axes.size() != e.op->axes.size()) {
+    return false;
+  }
+  const auto bytes = [&](const Operation& of) {
+    return bytes_of(state_.dag().tensor(of.outputs[0]).dtype);
+  };
+  if (bytes(*e.op) > bytes(op)) {
+    return false;  // the tile's vectors are as wide as a register of the sums
+  }
+  for (std::size_t i = leaf + 1; i < e.nest.num_leaves(); ++i) {
+    const LeafIterator& inner = e.nest.derivation.leaves[i];
+    const bool has_attached = inner.iterator >= 0 && state_.attach_map().iterator_to_stages.count(
+                                                         {e.nest.stage, inner.iterator}) != 0;
+    if (has_attached || inner.annotation > Annotation::vectorize ||
+        (inner.annotation == Annotation::parallel && e.nest.leaf_extent[i] > 1)) {
+      return false;
+    }
+  }
+  for (std::size_t d = 0; d < op.axes.size(); ++d) {
+    if (op.axes[d].extent != e.op->axes[d].extent) {
+      return false;
+    }
+  }
+  return covers_exactly(e, leaf, box) && is_sole_reader(stage, e.nest.stage);
+}
+
+/// True in the last block of the reduction: all reduction loops outside of the run are at their
+/// end. Invalid where that is not known.
+inline ExprId Emitter::is_last_block(Emission& e) {
+  ExprPool& pool = program_.pool;
+  const Nest& nest = e.nest;
+  const auto is_outer = [&](std::size_t leaf) {
+    return static_cast<std::int32_t>(leaf) < e.shape.reduction_begin && nest.is_reduction[leaf] &&
+           nest.leaf_extent[leaf] > 1;
+  };
+  // Of several imperfect loops around each other the last one in use need not be at its end.
+  for (const Constraint& c : nest.constraints) {
+    std::size_t outer = 0;
+    for (const AffineTerm& term : c.form.terms) {
+      const std::int32_t deepest = deepest_leaf(pool, nest, term.atom);
+      outer += deepest >= 0 && is_outer(static_cast<std::size_t>(deepest)) ? 1 : 0;
+    }
+    if (outer > 1) {
+      return {};
+    }
+  }
+  ExprId condition;
+  for (std::size_t leaf = 0; leaf < nest.num_leaves(); ++leaf) {
+    if (is_outer(leaf)) {
+      const ExprId at_end =
+          fold(pool.eq(nest.leaf_value[leaf], pool.int_imm(nest.leaf_extent[leaf] - 1)));
+      condition = condition.valid() ? fold(pool.and_(condition, at_end)) : at_end;
+    }
+  }
+  return condition.valid() ? condition : pool.int_imm(1, DType::boolean);
+}
+
+/// The tile's way to memory: to its own place, or through the reader where the sums are complete.
+inline StmtId Emitter::emit_write_back(Emission& e) {
+  const auto tile = static_cast<std::size_t>(e.shape.reduction_end);
+  e.mode = BodyMode::write_back;
+  if (e.reader == nullptr) {
+    return emit_leaf(e, tile);
+  }
+  const ExprId last = is_last_block(e);
+  if (!last.valid()) {
+    cannot_finish_ = true;
+    return program_.add(Seq{});
+  }
+  const IntImm* known = program_.pool.as<IntImm>(last);
+  e.mode = BodyMode::finish;
+  const StmtId finished = known != nullptr && known->value == 0 ? StmtId{} : emit_leaf(e, tile);
+  if (known != nullptr && known->value != 0) {
+    return finished;
+  }
+  e.mode = BodyMode::write_back;
+  const StmtId partial = emit_leaf(e, tile);
+  return finished.valid() ? program_.add(If{last, finished, partial}) : partial;
+}
+
+/// The reader's element at `point`, from the accumulator `value` of e.
+inline StmtId Emitter::emit_finish(Emission& e, const ExprList& point, ExprId value) {
+  const Emission& reader = *e.reader;
+  std::vector<std::pair<VarId, ExprId>> env;
+  for (std::size_t d = 0; d < point.size(); ++d) {
+    env.emplace_back(reader.op->axes[d].var, point[d]);
+  }
+  const FinishedTensor before = finished_;
+  finished_ = {e.op->outputs[0], point, value};
+  const ExprId result = value_of(reader.op->bodies[0], env);
+  finished_ = before;
+  const TensorId output = reader.op->outputs[0];
+  return program_.add(Store{homes_[output.value].buffer, place(output, point), result});
+}
+
+}  // namespace tensorsmith::detail
