@@ -67,6 +67,38 @@ inline std::vector<SmallWorkload> small_workloads(DType type) {
     auto D = p.compute("D", {3, 9, 21}, [&](auto b, auto i, auto j) { return C(b, i, j) + 1; });
     add("batch matmul of a transpose", p.dag({A, B, D}));
   }
+  /// Padding, stride and dilation of either axis: {rows, columns}.
+  const auto padded_conv = [&](const std::string& name, std::vector<int> plane, int ci, int co,
+                               std::vector<int> kernel, std::vector<int> stride,
+                               std::vector<int> dilation, std::vector<int> before,
+                               std::vector<int> after) {
+    te::Program p;
+    std::vector<int> padded, out;
+    for (std::size_t a = 0; a < 2; ++a) {
+      padded.push_back(plane[a] + before[a] + after[a]);
+      out.push_back((padded[a] - dilation[a] * (kernel[a] - 1) - 1) / stride[a] + 1);
+    }
+    auto X = p.placeholder("X", {plane[0], plane[1], ci}, type);
+    auto W = p.placeholder("W", {kernel[0], kernel[1], ci, co}, type);
+    auto P = p.compute("P", {padded[0], padded[1], ci}, [&](auto y, auto x, auto c) {
+      return te::if_then_else(y >= before[0] && y < plane[0] + before[0] && x >= before[1] &&
+                                  x < plane[1] + before[1],
+                              X(y - before[0], x - before[1], c), 0);
+    });
+    auto rh = p.reduce_axis("rh", kernel[0]), rw = p.reduce_axis("rw", kernel[1]);
+    auto rc = p.reduce_axis("rc", ci);
+    auto Y = p.compute("Y", {out[0], out[1], co}, [&](auto y, auto x, auto f) {
+      return te::sum(P(y * stride[0] + rh * dilation[0], x * stride[1] + rw * dilation[1], rc) *
+                         W(rh, rw, rc, f),
+                     {rh, rw, rc});
+    });
+    add(name, p.dag({X, W, Y}));
+  };
+  padded_conv("conv 3x5 of two paddings", {6, 9}, 3, 16, {3, 5}, {1, 1}, {1, 1}, {1, 2}, {1, 2});
+  padded_conv("conv dilated by 2 and 3", {7, 8}, 2, 9, {3, 3}, {1, 1}, {2, 3}, {2, 3}, {1, 4});
+  padded_conv("conv 5x4 of stride 2, 3", {9, 11}, 2, 8, {5, 4}, {2, 3}, {1, 1}, {2, 1}, {2, 3});
+  padded_conv("conv on a plane of 1x3", {1, 3}, 4, 8, {5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2});
+  padded_conv("conv on a plane of 2x2", {2, 2}, 3, 7, {7, 7}, {2, 2}, {1, 1}, {3, 3}, {3, 3});
   const auto conv = [&](const std::string& name, int h, int ci, int co, int kernel, int stride,
                         int pad) {
     te::Program p;

@@ -97,6 +97,9 @@ class DraftEstimator {
     }
     const std::size_t vector_axis =
         nest.has_vector ? DraftProgram::axis_index(nest.loops.back().moves) : op.num_axes;
+    const bool leaves_out = vector_axis == op.num_axes || (op.padded >> vector_axis & 1) == 0;
+    const double num_conditions = op.num_conditions + (op.padded != 0 && !leaves_out ? 1.0 : 0.0);
+    const double counted = reductions * (leaves_out ? op.share_of_terms : 1);
     std::vector<double> strides;
     for (const DraftAccess& access : op.accesses) {
       strides.push_back(nest.has_vector
@@ -142,7 +145,7 @@ class DraftEstimator {
       const double fma = larger_of(1.0, reduces ? op.num_float_ops / 2 : op.num_float_ops);
       double step = rows * vectors *
                     (fma / target_.fma_per_cycle.value_or(2) + op.num_calls * rates_.call +
-                     op.num_conditions * 2);
+                     num_conditions * 2);
       const double memory = loads / rates_.loads_per_cycle + gathers * rates_.gather;
       if (!reduces) {
         step = larger_of(larger_of(step, memory), stores / rates_.stores_per_cycle) + 1;
@@ -156,7 +159,7 @@ class DraftEstimator {
       }
       const double again = run < reductions ? stores / rates_.loads_per_cycle : 0;
       sum += count *
-             (reductions * step +
+             (counted * step +
               reductions / run * (rates_.run_start + again + stores / rates_.stores_per_cycle));
     }
     return sum * outer;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/lower/term_conditions.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
@@ -43,6 +44,10 @@ struct DraftOperation {
   /// Axes that stand for a run of axes whose loops were fused before any split; the others of the
   /// run have extent 1.
   AxisMask collapsed = 0;
+  /// Terms of the reduction that count, the others being padding; lowering leaves them out unless
+  /// the vector loop decides about them.
+  double share_of_terms = 1;
+  AxisMask padded = 0;  ///< axes that decide it
 
   const double* row(const DraftAccess& access, std::size_t dimension) const {
     return coefficients.data() + access.first + dimension * num_axes;
@@ -123,6 +128,8 @@ class DraftReader {
       }
     }
     result_.num_float_ops = op.reduce_axes.empty() ? 0 : 1;
+    conditions_ = term_conditions(state, stage);
+    count_terms();
     for (ExprId body : op.bodies) {
       read(frame, body);
     }
@@ -175,19 +182,82 @@ class DraftReader {
     if (const Binary* binary = std::get_if<Binary>(&node.op)) {
       (binary->op == BinaryOp::div ? result_.num_calls : result_.num_float_ops) += 1;
     } else if (const Call* call = std::get_if<Call>(&node.op)) {
-      (call->op == CallOp::if_then_else ? result_.num_conditions : result_.num_calls) += 1;
-      if (call->op == CallOp::if_then_else) {  // its condition is index arithmetic
+      const bool is_choice = call->op == CallOp::if_then_else;
+      (is_choice ? result_.num_conditions : result_.num_calls) +=
+          is_choice && is_left_out(call->args[0]) ? 0 : 1;
+      if (is_choice) {  // its condition is index arithmetic
         read(frame, call->args[1]);
         read(frame, call->args[2]);
         return;
       }
     } else if (const Select* select = std::get_if<Select>(&node.op)) {
-      result_.num_conditions += 1;
+      result_.num_conditions += is_left_out(select->condition) ? 0 : 1;
       read(frame, select->if_true);
       read(frame, select->if_false);
       return;
     }
     for_each_child(node, [&](ExprId child) { read(frame, child); });
+  }
+
+  /// Whether all of the condition are conditions of the reduction's terms.
+  bool is_left_out(ExprId condition) const {
+    const Binary* both = pool_.as<Binary>(condition);
+    if (both != nullptr && both->op == BinaryOp::and_) {
+      return is_left_out(both->a) && is_left_out(both->b);
+    }
+    return any_item(conditions_,
+                    [&](const TermCondition& known) { return known.comparison == condition; });
+  }
+
+  /// Conditions on the same axes are counted together, point by point.
+  void count_terms() {
+    constexpr double most_points = 1 << 16;
+    std::vector<AxisMask> masks;
+    for (const TermCondition& condition : conditions_) {
+      AxisMask mask = 0;
+      for (std::size_t a = 0; a < result_.num_axes; ++a) {
+        mask |= condition.coefficients[a] != 0 ? AxisMask{1} << a : 0;
+      }
+      masks.push_back(mask);
+      result_.padded |= mask;
+    }
+    for (std::size_t first = 0; first < masks.size(); ++first) {
+      double points = 1;
+      std::vector<std::size_t> axes;
+      for (std::size_t a = 0; a < result_.num_axes; ++a) {
+        if ((masks[first] >> a & 1) != 0) {
+          axes.push_back(a);
+          points *= result_.extents[a];
+        }
+      }
+      const auto known = masks.begin() + static_cast<std::ptrdiff_t>(first);
+      if (points > most_points || count_items(std::vector<AxisMask>(masks.begin(), known),
+                                              [&](AxisMask m) { return m == masks[first]; }) > 0) {
+        continue;
+      }
+      double counted = 0;
+      std::vector<std::int64_t> at(result_.num_axes, 0);
+      for (bool is_done = false; !is_done;) {
+        bool counts = true;
+        for (std::size_t c = first; c < masks.size() && counts; ++c) {
+          std::int64_t sum = conditions_[c].constant;
+          for (std::size_t a : axes) {
+            sum += conditions_[c].coefficients[a] * at[a];
+          }
+          counts = masks[c] != masks[first] || sum >= 0;
+        }
+        counted += counts ? 1 : 0;
+        is_done = true;
+        for (std::size_t a : axes) {
+          if (static_cast<double>(++at[a]) < result_.extents[a]) {
+            is_done = false;
+            break;
+          }
+          at[a] = 0;
+        }
+      }
+      result_.share_of_terms *= counted / points;
+    }
   }
 
   void read_tensor(const Frame& frame, const TensorRead& tensor) {
@@ -270,6 +340,7 @@ class DraftReader {
   const State& state_;
   const ExprPool& pool_;
   DraftOperation result_;
+  std::vector<TermCondition> conditions_;
 };
 
 /// A state, read once. Stages that are placeholders or inlined have no operation and no loops.

@@ -11,6 +11,7 @@
 // store (correct, slow, and rare).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,9 +19,11 @@
 #include "tensorsmith/lower/lower_error.hpp"
 #include "tensorsmith/lower/region.hpp"
 #include "tensorsmith/lower/shape_nest.hpp"
+#include "tensorsmith/lower/term_conditions.hpp"
 #include "tensorsmith/sched/layouts.hpp"
 #include "tensorsmith/support/factorize.hpp"
 #include "tensorsmith/support/result.hpp"
+#include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith::detail {
 
@@ -34,6 +37,50 @@ struct TensorHome {
 /// What the innermost body does.
 enum class BodyMode : std::uint8_t { compute, initialize, update, write_back, finish };
 
+/// The term counts where form >= 0.
+struct TermForm {
+  ExprId comparison;
+  Affine form;  ///< over the placeholders of the leaves
+};
+
+/// Rows of a tile, begin <= row < end; end 0: all.
+struct TileRange {
+  std::int64_t begin = 0, end = 0;
+  bool operator==(const TileRange&) const = default;
+};
+
+/// low <= outer + sum of coefficient * leaf <= high, or the terms of the run do not count.
+struct PaddedAxis {
+  struct Term {
+    std::size_t leaf;
+    std::int64_t coefficient;
+    bool operator==(const Term&) const = default;
+  };
+  Affine outer;                 ///< of the loops around the run, which have values
+  std::vector<Term> run, tile;  ///< loops of the run, outermost first; of the register tile
+  std::optional<std::int64_t> low, high;
+  std::vector<ExprId> comparisons;
+  // With a loop of the tile:
+  std::int64_t rows = 0;              ///< extent of that loop
+  std::vector<std::int64_t> borders;  ///< values of outer at which padding is seen
+  bool has_interior = false;          ///< there are others
+  std::optional<std::int64_t> place;  ///< outer in the copy that is being emitted; none: interior
+
+  /// The rows of the tile that are inside when everything else adds up to `sum`.
+  TileRange rows_inside(std::int64_t sum) const {
+    const std::int64_t c = tile.front().coefficient;
+    TileRange found{rows, 0};
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t at = sum + c * row;
+      if ((!low || at >= *low) && (!high || at <= *high)) {
+        found.begin = smaller_of(found.begin, row);
+        found.end = row + 1;
+      }
+    }
+    return found;
+  }
+};
+
 struct Emission {
   Nest nest;
   NestShape shape;
@@ -44,6 +91,11 @@ struct Emission {
   bool is_reading_partial = false;     ///< initialize copies the stored partial result
   bool is_tile_indexed = false;        ///< a loop of the tile stays a loop
   const Emission* reader = nullptr;    ///< its elements are written in place of our own
+  std::vector<TermForm> conditions;    ///< of the terms of its reduction
+  // Of the run that is being emitted:
+  std::vector<PaddedAxis> padded;
+  std::vector<ExprId> holds;          ///< comparisons that its loops see to
+  std::vector<TileRange> tile_range;  ///< per leaf
 };
 
 /// A tensor that is read at one point only, where its value is known.
@@ -95,6 +147,17 @@ class Emitter {
   ExprId is_last_block(Emission& e);
   StmtId emit_write_back(Emission& e);
   StmtId emit_finish(Emission& e, const ExprList& point, ExprId value);
+  // emit_taps.hpp: zero padding that the run leaves out
+  void plan_padding(Emission& e);
+  bool can_skip(const Emission& e, const PaddedAxis& axis, const std::vector<bool>& is_taken) const;
+  bool is_in(const Emission& e, std::size_t leaf, const Constraint& c) const;
+  std::int64_t rows_in_tile(const Emission& e, std::size_t row) const;
+  std::int64_t find_places(const Emission& e, PaddedAxis& axis) const;
+  StmtId emit_run(Emission& e, std::size_t index);
+  const PaddedAxis* copied_for(const Emission& e, std::size_t leaf) const;
+  StmtId emit_taps(Emission& e, std::size_t leaf, const PaddedAxis& axis);
+  std::optional<std::pair<ExprId, ExprId>> tap_bounds(const Emission& e, std::size_t leaf,
+                                                      ExprId count);
 
   // emit_body.hpp: stores and values
   StmtId emit_body(Emission& e);
@@ -122,6 +185,7 @@ class Emitter {
   std::vector<Emission*> active_;
   FinishedTensor finished_;
   bool cannot_finish_ = false;  // the attempt to write a reader's elements failed
+  const std::vector<ExprId>* holds_ = nullptr;  // comparisons that are true in this body
   std::int32_t parallel_depth_ = 0;
   std::optional<LowerError> error_;
 };
@@ -132,3 +196,4 @@ class Emitter {
 #include "tensorsmith/lower/emit_epilogue.hpp"
 #include "tensorsmith/lower/emit_loops.hpp"
 #include "tensorsmith/lower/emit_stage.hpp"
+#include "tensorsmith/lower/emit_taps.hpp"

@@ -102,6 +102,9 @@ inline ExprId Emitter::fold(ExprId id) {
 
 inline ExprId Emitter::value_of(ExprId id, const std::vector<std::pair<VarId, ExprId>>& env) {
   ExprPool& pool = program_.pool;
+  if (holds_ != nullptr && has_item(*holds_, id)) {
+    return pool.int_imm(1, DType::boolean);
+  }
   if (const VarRef* ref = pool.as<VarRef>(id)) {
     for (const auto& [var, value] : env) {
       if (var == ref->var) {
@@ -199,7 +202,9 @@ inline StmtId Emitter::emit_body(Emission& e) {
         operands.emplace_back(combiner.lhs[k],
                               in_tile ? pool.load(e.accumulators[k], dtype_of(k), tile_point)
                                       : stored(k));
+        holds_ = &e.holds;
         operands.emplace_back(combiner.rhs[k], value_of(reduce.sources[k], env));
+        holds_ = nullptr;
       }
       for (std::size_t k = 0; k < num_outputs; ++k) {
         const ExprId value = value_of(combiner.results[k], operands);

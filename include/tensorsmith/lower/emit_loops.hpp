@@ -190,6 +190,11 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
     nest.leaf_value[leaf] = {};
     return body;
   }
+  if (e.mode == BodyMode::update) {
+    if (const PaddedAxis* axis = copied_for(e, leaf)) {
+      return emit_taps(e, leaf, *axis);
+    }
+  }
   const ExprId placeholder = pool.var(nest.leaf_var[leaf]);
   std::int64_t most = extent;         // constant bound
   std::vector<Affine> bounds;         // others, to be taken the minimum of
@@ -265,6 +270,26 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
     nest.leaf_value[leaf] = {};
     return stmt;
   };
+  if (e.mode == BodyMode::update && partition < 0) {
+    if (const TileRange rows = e.tile_range[leaf]; rows.end > 0) {
+      Affine offset;
+      offset.constant = rows.begin;
+      const std::int64_t inside = rows.end - rows.begin;
+      return finish(
+          emit_loop(e, leaf, kind_of(e, leaf, true), offset, pool.int_imm(inside), inside));
+    }
+    if (const auto bounds_of_taps = tap_bounds(e, leaf, count)) {
+      const auto [begin, end] = *bounds_of_taps;
+      const ExprId inside = expr(affine(pool.max(pool.sub(end, begin), pool.int_imm(0))));
+      const auto range = range_of(pool, extents_, inside);
+      most = range && range->max < most ? range->max : most;
+      if (most <= 0) {
+        return finish(program_.add(Seq{}));
+      }
+      const ForKind kind = kind_of(e, leaf, pool.as<IntImm>(inside) != nullptr);
+      return finish(emit_loop(e, leaf, kind, affine(begin), inside, most));
+    }
+  }
   if (partition < 0) {
     const ForKind kind = kind_of(e, leaf, is_constant);
     return finish(emit_loop(e, leaf, kind, {}, count, most));
@@ -345,7 +370,6 @@ inline ExprId Emitter::is_first_block(Emission& e) {
 inline StmtId Emitter::emit_reduction(Emission& e) {
   Nest& nest = e.nest;
   const auto tile = static_cast<std::size_t>(e.shape.reduction_end);
-  const auto run = static_cast<std::size_t>(e.shape.reduction_begin);
   bool in_registers = e.shape.is_promoted;
   for (const Constraint& c : nest.constraints) {
     if (!c.residual || c.residual->is_constant()) {
@@ -400,7 +424,10 @@ inline StmtId Emitter::emit_reduction(Emission& e) {
     parts.push_back(program_.add(If{first, fresh, resumed}));
   }
   e.mode = BodyMode::update;
-  parts.push_back(emit_leaf(e, run));
+  plan_padding(e);
+  parts.push_back(emit_run(e, 0));
+  e.padded.clear();
+  e.holds.clear();
   cannot_finish_ = cannot_finish_ || (e.reader != nullptr && !in_registers);
   if (in_registers) {
     parts.push_back(emit_write_back(e));

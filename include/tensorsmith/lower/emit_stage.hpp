@@ -266,6 +266,19 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   if (e.op->outputs.size() > 1 && !e.shape.is_promoted && !e.op->reduce_axes.empty()) {
     e.shape.vector_leaf = -1;  // its temporaries are scalars
   }
+  if (e.shape.reduction_begin >= 0) {
+    for (const TermCondition& condition : term_conditions(state_, id)) {
+      Affine form;
+      form.constant = condition.constant;
+      for (std::size_t a = 0; a < condition.coefficients.size(); ++a) {
+        form.add(e.nest.axis_value[a], condition.coefficients[a]);
+        if (a < e.nest.axis_base.size()) {
+          form.add(e.nest.axis_base[a], condition.coefficients[a]);
+        }
+      }
+      e.conditions.push_back({condition.comparison, std::move(form)});
+    }
+  }
   for (Constraint& clip : clips) {
     const auto axis = static_cast<std::size_t>(clip.form.constant);
     clip.form = e.nest.axis_value[axis];

@@ -4,13 +4,14 @@
 #pragma once
 
 #include "tensorsmith/sketch/cpu_rules.hpp"
+#include "tensorsmith/sketch/rules/inline_padding.hpp"
 #include "tensorsmith/sketch/rules/pack_operand.hpp"
 
 namespace tensorsmith {
 
 using NativeCpuRules =
     RuleSet<AlwaysInline, SimplifyComputeWithConstTensor, AddRfactor, AddCacheWrite,
-            MultiLevelTilingWithFusion, MultiLevelTiling, SkipStage, PackOperand>;
+            MultiLevelTilingWithFusion, MultiLevelTiling, SkipStage, PackOperand, InlinePadding>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
 

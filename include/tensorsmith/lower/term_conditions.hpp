@@ -1,0 +1,215 @@
+// term_conditions: when a term of a reduction counts, as linear conditions on the axes.
+//
+// Floor 4. Own design. Zero padding that is inlined leaves a choice in the source of a sum:
+//     Y[h] = sum over r of if_then_else(h + r >= 1 && h + r < 15, X[h + r - 1], 0) * W[r]
+//     -->  h + r - 1 >= 0  and  14 - h - r >= 0
+// Where one of them fails the term is what the reduction starts from, so that nothing is lost if it
+// is left out (but 0 * infinity, which is not 0). Not here: what is made of it (emit_taps.hpp).
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/support/algorithm.hpp"
+
+namespace tensorsmith {
+
+/// sum of coefficients[a] * axis a + constant >= 0; axes of the stage, spatial ones first.
+struct TermCondition {
+  ExprId comparison;  ///< of the workload's pool; stands at one place of the source only
+  std::vector<std::int64_t> coefficients;
+  std::int64_t constant = 0;
+};
+
+namespace detail {
+
+class TermConditionFinder {
+ public:
+  TermConditionFinder(const State& state, std::size_t stage)
+      : state_(state), pool_(state.dag().pool()), op_(state.operation(stage)) {}
+
+  std::vector<TermCondition> run() {
+    const Reduce* reduce = op_.bodies.size() == 1 ? pool_.as<Reduce>(op_.bodies[0]) : nullptr;
+    if (reduce == nullptr) {
+      return {};
+    }
+    const Combiner& combiner = pool_.combiner(reduce->combiner);
+    identity_ = combiner.identity[0];
+    const Binary* sum = pool_.as<Binary>(combiner.results[0]);
+    is_sum_ = sum != nullptr && sum->op == BinaryOp::add && pool_.as<VarRef>(sum->a) != nullptr &&
+              pool_.as<VarRef>(sum->b) != nullptr;
+    Frame frame{&op_, {}};
+    const std::size_t num_axes = op_.axes.size() + op_.reduce_axes.size();
+    for (std::size_t a = 0; a < num_axes; ++a) {
+      Form form{std::vector<std::int64_t>(num_axes, 0), 0, true};
+      form.coefficients[a] = 1;
+      frame.axes.push_back(std::move(form));
+    }
+    value(frame, reduce->sources[0]);
+    if (!found_.empty()) {
+      count_reads(reduce->sources[0]);
+    }
+    std::vector<TermCondition> result;
+    for (auto& [operation, condition] : found_) {
+      // Read twice, it would have two meanings.
+      if (operation == nullptr || count_items(reads_, [&, op = operation](const Operation* other) {
+                                    return op == other;
+                                  }) == 1) {
+        result.push_back(std::move(condition));
+      }
+    }
+    return result;
+  }
+
+ private:
+  struct Form {
+    std::vector<std::int64_t> coefficients;
+    std::int64_t constant = 0;
+    bool is_known = false;
+
+    void add(const Form& other, std::int64_t scale) {
+      is_known = is_known && other.is_known;
+      for (std::size_t a = 0; a < coefficients.size() && a < other.coefficients.size(); ++a) {
+        coefficients[a] += scale * other.coefficients[a];
+      }
+      constant += scale * other.constant;
+    }
+  };
+  /// An operation and its spatial (at the stage itself: all) axes in terms of the stage's.
+  struct Frame {
+    const Operation* op;
+    std::vector<Form> axes;
+  };
+
+  bool is_zero(ExprId id) const {
+    const IntImm* integer = pool_.as<IntImm>(id);
+    const FloatImm* real = pool_.as<FloatImm>(id);
+    return (integer != nullptr && integer->value == 0) || (real != nullptr && real->value == 0);
+  }
+  bool is_neutral(ExprId id) const { return is_sum_ ? is_zero(id) : id == identity_; }
+
+  /// A value that makes the whole term neutral if it is neutral.
+  void value(const Frame& frame, ExprId id) {
+    if (const Binary* product = pool_.as<Binary>(id);
+        product != nullptr && product->op == BinaryOp::mul && is_sum_) {
+      value(frame, product->a);
+      value(frame, product->b);
+    } else if (const Cast* cast = pool_.as<Cast>(id); cast != nullptr && is_sum_) {
+      value(frame, cast->a);
+    } else if (const Select* select = pool_.as<Select>(id)) {
+      choice(frame, select->condition, select->if_true, select->if_false);
+    } else if (const Call* call = pool_.as<Call>(id);
+               call != nullptr && call->op == CallOp::if_then_else) {
+      choice(frame, call->args[0], call->args[1], call->args[2]);
+    } else if (const TensorRead* read = pool_.as<TensorRead>(id)) {
+      const TensorInfo& info = state_.dag().tensor(read->tensor);
+      const Operation& op = state_.operation(info.operation);
+      if (op.is_placeholder() || state_.stage(info.operation).compute_at != ComputeAt::inlined) {
+        return;
+      }
+      Frame inner{&op, {}};
+      for (ExprId index : read->indices) {
+        inner.axes.push_back(linear(frame, index));
+      }
+      value(inner, op.bodies[info.output_index]);
+    }
+  }
+  void choice(const Frame& frame, ExprId condition, ExprId if_true, ExprId if_false) {
+    if (is_neutral(if_false)) {
+      conjunction(frame, condition);
+      value(frame, if_true);
+    }
+  }
+  void conjunction(const Frame& frame, ExprId id) {
+    const Binary* node = pool_.as<Binary>(id);
+    if (node == nullptr) {
+      return;
+    }
+    if (node->op == BinaryOp::and_) {
+      conjunction(frame, node->a);
+      conjunction(frame, node->b);
+      return;
+    }
+    const bool is_less = node->op == BinaryOp::lt || node->op == BinaryOp::le;
+    const bool is_greater = node->op == BinaryOp::gt || node->op == BinaryOp::ge;
+    if ((!is_less && !is_greater) || !is_integer(pool_.dtype(node->a))) {
+      return;
+    }
+    Form form = linear(frame, is_less ? node->b : node->a);
+    form.add(linear(frame, is_less ? node->a : node->b), -1);
+    form.constant -= node->op == BinaryOp::lt || node->op == BinaryOp::gt ? 1 : 0;
+    if (form.is_known) {
+      found_.emplace_back(frame.op == &op_ ? nullptr : frame.op,
+                          TermCondition{id, std::move(form.coefficients), form.constant});
+    }
+  }
+
+  Form linear(const Frame& frame, ExprId id) const {
+    Form form{std::vector<std::int64_t>(op_.axes.size() + op_.reduce_axes.size(), 0), 0, true};
+    if (const IntImm* imm = pool_.as<IntImm>(id)) {
+      form.constant = imm->value;
+      return form;
+    }
+    if (const VarRef* ref = pool_.as<VarRef>(id)) {
+      for (std::size_t a = 0; a < frame.axes.size(); ++a) {
+        const std::size_t num_spatial = frame.op->axes.size();
+        const Axis& axis =
+            a < num_spatial ? frame.op->axes[a] : frame.op->reduce_axes[a - num_spatial];
+        if (axis.var == ref->var) {
+          return frame.axes[a];
+        }
+      }
+    }
+    if (const Binary* node = pool_.as<Binary>(id)) {
+      if (node->op == BinaryOp::add || node->op == BinaryOp::sub) {
+        form.add(linear(frame, node->a), 1);
+        form.add(linear(frame, node->b), node->op == BinaryOp::add ? 1 : -1);
+        return form;
+      }
+      if (node->op == BinaryOp::mul) {
+        const IntImm* left = pool_.as<IntImm>(node->a);
+        const IntImm* right = pool_.as<IntImm>(node->b);
+        if (left != nullptr || right != nullptr) {
+          form.add(linear(frame, left != nullptr ? node->b : node->a),
+                   left != nullptr ? left->value : right->value);
+          return form;
+        }
+      }
+    }
+    form.is_known = false;
+    return form;
+  }
+
+  /// Every read of an inlined operation, also by inlined ones.
+  void count_reads(ExprId id) {
+    if (const TensorRead* read = pool_.as<TensorRead>(id)) {
+      const TensorInfo& info = state_.dag().tensor(read->tensor);
+      const Operation& op = state_.operation(info.operation);
+      if (!op.is_placeholder() && state_.stage(info.operation).compute_at == ComputeAt::inlined) {
+        reads_.push_back(&op);
+        count_reads(op.bodies[info.output_index]);
+      }
+    }
+    for_each_child(pool_[id], [&](ExprId child) { count_reads(child); });
+  }
+
+  const State& state_;
+  const ExprPool& pool_;
+  const Operation& op_;
+  ExprId identity_;
+  bool is_sum_ = false;
+  std::vector<std::pair<const Operation*, TermCondition>> found_;  // null: the stage's own
+  std::vector<const Operation*> reads_;
+};
+
+}  // namespace detail
+
+/// Empty for a stage without a reduction, and for one with several results.
+inline std::vector<TermCondition> term_conditions(const State& state, std::size_t stage) {
+  return detail::TermConditionFinder(state, stage).run();
+}
+
+}  // namespace tensorsmith
