@@ -162,6 +162,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
   const bool is_native = options.space != "ansor";
   SpaceOptions space_options = is_native ? native_space_options() : SpaceOptions{};
   space_options.hardware = sketch_options.hardware;
+  space_options.min_prefetch_bytes = sketch_options.core_cache_bytes;
   if (is_native) {
     space_options.hardware.vector_unit_bytes = task.target.vector_bits / 8;
   }

@@ -41,6 +41,8 @@ struct Emission {
   std::vector<BufferId> temporaries;   ///< for reductions with several outputs
   bool is_reading_partial = false;     ///< initialize copies the stored partial result
   bool is_tile_indexed = false;        ///< a loop of the tile stays a loop
+  /// Lines of an operand are asked for in front of this leaf, whenever the tile is updated; -1 = no.
+  std::int32_t prefetch_leaf = -1;
 };
 
 class Emitter {
@@ -79,6 +81,9 @@ class Emitter {
   StmtId emit_body(Emission& e);
   ExprId value_of(ExprId id, const std::vector<std::pair<VarId, ExprId>>& env);
   ExprId fold(ExprId id);
+  // emit_prefetch.hpp: asking for operands ahead of their use
+  void place_prefetch(Emission& e) const;
+  StmtId emit_prefetch(Emission& e);
   ExprList place(TensorId tensor, const ExprList& indices);
   ExprId expr(const Affine& form) { return to_expr(program_.pool, form); }
   Affine affine(ExprId id) { return to_affine(program_.pool, extents_, id); }
@@ -107,4 +112,5 @@ class Emitter {
 
 #include "tensorsmith/lower/emit_body.hpp"
 #include "tensorsmith/lower/emit_loops.hpp"
+#include "tensorsmith/lower/emit_prefetch.hpp"
 #include "tensorsmith/lower/emit_stage.hpp"

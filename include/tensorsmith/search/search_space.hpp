@@ -37,6 +37,10 @@ struct SpaceOptions {
   /// fraction above it (1021 is split as if it were 1024; lowering cuts off what is too much).
   /// 0 = the reference's space.
   double max_rounding = 0;
+  /// How many cache lines ahead a register tile may ask for an operand; none: prefetches are not in
+  /// the space. Smaller operands than `min_prefetch_bytes` stay near the core by themselves.
+  std::vector<std::int32_t> prefetch_lines;
+  std::int64_t min_prefetch_bytes = 1 << 20;
 };
 
 /// The space that tuning uses unless told otherwise.
@@ -44,6 +48,7 @@ inline SpaceOptions native_space_options() {
   SpaceOptions options;
   options.max_rounding = 1.0 / 7;
   options.max_innermost_reduction_factor = 512;
+  options.prefetch_lines = {6, 12, 24};
   return options;
 }
 

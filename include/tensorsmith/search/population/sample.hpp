@@ -11,6 +11,7 @@
 #include "tensorsmith/search/population/fill_tile_size.hpp"
 #include "tensorsmith/search/population/fit_packs.hpp"
 #include "tensorsmith/search/population/parallelize.hpp"
+#include "tensorsmith/search/population/prefetch.hpp"
 #include "tensorsmith/search/population/unroll.hpp"
 #include "tensorsmith/search/population/vectorize.hpp"
 
@@ -28,7 +29,8 @@ using AnsorCpuPopulation =
 
 /// For sketches of native_cpu_rules(); for the reference's it draws what AnsorCpuPopulation draws.
 using NativeCpuPopulation =
-    PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize, Unroll, Vectorize, FitPacks>;
+    PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize, Unroll, Vectorize,
+                    DrawPrefetch, FitPacks>;
 
 /// Draws a sketch uniformly and completes it; nothing if a rule found no legal way.
 template <class... Rules>
