@@ -222,6 +222,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
   space_options.max_vectorize_size = params.max_vectorize_size;
   space_options.change_compute_location = params.disable_change_compute_location == 0;
   space_options.hardware = sketch_options.hardware;
+  space_options.min_prefetch_bytes = sketch_options.core_cache_bytes;
   if (is_native) {
     space_options.hardware.vector_unit_bytes = task.target.vector_bits / 8;
   }

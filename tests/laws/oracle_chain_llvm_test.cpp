@@ -176,6 +176,7 @@ Outcome check_drawn_programs(std::uint32_t count, bool with_machine_code) {
           SpaceOptions native = native_space_options();
           native.hardware = options.hardware;
           native.hardware.vector_unit_bytes = host_target().vector_bits / 8;
+          native.min_prefetch_bytes = 0;
           found =
               spaces
                   .emplace(dag.get(),

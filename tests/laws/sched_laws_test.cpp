@@ -144,6 +144,7 @@ TEST_CASE("law: a random step is applied or refused, and refused without a trace
           AnnotationStep{number(), number(), static_cast<Annotation>(rng.next_below(13))},
           FuseStep{number(), ids()},
           PragmaStep{number(), number(), "auto_unroll_max_step$16"},
+          PragmaStep{number(), number(), "prefetch$1$8$1"},
           ReorderStep{number(), ids()},
           SplitStep{number(), number(), 0, lengths(), rng.next_below(2) == 0},
           FollowSplitStep{number(), number(), number(), number()},
@@ -156,7 +157,7 @@ TEST_CASE("law: a random step is applied or refused, and refused without a trace
           CacheWriteStep{number(), "local"},
           RfactorStep{number(), number(), number()},
           StorageLayoutStep{number(), lengths(), ids(), number()}};
-      const Step step = choices[rng.next_below(15)];
+      const Step step = choices[rng.next_below(16)];
       const std::string before = state_text(state);
       if (const StepCheck error = try_apply(state, step)) {
         ++refused;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "tensorsmith/ir/rewrite.hpp"
@@ -45,7 +46,7 @@ inline State random_state(CounterRng& rng, const Shared<const ComputeDag>& dag,
     const auto& stage = state.stage(static_cast<std::size_t>(id));
     const auto num_iterators = stage.iterators.size();
     const auto& op = state.operation(static_cast<std::size_t>(id));
-    switch (rng.next_below(12)) {
+    switch (rng.next_below(13)) {
     case 0:
     case 1:
     case 2:
@@ -101,6 +102,13 @@ inline State random_state(CounterRng& rng, const Shared<const ComputeDag>& dag,
         if (stage.iterators[static_cast<std::size_t>(iterator)].kind == IteratorKind::spatial) {
           attempt(AnnotationStep{id, iterator, choices[below(3)]});
         }
+      }
+      break;
+    case 12:
+      if (num_iterators > 0) {
+        attempt(PragmaStep{id, 0,
+                           "prefetch$" + std::to_string(below(3)) + "$" + std::to_string(below(9)) +
+                               "$" + std::to_string(1 + below(3))});
       }
       break;
     case 9:

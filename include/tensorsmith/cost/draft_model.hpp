@@ -136,6 +136,9 @@ class DraftEstimator {
         }
         const bool is_store = op.accesses[i].is_store;
         const bool is_strided = nest.has_vector && strides[i] != 0 && strides[i] != 1;
+        if (op.accesses[i].is_prefetched) {  // one more instruction for every line
+          loads += times * (strides[i] == 0 ? 1 / lanes : vectors);
+        }
         if (is_strided) {  // a reduction stores once per run, not in every step
           (is_store && reduces ? stores : gathers) += times * width;
         } else {
@@ -183,12 +186,19 @@ class DraftEstimator {
     const double core = core_cycles(stage, nest);
     const DraftTraffic::Waits waits =
         traffic_.waits(stage, nest, revisits_tile(nest) ? lines_of_tile(stage, nest) : 0);
-    double sum = core + waits.tiles, most = sum;
-    for (double cycles : waits.levels) {
-      sum += cycles;
-      most = larger_of(most, cycles);
+    double sum = core + waits.tiles, most = sum, ahead = 0, most_ahead = 0;
+    for (std::size_t level = 0; level < waits.levels.size(); ++level) {
+      sum += waits.levels[level];
+      ahead += waits.ahead[level];
+      if (waits.levels[level] > most) {
+        most = waits.levels[level];
+        most_ahead = waits.ahead[level];
+      }
     }
-    return (most + (1 - rates_.hidden) * (sum - most)) * share_of_busiest(nest);
+    ahead -= most_ahead;
+    return (most + (1 - rates_.hidden) * (sum - most - ahead) +
+            (1 - rates_.hidden_ahead) * ahead) *
+           share_of_busiest(nest);
   }
 
   const State& state_;

@@ -31,6 +31,7 @@ struct DraftAccess {
   std::size_t rank = 0;
   AxisMask moved_by = 0;
   bool is_store = false;
+  bool is_prefetched = false;
 };
 
 struct DraftOperation {
@@ -350,6 +351,7 @@ class DraftProgram {
     for (std::size_t s = 0; s < state.num_stages(); ++s) {
       if (is_computed(s) && axes_fit(state.operation(s))) {
         operations_[s] = DraftReader(state, s).take();
+        mark_prefetched(s);
       }
     }
   }
@@ -441,6 +443,25 @@ class DraftProgram {
   }
 
  private:
+  void mark_prefetched(std::size_t stage) {
+    const OperandPrefetch& prefetch = state_.stage(stage).prefetch;
+    if (prefetch.lines == 0) {
+      return;
+    }
+    std::int32_t next = 0;
+    for (ExprId body : state_.operation(stage).bodies) {
+      visit_expr(state_.dag().pool(), body, [&](ExprId id) {
+        const TensorRead* read = state_.dag().pool().as<TensorRead>(id);
+        if (read != nullptr && next++ == prefetch.operand) {
+          for (DraftAccess& access : operations_[stage].accesses) {
+            access.is_prefetched = access.is_prefetched ||
+                                   (access.tensor == read->tensor && !access.is_store);
+          }
+        }
+      });
+    }
+  }
+
   static constexpr std::size_t most_axes = 48;
   static bool axes_fit(const Operation& op) {
     return op.axes.size() + op.reduce_axes.size() <= most_axes;

@@ -28,6 +28,7 @@ struct DraftRates {
   double streams = 10;                           ///< stretches that are waited for at the same time
   double usable_share = 0.8;  ///< of a cache: the rest holds what is just passing
   double hidden = 0.7;        ///< of the shorter of two costs that overlap
+  double hidden_ahead = 0.95; ///< the same of what is asked for ahead
   double gather = 1.0;        ///< cycles per gathered or scattered element
   double call = 12;           ///< of one vector of exp, or a division
   double run_start = 24;      ///< filling and draining the pipeline, leaving a loop
@@ -136,6 +137,7 @@ class DraftTraffic {
   /// Cycles of waiting, by what is waited for.
   struct Waits {
     std::array<double, 5> levels{};  ///< L1, L2, L3, the two translation buffers
+    std::array<double, 5> ahead{};   ///< the part of it that a prefetch asks for
     double tiles = 0;                ///< of runs of a reduction for their accumulators
   };
 
@@ -166,6 +168,7 @@ class DraftTraffic {
     }
     const double line = static_cast<double>(target_.cache_line_bytes);
     double stored_lines = 0;  // of the output, missed at the level looked at last
+    double ahead = 0;         // cycles of that level for what is prefetched
     const auto cycles_of = [&](double room, double granule, double way, double each, double first) {
       std::size_t fitting = 0;
       for (; fitting < depth; ++fitting) {
@@ -179,6 +182,7 @@ class DraftTraffic {
       }
       const std::size_t from = fitting > 0 ? fitting - 1 : 0;
       double outer = 1, cycles = 0;
+      ahead = 0;
       for (std::size_t d = 0; d < from; ++d) {
         outer *= nest.loops[d].extent;
       }
@@ -188,8 +192,11 @@ class DraftTraffic {
         const bool stays =
             own[0].room(granule, way) <= room / 2 && first_loop_inside(nest, op.accesses[i]) > 0;
         const double missed = stays ? 0 : own[from].granules(granule) * outer;
-        const double stretches = own[from].stride > granule && !stays ? own[from].segments : 0;
+        const bool is_prefetched = op.accesses[i].is_prefetched;
+        const double stretches =
+            own[from].stride > granule && !stays && !is_prefetched ? own[from].segments : 0;
         cycles += (missed * each + stretches * outer * first) * (op.accesses[i].is_store ? 2 : 1);
+        ahead += is_prefetched ? missed * each : 0;
         stored_lines = op.accesses[i].is_store ? missed : stored_lines;
       }
       return cycles;
@@ -201,6 +208,7 @@ class DraftTraffic {
         waits.levels[level] =
             cycles_of(room, line, rates_.way_bytes[level], line / rates_.bytes_per_cycle[level],
                       rates_.latency[level] / rates_.streams);
+        waits.ahead[level] = ahead;
         // A run of the reduction cannot begin before its accumulators are there.
         waits.tiles += tile_lines > 0 ? stored_lines / tile_lines * rates_.latency[level] : 0;
       }
@@ -210,6 +218,7 @@ class DraftTraffic {
       if (working_set_ > mapped) {
         waits.levels[3 + level] =
             cycles_of(mapped, rates_.page_bytes, 0, rates_.page_miss[level], 0);
+        waits.ahead[3 + level] = ahead;
       }
     }
     return waits;

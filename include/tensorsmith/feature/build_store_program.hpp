@@ -276,7 +276,8 @@ class StoreProgramBuilder {
   bool has_pragma(std::size_t s) const {
     for (auto step = state_.steps().rbegin(); step != state_.steps().rend(); ++step) {
       if (const auto* pragma = std::get_if<PragmaStep>(&*step);
-          pragma != nullptr && pragma->stage == static_cast<std::int32_t>(s)) {
+          pragma != nullptr && pragma->stage == static_cast<std::int32_t>(s) &&
+          !pragma->pragma.starts_with(prefetch_pragma)) {
         return true;
       }
       if (adds_stage(*step)) {

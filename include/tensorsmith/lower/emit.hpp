@@ -96,6 +96,8 @@ struct Emission {
   std::vector<PaddedAxis> padded;
   std::vector<ExprId> holds;          ///< comparisons that its loops see to
   std::vector<TileRange> tile_range;  ///< per leaf
+  /// Lines of an operand are asked for in front of this leaf, whenever the tile is updated; -1 = no.
+  std::int32_t prefetch_leaf = -1;
 };
 
 /// A tensor that is read at one point only, where its value is known.
@@ -163,6 +165,9 @@ class Emitter {
   StmtId emit_body(Emission& e);
   ExprId value_of(ExprId id, const std::vector<std::pair<VarId, ExprId>>& env);
   ExprId fold(ExprId id);
+  // emit_prefetch.hpp: asking for operands ahead of their use
+  void place_prefetch(Emission& e) const;
+  StmtId emit_prefetch(Emission& e);
   ExprList place(TensorId tensor, const ExprList& indices);
   ExprId expr(const Affine& form) { return to_expr(program_.pool, form); }
   Affine affine(ExprId id) { return to_affine(program_.pool, extents_, id); }
@@ -195,5 +200,6 @@ class Emitter {
 #include "tensorsmith/lower/emit_body.hpp"
 #include "tensorsmith/lower/emit_epilogue.hpp"
 #include "tensorsmith/lower/emit_loops.hpp"
+#include "tensorsmith/lower/emit_prefetch.hpp"
 #include "tensorsmith/lower/emit_stage.hpp"
 #include "tensorsmith/lower/emit_taps.hpp"

@@ -180,6 +180,13 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
   if (is_run && e.mode == BodyMode::compute) {
     return emit_reduction(e);
   }
+  if (static_cast<std::int32_t>(leaf) == e.prefetch_leaf && e.mode == BodyMode::update) {
+    const StmtId ahead = emit_prefetch(e);
+    const std::int32_t here = std::exchange(e.prefetch_leaf, -1);
+    const StmtId rest = emit_leaf(e, leaf);
+    e.prefetch_leaf = here;
+    return seq({ahead, rest});
+  }
   if (leaf == nest.num_leaves()) {
     return emit_body(e);
   }

@@ -67,6 +67,12 @@ class StatePrinter {
     };
     attribute(" auto_unroll: ", stage.auto_unroll_max_step);
     attribute(" storage_offset: ", stage.storage_offset);
+    if (stage.prefetch.lines != 0) {
+      text_.append(indent, ' ');
+      text_ += name + " prefetch: operand " + std::to_string(stage.prefetch.operand) + ", " +
+               std::to_string(stage.prefetch.lines) + " lines, into L" +
+               std::to_string(stage.prefetch.level) + '\n';
+    }
     const auto& attached = state_.attach_map().iterator_to_stages;
     for (std::size_t i = 0; i < stage.iterators.size(); ++i) {
       const BasicIterator<Extent>& it = stage.iterators[i];

@@ -30,6 +30,13 @@ struct BasicIterator {
   std::vector<std::string> original;
 };
 
+/// What the register tile of a stage asks the memory for ahead of its use. Off if `lines` is 0.
+struct OperandPrefetch {
+  std::int32_t operand = 0;  ///< of the reads in the body, in order
+  std::int32_t lines = 0;    ///< how far ahead, in cache lines along the operand's last dimension
+  std::int32_t level = 1;    ///< into L1, L2 or L3
+};
+
 template <class Extent>
 struct BasicStage {
   // Its operation is the one of the state's current dag with the same id.
@@ -38,6 +45,7 @@ struct BasicStage {
   std::vector<BasicIterator<Extent>> iterators;
   std::int32_t auto_unroll_max_step = 0;
   std::int32_t storage_offset = 0;
+  OperandPrefetch prefetch;
 };
 
 }  // namespace tensorsmith

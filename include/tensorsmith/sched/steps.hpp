@@ -21,6 +21,9 @@ using IdList = SmallVector<std::int32_t, 8>;
 using LengthList = SmallVector<std::int64_t, 4>;
 constexpr std::int64_t unknown_length = -1;
 
+/// How the text of a pragma begins that sets BasicStage::prefetch.
+inline constexpr std::string_view prefetch_pragma = "prefetch";
+
 /// Codes of the reference (ch. 2.1), in records as numbers.
 enum class Annotation : std::int32_t {
   none = 0,
@@ -61,7 +64,8 @@ struct FuseStep {
 struct PragmaStep {
   static constexpr std::string_view tag = "PR";
   std::int32_t stage, iterator;
-  std::string pragma;  ///< "auto_unroll_max_step$N" or "debug_skip_region"
+  /// "auto_unroll_max_step$N", "debug_skip_region" or "prefetch$OPERAND$LINES$LEVEL"
+  std::string pragma;
   static constexpr auto fields() {
     return field_list(&PragmaStep::stage, &PragmaStep::iterator, &PragmaStep::pragma);
   }

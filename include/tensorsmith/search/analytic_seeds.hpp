@@ -49,6 +49,7 @@ class SeedSearch {
     for (std::uint32_t sketch = 0; sketch < space_.sketches().size(); ++sketch) {
       add_all(seeds, model_choices(sketch));
     }
+    add_prefetched(seeds);
     keep_best(seeds, count + count / 2);
     put_regular_first(seeds);
     std::vector<Seed> better;
@@ -56,6 +57,7 @@ class SeedSearch {
       improve(seeds[i], better);
     }
     add_all(seeds, std::move(better));
+    add_prefetched(seeds);
     keep_best(seeds, count + count / 2);
     put_regular_first(seeds);
     while (seeds.size() > count) {
@@ -70,6 +72,7 @@ class SeedSearch {
  private:
   static constexpr std::size_t num_drawn = 96;        ///< at random, from the whole space
   static constexpr std::size_t num_improved = 4;      ///< starts of the descent
+  static constexpr std::size_t num_prefetched = 8;    ///< programs tried with other prefetches
   static constexpr std::size_t max_descents = 12;     ///< moves of one start
   static constexpr std::uint32_t generation = 0xF00;  ///< of the random streams
 
@@ -91,6 +94,27 @@ class SeedSearch {
       }
     }
     seeds = std::move(best);
+  }
+
+  /// The best ones with every prefetch that there is for them, and with none.
+  void add_prefetched(std::vector<Seed>& seeds) const {
+    if (space_.options().prefetch_lines.empty()) {
+      return;
+    }
+    keep_best(seeds, seeds.size());
+    std::vector<std::pair<std::size_t, std::optional<PragmaStep>>> wanted;
+    for (std::size_t i = 0; i < smaller_of(num_prefetched, seeds.size()); ++i) {
+      const std::vector<PragmaStep> all =
+          possible_prefetches(space_, seeds[i].candidate.state);
+      wanted.emplace_back(i, std::nullopt);
+      for (const PragmaStep& prefetch : all) {
+        wanted.emplace_back(i, prefetch);
+      }
+    }
+    add_all(seeds, make_all(wanted.size(), [&](std::size_t i) {
+              const Seed& seed = seeds[wanted[i].first];
+              return rate(with_prefetch(space_, seed.candidate, wanted[i].second), seed.attempt);
+            }));
   }
 
   /// Keeps the order among the regular ones, and among the others.

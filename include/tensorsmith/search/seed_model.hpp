@@ -138,8 +138,23 @@ class SeedModel {
         rated.push_back(
             {choice, share(vectors, rows, lanes(stage), stage[last].extent, row_extent)});
       }
+      // All of a few rows: lowering cuts them into equal parts that fit, inside of the columns, so
+      // that each column is read once.
+      std::int64_t part = smaller_of(most_rows, row_extent);
+      while (row_extent % part != 0) {
+        --part;
+      }
+      if (row_extent > most_rows && row_extent <= few_rows) {
+        TileChoice choice;
+        choice.vectors = vectors;
+        choice.rows = row_extent;
+        rated.push_back(
+            {choice, share(vectors, part, lanes(stage), stage[last].extent, row_extent)});
+      }
     }
-    sort_items(rated, [](const Rated& a, const Rated& b) { return a.share > b.share; });
+    sort_items(rated, [](const Rated& a, const Rated& b) {
+      return a.share != b.share ? a.share > b.share : a.choice.rows > b.choice.rows;
+    });
     std::vector<TileChoice> best;
     for (const Rated& one : rated) {
       // At most two heights of one width: variety counts more than the last percent.
@@ -154,7 +169,7 @@ class SeedModel {
 
   /// Blocks around a register tile: the whole reduction or a part; tiles that share an operand.
   std::vector<TileChoice> blocks(const OpenStage& stage, const TileChoice& tile) const {
-    std::int64_t reduction = 1, tiles_down = 1, tiles_across = 1;
+    std::int64_t reduction = 1, tiles_down = 1, tiles_across = 1, rows = 1;
     const std::size_t last = last_spatial(stage);
     for (std::size_t i = 0; i < stage.size(); ++i) {
       if (stage[i].is_reduction) {
@@ -163,6 +178,7 @@ class SeedModel {
         tiles_across = ceil_div(stage[i].extent, tile.vectors * lanes(stage));
       } else {
         tiles_down *= stage[i].extent;
+        rows *= stage[i].extent;
       }
     }
     tiles_down = ceil_div(tiles_down, tile.rows);
@@ -174,6 +190,11 @@ class SeedModel {
     std::vector<std::int64_t> runs;
     add_new(runs, {reduction, smaller_of(kc, reduction), smaller_of(2 * kc, reduction),
                    smaller_of(kc / 2 + 1, reduction)});
+    if (rows <= few_rows) {  // little reuse: rows of the other operand as streams, a few at a time
+      for (std::int64_t run : {8, 16, 32, 64}) {
+        add_new(runs, {smaller_of(run, reduction)});
+      }
+    }
     std::vector<TileChoice> choices;
     for (std::int64_t run : runs) {
       const std::int64_t across = smaller_of(fit(l2 / 2, run * columns), tiles_across);
@@ -205,6 +226,9 @@ class SeedModel {
   }
 
  private:
+  /// With so few rows an operand is streamed rather than kept.
+  static constexpr std::int64_t few_rows = 64;
+
   std::int64_t lanes(const OpenStage& stage) const {
     return larger_of<std::int64_t>(target_.vector_lanes(8 * stage.front().element_bytes), 1);
   }

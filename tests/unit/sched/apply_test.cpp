@@ -61,6 +61,16 @@ TEST_CASE("pragma sets the unroll limit of the stage") {
   CHECK(s.state().attach_map().stage_to_iterator.empty());
 }
 
+TEST_CASE("pragma sets what a register tile asks for ahead") {
+  ScheduleBuilder s(matmul_dag(8, 8, 8));
+  s.apply(PragmaStep{2, 0, "prefetch$1$12$2"});
+  CHECK(s.state().stage(2).prefetch.operand == 1);
+  CHECK(s.text().find("C prefetch: operand 1, 12 lines, into L2\nfor i (0,8)") !=
+        std::string::npos);
+  s.apply(PragmaStep{2, 0, "prefetch$1$0$1"});
+  CHECK(s.text().find("prefetch") == std::string::npos);
+}
+
 TEST_CASE("reorder permutes the iterators and leaves attach points by position") {
   ScheduleBuilder s(matmul_dag(4, 8, 16));
   s.reorder(2, {2, 0, 1});

@@ -87,6 +87,11 @@ TEST_CASE("every illegal step has its own error") {
   refused(Code::pragma_unknown, chain, {PragmaStep{1, 0, "unroll everything"}});
   refused(Code::pragma_value, chain, {PragmaStep{1, 0, "auto_unroll_max_step$many"}});
   refused(Code::pragma_value, chain, {PragmaStep{1, 0, "auto_unroll_max_step"}});
+  refused(Code::pragma_value, chain, {PragmaStep{1, 0, "auto_unroll_max_step$4294967296"}});
+  for (const char* text : {"prefetch", "prefetch$0$8", "prefetch$0$8$1$1", "prefetch$0$x$1",
+                           "prefetch$0$1025$1", "prefetch$0$8$0", "prefetch$0$8$4"}) {
+    refused(Code::pragma_prefetch, chain, {PragmaStep{1, 0, text}});
+  }
   refused(Code::reorder_wrong_count, chain, {ReorderStep{1, {0}}});
   refused(Code::reorder_not_permutation, chain, {ReorderStep{1, {1, 1}}});
 

@@ -1,17 +1,46 @@
-// PR: a remark for lowering; the one for CPUs acts on none of them (docs/steps/PR.md).
+// PR: a remark for lowering (docs/steps/PR.md).
 //
 // Floor 3. Ansor reference, ch. 2.3. "auto_unroll_max_step$N": small loops below may be unrolled up
-// to N statements. "debug_skip_region": the stage leaves the attach map.
+// to N statements; without meaning on CPUs. "debug_skip_region": the stage leaves the attach map.
+// Own: "prefetch$OPERAND$LINES$LEVEL", the register tile asks for the lines of an operand ahead.
 //   for i (0,16)  -->  C auto_unroll: 64
 //                      for i (0,16)
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
 #include "tensorsmith/sched/apply/common.hpp"
 
 namespace tensorsmith {
+namespace detail {
+
+/// "$4$12" as {4, 12}: whether `text` is `count` numbers up to 2^31-1, each behind a dollar sign.
+inline bool read_numbers(std::string_view text, std::size_t count,
+                         std::array<std::int32_t, 3>& numbers) {
+  std::size_t at = 0;
+  for (std::size_t n = 0; n < count; ++n) {
+    if (at >= text.size() || text[at] != '$') {
+      return false;
+    }
+    std::int64_t value = 0;
+    const std::size_t first = ++at;
+    for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && value <= INT32_MAX; ++at) {
+      value = value * 10 + (text[at] - '0');
+    }
+    if (at == first || value > INT32_MAX) {
+      return false;
+    }
+    numbers[n] = static_cast<std::int32_t>(value);
+  }
+  return at == text.size();
+}
+
+}  // namespace detail
+
+/// A distance beyond it is none that a core could wait for.
+inline constexpr std::int32_t max_prefetch_lines = 1024;
 
 template <class Extent>
 StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
@@ -25,20 +54,23 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
     state.mutable_attach_map().erase(step.stage);
     return {};
   }
+  std::array<std::int32_t, 3> numbers{};
+  if (text.substr(0, prefetch_pragma.size()) == prefetch_pragma) {
+    const auto& [operand, lines, level] = numbers;
+    if (!detail::read_numbers(text.substr(prefetch_pragma.size()), 3, numbers) ||
+        lines > max_prefetch_lines || level < 1 || level > 3) {
+      return ScheduleError{ScheduleErrorCode::pragma_prefetch, step.stage, step.iterator};
+    }
+    state.mutable_stage(stage).prefetch = {operand, lines, level};
+    return {};
+  }
   if (text.substr(0, unroll.size()) != unroll) {
     return ScheduleError{ScheduleErrorCode::pragma_unknown, step.stage, step.iterator};
   }
-  const std::string_view rest = text.substr(unroll.size());
-  bool is_number = rest.size() > 1 && rest[0] == '$';
-  std::int64_t value = 0;
-  for (std::size_t i = 1; is_number && i < rest.size(); ++i) {
-    value = value * 10 + (rest[i] - '0');
-    is_number = rest[i] >= '0' && rest[i] <= '9' && value <= INT32_MAX;
-  }
-  if (!is_number) {
+  if (!detail::read_numbers(text.substr(unroll.size()), 1, numbers)) {
     return ScheduleError{ScheduleErrorCode::pragma_value, step.stage, step.iterator};
   }
-  state.mutable_stage(stage).auto_unroll_max_step = static_cast<std::int32_t>(value);
+  state.mutable_stage(stage).auto_unroll_max_step = numbers[0];
   return {};
 }
 

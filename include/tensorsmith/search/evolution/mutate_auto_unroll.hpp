@@ -1,7 +1,8 @@
-// MutateAutoUnroll: draws another auto_unroll_max_step.
+// MutateAutoUnroll: draws another remark for lowering, auto_unroll_max_step or a prefetch.
 //
 // Floor 7. Ansor reference, ch. 5.3, except that the present value is not drawn again unless
-// SpaceOptions::follows_reference.
+// SpaceOptions::follows_reference. In a space with prefetches three mutations of four draw another
+// one of those, or none.
 //     PR C auto_unroll_max_step$16  -->  PR C auto_unroll_max_step$512
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "tensorsmith/search/evolution/mutator.hpp"
+#include "tensorsmith/search/population/prefetch.hpp"
 #include "tensorsmith/search/population/unroll.hpp"
 
 namespace tensorsmith {
@@ -20,6 +22,14 @@ struct MutateAutoUnroll {
 
   std::optional<Candidate> mutate(const SearchSpace& space, const Candidate& parent,
                                   CounterRng& rng) const {
+    const std::vector<PragmaStep> prefetches = detail::possible_prefetches(space, parent.state);
+    if (!prefetches.empty() && rng.next_below(4) != 0) {
+      const std::uint32_t drawn =
+          rng.next_below(static_cast<std::uint32_t>(prefetches.size()) + 1);
+      return detail::with_prefetch(space, parent,
+                                   drawn < prefetches.size() ? std::optional(prefetches[drawn])
+                                                             : std::nullopt);
+    }
     std::vector<Step> steps = parent.state.steps();
     const std::vector<std::size_t> pragmas =
         steps_where<PragmaStep>(steps, [](std::size_t, const PragmaStep& step) {

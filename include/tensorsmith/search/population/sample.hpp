@@ -17,6 +17,7 @@
 #include "tensorsmith/search/population/fit_packs.hpp"
 #include "tensorsmith/search/population/parallelize.hpp"
 #include "tensorsmith/search/population/thread_bind.hpp"
+#include "tensorsmith/search/population/prefetch.hpp"
 #include "tensorsmith/search/population/unroll.hpp"
 #include "tensorsmith/search/population/vectorize.hpp"
 #include "tensorsmith/support/mersenne_twister.hpp"
@@ -38,7 +39,8 @@ using AnsorGpuPopulation = PopulationRules<FillTileSize, ThreadBind, Unroll>;
 
 /// For sketches of native_cpu_rules(); for the reference's it draws what AnsorCpuPopulation draws.
 using NativeCpuPopulation =
-    PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize, Unroll, Vectorize, FitPacks>;
+    PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize, Unroll, Vectorize,
+                    DrawPrefetch, FitPacks>;
 
 /// Draws a sketch uniformly and completes it; nothing if a rule found no legal way.
 template <class Rng, class... Rules>

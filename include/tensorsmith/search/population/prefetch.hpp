@@ -1,0 +1,95 @@
+// DrawPrefetch: lets the register tile of a stage ask for a large operand ahead of its use.
+//
+// Floor 7. Own design; nothing in a space without prefetches. Half of the programs that have such
+// an operand get one. Which distance pays depends on the machine, so it is drawn, not computed.
+//     C: for i, j, k  -->  C prefetch: operand 1, 12 lines, into L1: for i, j, k
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/search/search_space.hpp"
+
+namespace tensorsmith {
+namespace detail {
+
+/// Every prefetch that the space has for a program of these steps, in a fixed order.
+inline std::vector<PragmaStep> possible_prefetches(const SearchSpace& space, const State& state) {
+  std::vector<PragmaStep> found;
+  if (space.options().prefetch_lines.empty()) {
+    return found;
+  }
+  for (std::size_t id = 0; id < state.num_stages(); ++id) {
+    const auto stage = static_cast<std::int32_t>(id);
+    if (state.stage(id).is_placeholder || state.stage(id).compute_at == ComputeAt::inlined ||
+        !has_non_spatial_iterator(state, stage)) {
+      continue;
+    }
+    std::int32_t operand = 0;
+    for (ExprId body : state.operation(id).bodies) {
+      visit_expr(state.dag().pool(), body, [&](ExprId expr) {
+        const TensorRead* read = state.dag().pool().as<TensorRead>(expr);
+        if (read == nullptr) {
+          return;
+        }
+        const TensorInfo& tensor = state.dag().tensor(read->tensor);
+        std::int64_t bytes = bytes_of(tensor.dtype);
+        for (std::int64_t extent : tensor.shape) {
+          bytes *= extent;
+        }
+        const bool is_large = state.stage(tensor.operation).is_placeholder &&
+                              bytes >= space.options().min_prefetch_bytes;
+        for (std::int32_t lines : space.options().prefetch_lines) {
+          if (is_large) {
+            found.push_back(PragmaStep{stage, 0,
+                                       std::string(prefetch_pragma) + "$" +
+                                           std::to_string(operand) + "$" + std::to_string(lines) +
+                                           "$1"});
+          }
+        }
+        ++operand;
+      });
+    }
+  }
+  return found;
+}
+
+inline bool is_prefetch(const Step& step) {
+  const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
+  return pragma != nullptr && pragma->pragma.starts_with(prefetch_pragma);
+}
+
+/// The program with `prefetch` and no other; with none if there is none.
+inline std::optional<Candidate> with_prefetch(const SearchSpace& space, const Candidate& program,
+                                              const std::optional<PragmaStep>& prefetch) {
+  std::vector<Step> steps = program.state.steps();
+  std::erase_if(steps, is_prefetch);
+  if (prefetch) {
+    steps.push_back(*prefetch);
+  }
+  return space.build(steps, program.sketch);
+}
+
+}  // namespace detail
+
+struct DrawPrefetch {
+  static constexpr std::string_view name() { return "prefetch"; }
+
+  bool apply(const SearchSpace& space, Candidate& candidate, CounterRng& rng) const {
+    const std::vector<PragmaStep> possible =
+        detail::possible_prefetches(space, candidate.state);
+    if (possible.empty() || rng.next_below(2) == 0) {
+      return true;
+    }
+    return try_step(candidate.state,
+                    possible[rng.next_below(static_cast<std::uint32_t>(possible.size()))]);
+  }
+};
+
+}  // namespace tensorsmith

@@ -1,0 +1,70 @@
+// Prefetches of register tiles: where they stand, how many there are, that they change no value.
+#include <string>
+
+#include "unit/lower/lower_fixtures.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::test;
+
+namespace {
+
+/// i and j tiled by 4 x 16, k innermost around the tile.
+ScheduleBuilder tiled(std::int64_t reduction, const std::string& prefetch) {
+  ScheduleBuilder s(matmul_dag(8, 32, reduction));
+  s.split(2, 0, {4});
+  s.split(2, 2, {16});
+  s.reorder(2, {0, 2, 4, 1, 3});
+  s.unroll(2, 3);
+  s.vectorize(2, 4);
+  s.apply(PragmaStep{2, 0, prefetch});
+  return s;
+}
+
+std::string loops_of(const ScheduleBuilder& s) {
+  const LoopProgram program = lowered(s.state(), Target::x86_64_v4());
+  CHECK(wrong_with(program, s.state().dag()) == "");
+  return text_of(program);
+}
+
+std::size_t count_of(const std::string& text, const std::string& word) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("an operand along the vector is asked for in every step of the reduction") {
+  const std::string text = loops_of(tiled(24, "prefetch$1$3$1"));
+  CHECK(text.find("for k in 24:\n"
+                  "          prefetch B[k, j.0*16 + 48] into L1\n"
+                  "          for i.1 in 4 unrolled:") != std::string::npos);
+  CHECK(count_of(text, "prefetch") == 1);
+}
+
+TEST_CASE("an operand along the reduction is asked for once per line") {
+  const std::string text = loops_of(tiled(64, "prefetch$0$2$3"));
+  CHECK(text.find("for k in 4:\n"
+                  "          prefetch A[i.0*4, k*16 + 32] into L3\n"
+                  "          prefetch A[i.0*4 + 1, k*16 + 32] into L3\n"
+                  "          prefetch A[i.0*4 + 2, k*16 + 32] into L3\n"
+                  "          prefetch A[i.0*4 + 3, k*16 + 32] into L3\n"
+                  "          for x in 16:") != std::string::npos);
+  CHECK(count_of(text, "prefetch") == 4);
+}
+
+TEST_CASE("a reduction of one line asks in front of its loop, a ragged one not at all") {
+  const std::string text = loops_of(tiled(16, "prefetch$0$1$1"));
+  CHECK(text.find("prefetch A[i.0*4 + 3, 16] into L1\n        for k in 16:") != std::string::npos);
+  CHECK(count_of(loops_of(tiled(24, "prefetch$0$1$1")), "prefetch") == 0);
+}
+
+TEST_CASE("without such an operand, or without a register tile, there is no prefetch") {
+  CHECK(count_of(loops_of(tiled(16, "prefetch$2$1$1")), "prefetch") == 0);
+  ScheduleBuilder s(matmul_dag(8, 32, 16));
+  s.reorder(2, {0, 1, 2});
+  s.apply(PragmaStep{2, 0, "prefetch$1$4$1"});
+  CHECK(wrong_with(lowered(s.state()), s.state().dag()) == "");
+}
