@@ -81,7 +81,8 @@ inline std::optional<Candidate> with_prefetch(const SearchSpace& space, const Ca
 struct DrawPrefetch {
   static constexpr std::string_view name() { return "prefetch"; }
 
-  bool apply(const SearchSpace& space, Candidate& candidate, CounterRng& rng) const {
+  template <class Rng>
+  bool apply(const SearchSpace& space, Candidate& candidate, Rng& rng) const {
     const std::vector<PragmaStep> possible =
         detail::possible_prefetches(space, candidate.state);
     if (possible.empty() || rng.next_below(2) == 0) {
