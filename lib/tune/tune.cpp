@@ -173,9 +173,8 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
   result.num_threads = options.num_threads;
   if (driven.best) {
     result.steps = driven.best->state.steps();
+    result.signature = signature_of(driven.best->code, *task.dag);
     result.object = std::move(driven.best->code.object);
-    result.signature = {driven.best->code.entry, kernel_parameters(*task.dag),
-                        driven.best->code.shared_bytes, driven.best->code.per_thread_bytes};
   }
   return result;
 }
