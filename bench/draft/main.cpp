@@ -94,9 +94,7 @@ std::vector<Trial> measure(const std::string& text, const Arguments& arguments,
     if (!built) {
       continue;
     }
-    const std::vector<CompiledCandidate> one = {{hash_steps(state.steps()), built->object,
-                                                 built->entry, built->shared_bytes,
-                                                 built->per_thread_bytes}};
+    const std::vector<CompiledCandidate> one = {candidate_of(*built, hash_steps(state.steps()))};
     const MeasureResult result = measurer.measure(one, context).front();
     if (!result.is_ok()) {
       continue;

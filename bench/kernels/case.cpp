@@ -1,6 +1,7 @@
 // requires: llvm json
 #include "case.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "bench/support/aligned_buffer.hpp"
@@ -17,15 +18,15 @@
 namespace tensorsmith::bench {
 namespace {
 
-/// Our arguments in the kernel's order.
+/// Our arguments in the dag's order.
 struct Operands {
   std::vector<AlignedBuffer> storage;
   std::vector<void*> pointers;
   std::vector<float*> inputs;
   float* output = nullptr;
 
-  explicit Operands(const KernelSignature& signature) {
-    for (const KernelParameter& parameter : signature.parameters) {
+  explicit Operands(const std::vector<KernelParameter>& parameters) {
+    for (const KernelParameter& parameter : parameters) {
       const std::int64_t bytes = parameter.num_elements * bytes_of(parameter.dtype);
       storage.emplace_back((bytes + 3) / 4);
       float* data = storage.back().data();
@@ -42,8 +43,45 @@ struct Operands {
   }
 };
 
+/// Our kernel with its constants packed, as one call. The operands must outlive it.
+struct PackedKernel {
+  Kernel kernel;
+  std::vector<AlignedBuffer> packed;
+  std::vector<void*> pointers;  // of the kernel
+
+  PackedKernel(Kernel its_kernel, const std::vector<KernelParameter>& parameters,
+               const Operands& operands)
+      : kernel(std::move(its_kernel)) {
+    const KernelSignature& signature = kernel.signature();
+    std::vector<std::pair<std::string, void*>> known;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      known.emplace_back(parameters[i].name, operands.pointers[i]);
+    }
+    const auto find = [&known](const std::vector<KernelParameter>& wanted) {
+      std::vector<void*> found;
+      for (const KernelParameter& parameter : wanted) {
+        const auto at = std::find_if(known.begin(), known.end(), [&](const auto& entry) {
+          return entry.first == parameter.name;
+        });
+        found.push_back(at->second);
+      }
+      return found;
+    };
+    for (const KernelParameter& parameter : signature.prepack_parameters) {
+      if (parameter.is_output) {
+        packed.emplace_back((parameter.num_elements * bytes_of(parameter.dtype) + 3) / 4);
+        known.emplace_back(parameter.name, packed.back().data());
+      }
+    }
+    if (!signature.prepack_entry.empty()) {
+      kernel.prepack_unchecked(find(signature.prepack_parameters).data());
+    }
+    pointers = find(signature.parameters);
+  }
+};
+
 /// Whether the kernel takes the operands of the problem, in the problem's order.
-bool fits(const ProblemSizes& sizes, const KernelSignature& signature) {
+bool fits(const ProblemSizes& sizes, const std::vector<KernelParameter>& parameters) {
   std::vector<std::int64_t> wanted;
   for (const std::int64_t size :
        {sizes.input, sizes.weights, sizes.bias, sizes.residual, sizes.output}) {
@@ -52,10 +90,10 @@ bool fits(const ProblemSizes& sizes, const KernelSignature& signature) {
     }
   }
   std::vector<std::int64_t> ours;
-  for (const KernelParameter& parameter : signature.parameters) {
+  for (const KernelParameter& parameter : parameters) {
     ours.push_back(parameter.num_elements);
   }
-  return ours == wanted && signature.parameters.back().is_output;
+  return ours == wanted && parameters.back().is_output;
 }
 
 TuneResult best_of_records(const TuneTask& task, const CaseOptions& options) {
@@ -84,9 +122,8 @@ TuneResult best_of_records(const TuneTask& task, const CaseOptions& options) {
   }
   result.summary.is_verified = record.is_verified;
   result.steps = record.steps;
+  result.signature = signature_of(*built, *task.dag);
   result.object = std::move(built->object);
-  result.signature = {built->entry, kernel_parameters(*task.dag), built->shared_bytes,
-                      built->per_thread_bytes};
   return result;
 }
 
@@ -135,17 +172,18 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
         result.summary.message.empty() ? result.summary.first_failure : result.summary.message;
     return entry;
   }
-  const Kernel kernel = result.kernel();
-  Operands operands(kernel.signature());
+  const std::vector<KernelParameter> parameters = kernel_parameters(*workload->dag);
+  Operands operands(parameters);
+  const PackedKernel ours(result.kernel(), parameters, operands);
   Contest contest;
   contest.problem = problem_of(*workload);
-  if (contest.problem && !fits(sizes_of(*contest.problem), kernel.signature())) {
+  if (contest.problem && !fits(sizes_of(*contest.problem), parameters)) {
     throw Error("the kernel of " + text + " does not take the operands of its problem");
   }
   contest.buffers = buffers_of(contest.problem ? sizes_of(*contest.problem) : ProblemSizes{},
                                operands.inputs, operands.output);
   contest.flop = contest.problem ? sizes_of(*contest.problem).flop : workload->nominal_flop;
-  contest.ours = [&] { kernel.call_unchecked(operands.pointers.data()); };
+  contest.ours = [&] { ours.kernel.call_unchecked(ours.pointers.data()); };
   RaceOptions racing;
   racing.packing = static_cast<PackingClass>(static_cast<int>(workload->packing));
   racing.threads = options.threads;

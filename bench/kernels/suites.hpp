@@ -14,8 +14,37 @@ struct Suite {
   std::vector<std::string> workloads;
 };
 
+/// The same workloads in another class: `name` --> `name` + suffix, each text changed.
+template <class Change>
+void add_variant(std::vector<Suite>& suites, const std::string& name, const std::string& suffix,
+                 const Change& change) {
+  for (std::size_t i = 0; i < suites.size(); ++i) {
+    if (suites[i].name == name) {
+      Suite variant{name + suffix, {}};
+      for (const std::string& workload : suites[i].workloads) {
+        variant.workloads.push_back(change(workload));
+      }
+      suites.push_back(std::move(variant));
+      return;
+    }
+  }
+}
+
+/// Class b of matrix products; convolutions with activations and weights as given (class a).
+inline std::vector<Suite> with_variants(std::vector<Suite> suites) {
+  for (const char* name : {"gemm_square", "gemm_prime", "gemm_skinny", "bert", "bmm"}) {
+    add_variant(suites, name, "_b", [](const std::string& text) { return text + ",packed"; });
+  }
+  for (const std::string layout : {"nhwc", "nchw"}) {
+    add_variant(suites, "resnet50", "_" + layout, [&](const std::string& text) {
+      return text.substr(0, text.rfind("free")) + layout;
+    });
+  }
+  return suites;
+}
+
 inline const std::vector<Suite>& all_suites() {
-  static const std::vector<Suite> suites{
+  static const std::vector<Suite> suites = with_variants({
       {"quick",
        {"gemm:512x512x512:f32", "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,layout=free"}},
       {"gemm_square",
@@ -85,7 +114,7 @@ inline const std::vector<Suite>& all_suites() {
       {"rows",
        {"softmax:1536x128", "softmax:512x1000", "softmax:1024x4096", "layernorm:128x768",
         "layernorm:512x1024", "reduce_sum:1024x4096", "global_avg_pool:n=1,c=2048,h=7,w=7"}},
-  };
+  });
   return suites;
 }
 

@@ -28,11 +28,19 @@ struct KernelParameter {
   bool is_output = false;
 };
 
+/// Both functions are KernelEntry (codegen/kernel_abi.hpp): pointers in the order of the
+/// parameters.
 struct KernelSignature {
   std::string entry;  ///< symbol of the code
   std::vector<KernelParameter> parameters;
   std::int64_t shared_bytes = 0;      ///< workspace: once ...
   std::int64_t per_thread_bytes = 0;  ///< ... and per thread
+
+  /// The function that packs constant inputs, called once; empty: there is none. It takes the
+  /// constants, then what it writes, which `parameters` holds in the place of the constants. A
+  /// packed buffer may be kept as long as the code: its contents depend on nothing else.
+  std::string prepack_entry;
+  std::vector<KernelParameter> prepack_parameters;
 };
 
 /// Elements in memory that kernels accept: 64-byte aligned, zero at first.
@@ -78,7 +86,8 @@ struct KernelOperand {
   std::int32_t element_bytes = 0;
   DType dtype = DType::f32;
   bool is_constant = false;  ///< may not be an output
-  bool is_raw = false;       ///< 16-bit elements (f16, bf16): only the size is compared
+  /// Only the size is compared: 16-bit elements (f16, bf16), or bytes (std::byte).
+  bool is_raw = false;
 };
 
 template <class T>
@@ -104,7 +113,8 @@ constexpr KernelOperand describe_operand(std::size_t num_elements, T* data) {
   } else if constexpr (std::is_same_v<Element, bool>) {
     operand.dtype = DType::boolean;
   } else {
-    static_assert(sizeof(Element) == 2, "a kernel has no arguments of this element type");
+    static_assert(sizeof(Element) == 2 || std::is_same_v<Element, std::byte>,
+                  "a kernel has no arguments of this element type");
     operand.is_raw = true;
   }
   return operand;
@@ -118,6 +128,19 @@ class Kernel {
 
   const KernelSignature& signature() const;
   std::int32_t num_threads() const;
+
+  /// Once per set of weights: packs the constant inputs, given in the dag's order, into buffers
+  /// that stand in their place in calls. None if the schedule packs nothing beforehand.
+  ///     const auto packed = kernel.prepack(b);   kernel(a, packed[0], c);   kernel(a2, packed[0],
+  ///     c)
+  template <class... Arguments>
+  std::vector<AlignedBuffer<std::byte>> prepack(Arguments&&... constants) const {
+    const KernelOperand operands[] = {describe_operand(constants.size(), constants.data())...};
+    return pack(operands);
+  }
+  std::vector<AlignedBuffer<std::byte>> pack(std::span<const KernelOperand> constants) const;
+  /// No check at all: one 64-byte aligned pointer per parameter of prepack.
+  void prepack_unchecked(void* const* arguments) const;
 
   /// Arguments in the dag's order: std::vector, std::span, AlignedBuffer, anything with data() and
   /// size(). Throws Error that names the first wrong argument.
@@ -137,6 +160,8 @@ class Kernel {
 
 /// What is wrong with these arguments, in one sentence; empty if nothing.
 std::string check_operands(const KernelSignature& signature,
+                           std::span<const KernelOperand> operands);
+std::string check_operands(std::span<const KernelParameter> parameters,
                            std::span<const KernelOperand> operands);
 
 }  // namespace tensorsmith

@@ -127,6 +127,8 @@ class TuneResult {
   State state() const;
   /// Self-contained C++.
   std::string source() const;
+  /// The same of the function that packs constant inputs once; empty: there is none.
+  std::string prepack_source() const;
   /// Schedule, loops and numbers, for people.
   std::string explain() const;
 };

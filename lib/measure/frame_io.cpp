@@ -50,6 +50,9 @@ std::uint64_t message_layout() {
   prepare.arguments.resize(1);
   RankRequest rank;
   rank.candidates.resize(1);
+  rank.candidates[0].prepack.packed.resize(1);
+  rank.candidates[0].prepack.arguments.resize(1);
+  rank.candidates[0].prepack.kernel_arguments.resize(1);
   RankReply ranked;
   ranked.results.resize(1);
   ranked.results[0].samples_ns.resize(1);

@@ -13,6 +13,7 @@
 
 #include "measure/payload.hpp"
 #include "tensorsmith/measure/measure_result.hpp"
+#include "tensorsmith/measure/measurer.hpp"
 #include "tensorsmith/measure/policy.hpp"
 #include "tensorsmith/measure/task.hpp"
 
@@ -88,6 +89,7 @@ struct CandidateMessage {
   std::string entry;
   std::int64_t shared_bytes = 0;
   std::int64_t per_thread_bytes = 0;
+  PrepackCode prepack;
 };
 
 struct MeasureRequest {
@@ -149,8 +151,19 @@ void transfer(A& a, StatusReply& m) {
   a(m.message), a(m.resident_bytes);
 }
 template <class A>
+void transfer(A& a, PackedArgument& m) {
+  a(m.name);
+  a.enumeration(m.dtype, 9);
+  a(m.num_elements);
+}
+template <class A>
+void transfer(A& a, PrepackCode& m) {
+  a(m.entry), a(m.packed), a(m.arguments), a(m.kernel_arguments);
+}
+template <class A>
 void transfer(A& a, CandidateMessage& m) {
   a(m.object_offset), a(m.object_bytes), a(m.entry), a(m.shared_bytes), a(m.per_thread_bytes);
+  a(m.prepack);
 }
 template <class A>
 void transfer(A& a, RacingPolicy& m) {

@@ -18,6 +18,7 @@ CandidateMessage message_of(const CompiledCandidate& candidate) {
   message.entry = candidate.entry;
   message.shared_bytes = candidate.shared_bytes;
   message.per_thread_bytes = candidate.per_thread_bytes;
+  message.prepack = candidate.prepack;
   return message;
 }
 
@@ -146,6 +147,7 @@ MeasureResult WorkerLane::run(const std::shared_ptr<const PreparedTask>& task,
   const std::int64_t limit_ns =
       options_.load_timeout_ns + racing.full_budget_ns +
       calls * (call_timeout_ns(racing, best_ns) + racing.min_sample_ns) +
+      (candidate.prepack.entry.empty() ? 0 : racing.first_timeout_ns) +
       checking_ns(2 * task->num_bytes + candidate.shared_bytes + 64 * candidate.per_thread_bytes);
   // A worker that is lost for reasons of its own gets one successor.
   std::string first_loss;
@@ -248,7 +250,7 @@ RankingResult WorkerLane::rank(const std::shared_ptr<const PreparedTask>& task,
                   object.size());
     }
     const std::int64_t count = static_cast<std::int64_t>(alive.size());
-    const std::int64_t rounds = std::int64_t{4} + std::max(policy.min_rounds, 0);
+    const std::int64_t rounds = std::int64_t{5} + std::max(policy.min_rounds, 0);
     const std::int64_t limit_ns =
         policy.budget_ns + count * (options_.load_timeout_ns + checking_ns(2 * task->num_bytes) +
                                     rounds * (policy.call_timeout_ns + policy.calibrator_ns));

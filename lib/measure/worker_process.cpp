@@ -267,18 +267,20 @@ MeasureFault WorkerProcess::explain_death(int wait_status) const {
                 static_cast<unsigned long long>(fault.address.load(std::memory_order_relaxed)));
   const std::string access = fault.is_write.load(std::memory_order_relaxed) != 0 ? "write" : "read";
   const std::uint32_t index = fault.argument.load(std::memory_order_relaxed);
-  const std::string name = index < argument_names_.size()
-                               ? "argument '" + argument_names_[index] + "'"
-                               : "argument " + std::to_string(index);
-  const std::string offset =
-      std::to_string(fault.offset_bytes.load(std::memory_order_relaxed)) + " bytes";
+  const bool is_packed = index >= argument_names_.size();
+  const std::string name = is_packed
+                               ? "packed operand " + std::to_string(index - argument_names_.size())
+                               : "argument '" + argument_names_[index] + "'";
+  const std::string number = std::to_string(fault.offset_bytes.load(std::memory_order_relaxed));
+  const std::string offset = number + " bytes";
   switch (fault.place.load(std::memory_order_relaxed)) {
   case FaultPlace::before_argument:
     return {MeasureStatus::out_of_bounds, access + " " + offset + " before " + name};
   case FaultPlace::after_argument:
     return {MeasureStatus::out_of_bounds, access + " " + offset + " past the end of " + name};
   case FaultPlace::inside_argument:
-    return {MeasureStatus::out_of_bounds, access + " at byte " + offset + " of the input " + name};
+    return {MeasureStatus::out_of_bounds,
+            access + " at byte " + number + (is_packed ? " of " : " of the input ") + name};
   case FaultPlace::before_workspace:
     return {MeasureStatus::out_of_bounds, access + " " + offset + " before the workspace"};
   case FaultPlace::after_workspace:

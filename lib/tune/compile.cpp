@@ -1,10 +1,11 @@
 #include "tune/compile.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "tensorsmith/codegen/llvm_compiler.hpp"
-#include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/sched/apply.hpp"
 
 namespace tensorsmith {
@@ -18,22 +19,68 @@ std::vector<std::byte> bytes_of_text(const std::string& text) {
   return bytes;
 }
 
+/// What the measurer must know of a second function.
+PrepackCode prepack_of(const KernelPrograms& programs) {
+  PrepackCode prepack;
+  const auto is_packed = [&](BufferId buffer) {
+    return std::find(programs.arguments.begin(), programs.arguments.end(), buffer) ==
+           programs.arguments.end();
+  };
+  std::vector<BufferId> all = programs.arguments;
+  for (const BufferId buffer : programs.prepack->arguments) {
+    if (is_packed(buffer)) {
+      const Buffer& packed = (*programs.prepack)[buffer];
+      prepack.packed.push_back({packed.name, packed.dtype, packed.num_elements()});
+      all.push_back(buffer);
+    }
+  }
+  const auto places = [&](const LoopProgram& program) {
+    std::vector<std::int32_t> found;
+    for (const BufferId buffer : program.arguments) {
+      found.push_back(
+          static_cast<std::int32_t>(std::find(all.begin(), all.end(), buffer) - all.begin()));
+    }
+    return found;
+  };
+  prepack.arguments = places(*programs.prepack);
+  prepack.kernel_arguments = places(programs.main);
+  return prepack;
+}
+
 /// Keeps one compiler; the driver uses it from one thread at a time.
 class LlvmBuilder final : public CandidateBuilder {
  public:
   explicit LlvmBuilder(const Target& target) : target_(target), compiler_(target) {}
 
   Result<BuiltCandidate, MeasureFault> build(const State& state) override {
-    const Result<LoopProgram, LowerError> program = lower(state, target_);
-    if (!program) {
-      return fail(MeasureFault{MeasureStatus::instantiation_error, explain(program.error())});
+    const Result<KernelPrograms, LowerError> programs = lower_kernel(state, target_);
+    if (!programs) {
+      return fail(MeasureFault{MeasureStatus::instantiation_error, explain(programs.error())});
     }
-    Result<CompiledObject, std::string> compiled = compiler_.compile(program.value());
-    if (!compiled) {
-      return fail(MeasureFault{MeasureStatus::compile_error, compiled.error()});
+    return compile(*programs);
+  }
+
+  Result<BuiltCandidate, MeasureFault> compile(const KernelPrograms& programs) {
+    std::vector<BatchItem> items = {{&programs.main, "kernel"}};
+    if (programs.prepack) {
+      items.push_back({&*programs.prepack, "kernel_prepack"});
     }
-    return BuiltCandidate{bytes_of_text(compiled->object), compiled->entry, compiled->shared_bytes,
-                          compiled->per_thread_bytes};
+    const CompiledBatch batch = compiler_.compile_batch(items);
+    BuiltCandidate built;
+    for (const Result<CompiledObject, std::string>& function : batch.kernels) {
+      if (!function) {
+        return fail(MeasureFault{MeasureStatus::compile_error, function.error()});
+      }
+      built.shared_bytes = std::max(built.shared_bytes, function->shared_bytes);
+      built.per_thread_bytes = std::max(built.per_thread_bytes, function->per_thread_bytes);
+    }
+    built.object = bytes_of_text(batch.object);
+    built.entry = batch.kernels[0]->entry;
+    if (programs.prepack) {
+      built.prepack = prepack_of(programs);
+      built.prepack.entry = batch.kernels[1]->entry;
+    }
+    return built;
   }
 
  private:
@@ -88,15 +135,18 @@ Result<Done, MeasureFault> run_plain(const Shared<const ComputeDag>& dag, const 
   const auto problem = [](MeasureStatus status, std::string message) {
     return fail(MeasureFault{status, std::move(message)});
   };
+  Result<LoopProgram, LowerError> program = lower(tiled_plainly(dag), target);
+  if (!program) {
+    return problem(MeasureStatus::instantiation_error, explain(program.error()));
+  }
   LlvmBuilder builder(target);
-  Result<BuiltCandidate, MeasureFault> built = builder.build(tiled_plainly(dag));
+  const Result<BuiltCandidate, MeasureFault> built =
+      builder.compile({std::move(program).value(), std::nullopt, {}});
   if (!built) {
     return fail(built.error());
   }
   try {
-    const Kernel kernel(
-        {built->entry, kernel_parameters(*dag), built->shared_bytes, built->per_thread_bytes},
-        built->object, 1);
+    const Kernel kernel(signature_of(*built, *dag), built->object, 1);
     std::vector<AlignedBuffer<std::byte>> buffers;
     std::vector<void*> pointers;
     for (const HostArray& array : arguments) {
@@ -122,16 +172,51 @@ std::unique_ptr<CandidateBuilder> make_candidate_builder(const Target& target) {
   return std::make_unique<LlvmBuilder>(target);
 }
 
+KernelSignature signature_of(const BuiltCandidate& built, const ComputeDag& dag) {
+  KernelSignature signature{built.entry,         kernel_parameters(dag),
+                            built.shared_bytes,  built.per_thread_bytes,
+                            built.prepack.entry, {}};
+  if (built.prepack.entry.empty()) {
+    return signature;
+  }
+  const std::vector<KernelParameter> whole = std::move(signature.parameters);
+  const auto parameters = [&](const std::vector<std::int32_t>& places, bool writes_packed) {
+    std::vector<KernelParameter> found;
+    for (const std::int32_t place : places) {
+      const auto i = static_cast<std::size_t>(place);
+      if (i < whole.size()) {
+        found.push_back(whole[i]);
+      } else {
+        const PackedArgument& packed = built.prepack.packed[i - whole.size()];
+        found.push_back({packed.name, packed.dtype, packed.num_elements, writes_packed});
+      }
+    }
+    return found;
+  };
+  signature.parameters = parameters(built.prepack.kernel_arguments, false);
+  signature.prepack_parameters = parameters(built.prepack.arguments, true);
+  return signature;
+}
+
 std::string assembly_of(const State& state, const Target& target) {
-  const Result<LoopProgram, LowerError> program = lower(state, target);
-  if (!program) {
-    throw Error("the schedule cannot be lowered: " + explain(program.error()));
+  const Result<KernelPrograms, LowerError> programs = lower_kernel(state, target);
+  if (!programs) {
+    throw Error("the schedule cannot be lowered: " + explain(programs.error()));
   }
-  Result<std::string, std::string> text = LlvmCompiler(target).assembly(program.value());
-  if (!text) {
-    throw Error("the program cannot be compiled: " + text.error());
+  LlvmCompiler compiler(target);
+  std::string all;
+  for (const LoopProgram* program :
+       {&programs->main, programs->prepack ? &*programs->prepack : nullptr}) {
+    if (program != nullptr) {
+      Result<std::string, std::string> text =
+          compiler.assembly(*program, program == &programs->main ? "kernel" : "kernel_prepack");
+      if (!text) {
+        throw Error("the program cannot be compiled: " + text.error());
+      }
+      all += *text;
+    }
   }
-  return std::move(text).value();
+  return all;
 }
 
 PlainRunner make_plain_runner(const Target& target) {

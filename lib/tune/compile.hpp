@@ -14,7 +14,10 @@ namespace tensorsmith {
 /// Lowers and compiles states for one target.
 std::unique_ptr<CandidateBuilder> make_candidate_builder(const Target& target);
 
-/// Assembly text of a state's code. Throws Error.
+/// How the kernel, and what packs its constants, are called.
+KernelSignature signature_of(const BuiltCandidate& built, const ComputeDag& dag);
+
+/// Assembly text of a state's code, of both functions if there are two. Throws Error.
 std::string assembly_of(const State& state, const Target& target);
 
 /// Runs unscheduled programs in this process, one thread.

@@ -145,9 +145,7 @@ class Driver::Impl {
     for (std::size_t i = 0; i < built.size(); ++i) {
       if (built[i]) {
         places.push_back(i);
-        const BuiltCandidate& code = *built[i];
-        candidates.push_back({hash_steps(states[first + i].steps()), code.object, code.entry,
-                              code.shared_bytes, code.per_thread_bytes});
+        candidates.push_back(candidate_of(*built[i], hash_steps(states[first + i].steps())));
       }
     }
     // Recorded as each result arrives; build failures that come before it in the order first.
@@ -254,9 +252,8 @@ class Driver::Impl {
     if (!summary_.is_cancelled && !options_.is_instant) {
       std::vector<CompiledCandidate> candidates;
       for (const Kept& kept : kept_) {
-        candidates.push_back({hash_steps(kept.state.steps()), kept.code.object, kept.code.entry,
-                              kept.code.shared_bytes, kept.code.per_thread_bytes,
-                              complexity_of(kept.state)});
+        candidates.push_back(candidate_of(kept.code, hash_steps(kept.state.steps())));
+        candidates.back().complexity = complexity_of(kept.state);
       }
       RankingPolicy policy;
       policy.budget_ns = static_cast<std::int64_t>(options_.ranking_seconds * 0.7e9);

@@ -27,7 +27,13 @@ struct BuiltCandidate {
   std::string entry;
   std::int64_t shared_bytes = 0;
   std::int64_t per_thread_bytes = 0;
+  PrepackCode prepack;
 };
+
+/// What the measurer takes; `id` as in CompiledCandidate. The code must outlive it.
+inline CompiledCandidate candidate_of(const BuiltCandidate& built, std::uint64_t id) {
+  return {id, built.object, built.entry, built.shared_bytes, built.per_thread_bytes, built.prepack};
+}
 
 /// State -> object code. Called by one thread at a time, not always the same.
 class CandidateBuilder {

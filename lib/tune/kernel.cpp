@@ -28,6 +28,7 @@ struct Kernel::Impl {
   ThreadPool pool;
   AlignedBuffer<std::uint8_t> workspace;
   std::optional<JitKernel> code;
+  std::optional<JitKernel> prepack;
 };
 
 Kernel::Kernel(KernelSignature signature, std::span<const std::byte> object,
@@ -37,16 +38,24 @@ Kernel::Kernel(KernelSignature signature, std::span<const std::byte> object,
                 std::to_string(num_threads));
   }
   impl_ = make_shared_of<Impl>(std::move(signature), num_threads);
-  CompiledObject compiled;
-  compiled.object.assign(reinterpret_cast<const char*>(object.data()), object.size());
-  compiled.entry = impl_->signature.entry;
-  compiled.shared_bytes = impl_->signature.shared_bytes;
-  compiled.per_thread_bytes = impl_->signature.per_thread_bytes;
-  Result<JitKernel, std::string> code = JitKernel::load(compiled);
-  if (!code) {
-    throw Error("Kernel: the code cannot be loaded: " + code.error());
+  CompiledBatch batch;
+  batch.object.assign(reinterpret_cast<const char*>(object.data()), object.size());
+  for (const std::string& entry : {impl_->signature.entry, impl_->signature.prepack_entry}) {
+    if (!entry.empty()) {
+      batch.kernels.push_back(CompiledObject{
+          {}, entry, impl_->signature.shared_bytes, impl_->signature.per_thread_bytes});
+    }
   }
-  impl_->code.emplace(std::move(code).value());
+  std::vector<Result<JitKernel, std::string>> code = JitKernel::load_batch(batch);
+  for (const Result<JitKernel, std::string>& function : code) {
+    if (!function) {
+      throw Error("Kernel: the code cannot be loaded: " + function.error());
+    }
+  }
+  impl_->code.emplace(std::move(code[0]).value());
+  if (code.size() > 1) {
+    impl_->prepack.emplace(std::move(code[1]).value());
+  }
 }
 
 const KernelSignature& Kernel::signature() const { return impl_->signature; }
@@ -62,6 +71,39 @@ void Kernel::call(std::span<const KernelOperand> operands) const {
     pointers.push_back(const_cast<void*>(operand.data));
   }
   call_unchecked(pointers.data());
+}
+
+std::vector<AlignedBuffer<std::byte>> Kernel::pack(std::span<const KernelOperand> constants) const {
+  std::vector<AlignedBuffer<std::byte>> packed;
+  if (!impl_->prepack) {
+    return packed;
+  }
+  std::vector<KernelParameter> inputs;
+  std::vector<void*> pointers;
+  for (const KernelParameter& parameter : impl_->signature.prepack_parameters) {
+    if (parameter.is_output) {
+      packed.emplace_back(
+          static_cast<std::size_t>(parameter.num_elements * bytes_of(parameter.dtype)));
+    } else {
+      inputs.push_back(parameter);
+    }
+  }
+  const std::string problem = check_operands(std::span<const KernelParameter>(inputs), constants);
+  if (!problem.empty()) {
+    throw Error("Kernel::prepack: " + problem);
+  }
+  for (const KernelOperand& constant : constants) {
+    pointers.push_back(const_cast<void*>(constant.data));
+  }
+  for (AlignedBuffer<std::byte>& buffer : packed) {
+    pointers.push_back(buffer.data());
+  }
+  prepack_unchecked(pointers.data());
+  return packed;
+}
+
+void Kernel::prepack_unchecked(void* const* arguments) const {
+  impl_->prepack->entry()(arguments, impl_->workspace.data(), &impl_->pool.runtime());
 }
 
 void Kernel::call_unchecked(void* const* arguments) const {

@@ -6,22 +6,30 @@ namespace tensorsmith {
 
 std::string check_operands(const KernelSignature& signature,
                            std::span<const KernelOperand> operands) {
-  if (operands.size() != signature.parameters.size()) {
-    return "the kernel takes " + std::to_string(signature.parameters.size()) + " arguments, got " +
+  return check_operands(std::span<const KernelParameter>(signature.parameters), operands);
+}
+
+std::string check_operands(std::span<const KernelParameter> parameters,
+                           std::span<const KernelOperand> operands) {
+  if (operands.size() != parameters.size()) {
+    return "the kernel takes " + std::to_string(parameters.size()) + " arguments, got " +
            std::to_string(operands.size());
   }
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    const KernelParameter& parameter = signature.parameters[i];
+    const KernelParameter& parameter = parameters[i];
     const KernelOperand& operand = operands[i];
     const std::string who = "argument " + std::to_string(i) + " '" + parameter.name + "': ";
     const bool is_narrow_float = parameter.dtype == DType::f16 || parameter.dtype == DType::bf16;
-    if (operand.is_raw ? !is_narrow_float : operand.dtype != parameter.dtype) {
+    const bool is_bytes = operand.is_raw && operand.element_bytes == 1;
+    if (operand.is_raw ? !is_narrow_float && !is_bytes : operand.dtype != parameter.dtype) {
       return who + "elements must be " + std::string(name_of(parameter.dtype)) + ", are " +
              (operand.is_raw ? "16 bits wide" : std::string(name_of(operand.dtype)));
     }
-    if (operand.num_elements != parameter.num_elements) {
-      return who + "expected " + std::to_string(parameter.num_elements) + " elements, got " +
-             std::to_string(operand.num_elements);
+    const std::int64_t expected =
+        is_bytes ? parameter.num_elements * bytes_of(parameter.dtype) : parameter.num_elements;
+    if (operand.num_elements != expected) {
+      return who + "expected " + std::to_string(expected) + (is_bytes ? " bytes" : " elements") +
+             ", got " + std::to_string(operand.num_elements);
     }
     if (reinterpret_cast<std::uintptr_t>(operand.data) % kernel_alignment != 0 ||
         operand.data == nullptr) {

@@ -3,7 +3,7 @@
 
 #include "tensorsmith/codegen/cpp_source.hpp"
 #include "tensorsmith/ir/print.hpp"
-#include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/tune.hpp"
 #include "tune/replay_steps.hpp"
@@ -19,12 +19,12 @@ void require_best(const TuneResult& result, const char* what) {
   }
 }
 
-LoopProgram lower_or_throw(const State& state, const Target& target) {
-  Result<LoopProgram, LowerError> program = lower(state, target);
-  if (!program) {
-    throw Error("the schedule cannot be lowered: " + explain(program.error()));
+KernelPrograms lower_or_throw(const State& state, const Target& target) {
+  Result<KernelPrograms, LowerError> programs = lower_kernel(state, target);
+  if (!programs) {
+    throw Error("the schedule cannot be lowered: " + explain(programs.error()));
   }
-  return std::move(program).value();
+  return std::move(programs).value();
 }
 
 }  // namespace
@@ -43,7 +43,16 @@ std::string TuneResult::source() const {
   require_best(*this, "source");
   CppSourceOptions options;
   options.comment = task.workload;
-  return emit_cpp_source(lower_or_throw(state(), task.target), options).source;
+  return emit_cpp_source(lower_or_throw(state(), task.target).main, options).source;
+}
+
+std::string TuneResult::prepack_source() const {
+  require_best(*this, "prepack_source");
+  const KernelPrograms programs = lower_or_throw(state(), task.target);
+  CppSourceOptions options;
+  options.function_name = "kernel_prepack";
+  options.comment = task.workload + ": packs the constants of kernel(), once";
+  return programs.prepack ? emit_cpp_source(*programs.prepack, options).source : std::string();
 }
 
 std::string TuneResult::explain() const {
@@ -59,8 +68,9 @@ std::string TuneResult::explain() const {
               std::to_string(summary.statuses[i]) + "\n";
     }
   }
-  return text + "\nschedule:\n" + state_text(best) + "\nloops:\n" +
-         to_text(lower_or_throw(best, task.target));
+  const KernelPrograms programs = lower_or_throw(best, task.target);
+  text += "\nschedule:\n" + state_text(best) + "\nloops:\n" + to_text(programs.main);
+  return programs.prepack ? text + "\nonce, before:\n" + to_text(*programs.prepack) : text;
 }
 
 }  // namespace tensorsmith

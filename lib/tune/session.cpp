@@ -188,9 +188,8 @@ TuneResult TuneSession::finish() {
   result.num_threads = options_.num_threads;
   if (driven.best) {
     result.steps = driven.best->state.steps();
+    result.signature = signature_of(driven.best->code, *task_.dag);
     result.object = std::move(driven.best->code.object);
-    result.signature = {driven.best->code.entry, kernel_parameters(*task_.dag),
-                        driven.best->code.shared_bytes, driven.best->code.per_thread_bytes};
   }
   return result;
 }

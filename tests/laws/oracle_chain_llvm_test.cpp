@@ -1,6 +1,6 @@
 // requires: llvm
 // The oracle chain: eval(dag) == eval(lower(state)) == compiled code, on random legal schedules.
-#include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/lower/prepack.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +16,7 @@
 #include "tensorsmith/codegen/llvm_compiler.hpp"
 #include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/ir/print.hpp"
+#include "tensorsmith/ir/verify.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
 #include "tensorsmith/search/population/sample.hpp"
@@ -95,8 +96,67 @@ Inputs make_inputs(const ComputeDag& dag, CounterRng& rng) {
 }
 
 struct Outcome {
-  std::uint32_t checked = 0, refused = 0;
+  std::uint32_t checked = 0, refused = 0, split = 0;
 };
+
+/// The arrays of a program's arguments: the workload's, or buffers of the program's own.
+/// `is_memory`: these with the padding between their rows.
+std::vector<HostArray> arrays_for(const LoopProgram& program,
+                                  const std::vector<std::pair<BufferId, HostArray>>& known,
+                                  bool is_memory) {
+  std::vector<HostArray> arrays;
+  for (BufferId id : program.arguments) {
+    const Buffer& buffer = program[id];
+    HostArray array(buffer.dtype, {buffer.shape.begin(), buffer.shape.end()});
+    if (is_memory) {
+      array = HostArray(buffer.dtype, {buffer.num_elements()});
+    }
+    for (const auto& [other, value] : known) {
+      array = other == id ? value : array;
+    }
+    arrays.push_back(std::move(array));
+  }
+  return arrays;
+}
+
+/// Any of the inputs constant: prepack, then the rest, is the whole program. Whether it was two.
+bool check_split(const LoopProgram& program, const std::vector<HostArray>& arguments,
+                 const HostArray& expected, LlvmCompiler* compiler, CounterRng& rng) {
+  std::vector<bool> is_constant(arguments.size(), false);
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
+    is_constant[i] = rng.next_below(2) == 0;
+  }
+  const KernelPrograms programs = split_prepack(program, is_constant);
+  if (!programs.prepack) {
+    return false;
+  }
+  const auto run = [&](const LoopProgram& part, std::vector<HostArray> arrays) {
+    REQUIRE(is_valid(verify(part)));
+    if (compiler == nullptr) {
+      REQUIRE(eval(part, arrays));
+      return arrays;
+    }
+    const auto object = compiler->compile(part);
+    REQUIRE(object);
+    const auto kernel = JitKernel::load(*object);
+    REQUIRE(kernel);
+    return run_kernel(*kernel, object->workspace_bytes(1), std::move(arrays));
+  };
+  std::vector<std::pair<BufferId, HostArray>> known;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    known.emplace_back(programs.arguments[i], arguments[i]);
+  }
+  const std::vector<HostArray> packed =
+      run(*programs.prepack, arrays_for(*programs.prepack, known, compiler != nullptr));
+  for (std::size_t i = 0; i < packed.size(); ++i) {
+    known.emplace_back(programs.prepack->arguments[i], packed[i]);
+  }
+  const std::vector<HostArray> ran =
+      run(programs.main, arrays_for(programs.main, known, compiler != nullptr));
+  const bool is_split_right = ran.back().data == expected.data;
+  REQUIRE(is_split_right);
+  return true;
+}
 
 /// `make_state(rng, dag)` -> State, or nothing to skip the number.
 template <class MakeState>
@@ -135,6 +195,10 @@ Outcome check_schedules(DType type, std::uint32_t count, bool with_machine_code,
     const bool is_interpreted_right = interpreted.back().data == expected->back().data;
     REQUIRE(is_interpreted_right);
     ++outcome.checked;
+    outcome.split += check_split(*program, inputs.all, expected->back(),
+                                 with_machine_code ? &compiler : nullptr, rng)
+                         ? 1
+                         : 0;
     if (!with_machine_code) {
       continue;
     }
@@ -199,6 +263,7 @@ Outcome check_drawn_programs(std::uint32_t count, bool with_machine_code) {
         return candidate->state;
       });
   CHECK(num_packed > count * 0.1);
+  CHECK(outcome.split > count * 0.02);
   return outcome;
 }
 

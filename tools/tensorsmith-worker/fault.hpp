@@ -14,7 +14,8 @@ namespace tensorsmith {
 /// Call once, on the thread that runs kernels (it gets a stack of its own for the handler).
 void install_fault_handlers(ControlPage& page);
 
-/// Addresses that faults are explained with. `argument` < 0: the workspace.
+/// Addresses that faults are explained with. `argument` < 0: the workspace; behind the last one:
+/// packed operands.
 struct FaultRegion {
   std::span<const std::byte> mapping;
   std::span<const std::byte> data;

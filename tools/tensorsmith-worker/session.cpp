@@ -188,11 +188,7 @@ std::string Session::make_workspace(const CandidateMessage& candidate) {
     if (!workspace_.create(wanted)) {
       return "no memory for a workspace of " + std::to_string(wanted) + " bytes";
     }
-    for (std::size_t i = 0; i < arguments_.size(); ++i) {
-      add_fault_region({arguments_[i].buffer.mapping(), arguments_[i].buffer.data(),
-                        static_cast<std::int32_t>(i)});
-    }
-    add_fault_region({workspace_.mapping(), workspace_.data(), -1});
+    note_fault_regions({});
   }
   return {};
 }
@@ -219,8 +215,9 @@ KernelEntry Session::load(std::size_t slot, const CandidateMessage& candidate, b
   return entry;
 }
 
-double Session::run(KernelEntry entry, std::int64_t calls, std::int64_t timeout_ns) {
-  void* const* const pointers = pointers_.data();
+double Session::run(KernelEntry entry, const std::vector<void*>& arguments, std::int64_t calls,
+                    std::int64_t timeout_ns) {
+  void* const* const pointers = arguments.data();
   void* const workspace = workspace_.data().data();
   const KernelRuntime* const runtime = &pool_->runtime();
   set_phase(WorkerPhase::run, monotonic_ns() + timeout_ns);
@@ -311,28 +308,30 @@ MeasureReply Session::measure(const MeasureRequest& request, FileDescriptor obje
   if (entry != nullptr) {
     result.message = make_workspace(request.candidate);
   }
-  if (entry == nullptr || !result.message.empty()) {
+  const RacingPolicy& racing = request.racing;
+  Operands operands;
+  if (entry == nullptr || !result.message.empty() ||
+      !make_operands(0, request.candidate.prepack, racing.first_timeout_ns, operands, result)) {
     reply.resident_bytes = resident_bytes();
     return reply;
   }
-  const RacingPolicy& racing = request.racing;
   const std::int64_t timeout_ns = call_timeout_ns(racing, request.best_ns);
   poison();
   Race race(racing, request.best_ns);
   result.message.clear();
   // The first call is the one that is checked: everything before it was poisoned.
-  const double first_ns = run(entry, 1, timeout_ns);
+  const double first_ns = run(entry, operands.pointers, 1, timeout_ns);
   result = check(racing.verify);
   if (result.is_ok()) {
     if (race.wants_warm_up()) {
       race.add_warm_up(first_ns);
     }
     while (race.wants_warm_up()) {
-      race.add_warm_up(run(entry, 1, timeout_ns));
+      race.add_warm_up(run(entry, operands.pointers, 1, timeout_ns));
     }
     while (race.wants_sample()) {
       const std::int64_t calls = race.calls_per_sample();
-      race.add_sample(run(entry, calls, timeout_ns + racing.min_sample_ns));
+      race.add_sample(run(entry, operands.pointers, calls, timeout_ns + racing.min_sample_ns));
     }
     // A survivor must still be right after many calls; the others cannot win.
     const bool is_verified = result.is_verified;
@@ -352,7 +351,7 @@ MeasureReply Session::measure(const MeasureRequest& request, FileDescriptor obje
   return reply;
 }
 
-void Session::evict() {
+void Session::evict(const Operands& operands) {
 #if defined(__x86_64__)
   const auto flush = [](std::span<const std::byte> bytes) {
     for (std::size_t at = 0; at < bytes.size(); at += 64) {
@@ -362,8 +361,13 @@ void Session::evict() {
   for (const Argument& argument : arguments_) {
     flush(argument.buffer.data());
   }
+  for (const GuardedBuffer& packed : operands.packed) {
+    flush(packed.data());
+  }
   flush(workspace_.data());
   _mm_mfence();
+#else
+  (void)operands;
 #endif
 }
 
@@ -373,18 +377,24 @@ void Session::start_ranked(const RankRequest& request, const SharedMemory& objec
     control_.candidate.store(static_cast<std::uint32_t>(i), std::memory_order_relaxed);
     all[i].entry =
         load(i, request.candidates[i], false, objects, request.load_timeout_ns, all[i].result);
+    if (all[i].entry != nullptr &&
+        !make_operands(i, request.candidates[i].prepack, request.policy.call_timeout_ns,
+                       all[i].operands, all[i].result)) {
+      all[i].entry = nullptr;
+    }
     if (all[i].entry == nullptr) {
       continue;
     }
+    const std::vector<void*>& pointers = all[i].operands.pointers;
     poison();
-    all[i].last_ns = run(all[i].entry, 1, request.policy.call_timeout_ns);
+    all[i].last_ns = run(all[i].entry, pointers, 1, request.policy.call_timeout_ns);
     all[i].result = check(true);
     if (!all[i].result.is_ok()) {
       all[i].entry = nullptr;
       mark_bands();
       continue;
     }
-    all[i].last_ns = run(all[i].entry, 1, request.policy.call_timeout_ns);
+    all[i].last_ns = run(all[i].entry, pointers, 1, request.policy.call_timeout_ns);
   }
 }
 
@@ -415,12 +425,13 @@ void Session::run_rounds(const RankRequest& request, std::vector<Ranked>& all, R
       control_.candidate.store(static_cast<std::uint32_t>(i), std::memory_order_relaxed);
       std::int64_t calls = 1;
       if (policy.is_cold_cache) {
-        evict();
+        evict(ranked.operands);
       } else if (ranked.last_ns < static_cast<double>(racing.min_sample_ns)) {
         calls = static_cast<std::int64_t>(
             static_cast<double>(racing.min_sample_ns) / std::max(ranked.last_ns, 1.0) + 1);
       }
-      const double ns = run(ranked.entry, calls, policy.call_timeout_ns + racing.min_sample_ns);
+      const double ns = run(ranked.entry, ranked.operands.pointers, calls,
+                            policy.call_timeout_ns + racing.min_sample_ns);
       ranked.last_ns = ns;
       ranked.result.samples_ns.push_back(ns);
     }

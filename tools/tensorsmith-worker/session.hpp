@@ -37,8 +37,14 @@ class Session {
     std::span<const std::byte> reference;  // in data_; empty for inputs
     double rms = 0;
   };
+  /// The arguments of a candidate: the task's, or some of them and what its prepack wrote.
+  struct Operands {
+    std::vector<void*> pointers;
+    std::vector<GuardedBuffer> packed;  // read-only once written
+  };
   struct Ranked {
     KernelEntry entry = nullptr;
+    Operands operands;
     double last_ns = 0;
     MeasureResult result;
   };
@@ -47,12 +53,20 @@ class Session {
   std::string make_workspace(const CandidateMessage& candidate);
   KernelEntry load(std::size_t slot, const CandidateMessage& candidate, bool reuses_object,
                    const SharedMemory& objects, std::int64_t timeout_ns, MeasureResult& result);
+  /// For the candidate loaded in `slot`; calls its prepack, if it has one. False: `result` says
+  /// why.
+  bool make_operands(std::size_t slot, const PrepackCode& prepack, std::int64_t timeout_ns,
+                     Operands& operands, MeasureResult& result);
+  std::string make_packed(const PrepackCode& prepack, Operands& operands,
+                          std::vector<void*>& prepack_pointers);
+  void note_fault_regions(const Operands& operands);
   /// Nanoseconds per call over `calls` back-to-back calls.
-  double run(KernelEntry entry, std::int64_t calls, std::int64_t timeout_ns);
+  double run(KernelEntry entry, const std::vector<void*>& pointers, std::int64_t calls,
+             std::int64_t timeout_ns);
   void poison();
   void mark_bands();
   MeasureResult check(bool checks_values) const;
-  void evict();
+  void evict(const Operands& operands);
   void start_ranked(const RankRequest& request, const SharedMemory& objects,
                     std::vector<Ranked>& all);
   void run_rounds(const RankRequest& request, std::vector<Ranked>& all, RankReply& reply);

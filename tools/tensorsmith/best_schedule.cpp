@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "tensorsmith/lower/lower.hpp"
 #include "tune/replay_steps.hpp"
 
 namespace tensorsmith::cli {
@@ -41,12 +40,12 @@ BestSchedule load_schedule(const WorkloadOptions& options, bool allows_plain) {
   if (best) {
     record = std::move(best->record);
   }
-  Result<LoopProgram, LowerError> program = lower(state, target);
-  if (!program) {
-    throw Error("the schedule cannot be lowered: " + explain(program.error()));
+  Result<KernelPrograms, LowerError> programs = lower_kernel(state, target);
+  if (!programs) {
+    throw Error("the schedule cannot be lowered: " + explain(programs.error()));
   }
   return BestSchedule{std::move(dag), target, std::move(record), std::move(state),
-                      std::move(program).value()};
+                      std::move(programs).value()};
 }
 
 }  // namespace tensorsmith::cli

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "command.hpp"
-#include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/sched/state.hpp"
 
 namespace tensorsmith::cli {
@@ -15,7 +15,7 @@ struct BestSchedule {
   Target target;
   std::optional<Record> record;  ///< nothing: the unscheduled program
   State state;
-  LoopProgram program;
+  KernelPrograms programs;
 };
 
 /// Throws Error. `allows_plain`: without a journal, the program as written.

@@ -1,5 +1,7 @@
 #include "check_program.hpp"
 
+#include <map>
+
 #include <fmt/format.h>
 
 namespace tensorsmith::cli {
@@ -90,12 +92,18 @@ bool has_check_program(const MeasureTask& task) {
   return true;
 }
 
-std::string check_program(const MeasureTask& task, const std::string& name) {
+std::string check_program(const MeasureTask& task, const KernelSource& kernel,
+                          const std::optional<KernelSource>& prepack) {
+  const std::string& name = kernel.function_name;
   std::string text = fmt::format("// Checks {0} against {0}_reference.\n#include \"{0}.hpp\"\n"
-                                 "#include \"{0}_reference.hpp\"\n\n",
+                                 "#include \"{0}_reference.hpp\"\n",
                                  name);
-  text += fmt::format(prologue);
-  std::string calls[2];
+  if (prepack) {
+    text += fmt::format("#include \"{}.hpp\"\n", prepack->function_name);
+  }
+  text += "\n" + fmt::format(prologue);
+  std::map<std::string, std::string> variables;  // by the name of the argument
+  std::string reference_call;
   std::string checks;
   for (std::size_t i = 0; i < task.arguments.size(); ++i) {
     const KernelArgument& argument = task.arguments[i];
@@ -116,11 +124,29 @@ std::string check_program(const MeasureTask& task, const std::string& name) {
                             argument.name, i, i, argument.num_elements, tolerance.absolute,
                             tolerance.relative, tolerance.of_rms);
     }
-    calls[0] += fmt::format("{}a{}", i == 0 ? "" : ", ", i);
-    calls[1] += fmt::format("{}r{}", i == 0 ? "" : ", ", i);
+    variables[argument.name] = fmt::format("a{}", i);
+    reference_call += fmt::format("{}r{}", i == 0 ? "" : ", ", i);
   }
-  text += fmt::format("  {0}({1});\n  {0}_reference({2});\n  long wrong = 0;\n{3}", name, calls[0],
-                      calls[1], checks);
+  const auto call = [&variables](const KernelSource& function) {
+    std::string list;
+    for (const SourceArgument& argument : function.arguments) {
+      list += (list.empty() ? "" : ", ") + variables[argument.name];
+    }
+    return fmt::format("  {}({});\n", function.function_name, list);
+  };
+  if (prepack) {
+    for (const SourceArgument& argument : prepack->arguments) {
+      if (argument.is_written) {
+        const std::string variable = fmt::format("p{}", variables.size());
+        text += fmt::format("  {0}* const {1} = allocate<{0}>({2});\n", type_name(argument.dtype),
+                            variable, argument.num_elements);
+        variables[argument.name] = variable;
+      }
+    }
+    text += call(*prepack);
+  }
+  text += call(kernel) + fmt::format("  {0}_reference({1});\n  long wrong = 0;\n{2}", name,
+                                     reference_call, checks);
   return text + "  std::printf(wrong == 0 ? \"ok\\n\" : \"%ld wrong elements\\n\", wrong);\n"
                 "  return wrong == 0 ? 0 : 1;\n}\n";
 }

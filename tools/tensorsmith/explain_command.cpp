@@ -36,7 +36,10 @@ int explain_workload(const ExplainArguments& arguments) {
     json["state"] = state_text(best.state);
   }
   if (all || arguments.loops) {
-    json["loops"] = to_text(best.program);
+    json["loops"] = to_text(best.programs.main);
+    if (best.programs.prepack) {
+      json["prepack"] = to_text(*best.programs.prepack);
+    }
   }
   if (arguments.assembly) {
     json["assembly"] = assembly_of(best.state, best.target);
@@ -52,7 +55,7 @@ int explain_workload(const ExplainArguments& arguments) {
   } else {
     fmt::print("no journal: the program as written\n");
   }
-  for (const char* part : {"state", "loops", "assembly"}) {
+  for (const char* part : {"state", "loops", "prepack", "assembly"}) {
     if (json.contains(part)) {
       fmt::print("\n{}:\n{}\n", part, json[part].get<std::string>());
     }

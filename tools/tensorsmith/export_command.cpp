@@ -51,16 +51,25 @@ int export_workload(const ExportArguments& arguments) {
   CppSourceOptions options;
   options.function_name = arguments.name;
   options.comment = arguments.common.workload + ", target " + arguments.common.target;
-  const KernelSource kernel = emit_cpp_source(best.program, options);
+  const KernelSource kernel = emit_cpp_source(best.programs.main, options);
   std::vector<std::pair<std::string, std::string>> files = {
       {arguments.name + ".cpp", kernel.source}, {arguments.name + ".hpp", kernel.header}};
+  std::optional<KernelSource> prepack;
+  if (best.programs.prepack) {
+    options.function_name = arguments.name + "_prepack";
+    options.comment +=
+        ": packs the constants of " + arguments.name + "(), once, into 64-byte aligned memory";
+    prepack = emit_cpp_source(*best.programs.prepack, options);
+    files.push_back({options.function_name + ".cpp", prepack->source});
+    files.push_back({options.function_name + ".hpp", prepack->header});
+  }
   const MeasureTask task = make_measure_task(*best.dag, 1, 1);
   if (has_check_program(task)) {
     const std::string reference = arguments.name + "_reference";
     const KernelSource plain = reference_source(best, reference);
     files.push_back({reference + ".cpp", plain.source});
     files.push_back({reference + ".hpp", plain.header});
-    files.push_back({arguments.name + "_check.cpp", check_program(task, arguments.name)});
+    files.push_back({arguments.name + "_check.cpp", check_program(task, kernel, prepack)});
   }
   const std::filesystem::path folder = arguments.folder;
   std::error_code problem;

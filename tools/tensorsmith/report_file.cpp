@@ -6,7 +6,7 @@
 
 #include "report/report.hpp"
 #include "tensorsmith/ir/print.hpp"
-#include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/sched/print_state.hpp"
@@ -75,9 +75,10 @@ void add_best(ReportSection& section, const JournalContents& contents) {
     section.schedule = state_text(state);
     const Target target =
         section.target == host_target().name ? host_target() : parse_target(section.target);
-    const Result<LoopProgram, LowerError> program = lower(state, target);
+    const Result<KernelPrograms, LowerError> program = lower_kernel(state, target);
     if (program) {
-      section.loops = to_text(*program);
+      section.loops = to_text(program->main);
+      section.loops += program->prepack ? "\nonce, before:\n" + to_text(*program->prepack) : "";
     } else {
       section.problem = "The schedule cannot be lowered: " + explain(program.error());
     }

@@ -33,8 +33,7 @@ int run_workload(const WorkloadOptions& options) {
   if (!step) {
     throw Error(step.error().message);
   }
-  const CompiledCandidate candidate{1, built->object, built->entry, built->shared_bytes,
-                                    built->per_thread_bytes};
+  const CompiledCandidate candidate = candidate_of(*built, 1);
   const std::vector<MeasureResult> results =
       measurer.measure(std::span<const CompiledCandidate>(&candidate, 1), MeasureContext{});
   const MeasureResult& result = results.front();

@@ -8,6 +8,7 @@
 //   caches   per level the bytes that must come from the next one: an operand is fetched anew
 //            whenever more than the level holds was touched since
 //   threads  the busiest one's share
+// What is computed once, before the first call, costs nothing (sched/prepared.hpp).
 // Not here: the loops (draft_program.hpp, draft_nest.hpp), footprints (draft_traffic.hpp), anything
 // that measures or learns.
 #pragma once
@@ -17,6 +18,7 @@
 
 #include "tensorsmith/cost/draft_nest.hpp"
 #include "tensorsmith/cost/draft_traffic.hpp"
+#include "tensorsmith/sched/prepared.hpp"
 
 namespace tensorsmith {
 
@@ -29,9 +31,10 @@ class DraftEstimator {
         traffic_(program_, target, num_threads), target_(target), num_threads_(num_threads) {}
 
   double cycles() {
+    const std::vector<bool> is_prepared = prepared_stages(state_);
     double sum = 0;
     for (std::size_t s = 0; s < state_.num_stages(); ++s) {
-      sum += program_.is_computed(s) ? stage_cycles(s) : 0;
+      sum += program_.is_computed(s) && !is_prepared[s] ? stage_cycles(s) : 0;
     }
     return sum;
   }

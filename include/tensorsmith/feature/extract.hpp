@@ -15,6 +15,7 @@
 #include "tensorsmith/feature/build_store_program.hpp"
 #include "tensorsmith/feature/columns.hpp"
 #include "tensorsmith/feature/intensity.hpp"
+#include "tensorsmith/sched/prepared.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/math.hpp"
 #include "tensorsmith/support/sort.hpp"
@@ -24,6 +25,8 @@ namespace tensorsmith {
 
 struct FeatureOptions {
   std::int32_t cache_line_bytes = 64;
+  /// No rows for stages that are computed once, before the first call (sched/prepared.hpp).
+  bool leaves_out_prepared = false;
 };
 
 namespace detail {
@@ -155,7 +158,14 @@ inline FeatureMatrix extract_features(const State& state, const FeatureOptions& 
   }
   TouchTables touch(program->num_tables);
   std::vector<detail::FeatureRow> rows;
+  std::vector<bool> is_left_out(state.num_stages(), false);
+  if (options.leaves_out_prepared) {
+    is_left_out = prepared_stages(state);
+  }
   for (const FeatureStore& store : program->stores) {
+    if (is_left_out[state.dag().tensor(store.tensor).operation]) {
+      continue;
+    }
     auto row = find_item(rows, [&](const auto& known) { return known.tensor == store.tensor; });
     if (row == nullptr) {
       row = &rows.emplace_back();
@@ -175,7 +185,7 @@ inline FeatureMatrix extract_features(const State& state, const FeatureOptions& 
 }
 
 inline FeatureMatrix extract_features(const State& state, const Target& target) {
-  return extract_features(state, FeatureOptions{target.cache_line_bytes});
+  return extract_features(state, FeatureOptions{target.cache_line_bytes, false});
 }
 
 }  // namespace tensorsmith

@@ -19,6 +19,24 @@
 
 namespace tensorsmith {
 
+/// A buffer that one function of a kernel fills and the other reads.
+struct PackedArgument {
+  std::string name;
+  DType dtype = DType::f32;
+  std::int64_t num_elements = 0;  ///< including padding
+
+  std::int64_t num_bytes() const { return num_elements * bytes_of(dtype); }
+};
+
+/// The function of a kernel that is called once, before all others, with the constant inputs. Lists
+/// of arguments: i < n means argument i of the task's n, n + i means packed[i].
+struct PrepackCode {
+  std::string entry;  ///< symbol in the same object, a KernelEntry; empty: there is none
+  std::vector<PackedArgument> packed;
+  std::vector<std::int32_t> arguments;         ///< of this function
+  std::vector<std::int32_t> kernel_arguments;  ///< of the kernel itself
+};
+
 /// One kernel ready to run. Candidates of one batch may share `object` (same data and size): it is
 /// then loaded once.
 struct CompiledCandidate {
@@ -27,6 +45,7 @@ struct CompiledCandidate {
   std::string entry;                  ///< its symbol, a KernelEntry
   std::int64_t shared_bytes = 0;      ///< workspace: once ...
   std::int64_t per_thread_bytes = 0;  ///< ... and per thread
+  PrepackCode prepack;                ///< not timed
   std::int64_t complexity = 0;        ///< of equally fast ones the smaller number wins a ranking
 };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorsmith/sched/prepared.hpp"
 #include "tensorsmith/sketch/packs.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
 
@@ -65,13 +66,17 @@ location_candidates(const State& state, const AccessAnalysis& analysis, std::int
 }
 
 /// Stages whose place is free: computed, not inlined, neither tiled nor worth tiling. Of a packed
-/// copy only the place is free.
+/// copy only the place is free; that of a constant stays at root, where it is made once and for
+/// all.
 inline bool has_free_location(const State& state, const AccessAnalysis& analysis,
                               std::int32_t stage) {
   const auto id = static_cast<std::size_t>(stage);
-  return !state.stage(id).is_placeholder && state.stage(id).compute_at != ComputeAt::inlined &&
-         !needs_tiling(analysis, stage) &&
-         (!is_tiled(state, stage) || PackedCopies(state.steps()).contains(stage));
+  if (state.stage(id).is_placeholder || state.stage(id).compute_at == ComputeAt::inlined ||
+      needs_tiling(analysis, stage)) {
+    return false;
+  }
+  return PackedCopies(state.steps()).contains(stage) ? !prepared_stages(state)[id]
+                                                     : !is_tiled(state, stage);
 }
 
 }  // namespace tensorsmith

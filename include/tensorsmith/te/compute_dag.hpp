@@ -26,6 +26,8 @@ enum class OperationKind : std::uint8_t { placeholder, compute };
 /// Attributes that steer a search (Ansor reference, ch. 1.5). Empty means absent.
 struct OperationAttrs {
   std::int64_t flop = -1;  ///< absent if negative: the expressions are counted
+  /// Inputs that do not change from call to call (weights): what depends on them alone may be
+  /// computed, and laid out, before the first one.
   std::vector<std::string> layout_free_placeholders;
   std::vector<std::string> simplify_const_tensor_indices;
   std::vector<std::string> always_unroll_inner;
@@ -87,5 +89,22 @@ class ComputeDag {
   std::vector<Operation> operations_;
   std::vector<TensorId> arguments_;
 };
+
+/// By argument: whether it is an input that an operation names as layout-free, a constant of the
+/// kernel.
+inline std::vector<bool> constant_arguments(const ComputeDag& dag) {
+  std::vector<bool> is_constant;
+  for (TensorId argument : dag.arguments()) {
+    const Operation& input = dag.operation(dag.tensor(argument).operation);
+    bool is_named = false;
+    for (const Operation& op : dag.operations()) {
+      for (const std::string& name : op.attrs.layout_free_placeholders) {
+        is_named = is_named || (input.is_placeholder() && name == input.name);
+      }
+    }
+    is_constant.push_back(is_named);
+  }
+  return is_constant;
+}
 
 }  // namespace tensorsmith

@@ -3,7 +3,8 @@
 // Floor 5. Own design (what all libraries do for matrix products; Ansor and MetaSchedule have no
 // cache reads on CPUs). Legal for an input with one reader, multi-level tiled, that reads it once,
 // each index an axis. Worth it if many iterations read an element, and if the vector loop would
-// gather or the operand is too large for the caches next to the core.
+// gather or the operand is too large for the caches next to the core; always for a constant, which
+// is packed once, before the first call.
 //     C[i, j] += A[i, k] * B[j, k]  -->  B.packed[j, k] = B[j, k];  C[i, j] += A[i, k] *
 //     B.packed[j, k]
 #pragma once
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorsmith/sched/prepared.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/packs.hpp"
 #include "tensorsmith/sketch/rule.hpp"
@@ -76,8 +78,10 @@ struct PackOperand {
       has_tile_axis = has_tile_axis || (is_used && axis.extent > 1);
     }
     const std::int64_t bytes = elements * bytes_of(tensor.dtype);
-    return has_tile_axis && uses >= least_uses &&
-           (is_gathered || bytes > input.options.core_cache_bytes);
+    const bool is_constant = prepared_stages(input.state)[static_cast<std::size_t>(input.stage)];
+    return has_tile_axis &&
+           (is_constant ||
+            (uses >= least_uses && (is_gathered || bytes > input.options.core_cache_bytes)));
   }
 };
 
