@@ -1,4 +1,4 @@
-// Lesson 9: weights that do not change are packed once, before the first call.
+// Lesson 15: weights that do not change are packed once, before the first call.
 //
 // An input that the workload calls packed (an operation names it in `layout_free_placeholders`) is
 // a constant. What a schedule computes from constants alone becomes a function of its own.
