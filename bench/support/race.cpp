@@ -138,7 +138,8 @@ nlohmann::ordered_json race(const Contest& contest, const RaceOptions& options,
       report["problem"] = "our result differs: " + check.message;
     }
     first_output.assign(output, output + sizes.output);
-    report["roofline_ns"] = roofline_ns(contest.flop, sizes.bytes(), roofline, options.threads);
+    report["roofline_ns"] =
+        roofline_ns(contest.flop - sizes.padding_flop, sizes.bytes(), roofline, options.threads);
   }
   AlignedBuffer peer_output(std::max<std::int64_t>(sizes.output, 1));
   const std::vector<Peer*> racing =

@@ -14,6 +14,19 @@ std::int64_t product(const std::array<std::int64_t, 3>& extents, int rank) {
   return result;
 }
 
+/// Taps of one axis that fall into the input, of all output positions together.
+std::int64_t taps_inside(const ConvShape& s, int axis) {
+  const auto a = static_cast<std::size_t>(axis);
+  std::int64_t inside = 0;
+  for (std::int64_t out = 0; out < s.out_spatial(axis); ++out) {
+    for (std::int64_t tap = 0; tap < s.kernel[a]; ++tap) {
+      const std::int64_t at = out * s.stride[a] + tap * s.dilation[a] - s.pad[a];
+      inside += at >= 0 && at < s.spatial[a] ? 1 : 0;
+    }
+  }
+  return inside;
+}
+
 ProblemSizes conv_sizes(const ConvShape& s) {
   ProblemSizes sizes;
   std::int64_t out_points = 1;
@@ -29,6 +42,12 @@ ProblemSizes conv_sizes(const ConvShape& s) {
   sizes.reduction_length = (s.ci / s.groups) * taps;
   sizes.flop = s.transposed ? 2.0 * static_cast<double>(sizes.input * (s.co / s.groups) * taps)
                             : 2.0 * static_cast<double>(sizes.output * sizes.reduction_length);
+  double share = 1;
+  for (int axis = 0; axis < s.rank && !s.transposed; ++axis) {
+    share *= static_cast<double>(taps_inside(s, axis)) /
+             static_cast<double>(s.out_spatial(axis) * s.kernel[static_cast<std::size_t>(axis)]);
+  }
+  sizes.padding_flop = sizes.flop * (1 - share);
   return sizes;
 }
 

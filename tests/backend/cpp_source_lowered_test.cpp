@@ -3,6 +3,7 @@
 
 #include "backend/cpp_source_fixture.hpp"
 #include "support/random_steps.hpp"
+#include "support/random_tiles.hpp"
 #include "support/small_workloads.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/lower/lower.hpp"
@@ -40,4 +41,25 @@ TEST_CASE("exported C++ of random schedules on integers is exact", "[cpp_source]
 
 TEST_CASE("exported C++ of random schedules on floats", "[cpp_source]") {
   CHECK(check_exported(DType::f32, 16, 1e-5) == 16);
+}
+
+TEST_CASE("exported C++ of convolutions that leave padding out is exact", "[cpp_source]") {
+  const auto workloads = test::small_workloads(DType::i32);
+  const auto tools = test::quick_toolchains();
+  std::size_t checked = 0;
+  for (std::uint32_t number = 0; checked < 8 && number < 200; ++number) {
+    const auto& workload = workloads[number % workloads.size()];
+    CounterRng rng(test::seed(), 8, number);
+    State state = State::initial(workload.dag);
+    const bool is_padded = state.num_stages() == 4 && state.operation(1).name == "P";
+    if (!is_padded || !test::tile_at_random(rng, state, "P")) {
+      continue;
+    }
+    const auto program = lower(state, Target::x86_64_v3());
+    REQUIRE(program);
+    INFO(workload.name << ", number " << number << "\n" << to_text(*program));
+    test::compare_with_interpreter(*program, 0.0, tools);
+    ++checked;
+  }
+  CHECK(checked == 8);
 }

@@ -12,6 +12,7 @@
 #include "cpu/host.hpp"
 #include "support/catch.hpp"
 #include "support/random_steps.hpp"
+#include "support/random_tiles.hpp"
 #include "support/small_workloads.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
 #include "tensorsmith/ir/eval.hpp"
@@ -222,6 +223,28 @@ Outcome check_random_schedules(DType type, std::uint32_t count, bool with_machin
                          });
 }
 
+/// Random tiles of convolutions whose padding is inlined; few keep a condition in the tile.
+Outcome check_padded_tiles(DType type, std::uint32_t count, bool with_machine_code) {
+  std::uint32_t num_padded = 0, num_guarded = 0;
+  const Outcome outcome = check_schedules(
+      type, count, with_machine_code,
+      [&](CounterRng& rng, const Shared<const ComputeDag>& dag) -> std::optional<State> {
+        State state = State::initial(dag);
+        const bool is_padded = state.num_stages() == 4 && state.operation(1).name == "P";
+        if (!is_padded || !test::tile_at_random(rng, state, "P")) {
+          return std::nullopt;
+        }
+        const auto program = lower(state, host_target());
+        REQUIRE(program);
+        ++num_padded;
+        num_guarded += to_text(*program).find("if_then_else") != std::string::npos ? 1 : 0;
+        return state;
+      });
+  CHECK(num_padded > count * 0.2);
+  CHECK(num_guarded < num_padded * 0.4);
+  return outcome;
+}
+
 bool has_packs(const State& state) { return !PackedCopies(state.steps()).empty(); }
 
 /// Programs as the search draws them, a few mutations on; every operand may be packed.
@@ -289,4 +312,10 @@ TEST_CASE("oracle chain on programs that the search draws: all of them are exact
   const std::uint32_t many = test::scaled(4000), few = test::scaled(600);
   CHECK(check_drawn_programs(many, false).checked > many * 0.6);
   CHECK(check_drawn_programs(few, true).checked > few * 0.6);
+}
+
+TEST_CASE("oracle chain on convolutions that leave padding out: all of them are exact") {
+  const std::uint32_t many = test::scaled(6000), few = test::scaled(1200);
+  CHECK(check_padded_tiles(DType::i32, many, false).checked > many * 0.2);
+  CHECK(check_padded_tiles(DType::f32, few, true).checked > few * 0.2);
 }

@@ -100,9 +100,10 @@ class DraftEstimator {
     }
     const std::size_t vector_axis =
         nest.has_vector ? DraftProgram::axis_index(nest.loops.back().moves) : op.num_axes;
-    const bool leaves_out = vector_axis == op.num_axes || (op.padded >> vector_axis & 1) == 0;
-    const double num_conditions = op.num_conditions + (op.padded != 0 && !leaves_out ? 1.0 : 0.0);
-    const double counted = reductions * (leaves_out ? op.share_of_terms : 1);
+    const bool leaves_out = vector_axis == op.num_axes || (op.terms.axes >> vector_axis & 1) == 0;
+    const double num_conditions =
+        op.num_conditions + (op.terms.axes != 0 && !leaves_out ? 1.0 : 0.0);
+    const double counted = reductions * (leaves_out ? op.terms.share : 1);
     std::vector<double> strides;
     for (const DraftAccess& access : op.accesses) {
       strides.push_back(nest.has_vector

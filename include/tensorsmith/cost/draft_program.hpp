@@ -15,14 +15,12 @@
 #include <variant>
 #include <vector>
 
+#include "tensorsmith/cost/draft_terms.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
-#include "tensorsmith/lower/term_conditions.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith::detail {
-
-using AxisMask = std::uint64_t;  ///< bit a: axis a of the operation, spatial axes first
 
 /// One read of the body, or one store. Dimension d moves by row(d)[a] when axis a moves by one.
 struct DraftAccess {
@@ -45,10 +43,7 @@ struct DraftOperation {
   /// Axes that stand for a run of axes whose loops were fused before any split; the others of the
   /// run have extent 1.
   AxisMask collapsed = 0;
-  /// Terms of the reduction that count, the others being padding; lowering leaves them out unless
-  /// the vector loop decides about them.
-  double share_of_terms = 1;
-  AxisMask padded = 0;  ///< axes that decide it
+  DraftTerms terms;           ///< of its reduction; lowering leaves out the others
 
   const double* row(const DraftAccess& access, std::size_t dimension) const {
     return coefficients.data() + access.first + dimension * num_axes;
@@ -113,8 +108,7 @@ class DraftReader {
     const Operation& op = state.operation(stage);
     result_.num_spatial = op.axes.size();
     result_.num_axes = op.axes.size() + op.reduce_axes.size();
-    Frame frame{&op, {}};
-    frame.rows.assign(result_.num_axes * result_.num_axes, 0.0);
+    Frame frame{&op, std::vector<double>(result_.num_axes * result_.num_axes, 0.0)};
     for (std::size_t a = 0; a < result_.num_axes; ++a) {
       const bool is_spatial = a < op.axes.size();
       const Axis& axis = is_spatial ? op.axes[a] : op.reduce_axes[a - op.axes.size()];
@@ -130,7 +124,7 @@ class DraftReader {
     }
     result_.num_float_ops = op.reduce_axes.empty() ? 0 : 1;
     conditions_ = term_conditions(state, stage);
-    count_terms();
+    result_.terms = count_terms(conditions_, result_.extents);
     for (ExprId body : op.bodies) {
       read(frame, body);
     }
@@ -185,80 +179,19 @@ class DraftReader {
     } else if (const Call* call = std::get_if<Call>(&node.op)) {
       const bool is_choice = call->op == CallOp::if_then_else;
       (is_choice ? result_.num_conditions : result_.num_calls) +=
-          is_choice && is_left_out(call->args[0]) ? 0 : 1;
+          is_choice && is_left_out(pool_, conditions_, call->args[0]) ? 0 : 1;
       if (is_choice) {  // its condition is index arithmetic
         read(frame, call->args[1]);
         read(frame, call->args[2]);
         return;
       }
     } else if (const Select* select = std::get_if<Select>(&node.op)) {
-      result_.num_conditions += is_left_out(select->condition) ? 0 : 1;
+      result_.num_conditions += is_left_out(pool_, conditions_, select->condition) ? 0 : 1;
       read(frame, select->if_true);
       read(frame, select->if_false);
       return;
     }
     for_each_child(node, [&](ExprId child) { read(frame, child); });
-  }
-
-  /// Whether all of the condition are conditions of the reduction's terms.
-  bool is_left_out(ExprId condition) const {
-    const Binary* both = pool_.as<Binary>(condition);
-    if (both != nullptr && both->op == BinaryOp::and_) {
-      return is_left_out(both->a) && is_left_out(both->b);
-    }
-    return any_item(conditions_,
-                    [&](const TermCondition& known) { return known.comparison == condition; });
-  }
-
-  /// Conditions on the same axes are counted together, point by point.
-  void count_terms() {
-    constexpr double most_points = 1 << 16;
-    std::vector<AxisMask> masks;
-    for (const TermCondition& condition : conditions_) {
-      AxisMask mask = 0;
-      for (std::size_t a = 0; a < result_.num_axes; ++a) {
-        mask |= condition.coefficients[a] != 0 ? AxisMask{1} << a : 0;
-      }
-      masks.push_back(mask);
-      result_.padded |= mask;
-    }
-    for (std::size_t first = 0; first < masks.size(); ++first) {
-      double points = 1;
-      std::vector<std::size_t> axes;
-      for (std::size_t a = 0; a < result_.num_axes; ++a) {
-        if ((masks[first] >> a & 1) != 0) {
-          axes.push_back(a);
-          points *= result_.extents[a];
-        }
-      }
-      const auto known = masks.begin() + static_cast<std::ptrdiff_t>(first);
-      if (points > most_points || count_items(std::vector<AxisMask>(masks.begin(), known),
-                                              [&](AxisMask m) { return m == masks[first]; }) > 0) {
-        continue;
-      }
-      double counted = 0;
-      std::vector<std::int64_t> at(result_.num_axes, 0);
-      for (bool is_done = false; !is_done;) {
-        bool counts = true;
-        for (std::size_t c = first; c < masks.size() && counts; ++c) {
-          std::int64_t sum = conditions_[c].constant;
-          for (std::size_t a : axes) {
-            sum += conditions_[c].coefficients[a] * at[a];
-          }
-          counts = masks[c] != masks[first] || sum >= 0;
-        }
-        counted += counts ? 1 : 0;
-        is_done = true;
-        for (std::size_t a : axes) {
-          if (static_cast<double>(++at[a]) < result_.extents[a]) {
-            is_done = false;
-            break;
-          }
-          at[a] = 0;
-        }
-      }
-      result_.share_of_terms *= counted / points;
-    }
   }
 
   void read_tensor(const Frame& frame, const TensorRead& tensor) {

@@ -76,8 +76,10 @@ class SeedModel {
   std::vector<LengthList> lengths(const OpenStage& stage, const TileChoice& choice) const {
     std::vector<LengthList> result(stage.size());
     const std::size_t last = last_spatial(stage);
+    // What one axis of rows cannot take goes to the next one outside: tiles of whole rows of a
+    // plane have their blocks along its height.
     std::int64_t rows_left = choice.rows, run_left = choice.run;
-    bool is_first_row = true;
+    std::int64_t inner_left = choice.inner_rows, outer_left = choice.outer_rows;
     for (std::size_t i = stage.size(); i-- > 0;) {
       const OpenSplit& split = stage[i];
       std::int64_t tile = 1, inner = 1, outer = 1;
@@ -91,13 +93,16 @@ class SeedModel {
       } else {
         tile = smaller_of(smaller_of(rows_left, split.extent), max_innermost_);
         rows_left = larger_of<std::int64_t>(rows_left / tile, 1);
-        inner = is_first_row ? choice.inner_rows : 1;
-        outer = is_first_row ? choice.outer_rows : 1;
-        is_first_row = false;
+        inner = inner_left;
+        outer = outer_left;
       }
       const std::int64_t tiles = ceil_div(split.extent, tile);
       inner = even_part(tiles, inner);
       outer = even_part(ceil_div(tiles, inner), outer);
+      if (!split.is_reduction && i != last) {
+        inner_left = ceil_div(inner_left, inner);
+        outer_left = ceil_div(outer_left, outer);
+      }
       LengthList& lengths = result[i];
       lengths = LengthList(split.num_lengths, 1);
       lengths[split.num_lengths - 1] = tile;

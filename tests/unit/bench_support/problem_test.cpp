@@ -101,3 +101,18 @@ TEST_CASE("what no library understands is no problem", "[problem]") {
     CHECK_FALSE(problem_of(*workload).has_value());
   }
 }
+
+TEST_CASE("the operations in padding are known: they bound no time", "[problem]") {
+  ConvShape conv;
+  conv.rank = 2;
+  conv.ci = 4;
+  conv.co = 8;
+  conv.spatial = {7, 14, 1};
+  conv.kernel = {3, 3, 1};
+  conv.pad = {1, 1, 0};
+  const ProblemSizes sizes = sizes_of(Problem{conv});
+  CHECK(sizes.flop == test::Approx(2.0 * 7 * 14 * 9 * 4 * 8));
+  CHECK(sizes.padding_flop == test::Approx(sizes.flop * (1 - 19.0 * 40.0 / (21.0 * 42.0))));
+  conv.pad = {0, 0, 0};
+  CHECK(sizes_of(Problem{conv}).padding_flop == 0);
+}

@@ -153,3 +153,24 @@ TEST_CASE("the draft knows the layout of a cache stage") {
   CHECK(packed(false) > direct);       // a copy more, and nothing gained
   CHECK(packed(true) < 0.5 * direct);  // the copy pays
 }
+
+TEST_CASE("the draft knows the taps that are left out, unless the vector loop decides about them") {
+  const auto cycles = [](const char* text, bool is_inlined) {
+    std::vector<Step> steps;
+    if (is_inlined) {
+      steps.push_back(ComputeInlineStep{1});
+    }
+    return draft_cycles(bounded(State::initial(dag_of(text)), std::move(steps)), avx512());
+  };
+  // One of three taps misses at either end of a row of seven: 19 of 21 count along each axis.
+  const auto dag = dag_of("conv2d:n=1,h=7,w=7,ci=64,co=64,k=3,s=1,p=1,layout=nhwc");
+  State state = State::initial(dag);
+  REQUIRE_FALSE(try_apply(state, ComputeInlineStep{1}));
+  const detail::DraftProgram program(state);
+  CHECK(program.operation(3).terms.share == test::Approx(19.0 * 19.0 / (21.0 * 21.0)));
+  CHECK(program.operation(3).num_conditions == 0);
+  const detail::DraftProgram materialised(State::initial(dag));
+  CHECK(materialised.operation(3).terms.share == 1);
+  CHECK(cycles("conv2d:n=1,h=7,w=7,ci=64,co=64,k=3,s=1,p=1,layout=nhwc", true) <
+        0.95 * cycles("conv2d:n=1,h=7,w=7,ci=64,co=64,k=3,s=1,p=1,layout=nhwc", false));
+}

@@ -1,0 +1,66 @@
+#include "tensorsmith/sketch/rules/inline_padding.hpp"
+
+#include <string>
+
+#include "support/catch.hpp"
+#include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/sketch/generate.hpp"
+#include "tensorsmith/sketch/native_rules.hpp"
+
+namespace tensorsmith {
+namespace {
+
+Shared<const ComputeDag> dag_of(const std::string& text) {
+  const auto workload = ops::parse_workload(text);
+  REQUIRE(workload);
+  return workload->dag;
+}
+
+/// Sketches in which the stage "Pad" is inlined, and all.
+struct Counts {
+  std::size_t inlined = 0, all = 0;
+};
+template <class Rules>
+Counts count_sketches(const std::string& text, const Rules& rules) {
+  SketchOptions options;
+  options.hardware.num_cores = 4;
+  options.core_cache_bytes = 1 << 20;
+  Counts counts;
+  for (const State& sketch : generate_sketches(dag_of(text), rules, options)) {
+    ++counts.all;
+    for (std::size_t s = 0; s < sketch.num_stages(); ++s) {
+      counts.inlined +=
+          sketch.operation(s).name == "Pad" && sketch.stage(s).compute_at == ComputeAt::inlined ? 1
+                                                                                                : 0;
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("padding of a convolution is computed into memory or left out") {
+  const Counts counts = count_sketches("conv2d:n=1,h=14,w=14,ci=16,co=16,k=3,s=1,p=1,layout=nhwc",
+                                       native_cpu_rules());
+  CHECK(counts.inlined > 0);
+  CHECK(counts.inlined * 2 == counts.all);
+}
+
+TEST_CASE(
+    "padding along the vector loop stays in memory, and so it does in the reference's space") {
+  CHECK(
+      count_sketches("conv2d:n=1,h=14,w=14,ci=16,co=16,k=3,s=1,p=1,layout=nchw", native_cpu_rules())
+          .inlined == 0);
+  CHECK(
+      count_sketches("conv2d:n=1,h=14,w=14,ci=16,co=16,k=3,s=1,p=1,layout=nhwc", ansor_cpu_rules())
+          .inlined == 0);
+}
+
+TEST_CASE("a transposed convolution has a condition that is not linear: its padding stays") {
+  const Counts counts = count_sketches(
+      "conv2d_transpose:n=1,h=4,w=4,ci=8,co=8,k=4,s=2,p=1,layout=nhwc", native_cpu_rules());
+  CHECK(counts.all > 0);
+  CHECK(counts.inlined == 0);
+}
+
+}  // namespace tensorsmith
