@@ -41,7 +41,8 @@ struct Emission {
   std::vector<BufferId> temporaries;   ///< for reductions with several outputs
   bool is_reading_partial = false;     ///< initialize copies the stored partial result
   bool is_tile_indexed = false;        ///< a loop of the tile stays a loop
-  /// Lines of an operand are asked for in front of this leaf, whenever the tile is updated; -1 = no.
+  /// Lines of an operand are asked for in front of this leaf, whenever the tile is updated; -1 =
+  /// no.
   std::int32_t prefetch_leaf = -1;
 };
 

@@ -152,3 +152,19 @@ TEST_CASE("the draft knows the layout of a cache stage") {
   CHECK(packed(false) > direct);       // a copy more, and nothing gained
   CHECK(packed(true) < 0.5 * direct);  // the copy pays
 }
+
+TEST_CASE("a prefetch pays where a tile reads from many places in memory, not where it reads on") {
+  const State initial = State::initial(dag_of("gemm:8x4096x4096:f32"));
+  Target target = *Target::from_name("znver5");
+  target.caches.l3_bytes = 32 << 20;
+  const auto cycles = [&](std::int64_t run, bool ahead) {  // B by rows, `run` of them at a time
+    std::vector<Step> steps = {SplitStep{2, 1, 4096, {32}, true},
+                               SplitStep{2, 3, 4096, {run}, true}, ReorderStep{2, {3, 1, 4, 0, 2}}};
+    if (ahead) {
+      steps.push_back(PragmaStep{2, 0, "prefetch$1$12$1"});
+    }
+    return draft_cycles(bounded(initial, std::move(steps)), target);
+  };
+  CHECK(cycles(256, true) < 0.9 * cycles(256, false));
+  CHECK(cycles(8, false) < cycles(256, false));
+}

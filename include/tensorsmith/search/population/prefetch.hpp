@@ -82,8 +82,7 @@ struct DrawPrefetch {
   static constexpr std::string_view name() { return "prefetch"; }
 
   bool apply(const SearchSpace& space, Candidate& candidate, CounterRng& rng) const {
-    const std::vector<PragmaStep> possible =
-        detail::possible_prefetches(space, candidate.state);
+    const std::vector<PragmaStep> possible = detail::possible_prefetches(space, candidate.state);
     if (possible.empty() || rng.next_below(2) == 0) {
       return true;
     }
