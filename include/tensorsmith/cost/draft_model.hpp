@@ -200,8 +200,7 @@ class DraftEstimator {
       }
     }
     ahead -= most_ahead;
-    return (most + (1 - rates_.hidden) * (sum - most - ahead) +
-            (1 - rates_.hidden_ahead) * ahead) *
+    return (most + (1 - rates_.hidden) * (sum - most - ahead) + (1 - rates_.hidden_ahead) * ahead) *
            share_of_busiest(nest);
   }
 

@@ -28,8 +28,7 @@ struct DraftAccess {
   std::size_t first = 0;  ///< of its rows in DraftOperation::coefficients
   std::size_t rank = 0;
   AxisMask moved_by = 0;
-  bool is_store = false;
-  bool is_prefetched = false;
+  bool is_store = false, is_prefetched = false;
 };
 
 struct DraftOperation {
@@ -104,14 +103,16 @@ struct DraftLoop {
 /// Reads the operation of a stage; values of inlined producers are read where they are computed.
 class DraftReader {
  public:
-  DraftReader(const State& state, std::size_t stage) : state_(state), pool_(state.dag().pool()) {
-    const Operation& op = state.operation(stage);
-    result_.num_spatial = op.axes.size();
-    result_.num_axes = op.axes.size() + op.reduce_axes.size();
-    Frame frame{&op, std::vector<double>(result_.num_axes * result_.num_axes, 0.0)};
+  DraftReader(const State& state, std::size_t stage)
+      : state_(state), op_(state.operation(stage)), pool_(state.dag().pool()) {
+    const OperandPrefetch& ahead = state.stage(stage).prefetch;
+    prefetched_ = ahead.lines > 0 ? ahead.operand : -1;
+    result_.num_spatial = op_.axes.size();
+    result_.num_axes = op_.axes.size() + op_.reduce_axes.size();
+    Frame frame{&op_, std::vector<double>(result_.num_axes * result_.num_axes, 0.0)};
     for (std::size_t a = 0; a < result_.num_axes; ++a) {
-      const bool is_spatial = a < op.axes.size();
-      const Axis& axis = is_spatial ? op.axes[a] : op.reduce_axes[a - op.axes.size()];
+      const bool is_spatial = a < op_.axes.size();
+      const Axis& axis = is_spatial ? op_.axes[a] : op_.reduce_axes[a - op_.axes.size()];
       result_.extents.push_back(static_cast<double>(axis.extent));
       frame.rows[a * result_.num_axes + a] = 1;
     }
@@ -122,18 +123,18 @@ class DraftReader {
         }
       }
     }
-    result_.num_float_ops = op.reduce_axes.empty() ? 0 : 1;
+    result_.num_float_ops = op_.reduce_axes.empty() ? 0 : 1;
     conditions_ = term_conditions(state, stage);
     result_.terms = count_terms(conditions_, result_.extents);
-    for (ExprId body : op.bodies) {
+    for (ExprId body : op_.bodies) {
       read(frame, body);
     }
-    for (TensorId output : op.outputs) {
-      DraftAccess store{output, result_.coefficients.size(), op.axes.size(), 0, true};
+    for (TensorId output : op_.outputs) {
+      DraftAccess store{output, result_.coefficients.size(), op_.axes.size(), 0, true};
       result_.coefficients.insert(
           result_.coefficients.end(), frame.rows.begin(),
-          frame.rows.begin() + static_cast<std::ptrdiff_t>(op.axes.size() * result_.num_axes));
-      store.moved_by = (AxisMask{1} << op.axes.size()) - 1;
+          frame.rows.begin() + static_cast<std::ptrdiff_t>(op_.axes.size() * result_.num_axes));
+      store.moved_by = (AxisMask{1} << op_.axes.size()) - 1;
       result_.accesses.push_back(store);
     }
   }
@@ -171,9 +172,6 @@ class DraftReader {
       read_tensor(frame, *tensor);
       return;
     }
-    if (std::holds_alternative<VarRef>(node.op)) {
-      return;
-    }
     if (const Binary* binary = std::get_if<Binary>(&node.op)) {
       (binary->op == BinaryOp::div ? result_.num_calls : result_.num_float_ops) += 1;
     } else if (const Call* call = std::get_if<Call>(&node.op)) {
@@ -196,6 +194,7 @@ class DraftReader {
 
   void read_tensor(const Frame& frame, const TensorRead& tensor) {
     const std::size_t width = result_.num_axes;
+    const bool is_prefetched = frame.op == &op_ && next_read_++ == prefetched_;
     std::vector<double> rows(tensor.indices.size() * width, 0.0);
     for (std::size_t d = 0; d < tensor.indices.size(); ++d) {
       add_index(frame, tensor.indices[d], 1, rows.data() + d * width);
@@ -212,12 +211,14 @@ class DraftReader {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       access.moved_by |= rows[i] != 0 ? AxisMask{1} << (i % width) : 0;
     }
-    for (const DraftAccess& other : result_.accesses) {
+    access.is_prefetched = is_prefetched;
+    for (DraftAccess& other : result_.accesses) {
       bool is_same = other.tensor == tensor.tensor;
       for (std::size_t i = 0; is_same && i < rows.size(); ++i) {
         is_same = result_.coefficients[other.first + i] == rows[i];
       }
       if (is_same) {
+        other.is_prefetched = other.is_prefetched || is_prefetched;
         return;  // read twice at the same place
       }
     }
@@ -272,7 +273,9 @@ class DraftReader {
   }
 
   const State& state_;
+  const Operation& op_;
   const ExprPool& pool_;
+  std::int32_t next_read_ = 0, prefetched_ = -1;
   DraftOperation result_;
   std::vector<TermCondition> conditions_;
 };
@@ -284,7 +287,6 @@ class DraftProgram {
     for (std::size_t s = 0; s < state.num_stages(); ++s) {
       if (is_computed(s) && axes_fit(state.operation(s))) {
         operations_[s] = DraftReader(state, s).take();
-        mark_prefetched(s);
       }
     }
   }
@@ -376,25 +378,6 @@ class DraftProgram {
   }
 
  private:
-  void mark_prefetched(std::size_t stage) {
-    const OperandPrefetch& prefetch = state_.stage(stage).prefetch;
-    if (prefetch.lines == 0) {
-      return;
-    }
-    std::int32_t next = 0;
-    for (ExprId body : state_.operation(stage).bodies) {
-      visit_expr(state_.dag().pool(), body, [&](ExprId id) {
-        const TensorRead* read = state_.dag().pool().as<TensorRead>(id);
-        if (read != nullptr && next++ == prefetch.operand) {
-          for (DraftAccess& access : operations_[stage].accesses) {
-            access.is_prefetched = access.is_prefetched ||
-                                   (access.tensor == read->tensor && !access.is_store);
-          }
-        }
-      });
-    }
-  }
-
   static constexpr std::size_t most_axes = 48;
   static bool axes_fit(const Operation& op) {
     return op.axes.size() + op.reduce_axes.size() <= most_axes;

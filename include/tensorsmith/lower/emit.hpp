@@ -96,7 +96,8 @@ struct Emission {
   std::vector<PaddedAxis> padded;
   std::vector<ExprId> holds;          ///< comparisons that its loops see to
   std::vector<TileRange> tile_range;  ///< per leaf
-  /// Lines of an operand are asked for in front of this leaf, whenever the tile is updated; -1 = no.
+  /// Lines of an operand are asked for in front of this leaf, whenever the tile is updated; -1 =
+  /// no.
   std::int32_t prefetch_leaf = -1;
 };
 

@@ -104,8 +104,7 @@ class SeedSearch {
     keep_best(seeds, seeds.size());
     std::vector<std::pair<std::size_t, std::optional<PragmaStep>>> wanted;
     for (std::size_t i = 0; i < smaller_of(num_prefetched, seeds.size()); ++i) {
-      const std::vector<PragmaStep> all =
-          possible_prefetches(space_, seeds[i].candidate.state);
+      const std::vector<PragmaStep> all = possible_prefetches(space_, seeds[i].candidate.state);
       wanted.emplace_back(i, std::nullopt);
       for (const PragmaStep& prefetch : all) {
         wanted.emplace_back(i, prefetch);

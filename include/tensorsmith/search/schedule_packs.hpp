@@ -213,7 +213,54 @@ inline bool schedule_pack(State& state, const std::vector<PackedDimension>& dime
   return try_step(state, layout);
 }
 
+/// Whether `stage` is a reduction that comes back to its tiles, one tile after the other.
+inline bool revisits_tiles(const State& state, std::int32_t stage) {
+  bool in_block = false, has_tiles = false;
+  for (const auto& it : state.stage(static_cast<std::size_t>(stage)).iterators) {
+    const bool reduces = it.kind == IteratorKind::reduction;
+    has_tiles = has_tiles || (in_block && !reduces && it.extent.value_or(1) > 1);
+    if (reduces && has_tiles) {
+      return true;
+    }
+    in_block = in_block || (reduces && it.extent.value_or(1) > 1);
+  }
+  return false;
+}
+
 }  // namespace detail
+
+/// A layout for every cache of a result whose tiles are visited again and again, appended to the
+/// history: the columns of a tile lie together, so that a tile is one stretch of memory.
+///     C.local[i, j], tile of 8 x 32  -->  stored as [j floordiv 32][i][j floormod 32]
+inline bool schedule_result_caches(State& state, const ResultCaches& caches) {
+  std::vector<StageDerivation> derivations;
+  for (std::int32_t cache : caches.stages()) {
+    const auto id = static_cast<std::size_t>(cache);
+    const Operation& op = state.operation(id);
+    if (op.axes.size() < 2 || state.stage(id).compute_at == ComputeAt::inlined ||
+        !detail::revisits_tiles(state, cache)) {
+      continue;
+    }
+    if (derivations.empty()) {
+      derivations = derive(state);
+    }
+    const std::int64_t columns = detail::innermost_tile(op, derivations[id]).back();
+    const auto last = static_cast<std::int32_t>(op.axes.size()) - 1;
+    if (columns <= 1 || columns >= op.axes.back().extent) {
+      continue;
+    }
+    StorageLayoutStep layout{cache, LengthList(op.axes.size(), 0), {2 * last}, 0};
+    layout.blocks.back() = columns;
+    for (std::int32_t d = 0; d < last; ++d) {
+      layout.order.push_back(2 * d);
+    }
+    layout.order.push_back(2 * last + 1);
+    if (!try_step(state, layout)) {
+      return false;
+    }
+  }
+  return true;
+}
 
 /// Steps for every copy in `copies`, appended to the history; false if one of them is illegal. The
 /// copies are as their rule made them, and their readers are complete.

@@ -45,6 +45,8 @@ struct SpaceOptions {
   /// the space. Smaller operands than `min_prefetch_bytes` stay near the core by themselves.
   std::vector<std::int32_t> prefetch_lines;
   std::int64_t min_prefetch_bytes = 1 << 20;
+  /// Caches of results get a layout that follows their register tiles.
+  bool lay_out_results = false;
 };
 
 /// The reference's for GPUs (ch. 5.1).
@@ -61,6 +63,7 @@ inline SpaceOptions native_space_options() {
   options.max_rounding = 1.0 / 7;
   options.max_innermost_reduction_factor = 512;
   options.prefetch_lines = {6, 12, 24};
+  options.lay_out_results = true;
   return options;
 }
 
@@ -159,20 +162,29 @@ class SearchSpace {
   }
 
   /// The candidate with this history, bounds inferred; nothing if a step is illegal. How packed
-  /// copies run is not taken from the history: it follows from the rest.
+  /// copies run, and how caches of results lie in memory, is not taken from the history: it follows
+  /// from the rest.
   std::optional<Candidate> build(const std::vector<Step>& steps, std::uint32_t sketch) const {
     State state = *initial_;
     PackedCopies packs;
-    for (const Step& step : steps) {
-      if (packs.is_about_loops(step)) {
+    ResultCaches caches;
+    const std::size_t own = sketch < sketches_.size() ? sketches_[sketch].steps().size() : 0;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const Step& step = steps[i];
+      const bool is_layout = options_.lay_out_results && i >= own &&
+                             std::holds_alternative<StorageLayoutStep>(step) &&
+                             caches.contains(stage_of(step));
+      if (packs.is_about_loops(step) || is_layout) {
         continue;
       }
       packs.follow(step);
+      caches.follow(step);
       if (!try_step(state, step)) {
         return std::nullopt;
       }
     }
-    if (!schedule_packs(state, packs, options_.hardware)) {
+    if (!schedule_packs(state, packs, options_.hardware) ||
+        (options_.lay_out_results && !schedule_result_caches(state, caches))) {
       return std::nullopt;
     }
     Candidate candidate{std::move(state), sketch, nullptr};

@@ -55,6 +55,26 @@ class PackedCopies {
   std::vector<std::int32_t> stages_;
 };
 
+/// The caches of results that a history computes into first, followed like PackedCopies.
+class ResultCaches {
+ public:
+  bool contains(std::int32_t stage) const { return has_item(stages_, stage); }
+  const std::vector<std::int32_t>& stages() const { return stages_; }
+
+  /// `step` is applied next.
+  void follow(const Step& step) {
+    for (std::int32_t& stage : stages_) {
+      stage = stage_after(step, stage);
+    }
+    if (std::holds_alternative<CacheWriteStep>(step)) {
+      stages_.push_back(stage_of(step));  // in front of the stage that is left to copy
+    }
+  }
+
+ private:
+  std::vector<std::int32_t> stages_;
+};
+
 /// How many steps come before the first that is about the loops of a packed copy.
 inline std::size_t num_steps_before_packs(const std::vector<Step>& steps) {
   PackedCopies copies;

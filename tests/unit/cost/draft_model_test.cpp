@@ -174,3 +174,19 @@ TEST_CASE("the draft knows the taps that are left out, unless the vector loop de
   CHECK(cycles("conv2d:n=1,h=7,w=7,ci=64,co=64,k=3,s=1,p=1,layout=nhwc", true) <
         0.95 * cycles("conv2d:n=1,h=7,w=7,ci=64,co=64,k=3,s=1,p=1,layout=nhwc", false));
 }
+
+TEST_CASE("a prefetch pays where a tile reads from many places in memory, not where it reads on") {
+  const State initial = State::initial(dag_of("gemm:8x4096x4096:f32"));
+  Target target = *Target::from_name("znver5");
+  target.caches.l3_bytes = 32 << 20;
+  const auto cycles = [&](std::int64_t run, bool ahead) {  // B by rows, `run` of them at a time
+    std::vector<Step> steps = {SplitStep{2, 1, 4096, {32}, true},
+                               SplitStep{2, 3, 4096, {run}, true}, ReorderStep{2, {3, 1, 4, 0, 2}}};
+    if (ahead) {
+      steps.push_back(PragmaStep{2, 0, "prefetch$1$12$1"});
+    }
+    return draft_cycles(bounded(initial, std::move(steps)), target);
+  };
+  CHECK(cycles(256, true) < 0.9 * cycles(256, false));
+  CHECK(cycles(8, false) < cycles(256, false));
+}

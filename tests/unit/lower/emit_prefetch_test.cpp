@@ -39,25 +39,25 @@ std::size_t count_of(const std::string& text, const std::string& word) {
 TEST_CASE("an operand along the vector is asked for in every step of the reduction") {
   const std::string text = loops_of(tiled(24, "prefetch$1$3$1"));
   CHECK(text.find("for k in 24:\n"
-                  "          prefetch B[k, j.0*16 + 48] into L1\n"
-                  "          for i.1 in 4 unrolled:") != std::string::npos);
+                  "        prefetch B[k, j.0*16 + 48] into L1\n"
+                  "        for i.1 in 4 unrolled:") != std::string::npos);
   CHECK(count_of(text, "prefetch") == 1);
 }
 
 TEST_CASE("an operand along the reduction is asked for once per line") {
   const std::string text = loops_of(tiled(64, "prefetch$0$2$3"));
   CHECK(text.find("for k in 4:\n"
-                  "          prefetch A[i.0*4, k*16 + 32] into L3\n"
-                  "          prefetch A[i.0*4 + 1, k*16 + 32] into L3\n"
-                  "          prefetch A[i.0*4 + 2, k*16 + 32] into L3\n"
-                  "          prefetch A[i.0*4 + 3, k*16 + 32] into L3\n"
-                  "          for x in 16:") != std::string::npos);
+                  "        prefetch A[i.0*4, k*16 + 32] into L3\n"
+                  "        prefetch A[i.0*4 + 1, k*16 + 32] into L3\n"
+                  "        prefetch A[i.0*4 + 2, k*16 + 32] into L3\n"
+                  "        prefetch A[i.0*4 + 3, k*16 + 32] into L3\n"
+                  "        for x in 16:") != std::string::npos);
   CHECK(count_of(text, "prefetch") == 4);
 }
 
 TEST_CASE("a reduction of one line asks in front of its loop, a ragged one not at all") {
   const std::string text = loops_of(tiled(16, "prefetch$0$1$1"));
-  CHECK(text.find("prefetch A[i.0*4 + 3, 16] into L1\n        for k in 16:") != std::string::npos);
+  CHECK(text.find("prefetch A[i.0*4 + 3, 16] into L1\n      for k in 16:") != std::string::npos);
   CHECK(count_of(loops_of(tiled(24, "prefetch$0$1$1")), "prefetch") == 0);
 }
 

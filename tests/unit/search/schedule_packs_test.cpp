@@ -167,4 +167,73 @@ TEST_CASE("drawn programs with packs: what the search makes of them is what a re
   CHECK(mutated > 15);
 }
 
+TEST_CASE("a cache of a result that is revisited lies in memory tile by tile") {
+  const SearchSpace space = packing_space(transposed_dag(16, 96, 40));
+  std::uint32_t sketch = 0;
+  const auto has_cache = [&] {
+    for (const Step& step : space.sketches()[sketch].steps()) {
+      if (std::holds_alternative<CacheWriteStep>(step)) {
+        return PackedCopies(space.sketches()[sketch].steps()).stages().size() == 2;
+      }
+    }
+    return false;
+  };
+  while (!has_cache()) {
+    ++sketch;
+    REQUIRE(sketch < space.sketches().size());
+  }
+  const auto with_lengths = [&](std::int64_t run) {
+    std::vector<Step> steps = space.sketches()[sketch].steps();
+    std::size_t next = 0;
+    const LengthList lengths[] = {{1, 2, 8}, {1, 3, 32}, {run}};
+    for (Step& step : steps) {
+      SplitStep* split = std::get_if<SplitStep>(&step);
+      if (split != nullptr && has_item(split->lengths, unknown_length)) {
+        split->lengths = lengths[next++];
+      }
+    }
+    const auto built = space.build(steps, sketch);
+    REQUIRE(built);
+    return *built;
+  };
+  const Candidate revisited = with_lengths(8);
+  CHECK(layout_of(revisited, "C.local").blocks == LengthList{0, 32});
+  CHECK(layout_of(revisited, "C.local").order == IdList{2, 0, 3});
+  CHECK(checked_text(revisited.state).find("C.local: i32[3, 16, 32]") != std::string::npos);
+  // Built again from its own history it is the same, and has one layout.
+  const auto again = space.build(revisited.state.steps(), sketch);
+  REQUIRE(again);
+  CHECK(again->state.steps().size() == revisited.state.steps().size());
+  CHECK(checked_text(with_lengths(40).state).find("C.local: i32[16, 96]") != std::string::npos);
+}
+
+TEST_CASE("prefetches are drawn for large operands, in spaces that have them") {
+  const auto drawn = [](const SearchSpace& space) {
+    std::size_t count = 0;
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      CounterRng rng(5, 0, 0, i);
+      const auto candidate = draw_candidate(space, NativeCpuPopulation{}, rng);
+      if (!candidate) {
+        continue;
+      }
+      for (const Step& step : candidate->state.steps()) {
+        count += detail::is_prefetch(step) ? 1 : 0;
+      }
+      const auto none = detail::with_prefetch(space, *candidate, std::nullopt);
+      REQUIRE(none);
+      CHECK(std::none_of(none->state.steps().begin(), none->state.steps().end(),
+                         [](const Step& step) { return detail::is_prefetch(step); }));
+    }
+    return count;
+  };
+  SpaceOptions options = native_space_options();
+  CHECK(drawn(test::space_of(test::matmul_dag(16, 64, 64), 1, options)) == 0);  // small
+  options.min_prefetch_bytes = 0;
+  const std::size_t some = drawn(test::space_of(test::matmul_dag(16, 64, 64), 1, options));
+  CHECK(some > 5);
+  CHECK(some < 40);
+  options.prefetch_lines.clear();
+  CHECK(drawn(test::space_of(test::matmul_dag(16, 64, 64), 1, options)) == 0);
+}
+
 }  // namespace tensorsmith

@@ -7,7 +7,6 @@
 //                      for i (0,16)
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -16,9 +15,9 @@
 namespace tensorsmith {
 namespace detail {
 
-/// "$4$12" as {4, 12}: whether `text` is `count` numbers up to 2^31-1, each behind a dollar sign.
-inline bool read_numbers(std::string_view text, std::size_t count,
-                         std::array<std::int32_t, 3>& numbers) {
+/// "$4$12" as {4, 12}: whether `text` is `count` numbers up to 2^31-1, each behind a dollar sign;
+/// room for them at `numbers`.
+inline bool read_numbers(std::string_view text, std::size_t count, std::int32_t* numbers) {
   std::size_t at = 0;
   for (std::size_t n = 0; n < count; ++n) {
     if (at >= text.size() || text[at] != '$') {
@@ -54,7 +53,7 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
     state.mutable_attach_map().erase(step.stage);
     return {};
   }
-  std::array<std::int32_t, 3> numbers{};
+  std::int32_t numbers[3] = {};
   if (text.substr(0, prefetch_pragma.size()) == prefetch_pragma) {
     const auto& [operand, lines, level] = numbers;
     if (!detail::read_numbers(text.substr(prefetch_pragma.size()), 3, numbers) ||

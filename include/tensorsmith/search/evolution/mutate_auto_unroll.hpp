@@ -24,8 +24,7 @@ struct MutateAutoUnroll {
                                   CounterRng& rng) const {
     const std::vector<PragmaStep> prefetches = detail::possible_prefetches(space, parent.state);
     if (!prefetches.empty() && rng.next_below(4) != 0) {
-      const std::uint32_t drawn =
-          rng.next_below(static_cast<std::uint32_t>(prefetches.size()) + 1);
+      const std::uint32_t drawn = rng.next_below(static_cast<std::uint32_t>(prefetches.size()) + 1);
       return detail::with_prefetch(space, parent,
                                    drawn < prefetches.size() ? std::optional(prefetches[drawn])
                                                              : std::nullopt);

@@ -1,4 +1,5 @@
-// FitPacks: gives packed copies the loops and the layout that fit the register tile.
+// FitPacks: gives packed copies the loops and the layout that fit the register tile, and caches of
+// results their layout.
 //
 // Floor 7. Own design. Draws nothing: see search/schedule_packs.hpp. Comes last, for the tile and
 // the places of the copies must be known.
@@ -18,7 +19,12 @@ struct FitPacks {
 
   template <class Rng>
   bool apply(const SearchSpace& space, Candidate& candidate, Rng&) const {
-    if (PackedCopies(candidate.state.steps()).empty()) {
+    ResultCaches caches;
+    for (const Step& step : candidate.state.steps()) {
+      caches.follow(step);
+    }
+    const bool has_caches = space.options().lay_out_results && !caches.stages().empty();
+    if (PackedCopies(candidate.state.steps()).empty() && !has_caches) {
       return true;
     }
     return space.rebuild(candidate);

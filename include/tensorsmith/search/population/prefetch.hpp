@@ -83,8 +83,7 @@ struct DrawPrefetch {
 
   template <class Rng>
   bool apply(const SearchSpace& space, Candidate& candidate, Rng& rng) const {
-    const std::vector<PragmaStep> possible =
-        detail::possible_prefetches(space, candidate.state);
+    const std::vector<PragmaStep> possible = detail::possible_prefetches(space, candidate.state);
     if (possible.empty() || rng.next_below(2) == 0) {
       return true;
     }

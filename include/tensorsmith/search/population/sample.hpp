@@ -38,9 +38,8 @@ using AnsorCpuPopulation =
 using AnsorGpuPopulation = PopulationRules<FillTileSize, ThreadBind, Unroll>;
 
 /// For sketches of native_cpu_rules(); for the reference's it draws what AnsorCpuPopulation draws.
-using NativeCpuPopulation =
-    PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize, Unroll, Vectorize,
-                    DrawPrefetch, FitPacks>;
+using NativeCpuPopulation = PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize,
+                                            Unroll, Vectorize, DrawPrefetch, FitPacks>;
 
 /// Draws a sketch uniformly and completes it; nothing if a rule found no legal way.
 template <class Rng, class... Rules>

@@ -3,8 +3,8 @@
 // Floor 5. Own design (what all libraries do for matrix products; Ansor and MetaSchedule have no
 // cache reads on CPUs). Legal for an input with one reader, multi-level tiled, that reads it once,
 // each index an axis. Worth it if many iterations read an element, and if the vector loop would
-// gather or the operand is too large for the caches next to the core; always for a constant, which
-// is packed once, before the first call.
+// gather, the rows collide in the first cache, or the operand is too large for the caches next to
+// the core; always for a constant, which is packed once, before the first call.
 //     C[i, j] += A[i, k] * B[j, k]  -->  B.packed[j, k] = B[j, k];  C[i, j] += A[i, k] *
 //     B.packed[j, k]
 #pragma once
@@ -51,6 +51,8 @@ struct PackOperand {
  private:
   /// A copy costs about as much as this many uses of an element.
   static constexpr std::int64_t least_uses = 8;
+  /// Rows a multiple of this apart share a set of the first cache, which keeps 8 to 12 lines.
+  static constexpr std::int64_t same_set_bytes = 4096, least_rows = 8;
 
   static bool is_worth_a_copy(const RuleInput& input, std::int32_t reader,
                               const ExprList& indices) {
@@ -79,9 +81,11 @@ struct PackOperand {
     }
     const std::int64_t bytes = elements * bytes_of(tensor.dtype);
     const bool is_constant = prepared_stages(input.state)[static_cast<std::size_t>(input.stage)];
+    const std::int64_t row_bytes = tensor.shape.back() * bytes_of(tensor.dtype);
+    const bool collides = row_bytes % same_set_bytes == 0 && bytes / row_bytes >= least_rows;
     return has_tile_axis &&
-           (is_constant ||
-            (uses >= least_uses && (is_gathered || bytes > input.options.core_cache_bytes)));
+           (is_constant || (uses >= least_uses && (is_gathered || collides ||
+                                                   bytes > input.options.core_cache_bytes)));
   }
 };
 
