@@ -14,6 +14,22 @@ std::int64_t product(const std::array<std::int64_t, 3>& extents, int rank) {
   return result;
 }
 
+/// The share of the taps along one axis that see an element: of the input, or of the output of a
+/// transposed convolution, whose nominal operations start from the input.
+double share_inside(const ConvShape& s, int axis) {
+  const auto a = static_cast<std::size_t>(axis);
+  const std::int64_t from = s.transposed ? s.spatial[a] : s.out_spatial(axis);
+  const std::int64_t extent = s.transposed ? s.out_spatial(axis) : s.spatial[a];
+  std::int64_t inside = 0;
+  for (std::int64_t at = 0; at < from; ++at) {
+    for (std::int64_t tap = 0; tap < s.kernel[a]; ++tap) {
+      const std::int64_t seen = at * s.stride[a] - s.pad[a] + tap * s.dilation[a];
+      inside += seen >= 0 && seen < extent ? 1 : 0;
+    }
+  }
+  return static_cast<double>(inside) / static_cast<double>(from * s.kernel[a]);
+}
+
 ProblemSizes conv_sizes(const ConvShape& s) {
   ProblemSizes sizes;
   std::int64_t out_points = 1;
@@ -29,6 +45,9 @@ ProblemSizes conv_sizes(const ConvShape& s) {
   sizes.reduction_length = (s.ci / s.groups) * taps;
   sizes.flop = s.transposed ? 2.0 * static_cast<double>(sizes.input * (s.co / s.groups) * taps)
                             : 2.0 * static_cast<double>(sizes.output * sizes.reduction_length);
+  sizes.least_flop = sizes.flop;
+  for (int axis = 0; axis < s.rank; ++axis)
+    sizes.least_flop *= share_inside(s, axis);
   return sizes;
 }
 
@@ -38,6 +57,7 @@ ProblemSizes row_sizes(std::int64_t rows, std::int64_t columns, double flop_per_
   sizes.output = rows * columns;
   sizes.reduction_length = columns;
   sizes.flop = flop_per_element * static_cast<double>(sizes.input);
+  sizes.least_flop = sizes.flop;
   return sizes;
 }
 
@@ -54,6 +74,7 @@ ProblemSizes sizes_of(const Problem& problem) {
                           sizes.residual = s.add ? sizes.output : 0;
                           sizes.reduction_length = s.k;
                           sizes.flop = 2.0 * static_cast<double>(sizes.output * s.k);
+                          sizes.least_flop = sizes.flop;
                           return sizes;
                         },
                         [](const ConvShape& s) { return conv_sizes(s); },
@@ -77,6 +98,8 @@ ProblemSizes sizes_of(const Problem& problem) {
                           sizes.output = s.n * s.c * s.out_spatial(0) * s.out_spatial(1);
                           sizes.reduction_length = s.kernel[0] * s.kernel[1];
                           sizes.flop = static_cast<double>(sizes.output * sizes.reduction_length);
+                          // At least every element of the input, where windows do not overlap.
+                          sizes.least_flop = static_cast<double>(sizes.output);
                           return sizes;
                         },
                     },
