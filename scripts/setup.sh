@@ -2,7 +2,7 @@
 # Installs what tensorsmith needs from the distribution (Debian 12, Ubuntu 24.04 or newer).
 #   scripts/setup.sh            installs what is missing
 #   scripts/setup.sh --check    only says what is missing; exit code 1 if something needed is
-#   scripts/setup.sh --peers    also BLIS, and oneDNN 3.2 from PyPI into build/peers, to compare with
+#   scripts/setup.sh --peers    also BLIS, libxsmm, and oneDNN 3.2 from PyPI (into build/peers)
 # Idempotent; works as root or through sudo; touches nothing when everything is there.
 set -eu
 
@@ -28,7 +28,7 @@ say() { printf 'setup: %s\n' "$*"; }
 needed="g++ make cmake ninja-build git pkg-config"
 wanted="libeigen3-dev libfmt-dev nlohmann-json3-dev libsqlite3-dev libcli11-dev catch2
  libbenchmark-dev libdnnl-dev libopenblas-dev clang clang-format ccache"
-if [ "$peers" = 1 ]; then wanted="$wanted libblis4-pthread python3-pip"; fi
+if [ "$peers" = 1 ]; then wanted="$wanted libblis4-pthread libxsmm-dev python3-pip"; fi
 llvm_choices="llvm-19-dev llvm-20-dev llvm-18-dev llvm-17-dev"
 
 if ! command -v apt-get >/dev/null 2>&1; then

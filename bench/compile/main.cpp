@@ -3,7 +3,9 @@
 //
 //   bench_compile [--json] [WORKLOAD...]
 // lower: state to loops. compile: loops to LLVM IR to object code. load: object code to an address.
-// Beside it, not part of the total: the IR alone (built and written as text).
+// Beside it, not part of the total: the IR alone (built and written as text), and the total of
+// candidates that share a module, 16 at a time.
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -22,9 +24,43 @@ namespace {
 
 struct Phases {
   std::vector<double> lower, compile, load, total, ir;  // ms per candidate
+  std::vector<double> batched;                          // total, one entry per module
   std::size_t failed = 0, object_bytes = 0;
   std::string first_failure;
 };
+
+constexpr std::size_t batch_size = 16;
+
+/// From states to functions, `batch_size` to a module; ms per candidate, one entry per module.
+std::vector<double> measure_batched(const std::vector<State>& states, const Target& target) {
+  LlvmCompiler compiler(target);
+  std::vector<double> batched;
+  for (std::size_t first = 0; first < states.size(); first += batch_size) {
+    const double begin = now_ns();
+    std::vector<LoopProgram> programs;
+    for (std::size_t i = first; i < std::min(first + batch_size, states.size()); ++i) {
+      Result<LoopProgram, LowerError> program = lower(states[i], target);
+      if (program) {
+        programs.push_back(std::move(*program));
+      }
+    }
+    std::vector<BatchItem> items;
+    for (const LoopProgram& program : programs) {
+      items.push_back({&program, "kernel" + std::to_string(items.size())});
+    }
+    const CompiledBatch batch = compiler.compile_batch(items);
+    const std::vector<Result<JitKernel, std::string>> kernels = JitKernel::load_batch(batch);
+    const double elapsed = now_ns() - begin;
+    std::size_t num_good = 0;
+    for (const auto& kernel : kernels) {
+      num_good += kernel.has_value() ? 1 : 0;
+    }
+    if (num_good > 0) {
+      batched.push_back(elapsed / 1e6 / static_cast<double>(num_good));
+    }
+  }
+  return batched;
+}
 
 Phases measure(const std::vector<State>& states, const Target& target) {
   Phases phases;
@@ -69,6 +105,7 @@ Phases measure(const std::vector<State>& states, const Target& target) {
       phases.ir.push_back((now_ns() - before) / 1e6);
     }
   }
+  phases.batched = measure_batched(states, target);
   return phases;
 }
 
@@ -82,8 +119,8 @@ int run(std::vector<std::string> workloads, bool prints_json) {
   report["machine"] = machine_facts(probe_host(), {});
   report["cases"] = nlohmann::json::array();
   if (!prints_json) {
-    std::printf("median ms per candidate %31s %8s %8s %8s %8s %8s\n", "lower", "compile", "load",
-                "total", "p90", "(IR)");
+    std::printf("median ms per candidate %31s %8s %8s %8s %8s %8s %8s\n", "lower", "compile",
+                "load", "total", "p90", "(IR)", "(batch)");
   }
   for (const std::string& workload : workloads) {
     const Phases phases = measure(sample_states(workload, target, 48), target);
@@ -93,6 +130,7 @@ int run(std::vector<std::string> workloads, bool prints_json) {
       return 1;
     }
     const double ir = phases.ir.empty() ? 0 : median(phases.ir);
+    const double batched = phases.batched.empty() ? 0 : median(phases.batched);
     report["cases"].push_back({{"workload", workload},
                                {"candidates", phases.total.size()},
                                {"failed", phases.failed},
@@ -103,11 +141,13 @@ int run(std::vector<std::string> workloads, bool prints_json) {
                                {"total_ms", median(phases.total)},
                                {"total_p90_ms", percentile(phases.total, 0.9)},
                                {"ir_text_ms", ir},
+                               {"batch_size", batch_size},
+                               {"batched_total_ms", batched},
                                {"object_bytes", phases.object_bytes / phases.total.size()}});
     if (!prints_json) {
-      std::printf("%-46s %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f", workload.substr(0, 46).c_str(),
+      std::printf("%-46s %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f", workload.substr(0, 46).c_str(),
                   median(phases.lower), median(phases.compile), median(phases.load),
-                  median(phases.total), percentile(phases.total, 0.9), ir);
+                  median(phases.total), percentile(phases.total, 0.9), ir, batched);
       std::printf(phases.failed == 0 ? "\n" : "  failed: %zu (%s)\n", phases.failed,
                   phases.first_failure.c_str());
     }
@@ -115,7 +155,7 @@ int run(std::vector<std::string> workloads, bool prints_json) {
   if (prints_json) {
     std::printf("%s\n", report.dump(2).c_str());
   } else {
-    std::printf("wanted: total at most 15 ms\n");
+    std::printf("wanted: total at most 10 ms, in batches at most 5 ms\n");
   }
   return 0;
 }

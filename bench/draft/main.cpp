@@ -76,8 +76,7 @@ std::vector<Trial> measure(const std::string& text, const Arguments& arguments,
                            std::optional<Journal>& journal) {
   const ops::Workload workload = parse(text);
   const Target target = host_target();
-  std::vector<State> states =
-      sample_states(text, target, arguments.num_programs, arguments.seed, native_space_options());
+  std::vector<State> states = sample_states(text, target, arguments.num_programs, arguments.seed);
   add_seeds(workload, target, arguments, states);
   const std::unique_ptr<CandidateBuilder> builder = make_candidate_builder(target);
   WorkerMeasurer measurer;

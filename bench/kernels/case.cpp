@@ -8,6 +8,7 @@
 #include "bench/support/interrupt.hpp"
 #include "bench/support/problem.hpp"
 #include "bench/support/race.hpp"
+#include "lib/cpu/host.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/te/workload_key.hpp"
@@ -140,6 +141,30 @@ TuneResult best_of(const TuneTask& task, const CaseOptions& options) {
   return tune(task, tuning);
 }
 
+Target target_of(const std::string& name) {
+  Result<Target, std::string> target = runnable_target(name);
+  if (!target) {
+    throw Error(target.error());
+  }
+  return std::move(target).value();
+}
+
+/// Best so far by seconds, and when it came within 5 % of what the trials ended with.
+void add_curve(const TuneSummary& summary, nlohmann::ordered_json& entry) {
+  entry["curve"] = nlohmann::ordered_json::array();
+  entry["seconds_to_95"] = nullptr;
+  // The last point is the median of the final ranking; the others are the fastest runs of trials.
+  const std::size_t num_trials = summary.curve.empty() ? 0 : summary.curve.size() - 1;
+  const double final_ns = num_trials > 0 ? summary.curve[num_trials - 1].best_ns : 0;
+  for (std::size_t i = 0; i < num_trials; ++i) {
+    const CurvePoint& point = summary.curve[i];
+    entry["curve"].push_back({point.seconds, point.trial, point.best_ns});
+    if (entry["seconds_to_95"].is_null() && 0.95 * point.best_ns <= final_ns) {
+      entry["seconds_to_95"] = point.seconds;
+    }
+  }
+}
+
 }  // namespace
 
 nlohmann::ordered_json run_case(const std::string& suite, const std::string& text,
@@ -149,17 +174,19 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
   if (!workload) {
     throw Error(workload.error());
   }
-  const TuneResult result =
-      best_of({workload->dag, host_target(), workload->name, workload->nominal_flop}, options);
+  const TuneResult result = best_of(
+      {workload->dag, target_of(options.target), workload->name, workload->nominal_flop}, options);
 
   nlohmann::ordered_json entry;
   entry["suite"] = suite;
   entry["workload"] = text;
   entry["class"] = std::string(1, ops::letter_of(workload->packing));
   entry["threads"] = options.threads;
+  entry["target"] = result.task.target.name;
   const auto add_source = [&] {
     entry["tune_seconds"] = result.summary.seconds;
     entry["trials"] = result.summary.trials;
+    add_curve(result.summary, entry);
   };
   if (!result.has_best()) {
     entry["ours_gflops"] = nullptr;
@@ -187,6 +214,7 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
   RaceOptions racing;
   racing.packing = static_cast<PackingClass>(static_cast<int>(workload->packing));
   racing.threads = options.threads;
+  racing.isa = vector_isa_of(result.task.target);
   racing.pairs = options.pairs;
   racing.is_cold = options.is_cold;
   racing.is_stopped = is_interrupted;

@@ -16,8 +16,9 @@ struct CaseOptions {
   int pairs = 30;
   std::uint64_t seed = 1;
   bool is_cold = false;
-  std::string space;    ///< of programs; empty: the tuner's default
-  std::string records;  ///< journal whose best schedule races instead of a newly tuned one
+  std::string target = "host";  ///< or a level such as x86-64-v3 that this machine can run
+  std::string space;            ///< of programs; empty: the tuner's default
+  std::string records;          ///< journal whose best schedule races instead of a newly tuned one
 };
 
 /// One entry of "cases". Throws Error for a workload that cannot be read or tuned at all.

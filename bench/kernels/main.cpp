@@ -116,6 +116,18 @@ void print_case(const nlohmann::ordered_json& entry, std::FILE* out) {
   if (entry.contains("problem")) {
     std::fprintf(out, "    %s\n", entry["problem"].get<std::string>().c_str());
   }
+  if (entry["seconds_to_95"].is_number()) {
+    std::fprintf(out, "    within 5 %% of the best trial after %.1f s\n",
+                 number(entry["seconds_to_95"]));
+  }
+  if (entry["threads"].get<int>() > 1) {
+    int slow = entry["slow_samples"].get<int>();
+    for (const auto& [name, peer] : entry["peers"].items()) {
+      slow += peer["slow_samples"].get<int>();
+    }
+    std::fprintf(out, "    noise: %d of %d runs took more than twice the shortest\n", slow,
+                 entry["pairs"].get<int>() * static_cast<int>(1 + entry["peers"].size()));
+  }
   if (entry.value("below_roofline", false)) {
     std::fprintf(out, "    faster than the roofline allows: something is wrong with this case\n");
   }
@@ -199,6 +211,8 @@ int main(int argc, char** argv) {
   app.add_option("--pairs", options.pairs, "interleaved rounds per case")
       ->check(CLI::Range(5, 10000));
   app.add_option("--seed", options.seed, "seed of the search");
+  app.add_option("--target", options.target,
+                 "host, or a level or CPU name whose code this machine runs, such as x86-64-v3");
   app.add_option("--space", options.space, "space of programs: native or ansor");
   app.add_option("--records", options.records,
                  "journal: race its best schedules instead of tuning again");

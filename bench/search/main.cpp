@@ -3,6 +3,7 @@
 // best one improves.
 //
 //   bench_search --shape gemm:512x512x512:f32 --seconds 20 --seed 1 --json search.json
+//   bench_search --growth --seconds 5       # what a trial costs for sizes from 64 to 4096
 //
 // Phases are the tuner's own clocks. propose, measure, train and other follow one another and add
 // up to the run; build (lowering and compiling) runs beside measuring on its own thread, so its
@@ -33,6 +34,7 @@ struct Arguments {
   double seconds = 0;
   std::int64_t trials = 0;
   std::string json_path;
+  bool shows_growth = false;
   TuneOptions tune;
 };
 
@@ -128,6 +130,24 @@ void print_case(const Json& entry, std::FILE* out) {
                entry["verified"].get<bool>() ? "verified" : "NOT VERIFIED");
 }
 
+/// One line a case: what a trial costs, by phase.
+void print_growth(const Json& cases, std::FILE* out) {
+  std::fprintf(out, "%-30s %9s", "ms per trial", "trials/s");
+  for (const auto& [name, phase] : cases.front()["phases"].items()) {
+    std::fprintf(out, " %9s", name.c_str());
+  }
+  std::fprintf(out, "  %s\n", "kernel, ms");
+  for (const Json& entry : cases) {
+    std::fprintf(out, "%-30s %9.1f", entry["workload"].get<std::string>().c_str(),
+                 entry["trials_per_second"].get<double>());
+    for (const auto& [name, phase] : entry["phases"].items()) {
+      std::fprintf(out, " %9.2f", phase["ms_per_trial"].get<double>());
+    }
+    std::fprintf(out, "  %.3f\n",
+                 entry["best_ns"].is_number() ? entry["best_ns"].get<double>() / 1e6 : 0.0);
+  }
+}
+
 int run(const Arguments& arguments) {
   for (const std::string& shape : arguments.shapes) {
     if (const auto workload = ops::parse_workload(shape); !workload) {
@@ -150,12 +170,17 @@ int run(const Arguments& arguments) {
   for (const std::string& shape : arguments.shapes) {
     report["cases"].push_back(run_case(shape, arguments));
     is_good = is_good && report["cases"].back()["verified"].get<bool>();
-    print_case(report["cases"].back(), out);
+    if (!arguments.shows_growth) {
+      print_case(report["cases"].back(), out);
+    }
     std::fflush(out);
     if (is_interrupted()) {
       report["interrupted"] = true;
       break;
     }
+  }
+  if (arguments.shows_growth) {
+    print_growth(report["cases"], out);
   }
   if (to_stdout) {
     std::printf("%s\n", report.dump(2).c_str());
@@ -188,6 +213,8 @@ int main(int argc, char** argv) {
   app.add_option("--policy", arguments.tune.policy, "search: evolution");
   app.add_option("--space", arguments.tune.space, "space of programs: native or ansor");
   app.add_option("--model", arguments.tune.cost_model, "cost model: mlp or random");
+  app.add_flag("--growth", arguments.shows_growth,
+               "a table of what a trial costs; without --shape for products from 64 to 4096");
   app.add_option("--json", arguments.json_path, "report file, - for standard output");
   try {
     app.parse(argc, argv);
@@ -200,6 +227,13 @@ int main(int argc, char** argv) {
   }
   if (arguments.shapes.empty()) {
     arguments.shapes = {"gemm:512x512x512:f32"};
+    if (arguments.shows_growth) {
+      arguments.shapes.clear();
+      for (int size = 64; size <= 4096; size *= 2) {
+        const std::string n = std::to_string(size);
+        arguments.shapes.push_back("gemm:" + n + "x" + n + "x" + n + ":f32");
+      }
+    }
   }
   arguments.tune.budget.trials = arguments.trials;
   arguments.tune.budget.seconds = arguments.seconds > 0  ? arguments.seconds

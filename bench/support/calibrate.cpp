@@ -198,13 +198,14 @@ float read_once(const float* data, std::int64_t count) {
 }  // namespace
 
 VectorIsa host_vector_isa() {
-  static const VectorIsa isa = [] {
-    const Target& host = host_target();
-    return host.vector_bits >= 512                   ? VectorIsa::avx512
-           : host.vector_bits >= 256 && host.has_fma ? VectorIsa::avx2_fma
-                                                     : VectorIsa::sse2;
-  }();
+  static const VectorIsa isa = vector_isa_of(host_target());
   return isa;
+}
+
+VectorIsa vector_isa_of(const Target& target) {
+  return target.vector_bits >= 512                     ? VectorIsa::avx512
+         : target.vector_bits >= 256 && target.has_fma ? VectorIsa::avx2_fma
+                                                       : VectorIsa::sse2;
 }
 
 const char* to_string(VectorIsa isa) {

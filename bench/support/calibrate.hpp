@@ -14,6 +14,8 @@ namespace tensorsmith::bench {
 enum class VectorIsa : std::uint8_t { sse2, avx2_fma, avx512 };
 /// The widest one that both the CPU and this file have code for.
 VectorIsa host_vector_isa();
+/// The one that code for `target` is limited to; this machine must have it.
+VectorIsa vector_isa_of(const Target& target);
 const char* to_string(VectorIsa isa);
 
 /// Best single-core f32 rate over `bursts` bursts of about 0.5 ms, in GFLOP/s (flop per ns).
@@ -38,8 +40,8 @@ struct Roofline {
 Roofline measure_roofline(const HostInfo& host);
 
 /// Lower bound of a warm run: max of flop / peak and, level by level, of the compulsory bytes that
-/// the inner levels cannot hold / bandwidth. A result below it is a bug, unless the algorithm does
-/// fewer operations than `flop` (Winograd, skipped padding).
+/// the inner levels cannot hold / bandwidth. A result below it is a bug if `flop` is the least
+/// that the algorithm has to do (ProblemSizes::least_flop).
 double roofline_ns(double flop, std::int64_t bytes, const Roofline& machine, int threads = 1);
 
 /// Calibration before and after a group of measurements.

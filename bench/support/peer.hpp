@@ -57,6 +57,8 @@ std::vector<FoundPeer> make_onednn_peers();
 /// wrong kernels is void; TENSORSMITH_OPENBLAS_CORETYPE chooses another one on purpose. Call it
 /// before pinning threads: the library counts the processors it may use when it is loaded.
 FoundPeer make_openblas_peer();
+/// libxsmm, if this was built with it: one thread, plain layouts.
+FoundPeer make_xsmm_peer();
 /// Loads BLIS, with its widest kernels chosen unless BLIS_ARCH_TYPE says otherwise.
 FoundPeer make_blis_peer();
 /// All of the above, found or not.

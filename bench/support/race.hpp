@@ -21,8 +21,9 @@ struct RaceOptions {
   PackingClass packing = PackingClass::plain;
   int threads = 1;
   int pairs = 30;
-  bool is_cold = false;              ///< evict the caches before every sample; 1 thread only
-  std::function<bool()> is_stopped;  ///< true ends the race early
+  VectorIsa isa = host_vector_isa();  ///< of our code: its peak is what ours is measured against
+  bool is_cold = false;               ///< evict the caches before every sample; 1 thread only
+  std::function<bool()> is_stopped;   ///< true ends the race early
 };
 
 /// Of an operation that no library has, only the work is known.

@@ -14,17 +14,20 @@ std::int64_t product(const std::array<std::int64_t, 3>& extents, int rank) {
   return result;
 }
 
-/// Taps of one axis that fall into the input, of all output positions together.
-std::int64_t taps_inside(const ConvShape& s, int axis) {
+/// The share of the taps along one axis that see an element: of the input, or of the output of a
+/// transposed convolution, whose nominal operations start from the input.
+double share_inside(const ConvShape& s, int axis) {
   const auto a = static_cast<std::size_t>(axis);
+  const std::int64_t from = s.transposed ? s.spatial[a] : s.out_spatial(axis);
+  const std::int64_t extent = s.transposed ? s.out_spatial(axis) : s.spatial[a];
   std::int64_t inside = 0;
-  for (std::int64_t out = 0; out < s.out_spatial(axis); ++out) {
+  for (std::int64_t at = 0; at < from; ++at) {
     for (std::int64_t tap = 0; tap < s.kernel[a]; ++tap) {
-      const std::int64_t at = out * s.stride[a] + tap * s.dilation[a] - s.pad[a];
-      inside += at >= 0 && at < s.spatial[a] ? 1 : 0;
+      const std::int64_t seen = at * s.stride[a] - s.pad[a] + tap * s.dilation[a];
+      inside += seen >= 0 && seen < extent ? 1 : 0;
     }
   }
-  return inside;
+  return static_cast<double>(inside) / static_cast<double>(from * s.kernel[a]);
 }
 
 ProblemSizes conv_sizes(const ConvShape& s) {
@@ -42,12 +45,9 @@ ProblemSizes conv_sizes(const ConvShape& s) {
   sizes.reduction_length = (s.ci / s.groups) * taps;
   sizes.flop = s.transposed ? 2.0 * static_cast<double>(sizes.input * (s.co / s.groups) * taps)
                             : 2.0 * static_cast<double>(sizes.output * sizes.reduction_length);
-  double share = 1;
-  for (int axis = 0; axis < s.rank && !s.transposed; ++axis) {
-    share *= static_cast<double>(taps_inside(s, axis)) /
-             static_cast<double>(s.out_spatial(axis) * s.kernel[static_cast<std::size_t>(axis)]);
-  }
-  sizes.padding_flop = sizes.flop * (1 - share);
+  sizes.least_flop = sizes.flop;
+  for (int axis = 0; axis < s.rank; ++axis)
+    sizes.least_flop *= share_inside(s, axis);
   return sizes;
 }
 
@@ -57,6 +57,7 @@ ProblemSizes row_sizes(std::int64_t rows, std::int64_t columns, double flop_per_
   sizes.output = rows * columns;
   sizes.reduction_length = columns;
   sizes.flop = flop_per_element * static_cast<double>(sizes.input);
+  sizes.least_flop = sizes.flop;
   return sizes;
 }
 
@@ -73,6 +74,7 @@ ProblemSizes sizes_of(const Problem& problem) {
                           sizes.residual = s.add ? sizes.output : 0;
                           sizes.reduction_length = s.k;
                           sizes.flop = 2.0 * static_cast<double>(sizes.output * s.k);
+                          sizes.least_flop = sizes.flop;
                           return sizes;
                         },
                         [](const ConvShape& s) { return conv_sizes(s); },
@@ -96,6 +98,8 @@ ProblemSizes sizes_of(const Problem& problem) {
                           sizes.output = s.n * s.c * s.out_spatial(0) * s.out_spatial(1);
                           sizes.reduction_length = s.kernel[0] * s.kernel[1];
                           sizes.flop = static_cast<double>(sizes.output * sizes.reduction_length);
+                          // At least every element of the input, where windows do not overlap.
+                          sizes.least_flop = static_cast<double>(sizes.output);
                           return sizes;
                         },
                     },

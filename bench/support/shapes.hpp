@@ -107,7 +107,7 @@ struct ProblemSizes {
   std::int64_t input = 0, weights = 0, bias = 0, residual = 0, output = 0;
   std::int64_t reduction_length = 1;  ///< terms that are added up per output element
   double flop = 0;                    ///< nominal: padded taps count; exp and sqrt count as 1
-  double padding_flop = 0;            ///< of these: taps of a convolution that fall into padding
+  double least_flop = 0;              ///< the same without the taps that see padding only
 
   /// Compulsory traffic: every operand once.
   std::int64_t bytes() const { return 4 * (input + weights + bias + residual + output); }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tensorsmith/support/result.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
@@ -59,5 +60,9 @@ Target make_host_target(const HostInfo& info);
 
 /// make_host_target(probe_host()), probed once per process.
 const Target& host_target();
+
+/// "host", or a level or CPU name whose code this machine can run; what the name does not say
+/// (caches, instructions per cycle) is this machine's. Error: one sentence.
+Result<Target, std::string> runnable_target(const std::string& name);
 
 }  // namespace tensorsmith

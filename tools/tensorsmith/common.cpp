@@ -76,19 +76,11 @@ Target parse_target(const std::string& name) {
 }
 
 Target parse_runnable_target(const std::string& name) {
-  const Target target = parse_target(name);
-  const Target& host = host_target();
-  if (target.kind != TargetKind::cpu) {
-    throw Error("target " + name + " needs a GPU backend, which this build does not have");
+  Result<Target, std::string> target = runnable_target(name);
+  if (!target) {
+    throw Error(target.error());
   }
-  const bool is_runnable = target.vector_bits <= host.vector_bits &&
-                           (!target.has_fma || host.has_fma) &&
-                           (!target.has_bf16_dot || host.has_bf16_dot);
-  if (!is_runnable) {
-    throw Error("this machine (" + host.llvm_cpu + ") cannot run code for " + name +
-                ", so it cannot be tuned for it here");
-  }
-  return target;
+  return std::move(target).value();
 }
 
 std::string journal_path(const WorkloadOptions& options) {

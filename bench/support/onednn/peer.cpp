@@ -116,7 +116,7 @@ class OnednnPeer final : public Peer {
 }  // namespace
 
 /// The plug-in's entry: fills found.peer, or found.reason.
-extern "C" __attribute__((visibility("default"))) void tensorsmith_open_onednn(FoundPeer& found) {
+extern "C" __attribute__((visibility("default"))) void tensorsmith_open_peer(FoundPeer& found) {
   try {
     found.peer = std::make_unique<OnednnPeer>(found.name);
   } catch (const dnnl::error& error) {

@@ -247,3 +247,16 @@ TEST_CASE("OpenBLAS and BLIS compute what the naive loops compute", "[peer]") {
     CHECK(check_problem(*found.peer, conv_shapes().front(), "conv") == 0);
   }
 }
+
+TEST_CASE("libxsmm computes what the naive loops compute", "[peer]") {
+  FoundPeer found = make_xsmm_peer();
+  if (is_missing(found)) {
+    return;
+  }
+  int supported = 0;
+  for (const GemmShape& shape : gemm_shapes()) {
+    supported += check_problem(*found.peer, shape, "gemm");
+  }
+  CHECK(supported >= 2);  // a plain one and a plain batch
+  CHECK(check_problem(*found.peer, conv_shapes().front(), "conv") == 0);
+}

@@ -139,3 +139,19 @@ TEST_CASE("families and models", "[host]") {
   CHECK(microarchitecture_name("GenuineIntel", 6, 0xff, 8, none).empty());
   CHECK(microarchitecture_name("SomethingElse", 6, 0x55, 4, none).empty());
 }
+
+TEST_CASE("a level that this machine runs keeps the machine's caches") {
+  const auto host = runnable_target("host");
+  REQUIRE(host.has_value());
+  CHECK(host->name == "host");
+  if (host->vector_bits >= 256 && host->has_fma) {
+    const auto level = runnable_target("x86-64-v3");
+    REQUIRE(level.has_value());
+    CHECK(level->name == "x86-64-v3");
+    CHECK(level->vector_bits == 256);
+    CHECK(level->num_vector_registers == 16);
+    CHECK(level->caches.l2_bytes == host->caches.l2_bytes);
+  }
+  CHECK_FALSE(runnable_target("sm_90").has_value());
+  CHECK(runnable_target("abacus").error().find("abacus") != std::string::npos);
+}

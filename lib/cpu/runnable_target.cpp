@@ -1,0 +1,39 @@
+#include "cpu/host.hpp"
+
+namespace tensorsmith {
+
+Result<Target, std::string> runnable_target(const std::string& name) {
+  const Target& host = host_target();
+  if (name == "host") {
+    return host;
+  }
+  const Result<Target, UnknownTarget> named = Target::from_name(name);
+  if (!named) {
+    return fail(explain(named.error()) + ", host");
+  }
+  Target target = *named;
+  if (target.kind != TargetKind::cpu) {
+    return fail("target " + name + " needs a GPU backend, which this build does not have");
+  }
+  const bool is_runnable = target.vector_bits <= host.vector_bits &&
+                           (!target.has_fma || host.has_fma) &&
+                           (!target.has_bf16_dot || host.has_bf16_dot);
+  if (!is_runnable) {
+    return fail("this machine (" + host.llvm_cpu + ") cannot run code for " + name +
+                ", so it cannot be tuned for it here");
+  }
+  const auto adopt = [](auto& field, const auto& own) {
+    if (!field) {
+      field = own;
+    }
+  };
+  adopt(target.caches.l1d_bytes, host.caches.l1d_bytes);
+  adopt(target.caches.l2_bytes, host.caches.l2_bytes);
+  adopt(target.caches.l3_bytes, host.caches.l3_bytes);
+  adopt(target.caches.l3_sharing_cores, host.caches.l3_sharing_cores);
+  adopt(target.fma_per_cycle, host.fma_per_cycle);
+  adopt(target.fma_latency, host.fma_latency);
+  return target;
+}
+
+}  // namespace tensorsmith
