@@ -4,6 +4,7 @@
 //
 //   bench_search --shape gemm:512x512x512:f32 --seconds 20 --seed 1 --json search.json
 //   bench_search --growth --seconds 5       # what a trial costs for sizes from 64 to 4096
+//   bench_search --generate                   one round of 2048 x 5 programs, nothing is measured
 //
 // Phases are the tuner's own clocks. propose, measure, train and other follow one another and add
 // up to the run; build (lowering and compiling) runs beside measuring on its own thread, so its
@@ -20,6 +21,7 @@
 
 #include "bench/support/interrupt.hpp"
 #include "bench/support/machine.hpp"
+#include "generation.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/support/assert.hpp"
 #include "tensorsmith/tune.hpp"
@@ -36,6 +38,8 @@ struct Arguments {
   std::string json_path;
   bool shows_growth = false;
   TuneOptions tune;
+  bool is_generation = false;  ///< only the search, without building and measuring
+  int population = 2048, generations = 4;
 };
 
 Json phases_json(const TuneSummary& summary) {
@@ -168,6 +172,16 @@ int run(const Arguments& arguments) {
   report["cases"] = Json::array();
   bool is_good = true;
   for (const std::string& shape : arguments.shapes) {
+    if (arguments.is_generation) {
+      const Json entry =
+          time_generation(shape, arguments.tune, arguments.population, arguments.generations);
+      std::fprintf(out, "%s  %s in %s: %d x %d programs in %.3f s, %.1f us each\n", shape.c_str(),
+                   arguments.tune.policy.c_str(), arguments.tune.space.c_str(),
+                   arguments.population, arguments.generations + 1, entry["seconds"].get<double>(),
+                   entry["us_per_state"].get<double>());
+      report["cases"].push_back(entry);
+      continue;
+    }
     report["cases"].push_back(run_case(shape, arguments));
     is_good = is_good && report["cases"].back()["verified"].get<bool>();
     if (!arguments.shows_growth) {
@@ -210,7 +224,13 @@ int main(int argc, char** argv) {
   app.add_option("--threads", arguments.tune.num_threads, "threads of the kernel")
       ->check(CLI::Range(1, 1024));
   app.add_option("--seed", arguments.tune.seed, "of every random choice");
-  app.add_option("--policy", arguments.tune.policy, "search: evolution");
+  app.add_option("--policy", arguments.tune.policy, "search: evolution or ansor");
+  app.add_flag("--generate", arguments.is_generation,
+               "only one search round with a model, nothing is built or measured");
+  app.add_option("--population", arguments.population, "programs per generation of --generate")
+      ->check(CLI::Range(1, 1 << 17));
+  app.add_option("--generations", arguments.generations, "of --generate, the first not counted")
+      ->check(CLI::Range(0, 4000));
   app.add_option("--space", arguments.tune.space, "space of programs: native or ansor");
   app.add_option("--model", arguments.tune.cost_model, "cost model: mlp or random");
   app.add_flag("--growth", arguments.shows_growth,

@@ -1,6 +1,6 @@
 // tune_tasks: several computations under one budget. The facade beside tune().
 //
-// Floor 8; compiled in lib/tune. The Ansor reference's task scheduler (search/task_scheduler.hpp)
+// Floor 9; compiled in lib/tune. The Ansor reference's task scheduler (search/task_scheduler.hpp)
 // chooses round by round which task gets the next trials; tasks share a cost model, a journal and
 // worker processes. Not here: where the tasks of a network come from.
 #pragma once

@@ -98,7 +98,13 @@ TEST_CASE("wrong option values") {
   for (const char* value : {"-1", "abc", "18446744073709551616"}) {
     add("--seed", value, "--seed: expected a whole number from 0 to 18446744073709551615");
   }
-  add("--policy", "luck", "unknown policy \"luck\"; known: evolution");
+  add("--policy", "luck", "unknown policy \"luck\"; known: evolution, ansor");
+  add("--param", "eps_greedy", "--param: expected NAME=VALUE, got \"eps_greedy\"");
+  add("--param", "eps_greedy=2", "eps_greedy: expected a number in 0..1, got \"2\"");
+  add("--param", "luck=1", "unknown search parameter \"luck\"; known: eps_greedy, ");
+  add("--random", "dice", "unknown random numbers \"dice\"; known: counter, reference");
+  add("--early-stopping", "-1", "--early-stopping: expected a whole number");
+  add("--tasks", "none.txt", "leave the workload argument");
   add("--space", "outer", "unknown space \"outer\"; known: ");
   add("--model", "oracle", "unknown cost model \"oracle\"; known: ");
   add("--target", "pdp11", "unknown target \"pdp11\"; known: ");
@@ -109,6 +115,28 @@ TEST_CASE("wrong option values") {
   inputs.push_back({{"tune", "gemm:8x8x8:f32", "--trials", "0", "--space", "ansor"}, "native"});
   inputs.push_back({{"tune", "gemm:8x8x8:f32", "--trials", "1", "--trials", "2"}, "--trials"});
   check_all(inputs);
+}
+
+TEST_CASE("wrong files of tasks: the line is named") {
+  CommandFolder folder;
+  const auto refused = [&](const std::string& text, const std::string& sentence) {
+    CAPTURE(text);
+    folder.write("tasks", text);
+    check_refusal(folder.run({"tune", "--tasks", "tasks", "--trials", "4"}), sentence);
+  };
+  refused("", "there are no tasks in \"tasks\"");
+  refused("# nothing\n\n  \n", "there are no tasks in \"tasks\"");
+  refused("gemm:8x8x8:f32\ngem:1x1x1\n", "tasks:2: ");
+  refused("gemm:8x8x8:f32 0\n", "tasks:1: expected a weight above 0");
+  refused("gemm:8x8x8:f32 2 3\n", "tasks:1: expected a weight above 0");
+  refused("gemm:8x8x8:f32 nan\n", "tasks:1: expected a weight above 0");
+  refused("gemm:8x8x8:f32\ngemm:8x8x9:f32\ngemm:8x9x8:f32\ngemm:9x8x8:f32\ngemm:9x9x8:f32\n",
+          "at least one trial per task");
+  check_refusal(folder.run({"tune", "--tasks", "none", "--trials", "4"}), "cannot read \"none\"");
+  folder.write("tasks", "gemm:8x8x8:f32\n");
+  check_refusal(folder.run({"tune", "--tasks", "tasks", "--strategy", "luck"}),
+                "unknown strategy \"luck\"; known: gradient, round-robin");
+  check_refusal(folder.run({"tune", "--tasks", "tasks", "--trials", "0"}), "expected a budget");
 }
 
 TEST_CASE("a garbage environment is survived or explained") {
@@ -159,10 +187,12 @@ TEST_CASE("closed and full outputs are noticed, and no journal takes their place
 
 TEST_CASE("with --json every command prints one object") {
   CommandFolder folder;
+  folder.write("tasks", "gemm:8x8x8:f32 3  # a task\n\ngemm:8x8x9:f32\n");
   const std::vector<std::vector<std::string>> commands = {
       {"devices"},
       {"tune", "--list"},
       {"tune", "gemm:8x8x8:f32", "--trials", "2", "--db", "j"},
+      {"tune", "--tasks", "tasks", "--trials", "2", "--db", "t"},
       {"run", "gemm:8x8x8:f32", "--db", "j"},
       {"explain", "gemm:8x8x8:f32", "--db", "j"},
       {"export", "gemm:8x8x8:f32", "--db", "j", "--output", "out"}};

@@ -1,4 +1,5 @@
 // The CUDA sketches of every golden task: number, order, steps and printed state.
+#include <array>
 #include <map>
 
 #include "support/catch.hpp"
@@ -16,13 +17,17 @@ TEST_CASE("CUDA sketches equal the reference's on every golden task") {
   for (Json& sketch : read_json_lines(golden_path("sketches_cuda.jsonl"))) {
     golden[sketch.at("task")].push_back(std::move(sketch));
   }
-  // The machine that the data are for (sm_80).
-  const SketchOptions options = gpu_sketch_options({-1, 16, 64, 49152, 2147483647, 1024, 8, 32});
   std::size_t count = 0;
   for (const auto& [task, expected] : golden) {
     INFO("task " << task);
+    const auto p = golden_task(task)
+                       .facts.at("targets")
+                       .at("cuda")
+                       .at("hardware_params")
+                       .get<std::array<std::int32_t, 8>>();
     const std::vector<State> sketches =
-        generate_sketches(golden_task(task).dag, ansor_gpu_rules(), options);
+        generate_sketches(golden_task(task).dag, ansor_gpu_rules(),
+                          gpu_sketch_options({p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}));
     CHECK(sketches.size() == expected.size());
     for (std::size_t i = 0; i < sketches.size() && i < expected.size(); ++i, ++count) {
       INFO("sketch " << i);

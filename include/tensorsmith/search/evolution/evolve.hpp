@@ -23,7 +23,7 @@ struct EvolutionOptions {
   std::uint32_t num_generations = 4;
   double mutation_probability = 0.85;   ///< else the parent goes on unchanged
   double crossover_probability = 0.10;  ///< share of the changed children that have two parents
-  bool draws_by_score = false;          ///< parents in proportion to their scores, not by rank
+  bool draws_by_score = false;          ///< parents in proportion to their scores if any is above 0
 
   /// The reference's, ch. 4.1.
   static EvolutionOptions reference() { return {2048, 4, 0.85, 0.0, true}; }
@@ -65,8 +65,8 @@ class ParentDraw {
       sum += larger_of(0.0, static_cast<double>(ranked[i].score));
       sums_.push_back(sum);
     }
-    if (draws_by_score && !(sum > 0.0)) {
-      sums_.assign(1, 1.0);  // no score says anything: always the first one, as the reference
+    if (!(sum > 0.0)) {
+      sums_.clear();  // no score above zero: by rank (the reference always takes the first then)
     }
   }
 

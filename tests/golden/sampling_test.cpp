@@ -1,0 +1,160 @@
+// Initial populations with the reference's random numbers: seed 123 samples what the reference
+// sampled, for CPUs and for CUDA. How many distinct programs there are is in summary.json; the
+// programs themselves are the samples of origin "initial".
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "support/catch.hpp"
+#include "support/golden_tasks.hpp"
+#include "support/json_steps.hpp"
+#include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/sched/step_json.hpp"
+#include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/sketch/cpu_rules.hpp"
+#include "tensorsmith/sketch/generate.hpp"
+#include "tensorsmith/sketch/gpu_rules.hpp"
+#if __has_include("support/golden_data.hpp")
+#include "support/golden_data.hpp"
+#endif
+
+namespace tensorsmith::test {
+namespace {
+
+constexpr std::uint32_t golden_seed = 123;
+constexpr std::size_t golden_population = 2048;
+
+/// The machine that the data are for.
+HardwareParams golden_hardware(const GoldenTask& task, const char* target) {
+  const auto p =
+      task.facts.at("targets").at(target).at("hardware_params").get<std::array<std::int32_t, 8>>();
+  return {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]};
+}
+
+SearchSpace space_of(const std::string& task, bool is_gpu) {
+  const HardwareParams hardware = golden_hardware(golden_task(task), is_gpu ? "cuda" : "cpu");
+  SketchOptions sketch_options;
+  sketch_options.hardware = hardware;
+  SpaceOptions options;
+  options.hardware = hardware;
+  options.follows_reference = true;
+  const auto& dag = golden_task(task).dag;
+  if (is_gpu) {
+    options = gpu_space_options(hardware);
+    options.follows_reference = true;
+    return SearchSpace(generate_sketches(dag, ansor_gpu_rules(), gpu_sketch_options(hardware)),
+                       options);
+  }
+  return SearchSpace(generate_sketches(dag, ansor_cpu_rules(), sketch_options), options);
+}
+
+/// Histories of the distinct valid programs, in the order drawn.
+std::vector<Json> initial_population(const std::string& task, bool is_gpu) {
+  const SearchSpace space = space_of(task, is_gpu);
+  MersenneTwister policy(golden_seed);
+  ReferenceSampler sampler(policy, golden_population);
+  std::set<std::string> texts;
+  std::vector<Json> histories;
+  for (const Candidate& candidate : is_gpu ? sampler.draw(space, AnsorGpuPopulation{}, {})
+                                           : sampler.draw(space, AnsorCpuPopulation{}, {})) {
+    const bool is_valid = is_gpu || !has_nested_parallel(candidate.state);
+    if (is_valid && texts.insert(state_text(candidate.state)).second) {
+      histories.push_back(Json::parse(steps_json(candidate.state.steps())));
+    }
+  }
+  return histories;
+}
+
+/// Equal, but that the reference records 0 for an extent that varies from iteration to iteration.
+bool is_same_history(const Json& ours, const Json& golden) {
+  if (ours.size() != golden.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    Json step = ours[i];
+    if (step[0] == "SP" && golden[i][0] == "SP" && golden[i][3] == 0) {
+      step[3] = 0;
+    }
+    if (step != golden[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Compares sizes, and the programs that `samples` names; returns how many of each.
+std::pair<std::size_t, std::size_t>
+compare_populations(bool is_gpu, const std::map<std::string, std::vector<Json>>& samples) {
+  const char* const target = is_gpu ? "cuda" : "cpu";
+  std::ifstream file(golden_path("summary.json"));
+  REQUIRE(file.good());
+  std::size_t num_sizes = 0, num_programs = 0;
+  const Json summary = Json::parse(file);
+  for (const auto& [task, facts] : summary.items()) {
+    if (!facts.contains(target)) {
+      continue;
+    }
+    INFO("task " << task << ", " << target);
+    const std::vector<Json> ours = initial_population(task, is_gpu);
+    CHECK(ours.size() == facts.at(target).at("population").get<std::size_t>());
+    ++num_sizes;
+    const auto expected = samples.find(task);
+    if (expected == samples.end()) {
+      continue;
+    }
+    std::set<std::string> exact;
+    for (const Json& history : ours) {
+      exact.insert(history.dump());
+    }
+    for (const Json& golden : expected->second) {
+      bool is_found = exact.count(golden.dump()) > 0;
+      for (std::size_t i = 0; !is_found && i < ours.size(); ++i) {
+        is_found = is_same_history(ours[i], golden);
+      }
+      CHECK(is_found);
+      ++num_programs;
+    }
+  }
+  return {num_sizes, num_programs};
+}
+
+#if __has_include("support/golden_data.hpp")
+std::map<std::string, std::vector<Json>> initial_samples(const std::string& file) {
+  std::map<std::string, std::vector<Json>> by_task;
+  for (const Json& line : read_json_lines(golden_path(file))) {
+    if (line.at("origin") == "initial") {
+      const Json record = Json::parse(line.at("record").get<std::string>());
+      by_task[line.at("task")].push_back(record.at("i")[1][1]);
+    }
+  }
+  return by_task;
+}
+#endif
+
+void check(bool is_gpu, const std::string& file) {
+  std::map<std::string, std::vector<Json>> samples;
+#if __has_include("support/golden_data.hpp")
+  samples = initial_samples(file);
+#endif
+  const auto [num_sizes, num_programs] = compare_populations(is_gpu, samples);
+  std::printf("summary.json: sizes of %zu initial populations compared\n", num_sizes);
+  if (!samples.empty()) {
+    std::printf("%s: %zu programs of initial populations compared\n", file.c_str(), num_programs);
+  }
+  CHECK(num_sizes > 0);
+  CHECK((samples.empty() || num_programs > 0));
+}
+
+}  // namespace
+
+TEST_CASE("the reference's seed samples the reference's programs on CPUs") {
+  check(false, "samples_cpu.jsonl");
+}
+
+TEST_CASE("the reference's seed samples the reference's programs on CUDA") {
+  check(true, "samples_cuda.jsonl");
+}
+
+}  // namespace tensorsmith::test
