@@ -11,7 +11,7 @@ using namespace tensorsmith;
 namespace {
 
 void check_same(const std::string& task, const std::string& workload) {
-  const test::Json& facts = test::golden_task(task).facts;
+  const test::Json& facts = test::own_golden_task(task).facts;
   const auto made = ops::parse_workload(workload);
   INFO(workload);
   REQUIRE(made.has_value());
@@ -19,7 +19,7 @@ void check_same(const std::string& task, const std::string& workload) {
   CHECK(te::workload_key(*made->dag) == facts["workload_key"]);
   CHECK(te::count_flop(*made->dag) == facts["flop_ct"].get<double>());
   for (std::size_t i = 0; i < made->dag->operations().size(); ++i) {
-    CHECK(made->dag->operation(i).attrs == test::golden_task(task).dag->operation(i).attrs);
+    CHECK(made->dag->operation(i).attrs == test::own_golden_task(task).dag->operation(i).attrs);
   }
 }
 
@@ -56,5 +56,5 @@ TEST_CASE("pools, rows and chains are the reference's", "[golden][ops]") {
   chain.shape = {512, 512};
   chain.chain = {ops::PointwiseOp::add, ops::PointwiseOp::relu};
   CHECK(te::workload_key(*ops::pointwise(chain).dag) ==
-        test::golden_task("add_relu_512x512").facts["workload_key"]);
+        test::own_golden_task("add_relu_512x512").facts["workload_key"]);
 }

@@ -1,43 +1,22 @@
+// requires: json
+// Complete programs of the reference: every record reads, replays to the printed state with the
+// same bounds, and is written back byte for byte.
 #include "tensorsmith/sched/bounds.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "support/catch.hpp"
+#include "support/extent_text.hpp"
 #include "support/golden_tasks.hpp"
-#include "support/json_steps.hpp"
+#include "tensorsmith/record/ansor_log.hpp"
 #include "tensorsmith/sched/explain_error.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/sched/replay.hpp"
+#include "tensorsmith/te/workload_key.hpp"
 
 namespace tensorsmith::test {
 namespace {
-
-/// Our text gives no minima: "for i (j_outer * 4,16)" becomes "for i (0,16)".
-std::string without_minima(const std::string& text) {
-  std::string out;
-  for (std::size_t from = 0; from < text.size();) {
-    const std::size_t end = text.find('\n', from);
-    const std::string line = text.substr(from, end - from);
-    const std::size_t open = line.find(" ("), comma = line.rfind(',');
-    const bool is_range = open != std::string::npos && comma != std::string::npos && comma > open &&
-                          line.back() == ')';
-    out += is_range ? line.substr(0, open) + " (0" + line.substr(comma) : line;
-    out += '\n';
-    from = end + 1;
-  }
-  return out;
-}
-
-bool varies(const Json& stages) {
-  for (const Json& stage : stages) {
-    for (const Json& iterator : stage[3]) {
-      if (stage[2] != 1 && !iterator[1].is_null() && iterator[1][1].is_string()) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
 
 void check_stage(const State& state, std::size_t id, const Json& expected) {
   const auto& stage = state.stage(id);
@@ -56,60 +35,60 @@ void check_stage(const State& state, std::size_t id, const Json& expected) {
     CHECK(static_cast<int>(it.kind) == golden[2].get<int>());
     CHECK(static_cast<int>(it.annotation) == golden[3].get<int>());
     REQUIRE(it.extent.has_value());
-    if (golden[1][1].is_number()) {
-      CHECK(*it.extent == golden[1][1].get<std::int64_t>());
-    }
+    CHECK(*it.extent == largest_extent(golden[1][1]));
   }
 }
 
-struct Counts {
-  std::size_t samples = 0, varying = 0;
-};
+void check_sample(const Json& line, const State& initial) {
+  const std::string text = line.at("record");
+  const auto record = ansor_record_from_line(text);
+  if (!record) {
+    FAIL_CHECK(record.error().message);
+    return;
+  }
+  const auto written = ansor_record_to_line(*record);
+  REQUIRE(written.has_value());
+  CHECK(*written == text);
+  CHECK(record->workload_key == te::workload_key(*initial.initial_dag()));
+  const auto state = replay(initial, record->steps);
+  if (!state) {
+    FAIL_CHECK(explain(state.error(), initial));
+    return;
+  }
+  const auto bounded = infer_bounds(*state);
+  if (!bounded) {
+    FAIL_CHECK(explain(bounded.error(), *state));
+    return;
+  }
+  REQUIRE(bounded->num_stages() == line.at("stages").size());
+  for (std::size_t id = 0; id < bounded->num_stages(); ++id) {
+    check_stage(*bounded, id, line.at("stages")[id]);
+  }
+  CHECK(state_text(*bounded) == with_plain_ranges(line.at("state").get<std::string>()));
+}
 
-Counts check_samples(const std::string& file) {
-  std::map<std::string, State> initial;
-  Counts counts;
+void check_samples(const std::string& file) {
+  ComparedRows rows(file);
+  std::map<std::string, State> initial;  // one per task: derived dags are shared
   for (const Json& line : read_json_lines(golden_path(file))) {
     const std::string task = line.at("task");
     INFO(task << ", sample " << line.at("sample"));
     if (initial.count(task) == 0) {
       initial.emplace(task, State::initial(golden_task(task).dag));
     }
-    const auto state = replay(initial.at(task), steps_from_json(line.at("steps")));
-    if (!state) {
-      FAIL_CHECK(explain(state.error(), initial.at(task)));
-      continue;
-    }
-    const auto bounded = infer_bounds(*state);
-    if (!bounded) {
-      FAIL_CHECK(explain(bounded.error(), *state));
-      continue;
-    }
-    REQUIRE(bounded->num_stages() == line.at("stages").size());
-    ++counts.samples;
-    if (varies(line.at("stages"))) {  // the reference leaves an expression, we the largest value
-      ++counts.varying;
-      continue;
-    }
-    for (std::size_t id = 0; id < bounded->num_stages(); ++id) {
-      check_stage(*bounded, id, line.at("stages")[id]);
-    }
-    CHECK(state_text(*bounded) == without_minima(line.at("state").get<std::string>()));
+    check_sample(line, initial.at(task));
+    ++rows;
   }
-  return counts;
-}
-
-TEST_CASE("CPU samples of the reference: replay and bound inference give its extents") {
-  const Counts counts = check_samples("samples_cpu_subset.jsonl");
-  CHECK(counts.samples == 211);
-  CHECK(counts.varying <= 4);
-}
-
-TEST_CASE("CUDA samples of the reference: replay and bound inference give its extents") {
-  const Counts counts = check_samples("samples_cuda_subset.jsonl");
-  CHECK(counts.samples == 72);
-  CHECK(counts.varying <= 4);
 }
 
 }  // namespace
+
+TEST_CASE("CPU samples of the reference: record, state and bounds", "[golden]") {
+  check_samples("samples_cpu.jsonl");
+}
+
+TEST_CASE("CUDA samples of the reference: record, state and bounds", "[golden]") {
+  check_samples("samples_cuda.jsonl");
+}
+
 }  // namespace tensorsmith::test

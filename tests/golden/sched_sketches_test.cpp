@@ -11,10 +11,10 @@
 namespace tensorsmith::test {
 namespace {
 
-/// Replays every sketch of the file; returns how many there are.
-std::size_t check_sketches(const std::string& file) {
+/// Replays every sketch of the file.
+void check_sketches(const std::string& file) {
+  ComparedRows rows(file);
   std::map<std::string, State> initial;  // one per task: derived dags are shared
-  std::size_t count = 0;
   for (const Json& line : read_json_lines(golden_path(file))) {
     const std::string task = line.at("task");
     INFO(task << ", sketch " << line.at("sketch"));
@@ -30,24 +30,26 @@ std::size_t check_sketches(const std::string& file) {
       continue;
     }
     CHECK(state_text(*state) == line.at("state").get<std::string>());
-    ++count;
+    ++rows;
   }
-  return count;
 }
 
 TEST_CASE("initial states print as the reference's") {
+  ComparedRows rows("tasks.json");
+  rows.of("initial states");
   for (const GoldenTask& task : golden_tasks()) {
     INFO(task.id);
+    ++rows;
     CHECK(state_text(State::initial(task.dag)) == task.facts.at("init_state").get<std::string>());
   }
 }
 
 TEST_CASE("CPU sketches of the reference replay to the printed states") {
-  CHECK(check_sketches("sketches_cpu.jsonl") == 99);
+  check_sketches("sketches_cpu.jsonl");
 }
 
 TEST_CASE("CUDA sketches of the reference replay to the printed states") {
-  CHECK(check_sketches("sketches_cuda.jsonl") == 34);
+  check_sketches("sketches_cuda.jsonl");
 }
 
 }  // namespace

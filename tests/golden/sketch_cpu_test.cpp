@@ -2,7 +2,6 @@
 #include "tensorsmith/sketch/cpu_rules.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 
 #include "support/catch.hpp"
@@ -15,42 +14,43 @@ namespace tensorsmith::test {
 namespace {
 
 std::map<std::string, std::vector<Json>> golden_sketches() {
-  std::ifstream file(golden_path("sketches_cpu.jsonl"));
-  REQUIRE(file.good());
   std::map<std::string, std::vector<Json>> by_task;
-  for (std::string line; std::getline(file, line);) {
-    Json sketch = Json::parse(line);
-    by_task[sketch["task"]].push_back(std::move(sketch));
+  for (const Json& sketch : read_json_lines(golden_path("sketches_cpu.jsonl"))) {
+    by_task[sketch["task"]].push_back(sketch);
   }
   return by_task;
 }
 
-std::vector<State> sketches_of(const std::string& task, std::int32_t num_cores) {
+std::vector<State> sketches_of(const GoldenTask& task, std::int32_t num_cores) {
   SketchOptions options;
   options.hardware.num_cores = num_cores;
-  return generate_sketches(golden_task(task).dag, ansor_cpu_rules(), options);
+  return generate_sketches(task.dag, ansor_cpu_rules(), options);
 }
 
 }  // namespace
 
 TEST_CASE("CPU sketches equal the reference's on every golden task") {
   const auto golden = golden_sketches();
-  REQUIRE(golden.size() >= 20);
+  ComparedRows rows("sketches_cpu.jsonl");
+  rows.of("sketches in generation order");
   for (const auto& [task, expected] : golden) {
     INFO("task " << task);
-    const std::vector<State> sketches = sketches_of(task, 2);
+    const std::vector<State> sketches = sketches_of(golden_task(task), 2);
     CHECK(sketches.size() == expected.size());
     for (std::size_t i = 0; i < sketches.size() && i < expected.size(); ++i) {
       INFO("sketch " << i);
       CHECK(expected[i]["sketch"].get<std::size_t>() == i);
       CHECK(Json::parse(steps_json(sketches[i].steps())) == expected[i]["steps"]);
       CHECK(state_text(sketches[i]) == expected[i]["state"].get<std::string>());
+      ++rows;
     }
   }
 }
 
 TEST_CASE("numbers of CPU sketches with four cores are those of ch. 11.3") {
-  const auto count = [](const std::string& task) { return sketches_of(task, 4).size(); };
+  const auto count = [](const std::string& task) {
+    return sketches_of(own_golden_task(task), 4).size();
+  };
   CHECK(count("matmul_512x512x512") == 3);
   CHECK(count("matmul_8x8x512") == 5);
   CHECK(count("chained_matmul_512") == 9);
@@ -64,13 +64,14 @@ TEST_CASE("numbers of CPU sketches with four cores are those of ch. 11.3") {
 }
 
 TEST_CASE("the one sketch of a small pool has no steps") {
-  const std::vector<State> sketches = sketches_of("maxpool_nhwc_1x28x28x32_2x2_p1", 4);
+  const std::vector<State> sketches =
+      sketches_of(own_golden_task("maxpool_nhwc_1x28x28x32_2x2_p1"), 4);
   REQUIRE(sketches.size() == 1);
   CHECK(sketches[0].steps().empty());
 }
 
 TEST_CASE("orders that ch. 11.3 names: matmul 8x8x512 begins with rfactor, softmax ends empty") {
-  const std::vector<State> matmul = sketches_of("matmul_8x8x512", 4);
+  const std::vector<State> matmul = sketches_of(own_golden_task("matmul_8x8x512"), 4);
   REQUIRE(matmul.size() == 5);
   for (std::size_t i = 0; i < matmul.size(); ++i) {
     const std::vector<Step>& steps = matmul[i].steps();
@@ -79,7 +80,7 @@ TEST_CASE("orders that ch. 11.3 names: matmul 8x8x512 begins with rfactor, softm
     });
     CHECK(has_rfactor == (i < 2));
   }
-  const std::vector<State> softmax = sketches_of("softmax_1024x1000", 4);
+  const std::vector<State> softmax = sketches_of(own_golden_task("softmax_1024x1000"), 4);
   REQUIRE(softmax.size() == 9);
   CHECK(softmax[8].steps().empty());
 }

@@ -4,21 +4,18 @@
 // reference says about the program. Format: tests/data/golden/ansor/README.md.
 #pragma once
 
-#include <fstream>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "support/golden_data.hpp"
 #include "tensorsmith/ir/dtype_name.hpp"
 #include "tensorsmith/te/compute_dag_build.hpp"
 
 namespace tensorsmith::test {
-
-using Json = nlohmann::json;
 
 struct GoldenTask {
   std::string id;
@@ -217,33 +214,42 @@ inline Shared<const ComputeDag> dag_from_definition(const Json& definition, cons
       te::build_compute_dag(std::move(pool), std::move(infos), operations, std::move(arguments)));
 }
 
-inline std::string golden_path(const std::string& file) {
-  return std::string(TENSORSMITH_TEST_DATA_DIR) + "/golden/ansor/" + file;
-}
+namespace golden {
 
-/// All tasks of the file, read once.
-inline const std::vector<GoldenTask>& golden_tasks() {
-  static const std::vector<GoldenTask> tasks = [] {
-    std::ifstream file(golden_path("tasks.json"));
-    if (!file) {
-      throw std::runtime_error("cannot open " + golden_path("tasks.json"));
-    }
-    std::vector<GoldenTask> list;
-    for (const Json& json : Json::parse(file)) {
-      list.push_back(
-          {json["id"], json, dag_from_definition(json["definition"], json["arg_order"])});
-    }
-    return list;
-  }();
-  return tasks;
+inline std::vector<GoldenTask> read_tasks(const std::string& path) {
+  std::vector<GoldenTask> list;
+  for (const Json& json : Json::parse(read_text(path))) {
+    list.push_back({json["id"], json, dag_from_definition(json["definition"], json["arg_order"])});
+  }
+  return list;
 }
-inline const GoldenTask& golden_task(const std::string& id) {
-  for (const GoldenTask& task : golden_tasks()) {
+inline const GoldenTask& find_task(const std::vector<GoldenTask>& tasks, const std::string& id) {
+  for (const GoldenTask& task : tasks) {
     if (task.id == id) {
       return task;
     }
   }
   throw std::runtime_error("no golden task " + id);
+}
+
+}  // namespace golden
+
+/// All tasks of the folder's file, read once.
+inline const std::vector<GoldenTask>& golden_tasks() {
+  static const std::vector<GoldenTask> tasks = golden::read_tasks(golden_path("tasks.json"));
+  return tasks;
+}
+inline const GoldenTask& golden_task(const std::string& id) {
+  return golden::find_task(golden_tasks(), id);
+}
+
+/// The same of the project's own copy: for tests that name a task.
+inline const std::vector<GoldenTask>& own_golden_tasks() {
+  static const std::vector<GoldenTask> tasks = golden::read_tasks(own_golden_path("tasks.json"));
+  return tasks;
+}
+inline const GoldenTask& own_golden_task(const std::string& id) {
+  return golden::find_task(own_golden_tasks(), id);
 }
 
 }  // namespace tensorsmith::test

@@ -3,7 +3,6 @@
 // Test support. Fields are filled in the order of Step::fields(), whatever the step.
 #pragma once
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -59,19 +58,6 @@ inline std::vector<Step> steps_from_json(const nlohmann::json& records) {
     steps.push_back(step_from_json(record));
   }
   return steps;
-}
-
-/// One JSON value per line of a file.
-inline std::vector<nlohmann::json> read_json_lines(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    throw std::runtime_error("cannot open " + path);
-  }
-  std::vector<nlohmann::json> lines;
-  for (std::string line; std::getline(file, line);) {
-    lines.push_back(nlohmann::json::parse(line));
-  }
-  return lines;
 }
 
 }  // namespace tensorsmith::test

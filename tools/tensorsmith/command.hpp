@@ -31,6 +31,7 @@ void add_run(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
+void add_records(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 
 /// Options that several subcommands take.

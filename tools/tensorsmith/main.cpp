@@ -55,6 +55,7 @@ int run(int argc, char** argv) {
   add_export(app, action);
   add_explain(app, action);
   add_report(app, action);
+  add_records(app, action);
   add_devices(app, action);
   try {
     app.parse(argc, argv);

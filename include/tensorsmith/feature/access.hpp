@@ -60,7 +60,7 @@ class AccessExtractor {
 
   AccessFeatures features(const FeatureAccess& access) {
     AccessFeatures f;
-    const double element = bytes_of(dag_.tensor(access.tensor).dtype);
+    const double element = bytes_of(program_.dtype(dag_, access.tensor));
     f.kind = access.kind;
     f.bytes = outer_prod_ * element;
     const std::size_t depth = store_.loops.size();
@@ -104,9 +104,15 @@ class AccessExtractor {
         program_.loops[static_cast<std::size_t>(store_.loops[position].loop)].extent);
   }
   std::size_t rank_of(const FeatureAccess& access) const {
+    if (program_.is_temporary(dag_, access.tensor)) {
+      return 1;
+    }
     return access.pieces.empty() ? dag_.tensor(access.tensor).shape.size() : access.pieces.size();
   }
   std::int64_t length_of(const FeatureAccess& access, std::size_t dimension) const {
+    if (program_.is_temporary(dag_, access.tensor)) {
+      return 1;
+    }
     return access.pieces.empty() ? dag_.tensor(access.tensor).shape[dimension]
                                  : access.pieces[dimension];
   }
@@ -144,7 +150,7 @@ class AccessExtractor {
             region_.push_back(w);
           }
         }
-        const double element = bytes_of(dag_.tensor(access.tensor).dtype);
+        const double element = bytes_of(program_.dtype(dag_, access.tensor));
         table.push_back({access.tensor, elements, element});
         bytes += elements * element;
       }

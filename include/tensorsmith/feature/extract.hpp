@@ -25,6 +25,7 @@ namespace tensorsmith {
 
 struct FeatureOptions {
   std::int32_t cache_line_bytes = 64;
+  ThreadLoops thread_loops = ThreadLoops::per_depth;  ///< GPU states only; as the reference mostly
   /// No rows for stages that are computed once, before the first call (sched/prepared.hpp).
   bool leaves_out_prepared = false;
 };
@@ -146,13 +147,27 @@ inline void write_row(std::span<float, feature_length> out, const FeatureRow& ro
   tail(TailColumn::auto_unroll_max_step, row.auto_unroll_max_step);
 }
 
+/// The row of a buffer that no store of the program fills: the result of a reduction across
+/// threads.
+inline void write_allocation(std::span<float, feature_length> out,
+                             const FeatureAllocation& allocation, double element_bytes) {
+  for (const HeadColumn first :
+       {HeadColumn::vec_num, HeadColumn::unroll_num, HeadColumn::parallel_num}) {
+    write_loop_class(out, first, {});
+  }
+  const auto tail = [&](TailColumn c, double value) { out[column(c)] = slog(value); };
+  tail(TailColumn::alloc_size, allocation.elements * element_bytes);
+  tail(TailColumn::alloc_prod, allocation.elements * allocation.outer_prod);
+  tail(TailColumn::alloc_outer_prod, allocation.outer_prod);
+}
+
 }  // namespace detail
 
 /// Rows in the order of the first store to each buffer. No rows if the state is not concrete or
 /// cannot be built (an attached stage that is read from outside).
 inline FeatureMatrix extract_features(const State& state, const FeatureOptions& options = {}) {
   FeatureMatrix result;
-  const auto program = build_store_program(state);
+  const auto program = build_store_program(state, options.thread_loops);
   if (!program) {
     return result;
   }
@@ -179,13 +194,20 @@ inline FeatureMatrix extract_features(const State& state, const FeatureOptions& 
         row.allocation = allocation;
       }
     }
-    detail::write_row(result.add_row(), row, bytes_of(state.dag().tensor(row.tensor).dtype));
+    detail::write_row(result.add_row(), row, bytes_of(program->dtype(state.dag(), row.tensor)));
+  }
+  for (const FeatureAllocation& allocation : program->allocations) {
+    if (find_item(rows, [&](const auto& r) { return r.tensor == allocation.tensor; }) == nullptr) {
+      detail::write_allocation(result.add_row(), allocation,
+                               bytes_of(program->dtype(state.dag(), allocation.tensor)));
+    }
   }
   return result;
 }
 
 inline FeatureMatrix extract_features(const State& state, const Target& target) {
-  return extract_features(state, FeatureOptions{target.cache_line_bytes, false});
+  return extract_features(
+      state, FeatureOptions{target.cache_line_bytes, ThreadLoops::per_depth, false});
 }
 
 }  // namespace tensorsmith

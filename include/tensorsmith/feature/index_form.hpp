@@ -171,6 +171,11 @@ class IndexAtoms {
       rest = inner.a;
       divisor *= inner.divisor;
     }
+    if (!is_div) {  // (32 * x + y) mod 21 --> (11 * x + y) mod 21
+      for (IndexTerm& term : rest.terms) {
+        term.coefficient -= floor_quotient(term.coefficient, divisor) * divisor;
+      }
+    }
     const AtomKind kind = is_div ? AtomKind::floordiv : AtomKind::floormod;
     result.add_term(1, find_or_add({kind, -1, divisor, std::move(rest), {}}));
     return result;
@@ -226,8 +231,20 @@ class IndexAtoms {
   }
 
  private:
-  static bool is_quotient(const IndexAtom& atom, const IndexForm& f, std::int64_t divisor) {
-    return atom.kind == AtomKind::floordiv && atom.divisor == divisor && atom.a == f;
+  /// Is the atom f div divisor, also as x div (b * divisor) where f is x div b?
+  bool is_quotient(const IndexAtom& atom, const IndexForm& f, std::int64_t divisor) const {
+    if (atom.kind != AtomKind::floordiv) {
+      return false;
+    }
+    if (atom.divisor == divisor && atom.a == f) {
+      return true;
+    }
+    if (f.terms.size() != 1 || f.constant != 0 || f.terms[0].coefficient != 1) {
+      return false;
+    }
+    const IndexAtom& inner = (*this)[f.terms[0].atom];
+    return inner.kind == AtomKind::floordiv && atom.divisor == divisor * inner.divisor &&
+           atom.a == inner.a;
   }
   /// The largest coefficient g that divides `divisor` and all terms but a rest in [0, g); 1 if
   /// none.

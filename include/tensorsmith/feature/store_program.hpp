@@ -4,7 +4,8 @@
 // Floor 5. Ansor reference, ch. 6.1 (the program that features are read from): inlined stages are
 // substituted, loops of extent 1 have vanished, a reduction's initialisation stands just outside
 // its outermost reduction loop, attached stages come before the rest of the loop body they are
-// attached at, guards of imperfect splits are ignored. Not here: how it is built
+// attached at, guards of imperfect splits are ignored. A reduction across threads has two buffers
+// of its own: what each thread has gathered, and what all have. Not here: how it is built
 // (build_store_program.hpp).
 #pragma once
 
@@ -14,8 +15,18 @@
 #include "tensorsmith/feature/arith.hpp"
 #include "tensorsmith/feature/index_form.hpp"
 #include "tensorsmith/sched/steps.hpp"
+#include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith {
+
+/// Which stores count as touching the same loop where loops over threads are concerned. The
+/// reference knows such a loop by the address of a temporary object: loops at one depth of a kernel
+/// are one to it, and those of several kernels are, or are not, as memory happens to be reused.
+enum class ThreadLoops : std::uint8_t {
+  apart,       ///< every loop is itself
+  per_kernel,  ///< those at one depth are the same, but for the outermost one of each kernel
+  per_depth    ///< those at one depth are the same, in all kernels
+};
 
 struct FeatureLoop {
   std::int64_t extent = 1;
@@ -60,6 +71,17 @@ struct StoreProgram {
   IndexAtoms atoms;
   std::vector<FeatureStore> stores;
   std::vector<FeatureAllocation> allocations;
+  /// Types of the buffers of one element that only the program has: their ids follow those of the
+  /// dag's tensors.
+  std::vector<DType> temporaries;
+
+  bool is_temporary(const ComputeDag& dag, TensorId tensor) const {
+    return tensor.value >= dag.tensors().size();
+  }
+  DType dtype(const ComputeDag& dag, TensorId tensor) const {
+    return is_temporary(dag, tensor) ? temporaries[tensor.value - dag.tensors().size()]
+                                     : dag.tensor(tensor).dtype;
+  }
 };
 
 }  // namespace tensorsmith

@@ -5,22 +5,17 @@
 
 #include "support/catch.hpp"
 
-#include <fstream>
-
 #include <nlohmann/json.hpp>
 
 #include "cost_fixtures.hpp"
+#include "support/golden_data.hpp"
 
 using namespace tensorsmith;
 
 namespace {
 
 nlohmann::json read(const std::string& name) {
-  const std::string path = std::string(TENSORSMITH_TEST_DATA_DIR) + "/golden/ansor/" + name;
-  std::ifstream file(path);
-  INFO(path);
-  REQUIRE(file.good());
-  return nlohmann::json::parse(file);
+  return nlohmann::json::parse(test::read_text(test::own_golden_path(name)));
 }
 
 const nlohmann::json& reference() {

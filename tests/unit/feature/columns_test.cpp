@@ -1,6 +1,5 @@
 #include "tensorsmith/feature/columns.hpp"
 
-#include <fstream>
 #include <set>
 
 #include "support/golden_tasks.hpp"
@@ -10,9 +9,8 @@
 using namespace tensorsmith;
 
 TEST_CASE("the names of the columns are the reference's, in its order", "[feature][golden]") {
-  std::ifstream file(test::golden_path("feature_names.json"));
-  REQUIRE(file);
-  const auto names = test::Json::parse(file).get<std::vector<std::string>>();
+  const std::string text = test::read_text(test::golden_path("feature_names.json"));
+  const auto names = test::Json::parse(text).get<std::vector<std::string>>();
   REQUIRE(names.size() == feature_length);
   for (std::size_t i = 0; i < feature_length; ++i) {
     CHECK(feature_name(i) == names[i]);

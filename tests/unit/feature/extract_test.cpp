@@ -2,7 +2,9 @@
 
 #include <cmath>
 
-#include "feature_fixtures.hpp"
+#include "support/feature_rows.hpp"
+#include "support/golden_tasks.hpp"
+#include "tensorsmith/sched/replay.hpp"
 #include "tensorsmith/te/program.hpp"
 
 #include "support/catch.hpp"
@@ -172,45 +174,8 @@ TEST_CASE("two copies, the first inside the second: Ansor reference ch. 11.5 (c)
   at(b, column(TailColumn::alloc_prod), 11.0007);
 }
 
-TEST_CASE("rows of recorded programs of the reference", "[feature][golden]") {
-  std::ifstream file(test::golden_path("features_cpu.jsonl"));
-  REQUIRE(file);
-  std::size_t num_samples = 0;
-  for (std::string line; std::getline(file, line); ++num_samples) {
-    const test::Json sample = test::Json::parse(line);
-    const std::string task = sample["task"];
-    INFO(task << ", sample " << sample["sample"]);
-    const State state = scheduled(test::golden_task(task).dag, test::steps_of(sample["steps"]));
-    const FeatureMatrix features = extract_features(state);
-    REQUIRE(features.num_rows == sample["features"].size());
-    // Here the reference's simplifier finds a shorter index than ours: only int_ columns differ.
-    const bool has_other_index_text =
-        task == "deconv_nhwc_1x4x4x512_256_k4_s2" && sample["sample"] == 13;
-    std::vector<bool> used(features.num_rows, false);
-    for (const test::Json& expected : sample["features"]) {  // the order of rows is open
-      std::string closest(1 << 20, ' ');
-      std::size_t best = 0;
-      for (std::size_t r = 0; r < features.num_rows; ++r) {
-        const std::string text = used[r] ? closest : test::difference(features.row(r), expected);
-        if (text.size() < closest.size()) {
-          closest = text;
-          best = r;
-        }
-      }
-      used[best] = true;
-      if (!has_other_index_text) {
-        CHECK(closest == "");
-      }
-      for (std::size_t c = column(HeadColumn::bool_op); c < feature_length && closest != ""; ++c) {
-        CHECK(closest.find(feature_name(c) + " ") == std::string::npos);
-      }
-    }
-  }
-  CHECK(num_samples >= 80);
-}
-
 TEST_CASE("every feature lies in its declared range", "[feature][laws]") {
-  for (const test::GoldenTask& task : test::golden_tasks()) {
+  for (const test::GoldenTask& task : test::own_golden_tasks()) {
     INFO(task.id);
     const FeatureMatrix features = extract_features(State::initial(task.dag));
     REQUIRE(features.num_rows > 0);
@@ -230,7 +195,7 @@ TEST_CASE("every feature lies in its declared range", "[feature][laws]") {
 }
 
 TEST_CASE("the same state gives the same features", "[feature]") {
-  const auto& dag = test::golden_task("conv2d_nhwc_bias_relu_1x56x56x64_64_3x3").dag;
+  const auto& dag = test::own_golden_task("conv2d_nhwc_bias_relu_1x56x56x64_64_3x3").dag;
   CHECK(hash_features(extract_features(State::initial(dag))) ==
         hash_features(extract_features(State::initial(dag))));
 }

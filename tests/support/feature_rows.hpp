@@ -1,64 +1,18 @@
-// Steps out of records, and comparison of feature rows by column name.
+// Comparison of feature rows by column name; the order of rows and of equal buffers is open.
 //
-// Test support of this folder.
+// Test support.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "support/golden_tasks.hpp"
 #include "tensorsmith/feature/extract.hpp"
-#include "tensorsmith/sched/replay.hpp"
 
 namespace tensorsmith::test {
-
-namespace detail {
-
-inline void read_field(const Json& json, std::int32_t& out) { out = json.get<std::int32_t>(); }
-inline void read_field(const Json& json, std::int64_t& out) { out = json.get<std::int64_t>(); }
-inline void read_field(const Json& json, bool& out) { out = json.get<int>() != 0; }
-inline void read_field(const Json& json, std::string& out) { out = json.get<std::string>(); }
-inline void read_field(const Json& json, Annotation& out) {
-  out = static_cast<Annotation>(json.get<int>());
-}
-template <class T, std::size_t N>
-void read_field(const Json& json, SmallVector<T, N>& out) {
-  for (const Json& item : json) {
-    out.push_back(item.get<T>());
-  }
-}
-
-template <std::size_t I = 0>
-Step step_of(const Json& json) {
-  if constexpr (I < std::variant_size_v<Step>) {
-    using S = std::variant_alternative_t<I, Step>;
-    if (json[0].get<std::string>() != S::tag) {
-      return step_of<I + 1>(json);
-    }
-    S step{};
-    std::size_t at = 1;
-    S::fields()([&](auto... field) { (read_field(json[at++], step.*field), ...); });
-    return step;
-  } else {
-    throw std::runtime_error("unknown step " + json.dump());
-  }
-}
-
-}  // namespace detail
-
-inline std::vector<Step> steps_of(const Json& json) {
-  std::vector<Step> steps;
-  for (const Json& step : json) {
-    steps.push_back(detail::step_of(step));
-  }
-  return steps;
-}
 
 inline bool agrees(float actual, double expected) {
   return std::abs(actual - expected) <= 1e-5 * std::max(1.0, std::abs(expected));

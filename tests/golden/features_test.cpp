@@ -1,0 +1,138 @@
+// requires: json
+// The features of the reference's complete programs, CPU and GPU: the same rows, to 1e-5.
+#include "tensorsmith/feature/extract.hpp"
+
+#include <cstdio>
+#include <map>
+
+#include "support/catch.hpp"
+#include "support/feature_rows.hpp"
+#include "support/golden_tasks.hpp"
+#include "tensorsmith/record/ansor_log.hpp"
+#include "tensorsmith/sched/replay.hpp"
+
+namespace tensorsmith::test {
+namespace {
+
+/// What the closest of the rows that are left differs by from `expected`; that row is taken.
+std::string take_closest(const FeatureMatrix& features, std::vector<bool>& used,
+                         const std::vector<double>& expected) {
+  std::string closest;
+  std::size_t best = features.num_rows;
+  for (std::size_t r = 0; r < features.num_rows; ++r) {
+    if (used[r]) {
+      continue;
+    }
+    const std::string text = difference(features.row(r), expected);
+    if (best == features.num_rows || text.size() < closest.size()) {
+      closest = text;
+      best = r;
+    }
+  }
+  used[best] = true;
+  return closest;
+}
+
+/// What differs, row by row; empty if nothing does.
+std::string difference_of(const FeatureMatrix& features, const Json& expected) {
+  if (features.num_rows != expected.size()) {
+    return std::to_string(features.num_rows) + " rows instead of " +
+           std::to_string(expected.size());
+  }
+  std::string text;
+  std::vector<bool> used(features.num_rows, false);
+  for (const Json& row : expected) {
+    text += take_closest(features, used, row);
+  }
+  return text;
+}
+
+/// Where the region of an attached stage changes from iteration to iteration, the reference has
+/// extents that do; we have the largest.
+bool has_varying_region(const Json& line) {
+  for (const Json& stage : line.at("stages")) {
+    for (const Json& iterator : stage[3]) {
+      if (stage[2] != 1 && !iterator[1].is_null() && iterator[1][1].is_string()) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Counts the programs whose features are all the reference's.
+struct Agreement {
+  std::size_t num_identical = 0;
+  std::size_t num_varying = 0;      ///< others, with a region that varies
+  std::vector<std::string> others;  ///< sentences
+};
+
+Agreement compare_features(const std::string& file) {
+  ComparedRows samples(file);
+  samples.of("programs' features");
+  std::map<std::string, State> initial;
+  Agreement result;
+  for (const Json& line : read_json_lines(golden_path(file))) {
+    if (line.at("features").is_null()) {
+      continue;
+    }
+    const std::string task = line.at("task");
+    INFO(task << ", sample " << line.at("sample"));
+    if (initial.count(task) == 0) {
+      initial.emplace(task, State::initial(golden_task(task).dag));
+    }
+    const auto record = ansor_record_from_line(line.at("record").get<std::string>());
+    REQUIRE(record.has_value());
+    const auto state = replay(initial.at(task), record->steps);
+    REQUIRE(state.has_value());
+    // Whether the reference takes thread loops of two kernels for one depends on its memory.
+    FeatureOptions options;
+    const std::string found = difference_of(extract_features(*state, options), line.at("features"));
+    options.thread_loops = ThreadLoops::per_kernel;
+    if (found == "" ||
+        difference_of(extract_features(*state, options), line.at("features")) == "") {
+      ++result.num_identical;
+    } else if (has_varying_region(line)) {
+      ++result.num_varying;
+    } else {
+      result.others.push_back(task + ", sample " + line.at("sample").dump() + ": " + found);
+    }
+    ++samples;
+  }
+  std::printf("golden: %s: %zu programs with identical features, %zu with a varying region, %zu "
+              "others\n",
+              file.c_str(), result.num_identical, result.num_varying, result.others.size());
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("features of the reference's CPU programs", "[golden][feature]") {
+  const Agreement result = compare_features("samples_cpu.jsonl");
+  for (const std::string& sentence : result.others) {
+    FAIL_CHECK(sentence);
+  }
+  CHECK(result.num_identical >= 20 * result.num_varying);
+}
+
+TEST_CASE("features of the reference's CUDA programs", "[golden][feature]") {
+  // docs/decisions/0004: what is left differs in the index arithmetic that the reference's
+  // simplifier prints, or in which loops its memory makes one.
+  const Agreement result = compare_features("samples_cuda.jsonl");
+  for (const std::string& sentence : result.others) {
+    UNSCOPED_INFO(sentence);
+  }
+  CHECK(10 * result.num_identical >= 8 * (result.num_identical + result.others.size()));
+}
+
+TEST_CASE("feature names of the reference", "[golden][feature]") {
+  const Json names = Json::parse(read_text(golden_path("feature_names.json")));
+  ComparedRows rows("feature_names.json");
+  REQUIRE(names.size() == feature_length);
+  for (std::size_t i = 0; i < feature_length; ++i) {
+    CHECK(feature_name(i) == names[i]);
+    ++rows;
+  }
+}
+
+}  // namespace tensorsmith::test

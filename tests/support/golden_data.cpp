@@ -1,0 +1,104 @@
+// requires: json
+#include "support/golden_data.hpp"
+
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#if TENSORSMITH_TEST_ZLIB
+#include <zlib.h>
+#endif
+
+namespace tensorsmith::test {
+namespace {
+
+std::string golden_folder() {
+  const char* given = std::getenv("TENSORSMITH_GOLDEN_DIR");
+  const bool is_given = given != nullptr && given[0] != '\0';
+  return is_given ? std::string(given) + "/ansor/" : own_golden_path("");
+}
+
+std::string read_compressed(const std::string& path) {
+#if TENSORSMITH_TEST_ZLIB
+  const gzFile file = gzopen(path.c_str(), "rb");
+  if (file == nullptr) {
+    throw std::runtime_error("cannot open " + path);
+  }
+  std::string text, part(1 << 16, '\0');
+  int count = 0;
+  while ((count = gzread(file, part.data(), static_cast<unsigned>(part.size()))) > 0) {
+    text.append(part.data(), static_cast<std::size_t>(count));
+  }
+  if (gzclose(file) != Z_OK || count < 0) {
+    throw std::runtime_error("damaged: " + path);
+  }
+  return text;
+#else
+  throw std::runtime_error("cannot read " + path + ": install zlib1g-dev and configure again");
+#endif
+}
+
+}  // namespace
+
+std::string own_golden_path(const std::string& file) {
+  return std::string(TENSORSMITH_TEST_DATA_DIR) + "/golden/ansor/" + file;
+}
+std::string golden_path(const std::string& file) { return golden_folder() + file; }
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (file.good()) {
+    std::ostringstream text;
+    text << file.rdbuf();
+    return std::move(text).str();
+  }
+  if (!std::filesystem::exists(path + ".gz")) {
+    throw std::runtime_error("neither " + path + " nor " + path + ".gz is there");
+  }
+  return read_compressed(path + ".gz");
+}
+
+std::vector<std::string> text_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    lines.push_back(text.substr(from, end - from));
+    from = end + 1;
+  }
+  return lines;
+}
+
+std::vector<Json> read_json_lines(const std::string& path) {
+  std::vector<Json> values;
+  for (const std::string& line : text_lines(read_text(path))) {
+    values.push_back(Json::parse(line));
+  }
+  return values;
+}
+
+std::vector<std::string> golden_logs() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(golden_path("logs"))) {
+    std::string name = entry.path().filename().string();
+    if (name.size() > 3 && name.compare(name.size() - 3, 3, ".gz") == 0) {
+      name.resize(name.size() - 3);
+    }
+    names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+ComparedRows::~ComparedRows() {
+  std::printf("golden: %s: %zu %s compared\n", file_.c_str(), count_, what_.c_str());
+  INFO(file_ << ": " << what_);
+  CHECK(count_ > 0);
+}
+
+}  // namespace tensorsmith::test
