@@ -9,6 +9,7 @@
 #pragma once
 
 #include "tensorsmith/lower/emit.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith::detail {
 
@@ -39,26 +40,38 @@ inline bool Emitter::covers_exactly(const Emission& e, std::size_t leaf,
                                     const std::vector<SymbolicInterval>& box) {
   const Nest& nest = e.nest;
   const ExprPool& pool = program_.pool;
-  for (const Constraint& c : nest.constraints) {
-    bool is_domain = !c.residual;
-    for (std::size_t a = 0; a < nest.axis_base.size() && !is_domain; ++a) {
-      Affine end = c.bound;
-      end.add(nest.axis_base[a]);
-      is_domain =
-          c.form == nest.axis_value[a] && end.is_constant() && end.constant == e.op->axes[a].extent;
+  struct Digit {
+    std::int64_t stride, extent;
+    std::size_t leaf;
+  };
+  // How many values the digits that `is_wanted` takes have in a row, counted in `stride`; 0: gaps.
+  const auto values_of = [](const std::vector<Digit>& digits, std::int64_t stride,
+                            const auto& is_wanted) {
+    std::int64_t product = 1;
+    std::size_t wanted = 0, found = 0;
+    for (const Digit& digit : digits) {
+      wanted += digit.extent > 1 && is_wanted(digit) ? 1 : 0;
     }
-    if (!is_domain) {
-      return false;
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (const Digit& digit : digits) {
+        if (digit.extent > 1 && is_wanted(digit) && digit.stride == stride * product) {
+          product *= digit.extent;
+          ++found;
+          grows = true;
+          break;
+        }
+      }
     }
-  }
+    return found == wanted ? product : 0;
+  };
+  std::vector<std::vector<Digit>> digits(nest.axis_base.size());
   std::vector<bool> is_used(nest.num_leaves(), false);
-  for (std::size_t a = 0; a < nest.axis_base.size(); ++a) {
+  for (std::size_t a = 0; a < digits.size(); ++a) {
     const SymbolicInterval own = axis_interval(program_.pool, extents_, nest, a);
     if (!own.is_known || own.width != box[a].width || !(own.low == box[a].low)) {
       return false;
     }
-    // Digits of a mixed radix: every value of the interval once.
-    std::vector<std::pair<std::int64_t, std::int64_t>> digits;  // stride, extent
     for (const AffineTerm& term : nest.axis_value[a].terms) {
       const std::int32_t deepest = deepest_leaf(pool, nest, term.atom);
       if (deepest <= static_cast<std::int32_t>(leaf)) {
@@ -69,18 +82,41 @@ inline bool Emitter::covers_exactly(const Emission& e, std::size_t leaf,
         return false;
       }
       is_used[at] = true;
-      digits.emplace_back(term.coefficient, nest.leaf_extent[at]);
+      digits[a].push_back({term.coefficient, nest.leaf_extent[at], at});
     }
-    std::int64_t stride = 1;
-    for (std::size_t found = 0; found < digits.size(); ++found) {
-      std::size_t next = 0;
-      while (next < digits.size() && digits[next].first != stride) {
-        ++next;
+  }
+  // Loops that a constraint cuts short count as one, if the cut is known; that of the whole axis at
+  // the end of the domain holds for the box as well.
+  for (const Constraint& c : nest.constraints) {
+    bool is_settled = !c.residual;
+    for (std::size_t a = 0; a < digits.size() && !is_settled; ++a) {
+      Affine end = c.bound;
+      end.add(nest.axis_base[a]);
+      is_settled =
+          c.form == nest.axis_value[a] && end.is_constant() && end.constant == e.op->axes[a].extent;
+    }
+    for (std::size_t a = 0; a < digits.size() && !is_settled; ++a) {
+      const auto part = c.residual->is_constant() ? part_of_axis(pool, nest, a, c) : std::nullopt;
+      if (!part) {
+        continue;
       }
-      if (next == digits.size()) {
+      const auto is_in_part = [&](const Digit& d) { return has_item(part->leaves, d.leaf); };
+      const std::int64_t values = values_of(digits[a], part->scale, is_in_part);
+      if (c.residual->constant < 1 || values < c.residual->constant) {
         return false;
       }
-      stride *= digits[next].second;
+      const std::size_t first = part->leaves.front();
+      std::erase_if(digits[a], is_in_part);
+      digits[a].push_back({part->scale, c.residual->constant, first});
+      is_settled = true;
+    }
+    if (!is_settled) {
+      return false;
+    }
+  }
+  for (std::size_t a = 0; a < digits.size(); ++a) {
+    if (values_of(digits[a], 1, [](const Digit&) { return true; }) < box[a].width + 1) {
+      return false;
     }
   }
   return true;

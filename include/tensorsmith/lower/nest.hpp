@@ -182,6 +182,41 @@ inline Affine with_values(ExprPool& pool, const VarExtents& extents, const Nest&
   return to_affine(pool, extents, values(pool, to_expr(pool, form)));
 }
 
+/// The loops of one constraint as a part of an axis: axis = scale * part + others.
+struct AxisPart {
+  std::int64_t scale = 0;
+  std::int64_t most = 0;  ///< largest value of the part by the extents of its loops
+  std::vector<std::size_t> leaves;
+};
+
+/// Nothing if some loop of the constraint that has no value yet moves `axis` in another way, or not
+/// at all.
+inline std::optional<AxisPart> part_of_axis(const ExprPool& pool, const Nest& nest,
+                                            std::size_t axis, const Constraint& c) {
+  AxisPart part;
+  for (const AffineTerm& term : c.form.terms) {
+    const std::int32_t deepest = deepest_leaf(pool, nest, term.atom);
+    if (deepest < 0 || nest.leaf_value[static_cast<std::size_t>(deepest)].valid()) {
+      continue;
+    }
+    std::int64_t own = 0;
+    for (const AffineTerm& other : nest.axis_value[axis].terms) {
+      own = other.atom == term.atom ? other.coefficient : own;
+    }
+    const std::int64_t scale = term.coefficient > 0 ? own / term.coefficient : 0;
+    const bool fits = scale > 0 && own == scale * term.coefficient &&
+                      (part.scale == 0 || part.scale == scale) &&
+                      pool.as<VarRef>(term.atom) != nullptr;
+    if (!fits) {
+      return std::nullopt;
+    }
+    part.scale = scale;
+    part.most += term.coefficient * (nest.leaf_extent[static_cast<std::size_t>(deepest)] - 1);
+    part.leaves.push_back(static_cast<std::size_t>(deepest));
+  }
+  return part.scale > 0 ? std::optional(part) : std::nullopt;
+}
+
 /// What `axis` covers while the un-emitted leaves run.
 inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents, const Nest& nest,
                                       std::size_t axis) {
@@ -209,15 +244,24 @@ inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents,
   }
   result.low.constant += nest.axis_value[axis].constant;
   result.low = with_values(pool, extents, nest, result.low);
+  std::vector<bool> is_trimmed(nest.num_leaves(), false);
   for (const Constraint& c : nest.constraints) {
     if (!c.residual) {
       continue;
     }
-    if (c.form == nest.axis_value[axis] && c.residual->is_constant()) {
-      const std::int64_t width = c.residual->constant - 1;
-      result.width = width < result.width ? width : result.width;
-    } else {
+    const auto part = c.residual->is_constant() ? part_of_axis(pool, nest, axis, c) : std::nullopt;
+    bool is_free = part.has_value();
+    for (std::size_t i = 0; is_free && i < part->leaves.size(); ++i) {
+      is_free = !is_trimmed[part->leaves[i]];
+    }
+    if (!is_free) {
       result.is_inside = false;
+      continue;
+    }
+    const std::int64_t surplus = part->most - (c.residual->constant - 1);
+    result.width -= surplus > 0 ? part->scale * surplus : 0;
+    for (std::size_t leaf : part->leaves) {
+      is_trimmed[leaf] = true;
     }
   }
   const std::int64_t limit = nest.axis_extent[axis] - 1;

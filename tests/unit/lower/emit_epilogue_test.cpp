@@ -102,6 +102,13 @@ TEST_CASE("tiles that end with the domain are finished too") {
   CHECK(has_own_pass(checked_text(tiled(biased_dag(5, 19, 4), 3, 8).state())));
 }
 
+TEST_CASE("a reader whose vectors do not fill its tile is finished, and nothing else computed") {
+  // 40 columns are a vector loop of 32 and its tail.
+  const std::string text = checked_text(tiled(biased_dag(4, 80, 3), 2, 40).state());
+  CHECK_FALSE(has_own_pass(text));
+  CHECK(text.find("48") == std::string::npos);
+}
+
 TEST_CASE("a reader of other elements goes over the sums by itself") {
   for (const Reader reader : {Reader::transposed, Reader::twice}) {
     CHECK(has_own_pass(checked_text(tiled(biased_dag(8, 8, 3, reader), 4, 8).state())));
