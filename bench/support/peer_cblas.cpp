@@ -160,7 +160,10 @@ class CblasPeer final : public Peer {
       }
       problem_ = problem;
       routine_ = gemm->batch == 1 ? "cblas_sgemm" : "cblas_sgemm in a loop";
-      routine_ += gemm->bias ? ", bias copied into C first" : "";
+      routine_ += gemm->bias  ? ", bias copied into C first"
+                  : gemm->add ? ", residual copied into C first"
+                              : "";
+      routine_ += gemm->bias && gemm->add ? ", added to the residual" : "";
       routine_ += gemm->activation == Activation::relu ? ", relu in a second pass" : "";
       return Prepared::yes();
     }
