@@ -72,8 +72,19 @@ bool accumulates_in_memory(const LoopProgram& program, const Store& store) {
   return reads_itself && program[store.buffer].scope != Scope::register_;
 }
 
+/// Whether a term of a register tile is chosen by a condition: padding that is not left out.
+bool has_choice_in_tile(const LoopProgram& program, const Store& store) {
+  bool has_choice = false;
+  visit_expr(program.pool, store.value, [&](ExprId id) {
+    const Call* call = program.pool.as<Call>(id);
+    has_choice = has_choice || (call != nullptr && call->op == CallOp::if_then_else);
+  });
+  return has_choice && program[store.buffer].scope == Scope::register_;
+}
+
 /// Whether, outside of tails, a loop around a single store has an extent that varies, so that its
-/// iterations are no lanes, or a reduction is summed up in memory for the same reason.
+/// iterations are no lanes, or a reduction is summed up in memory for the same reason, or its terms
+/// are chosen one by one.
 bool has_varying_inner_loop(const LoopProgram& program, StmtId id) {
   const auto any = [&](StmtId inner) {
     return inner.valid() && has_varying_inner_loop(program, inner);
@@ -88,7 +99,7 @@ bool has_varying_inner_loop(const LoopProgram& program, StmtId id) {
     return any(branch->then_body) || any(branch->else_body);
   }
   if (const Store* store = program.as<Store>(id)) {
-    return accumulates_in_memory(program, *store);
+    return accumulates_in_memory(program, *store) || has_choice_in_tile(program, *store);
   }
   const For* loop = program.as<For>(id);
   if (loop == nullptr || program.pool.var_name(loop->var).ends_with("_tail")) {

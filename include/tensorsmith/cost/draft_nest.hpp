@@ -133,6 +133,9 @@ class DraftShaper {
         break;
       }
     }
+    for (std::size_t i = nest.run_begin; i + 1 < nest.tile_begin; ++i) {
+      nest.run_begin = has_attached(loops[i].stage, loops[i].iterator) ? i + 1 : nest.run_begin;
+    }
     const std::vector<DraftLoop> run(loops.begin() + static_cast<std::ptrdiff_t>(nest.run_begin),
                                      loops.begin() + static_cast<std::ptrdiff_t>(nest.tile_begin));
     const std::size_t moved = first - nest.tile_begin;

@@ -140,6 +140,14 @@ NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_redu
   const auto at = [&](std::size_t i) { return d.leaves.begin() + static_cast<std::ptrdiff_t>(i); };
   const std::size_t moved = first - static_cast<std::size_t>(shape.reduction_end);
   if (moved > 0) {
+    // They go no further than behind the last reduction loop that a stage is computed at, or that
+    // stage would be computed anew in each of their iterations.
+    for (std::int32_t i = begin; i < last_reduction; ++i) {
+      if (has_attached(d.leaves[static_cast<std::size_t>(i)].iterator)) {
+        shape.reduction_begin = i + 1;
+      }
+    }
+    begin = shape.reduction_begin;
     // The part of a loop that is moved and still fits is kept inside: cut the innermost moved one.
     const std::size_t candidate = first - 1;
     for (std::int64_t inside = tile_extent(candidate) - 1; inside > 1; --inside) {

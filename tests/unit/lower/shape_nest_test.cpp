@@ -208,3 +208,20 @@ TEST_CASE("a spatial loop of one iteration goes in front of the reduction run it
   CHECK(with_producer.extents() == Extents{8, 4, 1, 4, 8});
   CHECK(with_producer.shape.reduction_begin == 3);
 }
+
+TEST_CASE("a loop that leaves the tile stays inside of a loop with a producer") {
+  const auto shaped = [](std::int32_t attached) {
+    Shaped s({14, 14, 16}, {16});
+    s.split(3, {4});
+    s.order({3, 4, 0, 1, 2});  // k.0 k.1 i j f; i does not fit into sixteen registers
+    s.run(Target::x86_64_v3(), 32, 1, attached);
+    return s;
+  };
+  CHECK(shaped(-1).extents()[0] == 14);  // in front of both
+  const Shaped with_producer = shaped(0);
+  CHECK(with_producer.extents()[0] == 4);  // k.0, once per block
+  CHECK(with_producer.extents()[1] == 14);
+  CHECK(with_producer.shape.is_promoted);
+  CHECK(with_producer.extents()[static_cast<std::size_t>(with_producer.shape.reduction_begin)] ==
+        4);  // k.1
+}
