@@ -140,7 +140,7 @@ class DraftEstimator {
         }
         const bool is_store = op.accesses[i].is_store;
         const bool is_strided = nest.has_vector && strides[i] != 0 && strides[i] != 1;
-        if (op.accesses[i].is_prefetched) {  // one more instruction for every line
+        if (op.accesses[i].lines_ahead > 0) {  // one more instruction for every line
           loads += times * (strides[i] == 0 ? 1 / lanes : vectors);
         }
         if (is_strided) {  // a reduction stores once per run, not in every step

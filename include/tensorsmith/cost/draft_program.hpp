@@ -28,7 +28,8 @@ struct DraftAccess {
   std::size_t first = 0;  ///< of its rows in DraftOperation::coefficients
   std::size_t rank = 0;
   AxisMask moved_by = 0;
-  bool is_store = false, is_prefetched = false;
+  bool is_store = false;
+  std::int32_t lines_ahead = 0;  ///< of a prefetch; 0: none
 };
 
 struct DraftOperation {
@@ -104,9 +105,7 @@ struct DraftLoop {
 class DraftReader {
  public:
   DraftReader(const State& state, std::size_t stage)
-      : state_(state), op_(state.operation(stage)), pool_(state.dag().pool()) {
-    const OperandPrefetch& ahead = state.stage(stage).prefetch;
-    prefetched_ = ahead.lines > 0 ? ahead.operand : -1;
+      : state_(state), stage_(stage), op_(state.operation(stage)), pool_(state.dag().pool()) {
     result_.num_spatial = op_.axes.size();
     result_.num_axes = op_.axes.size() + op_.reduce_axes.size();
     Frame frame{&op_, std::vector<double>(result_.num_axes * result_.num_axes, 0.0)};
@@ -194,7 +193,7 @@ class DraftReader {
 
   void read_tensor(const Frame& frame, const TensorRead& tensor) {
     const std::size_t width = result_.num_axes;
-    const bool is_prefetched = frame.op == &op_ && next_read_++ == prefetched_;
+    const OperandPrefetch& ahead = state_.stage(stage_).prefetch;
     std::vector<double> rows(tensor.indices.size() * width, 0.0);
     for (std::size_t d = 0; d < tensor.indices.size(); ++d) {
       add_index(frame, tensor.indices[d], 1, rows.data() + d * width);
@@ -211,14 +210,14 @@ class DraftReader {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       access.moved_by |= rows[i] != 0 ? AxisMask{1} << (i % width) : 0;
     }
-    access.is_prefetched = is_prefetched;
+    access.lines_ahead = frame.op == &op_ && next_read_++ == ahead.operand ? ahead.lines : 0;
     for (DraftAccess& other : result_.accesses) {
       bool is_same = other.tensor == tensor.tensor;
       for (std::size_t i = 0; is_same && i < rows.size(); ++i) {
         is_same = result_.coefficients[other.first + i] == rows[i];
       }
       if (is_same) {
-        other.is_prefetched = other.is_prefetched || is_prefetched;
+        other.lines_ahead = larger_of(other.lines_ahead, access.lines_ahead);
         return;  // read twice at the same place
       }
     }
@@ -273,9 +272,10 @@ class DraftReader {
   }
 
   const State& state_;
+  std::size_t stage_;
   const Operation& op_;
   const ExprPool& pool_;
-  std::int32_t next_read_ = 0, prefetched_ = -1;
+  std::int32_t next_read_ = 0;
   DraftOperation result_;
   std::vector<TermCondition> conditions_;
 };

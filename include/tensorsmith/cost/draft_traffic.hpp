@@ -26,9 +26,6 @@ struct DraftRates {
   std::array<double, 2> num_pages = {72, 3000};  ///< of the translation buffers
   std::array<double, 2> page_miss = {7, 50};     ///< cycles: from the second one; a walk
   double streams = 10;                           ///< stretches that are waited for at the same time
-  /// Stretches that the prefetchers of the hardware follow as one reads on in them; none of more.
-  double followed = 8, not_followed = 64;
-  double ahead_rate = 0.75;    ///< of the memory's bandwidth, if software asks for the lines
   double usable_share = 0.8;   ///< of a cache: the rest holds what is just passing
   double hidden = 0.7;         ///< of the shorter of two costs that overlap
   double hidden_ahead = 0.95;  ///< the same of what is asked for ahead
@@ -172,12 +169,7 @@ class DraftTraffic {
     const double line = static_cast<double>(target_.cache_line_bytes);
     double stored_lines = 0;  // of the output, missed at the level looked at last
     double ahead = 0;         // cycles of that level for what is prefetched
-    double visits = 1;        // of a register tile
-    for (std::size_t d = 0; d < nest.run_begin; ++d) {
-      visits *= nest.loops[d].extent;
-    }
-    const auto cycles_of = [&](double room, double granule, double way, double each, double first,
-                               bool is_memory) {
+    const auto cycles_of = [&](double room, double granule, double way, double each, double first) {
       std::size_t fitting = 0;
       for (; fitting < depth; ++fitting) {
         double taken = 0;
@@ -200,15 +192,11 @@ class DraftTraffic {
         const bool stays =
             own[0].room(granule, way) <= room / 2 && first_loop_inside(nest, op.accesses[i]) > 0;
         const double missed = stays ? 0 : own[from].granules(granule) * outer;
-        const bool is_prefetched = op.accesses[i].is_prefetched;
-        const double apart = own[from].stride > granule && !stays ? own[from].segments * outer : 0;
+        const bool is_prefetched = op.accesses[i].lines_ahead > 0;
         const double stretches =
-            is_prefetched
-                ? 0
-                : larger_of(apart, is_memory ? lost(own[nest.run_begin], visits, missed) : 0);
-        const double rate = is_prefetched && is_memory ? rates_.ahead_rate : 1;
-        cycles += (missed * each / rate + stretches * first) * (op.accesses[i].is_store ? 2 : 1);
-        ahead += is_prefetched ? missed * each / rate : 0;
+            own[from].stride > granule && !stays && !is_prefetched ? own[from].segments : 0;
+        cycles += (missed * each + stretches * outer * first) * (op.accesses[i].is_store ? 2 : 1);
+        ahead += is_prefetched ? missed * each : 0;
         stored_lines = op.accesses[i].is_store ? missed : stored_lines;
       }
       return cycles;
@@ -219,7 +207,7 @@ class DraftTraffic {
       if (room > 0 && working_set_ > room) {  // else unknown, or it all stays from call to call
         waits.levels[level] =
             cycles_of(room, line, rates_.way_bytes[level], line / rates_.bytes_per_cycle[level],
-                      rates_.latency[level] / rates_.streams, level == 2);
+                      rates_.latency[level] / rates_.streams);
         waits.ahead[level] = ahead;
         // A run of the reduction cannot begin before its accumulators are there.
         waits.tiles += tile_lines > 0 ? stored_lines / tile_lines * rates_.latency[level] : 0;
@@ -229,7 +217,7 @@ class DraftTraffic {
       const double mapped = rates_.num_pages[level] * rates_.page_bytes;
       if (working_set_ > mapped) {
         waits.levels[3 + level] =
-            cycles_of(mapped, rates_.page_bytes, 0, rates_.page_miss[level], 0, false);
+            cycles_of(mapped, rates_.page_bytes, 0, rates_.page_miss[level], 0);
         waits.ahead[3 + level] = ahead;
       }
     }
@@ -237,13 +225,6 @@ class DraftTraffic {
   }
 
  private:
-  /// Stretches that nobody asked for ahead: a tile reads from too many places at a time.
-  double lost(const DraftFootprint& tile, double visits, double missed) const {
-    const double share = smaller_of(1.0, larger_of(0.0, tile.segments - rates_.followed) /
-                                             (rates_.not_followed - rates_.followed));
-    return smaller_of(missed, tile.segments * visits) * share;
-  }
-
   double bytes_of_tensor(TensorId id) const {
     const TensorInfo& info = state_.dag().tensor(id);
     double size = bytes_of(info.dtype);

@@ -213,16 +213,25 @@ inline bool schedule_pack(State& state, const std::vector<PackedDimension>& dime
   return try_step(state, layout);
 }
 
-/// Whether `stage` is a reduction that comes back to its tiles, one tile after the other.
-inline bool revisits_tiles(const State& state, std::int32_t stage) {
+/// Whether the reduction comes back to its tiles, one tile after the other.
+inline bool revisits_tiles(const Operation& op, const StageDerivation& d) {
+  std::vector<std::int64_t> axis_extent;
+  for (const auto* axes : {&op.axes, &op.reduce_axes}) {
+    for (const Axis& axis : *axes) {
+      axis_extent.push_back(axis.extent);
+    }
+  }
+  const std::vector<std::int64_t> extent = node_extents(d, axis_extent);
+  const std::vector<bool> reduces = node_is_reduction(d);
   bool in_block = false, has_tiles = false;
-  for (const auto& it : state.stage(static_cast<std::size_t>(stage)).iterators) {
-    const bool reduces = it.kind == IteratorKind::reduction;
-    has_tiles = has_tiles || (in_block && !reduces && it.extent.value_or(1) > 1);
-    if (reduces && has_tiles) {
+  for (const LeafIterator& leaf : d.leaves) {
+    const auto node = static_cast<std::size_t>(leaf.node);
+    const bool is_loop = extent[node] > 1;
+    if (reduces[node] && has_tiles) {
       return true;
     }
-    in_block = in_block || (reduces && it.extent.value_or(1) > 1);
+    has_tiles = has_tiles || (in_block && !reduces[node] && is_loop);
+    in_block = in_block || (reduces[node] && is_loop);
   }
   return false;
 }
@@ -237,12 +246,14 @@ inline bool schedule_result_caches(State& state, const ResultCaches& caches) {
   for (std::int32_t cache : caches.stages()) {
     const auto id = static_cast<std::size_t>(cache);
     const Operation& op = state.operation(id);
-    if (op.axes.size() < 2 || state.stage(id).compute_at == ComputeAt::inlined ||
-        !detail::revisits_tiles(state, cache)) {
+    if (op.axes.size() < 2 || state.stage(id).compute_at == ComputeAt::inlined) {
       continue;
     }
     if (derivations.empty()) {
       derivations = derive(state);
+    }
+    if (!detail::revisits_tiles(op, derivations[id])) {
+      continue;
     }
     const std::int64_t columns = detail::innermost_tile(op, derivations[id]).back();
     const auto last = static_cast<std::int32_t>(op.axes.size()) - 1;

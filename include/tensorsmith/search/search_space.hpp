@@ -63,7 +63,6 @@ inline SpaceOptions native_space_options() {
   options.max_rounding = 1.0 / 7;
   options.max_innermost_reduction_factor = 512;
   options.prefetch_lines = {6, 12, 24};
-  options.lay_out_results = true;
   return options;
 }
 

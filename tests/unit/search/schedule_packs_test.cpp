@@ -28,6 +28,7 @@ SearchSpace packing_space(const Shared<const ComputeDag>& dag) {
   options.core_cache_bytes = 0;
   SpaceOptions space = native_space_options();
   space.hardware = options.hardware;
+  space.lay_out_results = true;
   return SearchSpace(generate_sketches(dag, native_cpu_rules(), options), space);
 }
 
