@@ -158,13 +158,13 @@ Search make_search(const TuneTask& task, const TuneOptions& options) {
   sketch_options.hardware.num_cores = options.num_threads;
   sketch_options.core_cache_bytes =
       task.target.caches.l2_bytes.value_or(sketch_options.core_cache_bytes);
-  std::vector<State> sketches = make_sketches(task, options, sketch_options);
   const bool is_native = options.space != "ansor";
+  if (is_native) {
+    sketch_options.hardware.vector_unit_bytes = task.target.vector_bits / 8;
+  }
+  std::vector<State> sketches = make_sketches(task, options, sketch_options);
   SpaceOptions space_options = is_native ? native_space_options() : SpaceOptions{};
   space_options.hardware = sketch_options.hardware;
-  if (is_native) {
-    space_options.hardware.vector_unit_bytes = task.target.vector_bits / 8;
-  }
 
   SearchCallbacks callbacks;
   const Target target = task.target;

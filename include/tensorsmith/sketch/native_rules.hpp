@@ -5,12 +5,13 @@
 
 #include "tensorsmith/sketch/cpu_rules.hpp"
 #include "tensorsmith/sketch/rules/pack_operand.hpp"
+#include "tensorsmith/sketch/rules/tile_across.hpp"
 
 namespace tensorsmith {
 
 using NativeCpuRules =
     RuleSet<AlwaysInline, SimplifyComputeWithConstTensor, AddRfactor, AddCacheWrite,
-            MultiLevelTilingWithFusion, MultiLevelTiling, SkipStage, PackOperand>;
+            MultiLevelTilingWithFusion, TileAcross, MultiLevelTiling, SkipStage, PackOperand>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
 
