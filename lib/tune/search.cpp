@@ -221,7 +221,10 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
       task.target.caches.l2_bytes.value_or(sketch_options.core_cache_bytes);
   sketch_options.tiling_structure = params.cpu_multi_level_tiling_structure;
   const bool is_native = options.space != "ansor";
-  sketch_options.collapse_axes = is_native;
+  if (is_native) {
+    sketch_options.hardware.vector_unit_bytes = task.target.vector_bits / 8;
+    sketch_options.collapse_axes = true;
+  }
   std::vector<State> sketches = make_sketches(task, options, sketch_options);
   SpaceOptions space_options = is_native ? native_space_options() : SpaceOptions{};
   space_options.follows_reference = !is_native;
@@ -234,9 +237,6 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
   space_options.change_compute_location = params.disable_change_compute_location == 0;
   space_options.hardware = sketch_options.hardware;
   space_options.min_prefetch_bytes = sketch_options.core_cache_bytes;
-  if (is_native) {
-    space_options.hardware.vector_unit_bytes = task.target.vector_bits / 8;
-  }
 
   SearchCallbacks callbacks;
   const Target target = task.target;

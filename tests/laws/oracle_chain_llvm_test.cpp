@@ -259,6 +259,7 @@ Outcome check_drawn_programs(std::uint32_t count, bool with_machine_code) {
           SketchOptions options;
           options.hardware = hardware_params(host_target());
           options.hardware.num_cores = 2;
+          options.hardware.vector_unit_bytes = 16;  // small axes fill vectors, others have rests
           options.core_cache_bytes = 0;
           SpaceOptions native = native_space_options();
           native.hardware = options.hardware;

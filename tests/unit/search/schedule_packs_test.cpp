@@ -35,7 +35,8 @@ SearchSpace packing_space(const Shared<const ComputeDag>& dag) {
 /// The first sketch (plain tiling) with both operands packed and these innermost lengths.
 Candidate tiled(const SearchSpace& space, std::int64_t rows, std::int64_t columns) {
   std::uint32_t sketch = 0;
-  while (PackedCopies(space.sketches()[sketch].steps()).stages().size() != 2) {
+  while (PackedCopies(space.sketches()[sketch].steps()).stages().size() != 2 ||
+         !std::holds_alternative<SplitStep>(space.sketches()[sketch].steps()[0])) {
     ++sketch;
   }
   std::vector<Step> steps = space.sketches()[sketch].steps();

@@ -60,6 +60,8 @@ struct PackOperand {
     const Operation& op = input.state.operation(static_cast<std::size_t>(reader));
     const TensorInfo& tensor = input.state.dag().tensor(
         input.state.operation(static_cast<std::size_t>(input.stage)).outputs[0]);
+    const std::vector<std::string> vector_axes =
+        original_names(input.state.stage(static_cast<std::size_t>(reader)).iterators.back().name);
     std::int64_t elements = 1, uses = 1;
     bool is_gathered = false, has_tile_axis = false;
     for (std::size_t d = 0; d < indices.size(); ++d) {
@@ -69,11 +71,12 @@ struct PackOperand {
       elements *= tensor.shape[d];
     }
     for (const Axis& axis : op.axes) {
+      const bool is_vector = has_item(vector_axes, clean_name(pool.var_name(axis.var)));
       bool is_used = false;
       for (std::size_t d = 0; d < indices.size(); ++d) {
         if (pool.as<VarRef>(indices[d])->var == axis.var) {
           is_used = true;
-          is_gathered = is_gathered || (axis.var == op.axes.back().var && d + 1 != indices.size());
+          is_gathered = is_gathered || (is_vector && d + 1 != indices.size());
         }
       }
       uses *= is_used ? 1 : axis.extent;
