@@ -158,7 +158,10 @@ inline bool schedule_pack(State& state, const std::vector<PackedDimension>& dime
   const std::int64_t lanes =
       larger_of(hardware.vector_unit_bytes / bytes_of(tensor.dtype), std::int32_t{1});
   const auto written = static_cast<std::size_t>(layout.order.back() / 2);  // dimension by vectors
-  const std::size_t read = rank - 1;                                       // contiguous in source
+  std::size_t read = rank - 1;  // contiguous in the source: filters of 1 x 1 are no rows
+  while (read > 0 && tensor.shape[read] == 1) {
+    --read;
+  }
   const bool is_square = written != read;
 
   // Loops by piece, outermost first; what belongs to the square comes last.

@@ -117,6 +117,44 @@ for i.0 (0,2)
   CHECK(conditions == 2);
 }
 
+TEST_CASE("rows of the source are its last dimension that is longer than one") {
+  te::Program p;  // Y[c, i] = sum over k of W[c, k, 0] * X[k, i], vectors along c
+  auto w = p.placeholder("W", {32, 48, 1}, DType::i32);
+  auto x = p.placeholder("X", {48, 7}, DType::i32);
+  auto k = p.reduce_axis("k", 48), tap = p.reduce_axis("tap", 1);
+  auto y = p.compute("Y", {32, 7}, [&](auto c, auto i) {
+    return te::sum(w(c, k, tap) * x(k, i), {k, tap});
+  });
+  const SearchSpace space = packing_space(p.dag({x, w, y}));
+  bool is_found = false;
+  for (std::uint32_t sketch = 0; sketch < space.sketches().size(); ++sketch) {
+    std::vector<Step> steps = space.sketches()[sketch].steps();
+    if (!std::holds_alternative<ReorderStep>(steps[0])) {
+      continue;
+    }
+    for (Step& step : steps) {
+      if (SplitStep* split = std::get_if<SplitStep>(&step)) {
+        const std::int64_t tile = split->extent == 32 ? 16 : 1;
+        split->lengths = split->lengths.size() == 3 ? LengthList{1, 1, tile} : LengthList{1};
+      }
+    }
+    const auto built = space.build(steps, sketch);
+    REQUIRE(built);
+    const State& state = built->state;
+    for (std::size_t id = 0; id < state.num_stages(); ++id) {
+      if (state.operation(id).name == "W.packed") {
+        const auto& iterators = state.stage(id).iterators;
+        CHECK(iterators[iterators.size() - 2].name == "ax1.1");
+        CHECK(iterators[iterators.size() - 2].extent == 16);
+        CHECK(iterators.back().annotation == Annotation::vectorize);
+        is_found = true;
+      }
+    }
+    checked_text(state);
+  }
+  CHECK(is_found);
+}
+
 TEST_CASE("another tile gives other blocks: a history is not followed where the tile decides") {
   const SearchSpace space = packing_space(transposed_dag(24, 70, 40));
   const Candidate candidate = tiled(space, 6, 32);
