@@ -240,7 +240,8 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
 
   SearchCallbacks callbacks;
   const Target target = task.target;
-  const FeatureOptions features{target.cache_line_bytes, is_native};
+  const FeatureOptions features{.cache_line_bytes = target.cache_line_bytes,
+                                .leaves_out_prepared = is_native};
   callbacks.extract = [features](const State& state) { return extract_features(state, features); };
   callbacks.is_valid = [](const State& state) { return !has_nested_parallel(state); };
   callbacks.parallel_for = run_on_threads;

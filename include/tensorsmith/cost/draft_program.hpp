@@ -43,7 +43,7 @@ struct DraftOperation {
   /// Axes that stand for a run of axes whose loops were fused before any split; the others of the
   /// run have extent 1.
   AxisMask collapsed = 0;
-  DraftTerms terms;           ///< of its reduction; lowering leaves out the others
+  DraftTerms terms;  ///< of its reduction; lowering leaves out the others
 
   const double* row(const DraftAccess& access, std::size_t dimension) const {
     return coefficients.data() + access.first + dimension * num_axes;

@@ -206,8 +206,8 @@ inline FeatureMatrix extract_features(const State& state, const FeatureOptions& 
 }
 
 inline FeatureMatrix extract_features(const State& state, const Target& target) {
-  return extract_features(
-      state, FeatureOptions{target.cache_line_bytes, ThreadLoops::per_depth, false});
+  return extract_features(state,
+                          FeatureOptions{target.cache_line_bytes, ThreadLoops::per_depth, false});
 }
 
 }  // namespace tensorsmith

@@ -190,7 +190,7 @@ class Emitter {
   std::vector<const StorageLayoutStep*> layouts_;  // per stage
   std::vector<Emission*> active_;
   FinishedTensor finished_;
-  bool cannot_finish_ = false;  // the attempt to write a reader's elements failed
+  bool cannot_finish_ = false;                  // the attempt to write a reader's elements failed
   const std::vector<ExprId>* holds_ = nullptr;  // comparisons that are true in this body
   std::int32_t parallel_depth_ = 0;
   std::optional<LowerError> error_;

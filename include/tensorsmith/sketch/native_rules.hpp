@@ -10,10 +10,9 @@
 
 namespace tensorsmith {
 
-using NativeCpuRules =
-    RuleSet<AlwaysInline, SimplifyComputeWithConstTensor, AddRfactor, AddCacheWrite,
-            MultiLevelTilingWithFusion, TileAcross, MultiLevelTiling, SkipStage, PackOperand,
-            InlinePadding>;
+using NativeCpuRules = RuleSet<AlwaysInline, SimplifyComputeWithConstTensor, AddRfactor,
+                               AddCacheWrite, MultiLevelTilingWithFusion, TileAcross,
+                               MultiLevelTiling, SkipStage, PackOperand, InlinePadding>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
 

@@ -68,8 +68,10 @@ TEST_CASE("the copy of a constant stays at root through mutations, without rows 
       INFO(state_text(state));
       CHECK(state.stage(id).compute_at == ComputeAt::root);
       CHECK(prepared_stages(state)[id]);
-      const FeatureMatrix all = extract_features(state, FeatureOptions{.leaves_out_prepared = false});
-      const FeatureMatrix timed = extract_features(state, FeatureOptions{.leaves_out_prepared = true});
+      const FeatureMatrix all =
+          extract_features(state, FeatureOptions{.leaves_out_prepared = false});
+      const FeatureMatrix timed =
+          extract_features(state, FeatureOptions{.leaves_out_prepared = true});
       CHECK(timed.num_rows + 1 == all.num_rows);
       CHECK(draft_cycles(state, target) > 0);
       ++num_packed;

@@ -87,8 +87,8 @@ struct PackOperand {
     const std::int64_t row_bytes = tensor.shape.back() * bytes_of(tensor.dtype);
     const bool collides = row_bytes % same_set_bytes == 0 && bytes / row_bytes >= least_rows;
     return has_tile_axis &&
-           (is_constant || (uses >= least_uses && (is_gathered || collides ||
-                                                   bytes > input.options.core_cache_bytes)));
+           (is_constant || (uses >= least_uses &&
+                            (is_gathered || collides || bytes > input.options.core_cache_bytes)));
   }
 };
 
