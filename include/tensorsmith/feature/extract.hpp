@@ -173,12 +173,16 @@ inline FeatureMatrix extract_features(const State& state, const FeatureOptions& 
   }
   TouchTables touch(program->num_tables);
   std::vector<detail::FeatureRow> rows;
-  std::vector<bool> is_left_out(state.num_stages(), false);
+  std::vector<bool> is_prepared;
   if (options.leaves_out_prepared) {
-    is_left_out = prepared_stages(state);
+    is_prepared = prepared_stages(state);
   }
+  const auto is_left_out = [&](TensorId tensor) {  // temporaries of lowering are in no dag
+    return options.leaves_out_prepared && tensor.value < state.dag().tensors().size() &&
+           is_prepared[state.dag().tensor(tensor).operation];
+  };
   for (const FeatureStore& store : program->stores) {
-    if (is_left_out[state.dag().tensor(store.tensor).operation]) {
+    if (is_left_out(store.tensor)) {
       continue;
     }
     auto row = find_item(rows, [&](const auto& known) { return known.tensor == store.tensor; });
@@ -197,7 +201,8 @@ inline FeatureMatrix extract_features(const State& state, const FeatureOptions& 
     detail::write_row(result.add_row(), row, bytes_of(program->dtype(state.dag(), row.tensor)));
   }
   for (const FeatureAllocation& allocation : program->allocations) {
-    if (find_item(rows, [&](const auto& r) { return r.tensor == allocation.tensor; }) == nullptr) {
+    if (!is_left_out(allocation.tensor) &&
+        find_item(rows, [&](const auto& r) { return r.tensor == allocation.tensor; }) == nullptr) {
       detail::write_allocation(result.add_row(), allocation,
                                bytes_of(program->dtype(state.dag(), allocation.tensor)));
     }

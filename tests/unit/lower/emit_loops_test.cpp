@@ -333,37 +333,32 @@ TEST_CASE("a region that ends outside of its stage has a tile of its own for its
   s.compute_at(2, 3, 0);
   s.reorder(2, {2, 0, 1});  // k i_c j_c
   CHECK(checked_text(s.state()) == R"(
-C.local: f32[4, 8] local
 C.local.acc: f32[4, 8] register
 C.local.acc: f32[4, 8] register
 for i.0 in 2:
-  alloc C.local:
-    if 3 < i.0*(-4) + 6:
-      alloc C.local.acc:
+  if 3 < i.0*(-4) + 6:
+    alloc C.local.acc:
+      for i_c in 4 unrolled:
+        for j_c in 8 vectorized:
+          C.local.acc[i_c, j_c] = 0.0
+      for k in 4:
         for i_c in 4 unrolled:
           for j_c in 8 vectorized:
-            C.local.acc[i_c, j_c] = 0.0
-        for k in 4:
-          for i_c in 4 unrolled:
-            for j_c in 8 vectorized:
-              C.local.acc[i_c, j_c] = C.local.acc[i_c, j_c] + A[i.0*4 + i_c, k]*B[k, j_c]
-        for i_c in 4 unrolled:
-          for j_c in 8 vectorized:
-            C.local[i_c, j_c] = C.local.acc[i_c, j_c]
-    else:
-      alloc C.local.acc:
+            C.local.acc[i_c, j_c] = C.local.acc[i_c, j_c] + A[i.0*4 + i_c, k]*B[k, j_c]
+      for i_c in 4 unrolled:
+        for j_c in 8 vectorized:
+          C[i.0*4 + i_c, j_c] = C.local.acc[i_c, j_c]
+  else:
+    alloc C.local.acc:
+      for i_c in 2 unrolled:
+        for j_c in 8 vectorized:
+          C.local.acc[i_c, j_c] = 0.0
+      for k in 4:
         for i_c in 2 unrolled:
           for j_c in 8 vectorized:
-            C.local.acc[i_c, j_c] = 0.0
-        for k in 4:
-          for i_c in 2 unrolled:
-            for j_c in 8 vectorized:
-              C.local.acc[i_c, j_c] = C.local.acc[i_c, j_c] + A[i.0*4 + i_c, k]*B[k, j_c]
-        for i_c in 2 unrolled:
-          for j_c in 8 vectorized:
-            C.local[i_c, j_c] = C.local.acc[i_c, j_c]
-    for i.1 in min(i.0*(-4) + 6, 4):
-      for j in 8 vectorized:
-        C[i.0*4 + i.1, j] = C.local[i.1, j]
+            C.local.acc[i_c, j_c] = C.local.acc[i_c, j_c] + A[i.0*4 + i_c, k]*B[k, j_c]
+      for i_c in 2 unrolled:
+        for j_c in 8 vectorized:
+          C[i.0*4 + i_c, j_c] = C.local.acc[i_c, j_c]
 )");
 }
