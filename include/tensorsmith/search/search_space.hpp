@@ -45,6 +45,7 @@ struct SpaceOptions {
   /// the space. Smaller operands than `min_prefetch_bytes` stay near the core by themselves.
   std::vector<std::int32_t> prefetch_lines;
   std::int64_t min_prefetch_bytes = 1 << 20;
+  std::int64_t max_prefetch_uses = 64;  ///< per element; an operand that is used more is blocked
   /// Caches of results get a layout that follows their register tiles.
   bool lay_out_results = false;
 };

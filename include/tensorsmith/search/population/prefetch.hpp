@@ -1,7 +1,8 @@
 // DrawPrefetch: lets the register tile of a stage ask for a large operand ahead of its use.
 //
-// Floor 7. Own design; nothing in a space without prefetches. Half of the programs that have such
-// an operand get one. Which distance pays depends on the machine, so it is drawn, not computed.
+// Floor 7. Own design; nothing in a space without prefetches, and nothing where blocks in caches
+// can be used again and again: there a prefetch costs more than it brings. Half of the programs
+// that stream an operand get one. Which distance pays depends on the machine, so it is drawn.
 //     C: for i, j, k  -->  C prefetch: operand 1, 12 lines, into L1: for i, j, k
 #pragma once
 
@@ -18,6 +19,23 @@
 
 namespace tensorsmith {
 namespace detail {
+
+/// How many elements of the stage's result an element of the operand goes into.
+inline std::int64_t uses_of_element(const State& state, std::size_t stage, const TensorRead& read) {
+  const ExprPool& pool = state.dag().pool();
+  std::int64_t uses = 1;
+  for (const Axis& axis : state.operation(stage).axes) {
+    bool is_index = false;
+    for (ExprId index : read.indices) {
+      visit_expr(pool, index, [&](ExprId id) {
+        const VarRef* ref = pool.as<VarRef>(id);
+        is_index = is_index || (ref != nullptr && ref->var == axis.var);
+      });
+    }
+    uses *= is_index ? 1 : axis.extent;
+  }
+  return uses;
+}
 
 /// Every prefetch that the space has for a program of these steps, in a fixed order.
 inline std::vector<PragmaStep> possible_prefetches(const SearchSpace& space, const State& state) {
@@ -43,10 +61,12 @@ inline std::vector<PragmaStep> possible_prefetches(const SearchSpace& space, con
         for (std::int64_t extent : tensor.shape) {
           bytes *= extent;
         }
-        const bool is_large = state.stage(tensor.operation).is_placeholder &&
-                              bytes >= space.options().min_prefetch_bytes;
+        const bool is_streamed =
+            state.stage(tensor.operation).is_placeholder &&
+            bytes >= space.options().min_prefetch_bytes &&
+            uses_of_element(state, id, *read) <= space.options().max_prefetch_uses;
         for (std::int32_t lines : space.options().prefetch_lines) {
-          if (is_large) {
+          if (is_streamed) {
             found.push_back(PragmaStep{stage, 0,
                                        std::string(prefetch_pragma) + "$" +
                                            std::to_string(operand) + "$" + std::to_string(lines) +
