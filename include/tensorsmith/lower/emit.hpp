@@ -137,6 +137,7 @@ class Emitter {
                    std::int64_t most);
   StmtId emit_reduction(Emission& e);
   StmtId emit_versions(Emission& e, std::size_t leaf);
+  std::size_t first_tile_leaf(const Emission& e) const;
   void settle(Emission& e, std::size_t leaf, std::int32_t settled);
   ForKind kind_of(const Emission& e, std::size_t leaf, bool is_constant) const;
   ExprId is_first_block(Emission& e);
@@ -204,3 +205,4 @@ class Emitter {
 #include "tensorsmith/lower/emit_prefetch.hpp"
 #include "tensorsmith/lower/emit_stage.hpp"
 #include "tensorsmith/lower/emit_taps.hpp"
+#include "tensorsmith/lower/emit_versions.hpp"

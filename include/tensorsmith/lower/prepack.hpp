@@ -17,6 +17,7 @@
 
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/te/constant_arguments.hpp"
 
 namespace tensorsmith {
 

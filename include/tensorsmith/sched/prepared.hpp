@@ -11,6 +11,7 @@
 
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/te/constant_arguments.hpp"
 
 namespace tensorsmith {
 

@@ -90,21 +90,4 @@ class ComputeDag {
   std::vector<TensorId> arguments_;
 };
 
-/// By argument: whether it is an input that an operation names as layout-free, a constant of the
-/// kernel.
-inline std::vector<bool> constant_arguments(const ComputeDag& dag) {
-  std::vector<bool> is_constant;
-  for (TensorId argument : dag.arguments()) {
-    const Operation& input = dag.operation(dag.tensor(argument).operation);
-    bool is_named = false;
-    for (const Operation& op : dag.operations()) {
-      for (const std::string& name : op.attrs.layout_free_placeholders) {
-        is_named = is_named || (input.is_placeholder() && name == input.name);
-      }
-    }
-    is_constant.push_back(is_named);
-  }
-  return is_constant;
-}
-
 }  // namespace tensorsmith
