@@ -203,9 +203,11 @@ inline StmtId Emitter::emit_write_back(Emission& e) {
     return program_.add(Seq{});
   }
   const IntImm* known = program_.pool.as<IntImm>(last);
+  const bool is_always = known != nullptr && known->value != 0;
+  const bool is_never = known != nullptr && known->value == 0;
   e.mode = BodyMode::finish;
-  const StmtId finished = known != nullptr && known->value == 0 ? StmtId{} : emit_leaf(e, tile);
-  if (known != nullptr && known->value != 0) {
+  const StmtId finished = is_never ? StmtId{} : emit_leaf(e, tile);
+  if (is_always) {
     return finished;
   }
   e.mode = BodyMode::write_back;
