@@ -142,8 +142,10 @@ TEST_CASE("a budget in seconds ends too") {
   TasksOptions options = options_with(measurer, 0);
   options.tune.budget.seconds = 0.5;
   const TasksResult result = tune_tasks(small_tasks(), options);
-  CHECK(result.trials > 0);
-  CHECK(result.tasks[0].has_best());
+  // That it ends is the point. How far it comes depends on the machine.
+  CHECK(result.tasks.size() == small_tasks().size());
+  CHECK(result.tasks[0].has_best() == (result.tasks[0].summary.trials > 0));
+  CHECK_FALSE(result.is_cancelled);
 }
 
 TEST_CASE("trials without progress end all tasks") {
