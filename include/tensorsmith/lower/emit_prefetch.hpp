@@ -70,12 +70,7 @@ inline void Emitter::place_prefetch(Emission& e) const {
   const VarId var = axis < num_spatial
                         ? e.op->axes[static_cast<std::size_t>(axis)].var
                         : e.op->reduce_axes[static_cast<std::size_t>(axis - num_spatial)].var;
-  bool runs_along = false;
-  visit_expr(pool, read->indices.back(), [&](ExprId id) {
-    const VarRef* ref = pool.as<VarRef>(id);
-    runs_along = runs_along || (ref != nullptr && ref->var == var);
-  });
-  if (!runs_along) {
+  if (!uses_var(pool, read->indices.back(), var)) {
     e.prefetch_leaf = static_cast<std::int32_t>(last) + 1;
     return;
   }

@@ -140,12 +140,7 @@ inline bool Emitter::can_skip(const Emission& e, const PaddedAxis& axis,
 
 inline bool Emitter::is_in(const Emission& e, std::size_t leaf, const Constraint& c) const {
   return any_item(c.form.terms, [&](const AffineTerm& term) {
-    bool found = false;
-    visit_expr(program_.pool, term.atom, [&](ExprId id) {
-      const VarRef* ref = program_.pool.as<VarRef>(id);
-      found = found || (ref != nullptr && ref->var == e.nest.leaf_var[leaf]);
-    });
-    return found;
+    return uses_var(program_.pool, term.atom, e.nest.leaf_var[leaf]);
   });
 }
 

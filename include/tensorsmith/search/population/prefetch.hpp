@@ -27,10 +27,7 @@ inline std::int64_t uses_of_element(const State& state, std::size_t stage, const
   for (const Axis& axis : state.operation(stage).axes) {
     bool is_index = false;
     for (ExprId index : read.indices) {
-      visit_expr(pool, index, [&](ExprId id) {
-        const VarRef* ref = pool.as<VarRef>(id);
-        is_index = is_index || (ref != nullptr && ref->var == axis.var);
-      });
+      is_index = is_index || uses_var(pool, index, axis.var);
     }
     uses *= is_index ? 1 : axis.extent;
   }

@@ -70,27 +70,19 @@ struct TileAcross {
     std::vector<bool> is_plain(op.axes.size(), true);
     bool has_gaps = false;
     const ExprPool& pool = input.state.dag().pool();
-    const auto uses = [&](ExprId index, const Axis& axis) {
-      bool found = false;
-      visit_expr(pool, index, [&](ExprId id) {
-        const VarRef* ref = pool.as<VarRef>(id);
-        found = found || (ref != nullptr && ref->var == axis.var);
-      });
-      return found;
-    };
     for (ExprId body : op.bodies) {
       visit_expr(pool, body, [&](ExprId id) {
         const TensorRead* read = pool.as<TensorRead>(id);
         for (std::size_t d = 0; read != nullptr && d < read->indices.size(); ++d) {
           const ExprId index = read->indices[d];
           for (std::size_t a = 0; a < op.axes.size(); ++a) {
-            is_plain[a] =
-                is_plain[a] && (pool.as<VarRef>(index) != nullptr || !uses(index, op.axes[a]));
+            is_plain[a] = is_plain[a] && (pool.as<VarRef>(index) != nullptr ||
+                                          !uses_var(pool, index, op.axes[a].var));
           }
           visit_expr(pool, index, [&](ExprId part) {
             const Binary* product = pool.as<Binary>(part);
             has_gaps = has_gaps || (product != nullptr && product->op == BinaryOp::mul &&
-                                    uses(part, op.axes.back()));
+                                    uses_var(pool, part, op.axes.back().var));
           });
         }
       });
