@@ -2,19 +2,34 @@
 
 #include <cmath>
 
+#include "mlp_products.hpp"
 #include "tensorsmith/support/rng.hpp"
 
 namespace tensorsmith::mlp_detail {
 namespace {
 
 constexpr int num_layers = 5;
-constexpr float first_decay = 0.9F, second_decay = 0.999F, tiny = 1e-8F;  // Adam, ICLR 2015
+constexpr float first_decay = 0.9F, second_decay = 0.999F;  // Adam, ICLR 2015
+
+// target = A B, A B^T, target + A^T B
+template <class A, class B, class C>
+void set_product(C&& target, const A& a, const B& b) {
+  products().set_ab(a.data(), b.data(), target.data(), a.rows(), a.cols(), b.cols());
+}
+template <class A, class B, class C>
+void set_product_transposed(C&& target, const A& a, const B& b) {
+  products().set_abt(a.data(), b.data(), target.data(), a.rows(), a.cols(), b.rows());
+}
+template <class A, class B, class C>
+void add_transposed_product(C&& target, const A& a, const B& b) {
+  products().add_atb(a.data(), b.data(), target.data(), a.cols(), a.rows(), b.cols());
+}
 
 // y = relu(W x + b)
-template <class Input>
 void relu_layer(const Eigen::Map<const Matrix>& weights, const Eigen::Map<const Vector>& bias,
-                const Input& inputs, Matrix& outputs) {
-  outputs.noalias() = weights * inputs;
+                const Matrix& inputs, Matrix& outputs) {
+  outputs.resize(weights.rows(), inputs.cols());
+  set_product(outputs, weights, inputs);
   outputs.colwise() += bias;
   outputs = outputs.cwiseMax(0.0F);
 }
@@ -124,9 +139,9 @@ void MlpNetwork::backward(const RowBatch& batch, const Vector& score_gradient) {
     Matrix inner = program_gradient;
     close_gradient(residual_[i - 2], inner);
     const Matrix& inputs = i == 3 ? decoded_[0] : summed_;
-    weight_gradient(i).noalias() = inner * inputs.transpose();
+    set_product_transposed(weight_gradient(i), inner, inputs);
     bias_gradient(i) = inner.rowwise().sum();
-    program_gradient.noalias() += weights(i).transpose() * inner;
+    add_transposed_product(program_gradient, weights(i), inner);
   }
   Matrix row_gradient(num_hidden_, batch.inputs.cols());
   for (std::size_t p = 0; p < batch.num_programs(); ++p) {
@@ -135,11 +150,12 @@ void MlpNetwork::backward(const RowBatch& batch, const Vector& score_gradient) {
     }
   }
   close_gradient(row_encoded_, row_gradient);
-  weight_gradient(1).noalias() = row_gradient * row_hidden_.transpose();
+  set_product_transposed(weight_gradient(1), row_gradient, row_hidden_);
   bias_gradient(1) = row_gradient.rowwise().sum();
-  Matrix hidden_gradient = weights(1).transpose() * row_gradient;
+  Matrix hidden_gradient = Matrix::Zero(num_hidden_, batch.inputs.cols());
+  add_transposed_product(hidden_gradient, weights(1), row_gradient);
   close_gradient(row_hidden_, hidden_gradient);
-  weight_gradient(0).noalias() = hidden_gradient * batch.inputs.transpose();
+  set_product_transposed(weight_gradient(0), hidden_gradient, batch.inputs);
   bias_gradient(0) = hidden_gradient.rowwise().sum();
 }
 
@@ -151,8 +167,7 @@ void MlpNetwork::reset_optimizer() {
 
 void MlpNetwork::step(float learning_rate, float weight_decay, float max_gradient_norm) {
   const Eigen::Index size = static_cast<Eigen::Index>(parameters_.size());
-  Eigen::Map<Eigen::ArrayXf> values(parameters_.data(), size), gradient(gradient_.data(), size),
-      first(first_moment_.data(), size), second(second_moment_.data(), size);
+  Eigen::Map<Eigen::ArrayXf> gradient(gradient_.data(), size);
   const float norm = std::sqrt(gradient.square().sum());
   if (!std::isfinite(norm)) {
     return;
@@ -161,13 +176,16 @@ void MlpNetwork::step(float learning_rate, float weight_decay, float max_gradien
     gradient *= max_gradient_norm / norm;
   }
   ++num_steps_;
-  first = first_decay * first + (1.0F - first_decay) * gradient;
-  second = second_decay * second + (1.0F - second_decay) * gradient.square();
   const double t = static_cast<double>(num_steps_);
-  const float first_scale = static_cast<float>(1.0 / (1.0 - std::pow(first_decay, t)));
-  const float second_scale = static_cast<float>(1.0 / (1.0 - std::pow(second_decay, t)));
-  values -= learning_rate * ((first * first_scale) / ((second * second_scale).sqrt() + tiny) +
-                             weight_decay * values);
+  AdamStep adam;
+  adam.first_decay = first_decay;
+  adam.second_decay = second_decay;
+  adam.first_scale = static_cast<float>(1.0 / (1.0 - std::pow(first_decay, t)));
+  adam.second_scale = static_cast<float>(1.0 / (1.0 - std::pow(second_decay, t)));
+  adam.learning_rate = learning_rate;
+  adam.weight_decay = weight_decay;
+  products().adam(adam, parameters_.data(), gradient_.data(), first_moment_.data(),
+                  second_moment_.data(), parameters_.size());
 }
 
 }  // namespace tensorsmith::mlp_detail

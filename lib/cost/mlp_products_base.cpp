@@ -1,0 +1,2 @@
+#define TENSORSMITH_MLP_WIDTH base
+#include "mlp_products.ipp"
