@@ -36,16 +36,18 @@ void LinearForm::add(const LinearForm& other, std::int64_t factor) {
 
 AddressBuilder::AddressBuilder(IrBuilder& body) : body_(body), hoisted_(body.m) {}
 
-void AddressBuilder::push_level(LLVMBasicBlockRef preheader, LLVMValueRef start) {
+void AddressBuilder::push_level(LLVMBasicBlockRef preheader, LLVMValueRef variable,
+                                LLVMValueRef start) {
   Level level;
   level.marker = LLVMBuildFreeze(body_.ref, LLVMGetPoison(body_.m.i64), "");  // erased in the end
   level.preheader = preheader;
   level.header = body_.block();
+  level.variable = variable;
   level.start = start;
   levels_.push_back(level);
 }
 
-void AddressBuilder::open_function() { push_level(nullptr, nullptr); }
+void AddressBuilder::open_function() { push_level(nullptr, nullptr, nullptr); }
 
 void AddressBuilder::close_function() {
   LLVMInstructionEraseFromParent(levels_[0].marker);
@@ -54,22 +56,49 @@ void AddressBuilder::close_function() {
 
 std::uint32_t AddressBuilder::open_loop(LLVMBasicBlockRef preheader, LLVMValueRef variable,
                                         LLVMValueRef start) {
-  push_level(preheader, start);
+  push_level(preheader, variable, start);
   terms_.push_back(Term{variable, level(), true});
   return static_cast<std::uint32_t>(terms_.size()) - 1;
 }
 
-void AddressBuilder::close_loop() {
-  Level& level = levels_.back();
+// What `step` carries has this value when the variable has reached `end`.
+LLVMValueRef AddressBuilder::end_of(const Level& level, const Step& step, LLVMValueRef end) {
+  hoisted_.before(LLVMGetBasicBlockTerminator(level.preheader));
+  const LLVMValueRef begin = LLVMGetIncomingValue(step.phi, 0);
+  const LLVMValueRef count = hoisted_.sub(end, level.start);
+  const LLVMValueRef distance = hoisted_.mul(count, hoisted_.m.const_i64(step.amount));
+  return step.is_pointer ? hoisted_.offset(begin, distance) : hoisted_.add(begin, distance);
+}
+
+LLVMValueRef AddressBuilder::close_loop(LLVMValueRef end) {
+  Level level = levels_.back();
   const LLVMBasicBlockRef latch = body_.block();
-  for (Step& step : level.steps) {
-    LLVMValueRef next = step.is_pointer ? body_.offset(step.phi, step.amount)
-                                        : body_.add(step.phi, body_.m.const_i64(step.amount));
+  const bool only_counts = LLVMGetFirstUse(level.variable) == nullptr;
+  LLVMValueRef is_not_last = nullptr;
+  const auto advance = [&](LLVMValueRef phi, LLVMValueRef next, LLVMValueRef last) {
     LLVMBasicBlockRef from = latch;
-    LLVMAddIncoming(step.phi, &next, &from, 1);
+    LLVMAddIncoming(phi, &next, &from, 1);
+    if (last != nullptr) {
+      is_not_last = body_.icmp(LLVMIntNE, next, last);
+    }
+  };
+  for (const Step& step : level.steps) {
+    const bool decides = only_counts && is_not_last == nullptr && step.amount != 0;
+    const LLVMValueRef last = decides ? end_of(level, step, end) : nullptr;
+    advance(step.phi,
+            step.is_pointer ? body_.offset(step.phi, step.amount)
+                            : body_.add(step.phi, body_.m.const_i64(step.amount)),
+            last);
+  }
+  if (is_not_last != nullptr) {
+    LLVMInstructionEraseFromParent(level.variable);
+  } else {
+    advance(level.variable, LLVMBuildNSWAdd(body_.ref, level.variable, body_.m.const_i64(1), ""),
+            end);
   }
   LLVMInstructionEraseFromParent(level.marker);
   levels_.pop_back();
+  return is_not_last;
 }
 
 std::uint32_t AddressBuilder::add_term(LLVMValueRef value, int level) {

@@ -45,8 +45,10 @@ class AddressBuilder {
   void close_function();
   /// Called with the body builder at the start of a loop header that holds nothing but phis.
   std::uint32_t open_loop(LLVMBasicBlockRef preheader, LLVMValueRef variable, LLVMValueRef start);
-  /// Called with the body builder in the latch, before its branch.
-  void close_loop();
+  /// Called with the body builder in the latch, before its branch; advances the variable and what
+  /// is carried with it. Returns whether another iteration follows. `end` > start is one behind the
+  /// variable's last value; a variable that only counts is replaced by an address that is carried.
+  LLVMValueRef close_loop(LLVMValueRef end);
   int level() const { return static_cast<int>(levels_.size()) - 1; }
 
   /// A term whose value exists at `level` (or level_here).
@@ -77,6 +79,7 @@ class AddressBuilder {
     LLVMValueRef marker;
     LLVMBasicBlockRef preheader;
     LLVMBasicBlockRef header;
+    LLVMValueRef variable;  ///< null for the function
     LLVMValueRef start;
     std::vector<Step> steps;
   };
@@ -87,7 +90,8 @@ class AddressBuilder {
   LLVMValueRef plus(IrBuilder& b, LLVMValueRef base, bool is_pointer, LLVMValueRef value,
                     std::int64_t amount);
   LLVMValueRef carry(LLVMValueRef base, bool is_pointer, const Term& term, std::int64_t amount);
-  void push_level(LLVMBasicBlockRef preheader, LLVMValueRef start);
+  void push_level(LLVMBasicBlockRef preheader, LLVMValueRef variable, LLVMValueRef start);
+  LLVMValueRef end_of(const Level& level, const Step& step, LLVMValueRef end);
 
   IrBuilder& body_;
   IrBuilder hoisted_;

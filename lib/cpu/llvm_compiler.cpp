@@ -66,6 +66,7 @@ class LlvmCompiler::Implementation {
       problem_ = "LLVM has no target machine for " + target.name;
     }
     context_ = LLVMContextCreate();
+    leave_out_passes(context_);
   }
   ~Implementation() {
     if (machine_ != nullptr) {

@@ -170,13 +170,10 @@ void FunctionEmitter::emit_serial(LLVMValueRef begin, LLVMValueRef end, bool is_
   const RegisterFile carried = open_registers(preheader, facts);
   const std::uint32_t term = addresses_.open_loop(preheader, variable, begin);
   body(term);
-  addresses_.close_loop();
-  LLVMValueRef next = LLVMBuildNSWAdd(b_.ref, variable, m_.const_i64(1), "");
+  const LLVMValueRef is_not_last = addresses_.close_loop(end);
   const LLVMBasicBlockRef latch = b_.block();
-  from = latch;
-  LLVMAddIncoming(variable, &next, &from, 1);
   close_registers(carried, latch);
-  const LLVMValueRef branch = LLVMBuildCondBr(b_.ref, b_.icmp(LLVMIntNE, next, end), header, exit);
+  const LLVMValueRef branch = LLVMBuildCondBr(b_.ref, is_not_last, header, exit);
   if (!facts.has_loop) {
     LLVMSetMetadata(branch, m_.md_loop, m_.loop_metadata());
   }
