@@ -6,6 +6,7 @@
 
 #include "bench/support/aligned_buffer.hpp"
 #include "bench/support/interrupt.hpp"
+#include "bench/support/loop_timer.hpp"
 #include "bench/support/problem.hpp"
 #include "bench/support/race.hpp"
 #include "lib/cpu/host.hpp"
@@ -141,6 +142,20 @@ TuneResult best_of(const TuneTask& task, const CaseOptions& options) {
   return tune(task, tuning);
 }
 
+/// What an empty budget gives, with the milliseconds that it took; none if it gave nothing.
+TuneResult instant_of(const TuneTask& task, const CaseOptions& options, double& milliseconds) {
+  TuneOptions tuning;
+  tuning.budget = {};
+  tuning.budget.seconds = 0;
+  tuning.num_threads = options.threads;
+  tuning.seed = options.seed;
+  tuning.space = options.space.empty() ? tuning.space : options.space;
+  const double begin = now_ns();
+  TuneResult result = tune(task, tuning);
+  milliseconds = (now_ns() - begin) * 1e-6;
+  return result;
+}
+
 Target target_of(const std::string& name) {
   Result<Target, std::string> target = runnable_target(name);
   if (!target) {
@@ -174,8 +189,9 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
   if (!workload) {
     throw Error(workload.error());
   }
-  const TuneResult result = best_of(
-      {workload->dag, target_of(options.target), workload->name, workload->nominal_flop}, options);
+  const TuneTask task{workload->dag, target_of(options.target), workload->name,
+                      workload->nominal_flop};
+  const TuneResult result = best_of(task, options);
 
   nlohmann::ordered_json entry;
   entry["suite"] = suite;
@@ -211,6 +227,15 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
                                operands.inputs, operands.output);
   contest.flop = contest.problem ? sizes_of(*contest.problem).flop : workload->nominal_flop;
   contest.ours = [&] { ours.kernel.call_unchecked(ours.pointers.data()); };
+  std::optional<PackedKernel> instant;
+  double instant_ms = 0;
+  if (options.with_instant) {
+    const TuneResult first = instant_of(task, options, instant_ms);
+    if (first.has_best()) {
+      instant.emplace(first.kernel(), parameters, operands);
+      contest.instant = [&] { instant->kernel.call_unchecked(instant->pointers.data()); };
+    }
+  }
   RaceOptions racing;
   racing.packing = static_cast<PackingClass>(static_cast<int>(workload->packing));
   racing.threads = options.threads;
@@ -227,6 +252,9 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
       entry[key] = is_right && result.summary.is_verified;
       add_source();
     }
+  }
+  if (options.with_instant) {
+    entry["instant_ms"] = instant_ms;
   }
   return entry;
 }

@@ -18,6 +18,7 @@ struct CaseOptions {
   bool is_cold = false;
   std::string target = "host";  ///< or a level such as x86-64-v3 that this machine can run
   std::string space;            ///< of programs; empty: the tuner's default
+  bool with_instant = false;    ///< also race what tuning without a budget gives
   std::string records;          ///< journal whose best schedule races instead of a newly tuned one
 };
 

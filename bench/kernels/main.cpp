@@ -5,6 +5,7 @@
 //
 // Exit code 0: every case verified; 1: not; 2: wrong arguments; 130: interrupted, with the cases
 // that were finished in the report.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -29,6 +30,7 @@ namespace {
 
 struct Entry {
   std::string suite, workload;
+  int count = 0;  ///< in the network; 0: the suite is none
 };
 
 std::vector<Entry> chosen(const std::vector<std::string>& suites,
@@ -40,10 +42,8 @@ std::vector<Entry> chosen(const std::vector<std::string>& suites,
     for (const Suite& suite : all_suites()) {
       known += (known.empty() ? "" : ", ") + suite.name;
       is_known = is_known || suite.name == name;
-      for (const std::string& workload : suite.workloads) {
-        if (suite.name == name) {
-          entries.push_back({name, workload});
-        }
+      for (std::size_t i = 0; suite.name == name && i < suite.workloads.size(); ++i) {
+        entries.push_back({name, suite.workloads[i], suite.counts.empty() ? 0 : suite.counts[i]});
       }
     }
     if (!is_known) {
@@ -51,7 +51,7 @@ std::vector<Entry> chosen(const std::vector<std::string>& suites,
     }
   }
   for (const std::string& shape : shapes) {
-    entries.push_back({"shape", shape});
+    entries.push_back({"shape", shape, 0});
   }
   for (const Entry& entry : entries) {
     if (const auto workload = ops::parse_workload(entry.workload); !workload) {
@@ -71,23 +71,51 @@ double best_peer_ratio(const nlohmann::ordered_json& entry) {
   return ratio;
 }
 
+struct SuiteSums {
+  std::vector<double> ratios, instant_shares;
+  double our_ms = 0, peer_ms = 0;  ///< one pass through the network, the best peer of each case
+};
+
+double geomean(const std::vector<double>& values) {
+  double logs = 0;
+  for (const double value : values) {
+    logs += std::log(value);
+  }
+  return std::exp(logs / static_cast<double>(values.size()));
+}
+
 nlohmann::ordered_json summarize(const nlohmann::ordered_json& cases) {
-  std::map<std::string, std::vector<double>> ratios;
+  std::map<std::string, SuiteSums> suites;
   for (const auto& entry : cases) {
-    if (const double ratio = best_peer_ratio(entry); ratio > 0) {
-      ratios[entry["suite"].get<std::string>()].push_back(ratio);
+    const double ratio = best_peer_ratio(entry);
+    if (ratio <= 0) {
+      continue;
+    }
+    SuiteSums& sums = suites[entry["suite"].get<std::string>()];
+    sums.ratios.push_back(ratio);
+    const double milliseconds = entry.value("count", 0) * entry["ours_ns"].get<double>() * 1e-6;
+    sums.our_ms += milliseconds;
+    sums.peer_ms += milliseconds * ratio;
+    if (entry.contains("instant_share")) {
+      sums.instant_shares.push_back(entry["instant_share"].get<double>());
     }
   }
   nlohmann::ordered_json summary = nlohmann::ordered_json::object();
-  for (const auto& [suite, values] : ratios) {
-    double logs = 0, least = values[0];
-    for (double value : values) {
-      logs += std::log(value);
-      least = value < least ? value : least;
+  for (const auto& [suite, sums] : suites) {
+    const auto least = [](const std::vector<double>& values) {
+      return *std::min_element(values.begin(), values.end());
+    };
+    summary[suite] = {{"geomean", geomean(sums.ratios)},
+                      {"min", least(sums.ratios)},
+                      {"cases", sums.ratios.size()}};
+    if (sums.our_ms > 0) {
+      summary[suite]["network_ms"] = sums.our_ms;
+      summary[suite]["network_ratio"] = sums.peer_ms / sums.our_ms;
     }
-    summary[suite] = {{"geomean", std::exp(logs / static_cast<double>(values.size()))},
-                      {"min", least},
-                      {"cases", values.size()}};
+    if (!sums.instant_shares.empty()) {
+      summary[suite]["instant_geomean"] = geomean(sums.instant_shares);
+      summary[suite]["instant_min"] = least(sums.instant_shares);
+    }
   }
   return summary;
 }
@@ -115,6 +143,10 @@ void print_case(const nlohmann::ordered_json& entry, std::FILE* out) {
   }
   if (entry.contains("problem")) {
     std::fprintf(out, "    %s\n", entry["problem"].get<std::string>().c_str());
+  }
+  if (entry.contains("instant_share")) {
+    std::fprintf(out, "    without a budget: %.2f of it after %.0f ms\n",
+                 number(entry["instant_share"]), number(entry["instant_ms"]));
   }
   if (entry["seconds_to_95"].is_number()) {
     std::fprintf(out, "    within 5 %% of the best trial after %.1f s\n",
@@ -170,6 +202,9 @@ int run(const std::vector<std::string>& suites, const std::vector<std::string>& 
                    report["cases"].size(), entries.size());
       break;
     }
+    if (entry.count > 0) {
+      done["count"] = entry.count;
+    }
     all_verified = all_verified && done["verified"].get<bool>();
     print_case(done, progress);
     std::fflush(progress);
@@ -180,6 +215,16 @@ int run(const std::vector<std::string>& suites, const std::vector<std::string>& 
     std::fprintf(progress, "%s: geomean %.2f, min %.2f over %d cases (best peer of each)\n",
                  suite.c_str(), values["geomean"].get<double>(), values["min"].get<double>(),
                  values["cases"].get<int>());
+    if (values.contains("network_ms")) {
+      std::fprintf(progress, "%s: the network's convolutions in %.2f ms, ratio %.2f\n",
+                   suite.c_str(), values["network_ms"].get<double>(),
+                   values["network_ratio"].get<double>());
+    }
+    if (values.contains("instant_geomean")) {
+      std::fprintf(progress, "%s: without a budget %.2f of the tuned speed (geomean), min %.2f\n",
+                   suite.c_str(), values["instant_geomean"].get<double>(),
+                   values["instant_min"].get<double>());
+    }
   }
   if (to_stdout) {
     std::printf("%s\n", report.dump(2).c_str());
@@ -216,6 +261,8 @@ int main(int argc, char** argv) {
   app.add_option("--space", options.space, "space of programs: native or ansor");
   app.add_option("--records", options.records,
                  "journal: race its best schedules instead of tuning again");
+  app.add_flag("--instant", options.with_instant,
+               "race what tuning without a budget gives as well");
   app.add_flag("--cold", options.is_cold, "evict the caches before every call; 1 thread only");
   app.add_option("--json", json_path, "report file, - for standard output");
   try {

@@ -12,6 +12,8 @@ namespace tensorsmith::bench {
 struct Suite {
   std::string name;
   std::vector<std::string> workloads;
+  /// How often a network has each; empty: the workloads are of no network.
+  std::vector<int> counts = {};
 };
 
 /// The same workloads in another class: `name` --> `name` + suffix, each text changed.
@@ -20,7 +22,7 @@ void add_variant(std::vector<Suite>& suites, const std::string& name, const std:
                  const Change& change) {
   for (std::size_t i = 0; i < suites.size(); ++i) {
     if (suites[i].name == name) {
-      Suite variant{name + suffix, {}};
+      Suite variant{name + suffix, {}, suites[i].counts};
       for (const std::string& workload : suites[i].workloads) {
         variant.workloads.push_back(change(workload));
       }
@@ -93,7 +95,8 @@ inline const std::vector<Suite>& all_suites() {
         "conv2d:n=1,h=7,w=7,ci=512,co=2048,k=1,s=1,p=0,layout=free",
         "conv2d:n=1,h=7,w=7,ci=2048,co=512,k=1,s=1,p=0,layout=free",
         "conv2d:n=1,h=7,w=7,ci=512,co=512,k=3,s=1,p=1,layout=free",
-        "conv2d:n=1,h=28,w=28,ci=512,co=1024,k=1,s=2,p=0,layout=free"}},
+        "conv2d:n=1,h=28,w=28,ci=512,co=1024,k=1,s=2,p=0,layout=free"},
+       {1, 4, 1, 3, 2, 1, 1, 1, 4, 3, 3, 1, 1, 6, 5, 5, 1, 1, 1, 3, 2, 2, 1}},
       {"conv_epilogue",
        {"conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,layout=free,bias,relu",
         "conv2d:n=1,h=14,w=14,ci=256,co=256,k=3,s=1,p=1,layout=free,bias,relu",

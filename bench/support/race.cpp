@@ -146,6 +146,9 @@ nlohmann::ordered_json race(const Contest& contest, const RaceOptions& options,
   for (Peer* peer : racing) {
     contestants.emplace_back([peer] { peer->run(); });
   }
+  if (contest.instant) {
+    contestants.push_back(contest.instant);
+  }
 
   Calibration calibration;
   std::vector<ContestantTimes> times;
@@ -154,6 +157,9 @@ nlohmann::ordered_json race(const Contest& contest, const RaceOptions& options,
     calibration.before_gflops = measure_peak_gflops(options.isa);
     times = measure_interleaved(contestants, pair_options(options));
     calibration.after_gflops = measure_peak_gflops(options.isa);
+  }
+  if (contest.instant) {
+    contest.ours();  // both write the same buffer
   }
   if (!first_output.empty() && std::memcmp(first_output.data(), contest.buffers.output,
                                            first_output.size() * sizeof(float)) != 0) {
@@ -187,6 +193,9 @@ nlohmann::ordered_json race(const Contest& contest, const RaceOptions& options,
                                           {"ratio_p90", t.ratio_p90},
                                           {"slow_samples", t.slow_samples},
                                           {"impl", racing[i]->impl_info()}};
+  }
+  if (contest.instant) {
+    report["instant_share"] = times[0].median_ns / times.back().median_ns;
   }
   return report;
 }

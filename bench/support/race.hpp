@@ -32,11 +32,14 @@ struct Contest {
   Buffers buffers;
   double flop = 0;
   std::function<void()> ours;  ///< writes all of buffers.output
+  /// Another kernel of ours, timed in turn with the rest; empty: none.
+  std::function<void()> instant;
 };
 
 /// {"ours_gflops", "peers": {name: {"gflops", "ratio", "ratio_p10", "ratio_p90", "impl"}},
-/// "peak_fraction", "roofline_ns", "verified", "left_out": {name: reason}, ...}. "verified" (null
-/// without a problem): our result agrees with the reference, and the last run wrote the same bytes.
+/// "peak_fraction", "roofline_ns", "verified", "left_out": {name: reason}, ...}. With an instant
+/// kernel, "instant_share" is its speed over that of ours. "verified" (null without a problem): our
+/// result agrees with the reference, and the last run wrote the same bytes.
 nlohmann::ordered_json race(const Contest& contest, const RaceOptions& options,
                             const Roofline& roofline, std::vector<FoundPeer>& peers);
 

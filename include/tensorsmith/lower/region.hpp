@@ -1,4 +1,4 @@
-// Which box of a producer a set of reads touches.
+// Which box of a producer a set of reads touches, and what a part of a nest covers.
 //
 // Floor 4. Own design (interval arithmetic with symbolic lower ends, as in Halide's and TVM's
 // bounds inference). Unknown is unknown: the caller then takes the whole dimension.
@@ -101,6 +101,90 @@ inline SymbolicInterval interval_of(ExprPool& pool, const VarExtents& extents,
   default:
     return unknown;
   }
+}
+
+namespace detail {
+
+/// The placeholders of a nest: emitted ones stand where they are, the others run.
+inline AxisIntervals leaf_intervals(const Nest& nest) {
+  AxisIntervals intervals;
+  for (std::size_t i = 0; i < nest.num_leaves(); ++i) {
+    if (!nest.leaf_value[i].valid()) {
+      SymbolicInterval open;
+      open.width = nest.leaf_extent[i] - 1;
+      intervals.emplace_back(nest.leaf_var[i], open);
+    }
+  }
+  return intervals;
+}
+
+}  // namespace detail
+
+/// What `axis` covers while the un-emitted leaves run.
+inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents, const Nest& nest,
+                                      std::size_t axis) {
+  SymbolicInterval result;
+  for (const AffineTerm& term : nest.axis_value[axis].terms) {
+    bool is_open = false, has_value = false;
+    visit_expr(pool, term.atom, [&](ExprId e) {
+      if (const VarRef* ref = pool.as<VarRef>(e)) {
+        for (std::size_t i = 0; i < nest.num_leaves(); ++i) {
+          is_open = is_open || (nest.leaf_var[i] == ref->var && !nest.leaf_value[i].valid());
+          has_value = has_value || (nest.leaf_var[i] == ref->var && nest.leaf_value[i].valid());
+        }
+      }
+    });
+    if (!is_open) {
+      result.low.add(term.atom, term.coefficient);
+      continue;
+    }
+    const auto range = range_of(pool, extents, term.atom);
+    const std::int64_t widest = range ? range->max - range->min : 0;
+    if (has_value && term.coefficient > 0) {
+      // A part of a fused axis: its outer loops run already.
+      const SymbolicInterval part =
+          interval_of(pool, extents, detail::leaf_intervals(nest), term.atom);
+      if (part.is_known && part.is_inside && (!range || part.width < widest)) {
+        result.low.add(part.low, term.coefficient);
+        result.width += term.coefficient * part.width;
+        continue;
+      }
+    }
+    if (!range) {
+      result.is_known = false;
+      return result;
+    }
+    result.low.constant += term.coefficient * range->min;
+    result.width += term.coefficient * widest;
+  }
+  result.low.constant += nest.axis_value[axis].constant;
+  result.low = with_values(pool, extents, nest, result.low);
+  std::vector<bool> is_trimmed(nest.num_leaves(), false);
+  for (const Constraint& c : nest.constraints) {
+    if (!c.residual) {
+      continue;
+    }
+    const auto part = c.residual->is_constant() ? part_of_axis(pool, nest, axis, c) : std::nullopt;
+    bool is_free = part.has_value();
+    for (std::size_t i = 0; is_free && i < part->leaves.size(); ++i) {
+      is_free = !is_trimmed[part->leaves[i]];
+    }
+    if (!is_free) {
+      result.is_inside = false;
+      continue;
+    }
+    const std::int64_t surplus = part->most - (c.residual->constant - 1);
+    result.width -= surplus > 0 ? part->scale * surplus : 0;
+    for (std::size_t leaf : part->leaves) {
+      is_trimmed[leaf] = true;
+    }
+  }
+  const std::int64_t limit = nest.axis_extent[axis] - 1;
+  result.width = result.width < limit ? result.width : limit;
+  if (axis < nest.axis_base.size()) {
+    result.low.add(nest.axis_base[axis]);
+  }
+  return result;
 }
 
 /// The hull of two intervals; unknown if their lower ends differ by more than a constant.

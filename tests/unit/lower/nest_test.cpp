@@ -1,38 +1,12 @@
 #include "tensorsmith/lower/nest.hpp"
 
 #include "support/catch.hpp"
-#include "tensorsmith/ir/print.hpp"
-#include "unit/sched/sched_fixtures.hpp"
+#include "unit/lower/nest_fixture.hpp"
 
 using namespace tensorsmith;
 using namespace tensorsmith::test;
 
 namespace {
-
-/// The nest of one stage of a state, which it must not outlive, over its whole domain.
-struct Built {
-  ExprPool pool;
-  VarExtents extents;
-  Nest nest;
-
-  Built(const State& state, std::size_t stage) : pool(&state.dag().pool()) {
-    const Operation& op = state.operation(stage);
-    nest.stage = static_cast<std::int32_t>(stage);
-    nest.derivation = derive(state)[stage];
-    nest.axis_base.resize(op.axes.size());
-    for (const Axis& axis : op.axes) {
-      nest.axis_extent.push_back(axis.extent);
-    }
-    for (const Axis& axis : op.reduce_axes) {
-      nest.axis_extent.push_back(axis.extent);
-    }
-    build_nest(pool, extents, state, nest);
-  }
-  std::string text(const Affine& form) { return debug_string(to_expr(pool, form), pool); }
-  /// Leaf `i` becomes a constant or, without one, a loop of its own.
-  void emit(std::size_t leaf, ExprId value) { nest.leaf_value[leaf] = value; }
-  SymbolicInterval interval(std::size_t axis) { return axis_interval(pool, extents, nest, axis); }
-};
 
 using Extents = std::vector<std::int64_t>;
 
@@ -60,7 +34,7 @@ TEST_CASE("values of the axes in terms of the loops") {
   ScheduleBuilder s(matmul_dag(24, 8, 6));
   s.split(2, 0, {3, 4});
   s.vectorize(2, 3);
-  Built b(s.state(), 2);
+  BuiltNest b(s.state(), 2);
   CHECK(b.text(b.nest.axis_value[0]) == "i.0*12 + i.1*4 + i.2");
   CHECK(b.text(b.nest.axis_value[1]) == "j");
   CHECK(b.text(b.nest.axis_value[2]) == "k");
@@ -74,7 +48,7 @@ TEST_CASE("a factor that does not divide leaves a constraint, one that divides d
   ScheduleBuilder s(matmul_dag(13, 8, 6));
   s.split(2, 0, {4});
   s.split(2, 3, {3});
-  Built b(s.state(), 2);
+  BuiltNest b(s.state(), 2);
   REQUIRE(b.nest.constraints.size() == 1);
   CHECK(b.text(b.nest.constraints[0].form) == "i.0*4 + i.1");
   CHECK(b.text(b.nest.constraints[0].bound) == "13");
@@ -85,7 +59,7 @@ TEST_CASE("a factor that does not divide leaves a constraint, one that divides d
 TEST_CASE("a loop that runs once has no part in the value") {
   ScheduleBuilder s(matmul_dag(4, 1, 6));
   s.split(2, 0, {4});
-  Built b(s.state(), 2);
+  BuiltNest b(s.state(), 2);
   CHECK(b.text(b.nest.axis_value[0]) == "i.1");
   CHECK(b.text(b.nest.axis_value[1]) == "0");
 }
@@ -93,13 +67,13 @@ TEST_CASE("a loop that runs once has no part in the value") {
 TEST_CASE("fused axes come apart by quotient and remainder, and in full where a split undoes it") {
   ScheduleBuilder s(chain_dag());  // 16 x 8
   s.fuse(1, {0, 1});
-  Built fused(s.state(), 1);
+  BuiltNest fused(s.state(), 1);
   CHECK(fused.text(fused.nest.axis_value[0]) == "floordiv(i@j@, 8)");
   CHECK(fused.text(fused.nest.axis_value[1]) == "floormod(i@j@, 8)");
   CHECK(fused.nest.constraints.empty());
 
   s.split(1, 0, {8});
-  Built undone(s.state(), 1);
+  BuiltNest undone(s.state(), 1);
   CHECK(undone.text(undone.nest.axis_value[0]) == "i@j@.0");
   CHECK(undone.text(undone.nest.axis_value[1]) == "i@j@.1");
 }
@@ -112,14 +86,14 @@ TEST_CASE("a fused loop with a reduction part is a reduction") {
   ScheduleBuilder s(p.dag({A, S}));
   s.fuse(1, {1, 2});
   s.split(1, 1, {3});
-  Built b(s.state(), 1);
+  BuiltNest b(s.state(), 1);
   CHECK(b.nest.is_reduction == std::vector<bool>{false, true, true});
 }
 
 TEST_CASE("the deepest leaf of an expression, and forms with the values so far") {
   ScheduleBuilder s(matmul_dag(24, 8, 6));
   s.split(2, 0, {4});
-  Built b(s.state(), 2);
+  BuiltNest b(s.state(), 2);
   const ExprId value = to_expr(b.pool, b.nest.axis_value[0]);
   CHECK(deepest_leaf(b.pool, b.nest, value) == 1);
   CHECK(deepest_leaf(b.pool, b.nest, b.pool.var(b.nest.leaf_var[0])) == 0);
@@ -127,59 +101,4 @@ TEST_CASE("the deepest leaf of an expression, and forms with the values so far")
 
   b.emit(0, b.pool.int_imm(5));
   CHECK(b.text(with_values(b.pool, b.extents, b.nest, b.nest.axis_value[0])) == "i.1 + 20");
-}
-
-TEST_CASE("an axis covers what the loops that still run reach") {
-  ScheduleBuilder s(matmul_dag(24, 8, 6));
-  s.split(2, 0, {4});
-  Built b(s.state(), 2);
-  SymbolicInterval all = b.interval(0);
-  CHECK(all.is_known);
-  CHECK(all.is_inside);
-  CHECK(b.text(all.low) == "0");
-  CHECK(all.width == 23);
-
-  const VarId outer = b.pool.new_var("x");
-  b.extents.set(outer, 6);
-  b.emit(0, b.pool.var(outer));
-  const SymbolicInterval tile = b.interval(0);
-  CHECK(b.text(tile.low) == "x*4");
-  CHECK(tile.width == 3);
-  b.emit(1, b.pool.int_imm(2));
-  const SymbolicInterval point = b.interval(0);
-  CHECK(b.text(point.low) == "x*4 + 2");
-  CHECK(point.width == 0);
-}
-
-TEST_CASE("the base of an attached nest is added, an unsettled constraint shows in is_inside") {
-  ScheduleBuilder s(matmul_dag(13, 8, 6));
-  s.split(2, 0, {4});
-  Built b(s.state(), 2);
-  const VarId base = b.pool.new_var("b");
-  b.nest.axis_base[0].add(b.pool.var(base), 16);
-  const VarId outer = b.pool.new_var("x");
-  b.extents.set(outer, 4);
-  b.emit(0, b.pool.var(outer));
-  // As emission leaves it: 13 - 4 * x, not constant.
-  b.nest.constraints[0].residual->add(b.pool.var(outer), -4);
-  const SymbolicInterval open = b.interval(0);
-  CHECK(b.text(open.low) == "b*16 + x*4");
-  CHECK(open.width == 3);
-  CHECK_FALSE(open.is_inside);
-
-  b.nest.constraints[0].residual.reset();
-  CHECK(b.interval(0).is_inside);
-}
-
-TEST_CASE("a constant bound on the whole axis narrows it") {
-  ScheduleBuilder s(matmul_dag(13, 8, 6));
-  s.split(2, 0, {16});
-  Built b(s.state(), 2);  // i.0 runs once, i.1 is cut to 13 by the axis itself
-  CHECK(b.nest.leaf_extent[1] == 13);
-  ScheduleBuilder t(matmul_dag(13, 8, 6));
-  t.split(2, 0, {4});
-  Built c(t.state(), 2);
-  const SymbolicInterval all = c.interval(0);  // 4 * 4 iterations, 13 values
-  CHECK(all.width == 12);
-  CHECK(all.is_inside);
 }
