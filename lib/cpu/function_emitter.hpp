@@ -146,7 +146,6 @@ class FunctionEmitter {
   LinearForm flat_form(BufferId buffer, const ExprList& indices);
   LinearForm opaque(ExprId index);
   LinearForm divided(const Binary& node, ExprId id);
-  LinearForm remainder(const Binary& node, const LinearForm& z, std::int64_t c, ExprId id);
   LLVMValueRef index_value(ExprId index);            ///< i64
   LLVMValueRef index_node(ExprId index, int level);  ///< i64; i1 for booleans
   LLVMValueRef index_operand(ExprId index, int level);

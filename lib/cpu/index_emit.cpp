@@ -101,7 +101,7 @@ LinearForm FunctionEmitter::divided(const Binary& node, ExprId id) {
     divides = divides && term.coefficient % c == 0;
   }
   if (!divides) {
-    return node.op == BinaryOp::floormod ? remainder(node, a, c, id) : opaque(id);
+    return opaque(id);
   }
   if (node.op == BinaryOp::truncmod || node.op == BinaryOp::floormod) {
     result.constant = floor_mod(a.constant, c);
@@ -112,20 +112,6 @@ LinearForm FunctionEmitter::divided(const Binary& node, ExprId id) {
   for (const LinearTerm& term : a.terms) {
     result.terms.push_back(LinearTerm{term.term, term.coefficient / c});
   }
-  return result;
-}
-
-// z - c * (z / c) where the quotient is needed as well: an address that adds them up again, as that
-// of a fused axis does, is then one multiple of z.
-LinearForm FunctionEmitter::remainder(const Binary& node, const LinearForm& z, std::int64_t c,
-                                      ExprId id) {
-  const ExprId quotient =
-      program_.pool.find({Binary{BinaryOp::floordiv, node.a, node.b}, program_.pool.dtype(id)});
-  if (!quotient.valid() || !facts_.is_speculatable(quotient) || z.lane != 0 || z.is_lane_opaque) {
-    return opaque(id);
-  }
-  LinearForm result = z;
-  result.add(opaque(quotient), -c);
   return result;
 }
 

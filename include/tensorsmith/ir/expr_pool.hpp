@@ -44,8 +44,6 @@ class ExprPool {
   }
   ExprId var(VarId id) { return intern({VarRef{id}, var_dtype(id)}); }
   ExprId unary(UnaryOp op, ExprId a) { return intern({Unary{op, a}, dtype(a)}); }
-  /// The node's id if the pool has it, else an invalid one.
-  ExprId find(const ExprNode& node) const { return find(node, hash_of(node)); }
   ExprId binary(BinaryOp op, ExprId a, ExprId b) {
     const bool is_bool = is_comparison(op) || op == BinaryOp::and_ || op == BinaryOp::or_;
     return intern({Binary{op, a, b}, is_bool ? DType::boolean : dtype(a)});
