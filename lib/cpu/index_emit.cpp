@@ -3,6 +3,7 @@
 
 #include "function_emitter.hpp"
 #include "kernel_emitter.hpp"
+#include "tensorsmith/ir/flat_index.hpp"
 #include "tensorsmith/ir/value.hpp"
 
 namespace tensorsmith::llvm_codegen {
@@ -292,10 +293,9 @@ LLVMValueRef FunctionEmitter::index_node(ExprId id, int level) {
 }
 
 LinearForm FunctionEmitter::flat_form(BufferId buffer, const ExprList& indices) {
-  const Buffer& facts = program_[buffer];
   LinearForm flat;
-  for (std::size_t d = 0; d < indices.size(); ++d) {
-    flat.add(form(indices[d]), facts.strides[d]);
+  for (const FlatTerm& term : flat_index(program_.pool, indices, program_[buffer].strides)) {
+    flat.add(form(term.index), term.coefficient);
   }
   return flat;
 }

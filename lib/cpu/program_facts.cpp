@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir_builder.hpp"
+#include "tensorsmith/ir/flat_index.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 
 namespace tensorsmith::llvm_codegen {
@@ -110,12 +111,12 @@ std::optional<std::int64_t> ProgramFacts::coefficient(ExprId id, VarId var) cons
 std::optional<std::int64_t> ProgramFacts::stride(BufferId buffer, const ExprList& indices,
                                                  VarId var) const {
   std::int64_t sum = 0;
-  for (std::size_t d = 0; d < indices.size(); ++d) {
-    const auto part = coefficient(indices[d], var);
+  for (const FlatTerm& term : flat_index(program_.pool, indices, program_[buffer].strides)) {
+    const auto part = coefficient(term.index, var);
     if (!part) {
       return std::nullopt;
     }
-    sum += *part * program_[buffer].strides[d];
+    sum += *part * term.coefficient;
   }
   return sum;
 }

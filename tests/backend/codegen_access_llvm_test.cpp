@@ -30,6 +30,28 @@ TEST_CASE("strided, reversed and computed lanes read and write the right element
   }
 }
 
+TEST_CASE("a vector may run over the rows of a plane", "[codegen]") {
+  // Dense rows are one run of memory; padded ones are not, and neither is another division.
+  for (std::int64_t row : {14, 16}) {
+    for (std::int64_t divisor : {14, 13}) {
+      Maker m;
+      ExprPool& pool = m.pool();
+      const BufferId in = m.argument("in", DType::f32, {3, 5, 16, row});
+      const BufferId out = m.argument("out", DType::f32, {5, 3, 16, row});
+      const VarId c = m.var("c"), f = m.var("f"), j = m.var("j");
+      const ExprId at = pool.add(pool.mul(m.v(f), m.i(32)), m.v(j));
+      const ExprId y = pool.floordiv(at, m.i(divisor)), x = pool.floormod(at, m.i(divisor));
+      const ExprId value = pool.add(m.load(in, {m.i(2), m.v(c), y, x}), m.f(1.0));
+      m.p.body = m.loop(
+          c, 5, ForKind::serial,
+          m.loop(f, 6, ForKind::serial,
+                 m.loop(j, 32, ForKind::vectorized, m.store(out, {m.v(c), m.i(1), y, x}, value))));
+      INFO("rows of " << row << ", divided by " << divisor);
+      check_program(m.p, 1, true);
+    }
+  }
+}
+
 TEST_CASE("idle lanes touch no memory", "[codegen]") {
   // in[j - 2] exists for 2 <= j < 30 only, table only where flag is set.
   Maker m;

@@ -14,6 +14,7 @@
 
 #include "tensorsmith/codegen/c_like_names.hpp"
 #include "tensorsmith/codegen/c_like_text.hpp"
+#include "tensorsmith/ir/flat_index.hpp"
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 
@@ -53,10 +54,9 @@ class CLikePrinter {
 
   /// Position of an element in its buffer.
   LinearText offset(BufferId id, const ExprList& indices) const {
-    const Buffer& buffer = program_[id];
     LinearText result;
-    for (std::size_t d = 0; d < indices.size(); ++d) {
-      result.add(linear(indices[d]), buffer.strides[d]);
+    for (const FlatTerm& term : flat_index(program_.pool, indices, program_[id].strides)) {
+      result.add(linear(term.index), term.coefficient);
     }
     return result;
   }

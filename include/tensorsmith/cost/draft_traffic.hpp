@@ -95,6 +95,15 @@ class DraftTraffic {
           region[axis] *= loop.extent;
         }
       }
+      const AxisMask collapsed = program_.operation(info.operation).collapsed;
+      for (std::size_t d = extents.size(); d-- > 1;) {  // one loop runs along several dimensions
+        if ((collapsed >> d & 1) != 0) {
+          for (std::size_t a = d; a > 0 && region[a] > extents[a]; --a) {
+            region[a - 1] *= whole(region[a] / extents[a]);
+            region[a] = extents[a];
+          }
+        }
+      }
       for (std::size_t d = 0; d < extents.size(); ++d) {
         extents[d] = smaller_of(extents[d], region[d]);
       }

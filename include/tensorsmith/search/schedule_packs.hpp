@@ -6,7 +6,9 @@
 //     C tile of 6 x 64: B.packed[j, k] stored as [j floordiv 64][k][j floormod 64]
 // The copy runs in the order of its destination and writes whole vectors. If the source is
 // contiguous along another dimension, one vector of that dimension is unrolled around them: a
-// square that code generation can transpose in registers.
+// square that code generation can transpose in registers. The last dimensions of the source that
+// follow each other in the destination as well run as one (channels and taps of a filter), so that
+// the square finds whole vectors.
 //     for j.0, k.0, j.1:  unroll k.1 (0,16):  vectorize j.2 (0,16):  B.packed = B
 #pragma once
 
@@ -25,16 +27,19 @@
 namespace tensorsmith {
 namespace detail {
 
-/// Per spatial axis of `op`: elements that the loops behind its last reduction loop cover.
-inline std::vector<std::int64_t> innermost_tile(const Operation& op, const StageDerivation& d) {
+/// Extents of all nodes of a stage at root.
+inline std::vector<std::int64_t> extents_at_root(const Operation& op, const StageDerivation& d) {
   std::vector<std::int64_t> axis_extent;
   for (const auto* axes : {&op.axes, &op.reduce_axes}) {
     for (const Axis& axis : *axes) {
       axis_extent.push_back(axis.extent);
     }
   }
-  const std::vector<std::int64_t> extent = node_extents(d, axis_extent);
-  const std::vector<bool> reduces = node_is_reduction(d);
+  return node_extents(d, axis_extent);
+}
+
+/// The axis that each node is a part of, -1 for parts of fused loops.
+inline std::vector<std::int32_t> axes_of_nodes(const StageDerivation& d) {
   std::vector<std::int32_t> axis_of(static_cast<std::size_t>(d.num_nodes), -1);
   for (std::int32_t a = 0; a < d.num_axes; ++a) {
     axis_of[static_cast<std::size_t>(a)] = a;
@@ -46,6 +51,14 @@ inline std::vector<std::int64_t> innermost_tile(const Operation& op, const Stage
       }
     }
   }
+  return axis_of;
+}
+
+/// Per spatial axis of `op`: elements that the loops behind its last reduction loop cover.
+inline std::vector<std::int64_t> innermost_tile(const Operation& op, const StageDerivation& d) {
+  const std::vector<std::int64_t> extent = extents_at_root(op, d);
+  const std::vector<bool> reduces = node_is_reduction(d);
+  const std::vector<std::int32_t> axis_of = axes_of_nodes(d);
   std::vector<std::int64_t> tile(op.axes.size(), 1);
   for (std::size_t i = d.leaves.size(); i-- > 0;) {
     const auto node = static_cast<std::size_t>(d.leaves[i].node);
@@ -64,7 +77,38 @@ struct PackedDimension {
   std::int32_t axis = -1;  ///< of the reader, spatial axes first; -1 = none alone
   bool is_reduction = false;
   std::int64_t block = 0;  ///< length of the tile, 0 = not cut
+  bool is_whole = true;    ///< if a reduction: no loop around the copy runs along it
 };
+
+/// Per axis of `reader`: whether a loop of it runs around the place where `copy` is computed.
+inline std::vector<bool> axes_around(const State& state, const StageDerivation& d,
+                                     std::size_t reader, std::size_t copy) {
+  std::vector<bool> around(static_cast<std::size_t>(d.num_axes), false);
+  const auto& places = state.attach_map().stage_to_iterator;
+  const auto place = places.find(static_cast<std::int32_t>(copy));
+  if (place == places.end() || place->second.stage != static_cast<std::int32_t>(reader)) {
+    return around;
+  }
+  const std::vector<std::int64_t> extent = extents_at_root(state.operation(reader), d);
+  std::vector<bool> is_around(static_cast<std::size_t>(d.num_nodes), false);
+  for (const LeafIterator& leaf : d.leaves) {
+    const auto node = static_cast<std::size_t>(leaf.node);
+    is_around[node] = leaf.iterator <= place->second.iterator && extent[node] > 1;
+  }
+  for (std::size_t r = d.relations.size(); r-- > 0;) {  // a split by its parts, and the reverse
+    const IteratorRelation& relation = d.relations[r];
+    const auto parent = static_cast<std::size_t>(relation.parent);
+    for (std::int32_t part : relation.parts) {
+      const auto p = static_cast<std::size_t>(part);
+      const std::size_t to = relation.is_split ? parent : p, from = relation.is_split ? p : parent;
+      is_around[to] = is_around[to] || is_around[from];
+    }
+  }
+  for (std::size_t a = 0; a < around.size(); ++a) {
+    around[a] = is_around[a];
+  }
+  return around;
+}
 
 /// Nothing if no stage reads the copy.
 inline std::optional<std::vector<PackedDimension>>
@@ -87,6 +131,7 @@ packed_dimensions(const State& state, const std::vector<StageDerivation>& deriva
       continue;
     }
     const std::vector<std::int64_t> tile = innermost_tile(reader, derivations[r]);
+    const std::vector<bool> around = axes_around(state, derivations[r], r, copy);
     std::vector<PackedDimension> dimensions(indices->size());
     for (std::size_t d = 0; d < dimensions.size(); ++d) {
       const VarRef* ref = pool.as<VarRef>((*indices)[d]);
@@ -95,7 +140,7 @@ packed_dimensions(const State& state, const std::vector<StageDerivation>& deriva
         const Axis& axis = is_reduction ? reader.reduce_axes[a - tile.size()] : reader.axes[a];
         if (axis.var == ref->var) {
           dimensions[d] = {static_cast<std::int32_t>(a), is_reduction,
-                           is_reduction || tile[a] <= 1 ? 0 : tile[a]};
+                           is_reduction || tile[a] <= 1 ? 0 : tile[a], !around[a]};
         }
       }
     }
@@ -130,6 +175,26 @@ inline IdList packed_order(const std::vector<PackedDimension>& dimensions) {
   return order;
 }
 
+/// The first of the last dimensions that are one run of memory in the source and in the copy;
+/// rank - 1 if there is no run.
+inline std::size_t first_of_run(const std::vector<PackedDimension>& dimensions,
+                                const IdList& order) {
+  const std::size_t last = dimensions.size() - 1;
+  const auto place = [&](std::size_t d) {
+    std::size_t at = 0;
+    while (at < order.size() && order[at] != static_cast<std::int32_t>(2 * d)) {
+      ++at;
+    }
+    return at;
+  };
+  std::size_t first = last;
+  while (first > 0 && dimensions[first].is_reduction && dimensions[first].is_whole &&
+         dimensions[first - 1].is_reduction && place(first - 1) + 1 == place(first)) {
+    --first;
+  }
+  return first;
+}
+
 /// The loops that a dimension of a copy is cut into, and whether the last one is the row or the
 /// vector of the square that is copied at a time.
 inline LengthList packed_cuts(const PackedDimension& dimension, bool is_in_square,
@@ -146,10 +211,9 @@ inline LengthList packed_cuts(const PackedDimension& dimension, bool is_in_squar
   return lengths;
 }
 
-inline bool schedule_pack(State& state, const std::vector<PackedDimension>& dimensions,
-                          std::int32_t copy, const HardwareParams& hardware) {
+inline bool schedule_pack(State& state, std::vector<PackedDimension> dimensions, std::int32_t copy,
+                          const HardwareParams& hardware) {
   const auto id = static_cast<std::size_t>(copy);
-  const std::size_t rank = dimensions.size();
   StorageLayoutStep layout{copy, {}, packed_order(dimensions), 0};
   for (const PackedDimension& dimension : dimensions) {
     layout.blocks.push_back(dimension.block);
@@ -158,11 +222,24 @@ inline bool schedule_pack(State& state, const std::vector<PackedDimension>& dime
   const std::int64_t lanes =
       larger_of(hardware.vector_unit_bytes / bytes_of(tensor.dtype), std::int32_t{1});
   const auto written = static_cast<std::size_t>(layout.order.back() / 2);  // dimension by vectors
-  std::size_t read = rank - 1;  // contiguous in the source: filters of 1 x 1 are no rows
-  while (read > 0 && tensor.shape[read] == 1) {
+  std::size_t read = dimensions.size() - 1;      // contiguous in the source
+  while (read > 0 && tensor.shape[read] == 1) {  // filters of 1 x 1 are no rows
     --read;
   }
   const bool is_square = written != read;
+  const std::size_t run = first_of_run(dimensions, layout.order);
+  if (is_square && run < read) {
+    IdList fused;
+    for (std::size_t d = run; d < dimensions.size(); ++d) {
+      fused.push_back(static_cast<std::int32_t>(d));
+    }
+    if (!try_step(state, FuseStep{copy, fused})) {
+      return false;
+    }
+    dimensions.resize(run + 1);
+    read = run;
+  }
+  const std::size_t rank = dimensions.size();
 
   // Loops by piece, outermost first; what belongs to the square comes last.
   std::vector<IdList> parts(rank);
@@ -183,6 +260,9 @@ inline bool schedule_pack(State& state, const std::vector<PackedDimension>& dime
   };
   for (std::int32_t piece : layout.order) {
     const auto d = static_cast<std::size_t>(piece / 2);
+    if (d >= rank) {
+      continue;  // runs with the first of its run
+    }
     const bool is_whole = dimensions[d].block == 0;
     for (std::size_t part = piece % 2 == 0 ? 0 : 1; part < parts[d].size(); ++part) {
       if (!is_held_back(d, part) && (is_whole || (part == 0) == (piece % 2 == 0))) {

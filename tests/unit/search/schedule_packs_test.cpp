@@ -155,6 +155,64 @@ TEST_CASE("rows of the source are its last dimension that is longer than one") {
   CHECK(is_found);
 }
 
+TEST_CASE("dimensions that follow each other in the source and in the copy run as one") {
+  te::Program p;  // Y[c, i] = sum over k, t of W[c, k, t] * X[k, i + t], vectors along c
+  auto w = p.placeholder("W", {32, 10, 3}, DType::i32);
+  auto x = p.placeholder("X", {10, 16}, DType::i32);
+  auto k = p.reduce_axis("k", 10), tap = p.reduce_axis("tap", 3);
+  auto y = p.compute("Y", {32, 14}, [&](auto c, auto i) {
+    return te::sum(w(c, k, tap) * x(k, i + tap), {k, tap});
+  });
+  const SearchSpace space = packing_space(p.dag({x, w, y}));
+  // Where the copy stands in the loops of Y, and whether it has the taps whole there.
+  struct Place {
+    std::int32_t iterator;
+    LengthList k_lengths, tap_lengths;
+    bool runs_as_one;
+  };
+  const Place places[] = {{-1, {10}, {3}, true},   // at root
+                          {1, {10}, {3}, true},    // at c.0
+                          {4, {5}, {3}, true},     // at k.0
+                          {5, {10}, {1}, false}};  // at tap.0
+  for (const Place& place : places) {
+    bool is_found = false;
+    for (std::uint32_t sketch = 0; sketch < space.sketches().size(); ++sketch) {
+      std::vector<Step> steps = space.sketches()[sketch].steps();
+      const std::vector<std::int32_t> copies = PackedCopies(steps).stages();
+      if (!std::holds_alternative<ReorderStep>(steps[0]) || copies.size() != 1) {
+        continue;
+      }
+      for (Step& step : steps) {
+        if (SplitStep* split = std::get_if<SplitStep>(&step)) {
+          const bool is_spatial = split->lengths.size() == 3;
+          split->lengths = is_spatial           ? LengthList{1, 1, split->extent == 32 ? 16 : 7}
+                           : split->extent == 3 ? place.tap_lengths
+                                                : place.k_lengths;
+        }
+      }
+      if (place.iterator >= 0) {
+        const auto reader = static_cast<std::int32_t>(space.sketches()[sketch].num_stages()) - 1;
+        steps.push_back(ComputeAtStep{copies[0], reader, place.iterator});
+      }
+      const auto built = space.build(steps, sketch);
+      REQUIRE(built);
+      const State& state = built->state;
+      INFO(state_text(state));
+      for (std::size_t id = 0; id < state.num_stages(); ++id) {
+        if (state.operation(id).name == "W.packed") {
+          const auto& iterators = state.stage(id).iterators;
+          const std::string& rows = iterators[iterators.size() - 2].name;
+          CHECK((rows == "ax1@ax2@.1") == place.runs_as_one);
+          CHECK(iterators.back().annotation == Annotation::vectorize);
+          is_found = true;
+        }
+      }
+      checked_text(state);
+    }
+    CHECK(is_found);
+  }
+}
+
 TEST_CASE("another tile gives other blocks: a history is not followed where the tile decides") {
   const SearchSpace space = packing_space(transposed_dag(24, 70, 40));
   const Candidate candidate = tiled(space, 6, 32);

@@ -2,12 +2,12 @@
 //
 // Floor 5. Own design (what direct convolutions of libraries do). Legal for a purely spatial stage
 // with one reader, a reduction all of whose choices become conditions of its terms and that do not
-// depend on the reader's last spatial axis, which becomes the vector loop. The padded stage stays
-// another sketch.
+// depend on the axis that becomes the reader's vector loop. The padded stage stays another sketch.
 //     Pad[h] = if_then_else(h >= 1 && h < 15, X[h - 1], 0); Y[h] += Pad[h + r] * W[r]
 //     -->  Y[h] += X[h + r - 1] * W[r] where 1 <= h + r < 15
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -65,10 +65,32 @@ struct InlinePadding {
     }
     const std::size_t before = term_conditions(input.state, id).size();
     const std::vector<TermCondition> conditions = term_conditions(state, id);
+    const std::vector<bool> in_vector = vector_axes(input.state, id);
     return conditions.size() == before + num_conditions(input.state, input.stage) &&
            !any_item(conditions, [&](const TermCondition& condition) {
-             return condition.coefficients[op.axes.size() - 1] != 0;
+             for (std::size_t a = 0; a < in_vector.size(); ++a) {
+               if (in_vector[a] && condition.coefficients[a] != 0) {
+                 return true;
+               }
+             }
+             return false;
            });
+  }
+
+  /// Per spatial axis: whether the innermost loop runs along it. Where that is a reduction, the
+  /// stage is not tiled yet: the last axis.
+  static std::vector<bool> vector_axes(const State& state, std::size_t stage) {
+    const Operation& op = state.operation(stage);
+    const auto& iterators = state.stage(stage).iterators;
+    std::vector<bool> in_vector(op.axes.size(), false);
+    in_vector.back() = true;
+    if (!iterators.empty() && iterators.back().kind == IteratorKind::spatial) {
+      const std::vector<std::string> names = original_names(iterators.back().name);
+      for (std::size_t a = 0; a < op.axes.size(); ++a) {
+        in_vector[a] = has_item(names, clean_name(state.dag().pool().var_name(op.axes[a].var)));
+      }
+    }
+    return in_vector;
   }
 };
 
