@@ -127,6 +127,9 @@ std::vector<State> make_sketches(const TuneTask& task, const TuneOptions& option
   return sketches;
 }
 
+/// Instant mode takes the program with the best draft: nobody is to wait for more of them.
+constexpr std::uint32_t instant_generations = 1;
+
 /// The policy's own settings, before the parameters that a user names.
 PolicyOptions policy_options(const TuneOptions& options) {
   PolicyOptions policy;
@@ -134,6 +137,8 @@ PolicyOptions policy_options(const TuneOptions& options) {
     policy = PolicyOptions::reference();
   } else if (options.budget.seconds > 0) {
     policy.evolution = EvolutionOptions::for_budget(options.budget.seconds);
+  } else if (options.budget.trials <= 0) {
+    policy.evolution.num_generations = instant_generations;
   }
   policy.seed = options.seed;
   if (options.random_numbers == "reference") {
