@@ -171,8 +171,7 @@ class IndexAtoms {
       result.add(divide(inner.a, divisor * inner.divisor, true, full));
       return result;
     }
-    if (!is_div && rest.terms.size() == 1 && rest.constant == 0 &&
-        rest.terms[0].coefficient == 1 &&
+    if (!is_div && rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].coefficient == 1 &&
         (*this)[rest.terms[0].atom].kind == AtomKind::floordiv) {
       const IndexAtom inner = (*this)[rest.terms[0].atom];  // x div 4 mod 7 --> x mod 28 div 4
       return part(inner.a, inner.divisor, divisor, full);
