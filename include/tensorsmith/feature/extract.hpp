@@ -68,8 +68,10 @@ inline void read_store(const ComputeDag& dag, const StoreProgram& program,
   row.annotation.is_gpu = row.annotation.is_gpu || before.is_gpu;
 
   row.accesses.clear();
-  for (const FeatureAccess& access : store.accesses) {
-    row.accesses.push_back(extractor.features(access));
+  // Of equals the one met last comes first, as the reference's table gives them out: that decides
+  // which buffers of more than five are left out.
+  for (std::size_t i = store.accesses.size(); i-- > 0;) {
+    row.accesses.push_back(extractor.features(store.accesses[i]));
   }
   sort_items(row.accesses, [](const AccessFeatures& a, const AccessFeatures& b) {
     return a.lines != b.lines ? a.lines > b.lines : a.bytes > b.bytes;
