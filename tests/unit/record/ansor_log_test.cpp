@@ -197,6 +197,19 @@ TEST_CASE("a step of our own is not written into such a log", "[record][error]")
   CHECK(line.error().message == "step 14 \"TSL\" is not in this format");
 }
 
+TEST_CASE("a length that is still open is neither written nor read", "[record][error]") {
+  AnsorRecord record = *ansor_record_from_line(example);
+  std::get<SplitStep>(record.steps[1]).lengths[0] = unknown_length;
+  const auto line = ansor_record_to_line(record);
+  REQUIRE_FALSE(line.has_value());
+  CHECK(line.error().message == "step 1 has a length that is still open");
+  for (const char* open : {"-1", "null"}) {
+    const std::string text = with(example, "[2, 128, 2]", "[2, " + std::string(open) + ", 2]");
+    CHECK_FALSE(ansor_record_from_line(text).has_value());
+  }
+  CHECK(problem_of(with(example, "[2, 128, 2]", "[2, -1, 2]")) == "expected a length in a step");
+}
+
 TEST_CASE("bad lines of a file are reported with their number", "[record]") {
   const TemporaryFile file;
   const std::string good = std::string(example) + "\n";
