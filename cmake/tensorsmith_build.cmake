@@ -39,7 +39,7 @@ endfunction()
 # A source asks for dependencies by what it includes (<Eigen/...>, "cpu/..." for lib/cpu), by its name
 # (x_llvm.cpp, x_llvm_test.cpp), or by a line
 #   // requires: llvm json
-# Known words: llvm cuda eigen (or mlp) json (or records) sqlite cli11 fmt benchmark.
+# Known words: llvm cuda eigen (or mlp) xgb json (or records) sqlite cli11 fmt benchmark.
 # tensorsmith_missing(OUT FILE): the words of FILE whose dependency was not found.
 function(tensorsmith_missing out file)
   set(wanted "")
@@ -66,6 +66,8 @@ function(tensorsmith_missing out file)
       list(APPEND wanted llvm)
     elseif(line MATCHES "<Eigen/|\"(lib/)?cost/|\"tensorsmith/cost/mlp.hpp\"")
       list(APPEND wanted eigen)
+    elseif(line MATCHES "<xgboost/|\"tensorsmith/cost/xgb.hpp\"")
+      list(APPEND wanted xgb)
     elseif(line MATCHES "<nlohmann/|\"(lib/)?record/")
       list(APPEND wanted json)
     elseif(line MATCHES "<benchmark/")

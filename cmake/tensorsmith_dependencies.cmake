@@ -50,6 +50,19 @@ endif()
 tensorsmith_decide(EIGEN Eigen3_FOUND "libeigen3-dev")
 tensorsmith_note("Eigen: ${_state}")
 
+# libxgboost: the C interface only
+set(_found FALSE)
+if(NOT TENSORSMITH_WITH_XGB STREQUAL "OFF")
+  find_path(TENSORSMITH_XGBOOST_INCLUDE_DIR xgboost/c_api.h)
+  find_library(TENSORSMITH_XGBOOST_LIBRARY xgboost)
+  mark_as_advanced(TENSORSMITH_XGBOOST_INCLUDE_DIR TENSORSMITH_XGBOOST_LIBRARY)
+  if(TENSORSMITH_XGBOOST_INCLUDE_DIR AND TENSORSMITH_XGBOOST_LIBRARY)
+    set(_found TRUE)
+  endif()
+endif()
+tensorsmith_decide(XGB _found "libxgboost-dev")
+tensorsmith_note("libxgboost: ${_state}")
+
 # nlohmann/json, SQLite
 set(nlohmann_json_FOUND FALSE)
 set(SQLite3_FOUND FALSE)

@@ -27,7 +27,7 @@ say() { printf 'setup: %s\n' "$*"; }
 # Without the first list nothing can be built; without the second a part is left out.
 needed="g++ make cmake ninja-build git pkg-config"
 wanted="libeigen3-dev libfmt-dev nlohmann-json3-dev libsqlite3-dev libcli11-dev catch2
- zlib1g-dev libbenchmark-dev libdnnl-dev libopenblas-dev clang clang-format ccache"
+ zlib1g-dev libxgboost-dev libbenchmark-dev libdnnl-dev libopenblas-dev clang clang-format ccache"
 if [ "$peers" = 1 ]; then wanted="$wanted libblis4-pthread libxsmm-dev python3-pip"; fi
 llvm_choices="llvm-19-dev llvm-20-dev llvm-18-dev llvm-17-dev"
 

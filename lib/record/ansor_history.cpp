@@ -199,7 +199,7 @@ const AnsorRecord* best_ansor_record(const std::vector<AnsorRecord>& records, st
   std::string_view last_key;
   double distance = std::numeric_limits<double>::infinity();
   for (const AnsorRecord& record : records) {
-    if (!record.is_ok() ||
+    if (!record.is_measured() ||
         (!kind.empty() && record.target.substr(0, record.target.find(' ')) != kind)) {
       continue;
     }
@@ -260,7 +260,7 @@ void AnsorHistory::put(Table& table, const AnsorRecord& record, bool always) {
 }
 
 void AnsorHistory::add(const AnsorRecord& record) {
-  if (!record.is_ok()) {
+  if (!record.is_measured()) {
     return;
   }
   const AnsorTarget target = parse_ansor_target(record.target);
@@ -362,7 +362,8 @@ std::vector<AnsorRecord> merge_logs(const std::vector<std::vector<AnsorRecord>>&
         known.set(program, static_cast<std::uint32_t>(merged.size()));
         merged.push_back(record);
       } else if (AnsorRecord& old = merged[*place];
-                 record.is_ok() && (!old.is_ok() || record.mean_cost() < old.mean_cost())) {
+                 record.is_measured() &&
+                 (!old.is_measured() || record.mean_cost() < old.mean_cost())) {
         old = record;
       }
     }
@@ -374,7 +375,7 @@ std::vector<AnsorRecord> top_records(const std::vector<AnsorRecord>& records, st
   HashMap<std::string, std::uint32_t> known;
   std::vector<std::vector<const AnsorRecord*>> groups;
   for (const AnsorRecord& record : records) {
-    if (!record.is_ok()) {
+    if (!record.is_measured()) {
       continue;
     }
     const std::string name = record.workload_key + '\n' + record.target;

@@ -2,6 +2,7 @@
 // thousands of lines of a kilobyte, so no tree of values is built.
 #include "tensorsmith/record/ansor_log.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -133,7 +134,13 @@ class Cursor {
 };
 
 void read_field(Cursor& in, std::int32_t& value) { in.read_integer(value, "a step"); }
-void read_field(Cursor& in, std::int64_t& value) { in.read_integer(value, "a step"); }
+/// A record holds no length that is still open.
+void read_field(Cursor& in, std::int64_t& value) {
+  in.read_integer(value, "a step");
+  if (value == unknown_length) {
+    in.note("expected a length in a step");
+  }
+}
 void read_field(Cursor& in, std::string& value) { in.read(value, "a step"); }
 void read_field(Cursor& in, bool& value) {
   std::int32_t number = 0;
@@ -346,6 +353,12 @@ Result<std::string, RecordError> ansor_record_to_line(const AnsorRecord& record)
     if (std::holds_alternative<StorageLayoutStep>(record.steps[i])) {
       return fail(RecordError{"step " + std::to_string(i) + " \"" +
                               std::string(tag_of(record.steps[i])) + "\" is not in this format"});
+    }
+    if (const auto* split = std::get_if<SplitStep>(&record.steps[i]);
+        split != nullptr &&
+        (split->extent == unknown_length ||
+         std::count(split->lengths.begin(), split->lengths.end(), unknown_length) > 0)) {
+      return fail(RecordError{"step " + std::to_string(i) + " has a length that is still open"});
     }
     out += i == 0 ? "" : ", ";
     append_step_json(out, record.steps[i]);

@@ -143,20 +143,25 @@ class Driver::Impl {
     std::vector<CompiledCandidate> candidates;
     std::vector<std::size_t> places;  // of the candidates, in `built`
     for (std::size_t i = 0; i < built.size(); ++i) {
-      if (built[i]) {
+      if (built[i] && known_result(states[first + i]) == nullptr) {
         places.push_back(i);
         candidates.push_back(candidate_of(*built[i], hash_steps(states[first + i].steps())));
       }
     }
-    // Recorded as each result arrives; build failures that come before it in the order first.
-    std::size_t next_failed = 0;
-    const auto record_failed_builds = [&](std::size_t end) {
-      for (; next_failed < end; ++next_failed) {
-        if (!built[next_failed]) {
+    // Recorded as each result arrives; what needs no measurement and comes before it in the order
+    // first: failed builds and what an earlier run has measured.
+    std::size_t next_settled = 0;
+    const auto record_settled = [&](std::size_t end) {
+      for (; next_settled < end; ++next_settled) {
+        const Built& candidate = built[next_settled];
+        if (const MeasureResult* known = known_result(states[first + next_settled])) {
+          add_trial(first + next_settled, states, *known, candidate ? &*candidate : nullptr,
+                    outcomes);
+        } else if (!candidate) {
           MeasureResult failed;
-          failed.status = built[next_failed].error().status;
-          failed.message = built[next_failed].error().message;
-          add_trial(first + next_failed, states, std::move(failed), nullptr, outcomes);
+          failed.status = candidate.error().status;
+          failed.message = candidate.error().message;
+          add_trial(first + next_settled, states, std::move(failed), nullptr, outcomes);
         }
       }
     };
@@ -170,14 +175,23 @@ class Driver::Impl {
     context.is_stopped = options_.is_cancelled;
     context.on_result = [&](std::size_t i, const MeasureResult& result) {
       const std::size_t at = places[i];
-      record_failed_builds(at);
+      record_settled(at);
       add_trial(first + at, states, result, &*built[at], outcomes);
     };
     if (!candidates.empty()) {
       (void)measurer_.measure(candidates, context);
     }
-    record_failed_builds(built.size());
+    record_settled(built.size());
     summary_.measure_seconds += now() - begin;
+  }
+
+  /// What an earlier run has measured of that candidate, null: nothing.
+  const MeasureResult* known_result(const State& state) const {
+    if (options_.known.empty()) {
+      return nullptr;
+    }
+    const auto found = options_.known.find(hash_steps(state.steps()));
+    return found == options_.known.end() ? nullptr : &found->second;
   }
 
   void add_trial(std::size_t place, const std::vector<State>& states, MeasureResult result,
@@ -198,7 +212,7 @@ class Driver::Impl {
     record.median_ns = result.is_ok() ? result.median_ns : 0;
     record.message = result.message;
     record.seconds = now();
-    if (journal_ != nullptr) {
+    if (journal_ != nullptr && known_result(state) == nullptr) {
       const Result<Done, RecordError> appended = journal_->append(record);
       if (!appended && !summary_.is_journal_broken) {
         summary_.is_journal_broken = true;  // what is measured from here on would be lost

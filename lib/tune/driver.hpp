@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -78,6 +79,9 @@ struct DriverOptions {
   bool is_instant = false;
   RacingPolicy racing;
   Record record_template;  ///< workload, target, space, policy, seed of every record
+  /// By hash_steps: results of an earlier run. They count as trials, are not measured again and
+  /// not written to the journal again; so a run that was killed goes on as it would have.
+  std::map<std::uint64_t, MeasureResult> known;
   Callback<bool()> is_cancelled;
   Callback<void(const TuneProgress&)> on_progress;
   /// Seconds since some fixed moment; empty: the steady clock. For tests.

@@ -18,6 +18,9 @@
 #if defined(TENSORSMITH_HAS_EIGEN)
 #include "tensorsmith/cost/mlp.hpp"
 #endif
+#if defined(TENSORSMITH_HAS_XGB)
+#include "tensorsmith/cost/xgb.hpp"
+#endif
 
 namespace tensorsmith {
 namespace {
@@ -194,9 +197,19 @@ std::unique_ptr<CostModel> make_model(const TuneOptions& options) {
     return std::make_unique<RandomModel>(options.seed);
   }
 #endif
+#if defined(TENSORSMITH_HAS_XGB)
+  if (options.cost_model == "xgb") {
+    XgbOptions xgb;
+    xgb.seed = options.seed;
+    return std::make_unique<XgbModel>(xgb);
+  }
+#endif
   throw Error("unknown cost model \"" + options.cost_model + "\"; known: " +
 #if defined(TENSORSMITH_HAS_EIGEN)
               "mlp, "
+#endif
+#if defined(TENSORSMITH_HAS_XGB)
+              "xgb, "
 #endif
               "random");
 }

@@ -116,7 +116,36 @@ RunResources::RunResources(const TuneOptions& options) : measurer_(options.measu
       throw Error(opened.error().message);
     }
     journal_.emplace(std::move(opened).value());
+    if (options.resumes) {
+      Result<JournalContents, RecordError> contents = read_journal(options.database);
+      if (!contents) {
+        throw Error(contents.error().message);
+      }
+      earlier_ = std::move(contents->records);
+    }
+  } else if (options.resumes) {
+    throw Error("tune: there is no run to go on with without a journal (database)");
   }
+}
+
+std::map<std::uint64_t, MeasureResult> RunResources::earlier_results(const Record& like) const {
+  std::map<std::uint64_t, MeasureResult> results;
+  for (const Record& record : earlier_) {
+    if (record.workload != like.workload || record.workload_key != like.workload_key ||
+        record.target != like.target || record.cpu != like.cpu || record.space != like.space ||
+        record.policy != like.policy || record.num_threads != like.num_threads ||
+        record.seed != like.seed) {
+      continue;
+    }
+    MeasureResult result;
+    result.status = record.status;
+    result.is_verified = record.is_verified;
+    result.min_ns = record.min_ns;
+    result.median_ns = record.median_ns;
+    result.message = record.message;
+    results.emplace(hash_steps(record.steps), std::move(result));
+  }
+  return results;
 }
 
 std::string RunResources::journal_problem() const {
@@ -174,6 +203,7 @@ void TuneSession::prepare(Measurer& measurer) const {
 }
 
 Driver& TuneSession::start(RunResources& resources, double start) {
+  driver_options_.known = resources.earlier_results(driver_options_.record_template);
   driver_ = std::make_unique<Driver>(*source_, *builder_, resources.measurer(), resources.journal(),
                                      driver_options_, start);
   driver_->begin();

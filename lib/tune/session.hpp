@@ -4,6 +4,7 @@
 // Private to lib/. Own design.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -21,12 +22,16 @@ class RunResources {
 
   Measurer& measurer() { return *measurer_; }
   Journal* journal() { return journal_ ? &*journal_ : nullptr; }
+  /// Results that an earlier run with the same target, search and seed as `like` has written to the
+  /// journal, by hash_steps; none unless the options ask for it.
+  std::map<std::uint64_t, MeasureResult> earlier_results(const Record& like) const;
   /// One sentence about lines of the journal that are no records; empty: there are none.
   std::string journal_problem() const;
 
  private:
   std::optional<WorkerMeasurer> workers_;
   std::optional<Journal> journal_;
+  std::vector<Record> earlier_;
   Measurer* measurer_ = nullptr;
 };
 

@@ -116,13 +116,12 @@ TEST_CASE("features of the reference's CPU programs", "[golden][feature]") {
 }
 
 TEST_CASE("features of the reference's CUDA programs", "[golden][feature]") {
-  // docs/decisions/0004: what is left differs in the index arithmetic that the reference's
-  // simplifier prints, or in which loops its memory makes one.
+  // docs/decisions/0004: what is left differs in regions that vary and in a few conditions.
   const Agreement result = compare_features("samples_cuda.jsonl");
   for (const std::string& sentence : result.others) {
     UNSCOPED_INFO(sentence);
   }
-  CHECK(10 * result.num_identical >= 8 * (result.num_identical + result.others.size()));
+  CHECK(100 * result.num_identical >= 98 * (result.num_identical + result.others.size()));
 }
 
 TEST_CASE("feature names of the reference", "[golden][feature]") {

@@ -1,6 +1,9 @@
 // requires: json
 // Programs of the reference whose weights may be stored anew: the rewritten dag, its text, shapes.
-#include "tensorsmith/lower/layout_rewrite.hpp"
+#include "tensorsmith/lower/layout_transform.hpp"
+
+#include <algorithm>
+#include <regex>
 
 #include "support/catch.hpp"
 #include "support/golden_tasks.hpp"
@@ -35,7 +38,84 @@ Shared<const ComputeDag> original_dag(const Json& line) {
   return {};
 }
 
+Json arguments_of(const ComputeDag& dag) {
+  Json arguments = Json::array();
+  for (const TensorId id : dag.arguments()) {
+    const TensorInfo& info = dag.tensor(id);
+    arguments.push_back(
+        {info.name, std::vector<std::int64_t>(info.shape.begin(), info.shape.end())});
+  }
+  return arguments;
+}
+
+/// The extents of the loops around the transform in the reference's lowered text, longer than 1.
+std::vector<std::int64_t> lowered_transform_loops(const std::string& text) {
+  const std::string before = text.substr(0, text.find("auto_scheduler_layout_transform_1["));
+  std::vector<std::int64_t> extents;
+  const std::regex loops("for [a-z0-9_, ]+ in T\\.(?:parallel|serial|grid|range|vectorized|unroll)"
+                         "\\(([0-9, ]+)\\):|for \\w+ in range\\(([0-9]+)\\):");
+  for (std::sregex_iterator at(before.begin(), before.end(), loops), end; at != end; ++at) {
+    const std::string list = (*at)[1].matched ? (*at)[1] : (*at)[2];
+    const std::regex number("[0-9]+");
+    for (std::sregex_iterator n(list.begin(), list.end(), number); n != end; ++n) {
+      extents.push_back(std::stoll(n->str()));
+    }
+  }
+  std::erase(extents, 1);
+  return extents;
+}
+
 }  // namespace
+
+TEST_CASE("layout rewrite of the reference, weights transformed inside", "[golden]") {
+  ComparedRows rows("layout_rewrite.jsonl");
+  ComparedRows loops("layout_rewrite.jsonl");
+  loops.of("programs' loops of the transform");
+  for (const Json& line : read_json_lines(golden_path("layout_rewrite.jsonl"))) {
+    if (!line.at("kernel_args_option1").is_array()) {
+      continue;  // the reference has failed
+    }
+    INFO(line.at("task") << ", record " << line.at("record"));
+    const Shared<const ComputeDag> dag = original_dag(line);
+    REQUIRE(dag);
+    const auto record = ansor_record_from_line(line.at("record").get<std::string>());
+    const auto state = replay(dag, record->steps);
+    REQUIRE(state.has_value());
+    const auto bounded = infer_bounds(*state);
+    REQUIRE(bounded.has_value());
+    const LayoutTransform transform = insert_layout_transforms(*bounded);
+    REQUIRE(transform.inputs.size() == 1);
+    CHECK(arguments_of(*transform.dag) == line.at("kernel_args_option1"));
+    const auto after = replay(transform.dag, transform.steps);
+    REQUIRE(after.has_value());
+    const auto inferred = infer_bounds(*after);
+    REQUIRE(inferred.has_value());
+    CHECK(inferred->num_stages() == bounded->num_stages() + 1);
+    // Without the new stage it is the old schedule.
+    std::size_t place = 0;
+    while (inferred->operation(place).name != "auto_scheduler_layout_transform") {
+      ++place;
+    }
+    for (std::size_t s = 0; s < bounded->num_stages(); ++s) {
+      const auto& moved = inferred->stage(s + (s >= place ? 1 : 0));
+      REQUIRE(moved.iterators.size() == bounded->stage(s).iterators.size());
+      for (std::size_t i = 0; i < moved.iterators.size(); ++i) {
+        CHECK(moved.iterators[i].extent == bounded->stage(s).iterators[i].extent);
+        CHECK(moved.iterators[i].annotation == bounded->stage(s).iterators[i].annotation);
+      }
+    }
+    ++rows;
+    if (const auto text = line.at("lowered_option1"); text.is_string()) {
+      std::vector<std::int64_t> extents;
+      for (const auto& iterator : inferred->stage(place).iterators) {
+        extents.push_back(iterator.extent.value_or(0));
+      }
+      std::erase(extents, 1);
+      CHECK(extents == lowered_transform_loops(text.get<std::string>()));
+      ++loops;
+    }
+  }
+}
 
 TEST_CASE("layout rewrite of the reference, weights transformed before", "[golden]") {
   ComparedRows rows("layout_rewrite.jsonl");
@@ -63,14 +143,8 @@ TEST_CASE("layout rewrite of the reference, weights transformed before", "[golde
     REQUIRE(rewrite.inputs.size() == 1);
     CHECK(rewrite.inputs[0].before == before);
     CHECK(rewrite.inputs[0].after == after);
-    Json arguments = Json::array();
-    for (const TensorId id : rewrite.dag->arguments()) {
-      const TensorInfo& info = rewrite.dag->tensor(id);
-      arguments.push_back(
-          {info.name, std::vector<std::int64_t>(info.shape.begin(), info.shape.end())});
-    }
     if (line.at("kernel_args_option2").is_array()) {
-      CHECK(arguments == line.at("kernel_args_option2"));
+      CHECK(arguments_of(*rewrite.dag) == line.at("kernel_args_option2"));
     }
     ++rows;
   }

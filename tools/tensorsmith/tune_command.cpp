@@ -239,9 +239,13 @@ void add_tune(CLI::App& app, Action& action) {
   command->add_option("--strategy", arguments->strategy,
                       "whose turn it is with --tasks: gradient or round-robin");
   command->add_option("--space", arguments->tune.space, "space of programs: native or ansor");
-  command->add_option("--model", arguments->tune.cost_model, "cost model: mlp or random");
+  command->add_option("--cost-model,--model", arguments->tune.cost_model,
+                      "cost model: mlp, xgb or random");
   command->add_option("--report", arguments->report,
                       "HTML page to write from the journal afterwards");
+  command->add_flag("--resume", arguments->tune.resumes,
+                    "go on with the run of the same options that was ended: its trials are taken "
+                    "from the journal, not measured again");
   command->add_flag("--list", arguments->is_list, "print the grammar of workloads and leave");
   command->add_flag("--quiet", arguments->is_quiet, "no progress");
   command->callback(

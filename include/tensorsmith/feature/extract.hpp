@@ -26,6 +26,8 @@ namespace tensorsmith {
 struct FeatureOptions {
   std::int32_t cache_line_bytes = 64;
   ThreadLoops thread_loops = ThreadLoops::per_depth;  ///< GPU states only; as the reference mostly
+  /// The curve of the reference's release; models trained with the one know nothing of the other.
+  IntensityForm intensity = IntensityForm::linear;
   /// No rows for stages that are computed once, before the first call (sched/prepared.hpp).
   bool leaves_out_prepared = false;
 };
@@ -38,7 +40,7 @@ struct FeatureRow {
   OpCounts counts;
   AnnotationFeatures annotation;
   std::vector<AccessFeatures> accesses;
-  std::array<double, intensity_points> curve{};
+  std::array<double, intensity_points> curve{};  ///< as it is written
   FeatureAllocation allocation;
   double outer_prod = 1, num_loops = 0, auto_unroll_max_step = 0;
 };
@@ -66,8 +68,10 @@ inline void read_store(const ComputeDag& dag, const StoreProgram& program,
   row.annotation.is_gpu = row.annotation.is_gpu || before.is_gpu;
 
   row.accesses.clear();
-  for (const FeatureAccess& access : store.accesses) {
-    row.accesses.push_back(extractor.features(access));
+  // Of equals the one met last comes first, as the reference's table gives them out: that decides
+  // which buffers of more than five are left out.
+  for (std::size_t i = store.accesses.size(); i-- > 0;) {
+    row.accesses.push_back(extractor.features(store.accesses[i]));
   }
   sort_items(row.accesses, [](const AccessFeatures& a, const AccessFeatures& b) {
     return a.lines != b.lines ? a.lines > b.lines : a.bytes > b.bytes;
@@ -79,7 +83,10 @@ inline void read_store(const ComputeDag& dag, const StoreProgram& program,
         static_cast<double>(program.loops[static_cast<std::size_t>(store.loops[p].loop)].extent);
     ops.push_back(per_loop);
   }
-  row.curve = intensity_curve(ops, extractor.bytes_per_loop());
+  row.curve = intensity_curve(ops, extractor.bytes_per_loop(), options.intensity);
+  for (double& value : row.curve) {
+    value = options.intensity == IntensityForm::linear ? slog(value) : value;
+  }
   row.num_loops = static_cast<double>(store.loops.size());
   row.auto_unroll_max_step = store.auto_unroll_max_step;
 }
@@ -136,7 +143,7 @@ inline void write_row(std::span<float, feature_length> out, const FeatureRow& ro
     write_access(out, b, row.accesses[b]);
   }
   for (std::size_t i = 0; i < intensity_points; ++i) {
-    out[column(TailColumn::arith_intensity_curve_0) + i] = slog(row.curve[i]);
+    out[column(TailColumn::arith_intensity_curve_0) + i] = static_cast<float>(row.curve[i]);
   }
   tail(TailColumn::alloc_size, row.allocation.elements * element_bytes);
   tail(TailColumn::alloc_prod, row.allocation.elements * row.allocation.outer_prod);
@@ -211,8 +218,7 @@ inline FeatureMatrix extract_features(const State& state, const FeatureOptions& 
 }
 
 inline FeatureMatrix extract_features(const State& state, const Target& target) {
-  return extract_features(state,
-                          FeatureOptions{target.cache_line_bytes, ThreadLoops::per_depth, false});
+  return extract_features(state, FeatureOptions{.cache_line_bytes = target.cache_line_bytes});
 }
 
 }  // namespace tensorsmith

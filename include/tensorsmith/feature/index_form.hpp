@@ -168,43 +168,65 @@ class IndexAtoms {
     if (is_div && rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].coefficient == 1 &&
         (*this)[rest.terms[0].atom].kind == AtomKind::floordiv) {
       const IndexAtom inner = (*this)[rest.terms[0].atom];  // (x div 3) div 4 --> x div 12
-      rest = inner.a;
-      divisor *= inner.divisor;
+      result.add(divide(inner.a, divisor * inner.divisor, true, full));
+      return result;
     }
-    if (!is_div) {  // (32 * x + y) mod 21 --> (11 * x + y) mod 21
-      for (IndexTerm& term : rest.terms) {
-        term.coefficient -= floor_quotient(term.coefficient, divisor) * divisor;
-      }
+    if (!is_div && rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].coefficient == 1 &&
+        (*this)[rest.terms[0].atom].kind == AtomKind::floordiv) {
+      const IndexAtom inner = (*this)[rest.terms[0].atom];  // x div 4 mod 7 --> x mod 28 div 4
+      return part(inner.a, inner.divisor, divisor, full);
+    }
+    if (!is_div) {
+      reduce(rest, divisor);
     }
     const AtomKind kind = is_div ? AtomKind::floordiv : AtomKind::floormod;
     result.add_term(1, find_or_add({kind, -1, divisor, std::move(rest), {}}));
     return result;
   }
+  /// form div `below` mod `length`, as the reference has it: (form mod (below * length)) div below.
+  template <class LoopRange>
+  IndexForm part(const IndexForm& form, std::int64_t below, std::int64_t length,
+                 const LoopRange& full) {
+    const IndexRange all = range(form, full);
+    if (all.min >= 0 && all.max < below * length) {
+      return divide(form, below, true, full);
+    }
+    if (below == 1 || !is_loop_and_block(form)) {
+      const IndexForm rest = divide(form, below * length, false, full);
+      return below == 1 ? rest : divide(rest, below, true, full);
+    }
+    // The reference stops here: it does not see that such an index may be a multiple and a rest.
+    IndexForm rest = form;
+    reduce(rest, below * length);
+    IndexForm modulo, result;
+    modulo.add_term(1, find_or_add({AtomKind::floormod, -1, below * length, std::move(rest), {}}));
+    result.add_term(1, find_or_add({AtomKind::floordiv, -1, below, std::move(modulo), {}}));
+    return result;
+  }
   /// Puts together what a fused loop was taken apart into:
-  ///     c * a * ((f div a) mod b) + c * (f mod a)  -->  c * (f mod (a * b))
-  ///     c * a * (f div a)         + c * (f mod a)  -->  c * f
-  void recombine(IndexForm& form) {
+  ///     c * b * (f div (a * b)) + c * ((f mod (a * b)) div a)  -->  c * (f div a)
+  /// and the same with another `mod` around the first f.
+  template <class LoopRange>
+  void recombine(IndexForm& form, const LoopRange& full) {
     for (std::size_t low = 0; low < form.terms.size(); ++low) {
       const IndexTerm rest = form.terms[low];
-      if ((*this)[rest.atom].kind != AtomKind::floormod) {
+      const Slice inner = slice(rest.atom);
+      if (inner.above == 0) {
         continue;
       }
-      const IndexForm f = (*this)[rest.atom].a;
-      const std::int64_t a = (*this)[rest.atom].divisor;
       for (std::size_t high = 0; high < form.terms.size(); ++high) {
-        if (high == low || form.terms[high].coefficient != rest.coefficient * a) {
+        if (form.terms[high].coefficient * inner.below != rest.coefficient * inner.above) {
           continue;
         }
-        const IndexAtom outer = (*this)[form.terms[high].atom];
-        IndexForm joined;
-        if (is_quotient(outer, f, a)) {
-          joined = f;
-        } else if (outer.kind == AtomKind::floormod && outer.a.terms.size() == 1 &&
-                   outer.a.constant == 0 && outer.a.terms[0].coefficient == 1 &&
-                   is_quotient((*this)[outer.a.terms[0].atom], f, a)) {
-          joined.add_term(1, find_or_add({AtomKind::floormod, -1, a * outer.divisor, f, {}}));
-        } else {
+        const Slice outer = slice(form.terms[high].atom);
+        if (outer.below != inner.above || !(outer.index == inner.index)) {
           continue;
+        }
+        IndexForm joined;
+        if (outer.above != 0) {
+          joined = part(inner.index, inner.below, outer.above / inner.below, full);
+        } else {
+          joined = inner.below == 1 ? inner.index : divide(inner.index, inner.below, true, full);
         }
         IndexForm result;
         result.constant = form.constant;
@@ -216,9 +238,15 @@ class IndexAtoms {
           }
         }
         form = std::move(result);
-        return recombine(form);
+        return recombine(form, full);
       }
     }
+  }
+  /// Is `quotient` nothing but `form` div some number?
+  bool is_quotient(const IndexForm& quotient, const IndexForm& form) const {
+    return quotient.terms.size() == 1 && quotient.constant == 0 &&
+           (*this)[quotient.terms[0].atom].kind == AtomKind::floordiv &&
+           (*this)[quotient.terms[0].atom].a == form;
   }
   IndexForm other(AtomKind kind, IndexForm a, IndexForm b) {
     IndexForm result;
@@ -231,26 +259,47 @@ class IndexAtoms {
   }
 
  private:
-  /// Is the atom f div divisor, also as x div (b * divisor) where f is x div b?
-  bool is_quotient(const IndexAtom& atom, const IndexForm& f, std::int64_t divisor) const {
+  /// c * x + loop.
+  bool is_loop_and_block(const IndexForm& form) const {
+    return form.terms.size() == 2 && form.constant == 0 && form.terms[1].coefficient == 1 &&
+           (*this)[form.terms[1].atom].kind == AtomKind::loop;
+  }
+  /// (32 * x + y) mod 21 --> (11 * x + y) mod 21
+  static void reduce(IndexForm& form, std::int64_t divisor) {
+    for (IndexTerm& term : form.terms) {
+      term.coefficient -= floor_quotient(term.coefficient, divisor) * divisor;
+    }
+    form.constant -= floor_quotient(form.constant, divisor) * divisor;
+  }
+  /// (index mod above) div below; above 0: no mod.
+  struct Slice {
+    IndexForm index;
+    std::int64_t below = 1, above = 0;
+  };
+  Slice slice(std::int32_t id) const {
+    const IndexAtom& atom = (*this)[id];
+    if (atom.kind == AtomKind::floormod) {
+      return {atom.a, 1, atom.divisor};
+    }
     if (atom.kind != AtomKind::floordiv) {
-      return false;
+      return {};
     }
-    if (atom.divisor == divisor && atom.a == f) {
-      return true;
+    if (atom.a.terms.size() == 1 && atom.a.constant == 0 && atom.a.terms[0].coefficient == 1) {
+      const IndexAtom& inner = (*this)[atom.a.terms[0].atom];
+      if (inner.kind == AtomKind::floormod) {
+        return {inner.a, atom.divisor, inner.divisor};
+      }
     }
-    if (f.terms.size() != 1 || f.constant != 0 || f.terms[0].coefficient != 1) {
-      return false;
-    }
-    const IndexAtom& inner = (*this)[f.terms[0].atom];
-    return inner.kind == AtomKind::floordiv && atom.divisor == divisor * inner.divisor &&
-           atom.a == inner.a;
+    return {atom.a, atom.divisor, 0};
   }
   /// The largest coefficient g that divides `divisor` and all terms but a rest in [0, g); 1 if
   /// none.
   template <class LoopRange>
   std::int64_t block_of(const IndexForm& form, std::int64_t divisor, const LoopRange& full) const {
     std::int64_t best = 1;
+    if (form.terms.size() > 2) {
+      return best;
+    }
     for (const IndexTerm& candidate : form.terms) {
       const std::int64_t g =
           candidate.coefficient < 0 ? -candidate.coefficient : candidate.coefficient;

@@ -235,21 +235,7 @@ class StageNests {
         value[at(r.parent)] = std::move(sum);
         continue;
       }
-      // Two at a time, as the reference fuses: the innermost part is the remainder.
-      IndexForm rest = value[at(r.parent)];
-      std::int64_t outer = extent[at(r.parent)];
-      for (std::size_t p = r.parts.size(); p-- > 0;) {
-        const std::int64_t e = extent[at(r.parts[p])];
-        outer /= e;
-        if (outer <= 1) {
-          value[at(r.parts[p])] = std::move(rest);
-          break;
-        }
-        if (e > 1) {
-          value[at(r.parts[p])] = program_.atoms.divide(rest, e, false, full_range());
-          rest = program_.atoms.divide(rest, e, true, full_range());
-        }
-      }
+      take_apart(r, extent, value);
     }
     for (std::size_t a = 0; a < at(d.num_axes); ++a) {
       IndexForm form;
@@ -257,8 +243,37 @@ class StageNests {
         form = info.box.low[a];
       }
       form.add(value[a]);
-      program_.atoms.recombine(form);
+      program_.atoms.recombine(form, full_range());
       info.axes.push_back(std::move(form));
+    }
+  }
+
+  /// The parts of a fused loop. Two at a time, as the reference fuses: the innermost part is the
+  /// remainder. What is left stays one index and a divisor until the index itself can be divided.
+  void take_apart(const IteratorRelation& r, const std::vector<std::int64_t>& extent,
+                  std::vector<IndexForm>& value) {
+    const auto at = [](std::int32_t node) { return static_cast<std::size_t>(node); };
+    IndexForm index = value[at(r.parent)];
+    std::int64_t outer = extent[at(r.parent)], below = 1;
+    for (std::size_t p = r.parts.size(); p-- > 0;) {
+      const std::int64_t e = extent[at(r.parts[p])];
+      outer /= e;
+      if (outer <= 1) {
+        value[at(r.parts[p])] = program_.atoms.divide(index, below, true, full_range());
+        break;
+      }
+      if (e <= 1) {
+        continue;
+      }
+      value[at(r.parts[p])] = program_.atoms.part(index, below, e, full_range());
+      below *= e;
+      if (below == e) {
+        IndexForm quotient = program_.atoms.divide(index, e, true, full_range());
+        if (!program_.atoms.is_quotient(quotient, index)) {
+          index = std::move(quotient);
+          below = 1;
+        }
+      }
     }
   }
 

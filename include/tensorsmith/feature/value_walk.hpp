@@ -124,7 +124,7 @@ class ValueWalk {
     std::vector<IndexForm> indices;
     for (ExprId id : read.indices) {
       indices.push_back(index(id, environment));
-      atoms_.recombine(indices.back());
+      atoms_.recombine(indices.back(), full_range());
     }
     if (const Operation* op = inlined_[read.tensor.value]) {
       IndexEnvironment inner;

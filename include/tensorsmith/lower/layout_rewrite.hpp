@@ -4,7 +4,7 @@
 // Applies to the placeholders that an operation lists as layout-free and that one of its stages
 // reads by bare axes. The new dimensions are the pieces of the axes in loop order:
 //     B[k, j], loops j0 i1 j1 k0 i2 j2 k1 i3 j3  -->  B[j0, j1, k0, j2, k1, j3]
-// Not here: option 1, which transforms inside of the kernel.
+// Not here: option 1, which transforms inside of the kernel (layout_transform.hpp).
 #pragma once
 
 #include <cstdint>

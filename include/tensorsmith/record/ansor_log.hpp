@@ -39,6 +39,8 @@ struct AnsorRecord {
   bool is_ok() const { return error == 0; }
   /// Seconds; 1e10 without a cost.
   double mean_cost() const;
+  /// A program that was only made has no error and a cost of 0 (TenSet's programs to measure).
+  bool is_measured() const { return is_ok() && mean_cost() > 0; }
   bool operator==(const AnsorRecord&) const = default;
 };
 

@@ -4,6 +4,7 @@
 
 #include "support/feature_rows.hpp"
 #include "support/golden_tasks.hpp"
+#include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/sched/replay.hpp"
 #include "tensorsmith/te/program.hpp"
 
@@ -144,6 +145,100 @@ TEST_CASE("an unscheduled matmul 128: Ansor reference ch. 11.5 (b)", "[feature]"
   e.emplace_back(column(TailColumn::alloc_outer_prod), 1);
   e.emplace_back(column(TailColumn::alloc_inner_prod), 21);
   check_row(std::as_const(features).row(0), e);
+}
+
+TEST_CASE("the curve of release 0.9: Ansor reference ch. 11.5 (a) and (b)", "[feature]") {
+  const State tiled =
+      scheduled(matmul(512), {SplitStep{2, 0, 512, {16}, true}, SplitStep{2, 2, 512, {8}, true},
+                              ReorderStep{2, {0, 2, 4, 3, 1}}});
+  const std::vector<std::pair<State, std::vector<double>>> cases = {
+      {tiled,
+       {.709784, .740839, .875045, .944949, 1.01485, 1.08476, 1.11369, 1.13947, 1.21196, 1.2972}},
+      {State::initial(matmul(128)),
+       {.79955, .79955, .79955, .815166, .858111, .901055, .954184, 1.05315, 1.15211, 1.25107}}};
+  for (const auto& [state, expected] : cases) {
+    const FeatureMatrix features =
+        extract_features(state, FeatureOptions{.intensity = IntensityForm::logarithmic});
+    REQUIRE(features.num_rows == 1);
+    for (std::size_t i = 0; i < intensity_points; ++i) {
+      CHECK(std::as_const(features).row(0)[column(TailColumn::arith_intensity_curve_0) + i] ==
+            Approx(expected[i]).epsilon(1e-5));
+    }
+  }
+}
+
+TEST_CASE("the same numbers without the logarithm: Ansor reference ch. 11.5 (f)", "[feature]") {
+  const FeatureMatrix features = extract_features(State::initial(matmul(128)));
+  REQUIRE(features.num_rows == 1);
+  const auto plain = [&](std::size_t where) {
+    return std::exp2(static_cast<double>(std::as_const(features).row(0)[where])) - 1;
+  };
+  CHECK(plain(column(HeadColumn::float_addsub)) == Approx(2097152).epsilon(1e-4));
+  CHECK(plain(column(HeadColumn::float_mul)) == Approx(2097152).epsilon(1e-4));
+  for (std::size_t b = 0; b < 3; ++b) {
+    CHECK(plain(column(b, BufferColumn::unique_bytes)) == Approx(65536).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("a matmul of a GPU: Ansor reference ch. 11.5 (d)", "[feature]") {
+  const char* const text =
+      R"([["CHW",2,"local"],["SP",2,0,512,[1,16,32,1],1],["SP",2,5,512,[4,1,1,16],1],)"
+      R"(["SP",2,10,512,[1,2],1],["RE",2,[0,5,1,6,2,7,10,11,3,8,12,4,9]],["FSP",3,0,1,3],)"
+      R"(["FSP",3,4,2,3],["RE",3,[0,4,1,5,2,6,3,7]],["FU",2,[0,1]],["FU",3,[0,1]],)"
+      R"(["FU",2,[1,2]],["FU",3,[1,2]],["FU",2,[2,3]],["FU",3,[2,3]],["CA",2,3,2],)"
+      R"(["CHR",1,"shared",[2]],["CA",2,3,3],["FU",2,[0,1]],["FFSP",2,0,[1,2],1,1],)"
+      R"(["AN",2,1,6],["CHR",0,"shared",[3]],["CA",1,4,3],["FU",1,[0,1]],)"
+      R"(["FFSP",1,0,[1,2],1,1],["AN",1,1,6],["AN",5,0,5],["AN",5,1,4],["AN",5,2,6],)"
+      R"(["PR",4,0,"auto_unroll_max_step$1024"]])";
+  const auto steps = steps_from_text(text);
+  REQUIRE(steps);
+  const FeatureMatrix features = extract_features(scheduled(matmul(512), *steps));
+  REQUIRE(features.num_rows == 4);
+  std::size_t computing = features.num_rows;
+  for (std::size_t r = 0; r < features.num_rows; ++r) {
+    const auto row = std::as_const(features).row(r);
+    CHECK(row[column(HeadColumn::is_gpu)] == 1.0F);
+    CHECK(row[column(HeadColumn::block_idx_x_len)] == Approx(3.16992).epsilon(1e-5));
+    CHECK(row[column(HeadColumn::vthread_len)] == Approx(2.32193).epsilon(1e-5));
+    CHECK(row[column(HeadColumn::thread_idx_x_len)] == Approx(4.08746).epsilon(1e-5));
+    computing = row[column(HeadColumn::float_mul)] > 0 ? r : computing;
+  }
+  REQUIRE(computing < features.num_rows);
+  const auto row = std::as_const(features).row(computing);
+  const std::vector<std::pair<std::size_t, double>> expected = {
+      {column(HeadColumn::float_addsub), 27},
+      {column(HeadColumn::float_mul), 27},
+      {column(HeadColumn::int_addsub), 30},
+      {column(HeadColumn::int_mul), 30},
+      {column(TailColumn::auto_unroll_max_step), 10.0014},
+      {column(TailColumn::alloc_size), 11.0007},
+      {column(TailColumn::alloc_prod), 18},
+      {column(TailColumn::alloc_outer_prod), 9.00282},
+      {column(TailColumn::alloc_inner_prod), 18},
+      {column(TailColumn::num_loops), 3}};
+  for (const auto& [where, value] : expected) {
+    INFO(feature_name(where));
+    CHECK(row[where] == Approx(value).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("a pragma on a loop over blocks is lost: Ansor reference ch. 11.5 (e)", "[feature]") {
+  te::Program p;
+  const auto a = p.placeholder("A", {64, 1024});
+  const auto k = p.reduce_axis("k", 1024);
+  const auto high = p.compute("max", {64}, [&](auto i) { return te::max(a(i, k), {k}); });
+  const auto dag = p.dag({a, high});
+  std::vector<Step> steps = {SplitStep{1, 0, 64, {32}, true},
+                             PragmaStep{1, 0, "auto_unroll_max_step$16"}};
+  const std::size_t unroll = column(TailColumn::auto_unroll_max_step);
+  CHECK(extract_features(scheduled(dag, steps)).row(0)[unroll] > 4.0F);
+  steps.insert(steps.begin() + 1, {AnnotationStep{1, 0, Annotation::block_x},
+                                   AnnotationStep{1, 1, Annotation::thread_x}});
+  const FeatureMatrix bound = extract_features(scheduled(dag, steps));
+  REQUIRE(bound.num_rows > 0);
+  for (std::size_t r = 0; r < bound.num_rows; ++r) {
+    CHECK(std::as_const(bound).row(r)[unroll] == 0.0F);
+  }
 }
 
 TEST_CASE("two copies, the first inside the second: Ansor reference ch. 11.5 (c)", "[feature]") {

@@ -77,14 +77,31 @@ TEST_CASE("recombine puts a fused loop together again", "[feature]") {
   const IndexForm f = l.loop(0);
   IndexForm all = l.atoms.divide(f, 4, false, l.full());
   all.add(l.atoms.divide(f, 4, true, l.full()), 4);
-  l.atoms.recombine(all);
+  l.atoms.recombine(all, l.full());
   CHECK(all == f);  // 4 (f div 4) + f mod 4 --> f
 
   IndexForm inner = l.atoms.divide(f, 2, false, l.full());
   inner.add(l.atoms.divide(l.atoms.divide(f, 2, true, l.full()), 3, false, l.full()), 2);
-  l.atoms.recombine(inner);  // 2 ((f div 2) mod 3) + f mod 2 --> f mod 6
+  l.atoms.recombine(inner, l.full());  // 2 ((f div 2) mod 3) + f mod 2 --> f mod 6
   REQUIRE(inner.terms.size() == 1);
   CHECK(l.atoms[inner.terms[0].atom].divisor == 6);
+}
+
+TEST_CASE("a part of a fused loop is the loop mod a length, divided", "[feature]") {
+  Loops l{{}, {48, 8, 2}};
+  const IndexForm f = l.loop(0);
+  // f div 4 mod 3 --> (f mod 12) div 4, in one step or in two
+  const IndexForm part = l.atoms.part(f, 4, 3, l.full());
+  REQUIRE(part.terms.size() == 1);
+  CHECK(l.atoms[part.terms[0].atom].kind == AtomKind::floordiv);
+  CHECK(l.atoms[part.terms[0].atom].divisor == 4);
+  CHECK(l.atoms.divide(l.atoms.divide(f, 4, true, l.full()), 3, false, l.full()) == part);
+  CHECK(l.atoms.part(f, 4, 12, l.full()) == l.atoms.divide(f, 4, true, l.full()));
+  // (6 i + j) div 4 div 6 --> i div 4 if j < 6
+  l.extents[1] = 6;
+  const IndexForm block = l.sum(6, 0, 1, 1);
+  CHECK(l.atoms.divide(l.atoms.divide(block, 4, true, l.full()), 6, true, l.full()) ==
+        l.atoms.divide(f, 4, true, l.full()));
 }
 
 TEST_CASE("every rewrite of a division keeps the value", "[feature]") {
@@ -98,6 +115,7 @@ TEST_CASE("every rewrite of a division keeps the value", "[feature]") {
         const IndexForm div = l.atoms.divide(form, divisor, true, l.full());
         const IndexForm mod = l.atoms.divide(form, divisor, false, l.full());
         const IndexForm again = l.atoms.divide(div, 3, true, l.full());
+        const IndexForm slice = l.atoms.part(form, 3, divisor, l.full());
         for (std::int64_t i = 0; i < 6; ++i) {
           for (std::int64_t j = 0; j < 5; ++j) {
             for (std::int64_t k = 0; k < 4; ++k) {
@@ -106,6 +124,11 @@ TEST_CASE("every rewrite of a division keeps the value", "[feature]") {
               if (l.at(div, {i, j, k}) != q ||
                   l.at(again, {i, j, k}) != IndexAtoms::floor_quotient(q, 3)) {
                 FAIL("floordiv at " << i << " " << j << " " << k << " of " << divisor);
+              }
+              const std::int64_t third = IndexAtoms::floor_quotient(x, 3);
+              if (l.at(slice, {i, j, k}) !=
+                  third - IndexAtoms::floor_quotient(third, divisor) * divisor) {
+                FAIL("part at " << i << " " << j << " " << k << " of " << divisor);
               }
               if (l.at(mod, {i, j, k}) != x - q * divisor) {
                 FAIL("floormod at " << i << " " << j << " " << k << " of " << divisor);

@@ -15,6 +15,17 @@ TEST_CASE("the intensity curve interpolates operations per byte", "[feature]") {
   CHECK(curve[9] == Approx(10.0));
 }
 
+TEST_CASE("the logarithmic curve interpolates ratios of logarithms", "[feature]") {
+  using tensorsmith::IntensityForm;
+  // 4 of 8 bits after 2^4 operations, 8 of 8 bits after 2^8
+  const auto curve = intensity_curve({16, 256}, {256, 256}, IntensityForm::logarithmic);
+  CHECK(curve[0] == Approx(0.5));
+  CHECK(curve[4] == Approx(0.5));  // 4 of 8
+  CHECK(curve[6] == Approx(0.7));  // 5.6 of 8
+  CHECK(curve[9] == Approx(1.0));
+  CHECK(intensity_curve({2}, {1}, IntensityForm::logarithmic)[9] == Approx(1.0));
+}
+
 TEST_CASE("no loops, no operations: no intensity", "[feature]") {
   CHECK(intensity_curve({}, {})[0] == 0.0);
   CHECK(intensity_curve({0, 0}, {4, 8})[9] == 0.0);

@@ -1,4 +1,4 @@
-#include "tensorsmith/lower/layout_rewrite.hpp"
+#include "tensorsmith/lower/layout_transform.hpp"
 
 #include "support/catch.hpp"
 #include "tensorsmith/sched/bounds.hpp"
@@ -62,6 +62,52 @@ TEST_CASE("the rewritten program computes the same from transformed inputs") {
   REQUIRE(expected);
   REQUIRE(found);
   CHECK(expected->back().data == found->back().data);
+}
+
+TEST_CASE("a transform inside: Ansor reference, ch. 11.6") {
+  const auto state =
+      replay(free_matmul(512, 512, 512),
+             {SplitStep{2, 0, 512, {4, 8, 8}, true}, SplitStep{2, 4, 512, {8, 4, 4}, true},
+              ReorderStep{2, {0, 4, 1, 5, 2, 6, 3, 7, 8}}});
+  REQUIRE(state.has_value());
+  const LayoutTransform transform = insert_layout_transforms(*infer_bounds(*state));
+  REQUIRE(transform.steps.size() == 5);
+  CHECK(stage_of(transform.steps[0]) == 3);
+  CHECK(std::get<FuseStep>(transform.steps[3]) == FuseStep{2, {0, 1, 2}});
+  CHECK(std::get<AnnotationStep>(transform.steps[4]) == AnnotationStep{2, 0, Annotation::parallel});
+  const TensorId stored = transform.dag->operation(2).outputs[0];
+  CHECK(transform.dag->tensor(stored).shape == SmallVector<std::int64_t, 6>{4, 8, 4, 4, 512});
+}
+
+TEST_CASE("a transform inside: the program computes the same from the same inputs") {
+  const auto dag = free_matmul(8, 12, 6);
+  const std::vector<std::vector<Step>> schedules = {
+      {SplitStep{2, 1, 12, {3, 2}, true}, SplitStep{2, 4, 6, {3}, true},
+       ReorderStep{2, {1, 0, 4, 2, 5, 3}}},
+      {CacheWriteStep{2, "local"}, SplitStep{3, 0, 8, {4}, true}, SplitStep{3, 2, 12, {6}, true},
+       ReorderStep{3, {0, 2, 1, 3}}, ComputeAtStep{2, 3, 1}}};
+  for (const std::vector<Step>& steps : schedules) {
+    const auto state = replay(dag, steps);
+    REQUIRE(state.has_value());
+    const LayoutTransform transform = insert_layout_transforms(*infer_bounds(*state));
+    REQUIRE(transform.inputs.size() == 1);
+    HostArray a(DType::f32, {8, 6}), b(DType::f32, {6, 12});
+    for (HostArray* array : {&a, &b}) {
+      for (std::int64_t i = 0; i < array->num_elements(); ++i) {
+        store_scalar(array->data.data() + 4 * i, DType::f32,
+                     scalar_of_real(static_cast<double>(i % 7) - 3));
+      }
+    }
+    const auto expected = eval_dag(*dag, {a, b});
+    REQUIRE(expected);
+    const auto after = replay(transform.dag, transform.steps);
+    REQUIRE(after.has_value());
+    const auto inferred = infer_bounds(*after);
+    REQUIRE(inferred.has_value());
+    const auto found = eval_dag(inferred->dag(), {a, b});
+    REQUIRE(found);
+    CHECK(expected->back().data == found->back().data);
+  }
 }
 
 TEST_CASE("nothing is rewritten without a free input, or where splits do not divide") {

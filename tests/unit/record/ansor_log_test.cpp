@@ -2,7 +2,14 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
+
 #include "record_fixtures.hpp"
+#include "tensorsmith/sched/bounds.hpp"
+#include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/sched/replay.hpp"
+#include "tensorsmith/te/program.hpp"
+#include "tensorsmith/te/workload_key.hpp"
 
 namespace tensorsmith::test {
 namespace {
@@ -76,6 +83,50 @@ TEST_CASE("the fourteen steps, escapes and numbers survive", "[record]") {
   CHECK(*ansor_record_to_line(*again) == line);
 }
 
+TEST_CASE("ch. 11.6: states with each of the fourteen steps are the same after a record",
+          "[record]") {
+  te::Program p;
+  const auto a = p.placeholder("A", {64, 64}), b = p.placeholder("B", {64, 64});
+  const auto k = p.reduce_axis("k", 64);
+  const auto c =
+      p.compute("C", {64, 64}, [&](auto i, auto j) { return te::sum(a(i, k) * b(k, j), {k}); });
+  const auto d = p.compute("D", {64, 64}, [&](auto i, auto j) { return c(i, j) + 1; });
+  const auto e = p.compute("E", {64, 64}, [&](auto i, auto j) { return te::max(d(i, j), 0.0); });
+  const auto dag = p.dag({a, b, e});
+  const std::vector<std::vector<Step>> histories = {
+      {ComputeInlineStep{3}, SplitStep{2, 0, 64, {4, 2}, true}, SplitStep{2, 3, 64, {8, 4}, true},
+       FollowSplitStep{4, 0, 1, 2}, FollowSplitStep{4, 3, 2, 2}, ReorderStep{4, {0, 3, 1, 4, 2, 5}},
+       ComputeAtStep{2, 4, 1}, FuseStep{4, {0, 1}}, AnnotationStep{4, 0, Annotation::parallel},
+       PragmaStep{2, 0, "auto_unroll_max_step$16"}},
+      {CacheWriteStep{2, "local"}, SplitStep{2, 0, 64, {8}, true}, ComputeAtStep{2, 3, 0},
+       CacheReadStep{1, "shared", {2}}, ComputeAtStep{2, 3, 1}, ComputeRootStep{2}},
+      {SplitStep{2, 2, 64, {16}, true}, RfactorStep{2, 2, 2}, StorageAlignStep{2, 1, 8, 4}},
+      {SplitStep{2, 0, 64, {4, 2}, true}, FollowFusedSplitStep{4, 0, {0}, 1, true}}};
+  std::vector<std::string> tags;
+  for (const std::vector<Step>& steps : histories) {
+    const auto state = replay(dag, steps);
+    REQUIRE(state.has_value());
+    AnsorRecord record;
+    record.workload_key = te::workload_key(*dag);
+    record.steps = steps;
+    const auto again = ansor_record_from_line(*ansor_record_to_line(record));
+    REQUIRE(again.has_value());
+    const auto back = replay(dag, again->steps);
+    REQUIRE(back.has_value());
+    const auto before = infer_bounds(*state), after = infer_bounds(*back);
+    REQUIRE(before.has_value());
+    REQUIRE(after.has_value());
+    CHECK(state_text(*before) == state_text(*after));
+    for (const Step& step : steps) {
+      const std::string tag(tag_of(step));
+      if (std::find(tags.begin(), tags.end(), tag) == tags.end()) {
+        tags.push_back(tag);
+      }
+    }
+  }
+  CHECK(tags.size() == 14);
+}
+
 TEST_CASE("tasks of older formats", "[record]") {
   const std::string whole = R"([16, 64, 64, 0, 0, 0, 0, 0], "", 0, []])";
   const auto read = [&](const std::string& task) {
@@ -144,6 +195,19 @@ TEST_CASE("a step of our own is not written into such a log", "[record][error]")
   const auto line = ansor_record_to_line(record);
   REQUIRE_FALSE(line.has_value());
   CHECK(line.error().message == "step 14 \"TSL\" is not in this format");
+}
+
+TEST_CASE("a length that is still open is neither written nor read", "[record][error]") {
+  AnsorRecord record = *ansor_record_from_line(example);
+  std::get<SplitStep>(record.steps[1]).lengths[0] = unknown_length;
+  const auto line = ansor_record_to_line(record);
+  REQUIRE_FALSE(line.has_value());
+  CHECK(line.error().message == "step 1 has a length that is still open");
+  for (const char* open : {"-1", "null"}) {
+    const std::string text = with(example, "[2, 128, 2]", "[2, " + std::string(open) + ", 2]");
+    CHECK_FALSE(ansor_record_from_line(text).has_value());
+  }
+  CHECK(problem_of(with(example, "[2, 128, 2]", "[2, -1, 2]")) == "expected a length in a step");
 }
 
 TEST_CASE("bad lines of a file are reported with their number", "[record]") {

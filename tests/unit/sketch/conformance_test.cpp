@@ -1,6 +1,8 @@
+// requires: json
 // Ansor reference, ch. 11.3: numbers and shapes of sketches, on a CPU with four cores and on CUDA.
 // Workloads that the golden data hold are in tests/golden/sketch_test.cpp.
 #include "support/catch.hpp"
+#include "support/golden_tasks.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/sched/step_json.hpp"
 #include "tensorsmith/sketch/cpu_rules.hpp"
@@ -128,6 +130,31 @@ TEST_CASE("ch. 11.3: matmul 512, 8x8x512 and 8x8x1024") {
   CHECK(on_cuda(test::matmul_dag(8, 8, 512)).size() == 2);
   CHECK(on_cpu(test::matmul_dag(8, 8, 1024)).size() == 5);
   CHECK(on_cuda(test::matmul_dag(8, 8, 1024)).size() == 2);
+}
+
+TEST_CASE("ch. 11.3: the CPU sketches of matmul stand in order") {
+  const auto tags = [](const State& sketch) {
+    std::string text;
+    for (const Step& step : sketch.steps()) {
+      text += (text.empty() ? "" : " ") + std::string(tag_of(step));
+    }
+    return text;
+  };
+  const std::string fused = "CHW SP SP SP RE FSP FSP RE CA";
+  const auto cpu = on_cpu(test::matmul_dag(512, 512, 512));
+  REQUIRE(cpu.size() == 3);
+  CHECK(tags(cpu[0]) == "SP SP SP RE");
+  CHECK(tags(cpu[1]) == fused);
+  CHECK(tags(cpu[2]) == fused);
+  CHECK(cpu[1].attach_map().stage_to_iterator.at(2) == IteratorKey{3, 1});
+  CHECK(cpu[2].attach_map().stage_to_iterator.at(2) == IteratorKey{3, 3});
+  const auto small = on_cpu(test::matmul_dag(8, 8, 512));
+  REQUIRE(small.size() == 5);
+  CHECK(tags(small[0]) == "SP RF");
+  CHECK(tags(small[1]) == "SP RF RE");
+  CHECK(tags(small[2]) == "SP SP SP RE");
+  CHECK(tags(small[3]) == fused);
+  CHECK(tags(small[4]) == fused);
 }
 
 TEST_CASE("ch. 11.3: two chained matmuls") {
@@ -261,6 +288,27 @@ TEST_CASE("a user's rule that only adds leaves the GPU's own sketch in place") {
   REQUIRE(sketches.size() == 2);
   CHECK(sketches[0].steps().size() == 1);
   CHECK(sketches[1].steps().size() == 13);
+}
+
+TEST_CASE("ch. 11.3: Winograd", "[golden]") {
+  const auto& dag = test::own_golden_task("winograd_nhwc_1x28x28x128_128").dag;
+  CHECK(on_cpu(dag).size() == 3);
+  const auto cuda = on_cuda(dag);
+  REQUIRE(cuda.size() == 1);
+  const State& sketch = cuda[0];
+  REQUIRE(sketch.num_stages() == 13);
+  CHECK(sketch.stage(1).compute_at == ComputeAt::inlined);
+  CHECK(sketch.stage(2).compute_at == ComputeAt::iterator);
+  CHECK(sketch.stage(3).compute_at == ComputeAt::inlined);
+  CHECK(sketch.stage(9).compute_at == ComputeAt::root);
+  const auto is_tiled = [&](std::size_t s) {
+    const Operation& op = sketch.operation(s);
+    return sketch.stage(s).iterators.size() != op.axes.size() + op.reduce_axes.size();
+  };
+  CHECK(is_tiled(4));
+  CHECK(is_tiled(9));
+  CHECK(is_tiled(11));
+  CHECK_FALSE(is_tiled(12));
 }
 
 TEST_CASE("the GPU rules stand in the reference's order") {

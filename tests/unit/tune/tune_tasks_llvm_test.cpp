@@ -2,6 +2,7 @@
 #include "tensorsmith/tune_tasks.hpp"
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -105,6 +106,69 @@ TEST_CASE("tasks share the trials, all get some, the journal has every one") {
   for (std::size_t i = 0; i < 3; ++i) {
     CHECK(trials[small_tasks()[i].task.workload] == result.tasks[i].summary.trials);
   }
+}
+
+TEST_CASE("a run of several tasks that was ended goes on as it would have") {
+  const auto journaled = [](const std::string& path) {
+    const auto contents = read_journal(path);
+    REQUIRE(contents);
+    std::vector<std::string> lines;
+    for (const Record& record : contents->records) {
+      lines.push_back(record.workload + " " + std::to_string(record.trial) + " " +
+                      steps_to_text(record.steps) + " " + std::to_string(record.min_ns));
+    }
+    return lines;
+  };
+  const std::string models[] = {
+#if defined(TENSORSMITH_HAS_EIGEN)
+    "mlp",
+#endif
+    "random"
+  };
+  for (const std::string& model : models) {
+    CAPTURE(model);
+    TemporaryFile journal;
+    SimulatedMeasurer measurer = simulated();
+    TasksOptions options = options_with(measurer, 18);
+    options.tune.cost_model = model;
+    options.tune.database = journal.path;
+    const TasksResult whole = tune_tasks(small_tasks(), options);
+    const std::vector<std::string> expected = journaled(journal.path);
+    REQUIRE(expected.size() == 18);
+
+    // As it is after kill -9: the file ends in the middle of the eighth line.
+    std::ifstream in(journal.path);
+    std::string text, line;
+    for (int i = 0; i < 8 && std::getline(in, line); ++i) {
+      text += i < 7 ? line + "\n" : line.substr(0, line.size() / 2);
+    }
+    in.close();
+    std::ofstream(journal.path, std::ios::trunc) << text;
+
+    std::size_t num_measured = 0;
+    SimulatedMeasurer rest([&](const CompiledCandidate& candidate) {
+      ++num_measured;
+      return 1e4 + static_cast<double>(candidate.id % 1000);
+    });
+    options.tune.measurer = &rest;
+    options.tune.resumes = true;
+    const TasksResult again = tune_tasks(small_tasks(), options);
+    CHECK(again.order == whole.order);
+    CHECK(again.trials == 18);
+    CHECK(journaled(journal.path) == expected);
+    CHECK(num_measured > 0);
+    for (std::size_t i = 0; i < 3; ++i) {
+      CHECK(again.tasks[i].steps == whole.tasks[i].steps);
+    }
+    // All there: nothing is left to be measured but the finalists.
+    const auto before = journaled(journal.path);
+    CHECK(tune_tasks(small_tasks(), options).order == whole.order);
+    CHECK(journaled(journal.path) == before);
+  }
+  SimulatedMeasurer measurer = simulated();
+  TasksOptions options = options_with(measurer, 6);
+  options.tune.resumes = true;
+  CHECK(refusal(small_tasks(), options).find("without a journal") != std::string::npos);
 }
 
 TEST_CASE("round robin takes turns; the same seed takes the same order") {
