@@ -103,16 +103,14 @@ class EvalCompiler {
     return static_cast<std::uint32_t>(out_.stmts.size()) - 1;
   }
 
-  static bool is_thread_loop(const For* s) {
-    return s != nullptr && s->kind >= ForKind::thread_x && s->kind <= ForKind::thread_z;
-  }
   /// Thread loops directly inside each other.
   void threads(const For& outer, EvalStmt& out) {
     out.kind = EvalStmt::Kind::threads;
     const std::size_t depth = scope_.size();
     std::int64_t count = 1;
     StmtId body;
-    for (const For* s = &outer; is_thread_loop(s); s = source_.as<For>(body)) {
+    for (const For* s = &outer; s != nullptr && is_thread_loop(s->kind);
+         s = source_.as<For>(body)) {
       const IntImm* extent = source_.pool.as<IntImm>(s->extent);
       if (extent == nullptr || extent->value < 0 || extent->value > (std::int64_t{1} << 20)) {
         report(EvalErrorKind::extent_not_constant);
@@ -133,7 +131,7 @@ class EvalCompiler {
   }
 
   void loop(const For& s, EvalStmt& out) {
-    if (is_thread_loop(&s) && num_threads_ == 0 && !has_lane_) {
+    if (is_thread_loop(s.kind) && num_threads_ == 0 && !has_lane_) {
       threads(s, out);
       return;
     }

@@ -196,6 +196,7 @@ class Emitter {
   StmtId wrap_kernel(StmtId body);
   void drop_guards(StmtId id, const Substitution& axes);
   // emit_threads.hpp: loops of one thread
+  StmtId emit_thread_stage(Emission& e, std::vector<Constraint> clips);
   void shape_threads(Emission& e) const;
   void guard_threads(Emission& e);
   StmtId emit_thread_leaf(Emission& e, std::size_t leaf);

@@ -16,7 +16,7 @@ inline StmtId Emitter::emit_exchange(Emission& e, std::size_t next) {
     return emit_tree(e);
   }
   const ForKind kind = bound_kind(nest.derivation.leaves[next].annotation);
-  const bool is_thread = is_thread_kind(kind);
+  const bool is_thread = is_thread_loop(kind);
   if (nest.leaf_extent[next] == 1 || (nest.is_reduction[next] && !is_thread)) {
     if (!nest.is_reduction[next]) {
       nest.leaf_value[next] = program_.pool.int_imm(0);
@@ -57,7 +57,7 @@ inline StmtId Emitter::emit_tree(Emission& e) {
   std::vector<ExprId> inside;
   for (std::size_t i = nest.num_leaves(); i-- > 0;) {
     if (nest.leaf_extent[i] == 1 ||
-        !is_thread_kind(bound_kind(nest.derivation.leaves[i].annotation))) {
+        !is_thread_loop(bound_kind(nest.derivation.leaves[i].annotation))) {
       continue;
     }
     const ExprId value = nest.leaf_value[i];

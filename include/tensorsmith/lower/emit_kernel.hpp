@@ -13,32 +13,6 @@
 
 namespace tensorsmith::detail {
 
-/// The loop kind of a binding annotation; serial for others.
-inline ForKind bound_kind(Annotation annotation) {
-  switch (annotation) {
-  case Annotation::block_x:
-    return ForKind::block_x;
-  case Annotation::block_y:
-    return ForKind::block_y;
-  case Annotation::block_z:
-    return ForKind::block_z;
-  case Annotation::thread_x:
-    return ForKind::thread_x;
-  case Annotation::thread_y:
-    return ForKind::thread_y;
-  case Annotation::thread_z:
-    return ForKind::thread_z;
-  default:
-    return ForKind::serial;
-  }
-}
-inline bool is_thread_kind(ForKind kind) {
-  return kind >= ForKind::thread_x && kind <= ForKind::thread_z;
-}
-inline bool is_block_kind(ForKind kind) {
-  return kind >= ForKind::block_x && kind <= ForKind::block_z;
-}
-
 /// A cache lives where its step says; else inside of a thread's loops in that thread, outside of
 /// them in the block.
 inline Scope Emitter::scope_of_attached(std::int32_t stage) const {
@@ -50,7 +24,7 @@ inline Scope Emitter::scope_of_attached(std::int32_t stage) const {
     for (std::size_t i = 0; i < e->nest.num_leaves(); ++i) {
       const Annotation annotation = e->nest.derivation.leaves[i].annotation;
       if (e->nest.leaf_value[i].valid() &&
-          (annotation == Annotation::vthread || is_thread_kind(bound_kind(annotation)))) {
+          (annotation == Annotation::vthread || is_thread_loop(bound_kind(annotation)))) {
         return Scope::local;
       }
     }

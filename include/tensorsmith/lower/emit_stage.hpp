@@ -262,18 +262,7 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
     return iterator >= 0 && state_.attach_map().iterator_to_stages.count({stage, iterator}) != 0;
   };
   if (is_gpu_) {
-    build_nest(program_.pool, extents_, state_, e.nest);
-    for (Constraint& clip : clips) {
-      const auto axis = static_cast<std::size_t>(clip.form.constant);
-      clip.form = e.nest.axis_value[axis];
-      e.nest.constraints.push_back(std::move(clip));
-    }
-    guard_threads(e);
-    shape_threads(e);
-    active_.push_back(&e);
-    const StmtId result = emit_leaf(e, 0);
-    active_.pop_back();
-    return result;
+    return emit_thread_stage(e, std::move(clips));
   }
   std::int64_t bits = 8;
   for (TensorId tensor : e.op->outputs) {

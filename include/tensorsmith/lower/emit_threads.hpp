@@ -27,11 +27,11 @@ inline void Emitter::guard_threads(Emission& e) {
     const auto axis = static_cast<std::size_t>(kind) - static_cast<std::size_t>(ForKind::block_x);
     const bool is_twice = ++num_bound[axis] > 1;
     const bool is_lost = is_private && !nest.is_reduction[i];
-    const bool is_block = is_block_kind(kind) && (!active_.empty() || nest.is_reduction[i]);
+    const bool is_block = is_block_loop(kind) && (!active_.empty() || nest.is_reduction[i]);
     if (is_twice || is_lost || is_block) {
       fail(LowerErrorCode::illegal_binding, nest.stage);
     }
-    if (is_thread_kind(kind)) {
+    if (is_thread_loop(kind)) {
       is_bound[axis - 3] = true;
     }
   }
@@ -94,6 +94,22 @@ inline void Emitter::shape_threads(Emission& e) const {
   }
 }
 
+/// emit_stage.hpp's last part, for GPUs. `clips`: their forms' constants are axes.
+inline StmtId Emitter::emit_thread_stage(Emission& e, std::vector<Constraint> clips) {
+  build_nest(program_.pool, extents_, state_, e.nest);
+  for (Constraint& clip : clips) {
+    const auto axis = static_cast<std::size_t>(clip.form.constant);
+    clip.form = e.nest.axis_value[axis];
+    e.nest.constraints.push_back(std::move(clip));
+  }
+  guard_threads(e);
+  shape_threads(e);
+  active_.push_back(&e);
+  const StmtId result = emit_leaf(e, 0);
+  active_.pop_back();
+  return result;
+}
+
 inline StmtId Emitter::emit_thread_leaf(Emission& e, std::size_t leaf) {
   if (error_) {
     return program_.add(Seq{});
@@ -134,14 +150,14 @@ inline StmtId Emitter::emit_bound(Emission& e, std::size_t leaf, ForKind axis) {
         names[static_cast<std::size_t>(axis) - static_cast<std::size_t>(ForKind::block_x)]);
     extents_.set(var, extent);
     kernel_.bindings.push_back({axis, var, extent});
-    if (is_thread_kind(axis)) {
+    if (is_thread_loop(axis)) {
       kernel_.thread_vars.push_back(var);
     }
   }
   nest.leaf_value[leaf] = pool.var(var);
   const auto saved = nest.constraints;
   const auto guards = e.guards;
-  if (is_thread_kind(axis)) {
+  if (is_thread_loop(axis)) {
     // Not folded: whether the axis is longer is known when the kernel is complete.
     e.guards.push_back(pool.lt(pool.var(var), pool.int_imm(extent)));
   }
@@ -222,7 +238,7 @@ inline StmtId Emitter::emit_thread_reduction(Emission& e) {
   bool is_across = false;
   for (std::size_t i = begin; i < nest.num_leaves(); ++i) {
     is_across = is_across || (nest.is_reduction[i] && nest.leaf_extent[i] > 1 &&
-                              is_thread_kind(bound_kind(nest.derivation.leaves[i].annotation)));
+                              is_thread_loop(bound_kind(nest.derivation.leaves[i].annotation)));
   }
   std::int64_t elements = 1;
   for (std::size_t i = begin; i < nest.num_leaves(); ++i) {
