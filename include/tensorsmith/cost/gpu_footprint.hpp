@@ -16,13 +16,6 @@
 
 namespace tensorsmith {
 
-constexpr bool is_block_loop(ForKind kind) {
-  return kind == ForKind::block_x || kind == ForKind::block_y || kind == ForKind::block_z;
-}
-constexpr bool is_thread_loop(ForKind kind) {
-  return kind == ForKind::thread_x || kind == ForKind::thread_y || kind == ForKind::thread_z;
-}
-
 namespace detail {
 
 struct GpuLoop {
