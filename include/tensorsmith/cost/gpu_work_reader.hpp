@@ -8,7 +8,6 @@
 // Not here: how long that takes (gpu_latency.hpp).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <variant>
@@ -47,7 +46,7 @@ class GpuWorkReader {
   }
 
  private:
-  static constexpr int base_registers = 24;  // addresses, counters, thread numbers: a guess
+  static constexpr int base_registers = 24;  // addresses, counters: a guess
   static constexpr double unrolled_by_compiler = 4;
 
   /// Of one execution of a statement by one warp.
@@ -103,7 +102,7 @@ class GpuWorkReader {
                                    return Path{1, delays_.barrier, false, true};
                                  },
                                  [](const Prefetch&) {
-                                   return Path{1, 1, false, false};
+                                   return Path{1, 1};
                                  }},
                       program_[id]);
   }
@@ -363,10 +362,9 @@ class GpuWorkReader {
     return (astray & mask_) == 0;
   }
   void leave_registers(BufferId id) {
-    if (!has_item(arrays_, id)) {
-      arrays_.push_back(id);
-      kept_bytes_ -= static_cast<double>(program_[id].num_bytes());
-    }
+    const bool is_new = !has_item(arrays_, id);
+    kept_bytes_ -= is_new ? static_cast<double>(program_[id].num_bytes()) : 0;
+    arrays_.push_back(id);
   }
 
   /// What cannot be kept in registers goes to memory and comes back for every use.

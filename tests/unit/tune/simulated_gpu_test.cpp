@@ -16,7 +16,7 @@ using namespace tensorsmith;
 
 namespace {
 
-TuneTask task_of(const char* workload, const char* target = "sim:a100") {
+TuneTask gpu_task(const char* workload, const char* target = "sim:a100") {
   const auto built = ops::parse_workload(workload);
   REQUIRE(built.has_value());
   return TuneTask{built->dag, *Target::from_name(target), workload, built->nominal_flop};
@@ -34,15 +34,15 @@ TuneOptions quick(std::int64_t trials = 32) {
   return options;
 }
 
-struct TemporaryFile {
+struct TemporaryJournal {
   std::string path = (std::filesystem::temp_directory_path() /
                       ("tensorsmith_gpu_" + std::to_string(::getpid()) + ".jsonl"))
                          .string();
-  TemporaryFile() { std::filesystem::remove(path); }
-  ~TemporaryFile() { std::filesystem::remove(path); }
+  TemporaryJournal() { std::filesystem::remove(path); }
+  ~TemporaryJournal() { std::filesystem::remove(path); }
 };
 
-std::string refusal(const TuneTask& task, const TuneOptions& options) {
+std::string tune_refusal(const TuneTask& task, const TuneOptions& options) {
   try {
     (void)tune(task, options);
   } catch (const Error& error) {
@@ -57,7 +57,7 @@ TEST_CASE("a product, a convolution and a softmax are tuned on a board that is n
   for (const char* workload :
        {"gemm:256x256x256:f32", "conv2d:n=1,h=14,w=14,ci=32,co=32,k=3,s=1,p=1", "softmax:64x256"}) {
     INFO(workload);
-    const TuneResult result = tune(task_of(workload), quick());
+    const TuneResult result = tune(gpu_task(workload), quick());
     REQUIRE(result.has_best());
     CHECK(result.summary.trials == 32);
     CHECK(result.summary.statuses[static_cast<std::size_t>(MeasureStatus::ok)] == 32);
@@ -78,22 +78,22 @@ TEST_CASE("a product, a convolution and a softmax are tuned on a board that is n
 }
 
 TEST_CASE("the same seed finds the same schedule, another board another time") {
-  const TuneResult one = tune(task_of("gemm:128x128x128:f32"), quick());
-  const TuneResult again = tune(task_of("gemm:128x128x128:f32"), quick());
+  const TuneResult one = tune(gpu_task("gemm:128x128x128:f32"), quick());
+  const TuneResult again = tune(gpu_task("gemm:128x128x128:f32"), quick());
   CHECK(hash_steps(one.steps) == hash_steps(again.steps));
   CHECK(one.summary.best_ns == again.summary.best_ns);
   TuneOptions other = quick();
   other.seed = 7;
-  const TuneResult different = tune(task_of("gemm:128x128x128:f32"), other);
+  const TuneResult different = tune(gpu_task("gemm:128x128x128:f32"), other);
   CHECK(different.summary.curve.front().best_ns != one.summary.curve.front().best_ns);
-  CHECK(tune(task_of("gemm:128x128x128:f32", "sim:orin"), quick()).summary.best_ns !=
+  CHECK(tune(gpu_task("gemm:128x128x128:f32", "sim:orin"), quick()).summary.best_ns !=
         one.summary.best_ns);
 }
 
 TEST_CASE("the reference's space and policy run on a simulated board too") {
   TuneOptions options = quick(16);
   options.space = options.policy = "ansor";
-  const TuneResult result = tune(task_of("gemm:128x128x128:f32", "sim:t4"), options);
+  const TuneResult result = tune(gpu_task("gemm:128x128x128:f32", "sim:t4"), options);
   CHECK(result.has_best());
   CHECK(result.summary.trials == 16);
 }
@@ -101,11 +101,11 @@ TEST_CASE("the reference's space and policy run on a simulated board too") {
 TEST_CASE("every fault of a device is survived, named, and in the journal") {
   for (const SimulatedFault& fault : simulated_faults) {
     INFO(fault.name);
-    const TemporaryFile file;
+    const TemporaryJournal file;
     TuneOptions options = quick(24);
     options.simulated.faults.*fault.probability = 0.4;
     options.database = file.path;
-    const TuneResult result = tune(task_of("gemm:128x128x128:f32"), options);
+    const TuneResult result = tune(gpu_task("gemm:128x128x128:f32"), options);
     REQUIRE(result.has_best());
     const auto count = [&](MeasureStatus status) {
       return result.summary.statuses[static_cast<std::size_t>(status)];
@@ -134,23 +134,24 @@ TEST_CASE("every fault of a device is survived, named, and in the journal") {
 TEST_CASE("a device that fails always ends the run without a winner") {
   TuneOptions options = quick(40);
   options.simulated.faults.worker_lost = 1;
-  const TuneResult result = tune(task_of("gemm:128x128x128:f32"), options);
+  const TuneResult result = tune(gpu_task("gemm:128x128x128:f32"), options);
   CHECK_FALSE(result.has_best());
   CHECK(result.summary.trials < 40);
   CHECK(result.summary.message.find("no worker survives") != std::string::npos);
 }
 
 TEST_CASE("what cannot be tuned is refused with what to do") {
-  CHECK(refusal(task_of("gemm:64x64x64:f32", "a100"), quick()).find("sim:a100") !=
+  CHECK(tune_refusal(gpu_task("gemm:64x64x64:f32", "a100"), quick()).find("sim:a100") !=
         std::string::npos);
-  CHECK(refusal(task_of("gemm:64x64x64:f32", "sm_80"), quick()).find("simulated") !=
+  CHECK(tune_refusal(gpu_task("gemm:64x64x64:f32", "sm_80"), quick()).find("simulated") !=
         std::string::npos);
   TuneOptions instant = quick(0);
-  CHECK(refusal(task_of("gemm:64x64x64:f32"), instant).find("CPUs only") != std::string::npos);
+  CHECK(tune_refusal(gpu_task("gemm:64x64x64:f32"), instant).find("CPUs only") !=
+        std::string::npos);
   TasksOptions tasks;
   tasks.tune = quick();
-  const std::vector<WeightedTask> mixed = {{task_of("gemm:64x64x64:f32"), 1},
-                                           {task_of("gemm:64x64x64:f32", "sim:t4"), 1}};
+  const std::vector<WeightedTask> mixed = {{gpu_task("gemm:64x64x64:f32"), 1},
+                                           {gpu_task("gemm:64x64x64:f32", "sim:t4"), 1}};
   CHECK_THROWS_AS(tune_tasks(mixed, tasks), Error);
 }
 
@@ -158,7 +159,7 @@ TEST_CASE("several tasks share a simulated board") {
   TasksOptions options;
   options.tune = quick(32);
   const TasksResult result =
-      tune_tasks({{task_of("gemm:128x128x128:f32"), 1}, {task_of("softmax:64x256"), 2}}, options);
+      tune_tasks({{gpu_task("gemm:128x128x128:f32"), 1}, {gpu_task("softmax:64x256"), 2}}, options);
   REQUIRE(result.tasks.size() == 2);
   CHECK(result.tasks[0].has_best());
   CHECK(result.tasks[1].has_best());
