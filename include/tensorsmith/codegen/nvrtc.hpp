@@ -1,8 +1,8 @@
 // NvrtcCompiler: CUDA text to machine code of a GPU, on machines with and without one.
 //
-// Floor 5. Own design. Needs the `cuda` library; NVRTC itself is opened when it is first used, so one
-// program runs where it is installed and where it is not. No NVRTC type appears here.
-// Not here: the driver, launches, timing.
+// Floor 5. Own design. Needs the `cuda` library; NVRTC itself is opened when it is first used, so
+// one program runs where it is installed and where it is not. No NVRTC type appears here. Not here:
+// the driver, launches, timing.
 #pragma once
 
 #include <cstdint>
@@ -58,9 +58,9 @@ class NvrtcCompiler {
   std::vector<Result<Cubin, std::string>> compile_all(const std::vector<NvrtcJob>& jobs,
                                                       std::int32_t num_threads = 0) const;
 
-  /// Keeps compiled code in `folder`, by text, options and version; what was compiled before is read
-  /// from there, by this process or another. Damaged files are compiled anew. Above `max_bytes` the
-  /// files that were not used for longest go. Error: one sentence.
+  /// Keeps compiled code in `folder`, by text, options and version; what was compiled before is
+  /// read from there, by this process or another. Damaged files are compiled anew. Above
+  /// `max_bytes` the files that were not used for longest go. Error: one sentence.
   Result<Done, std::string> use_cache(const std::string& folder,
                                       std::int64_t max_bytes = std::int64_t{512} << 20);
   std::int64_t num_cache_hits() const;
@@ -76,8 +76,8 @@ inline std::string nvrtc_architecture(const GpuLimits& limits) {
          (limits.compute_capability == 90 ? "a" : "");
 }
 
-/// The kernels of a cubin, with what its ELF says: registers, stack and shared memory. Their spilled
-/// bytes are those of the compiler's log; without a log all of the stack counts as spilled.
+/// The kernels of a cubin, with what its ELF says: registers, stack and shared memory. Their
+/// spilled bytes are those of the compiler's log; without a log all of the stack counts as spilled.
 /// Error: what is wrong with the file.
 Result<std::vector<CubinKernel>, std::string> read_cubin(std::string_view code,
                                                          std::string_view log);
