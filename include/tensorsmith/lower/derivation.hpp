@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tensorsmith/sched/state.hpp"
@@ -33,6 +34,7 @@ struct StageDerivation {
   std::int32_t num_axes = 0, num_spatial = 0, num_nodes = 0;
   std::vector<IteratorRelation> relations;
   std::vector<LeafIterator> leaves;  ///< outermost first
+  std::string scope;                 ///< of a cache, as its step says; "" otherwise
 
   static StageDerivation initial(std::int32_t num_spatial, std::int32_t num_reduce) {
     StageDerivation d;
@@ -139,11 +141,14 @@ inline std::vector<StageDerivation> derive(const State& state) {
                         fused->factor_or_nparts);
     } else if (const auto* fuse = std::get_if<FuseStep>(&step)) {
       if (fuse->iterators.empty()) {
-        current[id].leaves.clear();
+        // One loop of one iteration in front. The state no longer names the others.
         current[id].fuse(0, 0);
       } else {
         current[id].fuse(static_cast<std::size_t>(fuse->iterators[0]), fuse->iterators.size());
       }
+    } else if (const auto* annotation = std::get_if<AnnotationStep>(&step)) {
+      current[id].leaves[static_cast<std::size_t>(annotation->iterator)].annotation =
+          annotation->annotation;
     } else if (const auto* reorder = std::get_if<ReorderStep>(&step)) {
       std::vector<LeafIterator> after;
       for (std::int32_t from : reorder->after) {
@@ -154,13 +159,15 @@ inline std::vector<StageDerivation> derive(const State& state) {
       const std::int32_t num_spatial = current[id].num_spatial;
       current.insert(current.begin() + static_cast<std::ptrdiff_t>(id) + 1,
                      StageDerivation::initial(num_spatial, 0));
-    } else if (std::holds_alternative<CacheWriteStep>(step)) {
+      current[id + 1].scope = std::get<CacheReadStep>(step).scope;
+    } else if (const auto* write = std::get_if<CacheWriteStep>(&step)) {
       // The cache takes over the axes, the old stage starts again as a copy.
       const std::int32_t num_spatial = current[id].num_spatial;
       const std::int32_t num_reduce = current[id].num_axes - num_spatial;
       current[id] = StageDerivation::initial(num_spatial, 0);
       current.insert(current.begin() + static_cast<std::ptrdiff_t>(id),
                      StageDerivation::initial(num_spatial, num_reduce));
+      current[id].scope = write->scope;
     } else if (std::holds_alternative<RfactorStep>(step)) {
       // Only one fuse and one split of reduction axes may come before: one leaf becomes spatial.
       const std::int32_t num_spatial = current[id].num_spatial;
@@ -172,8 +179,9 @@ inline std::vector<StageDerivation> derive(const State& state) {
   }
   for (std::size_t s = 0; s < current.size(); ++s) {
     for (std::size_t i = 0; i < current[s].leaves.size(); ++i) {
-      current[s].leaves[i].iterator = static_cast<std::int32_t>(i);
-      if (i < state.stage(s).iterators.size()) {
+      const bool is_named = i < state.stage(s).iterators.size();
+      current[s].leaves[i].iterator = is_named ? static_cast<std::int32_t>(i) : -1;
+      if (is_named) {
         current[s].leaves[i].annotation = state.stage(s).iterators[i].annotation;
       }
     }
