@@ -141,11 +141,14 @@ inline std::vector<StageDerivation> derive(const State& state) {
                         fused->factor_or_nparts);
     } else if (const auto* fuse = std::get_if<FuseStep>(&step)) {
       if (fuse->iterators.empty()) {
-        current[id].leaves.clear();
+        // One loop of one iteration in front. The state no longer names the others.
         current[id].fuse(0, 0);
       } else {
         current[id].fuse(static_cast<std::size_t>(fuse->iterators[0]), fuse->iterators.size());
       }
+    } else if (const auto* annotation = std::get_if<AnnotationStep>(&step)) {
+      current[id].leaves[static_cast<std::size_t>(annotation->iterator)].annotation =
+          annotation->annotation;
     } else if (const auto* reorder = std::get_if<ReorderStep>(&step)) {
       std::vector<LeafIterator> after;
       for (std::int32_t from : reorder->after) {
@@ -176,8 +179,9 @@ inline std::vector<StageDerivation> derive(const State& state) {
   }
   for (std::size_t s = 0; s < current.size(); ++s) {
     for (std::size_t i = 0; i < current[s].leaves.size(); ++i) {
-      current[s].leaves[i].iterator = static_cast<std::int32_t>(i);
-      if (i < state.stage(s).iterators.size()) {
+      const bool is_named = i < state.stage(s).iterators.size();
+      current[s].leaves[i].iterator = is_named ? static_cast<std::int32_t>(i) : -1;
+      if (is_named) {
         current[s].leaves[i].annotation = state.stage(s).iterators[i].annotation;
       }
     }

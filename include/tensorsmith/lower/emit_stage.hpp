@@ -324,7 +324,7 @@ inline Result<LoopProgram, LowerError> Emitter::run() {
   for (std::size_t id = 0; id < state_.num_stages(); ++id) {
     const auto& iterators = state_.stage(id).iterators;
     const bool is_replaced = iterators.size() == 1 && iterators[0].kind == IteratorKind::special;
-    if (is_replaced && !state_.operation(id).reduce_axes.empty()) {
+    if (is_replaced && !is_gpu_ && !state_.operation(id).reduce_axes.empty()) {
       return tensorsmith::fail(
           LowerError{LowerErrorCode::reduction_without_loops, static_cast<std::int32_t>(id)});
     }
