@@ -56,6 +56,15 @@ int main() {
   std::printf("\n%s", text.c_str());
   require(text.find("block_x") != std::string::npos, "the loops are those of a kernel");
 
+  // The same as CUDA C++, for nvcc or NVRTC, with the launches in a comment on top.
+  const std::string source = result.source();
+  require(source.find("__global__") != std::string::npos, "a GPU's program is a CUDA kernel");
+  std::FILE* const file = std::fopen("gemm_a100.cu", "w");
+  require(file != nullptr, "gemm_a100.cu can be written here");
+  std::fputs(source.c_str(), file);
+  std::fclose(file);
+  std::printf("\nwritten: gemm_a100.cu, %zu characters\n", source.size());
+
   // There is no code to call for a device that is not there.
   try {
     (void)result.kernel();

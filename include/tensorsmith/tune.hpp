@@ -129,7 +129,7 @@ class TuneResult {
   /// Throws Error if nothing succeeded, or only on a simulated device.
   Kernel kernel() const;
   State state() const;
-  /// Self-contained C++.
+  /// Self-contained C++; CUDA C++ for a GPU.
   std::string source() const;
   /// The same of the function that packs constant inputs once; empty: there is none.
   std::string prepack_source() const;

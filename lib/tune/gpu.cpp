@@ -5,11 +5,13 @@
 #include <cstring>
 #include <utility>
 
+#include "tensorsmith/codegen/cuda_source.hpp"
 #include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"
+#include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -53,6 +55,18 @@ Result<GpuLatency, MeasureFault> latency_on_board(const State& state, const Targ
     return fail(MeasureFault{MeasureStatus::compile_error, explain(latency.error())});
   }
   return std::move(latency).value();
+}
+
+std::string cuda_text(const LoopProgram& program, const Target& target, const std::string& name,
+                      const std::string& comment) {
+  CudaSourceOptions options;
+  options.name = name;
+  options.comment = comment;
+  Result<CudaSource, std::string> source = cuda_source(program, target, options);
+  if (!source) {
+    throw Error(source.error());
+  }
+  return std::move(source->text);
 }
 
 std::string latency_text(const GpuLatency& latency) {

@@ -22,6 +22,10 @@ struct PolicyOptions;
 /// fault.
 Result<GpuLatency, MeasureFault> latency_on_board(const State& state, const Target& target);
 
+/// The program of a state as CUDA C++, launches and buffers in comments. Throws Error.
+std::string cuda_text(const LoopProgram& program, const Target& target, const std::string& name,
+                      const std::string& comment);
+
 /// What each kernel asks of the board and what its time is made of, for people.
 std::string latency_text(const GpuLatency& latency);
 

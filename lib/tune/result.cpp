@@ -34,7 +34,7 @@ Kernel TuneResult::kernel() const {
   require_best(*this, "kernel");
   if (task.target.is_simulated) {
     throw Error("TuneResult::kernel: " + task.target.name +
-                " is simulated, so there is no code to call; explain() shows the schedule");
+                " is simulated, so there is no code to call; source() gives its text");
   }
   return Kernel(signature, object, num_threads);
 }
@@ -46,6 +46,10 @@ State TuneResult::state() const {
 
 std::string TuneResult::source() const {
   require_best(*this, "source");
+  if (task.target.kind == TargetKind::cuda) {
+    return cuda_text(lower_or_throw(state(), task.target).main, task.target, "kernel",
+                     task.workload + ", " + task.target.name);
+  }
   CppSourceOptions options;
   options.comment = task.workload;
   return emit_cpp_source(lower_or_throw(state(), task.target).main, options).source;

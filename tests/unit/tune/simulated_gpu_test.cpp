@@ -74,6 +74,7 @@ TEST_CASE("a product, a convolution and a softmax are tuned on a board that is n
     CHECK(text.find("blocks of") != std::string::npos);
     CHECK(text.find("thread_x") != std::string::npos);
     CHECK_THROWS_AS(result.kernel(), Error);
+    CHECK(result.source().find("extern \"C\" __global__") != std::string::npos);
   }
 }
 
