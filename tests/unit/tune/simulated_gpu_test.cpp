@@ -34,12 +34,12 @@ TuneOptions quick(std::int64_t trials = 32) {
   return options;
 }
 
-struct TemporaryJournal {
+struct GpuJournalFile {
   std::string path = (std::filesystem::temp_directory_path() /
                       ("tensorsmith_gpu_" + std::to_string(::getpid()) + ".jsonl"))
                          .string();
-  TemporaryJournal() { std::filesystem::remove(path); }
-  ~TemporaryJournal() { std::filesystem::remove(path); }
+  GpuJournalFile() { std::filesystem::remove(path); }
+  ~GpuJournalFile() { std::filesystem::remove(path); }
 };
 
 std::string tune_refusal(const TuneTask& task, const TuneOptions& options) {
@@ -102,7 +102,7 @@ TEST_CASE("the reference's space and policy run on a simulated board too") {
 TEST_CASE("every fault of a device is survived, named, and in the journal") {
   for (const SimulatedFault& fault : simulated_faults) {
     INFO(fault.name);
-    const TemporaryJournal file;
+    const GpuJournalFile file;
     TuneOptions options = quick(24);
     options.simulated.faults.*fault.probability = 0.4;
     options.database = file.path;
