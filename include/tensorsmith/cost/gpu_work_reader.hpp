@@ -18,8 +18,7 @@
 #include "tensorsmith/cost/gpu_operations.hpp"
 #include "tensorsmith/cost/gpu_work.hpp"
 
-namespace tensorsmith {
-namespace detail {
+namespace tensorsmith::detail {
 
 class GpuWorkReader {
  public:
@@ -56,16 +55,15 @@ class GpuWorkReader {
     bool has_serial = false;  ///< loops that stay loops, so that outer unrolling copies them
     bool has_barrier = false;
   };
-  struct OpenLoop {
-    GpuLoop loop;
-    bool is_expanded;
-  };
   /// A statement under all loops around it.
   struct Place {
     std::size_t first_expanded = 0;  ///< open loops from here on are expanded
     double times = 1;                ///< of the ones before
   };
 
+  static bool is_expanded(ForKind kind) {
+    return kind == ForKind::unrolled || kind == ForKind::vectorized;
+  }
   std::int64_t extent_of(const For& loop) {
     const auto range = range_of(program_.pool, extents_, loop.extent);
     return range && range->max > 0 ? range->max : 1;
@@ -138,17 +136,17 @@ class GpuWorkReader {
     }
     const std::int64_t extent = extent_of(loop);
     const double times = static_cast<double>(extent);
-    const bool is_expanded = loop.kind == ForKind::unrolled || loop.kind == ForKind::vectorized;
+    const bool expands = is_expanded(loop.kind);
     extents_.set(loop.var, extent);
-    open_.push_back({{loop.var, extent, loop.kind}, is_expanded});
-    footprint_.add(open_.back().loop);
+    open_.push_back({loop.var, extent, loop.kind});
+    footprint_.add(open_.back());
     Path path = walk(loop.body);
     open_.pop_back();
-    if (is_expanded && !path.has_serial) {
+    if (expands && !path.has_serial) {
       return path;  // counted with what is inside
     }
     const double overlapping = path.has_barrier ? times : math::ceil(times / unrolled_by_compiler);
-    if (!is_expanded) {
+    if (!expands) {
       work_.instructions += 3 * all_times() * times;  // count, compare, branch
       path.instructions += 3;
     }
@@ -213,11 +211,11 @@ class GpuWorkReader {
 
   Place place() const {
     Place place{open_.size(), 1};
-    while (place.first_expanded > 0 && open_[place.first_expanded - 1].is_expanded) {
+    while (place.first_expanded > 0 && is_expanded(open_[place.first_expanded - 1].kind)) {
       --place.first_expanded;
     }
     for (std::size_t i = 0; i < place.first_expanded; ++i) {
-      place.times *= static_cast<double>(open_[i].loop.extent);
+      place.times *= static_cast<double>(open_[i].extent);
     }
     return place;
   }
@@ -230,7 +228,7 @@ class GpuWorkReader {
   double iterations(const Place& place) const {
     double product = 1;
     for (std::size_t i = place.first_expanded; i < open_.size(); ++i) {
-      product *= static_cast<double>(open_[i].loop.extent);
+      product *= static_cast<double>(open_[i].extent);
     }
     return product;
   }
@@ -240,15 +238,15 @@ class GpuWorkReader {
     const double copies = iterations(here);
     Path path;
     GpuOperations counts;
-    operands_ = 0;
+    double operands = 0;
     count_operations(program_.pool, store.value, counts);
     for (const ExprId id : counts.loads) {
       const Load* load = program_.pool.as<Load>(id);
-      access(load->buffer, load->indices, false, here, path);
+      operands += access(load->buffer, load->indices, false, here, path);
     }
     path.instructions += counts.total() * copies;
     access(store.buffer, store.indices, true, here, path);
-    most_operands_ = larger_of(most_operands_, smaller_of(operands_, 64.0));
+    operands_ = larger_of(operands_, smaller_of(operands, 32.0));
     const double each = copies * here.times * weight_;
     work_.instructions += counts.total() * each;
     work_.f32 += counts.f32 * each;
@@ -259,17 +257,19 @@ class GpuWorkReader {
     return path;
   }
 
-  void access(BufferId id, const ExprList& indices, bool is_store, const Place& here, Path& path) {
+  /// Returns the registers that take what is loaded.
+  double access(BufferId id, const ExprList& indices, bool is_store, const Place& here,
+                Path& path) {
     const Buffer& buffer = program_[id];
     if (buffer.scope == Scope::register_) {
-      return;
+      return 0;
     }
     const GpuIndices access{id, &indices, footprint_.dependences(indices)};
     const double times = here.times * weight_;
     if (buffer.scope == Scope::local) {
       bool is_array = false;
       for (std::size_t i = 0; i < here.first_expanded; ++i) {
-        is_array = is_array || footprint_.depends(access, open_[i].loop.var);
+        is_array = is_array || footprint_.depends(access, open_[i].var);
       }
       if (is_array) {  // indexed by what is no constant: it lies in memory, lane beside lane
         leave_registers(id);
@@ -279,27 +279,27 @@ class GpuWorkReader {
         work_.instructions += count * times;
         work_.global_passes += count * times * larger_of(1.0, bytes_of(buffer.dtype) / 4.0);
       }
-      return;
+      return 0;
     }
     // What the warp does once serves all expanded iterations with the same address.
     double count = 1;
-    const OpenLoop* neighbours = nullptr;
+    const GpuLoop* neighbours = nullptr;
     const Lanes addresses = lanes_.addresses(buffer, indices);
     for (std::size_t i = open_.size(); i-- > here.first_expanded;) {
-      const OpenLoop& open = open_[i];
-      const bool varies = footprint_.depends(access, open.loop.var);
-      count *= varies || is_store ? static_cast<double>(open.loop.extent) : 1;
-      if (varies && neighbours == nullptr && open.loop.extent % 2 == 0) {
-        lanes_.set(open.loop.var, 1);
+      const GpuLoop& open = open_[i];
+      const bool varies = footprint_.depends(access, open.var);
+      count *= varies || is_store ? static_cast<double>(open.extent) : 1;
+      if (varies && neighbours == nullptr && open.extent % 2 == 0) {
+        lanes_.set(open.var, 1);
         const Lanes next = lanes_.addresses(buffer, indices);
-        lanes_.set(open.loop.var, 0);
+        lanes_.set(open.var, 0);
         neighbours = next[0] - addresses[0] == bytes_of(buffer.dtype) ? &open : nullptr;
       }
     }
     std::int64_t width = bytes_of(buffer.dtype);
     if (neighbours != nullptr &&
-        (neighbours->loop.kind == ForKind::vectorized || buffer.scope == Scope::shared)) {
-      const std::int64_t most = neighbours->loop.extent * width;
+        (neighbours->kind == ForKind::vectorized || buffer.scope == Scope::shared)) {
+      const std::int64_t most = neighbours->extent * width;
       for (const std::int64_t wide : {std::int64_t{16}, std::int64_t{8}, std::int64_t{4}}) {
         if (wide > width && most % wide == 0 && is_aligned(addresses, wide)) {
           count /= static_cast<double>(wide / width);
@@ -308,15 +308,13 @@ class GpuWorkReader {
         }
       }
     }
-    if (!is_store) {
-      operands_ += count * static_cast<double>(larger_of<std::int64_t>(width, 4)) / 4;
-    }
+    const double loaded = count * static_cast<double>(larger_of<std::int64_t>(width, 4)) / 4;
     path.instructions += count;
     work_.instructions += count * times;
     if (buffer.scope == Scope::shared) {
       path.clocks = larger_of(path.clocks, is_store ? 0 : delays_.shared);
       work_.shared_passes += count * times * tensorsmith::shared_passes(addresses, width, mask_);
-      return;
+      return loaded;
     }
     path.clocks = larger_of(path.clocks, is_store ? 0 : delays_.global);
     const GlobalCost cost = global_cost(addresses, width, mask_);
@@ -325,6 +323,7 @@ class GpuWorkReader {
     const double kept = is_store ? asked : smaller_of(asked, after_l1(access, here) * weight_);
     work_.traffic.push_back({id, is_store, kept, 0, 0});
     accesses_.push_back(access);
+    return loaded;
   }
 
   /// Bytes that a block loads through L1: what fits there is loaded once, and what is the same for
@@ -334,12 +333,12 @@ class GpuWorkReader {
     GpuFootprint::Running running = footprint_.block(access);
     double inside = running.bytes(), loaded = inside;
     for (std::size_t i = open_.size(); i-- > 0;) {
-      const double times = static_cast<double>(open_[i].loop.extent);
-      if (!footprint_.depends(access, open_[i].loop.var)) {
+      const double times = static_cast<double>(open_[i].extent);
+      if (!footprint_.depends(access, open_[i].var)) {
         loaded *= inside <= share || i >= here.first_expanded ? 1 : times;
         continue;
       }
-      running.run(open_[i].loop);
+      running.run(open_[i]);
       const double outside = running.bytes();
       loaded = inside <= share ? larger_of(loaded, outside * (loaded / inside)) : loaded * times;
       inside = outside;
@@ -367,14 +366,16 @@ class GpuWorkReader {
     arrays_.push_back(id);
   }
 
-  /// What cannot be kept in registers goes to memory and comes back for every use.
+  /// What cannot be kept in registers goes to memory and comes back for every use; operands are
+  /// loaded later instead.
   void fit_registers() {
-    const double wanted = base_registers + most_operands_ + larger_of(0.0, kept_bytes_) / 4;
+    const double kept = base_registers + larger_of(0.0, kept_bytes_) / 4;
+    const double least = kept + smaller_of(operands_, 8.0), wanted = kept + operands_;
     const std::int64_t of_all = gpu_.registers_per_sm / (32 * work_.num_warps()) / 8 * 8;
     const auto most =
         static_cast<double>(smaller_of<std::int64_t>(gpu_.max_registers_per_thread, of_all));
     work_.registers = static_cast<std::int32_t>(smaller_of(wanted, most));
-    work_.spilled = wanted > most ? (wanted - most) / wanted : 0;
+    work_.spilled = least > most ? (least - most) / least : 0;
     const double moves = 2 * work_.spilled * (work_.f32 + work_.f64 + work_.integer);
     work_.instructions += moves;
     work_.global_passes += moves;
@@ -388,13 +389,12 @@ class GpuWorkReader {
   GpuFootprint footprint_;
   GpuWork work_;
   WarpThreads threads_;
-  std::vector<OpenLoop> open_;
+  std::vector<GpuLoop> open_;
   std::vector<GpuIndices> accesses_;  ///< of work_.traffic
   std::vector<BufferId> arrays_;
   LaneMask mask_ = all_lanes;
   double weight_ = 1;  ///< share of the warps that get here
-  double kept_bytes_ = 0, operands_ = 0, most_operands_ = 0;
+  double kept_bytes_ = 0, operands_ = 0;
 };
 
-}  // namespace detail
-}  // namespace tensorsmith
+}  // namespace tensorsmith::detail

@@ -75,6 +75,7 @@ TEST_CASE("faults come as often as asked for, each with its status") {
 
 TEST_CASE("what only a GPU does wrong: a sticky error, no memory left, a lower clock") {
   SimulatedDevice gpu;
+  gpu.hiccups = 0;
   gpu.faults.sticky_error = 0.1;
   gpu.faults.out_of_memory = 0.2;
   gpu.faults.throttling = 0.3;
