@@ -27,19 +27,23 @@ endif()
 tensorsmith_decide(LLVM TENSORSMITH_LLVM_FOUND "llvm-19-dev (17 or newer)")
 tensorsmith_note("LLVM ${TENSORSMITH_LLVM_VERSION}: ${_state}")
 
-# CUDA: only NVRTC's header and library are looked for; the driver is opened at run time.
-set(_found FALSE)
-if(NOT TENSORSMITH_WITH_CUDA STREQUAL "OFF")
-  find_path(TENSORSMITH_NVRTC_INCLUDE_DIR nvrtc.h
-            HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
-  find_library(TENSORSMITH_NVRTC_LIBRARY nvrtc
-               HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES lib64 lib)
-  mark_as_advanced(TENSORSMITH_NVRTC_INCLUDE_DIR TENSORSMITH_NVRTC_LIBRARY)
-  if(TENSORSMITH_NVRTC_INCLUDE_DIR AND TENSORSMITH_NVRTC_LIBRARY)
-    set(_found TRUE)
+# CUDA: nothing is needed to build it; NVRTC and the driver are opened at run time. Where NVRTC is
+# found now is only said in the summary.
+set(_found TRUE)
+tensorsmith_decide(CUDA _found "nothing")
+set(TENSORSMITH_NVRTC_FOLDER "${CMAKE_CURRENT_SOURCE_DIR}/build/nvrtc")  # of setup.sh --nvrtc
+if(TENSORSMITH_FOUND_CUDA)
+  find_library(TENSORSMITH_NVRTC_LIBRARY
+               NAMES nvrtc libnvrtc.so.13 libnvrtc.so.12 libnvrtc.so.11.2
+               HINTS ENV CUDA_HOME ENV CUDA_PATH
+               PATHS /usr/local/cuda "${TENSORSMITH_NVRTC_FOLDER}" PATH_SUFFIXES lib64 lib)
+  mark_as_advanced(TENSORSMITH_NVRTC_LIBRARY)
+  if(TENSORSMITH_NVRTC_LIBRARY)
+    set(_state "found (${TENSORSMITH_NVRTC_LIBRARY})")
+  else()
+    set(_state "not found: install the CUDA toolkit or run scripts/setup.sh --nvrtc")
   endif()
 endif()
-tensorsmith_decide(CUDA _found "the CUDA toolkit (nvrtc.h, libnvrtc)")
 tensorsmith_note("CUDA NVRTC: ${_state}")
 
 # Eigen

@@ -3,24 +3,29 @@
 #   scripts/setup.sh            installs what is missing
 #   scripts/setup.sh --check    only says what is missing; exit code 1 if something needed is
 #   scripts/setup.sh --peers    also BLIS, libxsmm, and oneDNN 3.2 from PyPI (into build/peers)
+#   scripts/setup.sh --nvrtc    also NVRTC 12.9 from PyPI (into build/nvrtc, 110 MB), to compile CUDA
+#                               without the toolkit; nothing if there is an NVRTC already
 # Idempotent; works as root or through sudo; touches nothing when everything is there.
 set -eu
 
 check_only=0
 peers=0
-case ${1-} in
-'') ;;
---check) check_only=1 ;;
---peers) peers=1 ;;
--h | --help)
-  sed -n '2,6s/^# \{0,1\}//p' "$0"
-  exit 0
-  ;;
-*)
-  echo "setup.sh: unknown option '$1' (known: --check, --peers)" >&2
-  exit 2
-  ;;
-esac
+nvrtc=0
+for option; do
+  case $option in
+  --check) check_only=1 ;;
+  --peers) peers=1 ;;
+  --nvrtc) nvrtc=1 ;;
+  -h | --help)
+    sed -n '2,8s/^# \{0,1\}//p' "$0"
+    exit 0
+    ;;
+  *)
+    echo "setup.sh: unknown option '$option' (known: --check, --peers, --nvrtc)" >&2
+    exit 2
+    ;;
+  esac
+done
 
 say() { printf 'setup: %s\n' "$*"; }
 
@@ -28,7 +33,18 @@ say() { printf 'setup: %s\n' "$*"; }
 needed="g++ make cmake ninja-build git pkg-config"
 wanted="libeigen3-dev libfmt-dev nlohmann-json3-dev libsqlite3-dev libcli11-dev catch2
  zlib1g-dev libxgboost-dev libbenchmark-dev libdnnl-dev libopenblas-dev clang clang-format ccache"
-if [ "$peers" = 1 ]; then wanted="$wanted libblis4-pthread libxsmm-dev python3-pip"; fi
+have_nvrtc() {
+  for library in "$(dirname "$0")"/../build/nvrtc/libnvrtc.so.1* \
+    /usr/local/cuda/lib64/libnvrtc.so.1* /usr/local/cuda/lib/libnvrtc.so.1*; do
+    if [ -e "$library" ]; then return 0; fi
+  done
+  ldconfig -p 2>/dev/null | grep -q 'libnvrtc\.so\.1'
+}
+if [ "$nvrtc" = 1 ] && have_nvrtc; then nvrtc=0; fi
+if [ "$peers" = 1 ]; then wanted="$wanted libblis4-pthread libxsmm-dev"; fi
+if [ "$peers" = 1 ] || { [ "$nvrtc" = 1 ] && ! python3 -m pip --version >/dev/null 2>&1; }; then
+  wanted="$wanted python3-pip"
+fi
 llvm_choices="llvm-19-dev llvm-20-dev llvm-18-dev llvm-17-dev"
 
 if ! command -v apt-get >/dev/null 2>&1; then
@@ -66,6 +82,36 @@ WHEELS
   rm -rf "$folder/wheels" "$folder/unpacked"
 }
 
+# One wheel, by its hash; of it only the two libraries are kept.
+fetch_nvrtc() {
+  folder="$(dirname "$0")/../build/nvrtc"
+  if [ "$(uname -m)" != x86_64 ]; then
+    say "NVRTC is fetched for x86-64 only; install the CUDA toolkit instead"
+    return
+  fi
+  say "fetching NVRTC 12.9"
+  mkdir -p "$folder/wheels" "$folder/unpacked"
+  cat >"$folder/wheels/requirements.txt" <<'WHEELS'
+nvidia-cuda-nvrtc-cu12==12.9.86 --hash=sha256:210cf05005a447e29214e9ce50851e83fc5f4358df8b453155d5e1918094dcb4
+WHEELS
+  if python3 -m pip download --quiet --no-deps --require-hashes --dest "$folder/wheels" \
+    -r "$folder/wheels/requirements.txt"; then
+    for wheel in "$folder"/wheels/*.whl; do
+      python3 -m zipfile -e "$wheel" "$folder/unpacked"
+    done
+    for library in libnvrtc-builtins.so.12.9 libnvrtc.so.12; do
+      mv "$folder/unpacked/nvidia/cuda_nvrtc/lib/$library" "$folder/$library"
+    done
+  else
+    say "NVRTC could not be fetched from PyPI; tests that compile CUDA will be skipped"
+  fi
+  rm -rf "$folder/wheels" "$folder/unpacked"
+}
+fetch_wheels() {
+  if [ "$peers" = 1 ]; then fetch_onednn3; fi
+  if [ "$nvrtc" = 1 ]; then fetch_nvrtc; fi
+}
+
 installed() {
   case $(dpkg-query -W -f '${Status}' "$1" 2>/dev/null) in
   "install ok installed") return 0 ;;
@@ -100,7 +146,7 @@ missing_packages() {
 missing_packages
 if [ -z "$missing" ] && [ "$have_llvm" = 1 ]; then
   say "everything is installed"
-  if [ "$peers" = 1 ]; then fetch_onednn3; fi
+  fetch_wheels
   exit 0
 fi
 if [ "$check_only" = 1 ]; then
@@ -174,5 +220,5 @@ for package in $needed; do
     exit 1
   }
 done
-if [ "$peers" = 1 ]; then fetch_onednn3; fi
+fetch_wheels
 say "done"

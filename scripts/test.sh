@@ -239,7 +239,7 @@ leg_gpu() {
 started=$SECONDS
 if [ "$setup" = 1 ]; then
   say "setup"
-  scripts/setup.sh || note_failure "scripts/setup.sh"
+  scripts/setup.sh --nvrtc || note_failure "scripts/setup.sh --nvrtc"
 fi
 for leg in $legs; do
   say "$leg"

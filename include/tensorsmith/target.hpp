@@ -3,6 +3,7 @@
 // Floor 1. Own design; HardwareParams and its defaults are the Ansor reference's, ch. 3.2.
 // Not here: finding out what this machine is (lib/cpu/host.hpp), timings, code generation.
 // A quantity that is not known is an empty optional; it is never replaced by 1.
+// Of GPUs, "sm_80" is a class of devices, "a100" a board, and "sim:a100" a board that is simulated.
 #pragma once
 
 #include <array>
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "tensorsmith/gpu_devices.hpp"
 #include "tensorsmith/support/result.hpp"
 
 namespace tensorsmith {
@@ -59,21 +61,6 @@ struct CacheSizes {
   bool operator==(const CacheSizes&) const = default;
 };
 
-/// Limits of a CUDA device class (CUDA programming guide, table of technical specifications).
-struct GpuLimits {
-  std::int32_t compute_capability = 0;  ///< 10 * major + minor, 90 for sm_90
-  std::int32_t max_threads_per_block = 0;
-  std::int32_t warp_size = 0;
-  std::int64_t max_shared_memory_bytes = 0;        ///< per block, without opting in
-  std::int64_t max_shared_memory_optin_bytes = 0;  ///< per block, after opting in
-  std::int32_t max_registers_per_thread = 0;
-  std::int32_t registers_per_sm = 0;
-  std::int32_t max_threads_per_sm = 0;
-  std::optional<std::int32_t> num_sms;  ///< differs between boards of one class
-
-  bool operator==(const GpuLimits&) const = default;
-};
-
 /// Why Target::from_name gave none.
 struct UnknownTarget {
   std::string name;
@@ -98,6 +85,7 @@ struct Target {
   std::optional<std::int32_t> fma_per_cycle;  ///< full-width vector FMA instructions per cycle
   std::optional<std::int32_t> fma_latency;    ///< cycles
   std::optional<GpuLimits> gpu;               ///< set exactly for kind cuda
+  bool is_simulated = false;                  ///< times come from a model, code is never run
 
   /// Lanes of one vector register for elements of `element_bits`.
   std::int32_t vector_lanes(std::int32_t element_bits) const {
@@ -109,6 +97,8 @@ struct Target {
   static Target x86_64_v4();
   /// A CUDA device class from known_cuda_classes(), by 10 * major + minor.
   static Result<Target, UnknownTarget> cuda(std::int32_t compute_capability);
+  /// A board of gpu_models.
+  static Target cuda_board(const GpuModel& board);
   /// Any name of known_target_names(). "host" is not among them: finding out is not data.
   static Result<Target, UnknownTarget> from_name(std::string_view name);
 
@@ -159,21 +149,6 @@ inline constexpr std::array<CpuModel, 24> cpu_models{{
     {"znver5", IsaLevel::x86_64_v4, 512, true, true, true, 48, 1024, 0, 4},
 }};
 
-/// One row per CUDA device class: limits that every board of the class has.
-struct CudaModel {
-  std::int32_t compute_capability;
-  std::int32_t shared_optin_kib;
-  std::int32_t max_threads_per_sm;
-};
-inline constexpr std::array<CudaModel, 6> cuda_models{{
-    {70, 96, 2048},
-    {75, 64, 1024},
-    {80, 163, 2048},
-    {86, 99, 1536},
-    {89, 99, 1536},
-    {90, 227, 2048},
-}};
-
 /// Every name that Target::from_name accepts, comma separated, for messages.
 inline std::string known_target_names() {
   std::string names;
@@ -182,6 +157,11 @@ inline std::string known_target_names() {
   }
   for (const CudaModel& model : cuda_models) {
     names.append(", sm_").append(std::to_string(model.compute_capability));
+  }
+  for (const char* prefix : {", ", ", sim:"}) {
+    for (const GpuModel& board : gpu_models) {
+      names.append(prefix).append(board.name);
+    }
   }
   return names;
 }
@@ -245,6 +225,12 @@ inline Result<Target, UnknownTarget> Target::cuda(std::int32_t compute_capabilit
     limits.max_registers_per_thread = 255;
     limits.registers_per_sm = 65536;
     limits.max_threads_per_sm = model.max_threads_per_sm;
+    limits.max_blocks_per_sm = model.max_blocks_per_sm;
+    limits.shared_memory_per_sm_bytes = std::int64_t{model.shared_per_sm_kib} * 1024;
+    limits.l1_and_shared_bytes = std::int64_t{model.l1_and_shared_kib} * 1024;
+    limits.f32_fma_rate = model.f32_fma_rate;
+    limits.f64_fma_rate = model.f64_fma_rate;
+    limits.tensor_f16_fma_rate = model.tensor_f16_fma_rate;
     Target target;
     target.kind = TargetKind::cuda;
     target.name = name;
@@ -257,7 +243,27 @@ inline Result<Target, UnknownTarget> Target::cuda(std::int32_t compute_capabilit
   return fail(UnknownTarget{name});
 }
 
+inline Target Target::cuda_board(const GpuModel& board) {
+  Result<Target, UnknownTarget> known = cuda(board.compute_capability);
+  TENSORSMITH_ASSERT(known.has_value(), "the class of every board is known");
+  Target target = std::move(known).value();
+  target.name = std::string(board.name);
+  target.gpu->board = GpuBoard{board.num_sms, board.clock_mhz, board.dram_bytes_per_ns,
+                               std::int64_t{board.l2_mib} * 1024 * 1024};
+  return target;
+}
+
 inline Result<Target, UnknownTarget> Target::from_name(std::string_view name) {
+  constexpr std::string_view simulated = "sim:";
+  const bool is_simulated = name.starts_with(simulated);
+  for (const GpuModel& board : gpu_models) {
+    if (name.substr(is_simulated ? simulated.size() : 0) == board.name) {
+      Target target = cuda_board(board);
+      target.name = std::string(name);
+      target.is_simulated = is_simulated;
+      return target;
+    }
+  }
   if (const CpuModel* model = find_cpu_model(name)) {
     return make_target(*model);
   }

@@ -17,6 +17,7 @@
 #include "tensorsmith/fwd.hpp"
 #include "tensorsmith/kernel.hpp"
 #include "tensorsmith/measure/measurer.hpp"
+#include "tensorsmith/measure/simulated_device.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/shared.hpp"
@@ -66,6 +67,7 @@ struct TuneSummary {
   std::int64_t rounds = 0;
   std::array<std::int64_t, num_measure_statuses> statuses{};  ///< trials by outcome
   double seconds = 0;
+  std::int64_t num_repeated = 0;  ///< trials measured again: the clock went down, and the like
   bool is_verified = false;
   bool is_cancelled = false;
   bool is_exhausted = false;       ///< the search ran out of candidates
@@ -102,6 +104,8 @@ struct TuneOptions {
   std::int32_t round_size = 0;      ///< trials between two model updates; 0: by the budget
   std::int64_t early_stopping = 0;  ///< trials without a better one that end the run; 0: no limit
   bool verifies = true;
+  /// Noise and faults of a simulated target (Target::is_simulated).
+  SimulatedDevice simulated;
   std::string worker_path;  ///< see WorkerOptions
   /// Asked often, from several threads. True ends the run with the best so far.
   Callback<bool()> is_cancelled;
@@ -127,10 +131,10 @@ class TuneResult {
   KernelSignature signature;      ///< ... and how to call it
 
   bool has_best() const { return !object.empty(); }
-  /// Throws Error if nothing succeeded.
+  /// Throws Error if nothing succeeded, or only on a simulated device.
   Kernel kernel() const;
   State state() const;
-  /// Self-contained C++.
+  /// Self-contained C++; CUDA C++ for a GPU.
   std::string source() const;
   /// The same of the function that packs constant inputs once; empty: there is none.
   std::string prepack_source() const;

@@ -61,8 +61,8 @@ Target make_host_target(const HostInfo& info);
 /// make_host_target(probe_host()), probed once per process.
 const Target& host_target();
 
-/// "host", or a level or CPU name whose code this machine can run; what the name does not say
-/// (caches, instructions per cycle) is this machine's. Error: one sentence.
+/// "host", or a level or CPU name whose code this machine can run, or a simulated board; what the
+/// name does not say (caches, instructions per cycle) is this machine's. Error: one sentence.
 Result<Target, std::string> runnable_target(const std::string& name);
 
 }  // namespace tensorsmith

@@ -12,8 +12,13 @@ Result<Target, std::string> runnable_target(const std::string& name) {
     return fail(explain(named.error()) + ", host");
   }
   Target target = *named;
+  if (target.is_simulated) {
+    return target;
+  }
   if (target.kind != TargetKind::cpu) {
-    return fail("target " + name + " needs a GPU backend, which this build does not have");
+    const bool is_board = target.gpu && target.gpu->board;
+    return fail("target " + name + " needs a GPU backend, which this build does not have; " +
+                (is_board ? "sim:" + name + " simulates it" : "sim:a100 is a simulated GPU"));
   }
   const bool is_runnable = target.vector_bits <= host.vector_bits &&
                            (!target.has_fma || host.has_fma) &&

@@ -35,6 +35,10 @@ const char* meaning_of(MeasureStatus status) {
     return "its result was wrong";
   case MeasureStatus::nan_result:
     return "its result held NaN where there should be none";
+  case MeasureStatus::device_error:
+    return "broke the device's context, e.g. by an illegal address; the worker was replaced";
+  case MeasureStatus::out_of_memory:
+    return "asked for more memory than the device has";
   case MeasureStatus::worker_lost:
     return "the measuring process was lost; says nothing about the candidate";
   case MeasureStatus::cancelled:

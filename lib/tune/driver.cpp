@@ -224,6 +224,7 @@ class Driver::Impl {
       summary_.message = "stopped, no worker survives: " + result.message;
     }
     ++summary_.statuses[static_cast<std::size_t>(result.status)];
+    summary_.num_repeated += result.is_ok() && !result.message.empty() ? 1 : 0;
     ++summary_.trials;
     if (!result.is_ok() && summary_.first_failure.empty()) {
       summary_.first_failure = std::string(name_of(result.status)) + ": " + result.message;

@@ -6,6 +6,7 @@
 #include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/tune.hpp"
+#include "tune/gpu.hpp"
 #include "tune/replay_steps.hpp"
 
 namespace tensorsmith {
@@ -31,6 +32,10 @@ KernelPrograms lower_or_throw(const State& state, const Target& target) {
 
 Kernel TuneResult::kernel() const {
   require_best(*this, "kernel");
+  if (task.target.is_simulated) {
+    throw Error("TuneResult::kernel: " + task.target.name +
+                " is simulated, so there is no code to call; source() gives its text");
+  }
   return Kernel(signature, object, num_threads);
 }
 
@@ -41,6 +46,10 @@ State TuneResult::state() const {
 
 std::string TuneResult::source() const {
   require_best(*this, "source");
+  if (task.target.kind == TargetKind::cuda) {
+    return cuda_text(lower_or_throw(state(), task.target).main, task.target, "kernel",
+                     task.workload + ", " + task.target.name);
+  }
   CppSourceOptions options;
   options.comment = task.workload;
   return emit_cpp_source(lower_or_throw(state(), task.target).main, options).source;
@@ -67,6 +76,10 @@ std::string TuneResult::explain() const {
       text += "  " + std::string(name_of(static_cast<MeasureStatus>(i))) + ": " +
               std::to_string(summary.statuses[i]) + "\n";
     }
+  }
+  if (task.target.is_simulated) {
+    const Result<GpuLatency, MeasureFault> latency = latency_on_board(best, task.target);
+    text += latency ? "\n" + latency_text(*latency) : std::string();
   }
   const KernelPrograms programs = lower_or_throw(best, task.target);
   text += "\nschedule:\n" + state_text(best) + "\nloops:\n" + to_text(programs.main);

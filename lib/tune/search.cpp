@@ -15,6 +15,7 @@
 #include "tensorsmith/search/policy_params.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/native_rules.hpp"
+#include "tune/gpu.hpp"
 #if defined(TENSORSMITH_HAS_EIGEN)
 #include "tensorsmith/cost/mlp.hpp"
 #endif
@@ -116,7 +117,8 @@ bool has_varying_inner_loop(const LoopProgram& program, StmtId id) {
 std::vector<State> make_sketches(const TuneTask& task, const TuneOptions& options,
                                  const SketchOptions& sketch_options) {
   std::vector<State> sketches =
-      options.sketches           ? options.sketches(task.dag, sketch_options)
+      sketch_options.is_gpu()    ? make_gpu_sketches(task, options, sketch_options)
+      : options.sketches         ? options.sketches(task.dag, sketch_options)
       : options.space == "ansor" ? generate_sketches(task.dag, ansor_cpu_rules(), sketch_options)
                                  : generate_sketches(task.dag, native_cpu_rules(), sketch_options);
   if (sketches.empty()) {
@@ -232,6 +234,14 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
     model = search.model.get();
   }
 
+  if (task.target.kind == TargetKind::cuda) {
+    policy.near_share = is_reference ? 0 : 0.25;
+    search.policy =
+        make_gpu_policy(task, options, params, policy,
+                        make_sketches(task, options, gpu_sketch_options_for(task.target, params)),
+                        *model, run_on_threads);
+    return search;
+  }
   SketchOptions sketch_options;
   sketch_options.hardware = hardware_params(task.target);
   sketch_options.hardware.num_cores = options.num_threads;

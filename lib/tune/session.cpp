@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "cpu/host.hpp"
+#include "tensorsmith/measure/worker_measurer.hpp"
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/te/workload_key.hpp"
 #include "tune/compile.hpp"
+#include "tune/gpu.hpp"
 #include "tune/measure_task.hpp"
 
 namespace tensorsmith {
@@ -50,7 +52,7 @@ Record record_template(const TuneTask& task, const TuneOptions& options) {
   record.workload_key = te::workload_key(*task.dag);
   record.workload = task.workload.empty() ? record.workload_key : task.workload;
   record.target = task.target.name;
-  record.cpu = probe_host().model_name;
+  record.cpu = task.target.is_simulated ? "simulated" : probe_host().model_name;
   record.space = options.space;
   record.policy = options.policy;
   record.num_threads = options.num_threads;
@@ -68,8 +70,11 @@ void check_arguments(const TuneTask& task, const TuneOptions& options) {
   if (task.dag == nullptr) {
     throw Error("tune: the task has no dag");
   }
-  if (task.target.kind != TargetKind::cpu) {
-    throw Error("tune: target " + task.target.name + " is no CPU; only CPUs can be tuned");
+  if (task.target.kind != TargetKind::cpu && !task.target.is_simulated) {
+    const bool is_board = task.target.gpu && task.target.gpu->board;
+    throw Error("tune: target " + task.target.name + " is a GPU, and none can be used here; " +
+                (is_board ? "sim:" + task.target.name + " simulates it"
+                          : "sim:a100 and its like are simulated boards"));
   }
   if (!(options.budget.seconds >= 0) || std::isinf(options.budget.seconds) ||
       options.budget.trials < 0) {
@@ -78,6 +83,9 @@ void check_arguments(const TuneTask& task, const TuneOptions& options) {
   if (is_instant(options) && (options.space == "ansor" || options.policy == "ansor")) {
     throw Error("tune: instant mode (no seconds, no trials) needs the native space and the policy "
                 "evolution; the reference's search has no analytic model");
+  }
+  if (is_instant(options) && task.target.kind != TargetKind::cpu) {
+    throw Error("tune: instant mode (no seconds, no trials) is there for CPUs only; give a budget");
   }
   if (options.num_threads < 1 || options.num_threads > 1024) {
     throw Error("tune: the number of threads must be in 1..1024, is " +
@@ -99,16 +107,20 @@ std::size_t round_size_for(const TuneOptions& options) {
   return static_cast<std::size_t>(size);
 }
 
-RunResources::RunResources(const TuneOptions& options) : measurer_(options.measurer) {
-  if (measurer_ == nullptr) {
+RunResources::RunResources(const TuneOptions& options, const Target& target)
+    : measurer_(options.measurer) {
+  if (measurer_ == nullptr && target.is_simulated) {
+    own_ = make_simulated_measurer(target, options.simulated);
+    measurer_ = own_.get();
+  } else if (measurer_ == nullptr) {
     WorkerOptions worker_options;
     worker_options.worker_path = options.worker_path;
     if (find_worker_program(worker_options).empty()) {
       throw Error("tune: the program tensorsmith-worker was found neither next to this one nor on "
                   "PATH");
     }
-    workers_.emplace(worker_options);
-    measurer_ = &*workers_;
+    own_ = std::make_unique<WorkerMeasurer>(worker_options);
+    measurer_ = own_.get();
   }
   if (!options.database.empty()) {
     Result<Journal, RecordError> opened = Journal::open(options.database);
@@ -164,7 +176,9 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
     options_.model = shared_model;
   }
   search_ = make_search(task, options_, index);
-  if (const std::string problem = memory_problem(*task.dag); !problem.empty()) {
+  if (task.target.is_simulated) {
+    options_.verifies = false;  // nothing is computed
+  } else if (const std::string problem = memory_problem(*task.dag); !problem.empty()) {
     throw Error("tune: " + problem);
   }
   driver_options_.budget = options_.budget;
@@ -178,7 +192,8 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   driver_options_.is_cancelled = options_.is_cancelled;
   driver_options_.on_progress = options_.on_progress;
   source_ = std::make_unique<PolicySource>(*search_.policy, driver_options_.flop);
-  builder_ = make_candidate_builder(task.target);
+  builder_ = task.target.is_simulated ? make_simulated_builder(task.target)
+                                      : make_candidate_builder(task.target);
 }
 
 TuneSession::~TuneSession() = default;

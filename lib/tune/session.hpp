@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 
-#include "tensorsmith/measure/worker_measurer.hpp"
 #include "tune/driver.hpp"
 #include "tune/search.hpp"
 
@@ -18,7 +17,7 @@ namespace tensorsmith {
 class RunResources {
  public:
   /// Throws Error if there is no worker program or the journal cannot be opened.
-  explicit RunResources(const TuneOptions& options);
+  RunResources(const TuneOptions& options, const Target& target);
 
   Measurer& measurer() { return *measurer_; }
   Journal* journal() { return journal_ ? &*journal_ : nullptr; }
@@ -29,7 +28,7 @@ class RunResources {
   std::string journal_problem() const;
 
  private:
-  std::optional<WorkerMeasurer> workers_;
+  std::unique_ptr<Measurer> own_;
   std::optional<Journal> journal_;
   std::vector<Record> earlier_;
   Measurer* measurer_ = nullptr;

@@ -10,7 +10,7 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
   const double start = steady_seconds();
   check_arguments(task, options);
   TuneSession session(task, options);  // first, so that a misspelt option costs no time
-  RunResources resources(options);
+  RunResources resources(options, task.target);
   session.add_reference_result();
   session.prepare(resources.measurer());
   const double prepare_seconds = steady_seconds() - start;

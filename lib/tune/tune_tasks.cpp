@@ -26,6 +26,10 @@ void check_tasks(const std::vector<WeightedTask>& tasks, const TuneOptions& opti
   }
   for (const WeightedTask& task : tasks) {
     check_arguments(task.task, options);
+    if (task.task.target != tasks.front().task.target) {
+      throw Error("tune_tasks: expected one target for all tasks, got " +
+                  tasks.front().task.target.name + " and " + task.task.target.name);
+    }
     if (!(task.weight > 0) || task.weight > 1e12) {
       throw Error("tune_tasks: the weight of a task must be in 0..1e12 and not 0");
     }
@@ -70,7 +74,7 @@ class TasksRun {
               : 0;
       is_started_.push_back(false);
     }
-    resources_ = std::make_unique<RunResources>(options.tune);
+    resources_ = std::make_unique<RunResources>(options.tune, tasks.front().task.target);
   }
 
   TasksResult run() {

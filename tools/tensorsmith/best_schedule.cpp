@@ -13,7 +13,7 @@ BestSchedule load_schedule(const WorkloadOptions& options, bool allows_plain) {
   }
   Shared<const ComputeDag> dag = parse_dag(options.workload);
   const Target target = parse_target(options.target);
-  if (target.kind != TargetKind::cpu) {
+  if (target.kind != TargetKind::cpu && !target.is_simulated) {
     throw Error("target " + options.target +
                 " needs a GPU backend, which this build does not have");
   }

@@ -54,7 +54,8 @@ void add_workload_options(CLI::App& command, WorkloadOptions& options) {
   command.add_option("workload", options.workload,
                      "what to compute, e.g. gemm:512x512x512:f32 (see tensorsmith tune --list)");
   command.add_option("--target", options.target,
-                     "host, or a level or CPU name such as x86-64-v3 or znver4");
+                     "host, a level or CPU name such as x86-64-v3 or znver4, or a simulated GPU "
+                     "such as sim:a100 (tensorsmith devices lists them)");
   command
       .add_option("--db", options.database,
                   "journal of trials; default: a file in the cache folder")

@@ -63,6 +63,24 @@ Json backends_json() {
   return backends;
 }
 
+Json simulated_json() {
+  Json boards = Json::array();
+  for (const GpuModel& model : gpu_models) {
+    const Target target = Target::cuda_board(model);
+    const GpuLimits& gpu = *target.gpu;
+    boards.push_back(
+        {{"target", "sim:" + target.name},
+         {"board", std::string(model.title)},
+         {"class", "sm_" + std::to_string(model.compute_capability)},
+         {"sms", gpu.board->num_sms},
+         {"clock_mhz", gpu.board->clock_mhz},
+         {"dram_gb_per_s", gpu.board->dram_bytes_per_ns},
+         {"l2_bytes", gpu.board->l2_bytes},
+         {"f32_gflops", 2e-3 * gpu.f32_fma_rate * gpu.board->num_sms * gpu.board->clock_mhz}});
+  }
+  return boards;
+}
+
 std::string cache_text(const Json& bytes) {
   return bytes.is_null() ? "unknown" : fmt::format("{} KiB", bytes.get<std::int64_t>() / 1024);
 }
@@ -71,6 +89,7 @@ int print_devices(bool is_json) {
   Json json;
   json["cpu"] = cpu_json(probe_host());
   json["backends"] = backends_json();
+  json["simulated"] = simulated_json();
   if (is_json) {
     print_json(json);
     return exit_ok;
@@ -87,6 +106,13 @@ int print_devices(bool is_json) {
     fmt::print("{}: {} ({})\n", backend["name"].get<std::string>(),
                backend["available"].get<bool>() ? "yes" : "no",
                backend["detail"].get<std::string>());
+  }
+  fmt::print("simulated GPUs (--target NAME; times come from a model, nothing is run):\n");
+  for (const Json& board : json["simulated"]) {
+    fmt::print("  {}: {}, {}, {} SMs, {:.0f} GB/s, {:.1f} TFLOP/s f32\n",
+               board["target"].get<std::string>(), board["board"].get<std::string>(),
+               board["class"].get<std::string>(), board["sms"].get<int>(),
+               board["dram_gb_per_s"].get<double>(), board["f32_gflops"].get<double>() / 1e3);
   }
   return exit_ok;
 }

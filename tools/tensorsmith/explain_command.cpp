@@ -7,6 +7,7 @@
 #include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tune/compile.hpp"
+#include "tune/gpu.hpp"
 
 namespace tensorsmith::cli {
 namespace {
@@ -41,7 +42,14 @@ int explain_workload(const ExplainArguments& arguments) {
       json["prepack"] = to_text(*best.programs.prepack);
     }
   }
+  if (best.target.is_simulated && (all || arguments.loops)) {
+    const Result<GpuLatency, MeasureFault> latency = latency_on_board(best.state, best.target);
+    json["simulated"] = latency ? latency_text(*latency) : latency.error().message;
+  }
   if (arguments.assembly) {
+    if (best.target.is_simulated) {
+      throw Error("--asm: target " + arguments.common.target + " is simulated; it has no assembly");
+    }
     json["assembly"] = assembly_of(best.state, best.target);
   }
   if (arguments.common.is_json) {
@@ -55,7 +63,7 @@ int explain_workload(const ExplainArguments& arguments) {
   } else {
     fmt::print("no journal: the program as written\n");
   }
-  for (const char* part : {"state", "loops", "prepack", "assembly"}) {
+  for (const char* part : {"state", "loops", "prepack", "simulated", "assembly"}) {
     if (json.contains(part)) {
       fmt::print("\n{}:\n{}\n", part, json[part].get<std::string>());
     }

@@ -10,6 +10,7 @@
 #include "tensorsmith/codegen/cpp_source.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tune/f64_twin.hpp"
+#include "tune/gpu.hpp"
 #include "tune/measure_task.hpp"
 
 namespace tensorsmith::cli {
@@ -45,15 +46,25 @@ KernelSource reference_source(const BestSchedule& best, const std::string& name)
   return emit_cpp_source(program.value(), options);
 }
 
-int export_workload(const ExportArguments& arguments) {
-  require_identifier(arguments.name);
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+/// CUDA C++; the plain program has no threads, so there must be a tuned one.
+Files cuda_files(const ExportArguments& arguments) {
+  const BestSchedule best = load_schedule(arguments.common, /*allows_plain=*/false);
+  return {{arguments.name + ".cu",
+           cuda_text(best.programs.main, best.target, arguments.name,
+                     arguments.common.workload + ", target " + arguments.common.target)}};
+}
+
+Files cpp_files(const ExportArguments& arguments, bool& is_tuned) {
   const BestSchedule best = load_schedule(arguments.common, /*allows_plain=*/true);
+  is_tuned = best.record.has_value();
   CppSourceOptions options;
   options.function_name = arguments.name;
   options.comment = arguments.common.workload + ", target " + arguments.common.target;
   const KernelSource kernel = emit_cpp_source(best.programs.main, options);
-  std::vector<std::pair<std::string, std::string>> files = {
-      {arguments.name + ".cpp", kernel.source}, {arguments.name + ".hpp", kernel.header}};
+  Files files = {{arguments.name + ".cpp", kernel.source},
+                 {arguments.name + ".hpp", kernel.header}};
   std::optional<KernelSource> prepack;
   if (best.programs.prepack) {
     options.function_name = arguments.name + "_prepack";
@@ -71,6 +82,15 @@ int export_workload(const ExportArguments& arguments) {
     files.push_back({reference + ".hpp", plain.header});
     files.push_back({arguments.name + "_check.cpp", check_program(task, kernel, prepack)});
   }
+  return files;
+}
+
+int export_workload(const ExportArguments& arguments) {
+  require_identifier(arguments.name);
+  bool is_tuned = true;
+  const Files files = parse_target(arguments.common.target).kind == TargetKind::cuda
+                          ? cuda_files(arguments)
+                          : cpp_files(arguments, is_tuned);
   const std::filesystem::path folder = arguments.folder;
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
@@ -93,12 +113,12 @@ int export_workload(const ExportArguments& arguments) {
     json["workload"] = arguments.common.workload;
     json["target"] = arguments.common.target;
     json["function"] = arguments.name;
-    json["is_tuned"] = best.record.has_value();
+    json["is_tuned"] = is_tuned;
     json["files"] = written;
     print_json(json);
     return exit_ok;
   }
-  if (!best.record) {
+  if (!is_tuned) {
     warn("no journal: exported the program as written, untuned");
   }
   for (const Json& path : written) {
@@ -116,7 +136,7 @@ int export_workload(const ExportArguments& arguments) {
 void add_export(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<ExportArguments>();
   CLI::App* command = app.add_subcommand(
-      "export", "Write the best program as self-contained C++, with a check program.\n"
+      "export", "Write the best program as self-contained C++, with a check program, or as CUDA.\n"
                 "Example: tensorsmith export gemm:512x512x512:f32 --output gemm --name gemm512");
   add_workload_options(*command, arguments->common);
   command->add_option("--output", arguments->folder, "folder; made if it is missing");

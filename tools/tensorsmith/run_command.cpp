@@ -13,7 +13,10 @@ namespace tensorsmith::cli {
 namespace {
 
 int run_workload(const WorkloadOptions& options) {
-  (void)parse_runnable_target(options.target);
+  if (parse_runnable_target(options.target).is_simulated) {
+    throw Error("target " + options.target +
+                " is simulated, so nothing can be run; tensorsmith explain shows what was found");
+  }
   const BestSchedule best = load_schedule(options, /*allows_plain=*/false);
   const Result<BuiltCandidate, MeasureFault> built =
       make_candidate_builder(best.target)->build(best.state);

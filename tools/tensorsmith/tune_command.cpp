@@ -22,6 +22,7 @@ struct TuneArguments {
   std::string tasks;   ///< file of many workloads; empty: there is one
   std::string strategy = "gradient";
   std::vector<std::string> params;  ///< NAME=VALUE
+  std::vector<std::string> faults;  ///< NAME=PROBABILITY
   bool is_list = false;
   bool is_quiet = false;
 };
@@ -58,6 +59,8 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
   json["failed"] = failed_json(summary);
   json["seconds"] = summary.seconds;
   json["verified"] = summary.is_verified;
+  json["simulated"] = result.task.target.is_simulated;
+  json["repeated"] = summary.num_repeated;
   json["journal"] = arguments.tune.database;
   if (!arguments.report.empty()) {
     json["report"] = arguments.report;
@@ -93,7 +96,9 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
     if (summary.peak_fraction > 0) {
       fmt::print(", {} of peak", percent_text(summary.peak_fraction));
     }
-    fmt::print(", {}\n", summary.is_verified ? "verified" : "not verified");
+    fmt::print(", {}\n", summary.is_verified               ? "verified"
+                         : result.task.target.is_simulated ? "simulated, nothing was run"
+                                                           : "not verified");
     if (summary.num_ties > 0) {
       fmt::print("final ranking: {} as fast within the noise, of which it is the simplest\n",
                  summary.num_ties == 1 ? std::string("another one is")
@@ -117,13 +122,38 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
   }
 }
 
+std::pair<std::string, std::string> split_pair(const char* option, const std::string& text) {
+  const std::size_t at = text.find('=');
+  if (at == std::string::npos) {
+    throw Error(std::string(option) + ": expected NAME=VALUE, got \"" + text + "\"");
+  }
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
 void split_params(TuneArguments& arguments) {
   for (const std::string& param : arguments.params) {
-    const std::size_t at = param.find('=');
-    if (at == std::string::npos) {
-      throw Error("--param: expected NAME=VALUE, got \"" + param + "\"");
+    arguments.tune.policy_params.push_back(split_pair("--param", param));
+  }
+  double all = 0;
+  for (const std::string& text : arguments.faults) {
+    auto [name, value] = split_pair("--fault", text);
+    const auto fault = std::find_if(simulated_faults.begin(), simulated_faults.end(),
+                                    [&](const SimulatedFault& one) { return one.name == name; });
+    if (fault == simulated_faults.end()) {
+      std::string known;
+      for (const SimulatedFault& one : simulated_faults) {
+        known.append(known.empty() ? "" : ", ").append(one.name);
+      }
+      throw Error("--fault: unknown fault \"" + name + "\"; known: " + known);
     }
-    arguments.tune.policy_params.emplace_back(param.substr(0, at), param.substr(at + 1));
+    if (const std::string problem = real_number(0, 1)(value); !problem.empty()) {
+      throw Error("--fault " + name + ": " + problem);
+    }
+    arguments.tune.simulated.faults.*fault->probability = std::stod(value);
+    all += std::stod(value);
+  }
+  if (all > 1) {
+    throw Error("--fault: the probabilities add up to more than 1");
   }
 }
 
@@ -148,6 +178,10 @@ int tune_workload(TuneArguments& arguments) {
     return exit_ok;
   }
   split_params(arguments);
+  if (!arguments.faults.empty() && !arguments.common.target.starts_with("sim:")) {
+    throw Error("--fault is for simulated targets such as sim:a100, not for " +
+                arguments.common.target);
+  }
   TuneOptions& options = arguments.tune;
   options.budget.trials = arguments.trials.value_or(0);
   options.budget.seconds = arguments.seconds.value_or(arguments.trials ? 0 : 20);
@@ -229,6 +263,12 @@ void add_tune(CLI::App& app, Action& action) {
       ->take_all();
   command->add_option("--random", arguments->tune.random_numbers,
                       "initial population: counter, or reference (its generators)");
+  command
+      ->add_option("--fault", arguments->faults,
+                   "NAME=PROBABILITY per trial on a simulated target, e.g. hang=0.05; may be "
+                   "repeated. Names: load_error, hang, crash, out_of_bounds, wrong_result, "
+                   "nan_result, sticky_error, out_of_memory, worker_lost, throttling")
+      ->take_all();
   command
       ->add_option("--early-stopping", arguments->tune.early_stopping,
                    "trials without a better one that end the search; 0: no limit")

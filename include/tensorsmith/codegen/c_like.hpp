@@ -22,7 +22,8 @@ namespace tensorsmith {
 
 class CLikePrinter {
  public:
-  explicit CLikePrinter(const LoopProgram& program) : program_(program) {}
+  explicit CLikePrinter(const LoopProgram& program, CDialect dialect = CDialect::cpp)
+      : program_(program), dialect_(dialect) {}
   virtual ~CLikePrinter() = default;
 
   /// What a loop variable is: a name, a constant, or a sum of such.
@@ -96,6 +97,19 @@ class CLikePrinter {
 
  protected:
   virtual CText load(const Load& node) const = 0;
+  /// floordiv or floormod of an index by a positive constant: an atom.
+  virtual std::string division_text(const LinearText& rest, bool is_div,
+                                    std::int64_t divisor) const {
+    return (is_div ? "floor_div(" : "floor_mod(") + rest.print().text + ", " +
+           std::to_string(divisor) + ")";
+  }
+  /// Text that stands for an expression in place of its own.
+  virtual const CText* replacement(ExprId id) const {
+    (void)id;
+    return nullptr;
+  }
+  std::string type_text(DType type) const { return std::string(c_type(type, dialect_)); }
+  bool is_cuda() const { return dialect_ == CDialect::cuda; }
 
   /// Integer arithmetic over loop variables and constants only: exact in 64 bits.
   bool is_index(ExprId id) const {
@@ -112,6 +126,9 @@ class CLikePrinter {
   }
 
   const LoopProgram& program_;
+  const CDialect dialect_;
+  /// The type of index arithmetic.
+  std::string_view index_type_ = c_type(DType::i64, dialect_);
 
  private:
   static bool holds(BinaryOp op, std::int64_t difference) {
@@ -133,11 +150,16 @@ class CLikePrinter {
   LinearText linear_binary(ExprId id, const Binary& node) const;
   std::string opaque(ExprId id) const {
     const std::string text = value_of_node(id).within(CText::atom);
-    return has_load(id) ? "static_cast<std::int64_t>(" + text + ")" : text;
+    return has_load(id) ? "static_cast<" + std::string(index_type_) + ">(" + text + ")" : text;
   }
   CText value_of_node(ExprId id) const;
   CText binary_text(const Binary& node, DType type) const;
   CText call_text(const Call& node, DType type) const;
+  /// std::exp of C++; exp and expf of CUDA.
+  std::string math_name(std::string_view name, DType type) const {
+    return is_cuda() ? std::string(name) + (type == DType::f64 ? "" : "f")
+                     : "std::" + std::string(name);
+  }
 
   std::vector<LinearText> bindings_;
 };
@@ -168,9 +190,7 @@ inline LinearText CLikePrinter::linear_binary(ExprId id, const Binary& node) con
         result = parts.whole;
       }
       if (!parts.rest.is_constant()) {
-        result.add_term(std::string(is_div ? "floor_div(" : "floor_mod(") +
-                            parts.rest.print().text + ", " + std::to_string(b.constant) + ")",
-                        1);
+        result.add_term(division_text(parts.rest, is_div, b.constant), 1);
       } else if (!is_div) {
         result.constant = parts.rest.constant;
       }
@@ -194,6 +214,9 @@ inline LinearText CLikePrinter::linear_binary(ExprId id, const Binary& node) con
 }
 
 inline CText CLikePrinter::value(ExprId id) const {
+  if (const CText* text = replacement(id)) {
+    return *text;
+  }
   return is_index(id) ? linear(id).print() : value_of_node(id);
 }
 
@@ -202,10 +225,11 @@ inline CText CLikePrinter::value_of_node(ExprId id) const {
   const DType type = pool.dtype(id);
   return std::visit(
       Overloaded{[&](const IntImm& n) {
-                   return CText{c_integer(n.value, type), n.value < 0 ? CText::unary : CText::atom};
+                   return CText{c_integer(n.value, type, dialect_),
+                                n.value < 0 ? CText::unary : CText::atom};
                  },
                  [&](const FloatImm& n) {
-                   return CText{c_float(n.value, type), CText::atom};
+                   return CText{c_float(n.value, type, dialect_), CText::atom};
                  },
                  [&](const VarRef&) { return linear(id).print(); },
                  [&](const Unary& n) {
@@ -213,8 +237,7 @@ inline CText CLikePrinter::value_of_node(ExprId id) const {
                      return CText{"!" + value(n.a).within(CText::unary), CText::unary};
                    }
                    if (is_integer(type)) {
-                     return CText{"wrap_sub<" + std::string(c_type(type)) + ">(0, " +
-                                  value(n.a).text + ")"};
+                     return CText{"wrap_sub<" + type_text(type) + ">(0, " + value(n.a).text + ")"};
                    }
                    return CText{"-" + value(n.a).within(CText::atom), CText::unary};
                  },
@@ -236,7 +259,7 @@ inline CText CLikePrinter::value_of_node(ExprId id) const {
                    if (open != nullptr) {
                      return CText{open + inner + "))"};
                    }
-                   return CText{"static_cast<" + std::string(c_type(type)) + ">(" + inner + ")"};
+                   return CText{"static_cast<" + type_text(type) + ">(" + inner + ")"};
                  },
                  [&](const Call& n) { return call_text(n, type); },
                  [&](const Load& n) { return load(n); },
@@ -256,7 +279,7 @@ inline CText CLikePrinter::binary_text(const Binary& node, DType type) const {
   const DType operand = program_.pool.dtype(node.a);
   const auto call = [&](std::string name, bool typed) {
     if (typed) {
-      name += "<" + std::string(c_type(operand)) + ">";
+      name += "<" + type_text(operand) + ">";
     }
     return CText{name + "(" + a.text + ", " + b.text + ")"};
   };
@@ -273,14 +296,14 @@ inline CText CLikePrinter::binary_text(const Binary& node, DType type) const {
   case BinaryOp::mul:
     return wraps ? call("wrap_mul", true) : infix("*", CText::mul);
   case BinaryOp::div:
-    return wraps ? CText{"static_cast<" + std::string(c_type(type)) + ">(" +
-                         infix("/", CText::mul).text + ")"}
-                 : infix("/", CText::mul);
+    return wraps
+               ? CText{"static_cast<" + type_text(type) + ">(" + infix("/", CText::mul).text + ")"}
+               : infix("/", CText::mul);
   case BinaryOp::truncmod:
-    return is_float(operand) ? call("std::fmod", false) : infix("%", CText::mul);
+    return is_float(operand) ? call(math_name("fmod", operand), false) : infix("%", CText::mul);
   case BinaryOp::floordiv:
     if (is_float(operand)) {
-      return {"std::floor(" + infix("/", CText::mul).text + ")"};
+      return {math_name("floor", operand) + "(" + infix("/", CText::mul).text + ")"};
     }
     return call("floor_div", false);
   case BinaryOp::floormod:
@@ -289,9 +312,14 @@ inline CText CLikePrinter::binary_text(const Binary& node, DType type) const {
     }
     return call("floor_mod", false);
   case BinaryOp::min:
-    return is_index(node.a) ? call("min_of<std::int64_t>", false) : call("min_of", true);
-  case BinaryOp::max:
-    return is_index(node.a) ? call("max_of<std::int64_t>", false) : call("max_of", true);
+  case BinaryOp::max: {
+    const std::string name = node.op == BinaryOp::min ? "min" : "max";
+    if (is_cuda() && is_float(operand)) {  // one instruction, NaN as ours
+      return call(math_name(node.op == BinaryOp::min ? "fmin" : "fmax", operand), false);
+    }
+    return is_index(node.a) ? call(name + "_of<" + std::string(index_type_) + ">", false)
+                            : call(name + "_of", true);
+  }
   case BinaryOp::and_:
     return {a.within(CText::compare) + " && " + b.within(CText::compare), CText::and_};
   case BinaryOp::or_:
@@ -316,18 +344,23 @@ inline CText CLikePrinter::call_text(const Call& node, DType type) const {
             CText::ternary};
   }
   case CallOp::rsqrt:
-    return {one + " / std::sqrt(" + a.text + ")", CText::mul};
+    return is_cuda() ? CText{math_name("rsqrt", type) + "(" + a.text + ")"}
+                     : CText{one + " / std::sqrt(" + a.text + ")", CText::mul};
   case CallOp::sigmoid:
-    return {one + " / (" + one + " + std::exp(-" + a.within(CText::atom) + "))", CText::mul};
+    return {one + " / (" + one + " + " + math_name("exp", type) + "(-" + a.within(CText::atom) +
+                "))",
+            CText::mul};
   case CallOp::pow:
-    return {"std::pow(" + a.text + ", " + value(node.args[1]).text + ")"};
+    return {math_name("pow", type) + "(" + a.text + ", " + value(node.args[1]).text + ")"};
   case CallOp::round:
-    return {"std::nearbyint(" + a.text + ")"};
+    return {math_name(is_cuda() ? "rint" : "nearbyint", type) + "(" + a.text + ")"};
   case CallOp::abs:
-    return {(is_float(type) ? "std::abs(" : "abs_of<" + std::string(c_type(type)) + ">(") + a.text +
-            ")"};
+    return {(!is_float(type) ? "abs_of<" + type_text(type) + ">("
+             : is_cuda()     ? math_name("fabs", type) + "("
+                             : "std::abs(") +
+            a.text + ")"};
   default:
-    return {"std::" + std::string(name_of(node.op)) + "(" + a.text + ")"};
+    return {math_name(name_of(node.op), type) + "(" + a.text + ")"};
   }
 }
 

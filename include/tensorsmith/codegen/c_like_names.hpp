@@ -1,6 +1,6 @@
-// Identifiers, type names and constants of the C family.
+// Identifiers, type names and constants of the C family, in C++ and in CUDA C++ without headers.
 //
-// Floor 5. Own design. f16 and bf16 are stored as std::uint16_t and computed as float; boolean is
+// Floor 5. Own design. f16 and bf16 are stored as 16-bit integers and computed as float; boolean is
 // stored as one byte.
 #pragma once
 
@@ -16,8 +16,12 @@
 
 namespace tensorsmith {
 
+/// C++ has the names of its standard library; NVRTC has no header but knows CUDA's own functions.
+enum class CDialect : std::uint8_t { cpp, cuda };
+
 /// The type a value is computed in.
-constexpr std::string_view c_type(DType type) {
+constexpr std::string_view c_type(DType type, CDialect dialect = CDialect::cpp) {
+  const bool is_cpp = dialect == CDialect::cpp;
   switch (type) {
   case DType::f64:
     return "double";
@@ -26,13 +30,13 @@ constexpr std::string_view c_type(DType type) {
   case DType::bf16:
     return "float";
   case DType::i64:
-    return "std::int64_t";
+    return is_cpp ? "std::int64_t" : "long long";
   case DType::i32:
-    return "std::int32_t";
+    return is_cpp ? "std::int32_t" : "int";
   case DType::i8:
-    return "std::int8_t";
+    return is_cpp ? "std::int8_t" : "signed char";
   case DType::u8:
-    return "std::uint8_t";
+    return is_cpp ? "std::uint8_t" : "unsigned char";
   case DType::boolean:
     return "bool";
   }
@@ -40,34 +44,46 @@ constexpr std::string_view c_type(DType type) {
 }
 
 /// The type of an element in memory.
-constexpr std::string_view c_storage_type(DType type) {
+constexpr std::string_view c_storage_type(DType type, CDialect dialect = CDialect::cpp) {
   if (type == DType::boolean) {
-    return "std::uint8_t";
+    return c_type(DType::u8, dialect);
   }
-  return type == DType::f16 || type == DType::bf16 ? "std::uint16_t" : c_type(type);
+  if (type == DType::f16 || type == DType::bf16) {
+    return dialect == CDialect::cpp ? "std::uint16_t" : "unsigned short";
+  }
+  return c_type(type, dialect);
 }
 
-inline std::string c_integer(std::int64_t value, DType type) {
+inline std::string c_integer(std::int64_t value, DType type, CDialect dialect = CDialect::cpp) {
   if (type == DType::boolean) {
     return value != 0 ? "true" : "false";
   }
+  const bool is_cpp = dialect == CDialect::cpp;
   if (value == INT64_MIN) {
-    return "(-INT64_C(9223372036854775807) - 1)";
+    return is_cpp ? "(-INT64_C(9223372036854775807) - 1)" : "(-9223372036854775807ll - 1)";
   }
   const bool is_long = value > INT32_MAX || value < -INT32_MAX;
-  const std::string digits = std::to_string(value < 0 ? -value : value);
-  return (value < 0 ? "-" : "") + (is_long ? "INT64_C(" + digits + ")" : digits);
+  std::string digits = std::to_string(value < 0 ? -value : value);
+  if (is_long) {
+    digits = is_cpp ? "INT64_C(" + digits + ")" : digits + "ll";
+  }
+  return (value < 0 ? "-" : "") + digits;
 }
 
 /// Shortest of the usual precisions that reads back as the same value; f16 and bf16 as float.
-inline std::string c_float(double value, DType type) {
+inline std::string c_float(double value, DType type, CDialect dialect = CDialect::cpp) {
   const bool is_double = type == DType::f64;
+  const bool is_cpp = dialect == CDialect::cpp;
   if (math::is_nan(value)) {
-    return is_double ? "static_cast<double>(NAN)" : "NAN";
+    return is_cpp ? (is_double ? "static_cast<double>(NAN)" : "NAN")
+                  : (is_double ? "__longlong_as_double(0x7ff8000000000000ll)"
+                               : "__int_as_float(0x7fc00000)");
   }
   const double exact = is_double ? value : static_cast<double>(static_cast<float>(value));
   if (math::is_infinite(exact)) {
-    const std::string text = is_double ? "HUGE_VAL" : "HUGE_VALF";
+    const std::string text = is_cpp      ? (is_double ? "HUGE_VAL" : "HUGE_VALF")
+                             : is_double ? "__longlong_as_double(0x7ff0000000000000ll)"
+                                         : "__int_as_float(0x7f800000)";
     return exact < 0 ? "(-" + text + ")" : text;
   }
   char buffer[40];
@@ -110,6 +126,8 @@ inline std::string c_identifier(std::string_view name) {
 /// Hands out identifiers that are neither reserved nor taken.
 class NameTable {
  public:
+  explicit NameTable(CDialect dialect = CDialect::cpp) : dialect_(dialect) {}
+
   std::string unique(std::string_view wanted) {
     const std::string base = c_identifier(wanted);
     std::string name = base;
@@ -130,7 +148,21 @@ class NameTable {
   }
 
  private:
-  static bool is_reserved(std::string_view name) {
+  bool is_reserved(std::string_view name) const {
+    // What the text of CUDA programs uses, and functions that NVRTC declares by itself.
+    constexpr std::string_view cuda_words[] = {
+        "threadIdx", "blockIdx", "blockDim", "gridDim",        "warpSize", "min",     "max",
+        "abs",       "exp",      "log",      "sqrt",           "tanh",     "erf",     "pow",
+        "floor",     "ceil",     "round",    "dynamic_shared", "j0",       "j1",      "jn",
+        "y0",        "y1",       "yn",       "block_x",        "block_y",  "block_z", "thread_x",
+        "thread_y",  "thread_z", "float2",   "float4",         "double2",  "int2",    "int4",
+        "dim3",      "norm",     "gamma",    "clock",          "trap",     "brkpt",   "signbit",
+        "isnan",     "isinf",    "isfinite", "remainder"};
+    for (const auto& word : cuda_words) {
+      if (dialect_ == CDialect::cuda && word == name) {
+        return true;
+      }
+    }
     constexpr std::string_view words[] = {
         "alignas",  "and",      "asm",      "auto",     "bool",     "break",     "case",
         "catch",    "char",     "class",    "const",    "continue", "default",   "delete",
@@ -152,6 +184,7 @@ class NameTable {
   }
   bool is_taken(std::string_view name) const { return has_item(taken_, name); }
 
+  CDialect dialect_;
   std::vector<std::string> taken_;
 };
 

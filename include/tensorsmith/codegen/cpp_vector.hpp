@@ -1,4 +1,4 @@
-// Lines, accesses and whole-vector stores of exported C++.
+// Accesses and whole-vector stores of exported C++.
 //
 // Floor 5. Own design. A vectorized loop's variable is bound to a mark, so that the text of an
 // access says how its address depends on the lane. Not here: loops, allocations (cpp_source.hpp).
@@ -10,37 +10,20 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/codegen/c_like.hpp"
+#include "tensorsmith/codegen/c_like_writer.hpp"
 #include "tensorsmith/codegen/register_plan.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith::detail {
 
-class CppVectorPrinter : protected CLikePrinter {
+class CppVectorPrinter : protected CLikeWriter {
  protected:
   explicit CppVectorPrinter(const LoopProgram& program)
-      : CLikePrinter(program), plan_(plan_registers(program)) {}
+      : CLikeWriter(program, CDialect::cpp), plan_(plan_registers(program)) {}
 
   static constexpr const char* lane_mark = "@lane";
 
-  // --- lines -----------------------------------------------------------------------------------
-  void line(const std::string& text) {
-    out_.append(2 * indent_, ' ');
-    out_ += text;
-    out_ += '\n';
-  }
-  void open(const std::string& text) {
-    line(text + " {");
-    ++indent_;
-  }
-  void close() {
-    --indent_;
-    line("}");
-  }
-
   // --- accesses --------------------------------------------------------------------------------
-  const std::string& name(BufferId id) const { return names_of_[id.value]; }
-
   /// The variable that holds the element, and its lane ("" = all of it).
   std::pair<std::string, std::string> variable(BufferId id, const ExprList& indices) const {
     const std::int32_t lanes = plan_.lanes[id.value];
@@ -66,42 +49,8 @@ class CppVectorPrinter : protected CLikePrinter {
     return name(id) + "[" + offset(id, indices).print().text + "]";
   }
   CText load(const Load& node) const override {
-    const std::string text = element(node.buffer, node.indices);
-    switch (program_[node.buffer].dtype) {
-    case DType::f16:
-      return {"from_f16(" + text + ")"};
-    case DType::bf16:
-      return {"from_bf16(" + text + ")"};
-    case DType::boolean:
-      return {text + " != 0", CText::compare};
-    default:
-      return {text};
-    }
+    return loaded(element(node.buffer, node.indices), program_[node.buffer].dtype);
   }
-  /// The text after `=` or `+=` with it.
-  std::string assignment(const Store& store) const {
-    const DType type = program_[store.buffer].dtype;
-    if (const Binary* sum = added_to_itself(store)) {
-      return " += " + value(sum->b).text + ";";
-    }
-    const std::string text = value(store.value).text;
-    const std::string stored = type == DType::f16       ? "to_f16(" + text + ")"
-                               : type == DType::bf16    ? "to_bf16(" + text + ")"
-                               : type == DType::boolean ? "(" + text + ") ? 1 : 0"
-                                                        : text;
-    return " = " + stored + ";";
-  }
-  const Binary* added_to_itself(const Store& store) const {
-    const DType type = program_[store.buffer].dtype;
-    const Binary* sum = program_.pool.as<Binary>(store.value);
-    if ((type != DType::f32 && type != DType::f64) || sum == nullptr || sum->op != BinaryOp::add) {
-      return nullptr;
-    }
-    const Load* old = program_.pool.as<Load>(sum->a);
-    return old != nullptr && old->buffer == store.buffer && old->indices == store.indices ? sum
-                                                                                          : nullptr;
-  }
-
   // --- vectors ---------------------------------------------------------------------------------
   struct VectorText {
     CText text;
@@ -225,11 +174,7 @@ class CppVectorPrinter : protected CLikePrinter {
   }
 
   RegisterPlan plan_;
-  NameTable names_;
-  std::vector<std::string> names_of_;  ///< by buffer
   std::vector<std::pair<DType, std::int32_t>> vector_types_;
-  std::string out_;
-  std::size_t indent_ = 0;
 };
 
 }  // namespace tensorsmith::detail

@@ -65,9 +65,13 @@ class VarExtents {
   std::int64_t operator[](VarId var) const {
     return var.value < extents_.size() ? extents_[var.value] : 0;
   }
+  /// Whether quotients are reduced: (4*x + v) floordiv 16 is x floordiv 4 for v in 0 .. 3.
+  void reduce_quotients() { reduces_quotients_ = true; }
+  bool reduces_quotients() const { return reduces_quotients_; }
 
  private:
   std::vector<std::int64_t> extents_;
+  bool reduces_quotients_ = false;
 };
 
 struct IntRange {
@@ -193,6 +197,42 @@ inline std::optional<AffineQuotient> divide(const ExprPool& pool, const VarExten
   return result;
 }
 
+inline Affine to_affine(ExprPool& pool, const VarExtents& extents, ExprId id);
+
+/// With common = (what divides the divisor and some coefficients) and rest = form mod common:
+///     form floordiv divisor  -->  (form floordiv common) floordiv (divisor / common)
+///     form floormod divisor  -->  common * ((form floordiv common) floormod (...)) + rest
+/// Nothing if there is no such factor above 1.
+inline std::optional<AffineQuotient> divide_reduced(ExprPool& pool, const VarExtents& extents,
+                                                    const Affine& form, std::int64_t divisor) {
+  std::int64_t common = 1;
+  std::optional<AffineQuotient> parts;
+  for (const AffineTerm& term : form.terms) {
+    std::int64_t a = divisor, b = term.coefficient < 0 ? -term.coefficient : term.coefficient;
+    while (b != 0) {
+      const std::int64_t rest = a % b;
+      a = b;
+      b = rest;
+    }
+    if (a > common && a < divisor) {
+      if (auto found = divide(pool, extents, form, a)) {
+        common = a;
+        parts = std::move(found);
+      }
+    }
+  }
+  if (!parts) {
+    return std::nullopt;
+  }
+  const ExprId whole = to_expr(pool, parts->quotient);
+  const ExprId size = pool.int_imm(divisor / common);
+  AffineQuotient result;
+  result.quotient = to_affine(pool, extents, pool.floordiv(whole, size));
+  result.remainder = parts->remainder;
+  result.remainder.add(to_affine(pool, extents, pool.floormod(whole, size)), common);
+  return result;
+}
+
 /// The affine form of an integer expression, resolving floordiv and floormod where possible.
 inline Affine to_affine(ExprPool& pool, const VarExtents& extents, ExprId id) {
   Affine form;
@@ -228,6 +268,11 @@ inline Affine to_affine(ExprPool& pool, const VarExtents& extents, ExprId id) {
         const bool is_div = node.op == BinaryOp::floordiv;
         if (const auto parts = divide(pool, extents, a, *divisor)) {
           return is_div ? parts->quotient : parts->remainder;
+        }
+        if (extents.reduces_quotients()) {
+          if (const auto reduced = divide_reduced(pool, extents, a, *divisor)) {
+            return is_div ? reduced->quotient : reduced->remainder;
+          }
         }
         form.add(pool.binary(node.op, to_expr(pool, a), pool.int_imm(*divisor)), 1);
         return form;

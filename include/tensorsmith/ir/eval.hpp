@@ -2,8 +2,8 @@
 //
 // Floor 1. Own design. Parallel loops may run in another order, so that tests find dependences;
 // vectorized loops run lane by lane per statement: all lanes finish a statement (reads before
-// writes) before any begins the next, as code generation does. Not here: GPU threads with barriers,
-// speed.
+// writes) before any begins the next, as code generation does. The threads of a GPU block run one
+// after the other from barrier to barrier, and races between threads are errors. Not here: speed.
 #pragma once
 
 #include <utility>

@@ -20,6 +20,7 @@ class EvalCompiler {
       : source_(program), memo_(program.pool.num_exprs(), no_register) {
     out_.source = &program;
     in_scope_.resize(program.buffers.size());
+    out_.num_threads.resize(program.buffers.size());
     for (std::size_t b = 0; b < program.buffers.size(); ++b) {
       in_scope_[b] = program.buffers[b].argument >= 0;
     }
@@ -80,29 +81,66 @@ class EvalCompiler {
                               }
                               out.kind = EvalStmt::Kind::alloc;
                               out.buffer = s.buffer;
+                              out_.num_threads[s.buffer.value] = num_threads_;
                               in_scope_[s.buffer.value] = true;
                               out.children.push_back(compile(s.body));
                               in_scope_[s.buffer.value] = false;
                             },
                             [&](const Barrier&) {
-                              if (in_threads_) {
+                              if (has_lane_) {
                                 report(EvalErrorKind::unsupported);
                               }
+                              out.kind = EvalStmt::Kind::barrier;
+                              out.has_barrier = true;
                             },
                             [](const Prefetch&) {}},
                  source_[id]);
+    }
+    for (std::uint32_t child : out.children) {
+      out.has_barrier = out.has_barrier || out_.stmts[child].has_barrier;
     }
     out_.stmts.push_back(std::move(out));
     return static_cast<std::uint32_t>(out_.stmts.size()) - 1;
   }
 
+  /// Thread loops directly inside each other.
+  void threads(const For& outer, EvalStmt& out) {
+    out.kind = EvalStmt::Kind::threads;
+    const std::size_t depth = scope_.size();
+    std::int64_t count = 1;
+    StmtId body;
+    for (const For* s = &outer; s != nullptr && is_thread_loop(s->kind);
+         s = source_.as<For>(body)) {
+      const IntImm* extent = source_.pool.as<IntImm>(s->extent);
+      if (extent == nullptr || extent->value < 0 || extent->value > (std::int64_t{1} << 20)) {
+        report(EvalErrorKind::extent_not_constant);
+        return;
+      }
+      out.axes.emplace_back(out_.num_slots, extent->value);
+      scope_.push_back({s->var, out_.num_slots++, false});
+      count *= extent->value;
+      body = s->body;
+      if (!body.valid()) {
+        break;
+      }
+    }
+    num_threads_ = count;
+    out.children.push_back(compile(body));
+    num_threads_ = 0;
+    scope_.resize(depth);
+  }
+
   void loop(const For& s, EvalStmt& out) {
+    if (is_thread_loop(s.kind) && num_threads_ == 0 && !has_lane_) {
+      threads(s, out);
+      return;
+    }
     out.kind = EvalStmt::Kind::loop;
     out.loop_kind = s.kind;
     out.slot = out_.num_slots++;
     code_of(s.extent, out);
     const bool is_lanes = s.kind == ForKind::vectorized && !has_lane_;
-    const bool had_lane = has_lane_, was_in_threads = in_threads_;
+    const bool had_lane = has_lane_;
     if (is_lanes) {
       const IntImm* extent = source_.pool.as<IntImm>(s.extent);
       if (extent == nullptr || extent->value > (std::int64_t{1} << 20)) {
@@ -114,12 +152,10 @@ class EvalCompiler {
       out_.max_lanes = out.num_lanes > out_.max_lanes ? out.num_lanes : out_.max_lanes;
       has_lane_ = true;
     }
-    in_threads_ = in_threads_ || (s.kind >= ForKind::thread_x && s.kind <= ForKind::thread_z);
     scope_.push_back({s.var, out.slot, is_lanes});
     out.children.push_back(compile(s.body));
     scope_.pop_back();
     has_lane_ = had_lane;
-    in_threads_ = was_in_threads;
   }
 
   void store(const Store& s, EvalStmt& out) {
@@ -254,119 +290,11 @@ class EvalCompiler {
   std::vector<LoopVar> scope_;
   std::vector<bool> in_scope_;
   StmtId stmt_;
-  bool has_lane_ = false, in_threads_ = false;
+  bool has_lane_ = false;
+  std::int64_t num_threads_ = 0;  // of a block, inside of its thread loops
 };
-
-inline EvalCompiler::Value EvalCompiler::binary(const Binary& n, DType type) {
-  const Value a = expr(n.a);
-  const Value b = expr(n.b);
-  const DType operands = source_.pool.dtype(n.a);
-  EvalInstr instr;
-  instr.op = EvalOp::binary;
-  instr.sub = static_cast<std::uint8_t>(n.op);
-  instr.type = operands;
-  instr.a = a.reg;
-  instr.b = b.reg;
-  const bool has_element = a.has_element || b.has_element;
-  instr.wraps = has_element || !is_index_type(operands);
-  const bool is_ring = n.op <= BinaryOp::mul;
-  if (is_ring && operands != DType::f64 && is_float(operands)) {
-    instr.op = static_cast<EvalOp>(static_cast<int>(EvalOp::add_f32) + static_cast<int>(n.op));
-  } else if (is_ring && !is_float(operands)) {
-    instr.op = static_cast<EvalOp>(static_cast<int>(EvalOp::add_int) + static_cast<int>(n.op));
-    const Value wide = emit(instr, has_element);
-    if (!instr.wraps || operands == DType::i64) {
-      return wide;
-    }
-    instr = EvalInstr{};
-    instr.op = EvalOp::wrap;
-    instr.type = type;
-    instr.a = wide.reg;
-  }
-  return emit(instr, has_element);
-}
-
-inline EvalCompiler::Value EvalCompiler::lazy(const Call& n) {
-  const Value condition = expr(n.args[0]);
-  const std::size_t at = out_.code.size();
-  const std::uint32_t dst = emit({EvalOp::lazy}, true).reg;
-  const std::size_t keep = known_.size();
-  const Value if_true = expr(n.args[1]);
-  forget(keep);
-  const std::uint32_t middle = static_cast<std::uint32_t>(out_.code.size());
-  const Value if_false = expr(n.args[2]);
-  forget(keep);
-  EvalInstr& instr = out_.code[at];
-  instr.a = condition.reg;
-  instr.b = middle;
-  instr.c = if_true.reg;
-  instr.d = static_cast<std::uint32_t>(out_.code.size());
-  instr.e = if_false.reg;
-  return {dst, if_true.has_element || if_false.has_element};
-}
-
-inline EvalCompiler::Value EvalCompiler::instructions(const ExprNode& node) {
-  EvalInstr instr;
-  instr.type = instr.to = node.dtype;
-  if (const VarRef* n = std::get_if<VarRef>(&node.op)) {
-    const LoopVar* loop_var = find(n->var);
-    if (loop_var == nullptr) {
-      report(EvalErrorKind::unbound_variable);
-    } else {
-      instr.op = loop_var->is_lane ? EvalOp::lane : EvalOp::var;
-      instr.a = loop_var->slot;
-    }
-    return emit(instr, false);
-  }
-  if (const Binary* n = std::get_if<Binary>(&node.op)) {
-    return binary(*n, node.dtype);
-  }
-  if (const Unary* n = std::get_if<Unary>(&node.op)) {
-    const Value a = expr(n->a);
-    instr.op = EvalOp::unary;
-    instr.sub = static_cast<std::uint8_t>(n->op);
-    instr.a = a.reg;
-    instr.wraps = a.has_element || !is_index_type(node.dtype);
-    return emit(instr, a.has_element);
-  }
-  if (const Cast* n = std::get_if<Cast>(&node.op)) {
-    const Value a = expr(n->a);
-    instr.op = EvalOp::cast;
-    instr.type = source_.pool.dtype(n->a);
-    instr.a = a.reg;
-    return emit(instr, a.has_element);
-  }
-  if (const Select* n = std::get_if<Select>(&node.op)) {
-    const Value a = expr(n->condition);
-    const Value b = expr(n->if_true);
-    const Value c = expr(n->if_false);
-    instr.op = EvalOp::select;
-    instr.a = a.reg;
-    instr.b = b.reg;
-    instr.c = c.reg;
-    return emit(instr, b.has_element || c.has_element);
-  }
-  if (const Load* n = std::get_if<Load>(&node.op)) {
-    instr.op = EvalOp::load;
-    instr.a = access(n->buffer, n->indices);
-    return emit(instr, true);
-  }
-  if (const Call* n = std::get_if<Call>(&node.op)) {
-    if (n->op == CallOp::if_then_else) {
-      return lazy(*n);
-    }
-    const Value a = expr(n->args[0]);
-    const Value b = n->args.size() > 1 ? expr(n->args[1]) : a;
-    instr.op = EvalOp::call;
-    instr.sub = static_cast<std::uint8_t>(n->op);
-    instr.a = a.reg;
-    instr.b = b.reg;
-    instr.wraps = a.has_element || b.has_element || !is_index_type(node.dtype);
-    return emit(instr, a.has_element || b.has_element);
-  }
-  report(EvalErrorKind::unsupported);
-  return emit(instr, false);
-}
 
 }  // namespace detail
 }  // namespace tensorsmith
+
+#include "tensorsmith/ir/eval_instructions.hpp"

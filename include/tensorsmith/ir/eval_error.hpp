@@ -20,7 +20,9 @@ enum class EvalErrorKind : std::uint8_t {
   wrong_argument,       ///< argument `index` has another type or shape than its buffer
   unwritten_output,     ///< element `index` of output `buffer` never got a value
   type_mismatch,        ///< a real is stored into an integer buffer or the reverse
-  unsupported           ///< Alloc in a vectorized loop, Barrier in a thread loop, te-only nodes
+  unsupported,          ///< Alloc or Barrier in a vectorized loop, te-only nodes
+  race,                 ///< threads meet at element `index` of `buffer`, and one of them writes
+  divergence            ///< a barrier that not all threads of a block reach together
 };
 
 struct EvalError {
@@ -34,11 +36,13 @@ struct EvalError {
 };
 
 constexpr std::string_view name_of(EvalErrorKind kind) {
-  constexpr std::string_view names[] = {"out of bounds",       "read of an element without value",
-                                        "division by zero",    "unbound variable",
-                                        "buffer out of scope", "extent not constant",
-                                        "wrong argument",      "output element never written",
-                                        "type mismatch",       "unsupported in this place"};
+  constexpr std::string_view names[] = {
+      "out of bounds",        "read of an element without value",
+      "division by zero",     "unbound variable",
+      "buffer out of scope",  "extent not constant",
+      "wrong argument",       "output element never written",
+      "type mismatch",        "unsupported in this place",
+      "race between threads", "barrier not reached by all threads"};
   return names[static_cast<std::size_t>(kind)];
 }
 

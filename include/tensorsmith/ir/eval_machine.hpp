@@ -9,6 +9,7 @@
 
 #include "tensorsmith/ir/eval_buffer.hpp"
 #include "tensorsmith/ir/eval_program.hpp"
+#include "tensorsmith/ir/eval_races.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/rng.hpp"
 
@@ -43,7 +44,9 @@ class Evaluator {
       }
     }
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
-      buffers_[b].resize(source_.buffers[b].num_elements());
+      const std::int64_t size = source_.buffers[b].num_elements();
+      const std::int64_t threads = p_.num_threads[b];
+      buffers_[b].resize(threads > 0 ? size * threads : size);
     }
   }
 
@@ -101,6 +104,10 @@ class Evaluator {
     case EvalStmt::Kind::alloc:
       buffers_[s.buffer.value].forget();
       return execute(s.children[0], lanes, count);
+    case EvalStmt::Kind::threads:
+      return threads(s);
+    case EvalStmt::Kind::barrier:
+      return true;  // outside of threads
     }
     return true;
   }
@@ -116,6 +123,10 @@ class Evaluator {
       }
     }
     const bool is_free = s.loop_kind == ForKind::parallel || s.loop_kind >= ForKind::vthread;
+    const bool is_kernel = s.loop_kind >= ForKind::block_x && !threads_.is_in_blocks;
+    if (is_kernel) {
+      threads_.begin_kernel();
+    }
     const LoopOrder order = is_free ? order_ : LoopOrder::forward;
     std::vector<std::int64_t> shuffled;
     if (order == LoopOrder::shuffled && extent > 0) {
@@ -133,8 +144,17 @@ class Evaluator {
         return false;
       }
     }
+    threads_.is_in_blocks = threads_.is_in_blocks && !is_kernel;
     return true;
   }
+
+  // eval_threads.hpp
+  bool threads(const EvalStmt& s);
+  bool all_threads(std::uint32_t id);
+  template <class F>
+  bool each_thread(const F& run);
+  bool for_all(const EvalStmt& s, std::int64_t& value);
+  bool meets(const EvalAccess& access, Lanes lanes, std::uint32_t count, bool is_write);
 
   bool branch(const EvalStmt& s, Lanes lanes, std::uint32_t count) {
     if (!run_code(s.code_begin, s.code_end, s.origin, lanes, count)) {
@@ -159,7 +179,8 @@ class Evaluator {
 
   bool store(const EvalStmt& s, Lanes lanes, std::uint32_t count) {
     if (!run_code(s.code_begin, s.code_end, s.origin, lanes, count) ||
-        !addresses(p_.accesses[s.access], lanes, count)) {
+        !addresses(p_.accesses[s.access], lanes, count) ||
+        !meets(p_.accesses[s.access], lanes, count, true)) {
       return false;
     }
     const DType type = source_[s.buffer].dtype;
@@ -203,19 +224,22 @@ class Evaluator {
         flat_[lane] += i * strides[d];
       }
     }
-    const auto size = static_cast<std::int64_t>(buffers_[access.buffer.value].cells.size());
+    const auto cells = static_cast<std::int64_t>(buffers_[access.buffer.value].cells.size());
+    const std::int64_t copies = p_.num_threads[access.buffer.value];
+    const std::int64_t size = copies > 0 ? cells / copies : cells;
     for (std::uint32_t n = 0; n < count; ++n) {
       if (flat_[lanes[n]] < 0 || flat_[lanes[n]] >= size) {
         return fail(
             {EvalErrorKind::out_of_bounds, access.stmt, access.buffer, -1, flat_[lanes[n]], size});
       }
+      flat_[lanes[n]] += copies > 0 ? size * threads_.current : 0;
     }
     return true;
   }
 
   bool load(const EvalInstr& instr, Lanes lanes, std::uint32_t count) {
     const EvalAccess& access = p_.accesses[instr.a];
-    if (!addresses(access, lanes, count)) {
+    if (!addresses(access, lanes, count) || !meets(access, lanes, count, false)) {
       return false;
     }
     const EvalBuffer& buffer = buffers_[access.buffer.value];
@@ -262,6 +286,7 @@ class Evaluator {
   std::vector<Scalar> registers_;  // register r, lane l: [r * max_lanes + l]
   std::vector<std::int64_t> vars_, flat_;
   std::vector<std::uint32_t> all_lanes_;
+  EvalThreads threads_;
   EvalError error_;
 };
 
@@ -365,5 +390,6 @@ inline bool Evaluator::run_code(std::uint32_t begin, std::uint32_t end, StmtId s
 }
 
 }  // namespace detail
-
 }  // namespace tensorsmith
+
+#include "tensorsmith/ir/eval_threads.hpp"

@@ -64,7 +64,17 @@ struct EvalAccess {
 };
 
 struct EvalStmt {
-  enum class Kind : std::uint8_t { sequence, loop, lanes, store, branch, alloc, nothing };
+  enum class Kind : std::uint8_t {
+    sequence,
+    loop,
+    lanes,
+    store,
+    branch,
+    alloc,
+    threads,  // all threads of a block; `axes`
+    barrier,
+    nothing
+  };
   Kind kind = Kind::nothing;
   StmtId origin;
   ForKind loop_kind = ForKind::serial;
@@ -73,7 +83,9 @@ struct EvalStmt {
   std::uint32_t slot = 0;    // loop
   std::uint32_t access = 0;  // store
   std::uint32_t num_lanes = 0;
+  bool has_barrier = false;  // here or inside
   BufferId buffer;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> axes;  // slot, extent; outermost first
   std::vector<std::uint32_t> children;
 };
 
@@ -84,6 +96,8 @@ struct EvalProgram {
   std::vector<EvalTerm> terms;
   std::vector<EvalAccess> accesses;
   std::vector<EvalStmt> stmts;
+  std::vector<std::int64_t>
+      num_threads;  // by buffer: that have one of their own; 0 = shared by all
   std::vector<std::pair<std::uint32_t, Scalar>> constants;  // register, value
   std::uint32_t root = 0, num_registers = 0, num_slots = 0, max_lanes = 1;
   std::optional<EvalError> error;  // the first one found while compiling

@@ -56,6 +56,13 @@ enum class ForKind : std::uint8_t {
   thread_z
 };
 
+constexpr bool is_block_loop(ForKind kind) {
+  return kind >= ForKind::block_x && kind <= ForKind::block_z;
+}
+constexpr bool is_thread_loop(ForKind kind) {
+  return kind >= ForKind::thread_x && kind <= ForKind::thread_z;
+}
+
 struct For {
   VarId var;
   ExprId extent;  ///< constant for unrolled, vectorized and GPU loops; may use outer variables else

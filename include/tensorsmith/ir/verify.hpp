@@ -2,7 +2,8 @@
 //
 // Floor 1. Own design. Rules about meaning make a program wrong; rules about speed (is_about_speed)
 // make it slow: a guard inside a tile costs up to 50 times. Not here: whether an index stays inside
-// its buffer, and whether parallel iterations are independent (eval.hpp finds both on examples).
+// its buffer, whether parallel iterations are independent, and whether threads race (eval.hpp finds
+// all three on examples).
 #pragma once
 
 #include <cstdint>
@@ -11,64 +12,9 @@
 
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/verify_rules.hpp"
 
 namespace tensorsmith {
-
-enum class VerifyRule : std::uint8_t {
-  missing_body,            ///< no statement where one is needed
-  extent_not_constant,     ///< of an unrolled, vectorized, vthread, block or thread loop
-  extent_not_integer,      ///< or negative
-  loop_inside_vectorized,  ///< only unrolled loops, stores, conditions and hints may be
-  alloc_inside_vectorized,
-  barrier_inside_vectorized,
-  parallel_inside_parallel,
-  variable_out_of_scope,
-  variable_defined_twice,
-  buffer_out_of_scope,  ///< neither an argument nor inside its Alloc
-  buffer_allocated_twice,
-  argument_allocated,
-  argument_order,  ///< arguments[n] must be a global buffer with argument n
-  buffer_layout,   ///< shape, strides or alignment make no sense
-  register_index,  ///< of other than constants and unrolled or vectorized variables
-  index_count,     ///< differs from the rank
-  index_not_integer,
-  store_type,         ///< value and buffer differ
-  load_type,          ///< node and buffer differ
-  operand_type,       ///< operands of one operator differ, or a condition is not boolean
-  tensor_in_program,  ///< TensorRead or Reduce
-  guard_in_tile,      ///< speed: If or if_then_else on a tile's variable
-  extremum_in_tile    ///< speed: min or max of indices on a tile's variable
-};
-
-constexpr bool is_about_speed(VerifyRule rule) { return rule >= VerifyRule::guard_in_tile; }
-
-constexpr std::string_view text_of(VerifyRule rule) {
-  constexpr std::string_view texts[] = {
-      "a statement is missing",
-      "the extent must be a constant",
-      "the extent must be a natural number",
-      "only unrolled loops may be inside a vectorized loop",
-      "no buffer may be allocated inside a vectorized loop",
-      "no barrier may be inside a vectorized loop",
-      "a parallel loop is inside another",
-      "a variable is used outside its loop",
-      "a variable belongs to two loops",
-      "a buffer is used outside its allocation",
-      "a buffer is allocated twice",
-      "an argument is allocated",
-      "arguments must be global buffers in order",
-      "shape, strides and alignment do not fit together",
-      "registers are indexed by constants, unrolled and vectorized variables only",
-      "the number of indices is not the rank",
-      "an index must be an integer",
-      "the stored value has another type than the buffer",
-      "the loaded value has another type than the buffer",
-      "the types of the operands differ",
-      "tensors and reductions must have been lowered",
-      "a condition inside an unrolled or vectorized loop depends on its variable",
-      "a minimum or maximum inside an unrolled or vectorized loop depends on its variable"};
-  return texts[static_cast<std::size_t>(rule)];
-}
 
 struct Violation {
   VerifyRule rule = VerifyRule::missing_body;
@@ -212,6 +158,8 @@ class Verifier {
                           [&](const Barrier&) {
                             if (in_lanes) {
                               report(VerifyRule::barrier_inside_vectorized);
+                            } else if (num_divergent_ > 0) {
+                              report(VerifyRule::barrier_place);
                             }
                           },
                           [&](const Prefetch& s) { access(s.buffer, s.indices); }},
@@ -219,7 +167,42 @@ class Verifier {
     stmt_ = outer;
   }
 
+  bool is_inside_threads() const {
+    return is_inside(ForKind::thread_x) || is_inside(ForKind::thread_y) ||
+           is_inside(ForKind::thread_z);
+  }
+  /// Whether all loops around are blocks, or blocks and then threads.
+  bool is_head(bool with_threads) const {
+    for (const OpenLoop& loop : loops_) {
+      if (!is_block_loop(loop.kind) && !(with_threads && is_thread_loop(loop.kind))) {
+        return false;
+      }
+    }
+    return true;
+  }
+  void axis(const For& s) {
+    if (is_inside(s.kind)) {
+      report(VerifyRule::axis_twice, {}, s.var);
+    } else if (!is_head(is_thread_loop(s.kind)) || num_private_ > 0) {
+      report(VerifyRule::axis_place, {}, s.var);
+    }
+  }
+  /// Whether threads of one block may disagree about the value.
+  bool differs_among_threads(ExprId id) const {
+    if (const VarRef* ref = program_.pool.as<VarRef>(id)) {
+      const OpenLoop* loop = find(ref->var);
+      return loop != nullptr && is_thread_loop(loop->kind);
+    }
+    bool differs = program_.pool.as<Load>(id) != nullptr;
+    for_each_child(program_.pool[id],
+                   [&](ExprId child) { differs = differs || differs_among_threads(child); });
+    return differs;
+  }
+
   void loop(const For& s, bool in_lanes) {
+    if (is_block_loop(s.kind) || is_thread_loop(s.kind)) {
+      axis(s);
+    }
     const DType type = program_.pool.dtype(s.extent);
     const IntImm* constant = program_.pool.as<IntImm>(s.extent);
     const bool wants_constant = s.kind != ForKind::serial && s.kind != ForKind::parallel;
@@ -239,9 +222,12 @@ class Verifier {
       report(VerifyRule::variable_defined_twice, {}, s.var);
     }
     was_defined_[s.var.value] = true;
+    const bool diverges = is_inside_threads() && differs_among_threads(s.extent);
+    num_divergent_ += diverges ? 1 : 0;
     loops_.push_back({s.var, s.kind});
     stmt(s.body);
     loops_.pop_back();
+    num_divergent_ -= diverges ? 1 : 0;
   }
 
   void branch(const If& s) {
@@ -252,10 +238,13 @@ class Verifier {
     if (depends_on_tile(s.condition)) {
       report(VerifyRule::guard_in_tile, {}, {}, s.condition);
     }
+    const bool diverges = is_inside_threads() && differs_among_threads(s.condition);
+    num_divergent_ += diverges ? 1 : 0;
     stmt(s.then_body);
     if (s.else_body.valid()) {
       stmt(s.else_body);
     }
+    num_divergent_ -= diverges ? 1 : 0;
   }
 
   void alloc(const Alloc& s, bool in_lanes) {
@@ -269,9 +258,17 @@ class Verifier {
       report(VerifyRule::buffer_allocated_twice, s.buffer);
     }
     was_allocated_[s.buffer.value] = true;
+    const Scope scope = program_[s.buffer].scope;
+    const bool is_kernel_level =
+        scope == Scope::shared || (scope == Scope::global && loops_.empty());
+    if (scope == Scope::shared && (!is_head(false) || num_private_ > 0)) {
+      report(VerifyRule::shared_place, s.buffer);
+    }
+    num_private_ += is_kernel_level ? 0 : 1;
     const bool was_in_scope = in_scope_[s.buffer.value];
     in_scope_[s.buffer.value] = true;
     stmt(s.body);
+    num_private_ -= is_kernel_level ? 0 : 1;
     in_scope_[s.buffer.value] = was_in_scope;
   }
 
@@ -359,6 +356,8 @@ class Verifier {
   std::vector<Violation> found_;
   std::vector<OpenLoop> loops_;
   std::vector<bool> in_scope_, was_allocated_, was_defined_;
+  std::int32_t num_divergent_ = 0;  // statements around that threads may take different ways in
+  std::int32_t num_private_ = 0;    // buffers of one thread around
   StmtId stmt_;
 };
 

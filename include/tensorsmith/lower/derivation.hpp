@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tensorsmith/sched/state.hpp"
@@ -33,6 +34,7 @@ struct StageDerivation {
   std::int32_t num_axes = 0, num_spatial = 0, num_nodes = 0;
   std::vector<IteratorRelation> relations;
   std::vector<LeafIterator> leaves;  ///< outermost first
+  std::string scope;                 ///< of a cache, as its step says; "" otherwise
 
   static StageDerivation initial(std::int32_t num_spatial, std::int32_t num_reduce) {
     StageDerivation d;
@@ -157,13 +159,15 @@ inline std::vector<StageDerivation> derive(const State& state) {
       const std::int32_t num_spatial = current[id].num_spatial;
       current.insert(current.begin() + static_cast<std::ptrdiff_t>(id) + 1,
                      StageDerivation::initial(num_spatial, 0));
-    } else if (std::holds_alternative<CacheWriteStep>(step)) {
+      current[id + 1].scope = std::get<CacheReadStep>(step).scope;
+    } else if (const auto* write = std::get_if<CacheWriteStep>(&step)) {
       // The cache takes over the axes, the old stage starts again as a copy.
       const std::int32_t num_spatial = current[id].num_spatial;
       const std::int32_t num_reduce = current[id].num_axes - num_spatial;
       current[id] = StageDerivation::initial(num_spatial, 0);
       current.insert(current.begin() + static_cast<std::ptrdiff_t>(id),
                      StageDerivation::initial(num_spatial, num_reduce));
+      current[id].scope = write->scope;
     } else if (std::holds_alternative<RfactorStep>(step)) {
       // Only one fuse and one split of reduction axes may come before: one leaf becomes spatial.
       const std::int32_t num_spatial = current[id].num_spatial;

@@ -86,12 +86,14 @@ struct Emission {
   NestShape shape;
   const Operation* op = nullptr;
   BodyMode mode = BodyMode::compute;
-  std::vector<BufferId> accumulators;  ///< register tile; empty = accumulate in memory
-  std::vector<BufferId> temporaries;   ///< for reductions with several outputs
-  bool is_reading_partial = false;     ///< initialize copies the stored partial result
-  bool is_tile_indexed = false;        ///< a loop of the tile stays a loop
-  const Emission* reader = nullptr;    ///< its elements are written in place of our own
-  std::vector<TermForm> conditions;    ///< of the terms of its reduction
+  std::vector<BufferId> accumulators;    ///< register tile; empty = accumulate in memory
+  std::vector<BufferId> temporaries;     ///< for reductions with several outputs
+  std::vector<std::size_t> tile_leaves;  ///< on GPUs: the dimensions of the accumulators
+  std::vector<ExprId> guards;        ///< on GPUs: which threads store; innermost condition first
+  bool is_reading_partial = false;   ///< initialize copies the stored partial result
+  bool is_tile_indexed = false;      ///< a loop of the tile stays a loop
+  const Emission* reader = nullptr;  ///< its elements are written in place of our own
+  std::vector<TermForm> conditions;  ///< of the terms of its reduction
   // Of the run that is being emitted:
   std::vector<PaddedAxis> padded;
   std::vector<ExprId> holds;          ///< comparisons that its loops see to
@@ -99,6 +101,24 @@ struct Emission {
   /// Lines of an operand are asked for in front of this leaf, whenever the tile is updated; -1 =
   /// no.
   std::int32_t prefetch_leaf = -1;
+};
+
+/// One hardware axis in one kernel. Loops of several extents may be bound to it.
+struct AxisBinding {
+  ForKind axis;
+  VarId var;
+  std::int64_t extent;
+};
+
+/// What is known of a kernel (GPU targets) while its body is emitted.
+struct Kernel {
+  std::vector<AxisBinding> bindings;  ///< one per axis and extent
+  std::vector<BufferId> shared;
+  /// Placeholders for the thread axes, for those that do not know whether the kernel has them.
+  VarId any_thread[3];
+  std::vector<VarId> thread_vars;  ///< of threads and virtual threads
+  std::vector<VarId> vthreads;
+  std::int64_t num_vthreads = 1;  ///< that the body being emitted is repeated for
 };
 
 /// A tensor that is read at one point only, where its value is known.
@@ -111,7 +131,12 @@ struct FinishedTensor {
 class Emitter {
  public:
   Emitter(const State& state, const Target& target)
-      : state_(state), target_(target), program_(state.dag().pool_ptr()) {}
+      : state_(state), target_(target), program_(state.dag().pool_ptr()),
+        is_gpu_(target.kind == TargetKind::cuda) {
+    if (is_gpu_) {
+      extents_.reduce_quotients();
+    }
+  }
 
   Result<LoopProgram, LowerError> run();
 
@@ -163,6 +188,28 @@ class Emitter {
   std::optional<std::pair<ExprId, ExprId>> tap_bounds(const Emission& e, std::size_t leaf,
                                                       ExprId count);
 
+  // emit_kernel.hpp: GPU kernels
+  StmtId emit_kernel(std::int32_t stage, std::vector<std::int64_t> extent);
+  Scope scope_of_attached(std::int32_t stage) const;
+  void relax(SymbolicInterval& interval) const;
+  bool is_thread_var(VarId var) const;
+  StmtId wrap_kernel(StmtId body);
+  void drop_guards(StmtId id, const Substitution& axes);
+  // emit_threads.hpp: loops of one thread
+  StmtId emit_thread_stage(Emission& e, std::vector<Constraint> clips);
+  void shape_threads(Emission& e) const;
+  void guard_threads(Emission& e);
+  StmtId emit_thread_leaf(Emission& e, std::size_t leaf);
+  StmtId emit_bound(Emission& e, std::size_t leaf, ForKind axis);
+  StmtId emit_thread_loop(Emission& e, std::size_t leaf);
+  StmtId emit_thread_reduction(Emission& e);
+  // emit_exchange.hpp: reductions across threads
+  StmtId emit_exchange(Emission& e, std::size_t next);
+  StmtId emit_tree(Emission& e);
+  // emit_vectors.hpp: vectors of one thread
+  bool is_vector_access(VarId lane, std::int64_t lanes, ExprId id);
+  void check_vectors(StmtId id);
+
   // emit_body.hpp: stores and values
   StmtId emit_body(Emission& e);
   ExprId value_of(ExprId id, const std::vector<std::pair<VarId, ExprId>>& env);
@@ -194,6 +241,9 @@ class Emitter {
   bool cannot_finish_ = false;                  // the attempt to write a reader's elements failed
   const std::vector<ExprId>* holds_ = nullptr;  // comparisons that are true in this body
   std::int32_t parallel_depth_ = 0;
+  bool is_gpu_ = false;
+  bool relaxes_threads_ = false;  // regions are those of all threads of a block together
+  Kernel kernel_;
   std::optional<LowerError> error_;
 };
 
@@ -201,8 +251,12 @@ class Emitter {
 
 #include "tensorsmith/lower/emit_body.hpp"
 #include "tensorsmith/lower/emit_epilogue.hpp"
+#include "tensorsmith/lower/emit_exchange.hpp"
+#include "tensorsmith/lower/emit_kernel.hpp"
 #include "tensorsmith/lower/emit_loops.hpp"
 #include "tensorsmith/lower/emit_prefetch.hpp"
 #include "tensorsmith/lower/emit_stage.hpp"
 #include "tensorsmith/lower/emit_taps.hpp"
+#include "tensorsmith/lower/emit_threads.hpp"
+#include "tensorsmith/lower/emit_vectors.hpp"
 #include "tensorsmith/lower/emit_versions.hpp"

@@ -61,6 +61,9 @@ inline ExprId Emitter::fold(ExprId id) {
       return a ? node.b : (b ? node.a : id);
     }
     if (is_comparison(node.op) && is_integer(pool.dtype(node.a))) {
+      if (is_gpu_) {  // what is left is computed by every thread: in its shortest form
+        id = pool.binary(node.op, expr(affine(node.a)), expr(affine(node.b)));
+      }
       Affine difference = affine(node.a);
       difference.add(affine(node.b), -1);
       const auto range = range_of(pool, extents_, difference);
@@ -163,6 +166,12 @@ inline StmtId Emitter::emit_body(Emission& e) {
        !e.accumulators.empty() && i < e.nest.num_leaves(); ++i) {
     tile_point.push_back(e.nest.leaf_value[i]);
   }
+  for (std::size_t leaf : e.tile_leaves) {
+    tile_point.push_back(e.nest.leaf_value[leaf]);
+  }
+  if (is_gpu_ && tile_point.empty()) {
+    tile_point.push_back(pool.int_imm(0));
+  }
   const std::size_t num_outputs = op.outputs.size();
   const auto home_of = [&](std::size_t k) { return homes_[op.outputs[k].value].buffer; };
   const auto dtype_of = [&](std::size_t k) { return state_.dag().tensor(op.outputs[k]).dtype; };
@@ -211,19 +220,24 @@ inline StmtId Emitter::emit_body(Emission& e) {
         if (num_outputs > 1) {
           // All results come from the old values: keep them apart until every one is known.
           stores.push_back(program_.add(
-              Store{e.temporaries[k], in_tile ? tile_point : ExprList{pool.int_imm(0)}, value}));
+              Store{e.temporaries[k], in_tile && !is_gpu_ ? tile_point : ExprList{pool.int_imm(0)},
+                    value}));
         } else {
           in_tile ? store_tile(e.accumulators[k], value) : store_home(k, value);
         }
       }
       for (std::size_t k = 0; num_outputs > 1 && k < num_outputs; ++k) {
-        const ExprId value = pool.load(e.temporaries[k], dtype_of(k),
-                                       in_tile ? tile_point : ExprList{pool.int_imm(0)});
+        const ExprId value =
+            pool.load(e.temporaries[k], dtype_of(k),
+                      in_tile && !is_gpu_ ? tile_point : ExprList{pool.int_imm(0)});
         in_tile ? store_tile(e.accumulators[k], value) : store_home(k, value);
       }
     }
   }
   StmtId body = seq(std::move(stores));
+  if (is_gpu_ && e.mode == BodyMode::initialize && !e.accumulators.empty()) {
+    return body;  // private to the thread: nothing is written outside
+  }
   for (const Constraint& c : e.nest.constraints) {
     if (!c.residual) {
       continue;
@@ -242,6 +256,9 @@ inline StmtId Emitter::emit_body(Emission& e) {
         body = program_.add(If{holds, body, {}});
       }
     }
+  }
+  for (ExprId guard : e.guards) {
+    body = program_.add(If{guard, body, {}});
   }
   return body;
 }

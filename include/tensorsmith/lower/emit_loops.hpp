@@ -101,6 +101,9 @@ inline StmtId Emitter::emit_loop(Emission& e, std::size_t leaf, ForKind kind, co
 }
 
 inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
+  if (is_gpu_) {
+    return emit_thread_leaf(e, leaf);
+  }
   Nest& nest = e.nest;
   ExprPool& pool = program_.pool;
   const bool is_run = static_cast<std::int32_t>(leaf) == e.shape.reduction_begin;

@@ -80,6 +80,9 @@ inline std::vector<SymbolicInterval> Emitter::reader_intervals(std::int32_t read
   if (active_.back()->nest.stage == reader) {
     for (std::size_t a = 0; a < op.axes.size() + op.reduce_axes.size(); ++a) {
       axes.push_back(axis_interval(program_.pool, extents_, active_.back()->nest, a));
+      if (relaxes_threads_) {
+        relax(axes.back());
+      }
     }
     return axes;
   }
@@ -184,7 +187,10 @@ inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
     std::vector<Affine> base;
     std::vector<std::int64_t> extent;
     std::vector<Constraint> clips;
+    const Scope scope = is_gpu_ ? scope_of_attached(stage) : Scope::local;
+    relaxes_threads_ = scope == Scope::shared;
     const std::vector<SymbolicInterval> box = region_of(stage);
+    relaxes_threads_ = false;
     for (std::size_t d = 0; d < box.size(); ++d) {
       base.push_back(box[d].low);
       extent.push_back(box[d].width + 1);
@@ -202,7 +208,7 @@ inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
         fail(LowerErrorCode::output_not_at_root, stage);
       }
     }
-    if (!error_ && can_finish(e, leaf, stage, box)) {
+    if (!error_ && !is_gpu_ && can_finish(e, leaf, stage, box)) {
       const std::size_t num_buffers = program_.buffers.size();
       const std::size_t num_stmts = program_.stmts.size();
       cannot_finish_ = false;
@@ -218,9 +224,9 @@ inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
       program_.stmts.erase(program_.stmts.begin() + static_cast<std::ptrdiff_t>(num_stmts),
                            program_.stmts.end());
     }
-    make_home(stage, base, extent, Scope::local);
+    make_home(stage, base, extent, scope);
     for (TensorId tensor : op.outputs) {
-      allocated.push_back(homes_[tensor.value].buffer);
+      (scope == Scope::shared ? kernel_.shared : allocated).push_back(homes_[tensor.value].buffer);
     }
     if (!error_) {
       parts.push_back(emit_stage(stage, std::move(base), std::move(extent), std::move(clips)));
@@ -255,6 +261,9 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   const auto has_attached = [&](std::int32_t iterator) {
     return iterator >= 0 && state_.attach_map().iterator_to_stages.count({stage, iterator}) != 0;
   };
+  if (is_gpu_) {
+    return emit_thread_stage(e, std::move(clips));
+  }
   std::int64_t bits = 8;
   for (TensorId tensor : e.op->outputs) {
     const std::int64_t own = 8 * bytes_of(state_.dag().tensor(tensor).dtype);
@@ -315,7 +324,7 @@ inline Result<LoopProgram, LowerError> Emitter::run() {
   for (std::size_t id = 0; id < state_.num_stages(); ++id) {
     const auto& iterators = state_.stage(id).iterators;
     const bool is_replaced = iterators.size() == 1 && iterators[0].kind == IteratorKind::special;
-    if (is_replaced && !state_.operation(id).reduce_axes.empty()) {
+    if (is_replaced && !is_gpu_ && !state_.operation(id).reduce_axes.empty()) {
       return tensorsmith::fail(
           LowerError{LowerErrorCode::reduction_without_loops, static_cast<std::int32_t>(id)});
     }
@@ -363,7 +372,9 @@ inline Result<LoopProgram, LowerError> Emitter::run() {
     for (std::uint32_t b = first_new; b < program_.buffers.size(); ++b) {
       allocated.push_back(BufferId{b});
     }
-    if (!error_) {
+    if (!error_ && is_gpu_) {
+      parts.push_back(emit_kernel(stage, extent));
+    } else if (!error_) {
       parts.push_back(emit_stage(stage, std::vector<Affine>(op.axes.size()), extent, {}));
     }
   }

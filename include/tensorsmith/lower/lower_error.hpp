@@ -15,6 +15,7 @@ enum class LowerErrorCode : std::uint8_t {
   output_not_at_root,             ///< an argument of the kernel must be computed at root
   unsupported_layout,             ///< a storage layout that does not fit its stage
   reduction_without_loops,        ///< a fuse without iterators dropped the loops of a reduction
+  illegal_binding                 ///< a loop bound to blocks or threads where that has no meaning
 };
 
 struct LowerError {
@@ -36,6 +37,8 @@ inline std::string explain(const LowerError& error) {
     return "the storage layout does not fit the stage's dimensions" + where;
   case LowerErrorCode::reduction_without_loops:
     return "a fuse that names no iterators took the loops of a reduction away" + where;
+  case LowerErrorCode::illegal_binding:
+    return "a loop is bound to blocks or threads that cannot share its work" + where;
   }
   return "unknown lowering error" + where;
 }

@@ -50,6 +50,26 @@ struct Nest {
 
 namespace detail {
 
+/// The loop kind of a binding annotation; serial for others.
+inline ForKind bound_kind(Annotation annotation) {
+  switch (annotation) {
+  case Annotation::block_x:
+    return ForKind::block_x;
+  case Annotation::block_y:
+    return ForKind::block_y;
+  case Annotation::block_z:
+    return ForKind::block_z;
+  case Annotation::thread_x:
+    return ForKind::thread_x;
+  case Annotation::thread_y:
+    return ForKind::thread_y;
+  case Annotation::thread_z:
+    return ForKind::thread_z;
+  default:
+    return ForKind::serial;
+  }
+}
+
 /// Extents of all nodes from the extents of the axes. A part never exceeds what it splits.
 inline std::vector<std::int64_t> node_extents(const StageDerivation& d,
                                               const std::vector<std::int64_t>& axis_extent) {

@@ -12,29 +12,11 @@
 #include <vector>
 
 #include "tensorsmith/measure/measurer.hpp"
+#include "tensorsmith/measure/simulated_device.hpp"
 #include "tensorsmith/measure/winner.hpp"
 #include "tensorsmith/support/rng.hpp"
 
 namespace tensorsmith {
-
-/// Probability of each fault, per candidate; what is left runs well.
-struct SimulatedFaults {
-  double load_error = 0;
-  double hang = 0;
-  double crash = 0;
-  double out_of_bounds = 0;
-  double wrong_result = 0;
-  double nan_result = 0;
-  double worker_lost = 0;
-};
-
-struct SimulatedDevice {
-  std::uint64_t seed = 1;
-  double noise = 0.02;    ///< standard deviation of one call, as a fraction of the latency
-  double hiccups = 0.02;  ///< probability that a call takes three times as long
-  SimulatedFaults faults;
-  Calibration calibration{100, 256};
-};
 
 class SimulatedMeasurer final : public Measurer {
  public:
@@ -84,6 +66,7 @@ class SimulatedMeasurer final : public Measurer {
       RacingPolicy racing;
       racing.full_calls = policy.min_rounds > 5 ? policy.min_rounds : 5;
       racing.full_budget_ns = INT64_MAX / 2;
+      racing.verify = false;  // was done when it was measured, if at all
       ranking.results.push_back(run(candidate, racing, 0));
     }
     ranking.min_peak_gflops = device_.calibration.peak_gflops_f32;
@@ -101,7 +84,8 @@ class SimulatedMeasurer final : public Measurer {
     const std::uint32_t high = static_cast<std::uint32_t>(candidate.id >> 32);
     CounterRng rng(device_.seed, low, high);
     MeasureResult result;
-    result.status = draw_status(rng.next_double());
+    const SimulatedFault* const fault = draw_fault(rng.next_double());
+    result.status = fault != nullptr ? fault->status : MeasureStatus::ok;
     const double latency = latency_(candidate);
     const std::int64_t deadline = call_timeout_ns(racing, best_ns);
     if (result.status == MeasureStatus::ok && latency > static_cast<double>(deadline)) {
@@ -111,10 +95,15 @@ class SimulatedMeasurer final : public Measurer {
       result.wall_ns = deadline;
     }
     if (result.status != MeasureStatus::ok) {
-      result.message = "simulated: " + std::string(name_of(result.status));
+      result.message =
+          "simulated: " + std::string(fault != nullptr ? fault->name : name_of(result.status));
       return result;
     }
     double wall = 0;
+    if (fault != nullptr) {  // the readings at the lower clock are thrown away
+      result.message = "simulated: " + std::string(fault->name) + "; measured again";
+      wall = throttled_readings * latency;
+    }
     const auto call = [&rng, &wall, this, latency] {
       // Sum of four uniforms: close to a normal distribution, the same on every machine.
       double normal = -2;
@@ -143,25 +132,18 @@ class SimulatedMeasurer final : public Measurer {
     return result;
   }
 
-  MeasureStatus draw_status(double draw) const {
-    const SimulatedFaults& f = device_.faults;
-    const std::pair<double, MeasureStatus> table[] = {
-        {f.load_error, MeasureStatus::load_error},
-        {f.hang, MeasureStatus::run_timeout},
-        {f.crash, MeasureStatus::crashed},
-        {f.out_of_bounds, MeasureStatus::out_of_bounds},
-        {f.wrong_result, MeasureStatus::wrong_result},
-        {f.nan_result, MeasureStatus::nan_result},
-        {f.worker_lost, MeasureStatus::worker_lost},
-    };
-    for (const auto& row : table) {
-      if (draw < row.first) {
-        return row.second;
+  const SimulatedFault* draw_fault(double draw) const {
+    for (const SimulatedFault& fault : simulated_faults) {
+      const double probability = device_.faults.*fault.probability;
+      if (draw < probability) {
+        return &fault;
       }
-      draw -= row.first;
+      draw -= probability;
     }
-    return MeasureStatus::ok;
+    return nullptr;
   }
+
+  static constexpr double throttled_readings = 10;
 
   Latency latency_;
   SimulatedDevice device_;

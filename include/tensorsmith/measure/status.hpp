@@ -23,6 +23,8 @@ enum class MeasureStatus : std::uint8_t {
   out_of_bounds,        // a guard band changed, or an access next to a buffer faulted
   wrong_result,         // an output element is outside its tolerance, or was never written
   nan_result,           // an output element is NaN where the reference is not
+  device_error,         // of a GPU, and it sticks: its context is gone, the worker was replaced
+  out_of_memory,        // the device has no room for the candidate's buffers
   worker_lost,          // the worker died for a reason that is not the candidate's
   cancelled,            // the caller stopped, or ran out of time, before this one was finished
   unknown_error,
@@ -33,7 +35,7 @@ struct MeasureStatusFacts {
   std::string_view name;
   std::int32_t ansor_error_no;
 };
-inline constexpr std::array<MeasureStatusFacts, 13> measure_status_facts{{
+inline constexpr std::array<MeasureStatusFacts, 15> measure_status_facts{{
     {"ok", 0},
     {"instantiation_error", 1},
     {"compile_error", 2},
@@ -44,6 +46,8 @@ inline constexpr std::array<MeasureStatusFacts, 13> measure_status_facts{{
     {"out_of_bounds", 4},
     {"wrong_result", 5},
     {"nan_result", 5},
+    {"device_error", 4},
+    {"out_of_memory", 4},
     {"worker_lost", 4},
     {"cancelled", 8},
     {"unknown_error", 8},

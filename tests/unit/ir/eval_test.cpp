@@ -237,7 +237,7 @@ TEST_CASE("what cannot be run says so") {
   const BufferId a = t.argument("A", DType::i32, {4});
   const VarId v = t.e.new_var("i"), w = t.e.new_var("j");
   const StmtId store = t.store(a, {t.n(0)}, t.n(1));
-  t.p.body = t.loop(v, 2, t.seq({store, t.p.add(Barrier{Scope::shared})}), ForKind::thread_x);
+  t.p.body = t.loop(v, 2, t.p.add(Barrier{Scope::shared}), ForKind::vectorized);
   CHECK(failure(t.p, {numbers(DType::i32, {4})}) == EvalErrorKind::unsupported);
   t.p.body = t.loop(
       v, 2, t.seq({store, t.p.add(Barrier{Scope::shared}), t.p.add(Prefetch{a, {t.n(99)}, 1})}));

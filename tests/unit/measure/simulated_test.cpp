@@ -73,6 +73,37 @@ TEST_CASE("faults come as often as asked for, each with its status") {
   CHECK(counts[MeasureStatus::ok] == test::Approx(2200).margin(160));
 }
 
+TEST_CASE("what only a GPU does wrong: a sticky error, no memory left, a lower clock") {
+  SimulatedDevice gpu;
+  gpu.hiccups = 0;
+  gpu.faults.sticky_error = 0.1;
+  gpu.faults.out_of_memory = 0.2;
+  gpu.faults.throttling = 0.3;
+  SimulatedMeasurer device(&latency, gpu), sound(&latency);
+  std::map<MeasureStatus, int> counts;
+  int num_repeated = 0;
+  const auto list = candidates(2000);
+  const auto results = device.measure(list, {});
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const MeasureResult& result = results[i];
+    ++counts[result.status];
+    if (result.is_ok() && !result.message.empty()) {
+      ++num_repeated;
+      CHECK(result.message == "simulated: throttling; measured again");
+      // The time is that of the full clock.
+      CHECK(result.min_ns < 1.2 * latency(list[i]));
+      CHECK(static_cast<double>(result.wall_ns) > 10 * latency(list[i]));
+    }
+    if (result.status == MeasureStatus::device_error) {
+      CHECK(result.message == "simulated: sticky_error");
+    }
+  }
+  CHECK(counts.size() == 3);
+  CHECK(counts[MeasureStatus::device_error] == test::Approx(200).margin(60));
+  CHECK(counts[MeasureStatus::out_of_memory] == test::Approx(400).margin(80));
+  CHECK(num_repeated == test::Approx(600).margin(100));
+}
+
 TEST_CASE("noise is around the latency, races and deadlines apply") {
   SimulatedDevice quiet;
   quiet.noise = 0.01;

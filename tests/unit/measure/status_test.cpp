@@ -30,6 +30,8 @@ TEST_CASE("the reference's error codes are those of its table") {
   CHECK(ansor_error_no(MeasureStatus::crashed) == 4);
   CHECK(ansor_error_no(MeasureStatus::out_of_bounds) == 4);
   CHECK(ansor_error_no(MeasureStatus::worker_lost) == 4);
+  CHECK(ansor_error_no(MeasureStatus::device_error) == 4);
+  CHECK(ansor_error_no(MeasureStatus::out_of_memory) == 4);
   CHECK(ansor_error_no(MeasureStatus::wrong_result) == 5);
   CHECK(ansor_error_no(MeasureStatus::nan_result) == 5);
   CHECK(ansor_error_no(MeasureStatus::build_timeout) == 6);
@@ -46,6 +48,8 @@ TEST_CASE("the reference's error codes are those of its table") {
 TEST_CASE("faults of the machine are not the candidate's") {
   CHECK(is_candidate_fault(MeasureStatus::crashed));
   CHECK(is_candidate_fault(MeasureStatus::run_timeout));
+  CHECK(is_candidate_fault(MeasureStatus::device_error));
+  CHECK(is_candidate_fault(MeasureStatus::out_of_memory));
   CHECK_FALSE(is_candidate_fault(MeasureStatus::ok));
   CHECK_FALSE(is_candidate_fault(MeasureStatus::worker_lost));
   CHECK_FALSE(is_candidate_fault(MeasureStatus::cancelled));

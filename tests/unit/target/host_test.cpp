@@ -153,5 +153,7 @@ TEST_CASE("a level that this machine runs keeps the machine's caches") {
     CHECK(level->caches.l2_bytes == host->caches.l2_bytes);
   }
   CHECK_FALSE(runnable_target("sm_90").has_value());
+  CHECK(runnable_target("a100").error().find("sim:a100") != std::string::npos);
+  CHECK(runnable_target("sim:a100")->is_simulated);
   CHECK(runnable_target("abacus").error().find("abacus") != std::string::npos);
 }

@@ -29,7 +29,57 @@ TEST_CASE("every known name gives a target of that name", "[target]") {
     REQUIRE(target->gpu.has_value());
     CHECK(target->gpu->compute_capability == model.compute_capability);
     CHECK(target->gpu->max_shared_memory_optin_bytes >= target->gpu->max_shared_memory_bytes);
+    CHECK(target->gpu->shared_memory_per_sm_bytes >= target->gpu->max_shared_memory_optin_bytes);
+    CHECK(target->gpu->l1_and_shared_bytes > target->gpu->shared_memory_per_sm_bytes);
+    CHECK(target->gpu->max_blocks_per_sm >= 16);
+    CHECK_FALSE(target->gpu->board.has_value());
+    CHECK_FALSE(target->is_simulated);
   }
+}
+
+TEST_CASE("a board is its class with its own numbers; sim: in front makes it a simulated one",
+          "[target]") {
+  for (const GpuModel& model : gpu_models) {
+    INFO(model.name);
+    const auto board = Target::from_name(model.name);
+    REQUIRE(board.has_value());
+    REQUIRE(board->gpu.has_value());
+    REQUIRE(board->gpu->board.has_value());
+    CHECK(board->name == model.name);
+    CHECK(board->gpu->compute_capability == model.compute_capability);
+    CHECK(board->gpu->board->num_sms == model.num_sms);
+    CHECK_FALSE(board->is_simulated);
+    const std::string name = "sim:" + std::string(model.name);
+    auto simulated = Target::from_name(name);
+    REQUIRE(simulated.has_value());
+    CHECK(simulated->is_simulated);
+    CHECK(simulated->name == name);
+    CHECK(known_target_names().find(name) != std::string::npos);
+    CHECK(hardware_params(*simulated) == hardware_params(*board));
+    simulated->name = board->name;
+    simulated->is_simulated = false;
+    CHECK(*simulated == *board);
+  }
+  // The makers' figures in TFLOP/s, f32 and dense f16 on tensor cores, follow from the rows.
+  const auto tera = [](const char* name, bool is_tensor) {
+    const Target target = *Target::from_name(name);
+    const GpuLimits& limits = *target.gpu;
+    const double rate = is_tensor ? limits.tensor_f16_fma_rate : limits.f32_fma_rate;
+    return 2e-6 * rate * limits.board->num_sms * limits.board->clock_mhz;
+  };
+  const auto is_near = [](double value, double stated) {
+    return value > 0.99 * stated && value < 1.01 * stated;
+  };
+  CHECK(is_near(tera("t4", false), 8.1));
+  CHECK(is_near(tera("t4", true), 65));
+  CHECK(is_near(tera("a100", false), 19.5));
+  CHECK(is_near(tera("a100", true), 312));
+  CHECK(is_near(tera("l4", true), 121));
+  CHECK(is_near(tera("rtx4090", false), 82.6));
+  CHECK(is_near(tera("orin", false), 5.3));
+  CHECK(is_near(tera("h200", true), 989));
+  CHECK_FALSE(Target::from_name("sim:sm_80").has_value());
+  CHECK_FALSE(Target::from_name("sim:").has_value());
 }
 
 TEST_CASE("an unknown name is an error that lists the known ones", "[target]") {

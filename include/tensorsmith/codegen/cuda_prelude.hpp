@@ -1,0 +1,142 @@
+// The helper functions of CUDA text: each is printed only where it is used.
+//
+// Floor 5. Own design; semantics as in ir/expr.hpp. NVRTC has no header at hand, so nothing is
+// included. What is not C++ (inline PTX, dynamic shared memory) stands between
+// `#ifndef TENSORSMITH_CUDA_SHIM` and `#endif`: whoever compiles the text for a processor without
+// PTX defines the macro and brings these functions along (tests/support/cuda_shim.hpp does).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tensorsmith {
+
+struct CudaHelper {
+  std::string_view name;  ///< what to look for in the text that uses it
+  std::string_view text;
+  bool is_device_only = false;
+  std::int32_t first_capability = 0;  ///< the earlier entry of the same name serves those before
+};
+
+// In the order of printing: a helper uses only those before it.
+inline constexpr CudaHelper cuda_helpers[] = {
+    {"floor_div(", R"(// Rounds towards minus infinity.
+template <class A, class B>
+__device__ __forceinline__ A floor_div(A a, B b) {
+  return a / b - ((a % b != 0 && (a % b < 0) != (b < 0)) ? 1 : 0);
+}
+)"},
+    {"floor_mod(", R"(// The remainder that belongs to floor_div: it has the sign of b.
+template <class A, class B>
+__device__ __forceinline__ A floor_mod(A a, B b) {
+  const A r = a % b;
+  return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
+}
+)"},
+    {"float_floor_mod<", R"(template <class T>
+__device__ __forceinline__ T float_floor_mod(T a, T b) {
+  return a - floor(a / b) * b;
+}
+)"},
+    {"min_of<", R"(template <class T>
+__device__ __forceinline__ T min_of(T a, T b) {
+  return a < b ? a : b;
+}
+)"},
+    {"max_of<", R"(template <class T>
+__device__ __forceinline__ T max_of(T a, T b) {
+  return a > b ? a : b;
+}
+)"},
+    {"abs_of<", R"(template <class T>
+__device__ __forceinline__ T abs_of(T a) {
+  return a < 0 ? static_cast<T>(0ull - static_cast<unsigned long long>(a)) : a;
+}
+)"},
+    {"wrap_add<", R"(// Modulo 2^bits.
+template <class T>
+__device__ __forceinline__ T wrap_add(T a, T b) {
+  return static_cast<T>(static_cast<unsigned long long>(a) + static_cast<unsigned long long>(b));
+}
+)"},
+    {"wrap_sub<", R"(// Modulo 2^bits.
+template <class T>
+__device__ __forceinline__ T wrap_sub(T a, T b) {
+  return static_cast<T>(static_cast<unsigned long long>(a) - static_cast<unsigned long long>(b));
+}
+)"},
+    {"wrap_mul<", R"(// Modulo 2^bits.
+template <class T>
+__device__ __forceinline__ T wrap_mul(T a, T b) {
+  return static_cast<T>(static_cast<unsigned long long>(a) * static_cast<unsigned long long>(b));
+}
+)"},
+    {"from_bf16(", R"(__device__ __forceinline__ float from_bf16(unsigned short bits) {
+  return __uint_as_float(static_cast<unsigned>(bits) << 16);
+}
+)"},
+    {"to_bf16(", R"(// Rounds to nearest, halves to even.
+__device__ __forceinline__ unsigned short to_bf16(float value) {
+  const unsigned bits = __float_as_uint(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) {
+    return static_cast<unsigned short>((bits >> 16) | 0x40u);
+  }
+  return static_cast<unsigned short>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+)",
+     true},
+    {"to_bf16(", R"(// Rounds to nearest, halves to even.
+__device__ __forceinline__ unsigned short to_bf16(float value) {
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+)",
+     true, 80},
+    {"from_f16(", R"(__device__ __forceinline__ float from_f16(unsigned short bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+)",
+     true},
+    {"to_f16(", R"(// Rounds to nearest, halves to even.
+__device__ __forceinline__ unsigned short to_f16(float value) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+)",
+     true},
+    {"dynamic_shared(", R"(__device__ __forceinline__ unsigned char* dynamic_shared() {
+  extern __shared__ __align__(16) unsigned char dynamic_shared_memory[];
+  return dynamic_shared_memory;
+}
+)",
+     true}};
+
+/// The helpers that `text` uses, for a device of this compute capability (10 * major + minor).
+inline std::string cuda_helpers_for(std::string_view text, std::int32_t compute_capability) {
+  std::string plain, device;
+  constexpr std::size_t count = sizeof(cuda_helpers) / sizeof(cuda_helpers[0]);
+  for (std::size_t i = 0; i < count; ++i) {
+    const CudaHelper& helper = cuda_helpers[i];
+    const bool has_better = i + 1 < count && cuda_helpers[i + 1].name == helper.name &&
+                            cuda_helpers[i + 1].first_capability <= compute_capability;
+    if (text.find(helper.name) == std::string_view::npos || has_better ||
+        helper.first_capability > compute_capability) {
+      continue;
+    }
+    std::string& part = helper.is_device_only ? device : plain;
+    part += helper.text;
+    part += '\n';
+  }
+  if (!device.empty()) {
+    device.pop_back();
+    device = "#ifndef TENSORSMITH_CUDA_SHIM\n" + device + "#endif\n\n";
+  }
+  return plain + device;
+}
+
+}  // namespace tensorsmith

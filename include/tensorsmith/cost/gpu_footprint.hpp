@@ -1,0 +1,148 @@
+// GpuFootprint: how many distinct bytes of global memory the loops of a kernel touch.
+//
+// Floor 6. Own design. Interval analysis per dimension, so indices may hold the quotients and
+// remainders that fused loops leave; an upper bound where dimensions depend on each other.
+// Not here: how often bytes are asked for (gpu_work_reader.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tensorsmith/ir/affine.hpp"
+#include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/support/algorithm.hpp"
+#include "tensorsmith/support/math.hpp"
+
+namespace tensorsmith {
+
+namespace detail {
+
+struct GpuLoop {
+  VarId var;
+  std::int64_t extent = 1;
+  ForKind kind = ForKind::serial;
+};
+
+/// An element of a buffer under loops.
+struct GpuIndices {
+  BufferId buffer;
+  const ExprList* indices;
+  std::uint64_t loops;  ///< GpuFootprint::dependences
+};
+
+/// Distinct bytes that an access touches while every variable runs over its range in `extents` (1:
+/// stands still), in sectors of 32 bytes. `most_points`: so many iterations there are at most.
+inline double touched_bytes(const LoopProgram& program, const VarExtents& extents, BufferId id,
+                            const ExprList& indices, double most_points) {
+  const Buffer& buffer = program[id];
+  const double size = bytes_of(buffer.dtype);
+  double points = 1, row_bytes = size;
+  for (std::size_t d = indices.size(); d-- > 0;) {
+    const auto range = range_of(program.pool, extents, indices[d]);
+    std::int64_t extent = range ? range->max - range->min + 1 : buffer.shape[d];
+    extent = smaller_of(extent, buffer.shape[d]);
+    if (d + 1 == indices.size() && buffer.strides[d] == 1) {
+      row_bytes = math::ceil(static_cast<double>(extent) * size / 32) * 32;
+    } else {
+      points *= static_cast<double>(extent);
+    }
+  }
+  const double whole = math::ceil(static_cast<double>(buffer.num_bytes()) / 32) * 32;
+  const double bytes = smaller_of(points * larger_of(32.0, row_bytes), most_points * 32);
+  return smaller_of(bytes, whole);
+}
+
+/// Of one kernel. Loops are added as they are met.
+class GpuFootprint {
+ public:
+  explicit GpuFootprint(const LoopProgram& program) : program_(program) {}
+
+  void add(const GpuLoop& loop) {
+    still_.set(loop.var, 1);
+    loops_.push_back(loop);
+  }
+
+  /// Bit i: the indices depend on the i-th loop that was added (the first 64).
+  std::uint64_t dependences(const ExprList& indices) const {
+    std::uint64_t bits = 0;
+    for (const ExprId index : indices) {
+      visit_expr(program_.pool, index, [&](ExprId id) {
+        if (const VarRef* ref = program_.pool.as<VarRef>(id)) {
+          for (std::size_t i = 0; i < loops_.size() && i < 64; ++i) {
+            bits |= loops_[i].var == ref->var ? std::uint64_t{1} << i : 0U;
+          }
+        }
+      });
+    }
+    return bits;
+  }
+  bool depends(const GpuIndices& access, VarId var) const {
+    for (std::size_t i = 0; i < loops_.size() && i < 64; ++i) {
+      if (loops_[i].var == var) {
+        return (access.loops >> i & 1U) != 0;
+      }
+    }
+    return true;
+  }
+
+  /// Some loops run, the others stand still.
+  class Running {
+   public:
+    Running(const GpuFootprint& all, const GpuIndices& access)
+        : all_(all), access_(access), extents_(all.still_) {}
+    void run(const GpuLoop& loop) {
+      extents_.set(loop.var, loop.extent);
+      points_ *= all_.depends(access_, loop.var) ? static_cast<double>(loop.extent) : 1;
+    }
+    double bytes() const {
+      return touched_bytes(all_.program_, extents_, access_.buffer, *access_.indices, points_);
+    }
+
+   private:
+    const GpuFootprint& all_;
+    const GpuIndices& access_;
+    VarExtents extents_;
+    double points_ = 1;
+  };
+
+  /// All threads of one block run.
+  Running block(const GpuIndices& access) const {
+    Running running(*this, access);
+    for (const GpuLoop& loop : loops_) {
+      if (is_thread_loop(loop.kind)) {
+        running.run(loop);
+      }
+    }
+    return running;
+  }
+
+  /// Distinct bytes of the first `count` blocks, x first, with all their loops.
+  double of_blocks(const GpuIndices& access, std::int64_t count) const {
+    Running running(*this, access);
+    for (const ForKind kind : {ForKind::block_x, ForKind::block_y, ForKind::block_z}) {
+      for (GpuLoop loop : loops_) {
+        if (loop.kind == kind) {
+          const std::int64_t whole = loop.extent;
+          loop.extent = smaller_of(count, whole);
+          running.run(loop);
+          count = larger_of<std::int64_t>(1, count / whole);
+        }
+      }
+    }
+    for (const GpuLoop& loop : loops_) {
+      if (!is_block_loop(loop.kind)) {
+        running.run(loop);
+      }
+    }
+    return running.bytes();
+  }
+
+ private:
+  const LoopProgram& program_;
+  VarExtents still_;
+  std::vector<GpuLoop> loops_;
+};
+
+}  // namespace detail
+}  // namespace tensorsmith

@@ -1,0 +1,235 @@
+// gpu_latency: an estimate of the time that a lowered GPU program takes on a board. No learning.
+//
+// Floor 6. Own design, in the manner of Hong and Kim (ISCA 2009): what an SM does for the blocks
+// that it holds at a time takes as long as its busiest unit, or as one warp waits if there are too
+// few to hide that; the grid takes as many such turns as it has waves, or as long as DRAM. The
+// simulated device (measure/simulated.hpp) runs on it. Constants below are assumptions of the
+// model, to be compared with measurements; what is known of boards is in gpu_devices.hpp. Not here:
+// instructions of tensor cores, which no lowered program has yet.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tensorsmith/cost/gpu_work_reader.hpp"
+#include "tensorsmith/support/result.hpp"
+#include "tensorsmith/target.hpp"
+
+namespace tensorsmith {
+
+struct GpuModelOptions {
+  GpuDelays delays;
+  double launch_ns = 2000;         ///< between the kernels of a stream
+  double block_clocks = 300;       ///< to start a block
+  double l2_bytes_per_clock = 48;  ///< to one SM; A100 whitepaper: 5120 for 108 SMs
+  double dram_efficiency = 0.9;    ///< of the board's bandwidth
+  double l2_usable = 0.75;         ///< of its size, for data that several waves read
+};
+
+/// What a kernel's time is made of: how long each part alone would take.
+struct GpuKernelTime {
+  GpuWork work;
+  std::int64_t num_waves = 0;
+  double dram_bytes = 0, l2_bytes = 0;
+  double issue_ns = 0, arithmetic_ns = 0, shared_ns = 0, l1_ns = 0, l2_ns = 0, dram_ns = 0;
+  double waiting_ns = 0;  ///< for memory and barriers, with nothing else to run
+  double ns = 0;          ///< all in all, with its launch
+
+  /// The largest of the parts.
+  std::string_view bound() const {
+    struct Part {
+      std::string_view name;
+      double ns;
+    };
+    Part most{"launch", ns / 2};
+    for (const Part& part : {Part{"instructions", issue_ns}, Part{"arithmetic", arithmetic_ns},
+                             Part{"shared memory", shared_ns}, Part{"L1", l1_ns}, Part{"L2", l2_ns},
+                             Part{"DRAM", dram_ns}, Part{"waiting", waiting_ns}}) {
+      most = part.ns > most.ns ? part : most;
+    }
+    return most.name;
+  }
+};
+
+struct GpuLatency {
+  double ns = 0;
+  std::vector<GpuKernelTime> kernels;
+};
+
+/// Why a program cannot run on a board.
+struct GpuLimitExceeded {
+  enum class Kind : std::uint8_t { threads, shared_memory, registers, grid };
+  Kind kind = Kind::threads;
+  std::int64_t wanted = 0, most = 0;
+};
+
+/// One sentence for a person.
+inline std::string explain(const GpuLimitExceeded& error) {
+  const std::string numbers =
+      " " + std::to_string(error.wanted) + ", the device has " + std::to_string(error.most);
+  switch (error.kind) {
+  case GpuLimitExceeded::Kind::threads:
+    return "threads of a block:" + numbers;
+  case GpuLimitExceeded::Kind::shared_memory:
+    return "bytes of shared memory of a block:" + numbers;
+  case GpuLimitExceeded::Kind::registers:
+    return "registers of a block:" + numbers;
+  case GpuLimitExceeded::Kind::grid:
+    return "blocks of a grid:" + numbers;
+  }
+  return numbers;
+}
+
+namespace detail {
+
+/// The largest of several times and a little of the others: nothing overlaps perfectly. Grows with
+/// each of them.
+template <class... Times>
+double overlapped(Times... times) {
+  double sum = 0;
+  ((sum += times * times * times * times), ...);
+  return math::sqrt(math::sqrt(sum));
+}
+
+/// The kernels of a program: what stands at the top, without buffers around it.
+inline void list_kernels(const LoopProgram& program, StmtId id, std::vector<StmtId>& kernels) {
+  if (const Seq* seq = program.as<Seq>(id)) {
+    for (const StmtId item : seq->items) {
+      list_kernels(program, item, kernels);
+    }
+  } else if (const Alloc* alloc = program.as<Alloc>(id);
+             alloc != nullptr && program[alloc->buffer].scope == Scope::global) {
+    list_kernels(program, alloc->body, kernels);
+  } else {
+    kernels.push_back(id);
+  }
+}
+
+class GpuTimer {
+ public:
+  GpuTimer(const GpuLimits& gpu, const GpuModelOptions& options)
+      : gpu_(gpu), board_(*gpu.board), options_(options) {}
+
+  void time(GpuKernelTime& kernel) const {
+    const GpuWork& work = kernel.work;
+    const std::int64_t most_blocks = ceil_of(work.num_blocks, board_.num_sms);  // of one SM
+    const std::int64_t at_once = smaller_of(most_blocks, work.blocks_per_sm);
+    kernel.num_waves = ceil_of(work.num_blocks, board_.num_sms * work.blocks_per_sm);
+    for (const GpuTraffic& traffic : work.traffic) {
+      kernel.l2_bytes += traffic.l2_bytes;
+    }
+    const double ns = 1e3 / board_.clock_mhz;
+    double sm_ns = turn(kernel, at_once) * static_cast<double>(most_blocks / at_once) * ns;
+    if (most_blocks % at_once != 0) {
+      sm_ns += turn(kernel, most_blocks % at_once) * ns;
+    }
+    kernel.dram_bytes = dram_bytes(kernel);
+    kernel.dram_ns = kernel.dram_bytes / (board_.dram_bytes_per_ns * options_.dram_efficiency);
+    const double blocks = static_cast<double>(most_blocks), clocks_to_ns = blocks * ns;
+    const Parts all = parts(kernel, 1);
+    kernel.issue_ns = all.issue * clocks_to_ns;
+    kernel.arithmetic_ns = all.arithmetic * clocks_to_ns;
+    kernel.shared_ns = all.shared * clocks_to_ns;
+    kernel.l1_ns = all.l1 * clocks_to_ns;
+    kernel.l2_ns = all.l2 * clocks_to_ns;
+    kernel.waiting_ns = work.path_clocks * static_cast<double>(ceil_of(most_blocks, at_once)) * ns;
+    kernel.ns = overlapped(sm_ns, kernel.dram_ns) + options_.launch_ns;
+    kernel.l2_bytes *= static_cast<double>(work.num_blocks);
+  }
+
+ private:
+  /// Clocks of one SM for some blocks.
+  struct Parts {
+    double issue, arithmetic, shared, l1, l2;
+  };
+  static std::int64_t ceil_of(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+  Parts parts(const GpuKernelTime& kernel, std::int64_t num_blocks) const {
+    const GpuWork& work = kernel.work;
+    const double blocks = static_cast<double>(num_blocks);
+    const double warps = blocks * static_cast<double>(work.num_warps());
+    constexpr double schedulers = 4, integer_rate = 64, special_rate = 16;
+    const auto of_unit = [](double count, double rate) { return 32 * count / rate; };
+    const double arithmetic = larger_of(
+        larger_of(of_unit(work.f32, gpu_.f32_fma_rate), of_unit(work.f64, gpu_.f64_fma_rate)),
+        larger_of(of_unit(work.integer, integer_rate), of_unit(work.special, special_rate)));
+    // A block with few warps leaves schedulers without any.
+    const double busy = smaller_of(schedulers, warps);
+    return {warps * work.instructions / busy, warps * arithmetic * schedulers / busy,
+            warps * work.shared_passes, warps * work.global_passes,
+            blocks * kernel.l2_bytes / options_.l2_bytes_per_clock};
+  }
+  double turn(const GpuKernelTime& kernel, std::int64_t num_blocks) const {
+    const Parts each = parts(kernel, num_blocks);
+    // L1 and shared memory are one memory with one way in.
+    return overlapped(each.issue, each.arithmetic, each.shared + each.l1, each.l2,
+                      kernel.work.path_clocks) +
+           options_.block_clocks;
+  }
+
+  /// Blocks of one wave share what they read; what stays in L2 serves all waves.
+  double dram_bytes(const GpuKernelTime& kernel) const {
+    const std::vector<GpuTraffic>& traffic = kernel.work.traffic;
+    double whole = 0, waves = 0, asked = 0;
+    for (std::size_t i = 0; i < traffic.size(); ++i) {
+      // Several accesses to one buffer touch it once.
+      double before = 0;
+      for (std::size_t j = 0; j < i; ++j) {
+        const bool is_same =
+            traffic[j].buffer == traffic[i].buffer && traffic[j].is_store == traffic[i].is_store;
+        before = is_same ? larger_of(before, traffic[j].grid_bytes) : before;
+      }
+      whole += larger_of(0.0, traffic[i].grid_bytes - before);
+      waves += traffic[i].wave_bytes * static_cast<double>(kernel.num_waves);
+      asked += traffic[i].l2_bytes * static_cast<double>(kernel.work.num_blocks);
+    }
+    const double room = options_.l2_usable * static_cast<double>(board_.l2_bytes);
+    const double again = larger_of(0.0, smaller_of(waves, asked) - whole);
+    return whole + again * larger_of(0.0, 1 - room / larger_of(whole, 1.0));
+  }
+
+  const GpuLimits& gpu_;
+  const GpuBoard& board_;
+  GpuModelOptions options_;
+};
+
+}  // namespace detail
+
+/// `target` is a board. Deterministic; linear in the size of the program.
+inline Result<GpuLatency, GpuLimitExceeded>
+gpu_latency(const LoopProgram& program, const Target& target, const GpuModelOptions& options = {}) {
+  TENSORSMITH_ASSERT(target.gpu && target.gpu->board, "a latency is that of a board");
+  const GpuLimits& gpu = *target.gpu;
+  std::vector<StmtId> kernels;
+  detail::list_kernels(program, program.body, kernels);
+  GpuLatency latency;
+  for (const StmtId id : kernels) {
+    GpuKernelTime kernel;
+    kernel.work = detail::GpuWorkReader(program, gpu, options.delays).read(id);
+    using Kind = GpuLimitExceeded::Kind;
+    const GpuWork& work = kernel.work;
+    if (work.num_threads > gpu.max_threads_per_block) {
+      return fail(GpuLimitExceeded{Kind::threads, work.num_threads, gpu.max_threads_per_block});
+    }
+    if (work.shared_bytes > gpu.max_shared_memory_optin_bytes) {
+      return fail(GpuLimitExceeded{Kind::shared_memory, work.shared_bytes,
+                                   gpu.max_shared_memory_optin_bytes});
+    }
+    if (work.blocks_per_sm == 0) {
+      return fail(GpuLimitExceeded{Kind::registers, work.num_threads * work.registers,
+                                   gpu.registers_per_sm});
+    }
+    if (work.num_blocks > INT32_MAX) {
+      return fail(GpuLimitExceeded{Kind::grid, work.num_blocks, INT32_MAX});
+    }
+    detail::GpuTimer(gpu, options).time(kernel);
+    latency.ns += kernel.ns;
+    latency.kernels.push_back(std::move(kernel));
+  }
+  return latency;
+}
+
+}  // namespace tensorsmith

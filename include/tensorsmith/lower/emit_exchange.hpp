@@ -1,0 +1,159 @@
+// Reductions that the threads of a block share.
+//
+// Floor 4. Part of emit.hpp. Every thread reduces its part into acc; then, in shared memory,
+//     red[t] = acc; barrier; if (t < 4) red[t] = red[t] + red[t + 4]; barrier; ... ; acc = red[0]
+// (the barriers are placed by place_barriers.hpp).
+#pragma once
+
+#include "tensorsmith/lower/emit.hpp"
+
+namespace tensorsmith::detail {
+
+/// Loops over the accumulators, in all threads alike: there are barriers inside.
+inline StmtId Emitter::emit_exchange(Emission& e, std::size_t next) {
+  Nest& nest = e.nest;
+  if (next == nest.num_leaves()) {
+    return emit_tree(e);
+  }
+  const ForKind kind = bound_kind(nest.derivation.leaves[next].annotation);
+  const bool is_thread = is_thread_loop(kind);
+  if (nest.leaf_extent[next] == 1 || (nest.is_reduction[next] && !is_thread)) {
+    if (!nest.is_reduction[next]) {
+      nest.leaf_value[next] = program_.pool.int_imm(0);
+    }
+    const StmtId body = emit_exchange(e, next + 1);
+    nest.leaf_value[next] = {};
+    return body;
+  }
+  const std::int64_t extent = nest.leaf_extent[next];
+  if (kind != ForKind::serial) {
+    for (const AxisBinding& binding : kernel_.bindings) {
+      if (binding.axis == kind && binding.extent == extent) {
+        nest.leaf_value[next] = program_.pool.var(binding.var);
+      }
+    }
+    const StmtId body = emit_exchange(e, next + 1);
+    nest.leaf_value[next] = {};
+    return body;
+  }
+  const VarId var = program_.pool.new_var(program_.pool.var_name(nest.leaf_var[next]));
+  extents_.set(var, extent);
+  nest.leaf_value[next] = program_.pool.var(var);
+  const StmtId body = emit_exchange(e, next + 1);
+  nest.leaf_value[next] = {};
+  return program_.add(For{var, program_.pool.int_imm(extent), ForKind::serial, body});
+}
+
+/// red[t] = acc; halves of red are combined until one element is left; result = red[0].
+inline StmtId Emitter::emit_tree(Emission& e) {
+  ExprPool& pool = program_.pool;
+  Nest& nest = e.nest;
+  const std::size_t num_outputs = e.op->outputs.size();
+  ExprList place;  // of the threads that do not share this reduction
+  SmallVector<std::int64_t, 6> shape;
+  Affine number;  // of the thread among those that do
+  std::int64_t count = 1;
+  const auto guards = e.guards;
+  std::vector<ExprId> inside;
+  for (std::size_t i = nest.num_leaves(); i-- > 0;) {
+    if (nest.leaf_extent[i] == 1 ||
+        !is_thread_loop(bound_kind(nest.derivation.leaves[i].annotation))) {
+      continue;
+    }
+    const ExprId value = nest.leaf_value[i];
+    inside.push_back(pool.lt(value, pool.int_imm(nest.leaf_extent[i])));
+    if (nest.is_reduction[i]) {
+      number.add(value, count);
+      count *= nest.leaf_extent[i];
+      nest.leaf_value[i] = {};
+    } else {
+      place.push_back(value);
+      shape.push_back(nest.leaf_extent[i]);
+    }
+  }
+  shape.push_back(count);
+  std::vector<BufferId> shared;
+  const Reduce reduce = *pool.as<Reduce>(e.op->bodies[0]);
+  const Combiner combiner = pool.combiner(reduce.combiner);
+  const auto dtype_of = [&](std::size_t k) { return state_.dag().tensor(e.op->outputs[k]).dtype; };
+  for (std::size_t k = 0; k < num_outputs; ++k) {
+    Buffer buffer;
+    buffer.name = e.op->name + ".red" + (num_outputs > 1 ? std::to_string(k) : "");
+    buffer.dtype = dtype_of(k);
+    buffer.scope = Scope::shared;
+    buffer.shape = shape;
+    shared.push_back(program_.add(std::move(buffer)));
+    kernel_.shared.push_back(shared.back());
+  }
+  const auto at = [&](std::int64_t offset) {
+    ExprList indices = place;
+    Affine form = number;
+    form.constant += offset;
+    indices.push_back(expr(form));
+    return indices;
+  };
+  const auto guarded = [&](std::vector<StmtId> items, const std::vector<ExprId>& conditions) {
+    StmtId body = seq(std::move(items));
+    for (ExprId condition : conditions) {
+      body = program_.add(If{condition, body, {}});
+    }
+    return body;
+  };
+  ExprList tile_point;
+  for (std::size_t leaf : e.tile_leaves) {
+    tile_point.push_back(nest.leaf_value[leaf]);
+  }
+  if (tile_point.empty()) {
+    tile_point.push_back(pool.int_imm(0));
+  }
+  std::vector<StmtId> parts, stores;
+  for (std::size_t k = 0; k < num_outputs; ++k) {
+    stores.push_back(program_.add(
+        Store{shared[k], at(0), pool.load(e.accumulators[k], dtype_of(k), tile_point)}));
+  }
+  parts.push_back(guarded(std::move(stores), inside));
+  for (std::int64_t left = count; left > 1;) {
+    const std::int64_t half = (left + 1) / 2;
+    std::vector<std::pair<VarId, ExprId>> operands;
+    for (std::size_t k = 0; k < num_outputs; ++k) {
+      operands.emplace_back(combiner.lhs[k], pool.load(shared[k], dtype_of(k), at(0)));
+      operands.emplace_back(combiner.rhs[k], pool.load(shared[k], dtype_of(k), at(half)));
+    }
+    std::vector<StmtId> updates;
+    for (std::size_t k = 0; k < num_outputs; ++k) {
+      const ExprId value = value_of(combiner.results[k], operands);
+      updates.push_back(program_.add(num_outputs > 1
+                                         ? Store{e.temporaries[k], {pool.int_imm(0)}, value}
+                                         : Store{shared[k], at(0), value}));
+    }
+    for (std::size_t k = 0; num_outputs > 1 && k < num_outputs; ++k) {
+      updates.push_back(program_.add(
+          Store{shared[k], at(0), pool.load(e.temporaries[k], dtype_of(k), {pool.int_imm(0)})}));
+    }
+    std::vector<ExprId> conditions = inside;
+    conditions.push_back(pool.lt(expr(number), pool.int_imm(left - half)));
+    parts.push_back(guarded(std::move(updates), conditions));
+    left = half;
+  }
+  // Every thread has the result now; what is stored for all is stored by the first.
+  ExprList first = place;
+  first.push_back(pool.int_imm(0));
+  std::vector<StmtId> results;
+  for (std::size_t k = 0; k < num_outputs; ++k) {
+    results.push_back(program_.add(
+        Store{e.accumulators[k], tile_point, pool.load(shared[k], dtype_of(k), first)}));
+  }
+  const Scope scope = program_[homes_[e.op->outputs[0].value].buffer].scope;
+  if (scope != Scope::local) {
+    e.guards.push_back(pool.eq(expr(number), pool.int_imm(0)));
+    for (ExprId condition : inside) {
+      e.guards.push_back(condition);
+    }
+  }
+  results.push_back(emit_body(e));
+  e.guards = guards;
+  parts.push_back(seq(std::move(results)));
+  return seq(std::move(parts));
+}
+
+}  // namespace tensorsmith::detail

@@ -1,0 +1,162 @@
+// One GPU kernel: scopes of the stages in it, its blocks and threads (docs/decisions/0007).
+//
+// Floor 4. Part of emit.hpp. Every root stage is a kernel of its own:
+//     block loops { alloc shared { thread loops { what one thread does } } }
+// A loop bound to an axis has the axis' variable as its value; the axis is as long as the longest
+// of them, and threads behind the end of a shorter one store nothing.
+#pragma once
+
+#include "tensorsmith/lower/emit.hpp"
+#include "tensorsmith/lower/hoist_guards.hpp"
+#include "tensorsmith/lower/inject_vthreads.hpp"
+#include "tensorsmith/lower/place_barriers.hpp"
+
+namespace tensorsmith::detail {
+
+/// A cache lives where its step says; else inside of a thread's loops in that thread, outside of
+/// them in the block.
+inline Scope Emitter::scope_of_attached(std::int32_t stage) const {
+  const std::string& scope = derivations_[static_cast<std::size_t>(stage)].scope;
+  if (scope == "local" || scope == "shared") {
+    return scope == "local" ? Scope::local : Scope::shared;
+  }
+  for (const Emission* e : active_) {
+    for (std::size_t i = 0; i < e->nest.num_leaves(); ++i) {
+      const Annotation annotation = e->nest.derivation.leaves[i].annotation;
+      if (e->nest.leaf_value[i].valid() &&
+          (annotation == Annotation::vthread || is_thread_loop(bound_kind(annotation)))) {
+        return Scope::local;
+      }
+    }
+  }
+  return Scope::shared;
+}
+
+inline bool Emitter::is_thread_var(VarId var) const { return has_item(kernel_.thread_vars, var); }
+
+/// The interval for all threads of a block together.
+inline void Emitter::relax(SymbolicInterval& interval) const {
+  Affine low;
+  low.constant = interval.low.constant;
+  for (const AffineTerm& term : interval.low.terms) {
+    bool is_of_threads = false;
+    visit_expr(program_.pool, term.atom, [&](ExprId id) {
+      const VarRef* ref = program_.pool.as<VarRef>(id);
+      is_of_threads = is_of_threads || (ref != nullptr && is_thread_var(ref->var));
+    });
+    if (!is_of_threads) {
+      low.add(term.atom, term.coefficient);
+      continue;
+    }
+    const auto range = range_of(program_.pool, extents_, term.atom);
+    if (!range) {
+      interval.is_known = false;
+      return;
+    }
+    const std::int64_t c = term.coefficient;
+    low.constant += c * (c > 0 ? range->min : range->max);
+    interval.width += (c > 0 ? c : -c) * (range->max - range->min);
+  }
+  interval.low = std::move(low);
+}
+
+inline StmtId Emitter::emit_kernel(std::int32_t stage, std::vector<std::int64_t> extent) {
+  kernel_ = {};
+  const char* names[] = {"tx", "ty", "tz"};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    kernel_.any_thread[axis] = program_.pool.new_var(names[axis]);
+  }
+  const std::size_t rank = extent.size();
+  const StmtId body = emit_stage(stage, std::vector<Affine>(rank), std::move(extent), {});
+  return error_ ? body : wrap_kernel(body);
+}
+
+/// Conditions on threads that all threads of the kernel fulfil go; variables of an axis become one.
+inline void Emitter::drop_guards(StmtId id, const Substitution& axes) {
+  if (!id.valid()) {
+    return;
+  }
+  ExprPool& pool = program_.pool;
+  Stmt stmt = program_[id];
+  std::visit(Overloaded{[&](Seq& s) {
+                          for (StmtId item : s.items) {
+                            drop_guards(item, axes);
+                          }
+                        },
+                        [&](For& s) {
+                          s.extent = axes(pool, s.extent);
+                          drop_guards(s.body, axes);
+                        },
+                        [&](If& s) {
+                          s.condition = fold(axes(pool, s.condition));
+                          drop_guards(s.then_body, axes);
+                          drop_guards(s.else_body, axes);
+                        },
+                        [&](Alloc& s) { drop_guards(s.body, axes); },
+                        [&](Store& s) {
+                          s.value = axes(pool, s.value);
+                          for (ExprId& index : s.indices) {
+                            index = axes(pool, index);
+                          }
+                        },
+                        [](Barrier&) {}, [](Prefetch&) {}},
+             stmt);
+  if (const If* branch = std::get_if<If>(&stmt)) {
+    const IntImm* known = pool.as<IntImm>(branch->condition);
+    if (known != nullptr && known->value != 0) {
+      stmt = Stmt(program_[branch->then_body]);
+    }
+  }
+  program_.stmts[id.value] = std::move(stmt);
+}
+
+inline StmtId Emitter::wrap_kernel(StmtId body) {
+  ExprPool& pool = program_.pool;
+  // Innermost first.
+  constexpr ForKind order[] = {ForKind::thread_x, ForKind::thread_y, ForKind::thread_z,
+                               ForKind::block_x,  ForKind::block_y,  ForKind::block_z};
+  struct Axis {
+    VarId var;
+    std::int64_t extent = 0;
+  };
+  Axis axes[6];
+  Substitution to_axis;
+  for (std::size_t a = 0; a < 6; ++a) {
+    for (const AxisBinding& binding : kernel_.bindings) {
+      if (binding.axis == order[a] && binding.extent > axes[a].extent) {
+        axes[a] = {binding.var, binding.extent};
+      }
+    }
+    if (a == 0 && axes[a].extent == 0) {  // every kernel has threads
+      axes[a] = {pool.new_var("tx"), 1};
+      extents_.set(axes[a].var, 1);
+    }
+    for (const AxisBinding& binding : kernel_.bindings) {
+      if (binding.axis == order[a] && binding.var != axes[a].var) {
+        to_axis.set(binding.var, pool.var(axes[a].var));
+      }
+    }
+    if (a < 3) {
+      to_axis.set(kernel_.any_thread[a],
+                  axes[a].extent > 1 ? pool.var(axes[a].var) : pool.int_imm(0));
+    }
+  }
+  drop_guards(body, to_axis);
+  inject_vthreads(program_, body);
+  place_barriers(program_, body);
+  hoist_guards(program_, body);
+  check_vectors(body);
+  for (std::size_t a = 0; a < 6; ++a) {
+    if (a == 3) {
+      for (std::size_t i = kernel_.shared.size(); i-- > 0;) {
+        body = program_.add(Alloc{kernel_.shared[i], body});
+      }
+    }
+    if (axes[a].extent > 0) {
+      body = program_.add(For{axes[a].var, pool.int_imm(axes[a].extent), order[a], body});
+    }
+  }
+  return body;
+}
+
+}  // namespace tensorsmith::detail

@@ -1,0 +1,301 @@
+// What one thread of a GPU kernel does: its loops and its accumulators.
+//
+// Floor 4. Part of emit.hpp. Control flow around barriers must be the same in all threads, so
+// bounds of loops never depend on a thread: what an imperfect split leaves over becomes a condition
+// around the stores. Loops over private arrays are unrolled, so that a compiler can keep the arrays
+// in registers.
+#pragma once
+
+#include "tensorsmith/lower/emit.hpp"
+
+namespace tensorsmith::detail {
+
+/// Which threads store: those inside of the extents that the stage's loops bind; of an axis that
+/// it does not bind, the first, unless every thread has its own copy.
+inline void Emitter::guard_threads(Emission& e) {
+  ExprPool& pool = program_.pool;
+  const Nest& nest = e.nest;
+  const BufferId home = homes_[e.op->outputs[0].value].buffer;
+  const bool is_private = program_[home].scope == Scope::local;
+  bool is_bound[3] = {false, false, false};
+  std::int32_t num_bound[6] = {};
+  for (std::size_t i = 0; i < nest.num_leaves(); ++i) {
+    const ForKind kind = bound_kind(nest.derivation.leaves[i].annotation);
+    if (kind == ForKind::serial || nest.leaf_extent[i] == 1) {
+      continue;
+    }
+    const auto axis = static_cast<std::size_t>(kind) - static_cast<std::size_t>(ForKind::block_x);
+    const bool is_twice = ++num_bound[axis] > 1;
+    const bool is_lost = is_private && !nest.is_reduction[i];
+    const bool is_block = is_block_loop(kind) && (!active_.empty() || nest.is_reduction[i]);
+    if (is_twice || is_lost || is_block) {
+      fail(LowerErrorCode::illegal_binding, nest.stage);
+    }
+    if (is_thread_loop(kind)) {
+      is_bound[axis - 3] = true;
+    }
+  }
+  if (is_private) {
+    if (!active_.empty()) {
+      e.guards = active_.back()->guards;
+    }
+    return;
+  }
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (!is_bound[axis]) {
+      e.guards.push_back(pool.eq(pool.var(kernel_.any_thread[axis]), pool.int_imm(0)));
+    }
+  }
+}
+
+/// Where the reduction begins, what accumulates it, and which loops are unrolled.
+inline void Emitter::shape_threads(Emission& e) const {
+  Nest& nest = e.nest;
+  const auto leaves = static_cast<std::int32_t>(nest.num_leaves());
+  if (!e.op->reduce_axes.empty()) {
+    for (std::int32_t i = leaves; i-- > 0;) {
+      const auto leaf = static_cast<std::size_t>(i);
+      if (nest.is_reduction[leaf] && (nest.leaf_extent[leaf] > 1 || e.shape.reduction_begin < 0)) {
+        e.shape.reduction_begin = i;
+      }
+    }
+    e.shape.reduction_end = leaves;
+  }
+  // Own choice: a thousand copies of a body of a few instructions is what compilers and the
+  // instruction cache bear; loops that fill no private array are left to the compiler.
+  const bool is_accumulating = e.shape.reduction_begin >= 0;
+  bool has_private = is_accumulating;
+  for (std::size_t i = 0; i < nest.num_leaves(); ++i) {
+    has_private = has_private || state_.attach_map().iterator_to_stages.count(
+                                     {nest.stage, nest.derivation.leaves[i].iterator}) != 0;
+  }
+  const std::int64_t limit = has_private ? 1024 : 16;
+  const std::int64_t steps =
+      state_.stage(static_cast<std::size_t>(nest.stage)).auto_unroll_max_step;
+  std::int64_t copies = kernel_.num_vthreads;
+  nest.is_tile.assign(nest.num_leaves(), false);
+  bool is_open = true;
+  for (std::size_t i = nest.num_leaves(); i-- > 0;) {
+    const Annotation annotation = nest.derivation.leaves[i].annotation;
+    const bool is_bound =
+        bound_kind(annotation) != ForKind::serial || annotation == Annotation::vthread;
+    if (is_bound || nest.leaf_extent[i] == 1) {
+      continue;
+    }
+    is_open = is_open && state_.attach_map().iterator_to_stages.count(
+                             {nest.stage, nest.derivation.leaves[i].iterator}) == 0;
+    const std::int64_t more = copies * nest.leaf_extent[i];
+    const std::int64_t most =
+        nest.is_reduction[i] ? smaller_of<std::int64_t>(larger_of<std::int64_t>(steps, 16), limit)
+                             : limit;
+    nest.is_tile[i] = annotation == Annotation::unroll || (is_open && more <= most);
+    copies = nest.is_tile[i] ? more : copies;
+    is_open = is_open && (nest.is_tile[i] || nest.is_reduction[i]);
+  }
+}
+
+/// emit_stage.hpp's last part, for GPUs. `clips`: their forms' constants are axes.
+inline StmtId Emitter::emit_thread_stage(Emission& e, std::vector<Constraint> clips) {
+  build_nest(program_.pool, extents_, state_, e.nest);
+  for (Constraint& clip : clips) {
+    const auto axis = static_cast<std::size_t>(clip.form.constant);
+    clip.form = e.nest.axis_value[axis];
+    e.nest.constraints.push_back(std::move(clip));
+  }
+  guard_threads(e);
+  shape_threads(e);
+  active_.push_back(&e);
+  const StmtId result = emit_leaf(e, 0);
+  active_.pop_back();
+  return result;
+}
+
+inline StmtId Emitter::emit_thread_leaf(Emission& e, std::size_t leaf) {
+  if (error_) {
+    return program_.add(Seq{});
+  }
+  Nest& nest = e.nest;
+  if (e.mode == BodyMode::compute && static_cast<std::int32_t>(leaf) == e.shape.reduction_begin) {
+    return emit_thread_reduction(e);
+  }
+  if (leaf == nest.num_leaves()) {
+    return emit_body(e);
+  }
+  const bool skips_reductions = e.mode == BodyMode::initialize || e.mode == BodyMode::write_back;
+  if (skips_reductions && nest.is_reduction[leaf]) {
+    return emit_thread_leaf(e, leaf + 1);
+  }
+  if (nest.leaf_extent[leaf] == 1) {
+    nest.leaf_value[leaf] = program_.pool.int_imm(0);
+    const StmtId body = emit_below(e, leaf);
+    nest.leaf_value[leaf] = {};
+    return body;
+  }
+  const ForKind axis = bound_kind(nest.derivation.leaves[leaf].annotation);
+  return axis != ForKind::serial ? emit_bound(e, leaf, axis) : emit_thread_loop(e, leaf);
+}
+
+/// The loop's value is the variable of a hardware axis.
+inline StmtId Emitter::emit_bound(Emission& e, std::size_t leaf, ForKind axis) {
+  ExprPool& pool = program_.pool;
+  Nest& nest = e.nest;
+  const std::int64_t extent = nest.leaf_extent[leaf];
+  VarId var;
+  for (const AxisBinding& binding : kernel_.bindings) {
+    var = binding.axis == axis && binding.extent == extent ? binding.var : var;
+  }
+  if (!var.valid()) {
+    constexpr const char* names[] = {"bx", "by", "bz", "tx", "ty", "tz"};
+    var = pool.new_var(
+        names[static_cast<std::size_t>(axis) - static_cast<std::size_t>(ForKind::block_x)]);
+    extents_.set(var, extent);
+    kernel_.bindings.push_back({axis, var, extent});
+    if (is_thread_loop(axis)) {
+      kernel_.thread_vars.push_back(var);
+    }
+  }
+  nest.leaf_value[leaf] = pool.var(var);
+  const auto saved = nest.constraints;
+  const auto guards = e.guards;
+  if (is_thread_loop(axis)) {
+    // Not folded: whether the axis is longer is known when the kernel is complete.
+    e.guards.push_back(pool.lt(pool.var(var), pool.int_imm(extent)));
+  }
+  settle(e, leaf, -1);
+  const StmtId body = emit_below(e, leaf);
+  nest.constraints = saved;
+  e.guards = guards;
+  nest.leaf_value[leaf] = {};
+  return body;
+}
+
+/// A loop with bounds that are the same for all threads.
+inline StmtId Emitter::emit_thread_loop(Emission& e, std::size_t leaf) {
+  ExprPool& pool = program_.pool;
+  Nest& nest = e.nest;
+  const ExprId placeholder = pool.var(nest.leaf_var[leaf]);
+  const std::int64_t extent = nest.leaf_extent[leaf];
+  std::int64_t most = extent;
+  const auto saved = nest.constraints;
+  for (Constraint& c : nest.constraints) {
+    std::int64_t coefficient = 0;
+    bool is_last = true, is_known = c.residual && c.residual->is_constant();
+    for (std::size_t t = 0; is_known && t < c.form.terms.size(); ++t) {
+      const AffineTerm& term = c.form.terms[t];
+      if (term.atom == placeholder) {
+        coefficient = term.coefficient;
+      } else if (deepest_leaf(pool, nest, term.atom) > static_cast<std::int32_t>(leaf)) {
+        const auto range = range_of(pool, extents_, term.atom);
+        is_known =
+            range && term.coefficient * (term.coefficient > 0 ? range->min : range->max) >= 0;
+        is_last = false;
+      }
+    }
+    if (!is_known || coefficient <= 0) {
+      continue;
+    }
+    most = smaller_of(most, ceil_div(c.residual->constant, coefficient));
+    if (is_last) {
+      c.residual.reset();
+    }
+  }
+  StmtId result;
+  if (most <= 0) {
+    result = program_.add(Seq{});
+  } else {
+    ForKind kind = nest.is_tile[leaf] ? ForKind::unrolled : ForKind::serial;
+    const Annotation annotation = nest.derivation.leaves[leaf].annotation;
+    if (annotation == Annotation::vectorize && !nest.is_reduction[leaf]) {
+      kind = ForKind::vectorized;  // check_vectors takes back what is none
+    }
+    const bool is_vthread = annotation == Annotation::vthread && !nest.is_reduction[leaf];
+    if (is_vthread && most > 1) {
+      kind = ForKind::vthread;
+      const VarId var = pool.new_var("v");
+      extents_.set(var, most);
+      kernel_.thread_vars.push_back(var);
+      kernel_.num_vthreads *= most;
+      nest.leaf_value[leaf] = pool.var(var);
+      settle(e, leaf, -1);
+      const StmtId body = emit_below(e, leaf);
+      result = program_.add(For{var, pool.int_imm(most), kind, body});
+      kernel_.num_vthreads /= most;
+    } else {
+      result = emit_loop(e, leaf, kind, {}, pool.int_imm(most), most);
+    }
+  }
+  nest.constraints = saved;
+  nest.leaf_value[leaf] = {};
+  return result;
+}
+
+/// acc = identity; all reduction loops: acc = combine(acc, ...); result = acc, after an exchange if
+/// threads share the reduction. A result in a private array needs no acc.
+inline StmtId Emitter::emit_thread_reduction(Emission& e) {
+  Nest& nest = e.nest;
+  const auto begin = static_cast<std::size_t>(e.shape.reduction_begin);
+  const std::size_t num_outputs = e.op->outputs.size();
+  bool is_across = false;
+  for (std::size_t i = begin; i < nest.num_leaves(); ++i) {
+    is_across = is_across || (nest.is_reduction[i] && nest.leaf_extent[i] > 1 &&
+                              is_thread_loop(bound_kind(nest.derivation.leaves[i].annotation)));
+  }
+  std::int64_t elements = 1;
+  for (std::size_t i = begin; i < nest.num_leaves(); ++i) {
+    const ForKind kind = bound_kind(nest.derivation.leaves[i].annotation);
+    if (!nest.is_reduction[i] && nest.leaf_extent[i] > 1 && kind == ForKind::serial) {
+      e.tile_leaves.push_back(i);
+      elements *= nest.leaf_extent[i];
+    }
+  }
+  const Scope scope = program_[homes_[e.op->outputs[0].value].buffer].scope;
+  const bool accumulates = is_across || (scope != Scope::local && elements <= 256);
+  const auto make = [&](const char* name, std::size_t k, bool is_scalar) {
+    Buffer buffer;
+    buffer.name = e.op->name + name + (num_outputs > 1 ? std::to_string(k) : "");
+    buffer.dtype = state_.dag().tensor(e.op->outputs[k]).dtype;
+    buffer.scope = Scope::local;
+    for (std::size_t leaf : e.tile_leaves) {
+      if (!is_scalar) {
+        buffer.shape.push_back(nest.leaf_extent[leaf]);
+      }
+    }
+    if (buffer.shape.empty()) {
+      buffer.shape.push_back(1);
+    }
+    return program_.add(std::move(buffer));
+  };
+  std::vector<BufferId> allocated;
+  for (std::size_t k = 0; k < num_outputs; ++k) {
+    if (accumulates) {
+      e.accumulators.push_back(make(".acc", k, false));
+      allocated.push_back(e.accumulators.back());
+    }
+    if (num_outputs > 1) {
+      e.temporaries.push_back(make(".new", k, true));
+      allocated.push_back(e.temporaries.back());
+    }
+  }
+  std::vector<StmtId> parts;
+  e.mode = BodyMode::initialize;
+  parts.push_back(emit_thread_leaf(e, begin));
+  e.mode = BodyMode::update;
+  parts.push_back(emit_thread_leaf(e, begin));
+  e.mode = BodyMode::write_back;
+  if (is_across) {
+    parts.push_back(emit_exchange(e, begin));
+  } else if (accumulates) {
+    parts.push_back(emit_thread_leaf(e, begin));
+  }
+  e.mode = BodyMode::compute;
+  StmtId result = seq(std::move(parts));
+  for (BufferId buffer : allocated) {
+    result = program_.add(Alloc{buffer, result});
+  }
+  e.accumulators.clear();
+  e.temporaries.clear();
+  e.tile_leaves.clear();
+  return result;
+}
+
+}  // namespace tensorsmith::detail

@@ -1,0 +1,153 @@
+// place_barriers: barriers between the accesses of different threads to shared memory, by need.
+//
+// Floor 4. Own design. A barrier stands in front of the first statement that reads what an earlier
+// one wrote, or overwrites what an earlier one read, in the innermost sequence (or at the head of
+// the innermost loop) that holds both:
+//     for k { S = ...; T = ...; acc = acc + S * T }
+//         -->  for k { barrier; S = ...; T = ...; barrier; acc = acc + S * T }
+// Sound because of how stages are emitted: one stage writes each element of its buffer from one
+// thread (so writes alone never meet), an accumulation in place reads what its own thread wrote,
+// loops have the same bounds in every thread, and conditions hold no barrier. The interpreter finds
+// what this reasoning gets wrong (eval.hpp). Linear in the program.
+#pragma once
+
+#include <vector>
+
+#include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/ir/rewrite.hpp"
+
+namespace tensorsmith {
+namespace detail {
+
+class BarrierPlacer {
+ public:
+  explicit BarrierPlacer(LoopProgram& program) : p_(program) {}
+  void run(StmtId body) { place(body); }
+
+ private:
+  /// Which shared buffers, by number in seen_.
+  struct Touched {
+    std::uint64_t reads = 0, writes = 0;
+    void add(const Touched& other) {
+      reads |= other.reads;
+      writes |= other.writes;
+    }
+    bool meets(const Touched& later) const {
+      return (writes & later.reads) != 0 || (reads & later.writes) != 0;
+    }
+  };
+  struct Summary {
+    Touched entry, exit;  ///< before the first barrier, after the last one
+    bool has_barrier = false;
+  };
+
+  std::uint64_t bit(BufferId buffer) {
+    if (p_[buffer].scope != Scope::shared) {
+      return 0;
+    }
+    std::size_t n = 0;
+    while (n < seen_.size() && seen_[n] != buffer) {
+      ++n;
+    }
+    if (n == seen_.size()) {
+      seen_.push_back(buffer);
+    }
+    return std::uint64_t{1} << (n % 64);  // more than 64 share bits: a barrier too many at worst
+  }
+  void reads(ExprId id, const Store* own, Touched& touched) {
+    if (const Load* load = p_.pool.as<Load>(id)) {
+      const bool is_own =
+          own != nullptr && load->buffer == own->buffer && load->indices == own->indices;
+      touched.reads |= is_own ? 0 : bit(load->buffer);
+    }
+    for_each_child(p_.pool[id], [&](ExprId child) { reads(child, own, touched); });
+  }
+  /// Everything in a statement, as one.
+  void all(StmtId id, Touched& touched) {
+    if (!id.valid()) {
+      return;
+    }
+    const Stmt& stmt = p_[id];
+    if (const Seq* seq = std::get_if<Seq>(&stmt)) {
+      for (StmtId item : seq->items) {
+        all(item, touched);
+      }
+    } else if (const For* loop = std::get_if<For>(&stmt)) {
+      reads(loop->extent, nullptr, touched);
+      all(loop->body, touched);
+    } else if (const If* branch = std::get_if<If>(&stmt)) {
+      reads(branch->condition, nullptr, touched);
+      all(branch->then_body, touched);
+      all(branch->else_body, touched);
+    } else if (const Alloc* alloc = std::get_if<Alloc>(&stmt)) {
+      all(alloc->body, touched);
+    } else if (const Store* store = std::get_if<Store>(&stmt)) {
+      reads(store->value, store, touched);
+      for (ExprId index : store->indices) {
+        reads(index, nullptr, touched);
+      }
+      touched.writes |= bit(store->buffer);
+    }
+  }
+
+  Summary place(StmtId id) {
+    const Stmt stmt = p_[id];  // a copy: the program grows
+    Summary result;
+    if (const Seq* seq = std::get_if<Seq>(&stmt)) {
+      std::vector<StmtId> items;
+      for (StmtId item : seq->items) {
+        const Summary s = place(item);
+        if (result.exit.meets(s.entry)) {
+          items.push_back(p_.add(Barrier{Scope::shared}));
+          result.exit = {};
+          result.has_barrier = true;
+        }
+        if (!result.has_barrier) {
+          result.entry.add(s.entry);
+        }
+        if (s.has_barrier) {
+          result.exit = s.exit;
+          result.has_barrier = true;
+        } else {
+          result.exit.add(s.exit);
+        }
+        items.push_back(item);
+      }
+      p_.stmts[id.value] = Seq{std::move(items)};
+    } else if (const Alloc* alloc = std::get_if<Alloc>(&stmt)) {
+      result = place(alloc->body);
+    } else if (const For* loop = std::get_if<For>(&stmt);
+               loop != nullptr && loop->kind != ForKind::vectorized) {
+      result = place(loop->body);
+      const IntImm* extent = p_.pool.as<IntImm>(loop->extent);
+      if (result.exit.meets(result.entry) && (extent == nullptr || extent->value > 1)) {
+        const StmtId barrier = p_.add(Barrier{Scope::shared});
+        const StmtId body = p_.add(Seq{{barrier, loop->body}});
+        p_.stmts[id.value] = For{loop->var, loop->extent, loop->kind, body};
+        result.entry = {};
+        result.has_barrier = true;
+      }
+      if (extent == nullptr) {  // perhaps it does not run at all: what came before stays open
+        result.exit.add(result.entry);
+        result.entry.add(result.exit);
+        result.has_barrier = false;
+      }
+    } else {
+      all(id, result.entry);
+      result.exit = result.entry;
+    }
+    return result;
+  }
+
+  LoopProgram& p_;
+  std::vector<BufferId> seen_;
+};
+
+}  // namespace detail
+
+/// `body`: what the threads of one block do.
+inline void place_barriers(LoopProgram& program, StmtId body) {
+  detail::BarrierPlacer(program).run(body);
+}
+
+}  // namespace tensorsmith
