@@ -112,7 +112,7 @@ void FunctionEmitter::emit_loop(const For& loop) {
 
 void FunctionEmitter::emit_counted(const For& loop, std::int64_t extent) {
   const bool must_expand = loop.kind == ForKind::vectorized && uses_registers(facts_.of(loop.body));
-  if (extent <= 1 || must_expand) {
+  if (extent <= 1 || must_expand || is_short_run(loop, extent)) {
     emit_unrolled(loop, extent);
     return;
   }

@@ -72,6 +72,24 @@ TEST_CASE("register tiles are carried through serial loops", "[codegen]") {
   }
 }
 
+TEST_CASE("a run of a few small steps is written out, a longer one is a loop", "[codegen]") {
+  LlvmCompiler compiler(Target::x86_64_v4());
+  const auto num_fma = [&](int rows, int columns, std::int64_t depth) {
+    const auto text = compiler.assembly(tile_program(rows, columns, depth, false));
+    REQUIRE(text);
+    int count = 0;
+    for (std::size_t at = text->find("vfmadd"); at != std::string::npos;
+         at = text->find("vfmadd", at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  CHECK(num_fma(1, 64, 8) == 4 * 8);
+  CHECK(num_fma(1, 64, 17) == 4);
+  CHECK(num_fma(4, 64, 8) == 16);
+  CHECK(num_fma(4, 64, 4) == 16 * 4);
+}
+
 TEST_CASE("the inner loop of a register tile is nothing but its arithmetic", "[codegen]") {
   LlvmCompiler compiler(Target::x86_64_v4());
   const auto text = compiler.assembly(tile_program(12, 32, 64, false));

@@ -59,4 +59,28 @@ TEST_CASE("nothing is added where vectors are full already, or would not be") {
   }
 }
 
+TEST_CASE("pixels that run as one are one loop of rows") {
+  ops::ConvParams p;
+  p.n = 2;
+  p.ci = 8;
+  p.co = 32;
+  p.spatial = {7, 7, 1};
+  p.kernel = {1, 1, 1};
+  p.layout = ops::Layout::nchw;
+  SketchOptions options;
+  options.hardware.num_cores = 4;
+  options.collapse_axes = true;
+  std::size_t num_across = 0;
+  for (const State& sketch : generate_sketches(ops::conv(p).dag, native_cpu_rules(), options)) {
+    const auto& iterators = sketch.stage(sketch.num_stages() - 1).iterators;
+    const std::size_t last = iterators.size() - 1;
+    if (last > 0 && iterators[last].name == "co.3") {
+      ++num_across;
+      CHECK(iterators[last - 1].name == "h@w@.3");
+      CHECK(iterators[last - 2].name == "n.3");
+    }
+  }
+  CHECK(num_across > 0);
+}
+
 }  // namespace tensorsmith

@@ -4,6 +4,7 @@
 // is transposed in registers as it is stored). Legal for a stage that needs multi-level tiling and
 // has no elementwise consumer to fuse with. Worth it if the last axis leaves lanes empty (planes of
 // 7, 14, 28, 56) or is read with gaps (strides), and another axis fills vectors.
+// Axes beside it that run as one (collapse.hpp) are fused first.
 //     Y[c, h, w] over r  -->  h.0 w.0 c.0 h.1 w.1 c.1 r.0 h.2 w.2 c.2 r.1 h.3 w.3 c.3
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/sketch/collapse.hpp"
 #include "tensorsmith/sketch/rule.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
 #include "tensorsmith/sketch/tiling.hpp"
@@ -30,16 +32,27 @@ struct TileAcross {
   std::vector<Derivation> expand(const RuleInput& input) const {
     State state = input.state;
     const std::optional<std::int32_t> axis = axis_of(input);
-    const auto count = static_cast<std::int32_t>(
+    std::int32_t across = *axis;
+    auto count = static_cast<std::int32_t>(
         state.operation(static_cast<std::size_t>(input.stage)).axes.size());
+    if (input.options.collapse_axes) {
+      std::vector<IdList> runs = collapsible_axes(state, input.stage, -1);
+      std::erase_if(runs, [&](const IdList& run) { return has_item(run, *axis); });
+      collapse_axes(state, input.stage, runs);
+      for (const IdList& run : runs) {
+        const auto joined = static_cast<std::int32_t>(run.size()) - 1;
+        count -= joined;
+        across -= run.back() < *axis ? joined : 0;
+      }
+    }
     const auto all = static_cast<std::int32_t>(
         state.stage(static_cast<std::size_t>(input.stage)).iterators.size());
     ReorderStep order{input.stage, {}};
     for (std::int32_t i = 0; i < all; ++i) {
       if (i == count) {
-        order.after.push_back(*axis);
+        order.after.push_back(across);
       }
-      if (i != *axis) {
+      if (i != across) {
         order.after.push_back(i);
       }
     }
