@@ -4,7 +4,8 @@
 //   bench_cuda [--json] [WORKLOAD...]        without a workload: every form of the grammar
 // lower: state to loops. text: loops to CUDA text (wanted: together at most 1 ms). Then NVRTC on
 // all cores, for four architectures each: kernels per second, and what does not compile, spills or
-// exceeds the limits of the architecture. Without a cache.
+// exceeds the limits of the architecture. What its launch alone shows to be too large is not
+// compiled (pruned). Without a cache.
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -24,7 +25,7 @@ namespace tensorsmith::bench {
 namespace {
 
 constexpr std::int32_t capabilities[] = {75, 80, 89, 90};
-constexpr std::size_t candidates_per_workload = 12;
+constexpr std::size_t candidates_per_workload = 12;  // and architecture
 
 std::vector<State> gpu_states(const std::string& workload, const Target& target,
                               std::size_t count) {
@@ -50,7 +51,7 @@ struct Texts {
   std::vector<CudaSource> sources;
   std::vector<GpuLimits> limits;
   std::vector<double> lower_ms, text_ms;
-  std::size_t without_text = 0;
+  std::size_t without_text = 0, pruned = 0;
   std::string first_problem;
 
   void problem(const std::string& why) {
@@ -62,7 +63,11 @@ Texts make_texts(const std::string& workload) {
   Texts texts;
   for (const std::int32_t capability : capabilities) {
     const Target target = Target::cuda(capability).value();
-    for (const State& state : gpu_states(workload, target, candidates_per_workload)) {
+    const std::size_t num_kept = texts.sources.size() + candidates_per_workload;
+    for (const State& state : gpu_states(workload, target, 4 * candidates_per_workload)) {
+      if (texts.sources.size() == num_kept) {
+        break;
+      }
       const double begin = now_ns();
       const Result<LoopProgram, LowerError> program = lower(state, target);
       const double lowered = now_ns();
@@ -80,6 +85,11 @@ Texts make_texts(const std::string& workload) {
       }
       texts.lower_ms.push_back((lowered - begin) / 1e6);
       texts.text_ms.push_back((printed - lowered) / 1e6);
+      if (any_item(source->launches,
+                   [&](const CudaLaunch& launch) { return !check_launch(launch, *target.gpu); })) {
+        ++texts.pruned;
+        continue;
+      }
       texts.sources.push_back(std::move(*source));
       texts.limits.push_back(*target.gpu);
     }
@@ -99,9 +109,9 @@ int run(std::vector<std::string> workloads, bool prints_json) {
     }
   }
   if (!prints_json) {
-    std::printf("NVRTC %s, %s\n%-46s %6s %6s %8s %8s %9s %6s %6s\n", compiler->version().c_str(),
-                compiler->path().c_str(), "workload", "texts", "failed", "lower ms", "text ms",
-                "kernels/s", "spill", "limits");
+    std::printf("NVRTC %s, %s\n%-46s %6s %6s %6s %8s %8s %9s %6s %6s\n",
+                compiler->version().c_str(), compiler->path().c_str(), "workload", "pruned",
+                "texts", "failed", "lower ms", "text ms", "kernels/s", "spill", "limits");
   }
   nlohmann::json report{{"nvrtc", compiler->version()}, {"cases", nlohmann::json::array()}};
   std::size_t num_failed = 0, num_texts = 0, num_kernels = 0;
@@ -143,6 +153,7 @@ int run(std::vector<std::string> workloads, bool prints_json) {
     const double text_ms = texts.text_ms.empty() ? 0 : median(texts.text_ms);
     const double rate = static_cast<double>(kernels) / elapsed;
     report["cases"].push_back({{"workload", workload},
+                               {"pruned", texts.pruned},
                                {"texts", cubins.size()},
                                {"failed", failed},
                                {"first_problem", texts.first_problem},
@@ -152,8 +163,9 @@ int run(std::vector<std::string> workloads, bool prints_json) {
                                {"spilling", spilling},
                                {"beyond_limits", refused}});
     if (!prints_json) {
-      std::printf("%-46s %6zu %6zu %8.3f %8.3f %9.1f %6zu %6zu\n", workload.substr(0, 46).c_str(),
-                  cubins.size(), failed, lower_ms, text_ms, rate, spilling, refused);
+      std::printf("%-46s %6zu %6zu %6zu %8.3f %8.3f %9.1f %6zu %6zu\n",
+                  workload.substr(0, 46).c_str(), texts.pruned, cubins.size(), failed, lower_ms,
+                  text_ms, rate, spilling, refused);
       if (failed > 0) {
         std::printf("  %s\n", texts.first_problem.c_str());
       }

@@ -1,4 +1,5 @@
-// tensorsmith export WORKLOAD --output FOLDER: the best program as C++ that needs nothing else.
+// tensorsmith export WORKLOAD --output FOLDER: the best program as C++ that needs nothing else, or
+// for a GPU target as CUDA C++ that needs no header.
 #include <filesystem>
 #include <fstream>
 
@@ -8,6 +9,7 @@
 #include "check_program.hpp"
 #include "command.hpp"
 #include "tensorsmith/codegen/cpp_source.hpp"
+#include "tensorsmith/codegen/cuda_source.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tune/f64_twin.hpp"
 #include "tune/measure_task.hpp"
@@ -33,6 +35,33 @@ void require_identifier(const std::string& name) {
   }
 }
 
+using Files = std::vector<std::pair<std::string, std::string>>;  ///< names and texts
+
+/// The program as .cu, what packs its constants as another one.
+Files cuda_files(const BestSchedule& best, const ExportArguments& arguments) {
+  Files files;
+  const auto add = [&](const LoopProgram& program, const std::string& name) {
+    CudaSourceOptions options;
+    options.name = name;
+    options.comment = arguments.common.workload + ", target " + arguments.common.target;
+    Result<CudaSource, std::string> source = cuda_source(program, best.target, options);
+    if (!source) {
+      throw Error(source.error());
+    }
+    for (const CudaLaunch& launch : source->launches) {
+      if (const auto checked = check_launch(launch, *best.target.gpu); !checked) {
+        throw Error(checked.error());
+      }
+    }
+    files.emplace_back(name + ".cu", std::move(source->text));
+  };
+  add(best.programs.main, arguments.name);
+  if (best.programs.prepack) {
+    add(*best.programs.prepack, arguments.name + "_prepack");
+  }
+  return files;
+}
+
 KernelSource reference_source(const BestSchedule& best, const std::string& name) {
   const Result<LoopProgram, LowerError> program =
       lower(State::initial(f64_twin(best.dag)), best.target);
@@ -45,15 +74,14 @@ KernelSource reference_source(const BestSchedule& best, const std::string& name)
   return emit_cpp_source(program.value(), options);
 }
 
-int export_workload(const ExportArguments& arguments) {
-  require_identifier(arguments.name);
-  const BestSchedule best = load_schedule(arguments.common, /*allows_plain=*/true);
+/// The program, what packs its constants, and what checks them.
+Files cpp_files(const BestSchedule& best, const ExportArguments& arguments) {
   CppSourceOptions options;
   options.function_name = arguments.name;
   options.comment = arguments.common.workload + ", target " + arguments.common.target;
   const KernelSource kernel = emit_cpp_source(best.programs.main, options);
-  std::vector<std::pair<std::string, std::string>> files = {
-      {arguments.name + ".cpp", kernel.source}, {arguments.name + ".hpp", kernel.header}};
+  Files files = {{arguments.name + ".cpp", kernel.source},
+                 {arguments.name + ".hpp", kernel.header}};
   std::optional<KernelSource> prepack;
   if (best.programs.prepack) {
     options.function_name = arguments.name + "_prepack";
@@ -71,6 +99,15 @@ int export_workload(const ExportArguments& arguments) {
     files.push_back({reference + ".hpp", plain.header});
     files.push_back({arguments.name + "_check.cpp", check_program(task, kernel, prepack)});
   }
+  return files;
+}
+
+int export_workload(const ExportArguments& arguments) {
+  require_identifier(arguments.name);
+  const BestSchedule best =
+      load_schedule(arguments.common, {.allows_plain = true, .allows_gpu = true});
+  const bool is_gpu = best.target.kind == TargetKind::cuda;
+  const Files files = is_gpu ? cuda_files(best, arguments) : cpp_files(best, arguments);
   const std::filesystem::path folder = arguments.folder;
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
@@ -99,12 +136,13 @@ int export_workload(const ExportArguments& arguments) {
     return exit_ok;
   }
   if (!best.record) {
-    warn("no journal: exported the program as written, untuned");
+    warn(is_gpu ? "no journal: exported a program drawn from the GPU space, untuned"
+                : "no journal: exported the program as written, untuned");
   }
   for (const Json& path : written) {
     fmt::print("{}\n", path.get<std::string>());
   }
-  if (files.size() > 2) {
+  if (!is_gpu && files.size() > 2) {
     fmt::print("check: c++ -std=c++17 -O2 -march=native {0}*.cpp -o {0}_check && ./{0}_check\n",
                arguments.name);
   }
@@ -116,7 +154,8 @@ int export_workload(const ExportArguments& arguments) {
 void add_export(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<ExportArguments>();
   CLI::App* command = app.add_subcommand(
-      "export", "Write the best program as self-contained C++, with a check program.\n"
+      "export", "Write the best program as self-contained C++, with a check program; for a target "
+                "such as sm_80 as CUDA C++.\n"
                 "Example: tensorsmith export gemm:512x512x512:f32 --output gemm --name gemm512");
   add_workload_options(*command, arguments->common);
   command->add_option("--output", arguments->folder, "folder; made if it is missing");

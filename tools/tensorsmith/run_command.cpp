@@ -14,7 +14,7 @@ namespace {
 
 int run_workload(const WorkloadOptions& options) {
   (void)parse_runnable_target(options.target);
-  const BestSchedule best = load_schedule(options, /*allows_plain=*/false);
+  const BestSchedule best = load_schedule(options, {});
   const Result<BuiltCandidate, MeasureFault> built =
       make_candidate_builder(best.target)->build(best.state);
   if (!built) {
