@@ -16,9 +16,22 @@ class CudaStatementPrinter : protected CudaVectorPrinter {
  protected:
   explicit CudaStatementPrinter(const LoopProgram& program) : CudaVectorPrinter(program) {}
 
-  /// Above so many stores in a straight line a serial loop stays a loop: the compiler's time grows
-  /// faster than the line (measured: 120 ms at 512, 620 ms at 1024, NVRTC 13.0, one thread).
-  static constexpr double most_instances = 512;
+  /// Serial loops are unrolled by the compiler up to so many stores in a straight line; loops that
+  /// say so, in full. Its time grows with the line: 60 to 230 ms up to 256 stores, 300 to 550 ms at
+  /// 512 (NVRTC 13.0 for sm_80, one thread, drawn matrix products).
+  static constexpr double most_instances = 128;
+  /// How often a serial loop may be unrolled: all of it, or a power of two that divides the extent.
+  static std::int64_t unroll_factor(std::int64_t extent, double instances) {
+    if (static_cast<double>(extent) * instances <= most_instances) {
+      return extent;
+    }
+    std::int64_t factor = 1;
+    while (2.0 * static_cast<double>(factor) * instances <= most_instances &&
+           extent % (2 * factor) == 0) {
+      factor *= 2;
+    }
+    return factor;
+  }
 
   void refuse(std::string why) {
     if (problem_.empty()) {
@@ -128,10 +141,12 @@ inline void CudaStatementPrinter::emit_loop(const For& loop) {
   if (loop.kind == ForKind::unrolled) {
     line("#pragma unroll");
     copies_ *= static_cast<double>(extent.constant);
-  } else if (extent.is_constant() &&
-             copies_ * static_cast<double>(extent.constant) * num_instances(loop.body) >
-                 most_instances) {
-    line("#pragma unroll 1");
+  } else if (extent.is_constant()) {
+    const std::int64_t factor = unroll_factor(extent.constant, copies_ * num_instances(loop.body));
+    if (factor < extent.constant) {
+      line("#pragma unroll " + std::to_string(factor));
+    }
+    copies_ *= static_cast<double>(factor);
   }
   const std::string var = names_.unique(wanted);
   non_negative_.insert(var);
@@ -144,8 +159,7 @@ inline void CudaStatementPrinter::emit_loop(const For& loop) {
   names_.release(var);
 }
 
-/// Stores of the statement once its loops are unrolled: those that say so, and the short ones that
-/// the compiler would unroll by itself.
+/// Stores of the statement once its loops are unrolled.
 inline double CudaStatementPrinter::num_instances(StmtId id) const {
   return std::visit(
       Overloaded{[&](const Seq& seq) {
@@ -158,9 +172,11 @@ inline double CudaStatementPrinter::num_instances(StmtId id) const {
                  [&](const For& loop) {
                    const double body = num_instances(loop.body);
                    const IntImm* extent = program_.pool.as<IntImm>(loop.extent);
-                   const double all =
-                       extent != nullptr ? static_cast<double>(extent->value) * body : body;
-                   return loop.kind == ForKind::serial && all > most_instances ? body : all;
+                   const std::int64_t copies = extent == nullptr ? 1
+                                               : loop.kind == ForKind::serial
+                                                   ? unroll_factor(extent->value, body)
+                                                   : extent->value;
+                   return body * static_cast<double>(copies);
                  },
                  [](const Store&) { return 1.0; },
                  [&](const If& branch) {
