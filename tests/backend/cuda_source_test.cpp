@@ -148,6 +148,28 @@ TEST_CASE("64-bit indices where 32 bits are not enough", "[cuda_source]") {
   CHECK(text(4000).find("const long long block_x = blockIdx.x;") != std::string::npos);
 }
 
+TEST_CASE("how far serial loops are unrolled; private arrays are added up by scope",
+          "[cuda_source]") {
+  const auto source = [](std::int64_t columns) {
+    GpuBuild b;
+    const BufferId x = b.arg("x", {64, columns});
+    const BufferId own = b.temp("own", {columns}, Scope::local),
+                   next = b.temp("next", {columns}, Scope::local);
+    const VarId t = b.var("t"), i = b.var("i"), j = b.var("j"), k = b.var("k");
+    const ExprList at{b.v(j)};
+    const StmtId body =
+        b.loop(j, columns, b.store(own, at, b.add(b.load(own, at), b.load(x, {b.v(i), b.v(j)}))),
+               ForKind::unrolled);
+    const StmtId out =
+        b.alloc(next, b.loop(k, 2, b.store(x, {b.v(t), b.v(k)}, b.c(0, DType::f32))));
+    b.p.body = b.loop(t, 8, b.seq({b.alloc(own, b.loop(i, 64, body)), out}), ForKind::thread_x);
+    return source_of(b.p, "sum");
+  };
+  CHECK(source(2).text.find("#pragma unroll 6") == std::string::npos);  // 64 * 2: the compiler's
+  CHECK(source(16).text.find("#pragma unroll 8\n    for (int i = 0") != std::string::npos);
+  CHECK(source(16).launches[0].private_bytes == 64);
+}
+
 TEST_CASE("programs that have no CUDA text say why", "[cuda_source][error]") {
   GpuBuild b;
   const BufferId x = b.arg("x", {8});
@@ -190,6 +212,11 @@ TEST_CASE("launches beyond a device's limits are refused before compiling", "[cu
   CHECK(check_launch(launch, hopper).error() ==
         "kernel k needs 70000 blocks along y, the device has at most 65535");
   launch.grid = {1, 1, 1};
+  launch.private_bytes = 1024;
+  CHECK(check_launch(launch, hopper).error() ==
+        "kernel k needs 1024 bytes for the arrays of a thread in registers, the device has at most "
+        "1020");
+  launch.private_bytes = 1020;
   launch.dynamic_shared_bytes = 100 * 1024;
   CHECK(check_launch(launch, hopper).has_value());
   CHECK(check_launch(launch, turing).error() ==

@@ -3,23 +3,43 @@
 #include <filesystem>
 #include <utility>
 
+#include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/sketch/generate.hpp"
+#include "tensorsmith/sketch/gpu_rules.hpp"
 #include "tune/replay_steps.hpp"
 
 namespace tensorsmith::cli {
+namespace {
 
-BestSchedule load_schedule(const WorkloadOptions& options, bool allows_plain) {
+/// As written a program has no threads; the first legal one of the GPU space has.
+State drawn_gpu_state(const Shared<const ComputeDag>& dag, const Target& target) {
+  const HardwareParams hardware = hardware_params(target);
+  const SearchSpace space(generate_sketches(dag, ansor_gpu_rules(), gpu_sketch_options(hardware)),
+                          gpu_space_options(hardware));
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    CounterRng rng(1, 0, 0, i);
+    if (std::optional<Candidate> candidate = draw_candidate(space, AnsorGpuPopulation{}, rng)) {
+      return std::move(candidate->state);
+    }
+  }
+  throw Error("the GPU space has no legal program of this workload among the first 1000");
+}
+
+}  // namespace
+
+BestSchedule load_schedule(const WorkloadOptions& options, const ScheduleUse& use) {
   if (options.workload.empty()) {
     throw Error("name a workload, e.g. gemm:512x512x512:f32; tensorsmith tune --list shows all");
   }
   Shared<const ComputeDag> dag = parse_dag(options.workload);
   const Target target = parse_target(options.target);
-  if (target.kind != TargetKind::cpu && !target.is_simulated) {
+  if (target.kind != TargetKind::cpu && !target.is_simulated && !use.allows_gpu) {
     throw Error("target " + options.target +
                 " needs a GPU backend, which this build does not have");
   }
   std::optional<ReplayedRecord> best;
-  const bool is_plain =
-      allows_plain && options.database.empty() && !std::filesystem::exists(journal_path(options));
+  const bool is_plain = use.allows_plain && options.database.empty() &&
+                        !std::filesystem::exists(journal_path(options));
   if (!is_plain) {
     std::vector<std::string> skipped;
     best = best_replayed(load_journal(options), dag, options.workload, options.target,
@@ -35,7 +55,9 @@ BestSchedule load_schedule(const WorkloadOptions& options, bool allows_plain) {
       warn(journal_path(options) + ": " + sentence);
     }
   }
-  State state = best ? std::move(best->state) : replay_steps(dag, {});
+  State state = best                              ? std::move(best->state)
+                : target.kind == TargetKind::cuda ? drawn_gpu_state(dag, target)
+                                                  : replay_steps(dag, {});
   std::optional<Record> record;
   if (best) {
     record = std::move(best->record);

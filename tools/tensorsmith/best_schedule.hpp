@@ -18,7 +18,12 @@ struct BestSchedule {
   KernelPrograms programs;
 };
 
-/// Throws Error. `allows_plain`: without a journal, the program as written.
-BestSchedule load_schedule(const WorkloadOptions& options, bool allows_plain);
+struct ScheduleUse {
+  bool allows_plain = false;  ///< without a journal: the program as written, on a GPU a drawn one
+  bool allows_gpu = false;    ///< the program is not run here
+};
+
+/// Throws Error.
+BestSchedule load_schedule(const WorkloadOptions& options, const ScheduleUse& use);
 
 }  // namespace tensorsmith::cli

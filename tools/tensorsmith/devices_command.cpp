@@ -5,6 +5,7 @@
 
 #include "command.hpp"
 #include "cpu/host.hpp"
+#include "tensorsmith/codegen/nvrtc.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
 
 namespace tensorsmith::cli {
@@ -51,9 +52,17 @@ Json backends_json() {
                       {"available", true},
                       {"detail", fmt::format("LLVM {}.{}.{}", major, minor, patch)}});
   const std::string driver = library_problem("libcuda.so.1");
-  std::string detail = driver.empty() ? "a driver is present, but this build has no CUDA backend"
+  std::string detail = driver.empty() ? "a driver is present, but this build does not run on GPUs"
                                       : "no CUDA driver: " + driver;
   backends.push_back({{"name", "cuda"}, {"available", false}, {"detail", detail}});
+#ifdef TENSORSMITH_HAS_CUDA
+  const Result<NvrtcCompiler, std::string> nvrtc = NvrtcCompiler::open();
+  backends.push_back(
+      {{"name", "nvrtc"},
+       {"available", nvrtc.has_value()},
+       {"detail",
+        nvrtc ? fmt::format("NVRTC {}, {}", nvrtc->version(), nvrtc->path()) : nvrtc.error()}});
+#endif
   const std::string worker = find_worker_program();
   backends.push_back({{"name", "worker"},
                       {"available", !worker.empty()},

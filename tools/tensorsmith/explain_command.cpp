@@ -18,7 +18,7 @@ struct ExplainArguments {
 };
 
 int explain_workload(const ExplainArguments& arguments) {
-  const BestSchedule best = load_schedule(arguments.common, /*allows_plain=*/true);
+  const BestSchedule best = load_schedule(arguments.common, {.allows_plain = true});
   const bool all = !arguments.state && !arguments.loops && !arguments.assembly;
   Json json;
   json["workload"] = arguments.common.workload;

@@ -1,4 +1,5 @@
-// tensorsmith export WORKLOAD --output FOLDER: the best program as C++ that needs nothing else.
+// tensorsmith export WORKLOAD --output FOLDER: the best program as C++ that needs nothing else, or
+// for a GPU target as CUDA C++ that needs no header.
 #include <filesystem>
 #include <fstream>
 
@@ -8,9 +9,9 @@
 #include "check_program.hpp"
 #include "command.hpp"
 #include "tensorsmith/codegen/cpp_source.hpp"
+#include "tensorsmith/codegen/cuda_source.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tune/f64_twin.hpp"
-#include "tune/gpu.hpp"
 #include "tune/measure_task.hpp"
 
 namespace tensorsmith::cli {
@@ -34,6 +35,33 @@ void require_identifier(const std::string& name) {
   }
 }
 
+using Files = std::vector<std::pair<std::string, std::string>>;  ///< names and texts
+
+/// The program as .cu, what packs its constants as another one.
+Files cuda_files(const BestSchedule& best, const ExportArguments& arguments) {
+  Files files;
+  const auto add = [&](const LoopProgram& program, const std::string& name) {
+    CudaSourceOptions options;
+    options.name = name;
+    options.comment = arguments.common.workload + ", target " + arguments.common.target;
+    Result<CudaSource, std::string> source = cuda_source(program, best.target, options);
+    if (!source) {
+      throw Error(source.error());
+    }
+    for (const CudaLaunch& launch : source->launches) {
+      if (const auto checked = check_launch(launch, *best.target.gpu); !checked) {
+        throw Error(checked.error());
+      }
+    }
+    files.emplace_back(name + ".cu", std::move(source->text));
+  };
+  add(best.programs.main, arguments.name);
+  if (best.programs.prepack) {
+    add(*best.programs.prepack, arguments.name + "_prepack");
+  }
+  return files;
+}
+
 KernelSource reference_source(const BestSchedule& best, const std::string& name) {
   const Result<LoopProgram, LowerError> program =
       lower(State::initial(f64_twin(best.dag)), best.target);
@@ -46,19 +74,8 @@ KernelSource reference_source(const BestSchedule& best, const std::string& name)
   return emit_cpp_source(program.value(), options);
 }
 
-using Files = std::vector<std::pair<std::string, std::string>>;
-
-/// CUDA C++; the plain program has no threads, so there must be a tuned one.
-Files cuda_files(const ExportArguments& arguments) {
-  const BestSchedule best = load_schedule(arguments.common, /*allows_plain=*/false);
-  return {{arguments.name + ".cu",
-           cuda_text(best.programs.main, best.target, arguments.name,
-                     arguments.common.workload + ", target " + arguments.common.target)}};
-}
-
-Files cpp_files(const ExportArguments& arguments, bool& is_tuned) {
-  const BestSchedule best = load_schedule(arguments.common, /*allows_plain=*/true);
-  is_tuned = best.record.has_value();
+/// The program, what packs its constants, and what checks them.
+Files cpp_files(const BestSchedule& best, const ExportArguments& arguments) {
   CppSourceOptions options;
   options.function_name = arguments.name;
   options.comment = arguments.common.workload + ", target " + arguments.common.target;
@@ -87,10 +104,10 @@ Files cpp_files(const ExportArguments& arguments, bool& is_tuned) {
 
 int export_workload(const ExportArguments& arguments) {
   require_identifier(arguments.name);
-  bool is_tuned = true;
-  const Files files = parse_target(arguments.common.target).kind == TargetKind::cuda
-                          ? cuda_files(arguments)
-                          : cpp_files(arguments, is_tuned);
+  const BestSchedule best =
+      load_schedule(arguments.common, {.allows_plain = true, .allows_gpu = true});
+  const bool is_gpu = best.target.kind == TargetKind::cuda;
+  const Files files = is_gpu ? cuda_files(best, arguments) : cpp_files(best, arguments);
   const std::filesystem::path folder = arguments.folder;
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
@@ -118,13 +135,14 @@ int export_workload(const ExportArguments& arguments) {
     print_json(json);
     return exit_ok;
   }
-  if (!is_tuned) {
-    warn("no journal: exported the program as written, untuned");
+  if (!best.record) {
+    warn(is_gpu ? "no journal: exported a program drawn from the GPU space, untuned"
+                : "no journal: exported the program as written, untuned");
   }
   for (const Json& path : written) {
     fmt::print("{}\n", path.get<std::string>());
   }
-  if (files.size() > 2) {
+  if (!is_gpu && files.size() > 2) {
     fmt::print("check: c++ -std=c++17 -O2 -march=native {0}*.cpp -o {0}_check && ./{0}_check\n",
                arguments.name);
   }
@@ -136,7 +154,8 @@ int export_workload(const ExportArguments& arguments) {
 void add_export(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<ExportArguments>();
   CLI::App* command = app.add_subcommand(
-      "export", "Write the best program as self-contained C++, with a check program, or as CUDA.\n"
+      "export", "Write the best program as self-contained C++, with a check program; for a target "
+                "such as sm_80 as CUDA C++.\n"
                 "Example: tensorsmith export gemm:512x512x512:f32 --output gemm --name gemm512");
   add_workload_options(*command, arguments->common);
   command->add_option("--output", arguments->folder, "folder; made if it is missing");

@@ -17,7 +17,7 @@ int run_workload(const WorkloadOptions& options) {
     throw Error("target " + options.target +
                 " is simulated, so nothing can be run; tensorsmith explain shows what was found");
   }
-  const BestSchedule best = load_schedule(options, /*allows_plain=*/false);
+  const BestSchedule best = load_schedule(options, {});
   const Result<BuiltCandidate, MeasureFault> built =
       make_candidate_builder(best.target)->build(best.state);
   if (!built) {

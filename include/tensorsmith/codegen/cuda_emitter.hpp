@@ -13,13 +13,13 @@
 
 #include "tensorsmith/codegen/cuda_index.hpp"
 #include "tensorsmith/codegen/cuda_launch.hpp"
-#include "tensorsmith/codegen/cuda_vector.hpp"
+#include "tensorsmith/codegen/cuda_statements.hpp"
 
 namespace tensorsmith::detail {
 
-class CudaEmitter : CudaVectorPrinter {
+class CudaEmitter : CudaStatementPrinter {
  public:
-  explicit CudaEmitter(const LoopProgram& program) : CudaVectorPrinter(program) {
+  explicit CudaEmitter(const LoopProgram& program) : CudaStatementPrinter(program) {
     if (fits_32_bits(program)) {
       index_type_ = c_type(DType::i32, CDialect::cuda);
     }
@@ -49,12 +49,6 @@ class CudaEmitter : CudaVectorPrinter {
     return kind >= ForKind::block_x && kind <= ForKind::block_z;
   }
   static bool is_thread(ForKind kind) { return kind >= ForKind::thread_x; }
-  void refuse(std::string why) {
-    if (problem_.empty()) {
-      problem_ = std::move(why);
-    }
-  }
-
   // --- the kernel's frame ----------------------------------------------------------------------
   StmtId bind_axes(StmtId id, CudaLaunch& launch);
   void bind_axis(const For& loop, std::int64_t extent, CudaLaunch& launch);
@@ -69,29 +63,11 @@ class CudaEmitter : CudaVectorPrinter {
   }
   void declare_shared(CudaLaunch& launch);
 
-  // --- statements ------------------------------------------------------------------------------
-  /// The whole of a scope: its first allocations need no braces.
-  void emit_scope(StmtId id) {
-    while (const Alloc* alloc = program_.as<Alloc>(id)) {
-      declare(alloc->buffer);
-      id = alloc->body;
-    }
-    emit(id);
-  }
-  void declare(BufferId id);
-  void emit(StmtId id);
-  void emit_loop(const For& loop);
-  void emit_vectorized(const For& loop, std::int64_t extent);
-  void vector_chunk(StmtId id, VarId var, const LinearText& base, std::int32_t lanes);
-  bool is_vector_body(StmtId id) const;
-  std::int32_t widest(StmtId id) const;
-
   struct Touched {
     bool is_read = false, is_written = false;
   };
   std::vector<Touched> touched_;  // by buffer, in this kernel
   std::vector<BufferId> shared_;  // of this kernel
-  std::string problem_;
 };
 
 inline void CudaEmitter::scan(StmtId id) {
@@ -217,8 +193,10 @@ inline CudaEmitter::Kernel CudaEmitter::kernel(StmtId body, const std::string& k
   }
   out_.clear();
   indent_ = 1;
+  private_bytes_ = most_private_bytes_ = 0;
   declare_shared(result.launch);
   emit_scope(bind_axes(body, result.launch));
+  result.launch.private_bytes = most_private_bytes_;
   result.text = "extern \"C\" __global__ void __launch_bounds__(" +
                 std::to_string(result.launch.num_threads()) + ")\n" + kernel_name + "(" +
                 parameters + ") {\n" + out_ + "}\n";
@@ -233,173 +211,6 @@ inline std::string CudaEmitter::type_declarations() const {
             std::to_string(form.second) + "];\n};\n";
   }
   return text + (text.empty() ? "" : "\n");
-}
-
-inline void CudaEmitter::declare(BufferId id) {
-  const Buffer& buffer = program_[id];
-  if (is_private(id)) {
-    const std::string count = std::to_string(buffer.num_elements());
-    line(std::string(c_storage_type(buffer.dtype, CDialect::cuda)) + " " + name(id) +
-         (buffer.num_elements() == 1 ? "" : "[" + count + "]") + ";");
-  }
-}
-
-inline void CudaEmitter::emit(StmtId id) {
-  std::visit(Overloaded{[&](const Seq& seq) {
-                          for (StmtId item : seq.items) {
-                            emit(item);
-                          }
-                        },
-                        [&](const For& loop) { emit_loop(loop); },
-                        [&](const Store& store) {
-                          line(element(store.buffer, store.indices) + assignment(store));
-                        },
-                        [&](const If& branch) {
-                          if (const auto known = constant(branch.condition)) {
-                            if (*known != 0 || branch.else_body.valid()) {
-                              emit(*known != 0 ? branch.then_body : branch.else_body);
-                            }
-                            return;
-                          }
-                          open("if (" + value(branch.condition).text + ")");
-                          emit_scope(branch.then_body);
-                          if (branch.else_body.valid()) {
-                            --indent_;
-                            open("} else");
-                            emit_scope(branch.else_body);
-                          }
-                          close();
-                        },
-                        [&](const Alloc& alloc) {
-                          if (!is_private(alloc.buffer)) {
-                            return emit(alloc.body);
-                          }
-                          line("{");
-                          ++indent_;
-                          emit_scope(id);
-                          close();
-                        },
-                        [&](const Barrier& barrier) {
-                          if (barrier.scope == Scope::shared) {
-                            line("__syncthreads();");
-                          } else {
-                            refuse("a barrier of another scope than shared memory");
-                          }
-                        },
-                        [](const Prefetch&) {}},
-             program_[id]);
-}
-
-inline void CudaEmitter::emit_loop(const For& loop) {
-  const std::string& wanted = program_.pool.var_name(loop.var);
-  if (loop.kind >= ForKind::vthread) {
-    return refuse("loop " + wanted + " is " +
-                  (loop.kind == ForKind::vthread ? "a virtual thread that lowering has left"
-                                                 : "bound to the GPU inside a thread's work"));
-  }
-  const LinearText extent = linear(loop.extent);
-  if (extent.is_constant() && extent.constant <= 1) {
-    bind(loop.var, LinearText::of(0));
-    if (extent.constant == 1) {
-      emit(loop.body);
-    }
-    return;
-  }
-  if (loop.kind == ForKind::vectorized && extent.is_constant()) {
-    return emit_vectorized(loop, extent.constant);
-  }
-  if (loop.kind == ForKind::unrolled) {
-    line("#pragma unroll");
-  }
-  const std::string var = names_.unique(wanted);
-  non_negative_.insert(var);
-  bind(loop.var, LinearText::of(var));
-  open("for (" + std::string(index_type_) + " " + var + " = 0; " + var + " < " +
-       extent.print().text + "; ++" + var + ")");
-  emit_scope(loop.body);
-  close();
-  names_.release(var);
-}
-
-inline std::int32_t CudaEmitter::widest(StmtId id) const {
-  std::int32_t bytes = 1;
-  const auto see = [&](DType type) { bytes = larger_of(bytes, bytes_of(type)); };
-  if (const Seq* seq = program_.as<Seq>(id)) {
-    for (StmtId item : seq->items) {
-      bytes = larger_of(bytes, widest(item));
-    }
-  } else if (const If* branch = program_.as<If>(id)) {
-    bytes = widest(branch->then_body);
-  } else if (const Store* store = program_.as<Store>(id)) {
-    see(program_[store->buffer].dtype);
-    visit_expr(program_.pool, store->value, [&](ExprId e) {
-      if (program_.pool.as<Load>(e) != nullptr) {
-        see(program_.pool.dtype(e));
-      }
-    });
-  }
-  return bytes;
-}
-
-/// Stores, and branches that all lanes take alike.
-inline bool CudaEmitter::is_vector_body(StmtId id) const {
-  if (const Seq* seq = program_.as<Seq>(id)) {
-    return all_items(seq->items, [&](StmtId item) { return is_vector_body(item); });
-  }
-  const If* branch = program_.as<If>(id);
-  return branch != nullptr ? !branch->else_body.valid() && is_uniform(branch->condition) &&
-                                 is_vector_body(branch->then_body)
-                           : program_.as<Store>(id) != nullptr;
-}
-
-inline void CudaEmitter::vector_chunk(StmtId id, VarId var, const LinearText& base,
-                                      std::int32_t lanes) {
-  if (const Seq* seq = program_.as<Seq>(id)) {
-    for (StmtId item : seq->items) {
-      vector_chunk(item, var, base, lanes);
-    }
-  } else if (const If* branch = program_.as<If>(id)) {
-    open("if (" + value(branch->condition).text + ")");
-    vector_chunk(branch->then_body, var, base, lanes);
-    close();
-  } else {
-    vector_store(*program_.as<Store>(id), var, base, lanes);
-  }
-}
-
-inline void CudaEmitter::emit_vectorized(const For& loop, std::int64_t extent) {
-  std::int32_t lanes = vector_bytes / widest(loop.body);
-  while (extent % lanes != 0) {
-    lanes /= 2;
-  }
-  bind(loop.var, LinearText::of(lane_mark));
-  const bool is_vector = lanes > 1 && is_vector_body(loop.body);
-  const auto at = [&](LinearText base) {
-    LinearText with_lane = base;
-    with_lane.add_term(lane_mark, 1);
-    bind(loop.var, with_lane);
-    vector_chunk(loop.body, loop.var, base, lanes);
-  };
-  if (is_vector && extent <= 4 * lanes) {
-    for (std::int64_t first = 0; first < extent; first += lanes) {
-      at(LinearText::of(first));
-    }
-    return;
-  }
-  const std::string var = names_.unique(program_.pool.var_name(loop.var));
-  non_negative_.insert(var);
-  line("#pragma unroll");
-  open("for (" + std::string(index_type_) + " " + var + " = 0; " + var + " < " +
-       std::to_string(extent) + "; " +
-       (is_vector ? var + " += " + std::to_string(lanes) : "++" + var) + ")");
-  if (is_vector) {
-    at(LinearText::of(var));
-  } else {
-    bind(loop.var, LinearText::of(var));
-    emit_scope(loop.body);
-  }
-  close();
-  names_.release(var);
 }
 
 }  // namespace tensorsmith::detail

@@ -32,6 +32,7 @@ struct CudaLaunch {
   std::array<std::int64_t, 3> block{1, 1, 1};  ///< x, y, z
   std::int64_t static_shared_bytes = 0;
   std::int64_t dynamic_shared_bytes = 0;  ///< to be given at the launch
+  std::int64_t private_bytes = 0;         ///< of the arrays of one thread, at most at once
   std::vector<std::int32_t> buffers;      ///< one pointer each, in order: into CudaSource::buffers
 
   std::int64_t num_threads() const { return block[0] * block[1] * block[2]; }
@@ -71,6 +72,12 @@ inline Result<Done, std::string> check_launch(const CudaLaunch& launch, const Gp
                                         : limits.max_shared_memory_bytes;
   if (launch.shared_bytes() > shared_limit) {
     return too_many("bytes of shared memory in a block", launch.shared_bytes(), shared_limit);
+  }
+  // Compiling arrays that no registers can hold takes the compiler up to minutes, for nothing.
+  const std::int64_t register_bytes = std::int64_t{4} * limits.max_registers_per_thread;
+  if (launch.private_bytes > register_bytes) {
+    return too_many("bytes for the arrays of a thread in registers", launch.private_bytes,
+                    register_bytes);
   }
   return Done{};
 }

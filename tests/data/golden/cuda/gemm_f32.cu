@@ -18,6 +18,7 @@ gemm_f32(const float* __restrict__ A, const float* __restrict__ B, float* __rest
       C_local[4 * i_2 + j_2] = 0.0f;
     }
   }
+  #pragma unroll 1
   for (int k_0 = 0; k_0 < 2; ++k_0) {
     __syncthreads();
     {

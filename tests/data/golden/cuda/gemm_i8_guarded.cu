@@ -31,6 +31,7 @@ gemm_i8_guarded(const signed char* __restrict__ A, const signed char* __restrict
       C_local[4 * i_2 + j_2] = 0;
     }
   }
+  #pragma unroll 1
   for (int k_0 = 0; k_0 < 3; ++k_0) {
     __syncthreads();
     A_shared[144 * (thread_x % 2) + 4 * thread_y + (thread_x / 2)] = 32 * block_y + 4 * thread_y + (thread_x / 2) < 37 && 8 * k_0 + 4 * (thread_x % 2) < 19 ? A[608 * block_y + 76 * thread_y + 19 * (thread_x / 2) + 8 * k_0 + 4 * (thread_x % 2)] : 0;

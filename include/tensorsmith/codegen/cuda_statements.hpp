@@ -1,0 +1,272 @@
+// CudaStatementPrinter: what one thread of a kernel does.
+//
+// Floor 5. Own design. Loops, branches, private arrays, barriers; stores of vectorized loops are
+// those of cuda_vector.hpp. Not here: blocks, threads, shared memory (cuda_emitter.hpp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "tensorsmith/codegen/cuda_vector.hpp"
+
+namespace tensorsmith::detail {
+
+class CudaStatementPrinter : protected CudaVectorPrinter {
+ protected:
+  explicit CudaStatementPrinter(const LoopProgram& program) : CudaVectorPrinter(program) {}
+
+  /// Serial loops are unrolled by the compiler up to so many stores in a straight line; loops that
+  /// say so, in full. Its time grows with the line: 60 to 230 ms up to 256 stores, 300 to 550 ms at
+  /// 512 (NVRTC 13.0 for sm_80, one thread, drawn matrix products).
+  static constexpr double most_instances = 128;
+  /// How often a serial loop may be unrolled: all of it, or a power of two that divides the extent.
+  static std::int64_t unroll_factor(std::int64_t extent, double instances) {
+    if (static_cast<double>(extent) * instances <= most_instances) {
+      return extent;
+    }
+    std::int64_t factor = 1;
+    while (2.0 * static_cast<double>(factor) * instances <= most_instances &&
+           extent % (2 * factor) == 0) {
+      factor *= 2;
+    }
+    return factor;
+  }
+
+  void refuse(std::string why) {
+    if (problem_.empty()) {
+      problem_ = std::move(why);
+    }
+  }
+  /// The whole of a scope: its first allocations need no braces.
+  void emit_scope(StmtId id) {
+    const std::int64_t outside = private_bytes_;
+    while (const Alloc* alloc = program_.as<Alloc>(id)) {
+      declare(alloc->buffer);
+      id = alloc->body;
+    }
+    emit(id);
+    private_bytes_ = outside;
+  }
+  void declare(BufferId id);
+  void emit(StmtId id);
+  void emit_loop(const For& loop);
+  void emit_vectorized(const For& loop, std::int64_t extent);
+  void vector_chunk(StmtId id, VarId var, const LinearText& base, std::int32_t lanes);
+  bool is_vector_body(StmtId id) const;
+  double num_instances(StmtId id) const;
+  std::int32_t widest(StmtId id) const;
+
+  std::string problem_;  ///< why there is no text
+  std::int64_t private_bytes_ = 0, most_private_bytes_ = 0;
+  double copies_ = 1.0;  ///< of what is emitted now, by the unrolled loops around it
+};
+
+inline void CudaStatementPrinter::declare(BufferId id) {
+  const Buffer& buffer = program_[id];
+  if (is_private(id)) {
+    private_bytes_ += buffer.num_bytes();
+    most_private_bytes_ = larger_of(most_private_bytes_, private_bytes_);
+    const std::string count = std::to_string(buffer.num_elements());
+    line(std::string(c_storage_type(buffer.dtype, CDialect::cuda)) + " " + name(id) +
+         (buffer.num_elements() == 1 ? "" : "[" + count + "]") + ";");
+  }
+}
+
+inline void CudaStatementPrinter::emit(StmtId id) {
+  std::visit(Overloaded{[&](const Seq& seq) {
+                          for (StmtId item : seq.items) {
+                            emit(item);
+                          }
+                        },
+                        [&](const For& loop) { emit_loop(loop); },
+                        [&](const Store& store) {
+                          line(element(store.buffer, store.indices) + assignment(store));
+                        },
+                        [&](const If& branch) {
+                          if (const auto known = constant(branch.condition)) {
+                            if (*known != 0 || branch.else_body.valid()) {
+                              emit(*known != 0 ? branch.then_body : branch.else_body);
+                            }
+                            return;
+                          }
+                          open("if (" + value(branch.condition).text + ")");
+                          emit_scope(branch.then_body);
+                          if (branch.else_body.valid()) {
+                            --indent_;
+                            open("} else");
+                            emit_scope(branch.else_body);
+                          }
+                          close();
+                        },
+                        [&](const Alloc& alloc) {
+                          if (!is_private(alloc.buffer)) {
+                            return emit(alloc.body);
+                          }
+                          line("{");
+                          ++indent_;
+                          emit_scope(id);
+                          close();
+                        },
+                        [&](const Barrier& barrier) {
+                          if (barrier.scope == Scope::shared) {
+                            line("__syncthreads();");
+                          } else {
+                            refuse("a barrier of another scope than shared memory");
+                          }
+                        },
+                        [](const Prefetch&) {}},
+             program_[id]);
+}
+
+inline void CudaStatementPrinter::emit_loop(const For& loop) {
+  const std::string& wanted = program_.pool.var_name(loop.var);
+  if (loop.kind >= ForKind::vthread) {
+    return refuse("loop " + wanted + " is " +
+                  (loop.kind == ForKind::vthread ? "a virtual thread that lowering has left"
+                                                 : "bound to the GPU inside a thread's work"));
+  }
+  const LinearText extent = linear(loop.extent);
+  if (extent.is_constant() && extent.constant <= 1) {
+    bind(loop.var, LinearText::of(0));
+    if (extent.constant == 1) {
+      emit(loop.body);
+    }
+    return;
+  }
+  if (loop.kind == ForKind::vectorized && extent.is_constant()) {
+    return emit_vectorized(loop, extent.constant);
+  }
+  const double outside = copies_;
+  if (loop.kind == ForKind::unrolled) {
+    line("#pragma unroll");
+    copies_ *= static_cast<double>(extent.constant);
+  } else if (extent.is_constant()) {
+    const std::int64_t factor = unroll_factor(extent.constant, copies_ * num_instances(loop.body));
+    if (factor < extent.constant) {
+      line("#pragma unroll " + std::to_string(factor));
+    }
+    copies_ *= static_cast<double>(factor);
+  }
+  const std::string var = names_.unique(wanted);
+  non_negative_.insert(var);
+  bind(loop.var, LinearText::of(var));
+  open("for (" + std::string(index_type_) + " " + var + " = 0; " + var + " < " +
+       extent.print().text + "; ++" + var + ")");
+  emit_scope(loop.body);
+  close();
+  copies_ = outside;
+  names_.release(var);
+}
+
+/// Stores of the statement once its loops are unrolled.
+inline double CudaStatementPrinter::num_instances(StmtId id) const {
+  return std::visit(
+      Overloaded{[&](const Seq& seq) {
+                   double sum = 0.0;
+                   for (StmtId item : seq.items) {
+                     sum += num_instances(item);
+                   }
+                   return sum;
+                 },
+                 [&](const For& loop) {
+                   const double body = num_instances(loop.body);
+                   const IntImm* extent = program_.pool.as<IntImm>(loop.extent);
+                   const std::int64_t copies = extent == nullptr ? 1
+                                               : loop.kind == ForKind::serial
+                                                   ? unroll_factor(extent->value, body)
+                                                   : extent->value;
+                   return body * static_cast<double>(copies);
+                 },
+                 [](const Store&) { return 1.0; },
+                 [&](const If& branch) {
+                   return num_instances(branch.then_body) +
+                          (branch.else_body.valid() ? num_instances(branch.else_body) : 0.0);
+                 },
+                 [&](const Alloc& alloc) { return num_instances(alloc.body); },
+                 [](const auto&) { return 0.0; }},
+      program_[id]);
+}
+
+inline std::int32_t CudaStatementPrinter::widest(StmtId id) const {
+  std::int32_t bytes = 1;
+  const auto see = [&](DType type) { bytes = larger_of(bytes, bytes_of(type)); };
+  if (const Seq* seq = program_.as<Seq>(id)) {
+    for (StmtId item : seq->items) {
+      bytes = larger_of(bytes, widest(item));
+    }
+  } else if (const If* branch = program_.as<If>(id)) {
+    bytes = widest(branch->then_body);
+  } else if (const Store* store = program_.as<Store>(id)) {
+    see(program_[store->buffer].dtype);
+    visit_expr(program_.pool, store->value, [&](ExprId e) {
+      if (program_.pool.as<Load>(e) != nullptr) {
+        see(program_.pool.dtype(e));
+      }
+    });
+  }
+  return bytes;
+}
+
+/// Stores, and branches that all lanes take alike.
+inline bool CudaStatementPrinter::is_vector_body(StmtId id) const {
+  if (const Seq* seq = program_.as<Seq>(id)) {
+    return all_items(seq->items, [&](StmtId item) { return is_vector_body(item); });
+  }
+  const If* branch = program_.as<If>(id);
+  return branch != nullptr ? !branch->else_body.valid() && is_uniform(branch->condition) &&
+                                 is_vector_body(branch->then_body)
+                           : program_.as<Store>(id) != nullptr;
+}
+
+inline void CudaStatementPrinter::vector_chunk(StmtId id, VarId var, const LinearText& base,
+                                               std::int32_t lanes) {
+  if (const Seq* seq = program_.as<Seq>(id)) {
+    for (StmtId item : seq->items) {
+      vector_chunk(item, var, base, lanes);
+    }
+  } else if (const If* branch = program_.as<If>(id)) {
+    open("if (" + value(branch->condition).text + ")");
+    vector_chunk(branch->then_body, var, base, lanes);
+    close();
+  } else {
+    vector_store(*program_.as<Store>(id), var, base, lanes);
+  }
+}
+
+inline void CudaStatementPrinter::emit_vectorized(const For& loop, std::int64_t extent) {
+  std::int32_t lanes = vector_bytes / widest(loop.body);
+  while (extent % lanes != 0) {
+    lanes /= 2;
+  }
+  bind(loop.var, LinearText::of(lane_mark));
+  const bool is_vector = lanes > 1 && is_vector_body(loop.body);
+  const auto at = [&](LinearText base) {
+    LinearText with_lane = base;
+    with_lane.add_term(lane_mark, 1);
+    bind(loop.var, with_lane);
+    vector_chunk(loop.body, loop.var, base, lanes);
+  };
+  if (is_vector && extent <= 4 * lanes) {
+    for (std::int64_t first = 0; first < extent; first += lanes) {
+      at(LinearText::of(first));
+    }
+    return;
+  }
+  const std::string var = names_.unique(program_.pool.var_name(loop.var));
+  non_negative_.insert(var);
+  line("#pragma unroll");
+  open("for (" + std::string(index_type_) + " " + var + " = 0; " + var + " < " +
+       std::to_string(extent) + "; " +
+       (is_vector ? var + " += " + std::to_string(lanes) : "++" + var) + ")");
+  if (is_vector) {
+    at(LinearText::of(var));
+  } else {
+    bind(loop.var, LinearText::of(var));
+    emit_scope(loop.body);
+  }
+  close();
+  names_.release(var);
+}
+
+}  // namespace tensorsmith::detail

@@ -1,0 +1,138 @@
+// CUDA text of GPU programs as the search draws them, executed on the shim, against the workload.
+#include <string>
+
+#include "backend/cuda_shim_fixture.hpp"
+#include "support/dag_results.hpp"
+#include "support/small_workloads.hpp"
+#include "tensorsmith/ir/print.hpp"
+#include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/sketch/generate.hpp"
+#include "tensorsmith/sketch/gpu_rules.hpp"
+#include "tensorsmith/te/eval_dag.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::test;
+
+namespace {
+
+/// Complete programs of the reference's GPU space, for blocks of at most 64 threads and warps of 4,
+/// so that small workloads have blocks, virtual threads and shared reductions.
+std::vector<State> drawn_states(const Shared<const ComputeDag>& dag, std::size_t count) {
+  const HardwareParams hardware{-1, 16, 64, 49152, 2147483647, 64, 4, 4};
+  const SearchSpace space(generate_sketches(dag, ansor_gpu_rules(), gpu_sketch_options(hardware)),
+                          gpu_space_options(hardware));
+  std::vector<State> states;
+  for (std::uint32_t i = 0; states.size() < count && i < 60 * count; ++i) {
+    CounterRng rng(seed(), 11, i);
+    if (auto candidate = draw_candidate(space, AnsorGpuPopulation{}, rng)) {
+      states.push_back(std::move(candidate->state));
+    }
+  }
+  return states;
+}
+
+struct Drawn {
+  std::string what;
+  CudaSource source;
+  std::vector<HostArray> arguments;  ///< outputs without values
+  std::vector<HostArray> expected;   ///< the outputs, by argument
+  std::vector<bool> is_output;
+};
+
+void add_drawn(const Shared<const ComputeDag>& dag, const std::string& name, std::size_t count,
+               std::vector<Drawn>& all) {
+  const Target target = Target::cuda(80).value();
+  const std::vector<HostArray> inputs = whole_number_inputs(*dag);
+  const auto results = eval_dag(*dag, inputs);
+  REQUIRE(results.has_value());
+  const auto states = drawn_states(dag, count);
+  CHECK(states.size() == count);
+  for (const State& state : states) {
+    const auto program = lower(state, target);
+    INFO(name << "\n" << state_text(state));
+    REQUIRE(program.has_value());
+    CudaSourceOptions options;
+    options.name = "kernel_" + std::to_string(all.size());
+    auto source = cuda_source(*program, target, options);
+    INFO((source ? "" : source.error()) << to_text(*program));
+    REQUIRE(source.has_value());
+    Drawn drawn{name + "\n" + state_text(state), std::move(*source), {}, {}, {}};
+    std::size_t next_input = 0, next_output = 0;
+    for (TensorId id : dag->arguments()) {
+      const TensorInfo& info = dag->tensor(id);
+      const bool is_input = dag->operation(info.operation).is_placeholder();
+      const HostArray empty(info.dtype, {info.shape.begin(), info.shape.end()});
+      drawn.arguments.push_back(is_input ? inputs[next_input++] : empty);
+      drawn.expected.push_back(is_input ? empty : (*results)[next_output++]);
+      drawn.is_output.push_back(!is_input);
+    }
+    all.push_back(std::move(drawn));
+  }
+}
+
+void check_drawn(const std::vector<Drawn>& all, double bound) {
+  constexpr std::size_t per_library = 64;  // a translation unit of reasonable size
+  for (std::size_t first = 0; first < all.size(); first += per_library) {
+    const std::size_t count = std::min(per_library, all.size() - first);
+    std::vector<CudaSource> sources;
+    for (std::size_t i = 0; i < count; ++i) {
+      sources.push_back(all[first + i].source);
+    }
+    const ShimLibrary library(sources);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Drawn& drawn = all[first + i];
+      INFO(drawn.what << drawn.source.text);
+      for (const unsigned order : {0u, 1u, 5u}) {
+        std::vector<HostArray> actual = drawn.arguments;
+        REQUIRE(library.run(i, actual, order) == "");
+        for (std::size_t a = 0; a < actual.size(); ++a) {
+          if (drawn.is_output[a]) {
+            REQUIRE(worst_difference(actual[a], drawn.expected[a]) <= bound);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// TENSORSMITH_GPU_PROGRAMS=25 checks that many of each workload and type: 500 and more in all.
+std::size_t per_workload() {
+  const char* const wanted = std::getenv("TENSORSMITH_GPU_PROGRAMS");
+  return wanted != nullptr ? std::stoul(wanted) : 2;
+}
+
+}  // namespace
+
+TEST_CASE("CUDA text of drawn programs on integers is exact", "[cuda_source]") {
+  std::vector<Drawn> all;
+  for (const SmallWorkload& workload : small_workloads(DType::i32)) {
+    add_drawn(workload.dag, workload.name, per_workload(), all);
+  }
+  CHECK(all.size() >= 16);
+  check_drawn(all, 0.0);
+}
+
+TEST_CASE("CUDA text of drawn programs, every float type and operator", "[cuda_source]") {
+  std::vector<Drawn> exact, wide, narrow;
+  for (const char* workload :
+       {"conv2d:n=1,h=7,w=9,ci=5,co=6,k=3,s=1,p=1,bias,relu",
+        "depthwise:n=1,h=9,w=8,c=6,k=3,s=2,p=1",
+        "conv2d_transpose:n=1,h=4,w=3,ci=6,co=4,k=4,s=2,p=1",
+        "max_pool:n=1,c=3,h=9,w=9,k=3,s=2,p=1", "avg_pool:n=1,c=4,h=8,w=6,k=2,s=2",
+        "reduce_sum:12x40", "reduce_max:7x33", "gemm:12x20x28:i8", "gemm:12x20x28:f64",
+        "bmm:3x8x12x10:f32,tb"}) {
+    add_drawn(ops::parse_workload(workload)->dag, workload, per_workload(), exact);
+  }
+  check_drawn(exact, 1e-6);
+  for (const char* workload : {"softmax:6x20", "layernorm:5x24", "gemm:12x20x28:f32,bias,gelu"}) {
+    add_drawn(ops::parse_workload(workload)->dag, workload, per_workload(), wide);
+  }
+  check_drawn(wide, 1e-4);
+  for (const char* workload : {"gemm:12x20x28:f16", "gemm:13x8x9:bf16,bias,relu"}) {
+    add_drawn(ops::parse_workload(workload)->dag, workload, per_workload(), narrow);
+  }
+  check_drawn(narrow, 2e-2);
+}
