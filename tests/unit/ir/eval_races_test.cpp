@@ -20,8 +20,12 @@ struct Sample {
     threads.begin_kernel();
     next_block();
   }
-  bool read(std::int64_t thread, bool is_shared = false) { return access(thread, false, is_shared); }
-  bool write(std::int64_t thread, bool is_shared = false) { return access(thread, true, is_shared); }
+  bool read(std::int64_t thread, bool is_shared = false) {
+    return access(thread, false, is_shared);
+  }
+  bool write(std::int64_t thread, bool is_shared = false) {
+    return access(thread, true, is_shared);
+  }
   bool access(std::int64_t thread, bool is_write, bool is_shared) {
     threads.current = thread;
     return threads.note(trace, is_write, is_shared);
