@@ -110,15 +110,20 @@ struct AxisBinding {
   std::int64_t extent;
 };
 
+/// A loop that has the value of a thread axis.
+struct AxisUse {
+  ForKind axis;
+  ExprId value;
+  std::int64_t extent;
+};
+
 /// What is known of a kernel (GPU targets) while its body is emitted.
 struct Kernel {
   std::vector<AxisBinding> bindings;  ///< one per axis and extent
-  std::vector<BufferId> shared;
   /// Placeholders for the thread axes, for those that do not know whether the kernel has them.
   VarId any_thread[3];
   std::vector<VarId> thread_vars;  ///< of threads and virtual threads
-  std::vector<VarId> vthreads;
-  std::int64_t num_vthreads = 1;  ///< that the body being emitted is repeated for
+  std::int64_t num_vthreads = 1;   ///< that the body being emitted is repeated for
 };
 
 /// A tensor that is read at one point only, where its value is known.
@@ -195,9 +200,11 @@ class Emitter {
   bool is_thread_var(VarId var) const;
   StmtId wrap_kernel(StmtId body);
   void drop_guards(StmtId id, const Substitution& axes);
+  void take_shared(StmtId id, std::vector<BufferId>& shared);
   // emit_threads.hpp: loops of one thread
   StmtId emit_thread_stage(Emission& e, std::vector<Constraint> clips);
   void shape_threads(Emission& e) const;
+  std::vector<AxisUse> threads_around(std::size_t depth) const;
   void guard_threads(Emission& e);
   StmtId emit_thread_leaf(Emission& e, std::size_t leaf);
   StmtId emit_bound(Emission& e, std::size_t leaf, ForKind axis);

@@ -140,6 +140,10 @@ inline ExprId Emitter::value_of(ExprId id, const std::vector<std::pair<VarId, Ex
       }
       return value_of(op.bodies[info.output_index], inner);
     }
+    if (is_gpu_ && !homes_[read.tensor.value].buffer.valid()) {
+      fail(LowerErrorCode::consumer_outside_attach_point, producer);
+      return is_float(info.dtype) ? pool.float_imm(0, info.dtype) : pool.int_imm(0, info.dtype);
+    }
     return pool.load(homes_[read.tensor.value].buffer, info.dtype, place(read.tensor, indices));
   }
   return fold(map_children(pool, id, [&](ExprId child) { return value_of(child, env); }));

@@ -54,23 +54,34 @@ inline StmtId Emitter::emit_tree(Emission& e) {
   Affine number;  // of the thread among those that do
   std::int64_t count = 1;
   const auto guards = e.guards;
-  std::vector<ExprId> inside;
+  std::vector<ExprId> outside = e.guards, inside;  // of other threads; of those that share
+  for (const AxisUse& use : program_[homes_[e.op->outputs[0].value].buffer].scope == Scope::local
+                                ? threads_around(active_.size() - 1)
+                                : std::vector<AxisUse>{}) {
+    place.push_back(use.value);
+    shape.push_back(use.extent);
+  }
   for (std::size_t i = nest.num_leaves(); i-- > 0;) {
     if (nest.leaf_extent[i] == 1 ||
         !is_thread_loop(bound_kind(nest.derivation.leaves[i].annotation))) {
       continue;
     }
     const ExprId value = nest.leaf_value[i];
-    inside.push_back(pool.lt(value, pool.int_imm(nest.leaf_extent[i])));
+    const ExprId condition = pool.lt(value, pool.int_imm(nest.leaf_extent[i]));
     if (nest.is_reduction[i]) {
+      inside.push_back(condition);
       number.add(value, count);
       count *= nest.leaf_extent[i];
       nest.leaf_value[i] = {};
     } else {
+      if (!has_item(outside, condition)) {
+        outside.push_back(condition);
+      }
       place.push_back(value);
       shape.push_back(nest.leaf_extent[i]);
     }
   }
+  inside.insert(inside.end(), outside.begin(), outside.end());
   shape.push_back(count);
   std::vector<BufferId> shared;
   const Reduce reduce = *pool.as<Reduce>(e.op->bodies[0]);
@@ -83,7 +94,6 @@ inline StmtId Emitter::emit_tree(Emission& e) {
     buffer.scope = Scope::shared;
     buffer.shape = shape;
     shared.push_back(program_.add(std::move(buffer)));
-    kernel_.shared.push_back(shared.back());
   }
   const auto at = [&](std::int64_t offset) {
     ExprList indices = place;
@@ -112,8 +122,14 @@ inline StmtId Emitter::emit_tree(Emission& e) {
         Store{shared[k], at(0), pool.load(e.accumulators[k], dtype_of(k), tile_point)}));
   }
   parts.push_back(guarded(std::move(stores), inside));
+  std::int64_t whole = 1;  // the largest power of two among them
+  while (2 * whole <= count) {
+    whole *= 2;
+  }
   for (std::int64_t left = count; left > 1;) {
-    const std::int64_t half = (left + 1) / 2;
+    // What is above a power of two is added to the elements in front of it.
+    const std::int64_t half = left > whole ? left - whole : left / 2;
+    const std::int64_t begin = left > whole ? whole - half : 0;
     std::vector<std::pair<VarId, ExprId>> operands;
     for (std::size_t k = 0; k < num_outputs; ++k) {
       operands.emplace_back(combiner.lhs[k], pool.load(shared[k], dtype_of(k), at(0)));
@@ -131,29 +147,35 @@ inline StmtId Emitter::emit_tree(Emission& e) {
           Store{shared[k], at(0), pool.load(e.temporaries[k], dtype_of(k), {pool.int_imm(0)})}));
     }
     std::vector<ExprId> conditions = inside;
-    conditions.push_back(pool.lt(expr(number), pool.int_imm(left - half)));
+    conditions.push_back(pool.lt(expr(number), pool.int_imm(begin + half)));
+    if (begin > 0) {
+      conditions.push_back(pool.lt(pool.int_imm(begin - 1), expr(number)));
+    }
     parts.push_back(guarded(std::move(updates), conditions));
-    left = half;
+    left -= half;
   }
   // Every thread has the result now; what is stored for all is stored by the first.
   ExprList first = place;
   first.push_back(pool.int_imm(0));
-  std::vector<StmtId> results;
+  std::vector<StmtId> loads, results;
   for (std::size_t k = 0; k < num_outputs; ++k) {
-    results.push_back(program_.add(
+    loads.push_back(program_.add(
         Store{e.accumulators[k], tile_point, pool.load(shared[k], dtype_of(k), first)}));
   }
+  results.push_back(guarded(std::move(loads), outside));
   const Scope scope = program_[homes_[e.op->outputs[0].value].buffer].scope;
   if (scope != Scope::local) {
+    e.guards = outside;
     e.guards.push_back(pool.eq(expr(number), pool.int_imm(0)));
-    for (ExprId condition : inside) {
-      e.guards.push_back(condition);
-    }
   }
   results.push_back(emit_body(e));
   e.guards = guards;
   parts.push_back(seq(std::move(results)));
-  return seq(std::move(parts));
+  StmtId result = seq(std::move(parts));
+  for (BufferId buffer : shared) {
+    result = program_.add(Alloc{buffer, result});
+  }
+  return result;
 }
 
 }  // namespace tensorsmith::detail

@@ -110,6 +110,27 @@ inline void Emitter::drop_guards(StmtId id, const Substitution& axes) {
   program_.stmts[id.value] = std::move(stmt);
 }
 
+/// Takes the allocations of shared buffers out of what a thread does.
+inline void Emitter::take_shared(StmtId id, std::vector<BufferId>& shared) {
+  if (!id.valid()) {
+    return;
+  }
+  const Stmt stmt = program_[id];
+  if (const Seq* s = std::get_if<Seq>(&stmt)) {
+    for (StmtId item : s->items) {
+      take_shared(item, shared);
+    }
+  } else if (const For* s = std::get_if<For>(&stmt)) {
+    take_shared(s->body, shared);
+  } else if (const Alloc* s = std::get_if<Alloc>(&stmt)) {
+    take_shared(s->body, shared);
+    if (program_[s->buffer].scope == Scope::shared) {
+      shared.push_back(s->buffer);
+      program_.stmts[id.value] = Stmt(program_[s->body]);
+    }
+  }
+}
+
 inline StmtId Emitter::wrap_kernel(StmtId body) {
   ExprPool& pool = program_.pool;
   // Innermost first.
@@ -143,13 +164,23 @@ inline StmtId Emitter::wrap_kernel(StmtId body) {
   }
   drop_guards(body, to_axis);
   inject_vthreads(program_, body);
-  place_barriers(program_, body);
+  std::vector<BufferId> shared;
+  take_shared(body, shared);
+  VarId thread;
+  std::int32_t num_axes = 0;
+  for (std::size_t a = 0; a < 3; ++a) {
+    num_axes += axes[a].extent > 1 ? 1 : 0;
+    thread = axes[a].extent > 1 ? axes[a].var : thread;
+  }
+  if (num_axes > 0) {
+    place_barriers(program_, body, num_axes == 1 ? thread : VarId{});
+  }
   hoist_guards(program_, body);
   check_vectors(body);
   for (std::size_t a = 0; a < 6; ++a) {
     if (a == 3) {
-      for (std::size_t i = kernel_.shared.size(); i-- > 0;) {
-        body = program_.add(Alloc{kernel_.shared[i], body});
+      for (std::size_t i = shared.size(); i-- > 0;) {
+        body = program_.add(Alloc{shared[i], body});
       }
     }
     if (axes[a].extent > 0) {

@@ -226,7 +226,7 @@ inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
     }
     make_home(stage, base, extent, scope);
     for (TensorId tensor : op.outputs) {
-      (scope == Scope::shared ? kernel_.shared : allocated).push_back(homes_[tensor.value].buffer);
+      allocated.push_back(homes_[tensor.value].buffer);
     }
     if (!error_) {
       parts.push_back(emit_stage(stage, std::move(base), std::move(extent), std::move(clips)));

@@ -10,6 +10,25 @@
 
 namespace tensorsmith::detail {
 
+/// Thread axes that have a value in the first `depth` active nests, from the innermost of them to
+/// the one that threads work on together.
+inline std::vector<AxisUse> Emitter::threads_around(std::size_t depth) const {
+  std::vector<AxisUse> uses;
+  while (depth-- > 0) {
+    const Emission& e = *active_[depth];
+    for (std::size_t i = 0; i < e.nest.num_leaves(); ++i) {
+      const ForKind axis = bound_kind(e.nest.derivation.leaves[i].annotation);
+      if (is_thread_loop(axis) && e.nest.leaf_extent[i] > 1 && e.nest.leaf_value[i].valid()) {
+        uses.push_back({axis, e.nest.leaf_value[i], e.nest.leaf_extent[i]});
+      }
+    }
+    if (program_[homes_[e.op->outputs[0].value].buffer].scope != Scope::local) {
+      break;
+    }
+  }
+  return uses;
+}
+
 /// Which threads store: those inside of the extents that the stage's loops bind; of an axis that
 /// it does not bind, the first, unless every thread has its own copy.
 inline void Emitter::guard_threads(Emission& e) {
@@ -36,14 +55,31 @@ inline void Emitter::guard_threads(Emission& e) {
     }
   }
   if (is_private) {
-    if (!active_.empty()) {
-      e.guards = active_.back()->guards;
+    for (const AxisUse& use : threads_around(active_.size())) {
+      if (is_bound[static_cast<std::size_t>(use.axis) -
+                   static_cast<std::size_t>(ForKind::thread_x)]) {
+        fail(LowerErrorCode::illegal_binding, nest.stage);
+      }
     }
-    return;
   }
+  // What the reader does in one thread only may still be reduced by several.
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (!is_bound[axis]) {
-      e.guards.push_back(pool.eq(pool.var(kernel_.any_thread[axis]), pool.int_imm(0)));
+    const ExprId is_first = pool.eq(pool.var(kernel_.any_thread[axis]), pool.int_imm(0));
+    const bool applies =
+        !is_private || (!active_.empty() && has_item(active_.back()->guards, is_first));
+    if (!is_bound[axis] && applies) {
+      e.guards.push_back(is_first);
+    }
+  }
+  for (std::size_t i = 0; is_private && !active_.empty() && i < active_.back()->guards.size();
+       ++i) {
+    const ExprId guard = active_.back()->guards[i];
+    bool is_placed = false;
+    for (VarId var : kernel_.any_thread) {
+      is_placed = is_placed || uses_var(pool, guard, var);
+    }
+    if (!is_placed) {
+      e.guards.push_back(guard);
     }
   }
 }
@@ -78,7 +114,9 @@ inline void Emitter::shape_threads(Emission& e) const {
   for (std::size_t i = nest.num_leaves(); i-- > 0;) {
     const Annotation annotation = nest.derivation.leaves[i].annotation;
     const bool is_bound =
-        bound_kind(annotation) != ForKind::serial || annotation == Annotation::vthread;
+        bound_kind(annotation) != ForKind::serial ||
+        (annotation == Annotation::vthread &&
+         (!is_accumulating || static_cast<std::int32_t>(i) < e.shape.reduction_begin));
     if (is_bound || nest.leaf_extent[i] == 1) {
       continue;
     }
@@ -208,8 +246,8 @@ inline StmtId Emitter::emit_thread_loop(Emission& e, std::size_t leaf) {
     if (annotation == Annotation::vectorize && !nest.is_reduction[leaf]) {
       kind = ForKind::vectorized;  // check_vectors takes back what is none
     }
-    const bool is_vthread = annotation == Annotation::vthread && !nest.is_reduction[leaf];
-    if (is_vthread && most > 1) {
+    // One that a reduction is around of is a loop like others.
+    if (annotation == Annotation::vthread && e.mode == BodyMode::compute && most > 1) {
       kind = ForKind::vthread;
       const VarId var = pool.new_var("v");
       extents_.set(var, most);

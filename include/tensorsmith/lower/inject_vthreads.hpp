@@ -4,7 +4,7 @@
 // independent, so the loop may be distributed over statements and moved inwards:
 //     vthread v in 2: alloc L { fetch into shared; for k: L = L + S[v, k] }
 //         -->  alloc L[2] { fetch into shared; for k: unrolled v in 2: L[v] = L[v] + S[v, k] }
-// What does not depend on v is done once. A shared or private buffer that some v writes for itself
+// What does not depend on v is done once. A buffer allocated inside that some v writes for itself
 // gets one more dimension in front. Linear in the program, per vthread loop.
 #pragma once
 
@@ -50,6 +50,7 @@ class VthreadInjector {
     extent_ = loop.extent;
     count_ = p_.pool.as<IntImm>(loop.extent)->value;
     is_own_.assign(p_.buffers.size(), false);
+    is_inside_.assign(p_.buffers.size(), false);
     for (bool grows = true; grows;) {
       grows = find_own(loop.body, false);
     }
@@ -111,11 +112,12 @@ class VthreadInjector {
       return find_own(s->body, is_inside || depends(s->extent));
     }
     if (const Alloc* s = std::get_if<Alloc>(&stmt)) {
+      is_inside_[s->buffer.value] = true;
       return find_own(s->body, is_inside);
     }
     const Store* store = std::get_if<Store>(&stmt);
-    if (store == nullptr || is_own_[store->buffer.value] ||
-        p_[store->buffer].scope == Scope::global || !(is_inside || depends(stmt))) {
+    if (store == nullptr || is_own_[store->buffer.value] || !is_inside_[store->buffer.value] ||
+        !(is_inside || depends(stmt))) {
       return false;
     }
     is_own_[store->buffer.value] = true;
@@ -241,7 +243,8 @@ class VthreadInjector {
   VarId var_;
   ExprId extent_, value_;
   std::int64_t count_ = 1;
-  std::vector<bool> is_own_;
+  std::vector<bool> is_inside_;  // allocated in the loop, by buffer
+  std::vector<bool> is_own_;     // has something else for each v
 };
 
 }  // namespace detail

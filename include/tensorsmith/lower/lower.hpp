@@ -1,7 +1,7 @@
 // lower: a concrete state becomes a loop program.
 //
 // Floor 4. Own design; worked examples in docs/lowering.md. Linear in the size of the program it
-// makes. Not here: GPU bindings (their loops are emitted serially), machine code.
+// makes. For CUDA targets the program is kernels (docs/decisions/0007). Not here: machine code.
 #pragma once
 
 #include "tensorsmith/lower/emit.hpp"

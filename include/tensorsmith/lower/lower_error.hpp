@@ -1,7 +1,7 @@
 // Why a state cannot be lowered.
 //
 // Floor 4. Own design. Normal in a search: an enum and a stage id, no strings until `explain`.
-// There is no error for steps: those that mean nothing on a CPU (docs/lowering.md) change nothing.
+// Steps that mean nothing on a CPU (docs/lowering.md) change nothing.
 #pragma once
 
 #include <cstdint>

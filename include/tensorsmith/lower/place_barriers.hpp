@@ -7,8 +7,9 @@
 //         -->  for k { barrier; S = ...; T = ...; barrier; acc = acc + S * T }
 // Sound because of how stages are emitted: one stage writes each element of its buffer from one
 // thread (so writes alone never meet), an accumulation in place reads what its own thread wrote,
-// loops have the same bounds in every thread, and conditions hold no barrier. The interpreter finds
-// what this reasoning gets wrong (eval.hpp). Linear in the program.
+// loops have the same bounds in every thread, and conditions hold no barrier. A buffer in which all
+// threads stay in a row of their own needs none. The interpreter finds what this reasoning gets
+// wrong (eval.hpp). Linear in the program.
 #pragma once
 
 #include <vector>
@@ -21,8 +22,17 @@ namespace detail {
 
 class BarrierPlacer {
  public:
-  explicit BarrierPlacer(LoopProgram& program) : p_(program) {}
-  void run(StmtId body) { place(body); }
+  /// `thread`: the variable that tells all threads apart; invalid if it takes several.
+  BarrierPlacer(LoopProgram& program, VarId thread) : p_(program) {
+    if (thread.valid()) {
+      thread_ = p_.pool.var(thread);
+    }
+  }
+  void run(StmtId body) {
+    own_dimensions_.assign(p_.buffers.size(), ~std::uint32_t{0});
+    find_own(body);
+    place(body);
+  }
 
  private:
   /// Which shared buffers, by number in seen_.
@@ -41,8 +51,49 @@ class BarrierPlacer {
     bool has_barrier = false;
   };
 
+  /// Dimensions in which every access is at the thread's own number: threads do not meet there.
+  void find_own(BufferId buffer, const ExprList& indices) {
+    std::uint32_t own = 0;
+    for (std::size_t d = 0; d < indices.size() && d < 32; ++d) {
+      own |= indices[d] == thread_ ? std::uint32_t{1} << d : 0;
+    }
+    own_dimensions_[buffer.value] &= own;
+  }
+  void find_own(ExprId id) {
+    if (const Load* load = p_.pool.as<Load>(id)) {
+      find_own(load->buffer, load->indices);
+    }
+    for_each_child(p_.pool[id], [&](ExprId child) { find_own(child); });
+  }
+  void find_own(StmtId id) {
+    if (!id.valid()) {
+      return;
+    }
+    const Stmt& stmt = p_[id];
+    if (const Seq* seq = std::get_if<Seq>(&stmt)) {
+      for (StmtId item : seq->items) {
+        find_own(item);
+      }
+    } else if (const For* loop = std::get_if<For>(&stmt)) {
+      find_own(loop->extent);
+      find_own(loop->body);
+    } else if (const If* branch = std::get_if<If>(&stmt)) {
+      find_own(branch->condition);
+      find_own(branch->then_body);
+      find_own(branch->else_body);
+    } else if (const Alloc* alloc = std::get_if<Alloc>(&stmt)) {
+      find_own(alloc->body);
+    } else if (const Store* store = std::get_if<Store>(&stmt)) {
+      find_own(store->buffer, store->indices);
+      find_own(store->value);
+      for (ExprId index : store->indices) {
+        find_own(index);
+      }
+    }
+  }
+
   std::uint64_t bit(BufferId buffer) {
-    if (p_[buffer].scope != Scope::shared) {
+    if (p_[buffer].scope != Scope::shared || own_dimensions_[buffer.value] != 0) {
       return 0;
     }
     std::size_t n = 0;
@@ -116,8 +167,7 @@ class BarrierPlacer {
       p_.stmts[id.value] = Seq{std::move(items)};
     } else if (const Alloc* alloc = std::get_if<Alloc>(&stmt)) {
       result = place(alloc->body);
-    } else if (const For* loop = std::get_if<For>(&stmt);
-               loop != nullptr && loop->kind != ForKind::vectorized) {
+    } else if (const For* loop = std::get_if<For>(&stmt)) {
       result = place(loop->body);
       const IntImm* extent = p_.pool.as<IntImm>(loop->extent);
       if (result.exit.meets(result.entry) && (extent == nullptr || extent->value > 1)) {
@@ -140,14 +190,16 @@ class BarrierPlacer {
   }
 
   LoopProgram& p_;
+  ExprId thread_;
+  std::vector<std::uint32_t> own_dimensions_;  // by buffer, one bit each
   std::vector<BufferId> seen_;
 };
 
 }  // namespace detail
 
-/// `body`: what the threads of one block do.
-inline void place_barriers(LoopProgram& program, StmtId body) {
-  detail::BarrierPlacer(program).run(body);
+/// `body`: what the threads of one block do. `thread`: their variable, if they have but one axis.
+inline void place_barriers(LoopProgram& program, StmtId body, VarId thread = {}) {
+  detail::BarrierPlacer(program, thread).run(body);
 }
 
 }  // namespace tensorsmith

@@ -62,7 +62,9 @@ TEST_CASE_METHOD(Sample, "extents") {
                        ForKind::thread_z}) {
     const VarId v = e.new_var("i"), w = e.new_var("j");
     const StmtId body = p.add(Store{a, {e.var(v), e.var(w)}, e.float_imm(1)});
-    CHECK(rules(loop(v, n(4), loop(w, e.var(v), body, kind))) ==
+    const ForKind outer =
+        is_thread_loop(kind) || is_block_loop(kind) ? ForKind::block_y : ForKind::serial;
+    CHECK(rules(loop(v, n(4), loop(w, e.var(v), body, kind), outer)) ==
           Rules{VerifyRule::extent_not_constant});
   }
   const StmtId body = p.add(Seq{});
@@ -163,4 +165,27 @@ TEST_CASE_METHOD(Sample, "all violations come at once") {
   const Rules found = rules(loop(vi, n(4), bad, ForKind::vectorized));
   CHECK(found.size() == 4);  // scope of T, rank, variable j, type
   CHECK(!is_valid(verify(p)));
+}
+
+TEST_CASE_METHOD(Sample, "GPU kernels: blocks, shared buffers, threads, then the rest") {
+  const BufferId s = p.add(Buffer{"S", DType::f32, {8}, {}, Scope::shared});
+  const auto threads = [&](StmtId body) { return loop(vj, n(8), body, ForKind::thread_x); };
+  const auto blocks = [&](StmtId body) { return loop(vi, n(4), body, ForKind::block_x); };
+  const StmtId barrier = p.add(Barrier{Scope::shared});
+  const StmtId fill = p.add(Store{s, {j}, value()});
+  const StmtId use = store(e.load(s, DType::f32, {j}));
+  CHECK(rules(blocks(p.add(Alloc{s, threads(p.add(Seq{{fill, barrier, use}}))}))).empty());
+  CHECK(rules(blocks(threads(p.add(Alloc{s, p.add(Seq{{fill, barrier, use}})})))) ==
+        Rules{VerifyRule::shared_place});
+  CHECK(rules(threads(blocks(store(value())))) == Rules{VerifyRule::axis_place});
+  CHECK(rules(loop(vi, n(4), threads(store(value())))) == Rules{VerifyRule::axis_place});
+  CHECK(rules(blocks(loop(vj, n(8), store(value()), ForKind::block_x))) ==
+        Rules{VerifyRule::axis_twice});
+  const StmtId guarded = p.add(If{e.lt(j, n(3)), barrier, {}});
+  CHECK(rules(blocks(threads(guarded))) == Rules{VerifyRule::barrier_place});
+  const StmtId uniform = p.add(If{e.lt(i, n(3)), barrier, {}});
+  CHECK(rules(blocks(threads(uniform))).empty());
+  const VarId k = e.new_var("k");
+  const StmtId uneven = loop(k, j, barrier);
+  CHECK(rules(blocks(threads(uneven))) == Rules{VerifyRule::barrier_place});
 }

@@ -1,0 +1,82 @@
+// requires: json
+// CUDA programs of the reference: all of them lower to valid kernels, and those of small tasks
+// compute what their task says.
+#include <map>
+#include <string>
+
+#include "support/catch.hpp"
+#include "support/golden_tasks.hpp"
+#include "support/gpu_programs.hpp"
+#include "tensorsmith/ir/print.hpp"
+#include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/record/ansor_log.hpp"
+#include "tensorsmith/sched/explain_error.hpp"
+#include "tensorsmith/sched/replay.hpp"
+
+namespace tensorsmith::test {
+namespace {
+
+struct Task {
+  State initial;
+  std::optional<KnownResults> known;  // of tasks that are quick to interpret
+  std::size_t num_seen = 0;
+};
+
+bool is_quick(const std::string& task) {
+  for (const char* name : {"matmul_8x8x512", "matmul_4x8x512", "min_10x1024", "min_64x32x32",
+                           "sum_rank0_128", "maxpool_nhwc_1x28x28x32_2x2_p1"}) {
+    if (task == name) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::size_t num_vthreads(const LoopProgram& program) {
+  std::size_t count = 0;
+  for (const Stmt& stmt : program.stmts) {
+    const For* loop = std::get_if<For>(&stmt);
+    count += loop != nullptr && loop->kind == ForKind::vthread ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("CUDA samples of the reference lower; the quick ones are right", "[golden]") {
+  std::map<std::string, Task> tasks;
+  std::size_t num_checked = 0, num_run = 0;
+  for (const Json& line : read_json_lines(golden_path("samples_cuda.jsonl"))) {
+    const std::string name = line.at("task");
+    INFO(name << ", sample " << line.at("sample"));
+    if (tasks.count(name) == 0) {
+      Task task{State::initial(golden_task(name).dag), std::nullopt};
+      if (is_quick(name)) {
+        task.known.emplace(*task.initial.initial_dag());
+      }
+      tasks.emplace(name, std::move(task));
+    }
+    Task& task = tasks.at(name);
+    const auto record = ansor_record_from_line(line.at("record").get<std::string>());
+    REQUIRE(record.has_value());
+    const auto state = replay(task.initial, record->steps);
+    REQUIRE(state.has_value());
+    const auto program = lower(*state, gpu_target());
+    if (!program) {
+      FAIL_CHECK(explain(program.error()));
+      continue;
+    }
+    INFO(to_text(*program));
+    CHECK(is_valid(verify(*program)));
+    CHECK(num_vthreads(*program) == 0);
+    ++num_checked;
+    if (task.known && task.num_seen++ % 5 == 0) {
+      CHECK(task.known->wrong_with(*program, LoopOrder::shuffled) == "");
+      ++num_run;
+    }
+  }
+  CHECK(num_checked == 712);
+  CHECK(num_run > 20);
+}
+
+}  // namespace tensorsmith::test

@@ -1,0 +1,150 @@
+// GPU programs: what the search draws and what is bound at random computes what the workload says,
+// in every order of threads and without races; no barrier can be left out.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/gpu_programs.hpp"
+#include "support/random_steps.hpp"
+#include "support/small_workloads.hpp"
+#include "tensorsmith/ir/print.hpp"
+#include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/sched/print_state.hpp"
+
+using namespace tensorsmith;
+
+namespace {
+
+struct Checked {
+  std::uint32_t programs = 0, refused = 0, with_barriers = 0, with_vectors = 0;
+  std::uint32_t barriers = 0, found = 0;
+};
+
+bool has_vector(const LoopProgram& program) {
+  for (const Stmt& stmt : program.stmts) {
+    const For* loop = std::get_if<For>(&stmt);
+    if (loop != nullptr && loop->kind == ForKind::vectorized) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Takes the barriers out, one at a time: the interpreter must say so.
+void take_barriers_out(LoopProgram program, const test::KnownResults& known, Checked& checked) {
+  std::vector<StmtId> barriers;
+  test::find_barriers(program, program.body, barriers);
+  checked.with_barriers += barriers.empty() ? 0 : 1;
+  for (StmtId id : barriers) {
+    const Stmt barrier = std::exchange(program.stmts[id.value], Stmt(Seq{}));
+    const std::string wrong = known.wrong_with(program, LoopOrder::forward);
+    ++checked.barriers;
+    checked.found += wrong.empty() ? 0 : 1;
+    program.stmts[id.value] = barrier;
+  }
+}
+
+void check(const State& state, const test::KnownResults& known, bool takes_barriers_out,
+           Checked& checked) {
+  INFO(state_text(state));
+  const auto program = lower(state, test::gpu_target());
+  if (!program) {
+    const LowerErrorCode code = program.error().code;
+    INFO(explain(program.error()));
+    REQUIRE((code == LowerErrorCode::illegal_binding ||
+             code == LowerErrorCode::consumer_outside_attach_point));
+    ++checked.refused;
+    return;
+  }
+  INFO(to_text(*program));
+  REQUIRE(known.wrong_with(*program) == "");
+  ++checked.programs;
+  checked.with_vectors += has_vector(*program) ? 1 : 0;
+  if (takes_barriers_out) {
+    take_barriers_out(*program, known, checked);
+  }
+}
+
+Checked check_drawn(DType type, std::uint32_t per_workload, bool takes_barriers_out) {
+  Checked checked;
+  for (const test::SmallWorkload& workload : test::small_workloads(type)) {
+    INFO(workload.name);
+    const SearchSpace space = test::small_gpu_space(workload.dag);
+    const test::KnownResults known(*workload.dag);
+    CounterRng rng(test::seed());
+    std::uint32_t drawn = 0;
+    for (std::uint32_t i = 0; i < 60 * per_workload && drawn < per_workload; ++i) {
+      if (const auto state = test::draw_gpu_state(space, rng)) {
+        ++drawn;
+        check(*state, known, takes_barriers_out, checked);
+      }
+    }
+    CHECK(drawn > 0);
+  }
+  CHECK(checked.refused == 0);
+  return checked;
+}
+
+/// Binds loops of a random schedule to blocks and threads, whether that makes sense or not.
+void bind_at_random(CounterRng& rng, State& state) {
+  const auto chance = [&](std::uint32_t n) { return rng.next_below(n) == 0; };
+  for (std::size_t s = 0; s < state.num_stages(); ++s) {
+    const auto stage = static_cast<std::int32_t>(s);
+    if (state.stage(s).is_placeholder || state.stage(s).compute_at == ComputeAt::inlined) {
+      continue;
+    }
+    const bool is_root = state.stage(s).compute_at == ComputeAt::root;
+    bool is_used[11] = {};
+    for (std::size_t i = 0; i < state.stage(s).iterators.size(); ++i) {
+      const auto& it = state.stage(s).iterators[i];
+      if (!chance(is_root ? 2 : 4)) {
+        continue;
+      }
+      const Annotation root[] = {Annotation::block_x,  Annotation::block_y, Annotation::thread_x,
+                                 Annotation::thread_y, Annotation::vthread, Annotation::unroll};
+      const Annotation inside[] = {Annotation::thread_x, Annotation::thread_y,
+                                   Annotation::vectorize};
+      const Annotation drawn = it.kind == IteratorKind::reduction ? Annotation::thread_x
+                               : is_root                          ? root[rng.next_below(6)]
+                                                                  : inside[rng.next_below(3)];
+      if (!is_used[static_cast<std::size_t>(drawn)] &&
+          !try_apply(state, AnnotationStep{stage, static_cast<std::int32_t>(i), drawn})) {
+        is_used[static_cast<std::size_t>(drawn)] = true;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("programs that the GPU search draws: right in every order of threads, no races") {
+  const Checked integers = check_drawn(DType::i32, test::scaled(40), false);
+  CHECK(integers.with_vectors > 0);
+  check_drawn(DType::f32, test::scaled(10), false);
+}
+
+TEST_CASE("every barrier of a drawn program is missed when it is taken out") {
+  const Checked checked = check_drawn(DType::i32, test::scaled(12), true);
+  CHECK(checked.with_barriers > checked.programs / 3);
+  CHECK(checked.found == checked.barriers);
+}
+
+TEST_CASE("random schedules with random bindings: right in every order of threads, or refused") {
+  const std::vector<test::SmallWorkload> workloads = test::small_workloads(DType::i32);
+  std::vector<test::KnownResults> known;
+  for (const test::SmallWorkload& workload : workloads) {
+    known.emplace_back(*workload.dag);
+  }
+  CounterRng rng(test::seed());
+  Checked checked;
+  const std::uint32_t count = test::scaled(1500);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::size_t w = rng.next_below(static_cast<std::uint32_t>(workloads.size()));
+    INFO(workloads[w].name << ", seed " << test::seed() << ", number " << i);
+    State state = test::random_state(rng, workloads[w].dag, 12);
+    bind_at_random(rng, state);
+    check(state, known[w], false, checked);
+  }
+  CHECK(checked.programs > count / 2);
+}

@@ -1,0 +1,90 @@
+#include "tensorsmith/lower/emit_exchange.hpp"
+
+#include "lower_fixtures.hpp"
+#include "support/gpu_programs.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::test;
+
+namespace {
+
+/// S[i] = sum of row i of 3 rows: stages 0 A, 1 S.
+DagPtr sum_dag(std::int64_t columns) {
+  te::Program p;
+  auto A = p.placeholder("A", {3, columns}, DType::i32);
+  auto k = p.reduce_axis("k", columns);
+  auto S = p.compute("S", {3}, [&](auto i) { return te::sum(A(i, k), {k}); });
+  return p.dag({A, S});
+}
+
+std::string kernel_text(const State& state) {
+  const LoopProgram program = lowered(state, gpu_target());
+  const std::string text = text_of(program);
+  INFO(text);
+  CHECK(KnownResults(*state.initial_dag()).wrong_with(program) == "");
+  return "\n" + text;
+}
+
+}  // namespace
+
+TEST_CASE("threads reduce their parts, then halves of what they found") {
+  ScheduleBuilder s(sum_dag(11));
+  s.split(1, 1, {6});
+  s.annotate(1, 0, Annotation::block_x);
+  s.annotate(1, 2, Annotation::thread_x);
+  CHECK(kernel_text(s.state()) == R"(
+S.acc: i32[1] local
+S.red: i32[6] shared
+for bx in 3 block_x:
+  alloc S.red:
+    for tx in 6 thread_x:
+      alloc S.acc:
+        S.acc[0] = 0
+        for k.0 in 2 unrolled:
+          if k.0*6 + tx < 11:
+            S.acc[0] = S.acc[0] + A[bx, k.0*6 + tx]
+        S.red[tx] = S.acc[0]
+        barrier shared
+        if 1 < tx:
+          if tx < 4:
+            S.red[tx] = S.red[tx] + S.red[tx + 2]
+        barrier shared
+        if tx < 2:
+          S.red[tx] = S.red[tx] + S.red[tx + 2]
+        barrier shared
+        if tx < 1:
+          S.red[tx] = S.red[tx] + S.red[tx + 1]
+        barrier shared
+        S.acc[0] = S.red[0]
+        if tx == 0:
+          S[bx] = S.acc[0]
+)");
+}
+
+TEST_CASE("two results at once: all new values come from the old ones") {
+  ScheduleBuilder s(two_output_dag(4, 10));
+  s.annotate(1, 0, Annotation::block_x);
+  s.annotate(1, 1, Annotation::thread_x);
+  s.annotate(2, 0, Annotation::thread_x);
+  const std::string text = kernel_text(s.state());
+  CHECK(text.find("S.new0[0] = S.red0[tx] + S.red0[tx + 4]") != std::string::npos);
+  CHECK(text.find("S.red1[tx] = S.new1[0]") != std::string::npos);
+}
+
+TEST_CASE("rows of threads reduce beside each other") {
+  ScheduleBuilder s(sum_dag(8));
+  s.annotate(1, 0, Annotation::thread_y);
+  s.annotate(1, 1, Annotation::thread_x);
+  const std::string text = kernel_text(s.state());
+  CHECK(text.find("S.red: i32[3, 8] shared") != std::string::npos);
+  CHECK(text.find("S.red[ty, tx] = S.red[ty, tx] + S.red[ty, tx + 4]") != std::string::npos);
+}
+
+TEST_CASE("a thread axis cannot be row and column at once") {
+  ScheduleBuilder s(sum_dag(8));
+  s.annotate(1, 0, Annotation::thread_x);
+  s.annotate(1, 1, Annotation::thread_x);
+  const auto program = lower(s.state(), gpu_target());
+  REQUIRE(!program);
+  CHECK(program.error() == LowerError{LowerErrorCode::illegal_binding, 1});
+}
