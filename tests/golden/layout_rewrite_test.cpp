@@ -111,7 +111,10 @@ TEST_CASE("layout rewrite of the reference, weights transformed inside", "[golde
         extents.push_back(iterator.extent.value_or(0));
       }
       std::erase(extents, 1);
-      CHECK(extents == lowered_transform_loops(text->get<std::string>()));
+      // Loops of stages in front of it (padding) come first in the text.
+      const auto all = lowered_transform_loops(text->get<std::string>());
+      REQUIRE(all.size() >= extents.size());
+      CHECK(std::equal(extents.rbegin(), extents.rend(), all.rbegin()));
       ++loops;
     }
   }
