@@ -105,13 +105,16 @@ TEST_CASE("layout rewrite of the reference, weights transformed inside", "[golde
       }
     }
     ++rows;
-    if (const auto text = line.at("lowered_option1"); text.is_string()) {
+    if (const auto text = line.find("lowered_option1"); text != line.end()) {
       std::vector<std::int64_t> extents;
       for (const auto& iterator : inferred->stage(place).iterators) {
         extents.push_back(iterator.extent.value_or(0));
       }
       std::erase(extents, 1);
-      CHECK(extents == lowered_transform_loops(text.get<std::string>()));
+      // Loops of stages in front of it (padding) come first in the text.
+      const auto all = lowered_transform_loops(text->get<std::string>());
+      REQUIRE(all.size() >= extents.size());
+      CHECK(std::equal(extents.rbegin(), extents.rend(), all.rbegin()));
       ++loops;
     }
   }
