@@ -117,13 +117,21 @@ struct AxisUse {
   std::int64_t extent;
 };
 
+/// Dimension `dimension` of a shared buffer is as long as the axis of a thread's placeholder.
+struct ThreadRows {
+  BufferId buffer;
+  std::size_t dimension;
+  ExprId placeholder;
+};
+
 /// What is known of a kernel (GPU targets) while its body is emitted.
 struct Kernel {
   std::vector<AxisBinding> bindings;  ///< one per axis and extent
   /// Placeholders for the thread axes, for those that do not know whether the kernel has them.
   VarId any_thread[3];
   std::vector<VarId> thread_vars;  ///< of threads and virtual threads
-  std::int64_t num_vthreads = 1;   ///< that the body being emitted is repeated for
+  std::vector<ThreadRows> rows;
+  std::int64_t num_vthreads = 1;  ///< that the body being emitted is repeated for
 };
 
 /// A tensor that is read at one point only, where its value is known.
@@ -208,6 +216,7 @@ class Emitter {
   void guard_threads(Emission& e);
   StmtId emit_thread_leaf(Emission& e, std::size_t leaf);
   StmtId emit_bound(Emission& e, std::size_t leaf, ForKind axis);
+  std::int64_t bound_of(const Emission& e, std::size_t leaf, std::vector<std::size_t>& settled);
   StmtId emit_thread_loop(Emission& e, std::size_t leaf);
   StmtId emit_thread_reduction(Emission& e);
   // emit_exchange.hpp: reductions across threads

@@ -36,12 +36,17 @@ inline StmtId Emitter::emit_exchange(Emission& e, std::size_t next) {
     nest.leaf_value[next] = {};
     return body;
   }
+  std::vector<std::size_t> settled;  // not here: the stores keep their conditions
+  const std::int64_t most = bound_of(e, next, settled);
+  if (most <= 0) {
+    return program_.add(Seq{});
+  }
   const VarId var = program_.pool.new_var(program_.pool.var_name(nest.leaf_var[next]));
-  extents_.set(var, extent);
+  extents_.set(var, most);
   nest.leaf_value[next] = program_.pool.var(var);
   const StmtId body = emit_exchange(e, next + 1);
   nest.leaf_value[next] = {};
-  return program_.add(For{var, program_.pool.int_imm(extent), ForKind::serial, body});
+  return program_.add(For{var, program_.pool.int_imm(most), ForKind::serial, body});
 }
 
 /// red[t] = acc; halves of red are combined until one element is left; result = red[0].
@@ -55,11 +60,18 @@ inline StmtId Emitter::emit_tree(Emission& e) {
   std::int64_t count = 1;
   const auto guards = e.guards;
   std::vector<ExprId> outside = e.guards, inside;  // of other threads; of those that share
-  for (const AxisUse& use : program_[homes_[e.op->outputs[0].value].buffer].scope == Scope::local
-                                ? threads_around(active_.size() - 1)
-                                : std::vector<AxisUse>{}) {
-    place.push_back(use.value);
-    shape.push_back(use.extent);
+  const bool is_private = program_[homes_[e.op->outputs[0].value].buffer].scope == Scope::local;
+  for (std::size_t axis = 3; is_private && axis-- > 0;) {
+    bool shares = false;
+    for (std::size_t i = 0; i < nest.num_leaves(); ++i) {
+      const auto kind = static_cast<std::size_t>(bound_kind(nest.derivation.leaves[i].annotation));
+      shares = shares || (nest.leaf_extent[i] > 1 &&
+                          kind == static_cast<std::size_t>(ForKind::thread_x) + axis);
+    }
+    if (!shares) {  // all threads along it reduce for themselves; wrap_kernel knows how many
+      place.push_back(pool.var(kernel_.any_thread[axis]));
+      shape.push_back(1);
+    }
   }
   for (std::size_t i = nest.num_leaves(); i-- > 0;) {
     if (nest.leaf_extent[i] == 1 ||
@@ -94,6 +106,9 @@ inline StmtId Emitter::emit_tree(Emission& e) {
     buffer.scope = Scope::shared;
     buffer.shape = shape;
     shared.push_back(program_.add(std::move(buffer)));
+    for (std::size_t d = 0; is_private && d + 1 < shape.size(); ++d) {
+      kernel_.rows.push_back({shared.back(), d, place[d]});
+    }
   }
   const auto at = [&](std::int64_t offset) {
     ExprList indices = place;

@@ -162,6 +162,18 @@ inline StmtId Emitter::wrap_kernel(StmtId body) {
                   axes[a].extent > 1 ? pool.var(axes[a].var) : pool.int_imm(0));
     }
   }
+  for (const ThreadRows& row : kernel_.rows) {
+    Buffer& buffer = program_[row.buffer];
+    for (std::size_t a = 0; a < 3; ++a) {
+      if (row.placeholder == pool.var(kernel_.any_thread[a]) && axes[a].extent > 1) {
+        buffer.shape[row.dimension] = axes[a].extent;
+      }
+    }
+    std::int64_t stride = 1;
+    for (std::size_t d = buffer.shape.size(); d-- > 0; stride *= buffer.shape[d]) {
+      buffer.strides[d] = stride;
+    }
+  }
   drop_guards(body, to_axis);
   inject_vthreads(program_, body);
   std::vector<BufferId> shared;

@@ -207,15 +207,15 @@ inline StmtId Emitter::emit_bound(Emission& e, std::size_t leaf, ForKind axis) {
   return body;
 }
 
-/// A loop with bounds that are the same for all threads.
-inline StmtId Emitter::emit_thread_loop(Emission& e, std::size_t leaf) {
+/// How often a loop runs at most, for all threads alike. Appends the constraints that it settles.
+inline std::int64_t Emitter::bound_of(const Emission& e, std::size_t leaf,
+                                      std::vector<std::size_t>& settled) {
   ExprPool& pool = program_.pool;
-  Nest& nest = e.nest;
+  const Nest& nest = e.nest;
   const ExprId placeholder = pool.var(nest.leaf_var[leaf]);
-  const std::int64_t extent = nest.leaf_extent[leaf];
-  std::int64_t most = extent;
-  const auto saved = nest.constraints;
-  for (Constraint& c : nest.constraints) {
+  std::int64_t most = nest.leaf_extent[leaf];
+  for (std::size_t k = 0; k < nest.constraints.size(); ++k) {
+    const Constraint& c = nest.constraints[k];
     std::int64_t coefficient = 0;
     bool is_last = true, is_known = c.residual && c.residual->is_constant();
     for (std::size_t t = 0; is_known && t < c.form.terms.size(); ++t) {
@@ -234,8 +234,21 @@ inline StmtId Emitter::emit_thread_loop(Emission& e, std::size_t leaf) {
     }
     most = smaller_of(most, ceil_div(c.residual->constant, coefficient));
     if (is_last) {
-      c.residual.reset();
+      settled.push_back(k);
     }
+  }
+  return most;
+}
+
+/// A loop with bounds that are the same for all threads.
+inline StmtId Emitter::emit_thread_loop(Emission& e, std::size_t leaf) {
+  ExprPool& pool = program_.pool;
+  Nest& nest = e.nest;
+  const auto saved = nest.constraints;
+  std::vector<std::size_t> settled;
+  const std::int64_t most = bound_of(e, leaf, settled);
+  for (std::size_t k : settled) {
+    nest.constraints[k].residual.reset();
   }
   StmtId result;
   if (most <= 0) {

@@ -17,7 +17,7 @@ DagPtr sum_dag(std::int64_t columns) {
   return p.dag({A, S});
 }
 
-std::string kernel_text(const State& state) {
+std::string exchange_text(const State& state) {
   const LoopProgram program = lowered(state, gpu_target());
   const std::string text = text_of(program);
   INFO(text);
@@ -32,7 +32,7 @@ TEST_CASE("threads reduce their parts, then halves of what they found") {
   s.split(1, 1, {6});
   s.annotate(1, 0, Annotation::block_x);
   s.annotate(1, 2, Annotation::thread_x);
-  CHECK(kernel_text(s.state()) == R"(
+  CHECK(exchange_text(s.state()) == R"(
 S.acc: i32[1] local
 S.red: i32[6] shared
 for bx in 3 block_x:
@@ -66,7 +66,7 @@ TEST_CASE("two results at once: all new values come from the old ones") {
   s.annotate(1, 0, Annotation::block_x);
   s.annotate(1, 1, Annotation::thread_x);
   s.annotate(2, 0, Annotation::thread_x);
-  const std::string text = kernel_text(s.state());
+  const std::string text = exchange_text(s.state());
   CHECK(text.find("S.new0[0] = S.red0[tx] + S.red0[tx + 4]") != std::string::npos);
   CHECK(text.find("S.red1[tx] = S.new1[0]") != std::string::npos);
 }
@@ -75,7 +75,7 @@ TEST_CASE("rows of threads reduce beside each other") {
   ScheduleBuilder s(sum_dag(8));
   s.annotate(1, 0, Annotation::thread_y);
   s.annotate(1, 1, Annotation::thread_x);
-  const std::string text = kernel_text(s.state());
+  const std::string text = exchange_text(s.state());
   CHECK(text.find("S.red: i32[3, 8] shared") != std::string::npos);
   CHECK(text.find("S.red[ty, tx] = S.red[ty, tx] + S.red[ty, tx + 4]") != std::string::npos);
 }

@@ -10,7 +10,7 @@ using namespace tensorsmith;
 namespace {
 
 /// What one thread does with A[8, 8] (global), S[8] and T[8] (shared), L[1] (private).
-struct Sample {
+struct ThreadBody {
   LoopProgram p;
   ExprPool& e = p.pool;
   VarId vt = e.new_var("t");
@@ -36,7 +36,8 @@ struct Sample {
 
 }  // namespace
 
-TEST_CASE_METHOD(Sample, "one barrier behind all that is written, one in front of the next round") {
+TEST_CASE_METHOD(ThreadBody,
+                 "one barrier behind all that is written, one in front of the next round") {
   const StmtId body = loop(e.new_var("k"), 3, seq({fill(s), fill(u), use(s), use(u)}));
   place_barriers(p, body);
   CHECK(text(body) == R"(
@@ -50,7 +51,7 @@ for k in 3:
 )");
 }
 
-TEST_CASE_METHOD(Sample, "no barrier where nothing is read, or by the writer only") {
+TEST_CASE_METHOD(ThreadBody, "no barrier where nothing is read, or by the writer only") {
   const StmtId writes = seq({fill(s), fill(u), store(s, {t}, e.add(at(s, {t}), n(1)))});
   place_barriers(p, writes);
   CHECK(text(writes).find("barrier") == std::string::npos);
@@ -61,7 +62,7 @@ TEST_CASE_METHOD(Sample, "no barrier where nothing is read, or by the writer onl
   CHECK(text(own).find("barrier") != std::string::npos);
 }
 
-TEST_CASE_METHOD(Sample, "a barrier stands in front of a condition, not in it") {
+TEST_CASE_METHOD(ThreadBody, "a barrier stands in front of a condition, not in it") {
   const StmtId body = seq({fill(s), p.add(If{e.lt(t, n(4)), use(s), {}})});
   place_barriers(p, body);
   CHECK(text(body) == R"(
@@ -72,7 +73,7 @@ if t < 4:
 )");
 }
 
-TEST_CASE_METHOD(Sample, "a loop that runs once needs no barrier at its head") {
+TEST_CASE_METHOD(ThreadBody, "a loop that runs once needs no barrier at its head") {
   const StmtId body = loop(e.new_var("k"), 1, seq({fill(s), use(s)}));
   place_barriers(p, body);
   CHECK(text(body) == R"(
@@ -83,7 +84,7 @@ for k in 1:
 )");
 }
 
-TEST_CASE_METHOD(Sample, "conditions leave loops that do not change them, and meet") {
+TEST_CASE_METHOD(ThreadBody, "conditions leave loops that do not change them, and meet") {
   const VarId i = e.new_var("i"), j = e.new_var("j");
   const ExprId some = e.lt(t, n(4)), few = e.lt(e.var(j), t);
   const auto guarded = [&](ExprId condition, StmtId body) {
@@ -102,7 +103,7 @@ if t < 4:
 )");
 }
 
-TEST_CASE_METHOD(Sample, "virtual threads: innermost where they matter, else not at all") {
+TEST_CASE_METHOD(ThreadBody, "virtual threads: innermost where they matter, else not at all") {
   const VarId v = e.new_var("v"), k = e.new_var("k");
   const StmtId sum = store(l, {n(0)}, e.add(at(l, {n(0)}), at(a, {e.var(v), e.var(k)})));
   const StmtId body =
