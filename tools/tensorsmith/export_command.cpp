@@ -130,7 +130,7 @@ int export_workload(const ExportArguments& arguments) {
     json["workload"] = arguments.common.workload;
     json["target"] = arguments.common.target;
     json["function"] = arguments.name;
-    json["is_tuned"] = is_tuned;
+    json["is_tuned"] = best.record.has_value();
     json["files"] = written;
     print_json(json);
     return exit_ok;

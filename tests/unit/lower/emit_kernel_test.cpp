@@ -8,7 +8,7 @@ using namespace tensorsmith::test;
 
 namespace {
 
-std::string kernel_text(const State& state) {
+std::string text_of_kernel(const State& state) {
   const LoopProgram program = lowered(state, gpu_target());
   const std::string text = text_of(program);
   INFO(text);
@@ -24,7 +24,7 @@ TEST_CASE("an elementwise stage: what is left over is a condition on the thread"
   s.split(1, 0, {32});
   s.annotate(1, 0, Annotation::block_x);
   s.annotate(1, 1, Annotation::thread_x);
-  CHECK(kernel_text(s.state()) == R"(
+  CHECK(text_of_kernel(s.state()) == R"(
 for bx in 2 block_x:
   for tx in 32 thread_x:
     if bx*32 + tx < 35:
@@ -36,7 +36,7 @@ TEST_CASE("every root stage is a kernel; what nobody bound is one thread") {
   ScheduleBuilder s(two_step_dag(4, 8));
   s.annotate(1, 0, Annotation::block_x);
   s.annotate(1, 1, Annotation::thread_x);
-  CHECK(kernel_text(s.state()) == R"(
+  CHECK(text_of_kernel(s.state()) == R"(
 B: i32[4, 8] global
 alloc B:
   for bx in 4 block_x:
@@ -56,7 +56,7 @@ TEST_CASE("a stage attached to a block is shared; the longest loop of an axis is
   s.annotate(2, 0, Annotation::block_x);
   s.split(2, 1, {4});
   s.annotate(2, 2, Annotation::thread_x);
-  CHECK(kernel_text(s.state()) == R"(
+  CHECK(text_of_kernel(s.state()) == R"(
 B: i32[1, 8] shared
 for bx in 4 block_x:
   alloc B:
@@ -74,7 +74,7 @@ TEST_CASE("a shared stage that binds no thread is computed by the first") {
   s.compute_at(1, 2, 0);
   s.annotate(2, 0, Annotation::block_x);
   s.annotate(2, 1, Annotation::thread_x);
-  CHECK(kernel_text(s.state()) == R"(
+  CHECK(text_of_kernel(s.state()) == R"(
 B: i32[1, 8] shared
 for bx in 4 block_x:
   alloc B:
@@ -91,7 +91,7 @@ TEST_CASE("a stage attached to a thread is private") {
   ScheduleBuilder s(two_step_dag(4, 8));
   s.compute_at(1, 2, 0);
   s.annotate(2, 0, Annotation::thread_x);
-  CHECK(kernel_text(s.state()) == R"(
+  CHECK(text_of_kernel(s.state()) == R"(
 B: i32[1, 8] local
 for tx in 4 thread_x:
   alloc B:
@@ -119,7 +119,7 @@ TEST_CASE("virtual threads: a private buffer for each, innermost loops") {
   s.annotate(2, 0, Annotation::vthread);
   s.annotate(2, 1, Annotation::thread_x);
   s.compute_at(1, 2, 1);
-  CHECK(kernel_text(s.state()) == R"(
+  CHECK(text_of_kernel(s.state()) == R"(
 B: i32[2, 2, 4] local
 for tx in 2 thread_x:
   alloc B:
