@@ -6,6 +6,7 @@
 #pragma once
 
 #define EIGEN_DONT_PARALLELIZE  // the sums must not depend on the number of threads
+#define EIGEN_FAST_MATH 0  // roots of single elements and of vectors must be the same
 #define TENSORSMITH_MLP_JOIN2(a, b) a##b
 #define TENSORSMITH_MLP_JOIN(a, b) TENSORSMITH_MLP_JOIN2(a, b)
 #define Eigen TENSORSMITH_MLP_JOIN(Eigen_, TENSORSMITH_MLP_WIDTH)

@@ -85,6 +85,7 @@ class FunctionEmitter {
   // stmt_emit.cpp
   void emit_loop(const For& loop);
   bool is_short_run(const For& loop, std::int64_t extent) const;
+  std::optional<std::int64_t> num_plain_updates(StmtId id) const;
   void emit_unrolled(const For& loop, std::int64_t extent);
   void emit_serial(LLVMValueRef begin, LLVMValueRef end, bool is_nonempty, const StmtFacts& facts,
                    const LoopBody& body);

@@ -77,14 +77,44 @@ bool FunctionEmitter::is_short_run(const For& loop, std::int64_t extent) const {
   if (loop.kind != ForKind::serial || facts.has_loop || extent > most_steps) {
     return false;
   }
-  std::int64_t accumulators = 0;
-  for (BufferId buffer : facts.stored) {
-    if (program_[buffer].scope != Scope::register_) {
-      return false;
+  const std::int64_t updates = num_plain_updates(loop.body).value_or(0);
+  return updates > 0 && extent * updates <= most_updates;
+}
+
+// Vectors that the statement writes to registers; nothing if it does something else as well, or
+// chooses what it adds, which takes many instructions for each lane.
+std::optional<std::int64_t> FunctionEmitter::num_plain_updates(StmtId id) const {
+  if (const Seq* seq = program_.as<Seq>(id)) {
+    std::int64_t sum = 0;
+    for (StmtId item : seq->items) {
+      const auto part = num_plain_updates(item);
+      if (!part) {
+        return std::nullopt;
+      }
+      sum += *part;
     }
-    accumulators += (program_[buffer].num_elements() - 1) / native_lanes(facts) + 1;
+    return sum;
   }
-  return accumulators > 0 && extent * accumulators <= most_updates;
+  if (const For* loop = program_.as<For>(id)) {
+    const auto inner = num_plain_updates(loop->body);
+    const IntImm* extent = program_.pool.as<IntImm>(loop->extent);
+    if (!inner || extent == nullptr) {
+      return std::nullopt;
+    }
+    const std::int64_t lanes =
+        loop->kind == ForKind::vectorized ? native_lanes(facts_.of(loop->body)) : 1;
+    return *inner * ((extent->value + lanes - 1) / lanes);
+  }
+  const Store* store = program_.as<Store>(id);
+  bool is_plain = store != nullptr && program_[store->buffer].scope == Scope::register_;
+  if (is_plain) {
+    visit_expr(program_.pool, store->value, [&](ExprId part) {
+      const Call* call = program_.pool.as<Call>(part);
+      is_plain = is_plain && program_.pool.as<Select>(part) == nullptr &&
+                 !(call != nullptr && call->op == CallOp::if_then_else);
+    });
+  }
+  return is_plain ? std::optional<std::int64_t>(1) : std::nullopt;
 }
 
 int FunctionEmitter::native_lanes(const StmtFacts& facts) const {

@@ -127,7 +127,7 @@ TEST_CASE("texts of CUDA programs", "[cuda_source][golden_text]") {
   check(reverse_case(DType::f64, 2, 8192, 128));
 }
 
-TEST_CASE("the same program gives the same text", "[cuda_source]") {
+TEST_CASE("the same program gives the same CUDA text", "[cuda_source]") {
   const auto text = [] {
     return source_of(gemm_case(DType::f32, DType::f32, 37, 41, 19).program, "gemm").text;
   };

@@ -28,7 +28,7 @@ gemm_f32(const float* __restrict__ A, const float* __restrict__ B, float* __rest
       A_shared[144 * (thread_x % 2) + 4 * thread_y + (thread_x / 2) + 72] = A_v.z;
       A_shared[144 * (thread_x % 2) + 4 * thread_y + (thread_x / 2) + 108] = A_v.w;
     }
-    *reinterpret_cast<float4*>(B_shared + 32 * thread_y + 32 * (thread_x / 8) + 4 * (thread_x % 8)) = *reinterpret_cast<const float4*>(B + 256 * k_0 + 32 * thread_y + 32 * (thread_x / 8) + 4 * (thread_x % 8));
+    *reinterpret_cast<float4*>(B_shared + 32 * thread_y + 4 * thread_x) = *reinterpret_cast<const float4*>(B + 256 * k_0 + 32 * thread_y + 4 * thread_x);
     __syncthreads();
     #pragma unroll
     for (int k_1 = 0; k_1 < 8; ++k_1) {

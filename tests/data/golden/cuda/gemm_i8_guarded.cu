@@ -38,7 +38,7 @@ gemm_i8_guarded(const signed char* __restrict__ A, const signed char* __restrict
     A_shared[144 * (thread_x % 2) + 4 * thread_y + (thread_x / 2) + 36] = 32 * block_y + 4 * thread_y + (thread_x / 2) < 37 && 8 * k_0 + 4 * (thread_x % 2) + 1 < 19 ? A[608 * block_y + 76 * thread_y + 19 * (thread_x / 2) + 8 * k_0 + 4 * (thread_x % 2) + 1] : 0;
     A_shared[144 * (thread_x % 2) + 4 * thread_y + (thread_x / 2) + 72] = 32 * block_y + 4 * thread_y + (thread_x / 2) < 37 && 8 * k_0 + 4 * (thread_x % 2) + 2 < 19 ? A[608 * block_y + 76 * thread_y + 19 * (thread_x / 2) + 8 * k_0 + 4 * (thread_x % 2) + 2] : 0;
     A_shared[144 * (thread_x % 2) + 4 * thread_y + (thread_x / 2) + 108] = 32 * block_y + 4 * thread_y + (thread_x / 2) < 37 && 8 * k_0 + 4 * (thread_x % 2) + 3 < 19 ? A[608 * block_y + 76 * thread_y + 19 * (thread_x / 2) + 8 * k_0 + 4 * (thread_x % 2) + 3] : 0;
-    *reinterpret_cast<char4*>(B_shared + 32 * thread_y + 32 * (thread_x / 8) + 4 * (thread_x % 8)) = make_char4(
+    *reinterpret_cast<char4*>(B_shared + 32 * thread_y + 4 * thread_x) = make_char4(
             8 * k_0 + thread_y + (thread_x / 8) < 19 && 32 * block_x + 4 * (thread_x % 8) < 41 ? B[328 * k_0 + 41 * thread_y + 41 * (thread_x / 8) + 32 * block_x + 4 * (thread_x % 8)] : 0,
             8 * k_0 + thread_y + (thread_x / 8) < 19 && 32 * block_x + 4 * (thread_x % 8) + 1 < 41 ? B[328 * k_0 + 41 * thread_y + 41 * (thread_x / 8) + 32 * block_x + 4 * (thread_x % 8) + 1] : 0,
             8 * k_0 + thread_y + (thread_x / 8) < 19 && 32 * block_x + 4 * (thread_x % 8) + 2 < 41 ? B[328 * k_0 + 41 * thread_y + 41 * (thread_x / 8) + 32 * block_x + 4 * (thread_x % 8) + 2] : 0,

@@ -52,6 +52,6 @@ softmax_1(const float* __restrict__ x, float* __restrict__ y, const float* __res
   const int block_x = blockIdx.x;  // r_c_0, 4
   const int thread_x = threadIdx.x;  // r_c_1, 64
   if (64 * block_x + thread_x < 231) {
-    y[77 * ((64 * block_x + thread_x) / 77) + ((64 * block_x + thread_x) % 77)] = expf(x[77 * ((64 * block_x + thread_x) / 77) + ((64 * block_x + thread_x) % 77)]) / sum[((64 * block_x + thread_x) / 77)];
+    y[64 * block_x + thread_x] = expf(x[64 * block_x + thread_x]) / sum[((64 * block_x + thread_x) / 77)];
   }
 }
