@@ -12,7 +12,8 @@ budget_of() {
   case $1 in
   tensorsmith/fwd.hpp | tensorsmith/version.hpp | tensorsmith/codegen/kernel_abi.hpp) echo 3000 ;;
   tensorsmith/tensorsmith.hpp) echo 60000 ;;
-  tensorsmith/ir/eval.hpp | tensorsmith/ir/eval_machine.hpp | tensorsmith/ir/simplify.hpp | \
+  tensorsmith/ir/eval.hpp | tensorsmith/ir/eval_machine.hpp | tensorsmith/ir/eval_threads.hpp | \
+    tensorsmith/ir/simplify.hpp | \
     tensorsmith/ir/simplify_linear.hpp) echo 28800 ;;
   tensorsmith/ops/workload.hpp) echo 29000 ;;
   tensorsmith/sched/apply.hpp | tensorsmith/sched/replay.hpp) echo 28900 ;;
