@@ -1,3 +1,4 @@
+// requires: llvm json
 // Lesson 12: tune a matrix product for a GPU that is not here.
 //
 // "sim:a100" is the board A100 as a model: candidates are lowered to kernels of blocks and threads,

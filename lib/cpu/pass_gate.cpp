@@ -13,6 +13,9 @@ namespace {
 /// faster. measured (bench_kernels, EPYC 9005, one thread): depthwise 3x3 +15 to 30 % without,
 /// GEMM and convolutions within 2 %; bench_compile: a quarter to a third of the time.
 /// Scheduling after register allocation: processors that run out of order do it themselves.
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Winconsistent-missing-override"
+#endif
 class Gate final : public llvm::OptPassGate {
  public:
   bool isEnabled() const override { return true; }
