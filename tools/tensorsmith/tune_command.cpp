@@ -136,7 +136,8 @@ void split_params(TuneArguments& arguments) {
   }
   double all = 0;
   for (const std::string& text : arguments.faults) {
-    auto [name, value] = split_pair("--fault", text);
+    const std::pair<std::string, std::string> pair = split_pair("--fault", text);
+    const std::string &name = pair.first, &value = pair.second;
     const auto fault = std::find_if(simulated_faults.begin(), simulated_faults.end(),
                                     [&](const SimulatedFault& one) { return one.name == name; });
     if (fault == simulated_faults.end()) {
