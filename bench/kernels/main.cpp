@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,6 +18,7 @@
 
 #include "bench/support/interrupt.hpp"
 #include "bench/support/machine.hpp"
+#include "bench/support/report_file.hpp"
 #include "case.hpp"
 #include "suites.hpp"
 #include "tensorsmith/ops/workload.hpp"
@@ -172,15 +172,8 @@ void print_case(const nlohmann::ordered_json& entry, std::FILE* out) {
 int run(const std::vector<std::string>& suites, const std::vector<std::string>& shapes,
         const CaseOptions& options, const std::string& json_path) {
   const std::vector<Entry> entries = chosen(suites, shapes);
-  std::ofstream file;
-  const bool to_stdout = json_path == "-";
-  if (!json_path.empty() && !to_stdout) {
-    file.open(json_path, std::ios::app);  // kept as it is until there is something to write
-    if (!file) {
-      throw Error("cannot write \"" + json_path + "\"");
-    }
-  }
-  std::FILE* const progress = to_stdout ? stderr : stdout;
+  const ReportFile file(json_path);
+  std::FILE* const progress = file.progress();
   std::vector<FoundPeer> peers = make_peers();
   const HostInfo host = probe_host();
   const Roofline roofline = measure_roofline(host);
@@ -209,6 +202,7 @@ int run(const std::vector<std::string>& suites, const std::vector<std::string>& 
     print_case(done, progress);
     std::fflush(progress);
     report["cases"].push_back(std::move(done));
+    file.write(report, false);
   }
   report["summary"] = summarize(report["cases"]);
   for (const auto& [suite, values] : report["summary"].items()) {
@@ -226,16 +220,7 @@ int run(const std::vector<std::string>& suites, const std::vector<std::string>& 
                    values["instant_min"].get<double>());
     }
   }
-  if (to_stdout) {
-    std::printf("%s\n", report.dump(2).c_str());
-  } else if (file.is_open()) {
-    file.close();
-    file.open(json_path);
-    file << report.dump(2) << "\n";
-    if (!file.flush()) {
-      throw Error("cannot write \"" + json_path + "\"");
-    }
-  }
+  file.write(report, true);
   return is_interrupted() ? exit_interrupted : all_verified ? 0 : 1;
 }
 

@@ -3,32 +3,21 @@
 //
 //   bench_page PAGE RESULT.json...            writes the part of PAGE between the two marks
 //   bench_page --check PAGE RESULT.json...    exit code 1 if it would change
+// One of the files may hold what other tuners reached (bench/results/recorded-tuners.json).
 // What stands outside of the marks is written by hand.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
+
+#include "bench/support/marked_page.hpp"
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr const char* begin_mark = "<!-- bench_page: begin -->\n";
-constexpr const char* end_mark = "<!-- bench_page: end -->\n";
-
-std::string read(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    throw std::runtime_error("cannot read \"" + path + "\"");
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::string number(double value, int digits) {
   char text[64];
@@ -77,8 +66,57 @@ std::string with_note(const Json& values, const char* name, const char* note) {
                                : "";
 }
 
-std::string tables(const std::string& path) {
-  const Json report = Json::parse(read(path));
+/// The suite `recorded` beside what other tuners reached elsewhere: each as a share of the peak of
+/// its own machine, and the time after which we had their share.
+std::string recorded_table(const Json& report, const Json& recorded) {
+  std::string rows;
+  double log_sum = 0;
+  int count = 0;
+  for (const Json& entry : report["cases"]) {
+    if (entry["suite"] != "recorded" || !entry["ours_gflops"].is_number()) {
+      continue;
+    }
+    const Json* best = nullptr;
+    for (const Json& other : recorded) {
+      if (other["workload"] == entry["workload"] &&
+          (best == nullptr || other["gflops"] > (*best)["gflops"])) {
+        best = &other;
+      }
+    }
+    if (best == nullptr) {
+      continue;
+    }
+    const double theirs = (*best)["gflops"].get<double>() / (*best)["peak_gflops"].get<double>();
+    const double ours = entry["peak_fraction"].get<double>();
+    const double ours_gflops = entry["ours_gflops"].get<double>();
+    const double flops = ours_gflops * entry["ours_ns"].get<double>();
+    std::string reached = "not reached |  |";
+    for (const Json& point : entry["curve"]) {  // seconds, trial, ns
+      if (flops / point[2].get<double>() * ours / ours_gflops >= theirs) {
+        const double seconds = point[0].get<double>();
+        reached = number(seconds, 1) + " s | 1/" +
+                  number((*best)["seconds"].get<double>() / seconds, 0) + " |";
+        break;
+      }
+    }
+    rows += "| `" + entry["workload"].get<std::string>() + "` | " +
+            (*best)["tuner"].get<std::string>() + ", " + number(100 * theirs, 0) + " %, " +
+            number((*best)["seconds"].get<double>(), 0) + " s | " + number(100 * ours, 0) +
+            " % | " + number(ours / theirs, 2) + " | " + reached + "\n";
+    log_sum += std::log(ours / theirs);
+    ++count;
+  }
+  return count == 0
+             ? ""
+             : "\n### Beside recorded tuners\n\nShares of each machine's own peak; the better of "
+               "Ansor and MetaSchedule. Geometric mean of the ratios: " +
+                   number(std::exp(log_sum / count), 2) +
+                   ".\n\n| workload | tuner, share, time it took | our share | ratio | their "
+                   "share after | of their time |\n|---|---|---|---|---|---|\n" +
+                   rows;
+}
+
+std::string tables(const std::string& path, const Json& report, const Json& recorded) {
   const Json& machine = report["machine"];
   const std::string name = path.substr(path.rfind('/') + 1);
   std::string text = "\n## `" + name + "`\n\n" + report.value("date", std::string("no date")) +
@@ -112,32 +150,25 @@ std::string tables(const std::string& path) {
     }
     text += row(entry);
   }
-  return text;
+  return text + recorded_table(report, recorded);
 }
 
 int run(bool checks, const std::string& page, const std::vector<std::string>& results) {
-  const std::string old = read(page);
-  const std::size_t begin = old.find(begin_mark), end = old.find(end_mark);
-  if (begin == std::string::npos || end == std::string::npos || end < begin) {
-    throw std::runtime_error("\"" + page + "\" has no marks \"" + begin_mark + "\" and \"" +
-                             end_mark + "\"");
-  }
-  std::string text = old.substr(0, begin) + begin_mark;
+  std::vector<Json> reports;
+  Json recorded = Json::array();
   for (const std::string& result : results) {
-    text += tables(result);
-  }
-  text += old.substr(end);
-  if (!checks) {
-    std::ofstream(page) << text;
-  } else if (text != old) {
-    std::printf("%s is not what the results say; run bench_page %s", page.c_str(), page.c_str());
-    for (const std::string& result : results) {
-      std::printf(" %s", result.c_str());
+    reports.push_back(Json::parse(tensorsmith::bench::read_text(result)));
+    if (reports.back().contains("recorded_tuners")) {
+      recorded = reports.back()["cases"];
     }
-    std::printf("\n");
-    return 1;
   }
-  return 0;
+  std::string text;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!reports[i].contains("recorded_tuners")) {
+      text += tables(results[i], reports[i], recorded);
+    }
+  }
+  return tensorsmith::bench::write_marked_page(page, "bench_page", text, checks);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 // arguments; 130: interrupted.
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -21,6 +20,7 @@
 
 #include "bench/support/interrupt.hpp"
 #include "bench/support/machine.hpp"
+#include "bench/support/report_file.hpp"
 #include "generation.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/support/assert.hpp"
@@ -158,15 +158,8 @@ int run(const Arguments& arguments) {
       throw Error(workload.error());
     }
   }
-  const bool to_stdout = arguments.json_path == "-";
-  std::ofstream file;
-  if (!arguments.json_path.empty() && !to_stdout) {
-    file.open(arguments.json_path, std::ios::app);  // kept as it is until there is something
-    if (!file) {
-      throw Error("cannot write \"" + arguments.json_path + "\"");
-    }
-  }
-  std::FILE* const out = to_stdout ? stderr : stdout;
+  const ReportFile file(arguments.json_path);
+  std::FILE* const out = file.progress();
   Json report;
   report["machine"] = machine_facts(probe_host(), {});
   report["cases"] = Json::array();
@@ -188,6 +181,7 @@ int run(const Arguments& arguments) {
       print_case(report["cases"].back(), out);
     }
     std::fflush(out);
+    file.write(report, false);
     if (is_interrupted()) {
       report["interrupted"] = true;
       break;
@@ -196,16 +190,7 @@ int run(const Arguments& arguments) {
   if (arguments.shows_growth) {
     print_growth(report["cases"], out);
   }
-  if (to_stdout) {
-    std::printf("%s\n", report.dump(2).c_str());
-  } else if (file.is_open()) {
-    file.close();
-    file.open(arguments.json_path);
-    file << report.dump(2) << "\n";
-    if (!file.flush()) {
-      throw Error("cannot write \"" + arguments.json_path + "\"");
-    }
-  }
+  file.write(report, true);
   return is_interrupted() ? exit_interrupted : is_good ? 0 : 1;
 }
 

@@ -44,6 +44,7 @@ struct PairOptions {
   double min_sample_ns = 200'000;  ///< calls are repeated until a sample lasts this long
   double max_total_ns = 0;  ///< stop early after this time, but never before 5 rounds; 0: none
   int warm_calls = 0;       ///< untimed calls of a contestant before each of its samples
+  double warm_ns = 0;       ///< more of them until the turn has lasted this long
   std::function<void()> before_turn;  ///< runs before the untimed calls of every sample
   std::function<bool()> is_stopped;   ///< asked after every round; true ends the measurement
   /// Cold measurements: runs before every sample (evict the caches) and forces one call per sample.
@@ -89,7 +90,10 @@ measure_interleaved(const std::vector<std::function<void()>>& contestants,
       if (options.before_turn) {
         options.before_turn();
       }
+      const double turn = options.warm_ns > 0 ? clock() : 0;
       for (int call = 0; call < options.warm_calls; ++call)
+        contestants[i]();
+      while (options.warm_ns > 0 && clock() - turn < options.warm_ns)
         contestants[i]();
       if (options.before_sample) {
         options.before_sample();

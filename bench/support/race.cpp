@@ -2,11 +2,14 @@
 #include "bench/support/race.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <thread>
 
@@ -19,6 +22,10 @@ namespace {
 
 /// Longer than idle threads of OpenMP (some milliseconds) and OpenBLAS (2^26 cycles) look for work.
 constexpr std::chrono::milliseconds pause_between_turns{25};
+/// A core of a virtual machine that has slept may take a millisecond to come back. A library that
+/// gives every thread its share waits for it; one whose threads take what is left does not, and
+/// would be timed alone.
+constexpr double wake_up_ns = 5e6;
 /// What is faster than the roofline by more than the clock drifts is a bug.
 constexpr double roofline_margin = 0.95;
 constexpr std::int64_t evicting_floats = std::int64_t{32} << 20;
@@ -47,6 +54,48 @@ class PinnedThread {
  private:
   cpu_set_t before_ = {};
   bool is_pinned_ = false;
+};
+
+/// Keeps the calling thread on the core that it is on, and all others of the process off it: on a
+/// small machine the system wakes a library's thread on the core of its caller and leaves both
+/// there for milliseconds. Threads that start meanwhile would stay with the caller, so every
+/// contestant must have run before.
+class SpreadThreads {
+ public:
+  explicit SpreadThreads(bool is_wanted) {
+    const int cpu = is_wanted ? ::sched_getcpu() : -1;
+    if (cpu < 0 || ::sched_getaffinity(0, sizeof(before_), &before_) != 0 ||
+        CPU_COUNT(&before_) < 2) {
+      return;
+    }
+    is_spread_ = true;
+    cpu_set_t own, rest = before_;
+    CPU_ZERO(&own);
+    CPU_SET(cpu, &own);
+    CPU_CLR(cpu, &rest);
+    set_all(own, rest);
+  }
+  ~SpreadThreads() {
+    if (is_spread_) {
+      set_all(before_, before_);
+    }
+  }
+  SpreadThreads(const SpreadThreads&) = delete;
+  SpreadThreads& operator=(const SpreadThreads&) = delete;
+
+ private:
+  static void set_all(const cpu_set_t& caller, const cpu_set_t& others) {
+    const pid_t self = ::gettid();
+    std::error_code no_task;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", no_task)) {
+      const pid_t id = std::atoi(entry.path().filename().c_str());
+      const cpu_set_t& cpus = id == self ? caller : others;
+      ::sched_setaffinity(id, sizeof(cpus), &cpus);
+    }
+  }
+
+  cpu_set_t before_ = {};
+  bool is_spread_ = false;
 };
 
 /// Reads 128 MiB, so that nothing of the operands stays in the caches of this core.
@@ -104,7 +153,7 @@ PairOptions pair_options(const RaceOptions& options) {
   }
   pairs.warm_calls = 1;
   if (options.threads > 1) {
-    pairs.warm_calls = 2;
+    pairs.warm_ns = wake_up_ns;
     pairs.before_turn = [] { std::this_thread::sleep_for(pause_between_turns); };
   }
   return pairs;
@@ -154,6 +203,7 @@ nlohmann::ordered_json race(const Contest& contest, const RaceOptions& options,
   std::vector<ContestantTimes> times;
   {
     const PinnedThread pinned(options.threads == 1);
+    const SpreadThreads spread(options.threads > 1);
     calibration.before_gflops = measure_peak_gflops(options.isa);
     times = measure_interleaved(contestants, pair_options(options));
     calibration.after_gflops = measure_peak_gflops(options.isa);

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -22,6 +21,7 @@
 
 #include "bench/support/interrupt.hpp"
 #include "bench/support/machine.hpp"
+#include "bench/support/report_file.hpp"
 #include "table.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/record/workload_registry.hpp"
@@ -203,13 +203,7 @@ int measure(const Arguments& arguments) {
   for (const std::string& path : arguments.logs) {
     logs.push_back(read_log(path, arguments.trials));
   }
-  std::ofstream file;
-  if (!arguments.json_path.empty()) {
-    file.open(arguments.json_path, std::ios::app);  // kept as it is until there is something
-    if (!file) {
-      throw Error("cannot write \"" + arguments.json_path + "\"");
-    }
-  }
+  const ReportFile file(arguments.json_path);
   Json report;
   report["machine"] = machine_facts(probe_host(), {});
   report["trials"] = arguments.trials;
@@ -224,21 +218,15 @@ int measure(const Arguments& arguments) {
       report["interrupted"] = true;
       break;
     }
-    std::printf("%s", table_row(entry).c_str());
-    std::fflush(stdout);
+    std::fprintf(file.progress(), "%s", table_row(entry).c_str());
+    std::fflush(file.progress());
     is_good = is_good && entry["ansor"]["verified"].get<bool>() &&
               entry["native"]["verified"].get<bool>();
     report["cases"].push_back(entry);
+    file.write(report, false);
   }
   report["geomean_speedup"] = geomean(report["cases"]);
-  if (file.is_open()) {
-    file.close();
-    file.open(arguments.json_path);
-    file << report.dump(2) << "\n";
-    if (!file.flush()) {
-      throw Error("cannot write \"" + arguments.json_path + "\"");
-    }
-  }
+  file.write(report, true);
   return is_interrupted() ? exit_interrupted : is_good ? 0 : 1;
 }
 
@@ -258,7 +246,7 @@ int main(int argc, char** argv) {
   app.add_option("--ansor-policy", arguments.reference_policy,
                  "search in the space ansor: ansor or evolution");
   app.add_option("--log", arguments.logs, "log of the reference, for the time it took");
-  app.add_option("--json", arguments.json_path, "report file");
+  app.add_option("--json", arguments.json_path, "report file, - for standard output");
   app.add_option("--page", arguments.page, "page with the marks between which the table stands");
   app.add_flag("--check", arguments.checks, "with --page: only say whether it would change");
   app.add_option("results", arguments.results, "with --page: report files");

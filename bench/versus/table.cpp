@@ -3,25 +3,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <sstream>
-#include <stdexcept>
+
+#include "bench/support/marked_page.hpp"
 
 namespace tensorsmith::bench {
 namespace {
-
-constexpr const char* begin_mark = "<!-- bench_versus: begin -->\n";
-constexpr const char* end_mark = "<!-- bench_versus: end -->\n";
-
-std::string read(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    throw std::runtime_error("cannot read \"" + path + "\"");
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 /// "-" for null.
 std::string number(const Json& value, double factor, int digits) {
@@ -40,7 +26,7 @@ std::string half_row(const Json& run) {
 }
 
 std::string table(const std::string& path) {
-  const Json report = Json::parse(read(path));
+  const Json report = Json::parse(read_text(path));
   const Json& machine = report["machine"];
   std::string text =
       "\n## `" + path.substr(path.rfind('/') + 1) + "`\n\n" + machine["cpu"].get<std::string>() +
@@ -73,30 +59,12 @@ std::string table_row(const Json& entry) {
 }
 
 int write_page(const std::string& page, std::vector<std::string> reports, bool checks) {
-  const std::string old = read(page);
-  const std::size_t begin = old.find(begin_mark), end = old.find(end_mark);
-  if (begin == std::string::npos || end == std::string::npos || end < begin) {
-    throw std::runtime_error("\"" + page + "\" has no marks \"" + begin_mark + "\" and \"" +
-                             end_mark + "\"");
-  }
   std::sort(reports.begin(), reports.end());
-  std::string text = old.substr(0, begin) + begin_mark;
+  std::string text;
   for (const std::string& report : reports) {
     text += table(report);
   }
-  text += old.substr(end);
-  if (!checks) {
-    std::ofstream(page) << text;
-  } else if (text != old) {
-    std::printf("%s is not what the reports say; run bench_versus --page %s", page.c_str(),
-                page.c_str());
-    for (const std::string& report : reports) {
-      std::printf(" %s", report.c_str());
-    }
-    std::printf("\n");
-    return 1;
-  }
-  return 0;
+  return write_marked_page(page, "bench_versus", text, checks);
 }
 
 }  // namespace tensorsmith::bench

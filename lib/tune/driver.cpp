@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t measure_chunk = 8;
 /// So many trials in a row without a worker: it will not come back.
 constexpr std::int64_t most_lost_in_a_row = 16;
-/// So many failures in instant mode: there is no first good candidate.
-constexpr std::int64_t most_instant_trials = 8;
+/// So many failures: there is no first good candidate.
+constexpr std::int64_t most_first_trials = 8;
 
 /// Fewer steps are simpler; of as many, fewer packed copies.
 std::int64_t complexity_of(const State& state) {
@@ -35,12 +35,7 @@ class Driver::Impl {
       : source_(source), builder_(builder), measurer_(measurer), journal_(journal),
         options_(options), start_(start) {}
 
-  void begin() {
-    if (!options_.is_instant) {
-      calibrate();
-    }
-    report();
-  }
+  void begin() { report(); }
 
   bool run_round() {
     if (is_over() || summary_.is_exhausted) {
@@ -81,6 +76,18 @@ class Driver::Impl {
     Record record;
   };
 
+  void wait_for_measurer() {
+    if (is_measurer_ready_) {
+      return;
+    }
+    is_measurer_ready_ = true;
+    if (options_.before_measuring) {
+      options_.before_measuring();
+    }
+    if (!options_.is_instant) {
+      calibrate();
+    }
+  }
   void calibrate() {
     if (const Result<Calibration, MeasureFault> peak = measurer_.calibrate()) {
       peak_gflops_ = peak->peak_gflops_f32 * options_.num_threads;
@@ -95,10 +102,12 @@ class Driver::Impl {
     return all <= 0 ? 1e18 : std::max(all * 0.5, all - options_.ranking_seconds);
   }
   double seconds_left() const { return search_seconds() - now(); }
+  /// Nobody gets nothing: the first good candidate is waited for, whatever the budget.
+  bool needs_first() const { return best_min_ns_ <= 0 && summary_.trials < most_first_trials; }
   bool is_over() const {
-    return is_cancelled() || seconds_left() <= 0 || summary_.is_journal_broken ||
-           num_lost_in_a_row_ >= most_lost_in_a_row ||
-           (options_.is_instant && (best_min_ns_ > 0 || summary_.trials >= most_instant_trials)) ||
+    return is_cancelled() || (seconds_left() <= 0 && !needs_first()) ||
+           summary_.is_journal_broken || num_lost_in_a_row_ >= most_lost_in_a_row ||
+           (options_.is_instant && !needs_first()) ||
            (options_.budget.trials > 0 && summary_.trials >= options_.budget.trials) ||
            (options_.early_stopping > 0 && best_min_ns_ > 0 &&
             summary_.trials - trials_of_best_ > options_.early_stopping);
@@ -119,7 +128,8 @@ class Driver::Impl {
       while (next < states.size() && !is_over()) {
         bool is_late = false;
         // Short waits keep an eye on cancellation and the clock.
-        std::vector<Built> built = building.take(measure_chunk, 0.05, is_late);
+        const std::size_t chunk = seconds_left() > 0 ? measure_chunk : 1;
+        std::vector<Built> built = building.take(chunk, 0.05, is_late);
         if (!built.empty()) {
           measure(states, next, built, outcomes);
           next += built.size();
@@ -165,11 +175,12 @@ class Driver::Impl {
         }
       }
     };
+    wait_for_measurer();
     const double begin = now();
     MeasureContext context;
     context.best_ns = best_min_ns_;
     context.racing = options_.racing;
-    if (options_.budget.seconds > 0) {
+    if (options_.budget.seconds > 0 && seconds_left() > 0) {
       context.max_wall_ns = static_cast<std::int64_t>(std::max(1e-3, seconds_left()) * 1e9);
     }
     context.is_stopped = options_.is_cancelled;
@@ -352,6 +363,7 @@ class Driver::Impl {
   double best_min_ns_ = 0;
   std::int64_t trials_of_best_ = 0;
   std::int64_t num_lost_in_a_row_ = 0;
+  bool is_measurer_ready_ = false;
   std::vector<Kept> kept_;
   TuneSummary summary_;
 };

@@ -82,6 +82,9 @@ struct DriverOptions {
   /// By hash_steps: results of an earlier run. They count as trials, are not measured again and
   /// not written to the journal again; so a run that was killed goes on as it would have.
   std::map<std::uint64_t, MeasureResult> known;
+  /// Once, in front of the first use of the measurer: the first candidates are proposed and built
+  /// while somebody else prepares it.
+  Callback<void()> before_measuring;
   Callback<bool()> is_cancelled;
   Callback<void(const TuneProgress&)> on_progress;
   /// Seconds since some fixed moment; empty: the steady clock. For tests.

@@ -1,5 +1,6 @@
 #include "tensorsmith/tune.hpp"
 
+#include <future>
 #include <utility>
 
 #include "tune/session.hpp"
@@ -11,12 +12,19 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
   check_arguments(task, options);
   TuneSession session(task, options);  // first, so that a misspelt option costs no time
   RunResources resources(options, task.target);
-  session.add_reference_result();
-  session.prepare(resources.measurer());
-  const double prepare_seconds = steady_seconds() - start;
+  double prepare_seconds = 0;
+  std::future<void> preparing = std::async(std::launch::async, [&] {
+    session.add_reference_result();
+    session.prepare(resources.measurer());
+    prepare_seconds = steady_seconds() - start;
+  });
+  session.limits().before_measuring = [&] { preparing.get(); };
 
   Driver& driver = session.start(resources, start);
   while (driver.run_round()) {
+  }
+  if (preparing.valid()) {
+    preparing.get();  // nothing was measured; what went wrong is still to be said
   }
   TuneResult result = session.finish();
   result.summary.prepare_seconds = prepare_seconds;

@@ -114,15 +114,7 @@ class CLikePrinter {
   /// Integer arithmetic over loop variables and constants only: exact in 64 bits.
   bool is_index(ExprId id) const {
     const DType type = program_.pool.dtype(id);
-    return (type == DType::i32 || type == DType::i64) && !has_load(id);
-  }
-  bool has_load(ExprId id) const {
-    if (program_.pool.as<Load>(id) != nullptr) {
-      return true;
-    }
-    bool found = false;
-    for_each_child(program_.pool[id], [&](ExprId child) { found = found || has_load(child); });
-    return found;
+    return (type == DType::i32 || type == DType::i64) && !has_load(program_.pool, id);
   }
 
   const LoopProgram& program_;
@@ -150,7 +142,9 @@ class CLikePrinter {
   LinearText linear_binary(ExprId id, const Binary& node) const;
   std::string opaque(ExprId id) const {
     const std::string text = value_of_node(id).within(CText::atom);
-    return has_load(id) ? "static_cast<" + std::string(index_type_) + ">(" + text + ")" : text;
+    return has_load(program_.pool, id)
+               ? "static_cast<" + std::string(index_type_) + ">(" + text + ")"
+               : text;
   }
   CText value_of_node(ExprId id) const;
   CText binary_text(const Binary& node, DType type) const;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/support/factorize.hpp"
 #include "tensorsmith/support/floor_div.hpp"
 
 namespace tensorsmith {
@@ -208,15 +209,10 @@ inline std::optional<AffineQuotient> divide_reduced(ExprPool& pool, const VarExt
   std::int64_t common = 1;
   std::optional<AffineQuotient> parts;
   for (const AffineTerm& term : form.terms) {
-    std::int64_t a = divisor, b = term.coefficient < 0 ? -term.coefficient : term.coefficient;
-    while (b != 0) {
-      const std::int64_t rest = a % b;
-      a = b;
-      b = rest;
-    }
-    if (a > common && a < divisor) {
-      if (auto found = divide(pool, extents, form, a)) {
-        common = a;
+    const std::int64_t factor = gcd(divisor, term.coefficient);
+    if (factor > common && factor < divisor) {
+      if (auto found = divide(pool, extents, form, factor)) {
+        common = factor;
         parts = std::move(found);
       }
     }

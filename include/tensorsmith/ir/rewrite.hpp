@@ -115,4 +115,11 @@ inline bool uses_var(const ExprPool& pool, ExprId id, VarId var) {
   return used;
 }
 
+/// Whether the expression reads a buffer.
+inline bool has_load(const ExprPool& pool, ExprId id) {
+  bool found = pool.as<Load>(id) != nullptr;
+  for_each_child(pool[id], [&](ExprId child) { found = found || has_load(pool, child); });
+  return found;
+}
+
 }  // namespace tensorsmith

@@ -44,14 +44,9 @@ class GuardHoister {
   /// The condition, if the statement is nothing but what it guards.
   ExprId guard_of(StmtId id) const {
     const If* branch = p_.as<If>(id);
-    return branch != nullptr && !branch->else_body.valid() && !has_load(branch->condition)
+    return branch != nullptr && !branch->else_body.valid() && !has_load(p_.pool, branch->condition)
                ? branch->condition
                : ExprId{};
-  }
-  bool has_load(ExprId id) const {
-    bool found = p_.pool.as<Load>(id) != nullptr;
-    for_each_child(p_.pool[id], [&](ExprId child) { found = found || has_load(child); });
-    return found;
   }
 
   void hoist(StmtId id, const For& loop) {

@@ -142,6 +142,13 @@ TEST_CASE("every sample may begin with a pause and untimed calls", "[paired]") {
   CHECK(order == "AABB.AA.BB.AA.BB");
   CHECK(times[0].median_ns == Approx(10));
   CHECK(times[1].ratio == Approx(2));
+
+  order.clear();
+  options.pairs = 1;
+  options.warm_ns = 35;  // counted from the end of the pause
+  (void)measure_interleaved({[&] { order += 'A', now += 10; }, [&] { order += 'B', now += 20; }},
+                            options, FakeClock{&now});
+  CHECK(order == "AABB.AAAAA.BBB");
 }
 
 TEST_CASE("a measurement can be stopped after any round", "[paired]") {

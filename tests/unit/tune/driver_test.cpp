@@ -341,6 +341,26 @@ TEST_CASE("the clock ends the run, and the final ranking still fits") {
   CHECK(result.best);
 }
 
+TEST_CASE("a budget that setting up has used still gives the first good candidate") {
+  CountingSource source;
+  DriverOptions options = trials(0);
+  options.budget.trials = 0;
+  options.budget.seconds = 1;
+  options.clock = [] { return 100.0; };
+  FakeBuilder builder;
+  SimulatedMeasurer measurer = measurer_with();
+  const DriverResult result = run_driver(source, builder, measurer, nullptr, options, 0);
+  CHECK(result.summary.trials == 1);
+  CHECK(result.best);
+
+  FakeBuilder all_fail(1);
+  CountingSource again;
+  const DriverResult failed = run_driver(again, all_fail, measurer, nullptr, options, 0);
+  CHECK(failed.summary.trials == 8);
+  CHECK_FALSE(failed.best);
+  CHECK_FALSE(failed.summary.first_failure.empty());
+}
+
 TEST_CASE("an exhausted space ends the run, and nothing at all is no best") {
   FakeBuilder builder;
   SimulatedMeasurer measurer = measurer_with();
