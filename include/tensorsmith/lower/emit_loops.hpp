@@ -159,6 +159,9 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
       const std::int32_t deepest = deepest_leaf(pool, nest, term.atom);
       if (deepest > static_cast<std::int32_t>(leaf)) {
         const auto range = range_of(pool, extents_, term.atom);
+        if (range && range->min == 0 && range->max == 0) {
+          continue;  // a loop of one iteration adds nothing
+        }
         is_known = is_known && range.has_value() && range->min >= 0;
         below += range ? term.coefficient * range->max : 0;
         (nest.is_tile[static_cast<std::size_t>(deepest)] ? tile_below : loop_below) = true;

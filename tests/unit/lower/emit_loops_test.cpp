@@ -46,6 +46,17 @@ for i.0 in 6:
 )");
 }
 
+TEST_CASE("loops of one iteration inside of a bound need none") {
+  ScheduleBuilder s(copy_dag(35, 8));
+  s.split(1, 0, {4, 1, 1});
+  CHECK(checked_text(s.state()) == R"(
+for i.0 in 9:
+  for i.1 in min(i.0*(-4) + 35, 4):
+    for j in 8 vectorized:
+      B[i.0*4 + i.1, j] = A[i.0*4 + i.1, j] + 1
+)");
+}
+
 TEST_CASE("an unrolled loop needs a constant extent: steady part and tail") {
   const ScheduleBuilder s = unrolled_rows(13, 8, {4});
   CHECK(checked_text(s.state()) == R"(
