@@ -1,8 +1,10 @@
 // requires: llvm json cli11
 // bench_versus: the reference's search in the reference's space against ours in ours.
 //
-//   bench_versus --trials 200 --seed 1 --json bench/results/versus.json
-//   bench_versus --log matmul_512.json ...       with the time that a log of the reference took
+//   bench_versus --trials 200 --seed 1 --json bench/results/versus.json     all golden programs
+//   bench_versus --log tests/data/golden/ansor/logs/matmul_512.json ...     with the time that a
+//   log
+//                                                of the reference took; .gz behind it is found
 //   bench_versus --page docs/versus.md bench/results/versus.json     writes the table into the page
 //   bench_versus --check --page PAGE RESULT.json   exit code 1 if the page would change
 //
@@ -22,6 +24,7 @@
 #include "bench/support/interrupt.hpp"
 #include "bench/support/machine.hpp"
 #include "bench/support/report_file.hpp"
+#include "support/golden_tasks.hpp"
 #include "table.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/record/workload_registry.hpp"
@@ -32,26 +35,8 @@
 namespace tensorsmith::bench {
 namespace {
 
-/// Of the programs in tests/data/golden those that have a name.
-constexpr const char* golden_workloads[] = {
-    "gemm:512x512x512:f32",
-    "gemm:128x3072x768:f32,bias,relu",
-    "gemm:128x128x128:f32",
-    "gemm:8x8x512:f32",
-    "gemm:4x8x512:f32",
-    "bmm:12x128x128x64:f32,tb",
-    "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,bias,relu",
-    "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1",
-    "conv2d:n=1,h=224,w=224,ci=3,co=64,k=7,s=2,p=3,layout=nchw",
-    "conv2d:n=1,h=14,w=14,ci=32,co=64,k=3,s=1,p=1",
-    "conv2d_transpose:n=1,h=4,w=4,ci=512,co=256,k=4,s=2,p=1",
-    "conv3d:n=1,d=16,h=28,w=28,ci=8,co=16,k=3,s=1,p=1",
-    "depthwise:n=1,h=56,w=56,c=144,k=3,s=1,p=1",
-    "max_pool:n=1,c=32,h=28,w=28,k=2,s=1,p=1",
-    "softmax:1024x1000",
-    "layernorm:1000x1000",
-    "reduce_min:10x1024",
-};
+/// Of the reference's logs: a program that is not among its tasks.
+constexpr const char* logged_workload = "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1";
 
 struct Arguments {
   std::vector<std::string> shapes, logs, results;
@@ -71,31 +56,28 @@ struct RecordedLog {
 
 /// What a log says about the time its first `trials` records took.
 RecordedLog read_log(const std::string& path, std::int64_t trials) {
-  const Result<AnsorLog, RecordError> log = read_ansor_log(path);
-  if (!log) {
-    throw Error(log.error().message);
-  }
-  if (log->records.empty()) {
+  const AnsorLog log = ansor_log_from_text(test::read_text(path));
+  if (log.records.empty()) {
     throw Error("\"" + path + "\" has no records");
   }
-  const auto dag = common_workloads().find(log->records.front().workload_key);
+  const auto dag = common_workloads().find(log.records.front().workload_key);
   if (!dag) {
     throw Error("\"" + path + "\" is about a program that is not known here");
   }
   RecordedLog result;
   result.key = te::workload_key(*dag);
-  result.trials = std::min(log->records.size(), static_cast<std::size_t>(trials));
+  result.trials = std::min(log.records.size(), static_cast<std::size_t>(trials));
   result.best_ns = 1e18;
   for (std::size_t i = 0; i < result.trials; ++i) {
-    const AnsorRecord& record = log->records[i];
+    const AnsorRecord& record = log.records[i];
     if (record.is_measured()) {
       result.best_ns = std::min(result.best_ns, record.mean_cost() * 1e9);
     }
   }
   // Dates are whole seconds and stand for the end of a measurement.
-  result.seconds = static_cast<double>(log->records[result.trials - 1].timestamp -
-                                       log->records.front().timestamp) +
-                   log->records.front().all_cost;
+  result.seconds = static_cast<double>(log.records[result.trials - 1].timestamp -
+                                       log.records.front().timestamp) +
+                   log.records.front().all_cost;
   return result;
 }
 
@@ -148,17 +130,31 @@ Json describe(const Run& own, const Run& other) {
   return json;
 }
 
-Json run_case(const std::string& shape, const Arguments& arguments,
-              const std::vector<RecordedLog>& logs) {
+/// A workload string, or the name of a program in tests/data/golden.
+TuneTask task_of(const std::string& shape) {
+  TuneTask task;
+  task.target = host_target();
+  for (const test::GoldenTask& golden : test::golden_tasks()) {
+    if (golden.id == shape) {
+      task.dag = golden.dag;
+      task.workload = golden.id;
+      task.flop = golden.facts.at("flop_ct").get<double>();
+      return task;
+    }
+  }
   const Result<ops::Workload, std::string> parsed = ops::parse_workload(shape);
   if (!parsed) {
-    throw Error(parsed.error());
+    throw Error(shape + ": " + parsed.error() + "; nor is it a program of tests/data/golden");
   }
-  TuneTask task;
   task.dag = parsed->dag;
-  task.target = host_target();
   task.workload = parsed->name;
   task.flop = parsed->nominal_flop;
+  return task;
+}
+
+Json run_case(const std::string& shape, const Arguments& arguments,
+              const std::vector<RecordedLog>& logs) {
+  const TuneTask task = task_of(shape);
   const Run reference = search(task, arguments, false);
   const Run native = search(task, arguments, true);
   Json entry;
@@ -192,12 +188,13 @@ Json geomean(const Json& cases) {
 int measure(const Arguments& arguments) {
   std::vector<std::string> shapes = arguments.shapes;
   if (shapes.empty()) {
-    shapes.assign(std::begin(golden_workloads), std::end(golden_workloads));
+    for (const test::GoldenTask& golden : test::golden_tasks()) {
+      shapes.push_back(golden.id);
+    }
+    shapes.emplace_back(logged_workload);
   }
   for (const std::string& shape : shapes) {
-    if (const auto workload = ops::parse_workload(shape); !workload) {
-      throw Error(shape + ": " + workload.error());
-    }
+    (void)task_of(shape);  // nothing is run if one of them is wrong
   }
   std::vector<RecordedLog> logs;
   for (const std::string& path : arguments.logs) {
@@ -237,7 +234,9 @@ int main(int argc, char** argv) {
   using namespace tensorsmith;
   CLI::App app{"The reference's search and space against ours"};
   bench::Arguments arguments;
-  app.add_option("--shape", arguments.shapes, "workload strings; without: those of the golden data")
+  app.add_option("--shape", arguments.shapes,
+                 "workload strings or names of golden programs; without: all of the golden "
+                 "data")
       ->delimiter('\0');
   app.add_option("--trials", arguments.trials, "of each search")->check(CLI::Range(1, 1 << 24));
   app.add_option("--seed", arguments.seed, "of every random choice");

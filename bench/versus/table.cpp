@@ -15,7 +15,9 @@ std::string number(const Json& value, double factor, int digits) {
     return "-";
   }
   char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value.get<double>() * factor);
+  const double shown = value.get<double>() * factor;
+  const int more = shown > 0 && shown < 1 ? 2 : 0;  // of a hundredth of a microsecond as well
+  std::snprintf(text, sizeof text, "%.*f", digits + more, shown);
   return text;
 }
 

@@ -104,6 +104,9 @@ struct TuneOptions {
   std::int32_t round_size = 0;      ///< trials between two model updates; 0: by the budget
   std::int64_t early_stopping = 0;  ///< trials without a better one that end the run; 0: no limit
   bool verifies = true;
+  /// How a trial is timed: "racing", as many calls as it takes to see that it loses, or
+  /// "reference": as the Ansor reference does it, 100 ms for every program.
+  std::string timing = "racing";
   /// Noise and faults of a simulated target (Target::is_simulated).
   SimulatedDevice simulated;
   std::string worker_path;  ///< see WorkerOptions

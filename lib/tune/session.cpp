@@ -60,6 +60,13 @@ Record record_template(const TuneTask& task, const TuneOptions& options) {
   return record;
 }
 
+RacingPolicy racing_policy(const std::string& timing) {
+  if (timing != "racing" && timing != "reference") {
+    throw Error("unknown timing \"" + timing + "\"; known: racing, reference");
+  }
+  return timing == "racing" ? RacingPolicy{} : RacingPolicy::reference();
+}
+
 }  // namespace
 
 bool is_instant(const TuneOptions& options) {
@@ -187,6 +194,7 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   driver_options_.round_size = round_size_for(options_);
   driver_options_.flop = task.flop > 0 ? task.flop : std::max(0.0, te::count_flop(*task.dag));
   driver_options_.num_threads = options_.num_threads;
+  driver_options_.racing = racing_policy(options_.timing);
   driver_options_.racing.verify = options_.verifies;
   driver_options_.record_template = record_template(task, options_);
   driver_options_.is_cancelled = options_.is_cancelled;

@@ -104,6 +104,8 @@ TEST_CASE("wrong option values") {
   add("--param", "luck=1", "unknown search parameter \"luck\"; known: eps_greedy, ");
   add("--random", "dice", "unknown random numbers \"dice\"; known: counter, reference");
   add("--early-stopping", "-1", "--early-stopping: expected a whole number");
+  add("--task-early-stopping", "x", "--task-early-stopping: expected a whole number");
+  add("--timing", "sundial", "unknown timing \"sundial\"; known: racing, reference");
   add("--tasks", "none.txt", "leave the workload argument");
   add("--space", "outer", "unknown space \"outer\"; known: ");
   add("--model", "oracle", "unknown cost model \"oracle\"; known: ");

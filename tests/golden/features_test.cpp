@@ -2,6 +2,7 @@
 // The features of the reference's complete programs, CPU and GPU: the same rows, to 1e-5.
 #include "tensorsmith/feature/extract.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -47,37 +48,22 @@ std::string difference_of(const FeatureMatrix& features, const Json& expected) {
   return text;
 }
 
-/// Where the region of an attached stage changes from iteration to iteration, the reference has
-/// extents that do; we have the largest.
-bool has_varying_region(const Json& line) {
-  for (const Json& stage : line.at("stages")) {
-    for (const Json& iterator : stage[3]) {
-      if (stage[2] != 1 && !iterator[1].is_null() && iterator[1][1].is_string()) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-/// Counts the programs whose features are all the reference's.
-struct Agreement {
-  std::size_t num_identical = 0;
-  std::size_t num_varying = 0;      ///< others, with a region that varies
-  std::vector<std::string> others;  ///< sentences
-};
-
-Agreement compare_features(const std::string& file) {
+/// Compares the features of every program that has some. Those in `known` ("task, sample n") are
+/// expected to differ: one that does not is an error too, so that the list stays true. Of other
+/// data than the project's own, where nobody has looked at the causes, two in a hundred may.
+void compare_features(const std::string& file, const std::vector<std::string>& known) {
   ComparedRows samples(file);
   samples.of("programs' features");
   std::map<std::string, State> initial;
-  Agreement result;
+  std::size_t num_identical = 0, num_known = 0, num_others = 0;
+  const bool is_own = golden_path(file) == own_golden_path(file);
   for (const Json& line : read_json_lines(golden_path(file))) {
     if (line.at("features").is_null()) {
       continue;
     }
     const std::string task = line.at("task");
-    INFO(task << ", sample " << line.at("sample"));
+    const std::string name = task + ", sample " + line.at("sample").dump();
+    INFO(name);
     if (initial.count(task) == 0) {
       initial.emplace(task, State::initial(golden_task(task).dag));
     }
@@ -89,39 +75,38 @@ Agreement compare_features(const std::string& file) {
     FeatureOptions options;
     const std::string found = difference_of(extract_features(*state, options), line.at("features"));
     options.thread_loops = ThreadLoops::per_kernel;
-    if (found == "" ||
-        difference_of(extract_features(*state, options), line.at("features")) == "") {
-      ++result.num_identical;
-    } else if (has_varying_region(line)) {
-      ++result.num_varying;
-    } else {
-      result.others.push_back(task + ", sample " + line.at("sample").dump() + ": " + found);
+    const bool is_identical =
+        found == "" || difference_of(extract_features(*state, options), line.at("features")) == "";
+    num_identical += is_identical ? 1 : 0;
+    if (is_own && std::find(known.begin(), known.end(), name) != known.end()) {
+      ++num_known;
+      INFO("it is among the known differences and has none");
+      CHECK(!is_identical);
+    } else if (!is_identical) {
+      ++num_others;
+      std::printf("golden: %s: %s differs: %s\n", file.c_str(), name.c_str(), found.c_str());
+      CHECK(!is_own);
     }
     ++samples;
   }
-  std::printf("golden: %s: %zu programs with identical features, %zu with a varying region, %zu "
-              "others\n",
-              file.c_str(), result.num_identical, result.num_varying, result.others.size());
-  return result;
+  std::printf("golden: %s: %zu programs with identical features, %zu known to differ, %zu others\n",
+              file.c_str(), num_identical, num_known, num_others);
+  CHECK(100 * num_identical >= 98 * (num_identical + num_others));
 }
 
 }  // namespace
 
 TEST_CASE("features of the reference's CPU programs", "[golden][feature]") {
-  const Agreement result = compare_features("samples_cpu.jsonl");
-  for (const std::string& sentence : result.others) {
-    FAIL_CHECK(sentence);
-  }
-  CHECK(result.num_identical >= 20 * result.num_varying);
+  compare_features("samples_cpu.jsonl", {});
 }
 
 TEST_CASE("features of the reference's CUDA programs", "[golden][feature]") {
-  // docs/decisions/0004: what is left differs in regions that vary and in a few conditions.
-  const Agreement result = compare_features("samples_cuda.jsonl");
-  for (const std::string& sentence : result.others) {
-    UNSCOPED_INFO(sentence);
-  }
-  CHECK(100 * result.num_identical >= 98 * (result.num_identical + result.others.size()));
+  // Why these differ: docs/decisions/0004.
+  compare_features("samples_cuda.jsonl", {"conv2d_nchw_1x3x224x224_64_7x7_s2, sample 26",
+                                          "conv2d_nhwc_layoutfree_1x14x14x32_64_3x3, sample 35",
+                                          "deconv_nhwc_1x4x4x512_256_k4_s2, sample 5",
+                                          "deconv_nhwc_1x4x4x512_256_k4_s2, sample 13",
+                                          "deconv_nhwc_1x4x4x512_256_k4_s2, sample 30"});
 }
 
 TEST_CASE("feature names of the reference", "[golden][feature]") {

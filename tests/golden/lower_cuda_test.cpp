@@ -1,6 +1,7 @@
 // requires: json
 // CUDA programs of the reference: all of them lower to valid kernels, and those of small tasks
 // compute what their task says.
+#include <cstdio>
 #include <map>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "tensorsmith/record/ansor_log.hpp"
 #include "tensorsmith/sched/explain_error.hpp"
 #include "tensorsmith/sched/replay.hpp"
+#include "tensorsmith/te/flop.hpp"
 
 namespace tensorsmith::test {
 namespace {
@@ -22,14 +24,10 @@ struct Task {
   std::size_t num_seen = 0;
 };
 
-bool is_quick(const std::string& task) {
-  for (const char* name : {"matmul_8x8x512", "matmul_4x8x512", "min_10x1024", "min_64x32x32",
-                           "sum_rank0_128", "maxpool_nhwc_1x28x28x32_2x2_p1"}) {
-    if (task == name) {
-      return true;
-    }
-  }
-  return false;
+/// Programs that the interpreter runs in milliseconds.
+bool is_quick(const ComputeDag& dag) {
+  const double flop = te::count_flop(dag);
+  return flop >= 0 && flop < 2e5;
 }
 
 std::size_t num_vthreads(const LoopProgram& program) {
@@ -45,13 +43,15 @@ std::size_t num_vthreads(const LoopProgram& program) {
 
 TEST_CASE("CUDA samples of the reference lower; the quick ones are right", "[golden]") {
   std::map<std::string, Task> tasks;
-  std::size_t num_checked = 0, num_run = 0;
+  ComparedRows lowered("samples_cuda.jsonl");
+  lowered.of("programs lowered");
+  std::size_t num_run = 0;
   for (const Json& line : read_json_lines(golden_path("samples_cuda.jsonl"))) {
     const std::string name = line.at("task");
     INFO(name << ", sample " << line.at("sample"));
     if (tasks.count(name) == 0) {
       Task task{State::initial(golden_task(name).dag), std::nullopt};
-      if (is_quick(name)) {
+      if (is_quick(*task.initial.initial_dag())) {
         task.known.emplace(*task.initial.initial_dag());
       }
       tasks.emplace(name, std::move(task));
@@ -69,14 +69,17 @@ TEST_CASE("CUDA samples of the reference lower; the quick ones are right", "[gol
     INFO(to_text(*program));
     CHECK(is_valid(verify(*program)));
     CHECK(num_vthreads(*program) == 0);
-    ++num_checked;
+    ++lowered;
     if (task.known && task.num_seen++ % 5 == 0) {
       CHECK(task.known->wrong_with(*program, LoopOrder::shuffled) == "");
       ++num_run;
     }
   }
-  CHECK(num_checked == 712);
-  CHECK(num_run > 20);
+  std::printf("golden: samples_cuda.jsonl: %zu of the quick programs run\n", num_run);
+  if (golden_path("") == own_golden_path("")) {
+    CHECK(lowered.count() == 712);
+    CHECK(num_run > 20);
+  }
 }
 
 }  // namespace tensorsmith::test

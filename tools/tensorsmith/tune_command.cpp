@@ -21,6 +21,7 @@ struct TuneArguments {
   std::string report;  ///< page to write afterwards; empty: none
   std::string tasks;   ///< file of many workloads; empty: there is one
   std::string strategy = "gradient";
+  std::int64_t task_early_stopping = 0;
   std::vector<std::string> params;  ///< NAME=VALUE
   std::vector<std::string> faults;  ///< NAME=PROBABILITY
   bool is_list = false;
@@ -165,6 +166,7 @@ int tune_file(const TuneArguments& arguments) {
   TaskFileArguments file;
   file.file = arguments.tasks;
   file.strategy = arguments.strategy;
+  file.task_early_stopping = arguments.task_early_stopping;
   file.common = arguments.common;
   file.common.workload = arguments.tasks;  // names the journal
   file.tune = arguments.tune;
@@ -262,6 +264,8 @@ void add_tune(CLI::App& app, Action& action) {
                    "NAME=VALUE of the search, by the reference's names, e.g. eps_greedy=0.1; may "
                    "be repeated")
       ->take_all();
+  command->add_option("--timing", arguments->tune.timing,
+                      "of trials: racing, or reference (100 ms of calls for every program)");
   command->add_option("--random", arguments->tune.random_numbers,
                       "initial population: counter, or reference (its generators)");
   command
@@ -277,6 +281,10 @@ void add_tune(CLI::App& app, Action& action) {
   command->add_option("--tasks", arguments->tasks,
                       "file with one workload, and its weight if it is not 1, per line; the budget "
                       "is that of all");
+  command
+      ->add_option("--task-early-stopping", arguments->task_early_stopping,
+                   "with --tasks: trials of one task without a better one that end it; 0: no limit")
+      ->check(whole_number(0, std::uint64_t{1} << 40));
   command->add_option("--strategy", arguments->strategy,
                       "whose turn it is with --tasks: gradient or round-robin");
   command->add_option("--space", arguments->tune.space, "space of programs: native or ansor");

@@ -126,6 +126,7 @@ int tune_task_file(const TaskFileArguments& arguments) {
   TasksOptions options;
   options.tune = arguments.tune;
   options.schedule.strategy = strategy_of(arguments.strategy);
+  options.schedule.task_early_stopping = arguments.task_early_stopping;
   const std::vector<WeightedTask> tasks =
       read_tasks(arguments.file, parse_runnable_target(arguments.common.target));
   watch_interrupts();

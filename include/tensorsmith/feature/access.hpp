@@ -55,6 +55,11 @@ class AccessExtractor {
   }
 
   double outer_prod() const { return outer_prod_; }
+  /// Extent of the p-th loop while those around it are at their first iteration.
+  double first_extent(std::size_t p) const {
+    return static_cast<double>(loop_range(store_.loops[p].loop, static_cast<std::int32_t>(p)).max +
+                               1);
+  }
   /// Bytes this store touches per loop, innermost first.
   const std::vector<double>& bytes_per_loop() const { return bytes_per_loop_; }
 
@@ -119,16 +124,26 @@ class AccessExtractor {
   std::size_t num_vectors(const FeatureAccess& access) const {
     return access.rank == 0 ? 0 : access.indices.size() / access.rank;
   }
+  /// Values of a loop while the loops from `position` inwards run and the outer ones are at their
+  /// first iteration.
+  IndexRange loop_range(std::int32_t loop, std::int32_t position) const {
+    const std::int32_t at = position_[static_cast<std::size_t>(loop)];
+    if (at < position || at < 0) {
+      return {0, 0};
+    }
+    const FeatureLoop& known = program_.loops[static_cast<std::size_t>(loop)];
+    if (known.varying < 0) {
+      return {0, known.extent - 1};
+    }
+    const IndexForm& extent = program_.varying_extents[static_cast<std::size_t>(known.varying)];
+    const auto outer = [&](std::int32_t around) { return loop_range(around, position); };
+    return {0, program_.atoms.range(extent, outer).max - 1};
+  }
   /// Elements along `dimension` while the loops from `position` inwards run and the outer ones are
   /// at their first iteration.
   std::int64_t width(const FeatureAccess& access, std::size_t dimension,
                      std::int32_t position) const {
-    const auto range_of_loop = [&](std::int32_t loop) {
-      const std::int32_t at = position_[static_cast<std::size_t>(loop)];
-      return at >= position && at >= 0
-                 ? IndexRange{0, program_.loops[static_cast<std::size_t>(loop)].extent - 1}
-                 : IndexRange{0, 0};
-    };
+    const auto range_of_loop = [&](std::int32_t loop) { return loop_range(loop, position); };
     IndexRange hull;
     for (std::size_t v = 0; v < num_vectors(access); ++v) {
       const IndexRange one =
@@ -176,29 +191,38 @@ class AccessExtractor {
       }
     }
   };
+  /// An index is written as its positive terms, a positive constant, then what is subtracted, the
+  /// last term first; only additions end the scan.
   void scan(const IndexForm& form, std::int32_t loop, Scan& state) const {
     bool is_first = true;
-    for (const IndexTerm& term : form.terms) {
-      const IndexAtom& atom = program_.atoms[term.atom];
-      if (atom.kind == AtomKind::loop) {
-        if (atom.loop == loop) {
-          state.visited = true;
-          state.stride = 2;
+    for (const bool is_added : {true, false}) {
+      for (std::size_t i = 0; i < form.terms.size(); ++i) {
+        const IndexTerm& term = form.terms[is_added ? i : form.terms.size() - 1 - i];
+        if ((term.coefficient > 0) != is_added) {
+          continue;
         }
-      } else {
-        scan(atom.a, loop, state);
-        scan(atom.b, loop, state);
+        scan_atom(program_.atoms[term.atom], loop, state);
+        const std::int64_t literal = is_added ? term.coefficient : -term.coefficient;
+        if (literal != 1) {
+          state.leave_product(static_cast<double>(literal));
+        }
+        if (is_added && !is_first) {
+          state.leave_sum();
+        }
+        is_first = false;
       }
-      if (term.coefficient != 1) {
-        state.leave_product(static_cast<double>(term.coefficient));
-      }
-      if (!is_first) {
+      if (is_added && form.constant > 0 && !is_first) {
         state.leave_sum();
       }
-      is_first = false;
     }
-    if (form.constant != 0 && !is_first) {
-      state.leave_sum();
+  }
+  void scan_atom(const IndexAtom& atom, std::int32_t loop, Scan& state) const {
+    if (atom.kind != AtomKind::loop) {
+      scan(atom.a, loop, state);
+      scan(atom.b, loop, state);
+    } else if (atom.loop == loop) {
+      state.visited = true;
+      state.stride = 2;
     }
   }
   double coefficient(const IndexForm& form, std::int32_t loop) const {

@@ -93,7 +93,11 @@ inline void count_form(const IndexAtoms& atoms, const IndexForm& form, OpCounts&
       counts[OpClass::int_divmod] += 1;
     } else {
       count_form(atoms, atom.b, counts);
-      counts[OpClass::int_cmp] += atom.kind == AtomKind::opaque ? 0 : 1;
+      const bool divides = atom.kind == AtomKind::div_by || atom.kind == AtomKind::mod_by;
+      const bool compares = atom.kind == AtomKind::min || atom.kind == AtomKind::max;
+      counts[OpClass::int_divmod] += divides ? 1 : 0;
+      counts[OpClass::int_mul] += atom.kind == AtomKind::product ? 1 : 0;
+      counts[OpClass::int_cmp] += compares ? 1 : 0;
     }
   }
   counts[OpClass::int_addsub] += parts > 1 ? static_cast<double>(parts - 1) : 0.0;

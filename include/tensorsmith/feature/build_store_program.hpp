@@ -92,8 +92,9 @@ class StoreProgramBuilder : private StageNests {
       outer_prod *= static_cast<double>(program_.loops[static_cast<std::size_t>(open.loop)].extent);
     }
     double elements = 1;
-    for (std::int64_t extent : info.box.extent) {
-      elements *= static_cast<double>(extent);
+    for (std::size_t d = 0; d < info.box.extent.size(); ++d) {
+      // An extent that varies counts as 1 there.
+      elements *= info.box.varying[d].is_constant() ? static_cast<double>(info.box.extent[d]) : 1.0;
     }
     for (const FeatureStore& store : info.stores) {
       program_.allocations.push_back({store.tensor, elements, outer_prod});

@@ -79,8 +79,7 @@ inline void read_store(const ComputeDag& dag, const StoreProgram& program,
   std::vector<double> ops;
   double per_loop = store.counts.num_float();
   for (std::size_t p = store.loops.size(); p-- > 0;) {
-    per_loop *=
-        static_cast<double>(program.loops[static_cast<std::size_t>(store.loops[p].loop)].extent);
+    per_loop *= extractor.first_extent(p);
     ops.push_back(per_loop);
   }
   row.curve = intensity_curve(ops, extractor.bytes_per_loop(), options.intensity);

@@ -53,13 +53,24 @@ struct IndexRange {
   std::int64_t min = 0, max = 0;  ///< inclusive
 };
 
-enum class AtomKind : std::uint8_t { loop, floordiv, floormod, min, max, opaque };
+/// div_by and mod_by: a by b, both not constant, b above 0; product: a * b, neither constant.
+enum class AtomKind : std::uint8_t {
+  loop,
+  floordiv,
+  floormod,
+  min,
+  max,
+  div_by,
+  mod_by,
+  product,
+  opaque
+};
 
 struct IndexAtom {
   AtomKind kind = AtomKind::loop;
   std::int32_t loop = -1;
   std::int64_t divisor = 1;
-  IndexForm a, b;  ///< b: of min and max; opaque: both, for the loops in them
+  IndexForm a, b;  ///< b: of those with two operands; opaque: both, for the loops in them
 };
 
 /// The atoms of one program; atom i < loops made so far may be a loop.
@@ -107,6 +118,10 @@ class IndexAtoms {
                  ? IndexRange{smaller_of(a.min, b.min), smaller_of(a.max, b.max)}
                  : IndexRange{larger_of(a.min, b.min), larger_of(a.max, b.max)};
     }
+    case AtomKind::div_by:
+    case AtomKind::mod_by:
+    case AtomKind::product:
+      return range_of_two(atom, range(atom.a, loop_range), range(atom.b, loop_range));
     case AtomKind::opaque:
       break;
     }
@@ -153,6 +168,9 @@ class IndexAtoms {
       x.constant = floor_quotient(rest.constant, g);
       r.constant = rest.constant - x.constant * g;
       const IndexForm part = divide(x, divisor / g, is_div, full);
+      if (is_div && whole == IndexForm{} && r.terms.size() == 1) {
+        shortened_.push_back({part, form});
+      }
       result.add(is_div ? whole : part, is_div ? 1 : g);
       result.add(is_div ? part : r);
       return result;
@@ -248,6 +266,21 @@ class IndexAtoms {
            (*this)[quotient.terms[0].atom].kind == AtomKind::floordiv &&
            (*this)[quotient.terms[0].atom].a == form;
   }
+  /// a * b; of two that are not constant, an atom.
+  IndexForm product(const IndexForm& a, const IndexForm& b) {
+    if (!a.is_constant() && !b.is_constant()) {
+      return other(AtomKind::product, a, b);
+    }
+    IndexForm result;
+    result.add(a.is_constant() ? b : a, a.is_constant() ? a.constant : b.constant);
+    return result;
+  }
+  /// What was divided where (c * x + y) div d became x div (d / c) = `quotient`; null: nothing was.
+  const IndexForm* before_division(const IndexForm& quotient) const {
+    const Shortened* found =
+        find_item(shortened_, [&](const Shortened& s) { return s.quotient == quotient; });
+    return found != nullptr ? &found->index : nullptr;
+  }
   IndexForm other(AtomKind kind, IndexForm a, IndexForm b) {
     IndexForm result;
     result.add_term(1, find_or_add({kind, -1, 1, std::move(a), std::move(b)}));
@@ -259,6 +292,17 @@ class IndexAtoms {
   }
 
  private:
+  /// Of div_by, mod_by and product; operands are not negative.
+  static IndexRange range_of_two(const IndexAtom& atom, IndexRange a, IndexRange b) {
+    if (atom.kind == AtomKind::product) {
+      return {a.min * b.min, a.max * b.max};
+    }
+    const std::int64_t least = larger_of<std::int64_t>(b.min, 1), most = larger_of(b.max, least);
+    if (atom.kind == AtomKind::div_by) {
+      return {floor_quotient(a.min, most), floor_quotient(a.max, least)};
+    }
+    return a.max < least ? a : IndexRange{0, smaller_of(a.max, most - 1)};
+  }
   /// c * x + loop.
   bool is_loop_and_block(const IndexForm& form) const {
     return form.terms.size() == 2 && form.constant == 0 && form.terms[1].coefficient == 1 &&
@@ -332,7 +376,11 @@ class IndexAtoms {
     return static_cast<std::int32_t>(atoms_.size()) - 1;
   }
 
+  struct Shortened {
+    IndexForm quotient, index;
+  };
   std::vector<IndexAtom> atoms_;
+  std::vector<Shortened> shortened_;
 };
 
 }  // namespace tensorsmith

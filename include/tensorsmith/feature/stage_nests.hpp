@@ -9,62 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/feature/loop_extents.hpp"
 #include "tensorsmith/feature/read_region.hpp"
 #include "tensorsmith/feature/store_program.hpp"
 #include "tensorsmith/feature/value_walk.hpp"
 #include "tensorsmith/lower/derivation.hpp"
-#include "tensorsmith/lower/nest.hpp"
-#include "tensorsmith/sched/apply/annotation.hpp"
 #include "tensorsmith/sched/bounds/loops.hpp"
 #include "tensorsmith/support/factorize.hpp"
 
 namespace tensorsmith::detail {
-
-/// Extents of a stage's nodes. A split that makes a loop over threads takes its length as it is,
-/// so that the stages of one kernel agree on it; the others take no more than there is.
-inline std::vector<std::int64_t> loop_extents(const StageDerivation& d,
-                                              const std::vector<std::int64_t>& axis_extent) {
-  const auto at = [](std::int32_t node) { return static_cast<std::size_t>(node); };
-  std::vector<bool> is_bound(at(d.num_nodes), false);
-  bool any_bound = false;
-  for (const LeafIterator& leaf : d.leaves) {
-    is_bound[at(leaf.node)] = is_thread_annotation(leaf.annotation);
-    any_bound = any_bound || is_bound[at(leaf.node)];
-  }
-  std::vector<std::int64_t> extent = node_extents(d, axis_extent);
-  if (!any_bound) {
-    return extent;
-  }
-  for (std::size_t i = d.relations.size(); i-- > 0;) {
-    const IteratorRelation& r = d.relations[i];
-    for (std::int32_t part : r.parts) {
-      if (r.is_split) {
-        is_bound[at(r.parent)] = is_bound[at(r.parent)] || is_bound[at(part)];
-      } else {
-        is_bound[at(part)] = is_bound[at(r.parent)];
-      }
-    }
-  }
-  for (const IteratorRelation& r : d.relations) {
-    if (!r.is_split) {
-      extent[at(r.parent)] = 1;
-      for (std::int32_t part : r.parts) {
-        extent[at(r.parent)] *= extent[at(part)];
-      }
-      continue;
-    }
-    std::int64_t rest = extent[at(r.parent)];
-    const std::size_t n = r.lengths.size();
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::int32_t part = r.parts[r.inner_to_outer ? n - i : i];
-      const std::int64_t length = r.lengths[r.inner_to_outer ? n - 1 - i : i];
-      extent[at(part)] = is_bound[at(part)] ? length : smaller_of(length, rest);
-      rest = (rest + extent[at(part)] - 1) / extent[at(part)];
-    }
-    extent[at(r.parts[r.inner_to_outer ? 0 : n])] = rest;
-  }
-  return extent;
-}
 
 /// The part of build_store_program that knows stages; the program's loops and atoms are filled.
 class StageNests {
@@ -142,6 +95,7 @@ class StageNests {
     }
     if (!info.box.is_known) {
       info.box.low.resize(op.axes.size());
+      info.box.varying.resize(op.axes.size());
       for (const Axis& axis : op.axes) {
         info.box.extent.push_back(axis.extent);
       }
@@ -190,33 +144,27 @@ class StageNests {
     for (const Axis& axis : op.reduce_axes) {
       axis_extent.push_back(axis.extent);
     }
-    const std::vector<std::int64_t> extent = loop_extents(d, axis_extent);
+    std::vector<std::int64_t> extent = loop_extents(d, axis_extent);
+    const VaryingExtents exact = exact_extents(s, info, axis_extent, extent);
     const auto at = [](std::int32_t node) { return static_cast<std::size_t>(node); };
     std::vector<IndexForm> value(at(d.num_nodes));
-    std::vector<bool> reduces(at(d.num_nodes), false);
-    for (std::int32_t a = d.num_spatial; a < d.num_axes; ++a) {
-      reduces[at(a)] = true;
-    }
-    for (const IteratorRelation& r : d.relations) {
-      for (std::int32_t part : r.parts) {
-        if (r.is_split) {
-          reduces[at(part)] = reduces[at(r.parent)];
-        } else {
-          reduces[at(r.parent)] = reduces[at(r.parent)] || reduces[at(part)];
-        }
-      }
-    }
+    const std::vector<bool> reduces = node_is_reduction(d);
     for (const LeafIterator& leaf : d.leaves) {
       info.leaf_reduces.push_back(reduces[at(leaf.node)]);
+      const bool varies = exact.varies(leaf.node);
       // A thread scope of one iteration stays in the program, though no index uses it.
-      if (extent[at(leaf.node)] <= 1 && !is_thread_annotation(leaf.annotation)) {
+      if (extent[at(leaf.node)] <= 1 && !varies && !is_thread_annotation(leaf.annotation)) {
         info.leaf_loop.push_back(-1);
         continue;
       }
       const auto loop = static_cast<std::int32_t>(program_.loops.size());
       program_.loops.push_back({extent[at(leaf.node)], leaf.annotation});
+      if (varies) {
+        program_.loops.back().varying = static_cast<std::int32_t>(program_.varying_extents.size());
+        program_.varying_extents.push_back(exact.of_node[at(leaf.node)]);
+      }
       info.leaf_loop.push_back(loop);
-      if (extent[at(leaf.node)] > 1) {
+      if (extent[at(leaf.node)] > 1 || varies) {
         value[at(leaf.node)].add_term(1, program_.atoms.loop(loop));
       }
     }
@@ -235,7 +183,7 @@ class StageNests {
         value[at(r.parent)] = std::move(sum);
         continue;
       }
-      take_apart(r, extent, value);
+      take_apart(r, extent, exact, value);
     }
     for (std::size_t a = 0; a < at(d.num_axes); ++a) {
       IndexForm form;
@@ -248,16 +196,48 @@ class StageNests {
     }
   }
 
+  /// Extents of the nodes of a stage whose region varies, none for all others; `extent` becomes
+  /// the largest of each.
+  VaryingExtents exact_extents(std::size_t s, const StageInfo& info,
+                               const std::vector<std::int64_t>& axis_extent,
+                               std::vector<std::int64_t>& extent) {
+    if (all_items(info.box.varying, [](const IndexForm& form) { return form.is_constant(); })) {
+      return {};
+    }
+    std::vector<IndexForm> axes = info.box.varying;
+    axes.resize(axis_extent.size());
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      if (axes[a].is_constant()) {
+        axes[a].constant = axis_extent[a];
+      }
+    }
+    VaryingExtents exact =
+        varying_extents(derivations_[s], std::move(axes), program_.atoms, full_range());
+    for (std::size_t node = 0; node < exact.of_node.size(); ++node) {
+      extent[node] = program_.atoms.range(exact.of_node[node], full_range()).max;
+    }
+    return exact;
+  }
+
   /// The parts of a fused loop. Two at a time, as the reference fuses: the innermost part is the
   /// remainder. What is left stays one index and a divisor until the index itself can be divided.
   void take_apart(const IteratorRelation& r, const std::vector<std::int64_t>& extent,
-                  std::vector<IndexForm>& value) {
+                  const VaryingExtents& exact, std::vector<IndexForm>& value) {
     const auto at = [](std::int32_t node) { return static_cast<std::size_t>(node); };
     IndexForm index = value[at(r.parent)];
     std::int64_t outer = extent[at(r.parent)], below = 1;
+    bool may_pass_end = false;  // the index may pass the end of its part, and no guard says no
     for (std::size_t p = r.parts.size(); p-- > 0;) {
       const std::int64_t e = extent[at(r.parts[p])];
       outer /= e;
+      if (p > 0 && (exact.varies(r.parts[p]) || (may_pass_end && e > 1))) {
+        IndexForm rest =
+            below == 1 ? std::move(index) : program_.atoms.divide(index, below, true, full_range());
+        below = 1;
+        index = take_part(exact.of_node[at(r.parts[p])], rest, value[at(r.parts[p])]);
+        may_pass_end = !exact.is_guarded;
+        continue;
+      }
       if (outer <= 1) {
         value[at(r.parts[p])] = program_.atoms.divide(index, below, true, full_range());
         break;
@@ -275,6 +255,20 @@ class StageNests {
         }
       }
     }
+  }
+  /// The remainder by an extent goes to `part`, the quotient comes back.
+  IndexForm take_part(const IndexForm& extent, const IndexForm& index, IndexForm& part) {
+    IndexAtoms& atoms = program_.atoms;
+    if (atoms.range(index, full_range()).max < atoms.range(extent, full_range()).min) {
+      part = index;
+      return {};
+    }
+    if (extent.is_constant()) {
+      part = atoms.divide(index, extent.constant, false, full_range());
+      return atoms.divide(index, extent.constant, true, full_range());
+    }
+    part = atoms.other(AtomKind::mod_by, index, extent);
+    return atoms.other(AtomKind::div_by, index, extent);
   }
 
   void make_stores(std::size_t s, StageInfo& info) {

@@ -29,8 +29,9 @@ enum class ThreadLoops : std::uint8_t {
 };
 
 struct FeatureLoop {
-  std::int64_t extent = 1;
+  std::int64_t extent = 1;  ///< the largest, where it depends on the loops around
   Annotation annotation = Annotation::none;
+  std::int32_t varying = -1;  ///< of StoreProgram::varying_extents, -1: always the same
 };
 
 enum class AccessKind : std::uint8_t { read = 0, write = 1, read_write = 2 };
@@ -67,6 +68,7 @@ struct FeatureAllocation {
 
 struct StoreProgram {
   std::vector<FeatureLoop> loops;
+  std::vector<IndexForm> varying_extents;  ///< over the loops around
   std::int32_t num_tables = 0;
   IndexAtoms atoms;
   std::vector<FeatureStore> stores;

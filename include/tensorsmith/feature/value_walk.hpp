@@ -236,8 +236,11 @@ class ValueWalk {
       IndexForm difference = index(node.a, environment);
       difference.add(index(node.b, environment), -1);
       difference.constant = 0;  // stands alone on its side
-      if (difference.terms.size() == 1 &&
-          atoms_[difference.terms[0].atom].kind == AtomKind::floordiv) {
+      const bool is_or_equal = node.op == BinaryOp::ge || node.op == BinaryOp::le;
+      if (const IndexForm* whole = atoms_.before_division(difference); whole && is_or_equal) {
+        difference = *whole;  // c <= (4 * x + y) div 36 --> 36 * c <= 4 * x + y
+      } else if (difference.terms.size() == 1 &&
+                 atoms_[difference.terms[0].atom].kind == AtomKind::floordiv) {
         difference = atoms_[difference.terms[0].atom].a;  // x div c < d --> x < c * d
       }
       count_form(atoms_, difference, store_.counts);

@@ -25,6 +25,10 @@ struct RacingPolicy {
   /// A sample of a shorter kernel is the mean over as many back-to-back calls as fill this time.
   std::int64_t min_sample_ns = 20'000;
 
+  /// Above 0: a sample takes this many calls, and one that is shorter than min_sample_ns is taken
+  /// again with more (Ansor reference, ch. 8.3).
+  std::int64_t first_calls = 0;
+
   /// Hard deadline of one call: timeout_factor * best, never below the floor; first_timeout_ns as
   /// long as no best is known.
   double timeout_factor = 4.0;
@@ -33,6 +37,20 @@ struct RacingPolicy {
 
   /// Verify the outputs (first call, and the last one of survivors) and the guard bands.
   bool verify = true;
+
+  /// As the reference times: one call that does not count, then three, or as many more as take
+  /// 100 ms; nothing ends early but what hangs for 10 s.
+  static RacingPolicy reference() {
+    RacingPolicy policy;
+    policy.warm_up_calls = 1;
+    policy.stop_after_warm_up = policy.stop_after_single = policy.stop_after_triple = 1e30;
+    policy.triple_calls = 0;
+    policy.full_calls = 1;
+    policy.min_sample_ns = 100'000'000;
+    policy.first_calls = 3;
+    policy.timeout_floor_ns = policy.first_timeout_ns = 10'000'000'000;
+    return policy;
+  }
 };
 
 struct RankingPolicy {

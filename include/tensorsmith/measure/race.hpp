@@ -54,6 +54,15 @@ class Race {
 
   bool wants_sample() const { return !is_over_; }
   void add_sample(double ns) {
+    if (policy_.first_calls > 0) {
+      const auto calls = static_cast<double>(calls_per_sample());
+      const auto least = static_cast<double>(policy_.min_sample_ns);
+      if (ns * calls < least && calls < 1e9) {
+        const double enough = ns > 0 ? least / ns + 1 : 1e9, grown = 1.618 * calls;
+        calls_ = static_cast<std::int64_t>(enough > grown ? enough : grown);
+        return;
+      }
+    }
     samples_.push_back(ns);
     spent_ns_ += ns * static_cast<double>(calls_per_sample());
     last_ns_ = ns;
@@ -77,6 +86,9 @@ class Race {
 
   /// How many back-to-back calls the next sample takes; 1 for kernels that are long enough.
   std::int64_t calls_per_sample() const {
+    if (policy_.first_calls > 0) {
+      return calls_ > 0 ? calls_ : policy_.first_calls;
+    }
     const double fill = static_cast<double>(policy_.min_sample_ns);
     if (last_ns_ <= 0 || last_ns_ >= fill) {
       return 1;
@@ -103,6 +115,7 @@ class Race {
   double best_ns_;
   std::int32_t warm_ups_ = 0;
   double last_ns_ = 0;
+  std::int64_t calls_ = 0;  ///< of the next sample, where they grow
   double spent_ns_ = 0;
   bool is_over_ = false;
   RaceStage stage_ = RaceStage::warm_up;

@@ -31,6 +31,16 @@ class ExplorationShare {
   double owed_ = 0.0;
 };
 
+/// What a round that measures n programs, num_random of them random ones, draws and keeps.
+struct RoundSizes {
+  std::size_t num_good, num_random;
+  std::size_t num_random_drawn;  ///< with replacement, so that some are left when others are known
+  std::size_t num_kept;          ///< the best of the evolution
+  RoundSizes(std::size_t n, std::size_t wanted_random)
+      : num_good(n - smaller_of(n, wanted_random)), num_random(n - num_good),
+        num_random_drawn(3 * num_random), num_kept(2 * n) {}
+};
+
 struct Picked {
   Individual individual;
   bool is_random = false;

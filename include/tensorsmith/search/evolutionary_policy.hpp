@@ -142,7 +142,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     add_measured(evaluator, population);
     CounterRng rng = key.rng(max_generation, 0);
     std::vector<Individual> random;
-    for (std::size_t i = 0; i < 3 * num_random && !population.empty(); ++i) {
+    const RoundSizes sizes(n, num_random);
+    for (std::size_t i = 0; i < sizes.num_random_drawn && !population.empty(); ++i) {
       const auto count = static_cast<std::uint32_t>(population.size());
       random.push_back(
           population[options_.random == RandomSource::counter ? rng.next_below(count)
@@ -156,7 +157,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     }
     const std::vector<Individual> best =
         evolve(space_, mutators_, evolution, key, callbacks_.parallel_for, evaluator,
-               std::move(population), 2 * n,
+               std::move(population), sizes.num_kept,
                [&](const std::string& text) { return !taken_.contains(text); });
 
     const auto take = [&](const std::vector<Individual>& from, std::size_t count,

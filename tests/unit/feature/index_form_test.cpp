@@ -1,6 +1,7 @@
 #include "tensorsmith/feature/index_form.hpp"
 
 #include "support/catch.hpp"
+#include "tensorsmith/feature/arith.hpp"
 
 using namespace tensorsmith;
 
@@ -139,4 +140,36 @@ TEST_CASE("every rewrite of a division keeps the value", "[feature]") {
       }
     }
   }
+}
+
+TEST_CASE("products, and divisions by what varies, have the ranges of their operands",
+          "[feature]") {
+  Loops l{{}, {8, 4}};
+  IndexForm by = l.atoms.divide(l.loop(1), 2, false, l.full());
+  by.constant = 2;  // 2 or 3
+  const auto range_of = [&](AtomKind kind) {
+    return l.atoms.range(l.atoms.other(kind, l.loop(0), by), l.full());
+  };
+  CHECK(range_of(AtomKind::div_by).max == 3);  // 7 div 2
+  CHECK(range_of(AtomKind::mod_by).max == 2);
+  CHECK(l.atoms.range(l.atoms.product(l.loop(0), by), l.full()).max == 21);
+  IndexForm two;
+  two.constant = 2;
+  CHECK(l.atoms.product(two, l.loop(0)) == l.loop(0, 2));
+  CHECK(l.atoms.product(l.loop(0), two) == l.loop(0, 2));
+
+  OpCounts counts;
+  count_form(l.atoms, l.atoms.other(AtomKind::mod_by, l.loop(0), by), counts);
+  CHECK(counts[OpClass::int_divmod] == 2);  // and one in `by`
+  CHECK(counts[OpClass::int_addsub] == 1);
+  CHECK(counts[OpClass::int_cmp] == 0);
+}
+
+TEST_CASE("a shortened quotient remembers what was divided", "[feature]") {
+  Loops l{{}, {32, 7}};
+  const IndexForm index = l.sum(7, 0, 1, 1);
+  const IndexForm quotient = l.atoms.divide(index, 14, true, l.full());
+  REQUIRE(l.atoms.before_division(quotient) != nullptr);
+  CHECK(*l.atoms.before_division(quotient) == index);
+  CHECK(l.atoms.before_division(l.loop(0)) == nullptr);
 }

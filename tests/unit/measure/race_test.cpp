@@ -80,6 +80,26 @@ TEST_CASE("short kernels are timed in groups of calls") {
   CHECK(race.calls_per_sample() <= 100'000);
 }
 
+TEST_CASE(
+    "the reference's timing: 3 calls in 3 ms are too few for 100 ms, 101 are not (ch. 11.7)") {
+  Race race(RacingPolicy::reference(), 1.0);
+  REQUIRE(race.wants_warm_up());
+  race.add_warm_up(5e6);
+  REQUIRE(!race.wants_warm_up());
+  REQUIRE(race.wants_sample());  // although it is far from the best
+  CHECK(race.calls_per_sample() == 3);
+  race.add_sample(1e6);  // a millisecond per call
+  CHECK(race.calls_per_sample() == 101);
+  REQUIRE(race.wants_sample());
+  CHECK(race.samples().empty());
+  race.add_sample(0.98e6);                // 98.98 ms: a little too short once more
+  CHECK(race.calls_per_sample() == 163);  // 101 * 1.618, more than 100 / 0.98 + 1
+  race.add_sample(1e6);
+  CHECK(!race.wants_sample());
+  CHECK(race.samples() == std::vector<double>{1e6});
+  CHECK(race.stage() == RaceStage::full);
+}
+
 TEST_CASE("degenerate policies end") {
   RacingPolicy policy;
   policy.warm_up_calls = 0;

@@ -37,6 +37,16 @@ TEST_CASE("64 programs: 61 by score, then 3 at random") {
   }
 }
 
+TEST_CASE("64 a round: 9 random states drawn, the best 128 kept (ch. 11.7)") {
+  ExplorationShare share(0.05, false);
+  const RoundSizes sizes(64, share.next(64));
+  CHECK(sizes.num_good == 61);
+  CHECK(sizes.num_random == 3);
+  CHECK(sizes.num_random_drawn == 9);
+  CHECK(sizes.num_kept == 128);
+  CHECK(RoundSizes(2, 5).num_good == 0);
+}
+
 TEST_CASE("small batches explore as well, some rounds later") {
   ExplorationShare share(0.05);
   std::size_t total = 0;
