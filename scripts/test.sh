@@ -224,6 +224,13 @@ leg_no_backends() {
     run_ctest no-backends -L '^(core|examples)$'
 }
 leg_gpu() {
+  # The script itself is tested on a GPU that is not there.
+  local bin=build/release/bin
+  if [ -x $bin/bench_gpu ] && [ -e $bin/libtensorsmith_fake_cuda.so ]; then
+    run_check "gpu_check --dry" scripts/gpu_check.sh --dry
+  else
+    note_skip "gpu_check --dry: needs the release build with tests"
+  fi
   if [ ! -e /dev/nvidiactl ] && [ ! -e /proc/driver/nvidia/version ]; then
     note_skip "gpu: no NVIDIA driver on this machine"
     return

@@ -1,13 +1,15 @@
 // requires: cuda json
 // bench_cuda: from a state to machine code of a GPU, without one.
 //
-//   bench_cuda [--json] [WORKLOAD...]        without a workload: every form of the grammar
+//   bench_cuda [--json] [--ansor] [--texts] [WORKLOAD...]   without one: every form of the grammar
 // lower: state to loops. text: loops to CUDA text (wanted: together at most 1 ms). Then NVRTC on
 // all cores, for four architectures each: kernels per second, and what does not compile, spills or
-// exceeds the limits of the architecture. What its launch alone shows to be too large is not
-// compiled (pruned). Without a cache.
+// exceeds the limits of the architecture. Drawn as the native space draws, or the reference's
+// (--ansor); what its launch alone shows to be too large, or too long, is not compiled (pruned).
+// --texts adds one line per text: its stores, its size and the compiler's time. Without a cache.
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -27,8 +29,12 @@ namespace {
 constexpr std::int32_t capabilities[] = {75, 80, 89, 90};
 constexpr std::size_t candidates_per_workload = 12;  // and architecture
 
-std::vector<State> gpu_states(const std::string& workload, const Target& target,
-                              std::size_t count) {
+struct Options {
+  bool is_reference = false, prints_json = false, prints_texts = false;
+};
+
+std::vector<State> gpu_states(const std::string& workload, const Target& target, std::size_t count,
+                              bool is_reference) {
   const Result<ops::Workload, std::string> parsed = ops::parse_workload(workload);
   if (!parsed) {
     throw Error(parsed.error());
@@ -40,7 +46,9 @@ std::vector<State> gpu_states(const std::string& workload, const Target& target,
   std::vector<State> states;
   for (std::uint32_t i = 0; states.size() < count && i < 40 * count; ++i) {
     CounterRng rng(1, 0, 0, i);
-    if (std::optional<Candidate> candidate = draw_candidate(space, AnsorGpuPopulation{}, rng)) {
+    if (std::optional<Candidate> candidate =
+            is_reference ? draw_candidate(space, AnsorGpuPopulation{}, rng)
+                         : draw_candidate(space, NativeGpuPopulation{}, rng)) {
       states.push_back(std::move(candidate->state));
     }
   }
@@ -59,12 +67,13 @@ struct Texts {
   }
 };
 
-Texts make_texts(const std::string& workload) {
+Texts make_texts(const std::string& workload, bool is_reference) {
   Texts texts;
   for (const std::int32_t capability : capabilities) {
     const Target target = Target::cuda(capability).value();
     const std::size_t num_kept = texts.sources.size() + candidates_per_workload;
-    for (const State& state : gpu_states(workload, target, 4 * candidates_per_workload)) {
+    for (const State& state :
+         gpu_states(workload, target, 4 * candidates_per_workload, is_reference)) {
       if (texts.sources.size() == num_kept) {
         break;
       }
@@ -85,8 +94,9 @@ Texts make_texts(const std::string& workload) {
       }
       texts.lower_ms.push_back((lowered - begin) / 1e6);
       texts.text_ms.push_back((printed - lowered) / 1e6);
-      if (any_item(source->launches,
-                   [&](const CudaLaunch& launch) { return !check_launch(launch, *target.gpu); })) {
+      if (any_item(source->launches, [&](const CudaLaunch& launch) {
+            return !check_launch(launch, *target.gpu) || !compiles_soon(launch);
+          })) {
         ++texts.pruned;
         continue;
       }
@@ -97,7 +107,25 @@ Texts make_texts(const std::string& workload) {
   return texts;
 }
 
-int run(std::vector<std::string> workloads, bool prints_json) {
+/// Stores once unrolled, characters, and the compiler's time alone on one thread.
+void print_texts(const NvrtcCompiler& compiler, const Texts& texts) {
+  for (std::size_t i = 0; i < texts.sources.size(); ++i) {
+    const CudaSource& source = texts.sources[i];
+    double num_stores = 0;
+    for (const CudaLaunch& launch : source.launches) {
+      num_stores += launch.num_stores;
+    }
+    const double begin = now_ns();
+    const bool is_good =
+        compiler.compile({source.text, nvrtc_architecture(texts.limits[i])}).has_value();
+    std::printf("  %s: %zu kernels, %.0f stores, %zu characters, %.0f ms%s\n",
+                nvrtc_architecture(texts.limits[i]).c_str(), source.launches.size(), num_stores,
+                source.text.size(), (now_ns() - begin) / 1e6, is_good ? "" : ", failed");
+  }
+}
+
+int run(std::vector<std::string> workloads, const Options& options) {
+  const bool prints_json = options.prints_json;
   const auto compiler = NvrtcCompiler::open();
   if (!compiler) {
     std::fprintf(stderr, "bench_cuda: %s\n", compiler.error().c_str());
@@ -117,7 +145,10 @@ int run(std::vector<std::string> workloads, bool prints_json) {
   std::size_t num_failed = 0, num_texts = 0, num_kernels = 0;
   double seconds = 0;
   for (const std::string& workload : workloads) {
-    Texts texts = make_texts(workload);
+    Texts texts = make_texts(workload, options.is_reference);
+    if (options.prints_texts && !prints_json) {
+      print_texts(*compiler, texts);
+    }
     std::vector<NvrtcJob> jobs;
     for (std::size_t i = 0; i < texts.sources.size(); ++i) {
       jobs.push_back({texts.sources[i].text, nvrtc_architecture(texts.limits[i])});
@@ -188,5 +219,20 @@ int run(std::vector<std::string> workloads, bool prints_json) {
 }  // namespace tensorsmith::bench
 
 int main(int argc, char** argv) {
-  return tensorsmith::bench::run_on_workloads("bench_cuda", argc, argv, tensorsmith::bench::run);
+  tensorsmith::bench::Options options;
+  int kept = 1;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--ansor") == 0) {
+      options.is_reference = true;
+    } else if (std::strcmp(argv[i], "--texts") == 0) {
+      options.prints_texts = true;
+    } else {
+      argv[kept++] = argv[i];
+    }
+  }
+  return tensorsmith::bench::run_on_workloads(
+      "bench_cuda", kept, argv, [&](std::vector<std::string> workloads, bool prints_json) {
+        options.prints_json = prints_json;
+        return tensorsmith::bench::run(std::move(workloads), options);
+      });
 }

@@ -86,6 +86,7 @@ struct Target {
   std::optional<std::int32_t> fma_latency;    ///< cycles
   std::optional<GpuLimits> gpu;               ///< set exactly for kind cuda
   bool is_simulated = false;                  ///< times come from a model, code is never run
+  std::optional<std::int32_t> device;         ///< number of this host's GPU that code is run on
 
   /// Lanes of one vector register for elements of `element_bits`.
   std::int32_t vector_lanes(std::int32_t element_bits) const {

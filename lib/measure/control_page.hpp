@@ -33,8 +33,9 @@ struct FaultReport {
 
 struct ControlPage {
   std::atomic<WorkerPhase> phase;
-  std::atomic<std::uint32_t> candidate;   // index in a ranking
-  std::atomic<std::int64_t> deadline_ns;  // monotonic clock; 0: none
+  std::atomic<std::uint32_t> candidate;    // index in a ranking
+  std::atomic<std::int64_t> deadline_ns;   // monotonic clock; 0: none
+  std::atomic<std::int32_t> device_error;  // of a GPU's driver, and it sticks; 0: none
   FaultReport fault;
 };
 

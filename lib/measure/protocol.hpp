@@ -29,6 +29,9 @@ inline constexpr int max_frame_fds = 2;
 inline constexpr int worker_socket_fd = 3;
 inline constexpr int worker_control_fd = 4;
 
+/// The worker's exit code when a GPU's context is gone; the control page says which error it was.
+inline constexpr int worker_exit_device = 5;
+
 enum class FrameType : std::uint16_t {
   hello,       // worker: HelloMessage
   prepare,     // parent: PrepareRequest, one descriptor if data_bytes > 0
@@ -73,6 +76,7 @@ struct PrepareRequest {
   std::vector<ArgumentMessage> arguments;
   std::uint64_t input_seed = 0;
   std::int32_t num_threads = 1;
+  std::int32_t device = -1;  ///< number of a GPU, -1: the CPU
   bool is_pinned = false;
   std::uint64_t data_bytes = 0;  ///< size of the memory file
 };
@@ -143,7 +147,8 @@ void transfer(A& a, ArgumentMessage& m) {
 }
 template <class A>
 void transfer(A& a, PrepareRequest& m) {
-  a(m.arguments), a(m.input_seed), a(m.num_threads), a(m.is_pinned), a(m.data_bytes);
+  a(m.arguments), a(m.input_seed), a(m.num_threads), a(m.device), a(m.is_pinned);
+  a(m.data_bytes);
 }
 template <class A>
 void transfer(A& a, StatusReply& m) {

@@ -28,6 +28,7 @@ std::shared_ptr<const PreparedTask> make_prepared(const MeasureTask& task, bool 
   PrepareRequest request;
   request.input_seed = task.input_seed;
   request.num_threads = task.num_threads;
+  request.device = task.device;
   request.is_pinned = is_pinned;
   std::vector<const std::vector<std::byte>*> data;
   for (const KernelArgument& argument : task.arguments) {
@@ -82,7 +83,7 @@ class WorkerMeasurer::Pool {
     if (!problem.empty()) {
       return fail(MeasureFault{MeasureStatus::unknown_error, problem});
     }
-    const bool is_pinned = options_.is_pinned && task.num_threads == 1;
+    const bool is_pinned = options_.is_pinned && task.num_threads == 1 && task.device < 0;
     task_ = make_prepared(task, is_pinned, ++generation_);
     if (task_ == nullptr) {
       return fail(MeasureFault{MeasureStatus::unknown_error, "cannot create shared memory"});

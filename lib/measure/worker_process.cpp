@@ -92,6 +92,27 @@ std::string milliseconds(std::int64_t ns) {
   return text;
 }
 
+/// CUDA Driver API, CUresult: those after which a context cannot be used.
+std::string device_error_text(std::int32_t status) {
+  static constexpr std::array<std::pair<std::int32_t, const char*>, 10> names = {
+      {{214, "an uncorrectable memory error"},
+       {700, "an illegal address"},
+       {702, "a launch that took too long"},
+       {714, "a hardware stack error"},
+       {715, "an illegal instruction"},
+       {716, "a misaligned address"},
+       {717, "an address of the wrong memory"},
+       {718, "an invalid program counter"},
+       {719, "a launch that failed"},
+       {710, "a failed assertion"}}};
+  for (const auto& row : names) {
+    if (row.first == status) {
+      return row.second + (" (CUDA error " + std::to_string(status) + ")");
+    }
+  }
+  return "CUDA error " + std::to_string(status);
+}
+
 }  // namespace
 
 std::string signal_name(int signal) {
@@ -241,6 +262,11 @@ MeasureFault WorkerProcess::explain_timeout() const {
 MeasureFault WorkerProcess::explain_death(int wait_status) const {
   const WorkerPhase phase = page_->phase.load(std::memory_order_acquire);
   const bool is_candidates = phase == WorkerPhase::run || phase == WorkerPhase::check;
+  if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == worker_exit_device) {
+    return {MeasureStatus::device_error,
+            device_error_text(page_->device_error.load(std::memory_order_acquire)) +
+                "; the device's context was gone and the worker was replaced"};
+  }
   if (WIFEXITED(wait_status)) {
     const std::string text =
         "the worker exited with code " + std::to_string(WEXITSTATUS(wait_status));

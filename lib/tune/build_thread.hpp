@@ -1,12 +1,13 @@
-// BuildThread: builds the states of one round on a thread of its own while others are measured.
+// BuildThread: builds the states of one round on threads of its own while others are measured.
 //
 // Private to lib/tune. Own design. Not here: what building is (CandidateBuilder).
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -20,35 +21,42 @@ namespace tensorsmith {
 /// How many built candidates may wait: enough to hide uneven build times, few enough to stay small.
 constexpr std::size_t most_waiting = 16;
 
-using Built = Result<BuiltCandidate, MeasureFault>;
+using BuildOutcome = Result<BuiltCandidate, MeasureFault>;
 
-/// Builds the states of one round on its own thread, in order.
+/// Builds the states of one round on as many threads as the builder takes; hands them out in order.
 class BuildThread {
  public:
   BuildThread(CandidateBuilder& builder, std::span<const State> states, double limit_seconds)
-      : builder_(builder), states_(states), limit_seconds_(limit_seconds),
-        thread_([this] { work(); }) {}
+      : builder_(builder), states_(states), limit_seconds_(limit_seconds), built_(states.size()) {
+    const auto wanted = static_cast<std::size_t>(std::max(builder.num_threads(), 1));
+    most_ahead_ = std::max(most_waiting, 2 * wanted);
+    for (std::size_t t = 0; t < std::min(wanted, states.size()); ++t) {
+      threads_.emplace_back([this] { work(); });
+    }
+  }
   ~BuildThread() {
     {
       const std::lock_guard lock(mutex_);
       is_stopping_ = true;
     }
     changed_.notify_all();
-    thread_.join();
+    for (std::thread& thread : threads_) {
+      thread.join();
+    }
   }
   BuildThread(const BuildThread&) = delete;
   BuildThread& operator=(const BuildThread&) = delete;
 
   /// The next built ones: at least one and at most `most`; none at the end of the round, or when
   /// `seconds` passed without any (then `is_late`).
-  std::vector<Built> take(std::size_t most, double seconds, bool& is_late) {
+  std::vector<BuildOutcome> take(std::size_t most, double seconds, bool& is_late) {
     std::unique_lock lock(mutex_);
-    const auto is_ready = [&] { return !waiting_.empty() || num_taken_ == states_.size(); };
+    const auto is_ready = [&] { return num_taken_ == states_.size() || built_[num_taken_]; };
     is_late = !changed_.wait_for(lock, std::chrono::duration<double>(seconds), is_ready);
-    std::vector<Built> taken;
-    while (!waiting_.empty() && taken.size() < most) {
-      taken.push_back(std::move(waiting_.front()));
-      waiting_.pop_front();
+    std::vector<BuildOutcome> taken;
+    while (num_taken_ < states_.size() && built_[num_taken_] && taken.size() < most) {
+      taken.push_back(std::move(*built_[num_taken_]));
+      built_[num_taken_].reset();
       ++num_taken_;
     }
     lock.unlock();
@@ -62,16 +70,20 @@ class BuildThread {
 
  private:
   void work() {
-    for (const State& state : states_) {
+    for (;;) {
+      std::size_t place = 0;
       {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return is_stopping_ || waiting_.size() < most_waiting; });
-        if (is_stopping_) {
+        changed_.wait(lock, [&] {
+          return is_stopping_ || next_ == states_.size() || next_ < num_taken_ + most_ahead_;
+        });
+        if (is_stopping_ || next_ == states_.size()) {
           return;
         }
+        place = next_++;
       }
       const double begin = steady_seconds();
-      Built built = builder_.build(state);
+      BuildOutcome built = builder_.build(states_[place]);
       const double seconds = steady_seconds() - begin;
       if (built && seconds > limit_seconds_) {
         built = fail(MeasureFault{MeasureStatus::build_timeout,
@@ -79,7 +91,7 @@ class BuildThread {
       }
       {
         const std::lock_guard lock(mutex_);
-        waiting_.push_back(std::move(built));
+        built_[place].emplace(std::move(built));
         build_seconds_ += seconds;
       }
       changed_.notify_all();
@@ -91,11 +103,11 @@ class BuildThread {
   double limit_seconds_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Built> waiting_;
-  std::size_t num_taken_ = 0;
+  std::vector<std::optional<BuildOutcome>> built_;  // by place in the round, until they are taken
+  std::size_t next_ = 0, num_taken_ = 0, most_ahead_ = most_waiting;
   bool is_stopping_ = false;
   double build_seconds_ = 0;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace tensorsmith

@@ -129,7 +129,7 @@ class Driver::Impl {
         bool is_late = false;
         // Short waits keep an eye on cancellation and the clock.
         const std::size_t chunk = seconds_left() > 0 ? measure_chunk : 1;
-        std::vector<Built> built = building.take(chunk, 0.05, is_late);
+        std::vector<BuildOutcome> built = building.take(chunk, 0.05, is_late);
         if (!built.empty()) {
           measure(states, next, built, outcomes);
           next += built.size();
@@ -148,8 +148,8 @@ class Driver::Impl {
     summary_.train_seconds += now() - begin;
   }
 
-  void measure(const std::vector<State>& states, std::size_t first, std::vector<Built>& built,
-               Outcomes& outcomes) {
+  void measure(const std::vector<State>& states, std::size_t first,
+               std::vector<BuildOutcome>& built, Outcomes& outcomes) {
     std::vector<CompiledCandidate> candidates;
     std::vector<std::size_t> places;  // of the candidates, in `built`
     for (std::size_t i = 0; i < built.size(); ++i) {
@@ -163,7 +163,7 @@ class Driver::Impl {
     std::size_t next_settled = 0;
     const auto record_settled = [&](std::size_t end) {
       for (; next_settled < end; ++next_settled) {
-        const Built& candidate = built[next_settled];
+        const BuildOutcome& candidate = built[next_settled];
         if (const MeasureResult* known = known_result(states[first + next_settled])) {
           add_trial(first + next_settled, states, *known, candidate ? &*candidate : nullptr,
                     outcomes);

@@ -36,7 +36,7 @@ inline CompiledCandidate candidate_of(const BuiltCandidate& built, std::uint64_t
   return {id, built.object, built.entry, built.shared_bytes, built.per_thread_bytes, built.prepack};
 }
 
-/// State -> object code. Called by one thread at a time, not always the same.
+/// State -> object code. Called by at most num_threads() threads at a time, not always the same.
 class CandidateBuilder {
  public:
   CandidateBuilder() = default;
@@ -44,6 +44,7 @@ class CandidateBuilder {
   CandidateBuilder& operator=(const CandidateBuilder&) = delete;
   virtual ~CandidateBuilder() = default;
   virtual Result<BuiltCandidate, MeasureFault> build(const State& state) = 0;
+  virtual std::int32_t num_threads() const { return 1; }
 };
 
 /// One proposed state and what became of it.

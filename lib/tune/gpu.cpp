@@ -57,6 +57,18 @@ Result<GpuLatency, MeasureFault> latency_on_board(const State& state, const Targ
   return std::move(latency).value();
 }
 
+bool is_worth_compiling(const State& state, const Target& target) {
+  const Result<LoopProgram, LowerError> program = lower(state, target);
+  if (!program || !gpu_latency(*program, target)) {
+    return false;
+  }
+  const Result<CudaSource, std::string> source = cuda_source(*program, target);
+  return source && std::all_of(source->launches.begin(), source->launches.end(),
+                               [&](const CudaLaunch& launch) {
+                                 return check_launch(launch, *target.gpu) && compiles_soon(launch);
+                               });
+}
+
 std::string cuda_text(const LoopProgram& program, const Target& target, const std::string& name,
                       const std::string& comment) {
   CudaSourceOptions options;
@@ -142,6 +154,15 @@ std::unique_ptr<SearchPolicy> make_gpu_policy(const TuneTask& task, const TuneOp
   SearchCallbacks callbacks;
   const FeatureOptions features{.cache_line_bytes = space.hardware.cache_line_bytes};
   callbacks.extract = [features](const State& state) { return extract_features(state, features); };
+  callbacks.parallel_for = std::move(parallel_for);
+  if (options.space != "ansor") {
+    callbacks.is_valid = [target = task.target](const State& state) {
+      return is_worth_compiling(state, target);
+    };
+    return std::make_unique<BasicEvolutionaryPolicy<NativeGpuPopulation, NativeGpuMutators>>(
+        SearchSpace(std::move(sketches), space), model, std::move(callbacks), policy,
+        NativeGpuPopulation{}, NativeGpuMutators{});
+  }
   // As the reference, which has no features for a program that exceeds the limits of a block.
   callbacks.is_valid = [target = task.target,
                         most = space.hardware.max_shared_memory_per_block](const State& state) {
@@ -151,7 +172,6 @@ std::unique_ptr<SearchPolicy> make_gpu_policy(const TuneTask& task, const TuneOp
                                     return kernel.work.shared_bytes <= most;
                                   });
   };
-  callbacks.parallel_for = std::move(parallel_for);
   return std::make_unique<BasicEvolutionaryPolicy<AnsorGpuPopulation, AnsorGpuMutators>>(
       SearchSpace(std::move(sketches), space), model, std::move(callbacks), policy,
       AnsorGpuPopulation{}, AnsorGpuMutators{});

@@ -22,6 +22,9 @@ struct PolicyOptions;
 /// fault.
 Result<GpuLatency, MeasureFault> latency_on_board(const State& state, const Target& target);
 
+/// Whether its kernels keep the limits of the board, and are texts of a size that compiles soon.
+bool is_worth_compiling(const State& state, const Target& target);
+
 /// The program of a state as CUDA C++, launches and buffers in comments. Throws Error.
 std::string cuda_text(const LoopProgram& program, const Target& target, const std::string& name,
                       const std::string& comment);

@@ -36,6 +36,11 @@ Kernel TuneResult::kernel() const {
     throw Error("TuneResult::kernel: " + task.target.name +
                 " is simulated, so there is no code to call; source() gives its text");
   }
+  if (task.target.kind == TargetKind::cuda) {
+    throw Error("TuneResult::kernel: " + task.target.name +
+                " is a GPU, and a Kernel is called on the CPU; source() gives its text, with the "
+                "launches in a comment on top");
+  }
   return Kernel(signature, object, num_threads);
 }
 

@@ -9,6 +9,7 @@
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/te/workload_key.hpp"
 #include "tune/compile.hpp"
+#include "tune/cuda_device.hpp"
 #include "tune/gpu.hpp"
 #include "tune/measure_task.hpp"
 
@@ -52,7 +53,9 @@ Record record_template(const TuneTask& task, const TuneOptions& options) {
   record.workload_key = te::workload_key(*task.dag);
   record.workload = task.workload.empty() ? record.workload_key : task.workload;
   record.target = task.target.name;
-  record.cpu = task.target.is_simulated ? "simulated" : probe_host().model_name;
+  record.cpu = task.target.is_simulated ? "simulated"
+               : task.target.device     ? cuda_device_name(task.target)
+                                        : probe_host().model_name;
   record.space = options.space;
   record.policy = options.policy;
   record.num_threads = options.num_threads;
@@ -77,9 +80,10 @@ void check_arguments(const TuneTask& task, const TuneOptions& options) {
   if (task.dag == nullptr) {
     throw Error("tune: the task has no dag");
   }
-  if (task.target.kind != TargetKind::cpu && !task.target.is_simulated) {
+  if (task.target.kind != TargetKind::cpu && !task.target.is_simulated && !task.target.device) {
     const bool is_board = task.target.gpu && task.target.gpu->board;
-    throw Error("tune: target " + task.target.name + " is a GPU, and none can be used here; " +
+    throw Error("tune: target " + task.target.name +
+                " is a GPU, and no device of this machine: cuda_device_target() finds one, " +
                 (is_board ? "sim:" + task.target.name + " simulates it"
                           : "sim:a100 and its like are simulated boards"));
   }
@@ -126,7 +130,8 @@ RunResources::RunResources(const TuneOptions& options, const Target& target)
       throw Error("tune: the program tensorsmith-worker was found neither next to this one nor on "
                   "PATH");
     }
-    own_ = std::make_unique<WorkerMeasurer>(worker_options);
+    own_ = target.device ? make_cuda_measurer(target, worker_options)
+                         : std::make_unique<WorkerMeasurer>(worker_options);
     measurer_ = own_.get();
   }
   if (!options.database.empty()) {
@@ -201,6 +206,7 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   driver_options_.on_progress = options_.on_progress;
   source_ = std::make_unique<PolicySource>(*search_.policy, driver_options_.flop);
   builder_ = task.target.is_simulated ? make_simulated_builder(task.target)
+             : task.target.device     ? make_cuda_builder(task.target)
                                       : make_candidate_builder(task.target);
 }
 
@@ -208,11 +214,13 @@ TuneSession::~TuneSession() = default;
 
 void TuneSession::add_reference_result() {
   measure_task_ = make_measure_task(*task_.dag, options_.num_threads, input_seed);
+  measure_task_.device = task_.target.device.value_or(-1);
   if (!options_.verifies) {
     return;
   }
   const Result<Done, MeasureFault> referenced =
-      add_reference(measure_task_, task_.dag, make_plain_runner(task_.target));
+      add_reference(measure_task_, task_.dag,
+                    make_plain_runner(task_.target.device ? host_target() : task_.target));
   if (!referenced) {
     throw Error("tune: no reference result: " + referenced.error().message);
   }

@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -17,6 +19,7 @@
 #include "code_loader.hpp"
 #include "fault.hpp"
 #include "measure/control_page.hpp"
+#include "measure/device_session.hpp"
 #include "measure/frame_io.hpp"
 #include "measure/protocol.hpp"
 #include "measure/shared_memory.hpp"
@@ -51,15 +54,48 @@ FileDescriptor first_fd(Frame& frame) {
   return frame.fds.empty() ? FileDescriptor() : std::move(frame.fds.front());
 }
 
+/// Where the prepared task runs: this process, or a device.
+struct Sessions {
+  Session cpu;
+  std::unique_ptr<DeviceSession> gpu;
+  bool is_on_gpu = false;
+
+  StatusReply prepare(const PrepareRequest& request, FileDescriptor data, ControlPage& control) {
+    is_on_gpu = request.device >= 0;
+    if (!is_on_gpu) {
+      return cpu.prepare(request, std::move(data));
+    }
+#if defined(TENSORSMITH_HAS_CUDA)
+    if (gpu == nullptr) {
+      gpu = make_cuda_session(control);
+    }
+    return gpu->prepare(request, std::move(data));
+#else
+    (void)control;
+    StatusReply refused;
+    refused.message = "the program tensorsmith-worker was built without CUDA";
+    return refused;
+#endif
+  }
+  MeasureReply measure(const MeasureRequest& request, FileDescriptor object) {
+    return is_on_gpu && gpu != nullptr ? gpu->measure(request, std::move(object))
+                                       : cpu.measure(request, std::move(object));
+  }
+  RankReply rank(const RankRequest& request, FileDescriptor objects) {
+    return is_on_gpu && gpu != nullptr ? gpu->rank(request, std::move(objects))
+                                       : cpu.rank(request, std::move(objects));
+  }
+};
+
 // False: end the process.
-bool serve(Frame& frame, Session& session, ControlPage& control) {
+bool serve(Frame& frame, Sessions& session, ControlPage& control) {
   switch (frame.type) {
   case FrameType::prepare: {
     PrepareRequest request;
     if (!decode(frame.payload, request)) {
       return refuse("malformed prepare request");
     }
-    const StatusReply answer = session.prepare(request, first_fd(frame));
+    const StatusReply answer = session.prepare(request, first_fd(frame), control);
     control.phase.store(WorkerPhase::idle, std::memory_order_release);
     return reply(FrameType::prepared, answer);
   }
@@ -121,7 +157,7 @@ int run() {
   if (!reply(FrameType::hello, hello)) {
     return exit_connection;
   }
-  Session session(control, *loader);
+  Sessions session{Session(control, *loader), nullptr};
   for (;;) {
     Frame frame;
     const IoStatus status = receive_frame(worker_socket_fd, frame, deadline_at(0), problem);

@@ -32,22 +32,21 @@ BestSchedule load_schedule(const WorkloadOptions& options, const ScheduleUse& us
     throw Error("name a workload, e.g. gemm:512x512x512:f32; tensorsmith tune --list shows all");
   }
   Shared<const ComputeDag> dag = parse_dag(options.workload);
-  const Target target = parse_target(options.target);
-  if (target.kind != TargetKind::cpu && !target.is_simulated && !use.allows_gpu) {
-    throw Error("target " + options.target +
-                " needs a GPU backend, which this build does not have");
-  }
+  const Target target =
+      use.is_run ? parse_runnable_target(options.target) : parse_target(options.target);
+  // "cuda" is another device on another machine: records have its name.
+  const std::string target_name = target.kind == TargetKind::cuda ? target.name : options.target;
   std::optional<ReplayedRecord> best;
   const bool is_plain = use.allows_plain && options.database.empty() &&
                         !std::filesystem::exists(journal_path(options));
   if (!is_plain) {
     std::vector<std::string> skipped;
-    best = best_replayed(load_journal(options), dag, options.workload, options.target,
+    best = best_replayed(load_journal(options), dag, options.workload, target_name,
                          options.num_threads, skipped);
     if (!best) {
       throw Error("\"" + journal_path(options) + "\" holds no " +
                   (skipped.empty() ? "successful" : "usable") + " trial of " + options.workload +
-                  " for target " + options.target + " on " + std::to_string(options.num_threads) +
+                  " for target " + target_name + " on " + std::to_string(options.num_threads) +
                   (options.num_threads == 1 ? " thread" : " threads") +
                   (skipped.empty() ? "" : "; " + skipped.front()));
     }

@@ -20,7 +20,7 @@ struct BestSchedule {
 
 struct ScheduleUse {
   bool allows_plain = false;  ///< without a journal: the program as written, on a GPU a drawn one
-  bool allows_gpu = false;    ///< the program is not run here
+  bool is_run = false;        ///< here: the target must be one of this machine
 };
 
 /// Throws Error.

@@ -7,9 +7,20 @@
 
 #include "command.hpp"
 #include "cpu/host.hpp"
+#include "tensorsmith/measure/cuda_devices.hpp"
 
 namespace tensorsmith::cli {
 namespace {
+
+/// Without the back end no name is that of a GPU of this machine.
+bool names_device(const std::string& name) {
+#if defined(TENSORSMITH_HAS_CUDA)
+  return is_cuda_device_name(name);
+#else
+  (void)name;
+  return false;
+#endif
+}
 
 std::string refusal(const std::string& expected, const std::string& text) {
   return "expected " + expected + ", got \"" + text + "\"";
@@ -53,9 +64,11 @@ CLI::Validator real_number(double low, double high) {
 void add_workload_options(CLI::App& command, WorkloadOptions& options) {
   command.add_option("workload", options.workload,
                      "what to compute, e.g. gemm:512x512x512:f32 (see tensorsmith tune --list)");
-  command.add_option("--target", options.target,
-                     "host, a level or CPU name such as x86-64-v3 or znver4, or a simulated GPU "
-                     "such as sim:a100 (tensorsmith devices lists them)");
+  command.add_option(
+      "--target", options.target,
+      "host, a level or CPU name such as x86-64-v3 or znver4, a GPU of this machine "
+      "(cuda, cuda:1, sm_90, h200), or a simulated one such as sim:a100 (tensorsmith "
+      "devices lists them)");
   command
       .add_option("--db", options.database,
                   "journal of trials; default: a file in the cache folder")
@@ -70,14 +83,22 @@ Target parse_target(const std::string& name) {
     return host_target();
   }
   const Result<Target, UnknownTarget> target = Target::from_name(name);
+  if (!target && names_device(name)) {
+    return parse_runnable_target(name);
+  }
   if (!target) {
-    throw Error(explain(target.error()) + ", host");
+    throw Error(explain(target.error()) + ", host, cuda");
   }
   return target.value();
 }
 
 Target parse_runnable_target(const std::string& name) {
+#if defined(TENSORSMITH_HAS_CUDA)
+  Result<Target, std::string> target =
+      is_cuda_device_name(name) ? cuda_device_target(name) : runnable_target(name);
+#else
   Result<Target, std::string> target = runnable_target(name);
+#endif
   if (!target) {
     throw Error(target.error());
   }

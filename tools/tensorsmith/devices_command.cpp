@@ -1,11 +1,11 @@
 // tensorsmith devices: what this machine is, which backends there are, and why not the others.
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <llvm-c/Core.h>
 
 #include "command.hpp"
 #include "cpu/host.hpp"
 #include "tensorsmith/codegen/nvrtc.hpp"
+#include "tensorsmith/measure/cuda_devices.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
 
 namespace tensorsmith::cli {
@@ -34,27 +34,47 @@ Json cpu_json(const HostInfo& host) {
   return json;
 }
 
-std::string library_problem(const char* name) {
-  void* const library = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-  if (library != nullptr) {
-    ::dlclose(library);
-    return {};
+/// The GPUs of this machine; `detail`: the driver, or why there is none.
+Json gpus_json(std::string& detail) {
+  Json gpus = Json::array();
+#if defined(TENSORSMITH_HAS_CUDA)
+  const Result<std::vector<CudaDevice>, std::string> devices = list_cuda_devices();
+  if (!devices) {
+    detail = devices.error();
+    return gpus;
   }
-  const char* const problem = ::dlerror();
-  return problem != nullptr ? problem : "cannot be loaded";
+  for (const CudaDevice& device : *devices) {
+    const Result<Target, std::string> target =
+        cuda_device_target("cuda:" + std::to_string(device.number));
+    detail = fmt::format("driver of CUDA {}, {} GPU{}", device.driver, devices->size(),
+                         devices->size() == 1 ? "" : "s");
+    gpus.push_back({{"target", fmt::format("cuda:{}", device.number)},
+                    {"board", device.name},
+                    {"uuid", device.uuid},
+                    {"class", fmt::format("sm_{}", device.compute_capability)},
+                    {"name", target ? Json(target->name) : Json(nullptr)},
+                    {"problem", target ? "" : target.error()},
+                    {"sms", device.board.num_sms},
+                    {"clock_mhz", device.board.clock_mhz},
+                    {"dram_gb_per_s", device.board.dram_bytes_per_ns},
+                    {"l2_bytes", device.board.l2_bytes},
+                    {"memory_bytes", device.memory_bytes},
+                    {"driver", device.driver}});
+  }
+#else
+  detail = "this build has no CUDA back end";
+#endif
+  return gpus;
 }
 
-Json backends_json() {
+Json backends_json(bool has_gpu, const std::string& driver) {
   unsigned major = 0, minor = 0, patch = 0;
   LLVMGetVersion(&major, &minor, &patch);
   Json backends = Json::array();
   backends.push_back({{"name", "cpu"},
                       {"available", true},
                       {"detail", fmt::format("LLVM {}.{}.{}", major, minor, patch)}});
-  const std::string driver = library_problem("libcuda.so.1");
-  std::string detail = driver.empty() ? "a driver is present, but this build does not run on GPUs"
-                                      : "no CUDA driver: " + driver;
-  backends.push_back({{"name", "cuda"}, {"available", false}, {"detail", detail}});
+  backends.push_back({{"name", "cuda"}, {"available", has_gpu}, {"detail", driver}});
 #ifdef TENSORSMITH_HAS_CUDA
   const Result<NvrtcCompiler, std::string> nvrtc = NvrtcCompiler::open();
   backends.push_back(
@@ -97,7 +117,9 @@ std::string cache_text(const Json& bytes) {
 int print_devices(bool is_json) {
   Json json;
   json["cpu"] = cpu_json(probe_host());
-  json["backends"] = backends_json();
+  std::string driver;
+  json["gpus"] = gpus_json(driver);
+  json["backends"] = backends_json(!json["gpus"].empty(), driver);
   json["simulated"] = simulated_json();
   if (is_json) {
     print_json(json);
@@ -115,6 +137,13 @@ int print_devices(bool is_json) {
     fmt::print("{}: {} ({})\n", backend["name"].get<std::string>(),
                backend["available"].get<bool>() ? "yes" : "no",
                backend["detail"].get<std::string>());
+  }
+  for (const Json& gpu : json["gpus"]) {
+    fmt::print("{}: {}, {}, {} SMs, {:.0f} GB/s, {:.1f} GiB{}\n", gpu["target"].get<std::string>(),
+               gpu["board"].get<std::string>(), gpu["class"].get<std::string>(),
+               gpu["sms"].get<int>(), gpu["dram_gb_per_s"].get<double>(),
+               gpu["memory_bytes"].get<double>() / (1 << 30),
+               gpu["name"].is_null() ? "; " + gpu["problem"].get<std::string>() : "");
   }
   fmt::print("simulated GPUs (--target NAME; times come from a model, nothing is run):\n");
   for (const Json& board : json["simulated"]) {

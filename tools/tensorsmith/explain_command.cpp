@@ -47,8 +47,11 @@ int explain_workload(const ExplainArguments& arguments) {
     json["simulated"] = latency ? latency_text(*latency) : latency.error().message;
   }
   if (arguments.assembly) {
-    if (best.target.is_simulated) {
-      throw Error("--asm: target " + arguments.common.target + " is simulated; it has no assembly");
+    if (best.target.kind == TargetKind::cuda) {
+      throw Error("--asm: target " + arguments.common.target +
+                  (best.target.is_simulated ? " is simulated; it has no assembly"
+                                            : " is a GPU; tensorsmith export writes the program "
+                                              "for nvcc, and cuobjdump shows its assembly"));
     }
     json["assembly"] = assembly_of(best.state, best.target);
   }

@@ -104,8 +104,7 @@ Files cpp_files(const BestSchedule& best, const ExportArguments& arguments) {
 
 int export_workload(const ExportArguments& arguments) {
   require_identifier(arguments.name);
-  const BestSchedule best =
-      load_schedule(arguments.common, {.allows_plain = true, .allows_gpu = true});
+  const BestSchedule best = load_schedule(arguments.common, {.allows_plain = true});
   const bool is_gpu = best.target.kind == TargetKind::cuda;
   const Files files = is_gpu ? cuda_files(best, arguments) : cpp_files(best, arguments);
   const std::filesystem::path folder = arguments.folder;

@@ -5,21 +5,25 @@
 
 #include "best_schedule.hpp"
 #include "command.hpp"
+#include "cpu/host.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
 #include "tune/compile.hpp"
+#include "tune/cuda_device.hpp"
 #include "tune/measure_task.hpp"
 
 namespace tensorsmith::cli {
 namespace {
 
 int run_workload(const WorkloadOptions& options) {
-  if (parse_runnable_target(options.target).is_simulated) {
+  const Target target = parse_runnable_target(options.target);
+  if (target.is_simulated) {
     throw Error("target " + options.target +
                 " is simulated, so nothing can be run; tensorsmith explain shows what was found");
   }
-  const BestSchedule best = load_schedule(options, {});
+  const BestSchedule best = load_schedule(options, {.is_run = true});
+  const bool is_on_gpu = target.device.has_value();
   const Result<BuiltCandidate, MeasureFault> built =
-      make_candidate_builder(best.target)->build(best.state);
+      (is_on_gpu ? make_cuda_builder(target) : make_candidate_builder(target))->build(best.state);
   if (!built) {
     throw Error("the schedule cannot be compiled: " + built.error().message);
   }
@@ -31,7 +35,9 @@ int run_workload(const WorkloadOptions& options) {
   }
   WorkerMeasurer measurer;
   MeasureTask task = make_measure_task(*best.dag, options.num_threads, 1);
-  Result<Done, MeasureFault> step = add_reference(task, best.dag, make_plain_runner(best.target));
+  task.device = target.device.value_or(-1);
+  Result<Done, MeasureFault> step =
+      add_reference(task, best.dag, make_plain_runner(is_on_gpu ? host_target() : target));
   step = step ? measurer.prepare(task) : step;
   if (!step) {
     throw Error(step.error().message);

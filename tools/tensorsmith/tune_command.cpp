@@ -26,6 +26,7 @@ struct TuneArguments {
   std::vector<std::string> faults;  ///< NAME=PROBABILITY
   bool is_list = false;
   bool is_quiet = false;
+  bool is_unverified = false;
 };
 
 Json failed_json(const TuneSummary& summary) {
@@ -189,6 +190,7 @@ int tune_workload(TuneArguments& arguments) {
   options.budget.trials = arguments.trials.value_or(0);
   options.budget.seconds = arguments.seconds.value_or(arguments.trials ? 0 : 20);
   options.num_threads = arguments.common.num_threads;
+  options.verifies = !arguments.is_unverified;
   if (!arguments.tasks.empty()) {
     return tune_file(arguments);
   }
@@ -296,6 +298,8 @@ void add_tune(CLI::App& app, Action& action) {
                     "go on with the run of the same options that was ended: its trials are taken "
                     "from the journal, not measured again");
   command->add_flag("--list", arguments->is_list, "print the grammar of workloads and leave");
+  command->add_flag("--unverified", arguments->is_unverified,
+                    "measure without a reference result, which takes long for large workloads");
   command->add_flag("--quiet", arguments->is_quiet, "no progress");
   command->callback(
       [arguments, &action] { action = [arguments] { return tune_workload(*arguments); }; });

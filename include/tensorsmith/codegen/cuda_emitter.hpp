@@ -194,9 +194,11 @@ inline CudaEmitter::Kernel CudaEmitter::kernel(StmtId body, const std::string& k
   out_.clear();
   indent_ = 1;
   private_bytes_ = most_private_bytes_ = 0;
+  num_stores_ = 0;
   declare_shared(result.launch);
   emit_scope(bind_axes(body, result.launch));
   result.launch.private_bytes = most_private_bytes_;
+  result.launch.num_stores = num_stores_;
   result.text = "extern \"C\" __global__ void __launch_bounds__(" +
                 std::to_string(result.launch.num_threads()) + ")\n" + kernel_name + "(" +
                 parameters + ") {\n" + out_ + "}\n";

@@ -33,6 +33,7 @@ struct CudaLaunch {
   std::int64_t static_shared_bytes = 0;
   std::int64_t dynamic_shared_bytes = 0;  ///< to be given at the launch
   std::int64_t private_bytes = 0;         ///< of the arrays of one thread, at most at once
+  double num_stores = 0;                  ///< elements stored by its text once it is unrolled
   std::vector<std::int32_t> buffers;      ///< one pointer each, in order: into CudaSource::buffers
 
   std::int64_t num_threads() const { return block[0] * block[1] * block[2]; }
@@ -80,6 +81,14 @@ inline Result<Done, std::string> check_launch(const CudaLaunch& launch, const Gp
                     register_bytes);
   }
   return Done{};
+}
+
+/// Whether the compiler is done with a kernel soon. Its time grows with the text once that is
+/// unrolled, and such a text is no faster: a thread that computes 8 x 8 elements, two steps of the
+/// reduction at a time, has 64 * (1 + 2 + 1) stores.
+inline bool compiles_soon(const CudaLaunch& launch) {
+  constexpr double most_stores = 512;
+  return launch.num_stores <= most_stores;
 }
 
 }  // namespace tensorsmith

@@ -59,7 +59,8 @@ class CudaStatementPrinter : protected CudaVectorPrinter {
 
   std::string problem_;  ///< why there is no text
   std::int64_t private_bytes_ = 0, most_private_bytes_ = 0;
-  double copies_ = 1.0;  ///< of what is emitted now, by the unrolled loops around it
+  double copies_ = 1.0;      ///< of what is emitted now, by the unrolled loops around it
+  double num_stores_ = 0.0;  ///< emitted so far, copies counted
 };
 
 inline void CudaStatementPrinter::declare(BufferId id) {
@@ -81,6 +82,7 @@ inline void CudaStatementPrinter::emit(StmtId id) {
                         },
                         [&](const For& loop) { emit_loop(loop); },
                         [&](const Store& store) {
+                          num_stores_ += copies_;
                           line(element(store.buffer, store.indices) + assignment(store));
                         },
                         [&](const If& branch) {
@@ -230,6 +232,7 @@ inline void CudaStatementPrinter::vector_chunk(StmtId id, VarId var, const Linea
     vector_chunk(branch->then_body, var, base, lanes);
     close();
   } else {
+    num_stores_ += copies_ * lanes;
     vector_store(*program_.as<Store>(id), var, base, lanes);
   }
 }
@@ -253,6 +256,8 @@ inline void CudaStatementPrinter::emit_vectorized(const For& loop, std::int64_t 
     }
     return;
   }
+  const double outside = copies_;
+  copies_ *= static_cast<double>(is_vector ? extent / lanes : extent);
   const std::string var = names_.unique(program_.pool.var_name(loop.var));
   non_negative_.insert(var);
   line("#pragma unroll");
@@ -266,6 +271,7 @@ inline void CudaStatementPrinter::emit_vectorized(const For& loop, std::int64_t 
     emit_scope(loop.body);
   }
   close();
+  copies_ = outside;
   names_.release(var);
 }
 

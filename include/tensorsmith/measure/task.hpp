@@ -59,6 +59,7 @@ struct MeasureTask {
   std::vector<KernelArgument> arguments;  ///< in the order of the kernel's `args`
   std::uint64_t input_seed = 1;
   std::int32_t num_threads = 1;
+  std::int32_t device = -1;  ///< number of the GPU that candidates run on; -1: the CPU
 
   std::int64_t num_bytes() const {
     std::int64_t sum = 0;

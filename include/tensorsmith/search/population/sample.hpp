@@ -14,6 +14,7 @@
 #include "tensorsmith/search/policy.hpp"
 #include "tensorsmith/search/population/change_compute_location.hpp"
 #include "tensorsmith/search/population/fill_tile_size.hpp"
+#include "tensorsmith/search/population/fit_block.hpp"
 #include "tensorsmith/search/population/fit_packs.hpp"
 #include "tensorsmith/search/population/parallelize.hpp"
 #include "tensorsmith/search/population/prefetch.hpp"
@@ -36,6 +37,9 @@ using AnsorCpuPopulation =
     PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize, Unroll, Vectorize>;
 
 using AnsorGpuPopulation = PopulationRules<FillTileSize, ThreadBind, Unroll>;
+
+/// The same without what no block can hold.
+using NativeGpuPopulation = PopulationRules<FitBlock, Unroll>;
 
 /// For sketches of native_cpu_rules(); for the reference's it draws what AnsorCpuPopulation draws.
 using NativeCpuPopulation = PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize,

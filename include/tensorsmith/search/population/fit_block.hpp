@@ -1,0 +1,127 @@
+// FitBlock: tiles and bindings of a GPU program that a block and its threads can hold.
+//
+// Floor 7. Own design. Most tilings that the reference draws exceed a limit of the device, which it
+// finds out by compiling them; here they are drawn again. What is looked at follows from the state
+// alone: threads of a block, bytes of its shared copies, elements that a thread keeps. Not here:
+// the reference's population, which stays as it is.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "tensorsmith/search/evolution/weighted_mutators.hpp"
+#include "tensorsmith/search/population/fill_tile_size.hpp"
+#include "tensorsmith/search/population/thread_bind.hpp"
+
+namespace tensorsmith {
+
+namespace detail {
+
+/// What the stages that are computed inside of one root stage ask of a block.
+struct BlockNeeds {
+  std::int64_t threads = 1, shared_bytes = 0, private_bytes = 0;
+};
+
+inline std::int64_t element_bytes(const State& state, std::size_t stage) {
+  const Operation& operation = state.operation(stage);
+  return operation.bodies.empty() ? 4
+                                  : bytes_of(state.dag().pool().dtype(operation.bodies.front()));
+}
+
+/// The stage at the root that `stage` is computed in; itself if it is there.
+inline std::int32_t root_of(const State& state, std::int32_t stage) {
+  while (state.stage(static_cast<std::size_t>(stage)).compute_at == ComputeAt::iterator) {
+    stage = state.attach_map().stage_to_iterator.at(stage).stage;
+  }
+  return stage;
+}
+
+}  // namespace detail
+
+/// Whether the blocks of a complete GPU program keep the limits, as far as its state shows. What it
+/// refuses can not be run, or spills.
+inline bool fits_block(const State& state, const HardwareParams& hardware) {
+  constexpr std::int64_t registers_of_block = 65536, registers_of_thread = 255;  // CUDA guide
+  constexpr std::int64_t least_registers = 24;  // addresses and counters
+  std::vector<detail::BlockNeeds> needs(state.num_stages());
+  std::vector<std::int64_t> virtual_threads(state.num_stages(), 1);
+  for (std::size_t id = 0; id < state.num_stages(); ++id) {
+    for (const auto& it : state.stage(id).iterators) {
+      virtual_threads[id] *= it.annotation == Annotation::vthread ? it.extent.value_or(1) : 1;
+    }
+  }
+  for (std::size_t id = 0; id < state.num_stages(); ++id) {
+    const auto& stage = state.stage(id);
+    if (stage.is_placeholder || stage.compute_at == ComputeAt::inlined) {
+      continue;
+    }
+    const std::int32_t root = detail::root_of(state, static_cast<std::int32_t>(id));
+    std::int64_t threads = 1, elements = 1;
+    for (const auto& it : stage.iterators) {
+      const std::int64_t extent = it.extent.value_or(1);
+      const bool is_thread = it.annotation == Annotation::thread_x ||
+                             it.annotation == Annotation::thread_y ||
+                             it.annotation == Annotation::thread_z;
+      threads *= is_thread ? extent : 1;
+      elements *= it.kind == IteratorKind::reduction ? 1 : extent;
+    }
+    detail::BlockNeeds& block = needs[static_cast<std::size_t>(root)];
+    block.threads = larger_of(block.threads, threads);
+    if (stage.compute_at == ComputeAt::root) {
+      continue;
+    }
+    const std::int64_t bytes = elements * detail::element_bytes(state, id);
+    const std::string_view name = state.operation(id).name;
+    if (name.ends_with(".shared") || threads > 1) {
+      block.shared_bytes += bytes;
+    } else {
+      block.private_bytes += bytes * virtual_threads[static_cast<std::size_t>(root)];
+    }
+  }
+  return all_items(needs, [&](const detail::BlockNeeds& block) {
+    const std::int64_t registers = least_registers + block.private_bytes / 4;
+    return block.threads <= hardware.max_threads_per_block &&
+           block.shared_bytes <= hardware.max_shared_memory_per_block &&
+           registers <= registers_of_thread && registers * block.threads <= registers_of_block;
+  });
+}
+
+/// FillTileSize and ThreadBind, drawn again while the block does not fit.
+struct FitBlock {
+  static constexpr std::string_view name() { return "fit_block"; }
+  static constexpr int max_draws = 96;  // about one in 25 fits, of a product
+
+  template <class Rng>
+  bool apply(const SearchSpace& space, Candidate& candidate, Rng& rng) const {
+    for (int draw = 0; draw < max_draws; ++draw) {
+      Candidate drawn = candidate;
+      if (FillTileSize{}.apply(space, drawn, rng) && ThreadBind{}.apply(space, drawn, rng) &&
+          space.refresh(drawn) && fits_block(drawn.state, space.options().hardware)) {
+        candidate = std::move(drawn);
+        return true;
+      }
+    }
+    return false;
+  }
+};
+
+/// The reference's mutations for GPUs, drawn again while the block does not fit.
+class NativeGpuMutators {
+ public:
+  std::optional<Candidate> mutate(const SearchSpace& space, const Candidate& parent,
+                                  CounterRng& rng) const {
+    constexpr int max_draws = 8;
+    for (int draw = 0; draw < max_draws; ++draw) {
+      std::optional<Candidate> child = mutators_.mutate(space, parent, rng);
+      if (child && fits_block(child->state, space.options().hardware)) {
+        return child;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  AnsorGpuMutators mutators_;
+};
+
+}  // namespace tensorsmith

@@ -1,0 +1,62 @@
+// Programs that the native space for GPUs draws, through NVRTC; skipped where there is none. Many
+// more of them: bench_cuda.
+#include "support/catch.hpp"
+#include "tensorsmith/codegen/cuda_source.hpp"
+#include "tensorsmith/codegen/nvrtc.hpp"
+#include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/sketch/generate.hpp"
+#include "tensorsmith/sketch/gpu_rules.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::test;
+
+TEST_CASE("drawn programs compile for four architectures and keep their limits", "[nvrtc]") {
+  const auto compiler = NvrtcCompiler::open();
+  if (!compiler) {
+    skip(compiler.error());
+    return;
+  }
+  constexpr std::size_t texts_each = 2;
+  for (const std::int32_t capability : {75, 80, 89, 90}) {
+    const Target target = *Target::cuda(capability);
+    const HardwareParams hardware = hardware_params(target);
+    for (const char* workload :
+         {"gemm:256x256x256:f32", "conv2d:n=1,h=14,w=14,ci=32,co=32,k=3,s=1,p=1",
+          "softmax:64x256"}) {
+      const auto built = ops::parse_workload(workload);
+      REQUIRE(built.has_value());
+      const SearchSpace space(
+          generate_sketches(built->dag, ansor_gpu_rules(), gpu_sketch_options(hardware)),
+          gpu_space_options(hardware));
+      std::size_t num_texts = 0;
+      for (std::uint32_t i = 0; num_texts < texts_each && i < 100; ++i) {
+        CounterRng rng(1, 0, 0, i);
+        const auto drawn = draw_candidate(space, NativeGpuPopulation{}, rng);
+        const auto program = drawn ? std::optional(lower(drawn->state, target)) : std::nullopt;
+        if (!program) {
+          continue;
+        }
+        REQUIRE(program->has_value());
+        const auto source = cuda_source(**program, target);
+        INFO(workload << ", sm_" << capability << (source ? "\n" + source->text : source.error()));
+        REQUIRE(source.has_value());
+        if (!all_items(source->launches, [&](const CudaLaunch& launch) {
+              return check_launch(launch, *target.gpu).has_value() && compiles_soon(launch);
+            })) {
+          continue;
+        }
+        ++num_texts;
+        const auto cubin = compiler->compile({source->text, nvrtc_architecture(*target.gpu)});
+        INFO((cubin ? "" : cubin.error()));
+        REQUIRE(cubin.has_value());
+        CHECK(cubin->kernels.size() == source->launches.size());
+        for (const CubinKernel& kernel : cubin->kernels) {
+          CHECK(kernel.num_registers <= target.gpu->max_registers_per_thread);
+        }
+      }
+      CHECK(num_texts == texts_each);
+    }
+  }
+}
