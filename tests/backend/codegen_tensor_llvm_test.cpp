@@ -117,7 +117,7 @@ TEST_CASE("tensor intrinsics compute what their loops do, tails and all layouts 
         for (const bool is_transposed : {false, true}) {
           const LoopProgram program =
               dot_program({intrinsic, 3, columns, 5, layout, is_transposed});
-          CounterRng rng(seed(), 78, static_cast<std::uint64_t>(columns));
+          CounterRng rng(seed(), 78, static_cast<std::uint32_t>(columns));
           INFO(intrinsic->name << ", " << columns << " columns, layout "
                                << static_cast<int>(layout));
           CHECK(difference(program, make_arrays(program, rng, true), host_target()) == "");
