@@ -14,12 +14,14 @@
 using namespace tensorsmith;
 using namespace tensorsmith::test;
 
-TEST_CASE("warps' products: interpreter and CUDA text agree with the workload", "[cuda_source]") {
+namespace {
+
+void check_products(const std::vector<WarpProduct>& products) {
   const Target target = Target::cuda(80).value();
   std::vector<CudaSource> sources;
   std::vector<std::vector<HostArray>> all_arguments;
   std::vector<HostArray> expected;
-  for (const WarpProduct& product : warp_products) {
+  for (const WarpProduct& product : products) {
     const auto workload = ops::parse_workload(product.workload);
     REQUIRE(workload);
     const State state = warp_tiled(workload->dag, *product.intrinsic, product.tiles);
@@ -61,6 +63,39 @@ TEST_CASE("warps' products: interpreter and CUDA text agree with the workload", 
       CHECK(actual.back() == expected[i]);
     }
   }
+}
+
+/// Other sizes, tiles and warps.
+std::vector<WarpProduct> drawn_products(std::uint32_t count) {
+  constexpr std::pair<const TensorIntrinsic*, const char*> kinds[] = {{&mma_m16n8k16_f16, ":f16"},
+                                                                      {&mma_m16n8k16_bf16, ":bf16"},
+                                                                      {&mma_m16n8k8_tf32, ":f32"},
+                                                                      {&mma_m16n8k32_s8, ":i8"}};
+  std::vector<WarpProduct> products;
+  for (std::uint32_t n = 0; n < count; ++n) {
+    CounterRng rng(seed(), 81, n);
+    const auto one_to = [&](std::uint32_t most) { return std::int64_t{1} + rng.next_below(most); };
+    const auto& [intrinsic, type] = kinds[n % 4];
+    const WarpTiles t{one_to(2), one_to(2), one_to(3), one_to(3), one_to(2)};
+    const std::int64_t rows = t.warps_i * t.tiles_i * 16 * one_to(2);
+    const std::int64_t columns = t.warps_j * t.tiles_j * 8 * one_to(2);
+    const std::int64_t depth = t.steps * intrinsic->k * one_to(3);
+    const std::string workload = "gemm:" + std::to_string(rows) + "x" + std::to_string(columns) +
+                                 "x" + std::to_string(depth) + type;
+    products.push_back({intrinsic, workload + (rng.next_below(2) == 0 ? ",tb" : ""), t,
+                        std::string(intrinsic->name) + "(C"});
+  }
+  return products;
+}
+
+}  // namespace
+
+TEST_CASE("warps' products: interpreter and CUDA text agree with the workload", "[cuda_source]") {
+  check_products({std::begin(warp_products), std::end(warp_products)});
+}
+
+TEST_CASE("warps' products of drawn tiles agree too", "[cuda_source]") {
+  check_products(drawn_products(12));
 }
 
 TEST_CASE("loops that no warp computes together are printed as loops", "[cuda_source]") {

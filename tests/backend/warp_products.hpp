@@ -52,9 +52,9 @@ inline State warp_tiled(const Shared<const ComputeDag>& dag, const TensorIntrins
 
 struct WarpProduct {
   const TensorIntrinsic* intrinsic;
-  const char* workload;
+  std::string workload;
   WarpTiles tiles;
-  const char* loads;  ///< how fragments come from shared memory
+  std::string loads;  ///< part of the text: how fragments come from shared memory
 };
 
 inline const WarpProduct warp_products[] = {
