@@ -11,11 +11,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tensorsmith/gpu_devices.hpp"
 #include "tensorsmith/support/result.hpp"
 
 namespace tensorsmith {
+
+struct TensorIntrinsic;
 
 enum class TargetKind : std::uint8_t { cpu, cuda };
 
@@ -87,6 +90,8 @@ struct Target {
   std::optional<GpuLimits> gpu;               ///< set exactly for kind cuda
   bool is_simulated = false;                  ///< times come from a model, code is never run
   std::optional<std::int32_t> device;         ///< number of this host's GPU that code is run on
+  /// The user's own (ir/tensor_intrinsic.hpp); they outlive the target.
+  std::vector<const TensorIntrinsic*> intrinsics = {};
 
   /// Lanes of one vector register for elements of `element_bits`.
   std::int32_t vector_lanes(std::int32_t element_bits) const {

@@ -47,7 +47,8 @@ Value FunctionEmitter::load(const Load& node) {
   alive(node.buffer);
   if (chunk_.lanes > 1 && where.is_lane_opaque) {
     const DType type = program_[node.buffer].dtype;
-    LLVMValueRef result = LLVMConstNull(m_.compute_type(type, chunk_.lanes));
+    LLVMValueRef result = LLVMConstNull(is_raw_copy_ ? m_.storage_type(type, chunk_.lanes)
+                                                     : m_.compute_type(type, chunk_.lanes));
     for_each_lane([&](int lane) { result = b_.insert(result, load(node).ref, lane); });
     return {result, type, chunk_.lanes};
   }
@@ -91,7 +92,12 @@ Value FunctionEmitter::load_memory(const Load& node, const LinearForm& form) {
   const bool is_scalar = chunk_.lanes == 1 || form.lane == 0;
   const int lanes = is_scalar ? 1 : chunk_.lanes;
   const LLVMValueRef outer = addresses_.pointer(state.base_id, state.pointer, bytes, form);
-  const LoadKey key = {outer, form.constant, form.lane, lanes, is_scalar ? 1 : chunk_.count, type};
+  const LoadKey key = {outer,
+                       form.constant,
+                       form.lane,
+                       lanes,
+                       is_scalar ? 1 : chunk_.count,
+                       is_raw_copy_ ? DType::boolean : type};
   const auto cached = loads_.find(key);
   if (cached != loads_.end()) {
     return cached->second.value;
@@ -113,7 +119,7 @@ Value FunctionEmitter::load_memory(const Load& node, const LinearForm& form) {
   } else {
     stored = load_strided(node, form);
   }
-  const Value value = {b_.from_storage(stored, type), type, lanes};
+  const Value value = {is_raw_copy_ ? stored : b_.from_storage(stored, type), type, lanes};
   if (!is_conditional) {
     loads_.emplace(key, CachedLoad{node.buffer, value});
   }
@@ -197,6 +203,15 @@ void FunctionEmitter::forget_loads(BufferId buffer) {
   }
 }
 
+// Numbers of two bytes are moved as they are.
+bool FunctionEmitter::is_raw_copy(const Store& store) const {
+  const DType type = program_[store.buffer].dtype;
+  const Load* load = program_.pool.as<Load>(store.value);
+  return (type == DType::f16 || type == DType::bf16) && load != nullptr &&
+         program_[load->buffer].dtype == type && program_[load->buffer].scope != Scope::register_ &&
+         program_[store.buffer].scope != Scope::register_;
+}
+
 void FunctionEmitter::store_memory(const Store& store, const LinearForm& form, Value value) {
   const DType type = program_[store.buffer].dtype;
   const auto element = static_cast<unsigned>(bytes_of(type));
@@ -205,7 +220,8 @@ void FunctionEmitter::store_memory(const Store& store, const LinearForm& form, V
   if (!is_narrow || value.type == DType::f64) {
     value.ref = b_.cast(value.ref, value.type, type);
   }
-  const LLVMValueRef stored = b_.to_storage(value.ref, type);
+  const bool is_stored = LLVMTypeOf(value.ref) == m_.storage_type(type, value.lanes);
+  const LLVMValueRef stored = is_narrow && is_stored ? value.ref : b_.to_storage(value.ref, type);
   if (chunk_.lanes == 1) {
     store_scalar(pointer_to(store.buffer, form), stored, element, guard_);
     return;

@@ -21,6 +21,7 @@
 #include "program_facts.hpp"
 #include "register_file.hpp"
 #include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/ir/tensor_match.hpp"
 #include "transposition.hpp"
 
 namespace tensorsmith::llvm_codegen {
@@ -120,6 +121,13 @@ class FunctionEmitter {
   bool uses_registers(const StmtFacts& facts) const;
   void for_each_lane(const std::function<void(int lane)>& compute);  ///< active ones, scalar mode
 
+  // tensor_emit.cpp
+  void emit_tensor(const For& loop);
+  void write_group(const Store& store);
+  bool write_dot(const Store& store);
+  LLVMValueRef dot_operand(const TensorFactor& factor, DType type);
+  LLVMValueRef dot_groups(const Load& load, DType type);
+
   // transpose_emit.cpp
   void emit_transposed(const For& loop, const Transposition& plan);
   void emit_block(const Transposition& plan, const Strip& u, const Strip& v);
@@ -136,6 +144,7 @@ class FunctionEmitter {
   void store_register(const Store& store, const LinearForm& form, Value value);
   void store_scalar(LLVMValueRef pointer, LLVMValueRef value, unsigned alignment,
                     LLVMValueRef guard);
+  bool is_raw_copy(const Store& store) const;
   LLVMValueRef pointer_to(BufferId buffer, const LinearForm& form);
   LLVMValueRef load_strided(const Load& node, const LinearForm& form);
   unsigned alignment_of(BufferId buffer, const LinearForm& form) const;
@@ -187,8 +196,10 @@ class FunctionEmitter {
   RegisterFile registers_;
   Chunk chunk_;
   bool in_vectorized_ = false;
+  bool is_raw_copy_ = false;      // loads of f16 and bf16 give the bits that will be stored
   bool is_dry_run_ = false;       // forms are wanted for their shape only
   LLVMValueRef guard_ = nullptr;  // scalar mode under a mask: is this lane active?
+  const For* group_ = nullptr;    // the loop around that a tensor intrinsic computes
   Memo memo_;
   LoadCache loads_;
   std::map<std::pair<LLVMValueRef, int>, LLVMValueRef> splats_;  // of splat_block_

@@ -74,6 +74,11 @@ void FunctionEmitter::emit_loop(const For& loop) {
   if (bindings_[loop.var.value].kind != Binding::Kind::none) {
     give_up("loop variable " + program_.pool.var_name(loop.var) + " is already in use");
   }
+  if (loop.intrinsic != nullptr && group_ == nullptr &&
+      constant_extent(loop) == loop.intrinsic->k) {
+    emit_tensor(loop);
+    return;
+  }
   if ((loop.kind == ForKind::serial || loop.kind == ForKind::unrolled) && chunk_.lanes == 1) {
     if (const auto plan = find_transposition(program_, facts_, loop)) {
       emit_transposed(loop, *plan);
@@ -347,14 +352,16 @@ void FunctionEmitter::emit_branch(LLVMValueRef condition, const Body& then_body,
 
 void FunctionEmitter::emit_store(const Store& store) {
   memo_.clear();
-  write(store);
+  group_ != nullptr ? write_group(store) : write(store);
 }
 
 // With what is known of its value in memo_.
 void FunctionEmitter::write(const Store& store) {
   kernel_.count_statement();
   alive(store.buffer);
+  is_raw_copy_ = is_raw_copy(store);
   const Value value = eval_as(store.value, chunk_.lanes);
+  is_raw_copy_ = false;
   const LinearForm where = flat_form(store.buffer, store.indices);
   if (program_[store.buffer].scope == Scope::register_) {
     store_register(store, where, value);

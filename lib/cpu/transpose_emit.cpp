@@ -94,6 +94,30 @@ void FunctionEmitter::emit_transposed(const For& loop, const Transposition& plan
 void FunctionEmitter::emit_block(const Transposition& plan, const Strip& u, const Strip& v) {
   const bool is_block = u.lanes > 1 && v.lanes > 1;
   const LoadCache loads = loads_;
+  const IntImm* const rows_in_all = program_.pool.as<IntImm>(plan.lanes->extent);
+  if (is_block && plan.is_interleaving && u.count == u.lanes && v.count == rows_in_all->value) {
+    std::vector<LLVMValueRef> rows;
+    is_raw_copy_ = is_raw_copy(*plan.store);
+    in_lanes(u, [&] {
+      for (int r = 0; r < v.count; ++r) {
+        bind_in(v, r);
+        memo_.clear();
+        rows.push_back(eval_as(plan.store->value, u.lanes).ref);
+      }
+    });
+    is_raw_copy_ = false;
+    bind_in(u, 0);
+    bind_in(v, 0);
+    memo_.clear();
+    kernel_.count_statement();
+    const BufferId to = plan.store->buffer;
+    const LinearForm where = flat_form(to, plan.store->indices);
+    b_.store(interleave(b_, std::move(rows)), pointer_to(to, where), alignment_of(to, where));
+    loads_ = loads;
+    forget_loads(to);
+    memo_.clear();
+    return;
+  }
   std::vector<std::vector<Value>> known;  // by value of the plan and position in u
   for (ExprId value : is_block ? plan.values : std::vector<ExprId>{}) {
     std::vector<Value> rows;
@@ -101,7 +125,9 @@ void FunctionEmitter::emit_block(const Transposition& plan, const Strip& u, cons
       for (int r = 0; r < v.count; ++r) {
         bind_in(v, r);
         memo_.clear();
+        is_raw_copy_ = is_raw_copy(*plan.store);
         rows.push_back(eval_as(value, u.lanes));
+        is_raw_copy_ = false;
       }
     });
     known.push_back(transposed(rows, v.lanes, u.count));
@@ -115,7 +141,9 @@ void FunctionEmitter::emit_block(const Transposition& plan, const Strip& u, cons
         memo_.emplace(plan.values[i].value, known[i][static_cast<std::size_t>(j)]);
       }
       if (is_block && plan.stores_rows) {
+        is_raw_copy_ = is_raw_copy(*plan.store);
         stored.push_back(eval_as(plan.store->value, v.lanes));
+        is_raw_copy_ = false;
       } else {
         write(*plan.store);
       }

@@ -318,7 +318,29 @@ std::optional<Transposition> find_transposition(const LoopProgram& program,
   if (finder.values.empty() && !stores_rows) {
     return std::nullopt;
   }
-  return Transposition{v, store, std::move(finder.values), stores_rows};
+  const bool is_few = v_extent->value == 2 || v_extent->value == 4;
+  const bool is_interleaving = is_few && is_dense && *along_v == 1 && !is_register &&
+                               program[store->buffer].dtype != DType::boolean &&
+                               finder.values == std::vector<ExprId>{store->value} &&
+                               program.pool.as<Load>(store->value) != nullptr;
+  return Transposition{v, store, std::move(finder.values), stores_rows, is_interleaving};
+}
+
+V interleave(IrBuilder& b, std::vector<V> rows) {
+  // Rows i and i + half: the lanes of the result alternate between them.
+  while (rows.size() > 1) {
+    const std::size_t half = rows.size() / 2;
+    const int width = lanes_of(rows[0]);
+    std::vector<int> sources;
+    for (int lane = 0; lane < 2 * width; ++lane) {
+      sources.push_back(lane / 2 + lane % 2 * width);
+    }
+    for (std::size_t i = 0; i < half; ++i) {
+      rows[i] = shuffle(b, rows[i], rows[i + half], sources);
+    }
+    rows.resize(half);
+  }
+  return rows[0];
 }
 
 std::vector<V> transpose(IrBuilder& b, const std::vector<V>& rows, int lanes, int columns) {

@@ -5,6 +5,7 @@
 //     for u: for v (vectorized): P[u][v] = f(B[v][u], ...)
 //       -->  rows = B[v + r][u ..] for every lane r; columns = transposition of rows;
 //            P[u + j][v ..] = f(columns[j], ...)
+//     v of 2 or 4, P dense: the rows are interleaved and stored as one
 // Not here: blocks, tails and the code around the network (transpose_emit.cpp).
 #pragma once
 
@@ -23,12 +24,16 @@ struct Transposition {
   const Store* store = nullptr;  ///< all that v does
   std::vector<ExprId> values;    ///< parts of the stored value to be computed along u
   bool stores_rows = false;      ///< the store, too, is far apart along v and dense along u
+  bool is_interleaving = false;  ///< a copy of a few rows, element by element: u, then v, is dense
 };
 
 /// Nothing if `loop` (u) holds anything else, if blocks could change the result, or if no access
 /// would gain: one that is dense along u and neither dense nor nearly so along v.
 std::optional<Transposition> find_transposition(const LoopProgram& program,
                                                 const ProgramFacts& facts, const For& loop);
+
+/// Element i * n + j is lane i of row j; n, their number, is a power of two.
+LLVMValueRef interleave(IrBuilder& b, std::vector<LLVMValueRef> rows);
 
 /// Column j holds lane j of every row; `lanes` (a power of two) >= the number of rows. The lanes
 /// without a row repeat the last one. Rows are vectors of at least `columns` and at least two

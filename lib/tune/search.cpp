@@ -10,6 +10,7 @@
 #include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/cost/random_model.hpp"
 #include "tensorsmith/feature/extract.hpp"
+#include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
 #include "tensorsmith/search/policy_params.hpp"
@@ -252,6 +253,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
   if (is_native) {
     sketch_options.hardware.vector_unit_bytes = task.target.vector_bits / 8;
     sketch_options.collapse_axes = true;
+    sketch_options.intrinsics = intrinsics_of(task.target);
   }
   std::vector<State> sketches = make_sketches(task, options, sketch_options);
   SpaceOptions space_options = is_native ? native_space_options() : SpaceOptions{};
@@ -265,6 +267,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
   space_options.change_compute_location = params.disable_change_compute_location == 0;
   space_options.hardware = sketch_options.hardware;
   space_options.min_prefetch_bytes = sketch_options.core_cache_bytes;
+  space_options.intrinsics = sketch_options.intrinsics;
 
   SearchCallbacks callbacks;
   const Target target = task.target;

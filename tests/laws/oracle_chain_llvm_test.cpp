@@ -84,7 +84,8 @@ Inputs make_inputs(const ComputeDag& dag, CounterRng& rng) {
     const auto bytes = static_cast<std::size_t>(bytes_of(info.dtype));
     if (dag.operation(info.operation).is_placeholder()) {
       for (std::size_t i = 0; i < array.data.size() / bytes; ++i) {
-        const std::int64_t value = static_cast<std::int64_t>(rng.next_below(9)) - 4;
+        const std::int64_t value = bytes == 1 ? static_cast<std::int64_t>(rng.next_below(256)) - 128
+                                              : static_cast<std::int64_t>(rng.next_below(9)) - 4;
         store_scalar(array.data.data() + i * bytes, info.dtype,
                      is_float(info.dtype) ? scalar_of_real(static_cast<double>(value))
                                           : scalar_of(value));
@@ -97,7 +98,7 @@ Inputs make_inputs(const ComputeDag& dag, CounterRng& rng) {
 }
 
 struct Outcome {
-  std::uint32_t checked = 0, refused = 0, split = 0;
+  std::uint32_t checked = 0, refused = 0, split = 0, with_intrinsic = 0;
 };
 
 /// The arrays of a program's arguments: the workload's, or buffers of the program's own.
@@ -159,17 +160,18 @@ bool check_split(const LoopProgram& program, const std::vector<HostArray>& argum
   return true;
 }
 
-/// `make_state(rng, dag)` -> State, or nothing to skip the number.
+/// `make_state(rng, dag)` -> State, or nothing to skip the number. With machine code: `target` is
+/// this machine.
 template <class MakeState>
-Outcome check_schedules(DType type, std::uint32_t count, bool with_machine_code,
+Outcome check_schedules(const std::vector<test::SmallWorkload>& workloads, const Target& target,
+                        std::uint32_t stream, std::uint32_t count, bool with_machine_code,
                         const MakeState& make_state) {
-  const auto workloads = test::small_workloads(type);
-  const Target& host = host_target();
+  const Target& host = target;
   LlvmCompiler compiler(host);
   Outcome outcome;
   for (std::uint32_t number = 0; number < count; ++number) {
     const auto& workload = workloads[number % workloads.size()];
-    CounterRng rng(test::seed(), type == DType::i32 ? 1 : 2, number);
+    CounterRng rng(test::seed(), stream, number);
     const std::optional<State> made = make_state(rng, workload.dag);
     if (!made) {
       continue;
@@ -196,6 +198,13 @@ Outcome check_schedules(DType type, std::uint32_t count, bool with_machine_code,
     const bool is_interpreted_right = interpreted.back().data == expected->back().data;
     REQUIRE(is_interpreted_right);
     ++outcome.checked;
+    for (const Stmt& stmt : program->stmts) {
+      const For* loop = std::get_if<For>(&stmt);
+      if (loop != nullptr && loop->intrinsic != nullptr) {
+        ++outcome.with_intrinsic;
+        break;
+      }
+    }
     outcome.split += check_split(*program, inputs.all, expected->back(),
                                  with_machine_code ? &compiler : nullptr, rng)
                          ? 1
@@ -214,6 +223,13 @@ Outcome check_schedules(DType type, std::uint32_t count, bool with_machine_code,
     }
   }
   return outcome;
+}
+
+template <class MakeState>
+Outcome check_schedules(DType type, std::uint32_t count, bool with_machine_code,
+                        const MakeState& make_state) {
+  return check_schedules(test::small_workloads(type), host_target(), type == DType::i32 ? 1 : 2,
+                         count, with_machine_code, make_state);
 }
 
 Outcome check_random_schedules(DType type, std::uint32_t count, bool with_machine_code) {
@@ -248,23 +264,25 @@ Outcome check_padded_tiles(DType type, std::uint32_t count, bool with_machine_co
 bool has_packs(const State& state) { return !PackedCopies(state.steps()).empty(); }
 
 /// Programs as the search draws them, a few mutations on; every operand may be packed.
-Outcome check_drawn_programs(std::uint32_t count, bool with_machine_code) {
+Outcome check_drawn_programs(const std::vector<test::SmallWorkload>& workloads,
+                             const Target& target, std::uint32_t count, bool with_machine_code) {
   std::map<const ComputeDag*, SearchSpace> spaces;
   std::uint32_t num_packed = 0;
   const Outcome outcome = check_schedules(
-      DType::i32, count, with_machine_code,
+      workloads, target, 1, count, with_machine_code,
       [&](CounterRng& rng, const Shared<const ComputeDag>& dag) -> std::optional<State> {
         auto found = spaces.find(dag.get());
         if (found == spaces.end()) {
           SketchOptions options;
-          options.hardware = hardware_params(host_target());
+          options.hardware = hardware_params(target);
           options.hardware.num_cores = 2;
           options.hardware.vector_unit_bytes = 16;  // small axes fill vectors, others have rests
           options.core_cache_bytes = 0;
           SpaceOptions native = native_space_options();
           native.hardware = options.hardware;
-          native.hardware.vector_unit_bytes = host_target().vector_bits / 8;
+          native.hardware.vector_unit_bytes = target.vector_bits / 8;
           native.min_prefetch_bytes = 0;
+          native.intrinsics = intrinsics_of(target);
           found =
               spaces
                   .emplace(dag.get(),
@@ -311,8 +329,20 @@ TEST_CASE("oracle chain without machine code, many more schedules") {
 
 TEST_CASE("oracle chain on programs that the search draws: all of them are exact") {
   const std::uint32_t many = test::scaled(4000), few = test::scaled(600);
-  CHECK(check_drawn_programs(many, false).checked > many * 0.6);
-  CHECK(check_drawn_programs(few, true).checked > few * 0.6);
+  const auto workloads = test::small_workloads(DType::i32);
+  CHECK(check_drawn_programs(workloads, host_target(), many, false).checked > many * 0.6);
+  CHECK(check_drawn_programs(workloads, host_target(), few, true).checked > few * 0.6);
+}
+
+// Whole numbers: bf16 holds them, and their sums are exact in f32 in any order.
+TEST_CASE("oracle chain on tensor intrinsics: exact for integers and whole numbers") {
+  const std::uint32_t many = test::scaled(1500), few = test::scaled(600);
+  const auto workloads = test::small_tensor_workloads();
+  const Target target = *Target::from_name("znver4");  // has all of them
+  const Outcome interpreted = check_drawn_programs(workloads, target, many, false);
+  CHECK(interpreted.checked > many * 0.6);
+  CHECK(interpreted.with_intrinsic > many * 0.4);
+  CHECK(check_drawn_programs(workloads, host_target(), few, true).checked > few * 0.6);
 }
 
 TEST_CASE("oracle chain on convolutions that leave padding out: all of them are exact") {

@@ -320,3 +320,5 @@ inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) 
   return cuda_shim::taken(mask, value, lane - static_cast<int>(delta), width);
 }
 inline void __syncwarp(unsigned mask = 0xffffffffu) { cuda_shim::exchange(mask, 0); }
+
+#include "cuda_shim_tensor.hpp"

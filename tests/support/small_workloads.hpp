@@ -202,4 +202,35 @@ inline std::vector<SmallWorkload> small_workloads(DType type) {
   return all;
 }
 
+/// Products of narrow types, as tensor intrinsics compute them; odd sizes.
+inline std::vector<SmallWorkload> small_tensor_workloads() {
+  std::vector<SmallWorkload> all;
+  const auto product = [&](const std::string& name, DType a, DType b, DType sum, std::int64_t m,
+                           std::int64_t n, std::int64_t k, bool is_transposed, bool has_epilogue) {
+    te::Program p;
+    auto A = p.placeholder("A", {m, k}, a);
+    auto B = p.placeholder("B", is_transposed ? te::Shape{n, k} : te::Shape{k, n}, b);
+    auto r = p.reduce_axis("k", k);
+    auto C = p.compute("C", {m, n}, [&](auto i, auto j) {
+      const te::Expr right = is_transposed ? B(j, r) : B(r, j);
+      return te::sum(te::cast(sum, A(i, r)) * te::cast(sum, right), {r});
+    });
+    if (!has_epilogue) {
+      all.push_back({name, p.dag({A, B, C})});
+      return;
+    }
+    auto bias = p.placeholder("bias", {n}, sum);
+    auto D = p.compute("D", {m, n}, [&](auto i, auto j) { return te::max(C(i, j) + bias(j), 0); });
+    all.push_back({name, p.dag({A, B, bias, D})});
+  };
+  product("bf16 12x35x16", DType::bf16, DType::bf16, DType::f32, 12, 35, 16, false, false);
+  product("bf16 7x64x19, transposed", DType::bf16, DType::bf16, DType::f32, 7, 64, 19, true, false);
+  product("bf16 8x48x32, relu", DType::bf16, DType::bf16, DType::f32, 8, 48, 32, false, true);
+  product("u8 i8 12x35x16", DType::u8, DType::i8, DType::i32, 12, 35, 16, false, false);
+  product("i8 8x64x24", DType::i8, DType::i8, DType::i32, 8, 64, 24, false, false);
+  product("i8 13x33x37, transposed, relu", DType::i8, DType::i8, DType::i32, 13, 33, 37, true,
+          true);
+  return all;
+}
+
 }  // namespace tensorsmith::test

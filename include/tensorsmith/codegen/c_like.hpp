@@ -34,6 +34,8 @@ class CLikePrinter {
     bindings_[var.value] = std::move(value);
   }
 
+  const LinearText& bound(VarId var) const { return bindings_[var.value]; }
+
   /// An integer expression, exact in 64 bits.
   LinearText linear(ExprId id) const {
     const ExprPool& pool = program_.pool;

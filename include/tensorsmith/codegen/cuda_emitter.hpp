@@ -40,6 +40,7 @@ class CudaEmitter : CudaStatementPrinter {
   /// Declarations of the vector types that CUDA does not have.
   std::string type_declarations() const;
   const std::string& identifier(BufferId id) const { return name(id); }
+  using CudaTensorPrinter::instruction_helpers;
   std::string unique_name(const std::string& wanted) { return names_.unique(wanted); }
 
  private:
@@ -112,6 +113,10 @@ inline void CudaEmitter::bind_axis(const For& loop, std::int64_t extent, CudaLau
       static_cast<std::size_t>(loop.kind) -
       static_cast<std::size_t>(is_block(loop.kind) ? ForKind::block_x : ForKind::thread_x);
   (is_block(loop.kind) ? launch.grid : launch.block)[axis] = extent;
+  if (loop.kind == ForKind::thread_x) {
+    lane_var_ = loop.var;
+    lane_extent_ = extent;
+  }
   if (extent == 1) {
     return bind(loop.var, LinearText::of(0));
   }
@@ -195,6 +200,7 @@ inline CudaEmitter::Kernel CudaEmitter::kernel(StmtId body, const std::string& k
   indent_ = 1;
   private_bytes_ = most_private_bytes_ = 0;
   num_stores_ = 0;
+  lane_var_ = {};
   declare_shared(result.launch);
   emit_scope(bind_axes(body, result.launch));
   result.launch.private_bytes = most_private_bytes_;

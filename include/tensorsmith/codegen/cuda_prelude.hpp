@@ -109,6 +109,60 @@ __device__ __forceinline__ unsigned short to_f16(float value) {
 }
 )",
      true},
+    {"word_at(", R"(// The elements of one register that lie together.
+template <class T>
+__device__ __forceinline__ unsigned word_at(const T* p) {
+  return *reinterpret_cast<const unsigned*>(p);
+}
+)",
+     true},
+    {"gathered_word(", R"(// The elements of one register, `step` apart.
+template <class T>
+__device__ __forceinline__ unsigned gathered_word(const T* p, int step) {
+  unsigned word = 0;
+#pragma unroll
+  for (int i = 0; i < 4 / static_cast<int>(sizeof(T)); ++i) {
+    if (sizeof(T) == 4) {
+      word = *reinterpret_cast<const unsigned*>(p);
+    } else if (sizeof(T) == 2) {
+      word |= static_cast<unsigned>(reinterpret_cast<const unsigned short*>(p)[i * step]) << 16 * i;
+    } else {
+      word |= static_cast<unsigned>(reinterpret_cast<const unsigned char*>(p)[i * step]) << 8 * i;
+    }
+  }
+  return word;
+}
+)",
+     true},
+    {"load_matrices(",
+     R"(// Four or two squares of 8 rows of 16 bytes; a lane brings the address of a row.
+__device__ __forceinline__ void load_matrices(unsigned (&words)[4], const void* row) {
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(at)
+               : "memory");
+}
+__device__ __forceinline__ void load_matrices(unsigned (&words)[2], const void* row) {
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+               : "=r"(words[0]), "=r"(words[1])
+               : "r"(at)
+               : "memory");
+}
+)",
+     true},
+    {"load_transposed_matrices(",
+     R"(// Two squares of 8 rows of 8 numbers, rows and columns exchanged.
+__device__ __forceinline__ void load_transposed_matrices(unsigned (&words)[2], const void* row) {
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(words[0]), "=r"(words[1])
+               : "r"(at)
+               : "memory");
+}
+)",
+     true},
     {"dynamic_shared(", R"(__device__ __forceinline__ unsigned char* dynamic_shared() {
   extern __shared__ __align__(16) unsigned char dynamic_shared_memory[];
   return dynamic_shared_memory;

@@ -4,7 +4,7 @@
 // Vectorized loops become float4 and the like, private buffers of a thread plain arrays (constant
 // indices make them registers), shared buffers static up to 48 KiB and dynamic above. Arithmetic on
 // indices has 32 bits where that is enough. The meaning is that of the interpreter; expf and the
-// like are CUDA's own. Not here: compiling (nvrtc.hpp), launching, tensor cores.
+// like are CUDA's own. Not here: compiling (nvrtc.hpp), launching.
 #pragma once
 
 #include <cstdint>
@@ -120,7 +120,8 @@ inline Result<CudaSource, std::string> cuda_source(const LoopProgram& program, c
                    ">>>\n";
   }
   source.text += "\n" + emitter.type_declarations() +
-                 cuda_helpers_for(kernels, target.gpu->compute_capability) + kernels;
+                 cuda_helpers_for(kernels, target.gpu->compute_capability) +
+                 emitter.instruction_helpers() + kernels;
   return source;
 }
 

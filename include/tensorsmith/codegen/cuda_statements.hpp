@@ -8,13 +8,13 @@
 #include <string>
 #include <utility>
 
-#include "tensorsmith/codegen/cuda_vector.hpp"
+#include "tensorsmith/codegen/cuda_tensor.hpp"
 
 namespace tensorsmith::detail {
 
-class CudaStatementPrinter : protected CudaVectorPrinter {
+class CudaStatementPrinter : protected CudaTensorPrinter {
  protected:
-  explicit CudaStatementPrinter(const LoopProgram& program) : CudaVectorPrinter(program) {}
+  explicit CudaStatementPrinter(const LoopProgram& program) : CudaTensorPrinter(program) {}
 
   /// Serial loops are unrolled by the compiler up to so many stores in a straight line; loops that
   /// say so, in full. Its time grows with the line: 60 to 230 ms up to 256 stores, 300 to 550 ms at
@@ -127,6 +127,9 @@ inline void CudaStatementPrinter::emit_loop(const For& loop) {
     return refuse("loop " + wanted + " is " +
                   (loop.kind == ForKind::vthread ? "a virtual thread that lowering has left"
                                                  : "bound to the GPU inside a thread's work"));
+  }
+  if (loop.intrinsic != nullptr && !loop.intrinsic->ptx.empty() && warp_product(loop)) {
+    return;
   }
   const LinearText extent = linear(loop.extent);
   if (extent.is_constant() && extent.constant <= 1) {

@@ -18,6 +18,7 @@
 
 #include "tensorsmith/cost/draft_nest.hpp"
 #include "tensorsmith/cost/draft_traffic.hpp"
+#include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/sched/prepared.hpp"
 
 namespace tensorsmith {
@@ -110,6 +111,12 @@ class DraftEstimator {
                             ? traffic_.stride(op, access, traffic_.pieces_of(access), vector_axis)
                             : 0.0);
     }
+    // Reductions that an intrinsic takes at once.
+    const TensorIntrinsic* intrinsic = find_intrinsic(target_, state_.stage(stage).intrinsic);
+    const bool has_groups =
+        intrinsic != nullptr && reduces && nest.is_promoted && nest.has_vector &&
+        nest.loops[nest.tile_begin - 1].extent >= static_cast<double>(intrinsic->k);
+    const double group = has_groups ? static_cast<double>(intrinsic->k) : 1;
     double sum = 0;
     const std::size_t combinations = std::size_t{1} << tile.size();
     std::vector<double> extent(op.num_axes, 1.0);
@@ -139,7 +146,11 @@ class DraftEstimator {
           times *= moves && loop.axis != vector_axis ? extent[loop.axis] : 1;
         }
         const bool is_store = op.accesses[i].is_store;
-        const bool is_strided = nest.has_vector && strides[i] != 0 && strides[i] != 1;
+        const bool is_strided =
+            nest.has_vector && strides[i] != 0 && strides[i] != 1 && strides[i] != group;
+        if (has_groups && strides[i] == 1 && !is_store) {  // rows are loaded and interleaved
+          loads += times * vectors * 2 * (group - 1);
+        }
         if (op.accesses[i].lines_ahead > 0) {  // one more instruction for every line
           loads += times * (strides[i] == 0 ? 1 / lanes : vectors);
         }
@@ -166,7 +177,7 @@ class DraftEstimator {
       }
       const double again = run < reductions ? stores / rates_.loads_per_cycle : 0;
       sum += count *
-             (counted * step +
+             (counted / group * step +
               reductions / run * (rates_.run_start + again + stores / rates_.stores_per_cycle));
     }
     return sum * outer;

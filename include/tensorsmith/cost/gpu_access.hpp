@@ -271,4 +271,13 @@ inline double shared_passes(const Lanes& addresses, std::int64_t width, LaneMask
   return static_cast<double>(passes);
 }
 
+/// Whether every lane's address is a multiple of `width`.
+inline bool are_aligned(const Lanes& addresses, std::int64_t width, LaneMask mask) {
+  LaneMask astray = 0;
+  for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
+    astray |= floor_mod(addresses[lane], width) != 0 ? LaneMask{1} << lane : 0U;
+  }
+  return (astray & mask) == 0;
+}
+
 }  // namespace tensorsmith

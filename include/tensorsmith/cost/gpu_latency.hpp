@@ -4,8 +4,7 @@
 // that it holds at a time takes as long as its busiest unit, or as one warp waits if there are too
 // few to hide that; the grid takes as many such turns as it has waves, or as long as DRAM. The
 // simulated device (measure/simulated.hpp) runs on it. Constants below are assumptions of the
-// model, to be compared with measurements; what is known of boards is in gpu_devices.hpp. Not here:
-// instructions of tensor cores, which no lowered program has yet.
+// model, to be compared with measurements; what is known of boards is in gpu_devices.hpp.
 #pragma once
 
 #include <cstdint>
@@ -153,9 +152,13 @@ class GpuTimer {
     const double warps = blocks * static_cast<double>(work.num_warps());
     constexpr double schedulers = 4, integer_rate = 64, special_rate = 16;
     const auto of_unit = [](double count, double rate) { return 32 * count / rate; };
+    const double tensor =
+        gpu_.tensor_f16_fma_rate > 0 ? of_unit(work.tensor, gpu_.tensor_f16_fma_rate) : 0.0;
     const double arithmetic = larger_of(
-        larger_of(of_unit(work.f32, gpu_.f32_fma_rate), of_unit(work.f64, gpu_.f64_fma_rate)),
-        larger_of(of_unit(work.integer, integer_rate), of_unit(work.special, special_rate)));
+        tensor,
+        larger_of(
+            larger_of(of_unit(work.f32, gpu_.f32_fma_rate), of_unit(work.f64, gpu_.f64_fma_rate)),
+            larger_of(of_unit(work.integer, integer_rate), of_unit(work.special, special_rate))));
     // A block with few warps leaves schedulers without any.
     const double busy = smaller_of(schedulers, warps);
     return {warps * work.instructions / busy, warps * arithmetic * schedulers / busy,

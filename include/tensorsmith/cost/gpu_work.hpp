@@ -17,7 +17,7 @@ namespace tensorsmith {
 /// Waiting times in clocks. Nowhere promised; orders of magnitude of published microbenchmarks (Jia
 /// et al. 2019 for T4, Luo et al. 2024 for A100, RTX 4090 and H100).
 struct GpuDelays {
-  double global = 500, shared = 30, barrier = 20, arithmetic = 4;
+  double global = 500, shared = 30, barrier = 20, arithmetic = 4, tensor = 33;
 };
 
 /// One load or store of global memory, all of its iterations.
@@ -38,9 +38,10 @@ struct GpuWork {
   std::int64_t blocks_per_sm = 0;  ///< at a time; 0: none fits
   double instructions = 0;         ///< of a warp, all kinds
   double f32 = 0, f64 = 0, integer = 0, special = 0;  ///< of a warp, by the unit that does them
-  double shared_passes = 0;                           ///< of a warp, see gpu_access.hpp
-  double global_passes = 0;                           ///< of a warp: lines, or four sectors each
-  double path_clocks = 0;                             ///< of one warp that is alone
+  double tensor = 0;         ///< products of one lane on tensor cores; of n bytes they count n / 2
+  double shared_passes = 0;  ///< of a warp, see gpu_access.hpp
+  double global_passes = 0;  ///< of a warp: lines, or four sectors each
+  double path_clocks = 0;    ///< of one warp that is alone
   std::vector<GpuTraffic> traffic;
 
   std::int64_t num_warps() const { return (num_threads + 31) / 32; }
@@ -63,6 +64,14 @@ inline std::int64_t gpu_blocks_per_sm(const GpuLimits& gpu, std::int64_t num_thr
   blocks =
       smaller_of(blocks, gpu.registers_per_sm / larger_of<std::int64_t>(1, of_warp * num_warps));
   return of_block > 0 ? smaller_of(blocks, gpu.shared_memory_per_sm_bytes / of_block) : blocks;
+}
+
+/// Bytes of L1 for one block; which registers it takes is not known yet.
+inline double gpu_l1_share(const GpuLimits& gpu, const GpuWork& work) {
+  const std::int64_t blocks =
+      larger_of<std::int64_t>(1, gpu_blocks_per_sm(gpu, work.num_threads, work.shared_bytes, 32));
+  const std::int64_t left = gpu.l1_and_shared_bytes - blocks * work.shared_bytes;
+  return static_cast<double>(larger_of<std::int64_t>(8192, left)) / static_cast<double>(blocks);
 }
 
 }  // namespace tensorsmith

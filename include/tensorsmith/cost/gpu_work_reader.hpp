@@ -16,6 +16,7 @@
 #include "tensorsmith/cost/gpu_access.hpp"
 #include "tensorsmith/cost/gpu_footprint.hpp"
 #include "tensorsmith/cost/gpu_operations.hpp"
+#include "tensorsmith/cost/gpu_tensor_tile.hpp"
 #include "tensorsmith/cost/gpu_work.hpp"
 
 namespace tensorsmith::detail {
@@ -135,6 +136,14 @@ class GpuWorkReader {
       return walk(loop.body);
     }
     const std::int64_t extent = extent_of(loop);
+    if (const auto tile = gpu_tensor_tile(program_, loop)) {
+      const double executed = all_times();
+      work_.instructions += tile->instructions * executed;
+      work_.tensor += tile->products * executed;
+      work_.shared_passes += tile->shared_passes * executed;
+      operands_ = larger_of(operands_, tile->registers);
+      return {tile->instructions, delays_.shared + delays_.tensor, true, false};
+    }
     const double times = static_cast<double>(extent);
     const bool expands = is_expanded(loop.kind);
     extents_.set(loop.var, extent);
@@ -301,7 +310,7 @@ class GpuWorkReader {
         (neighbours->kind == ForKind::vectorized || buffer.scope == Scope::shared)) {
       const std::int64_t most = neighbours->extent * width;
       for (const std::int64_t wide : {std::int64_t{16}, std::int64_t{8}, std::int64_t{4}}) {
-        if (wide > width && most % wide == 0 && is_aligned(addresses, wide)) {
+        if (wide > width && most % wide == 0 && are_aligned(addresses, wide, mask_)) {
           count /= static_cast<double>(wide / width);
           width = wide;
           break;
@@ -329,7 +338,7 @@ class GpuWorkReader {
   /// Bytes that a block loads through L1: what fits there is loaded once, and what is the same for
   /// iterations that are unrolled too.
   double after_l1(const GpuIndices& access, const Place& here) {
-    const double share = l1_share();
+    const double share = gpu_l1_share(gpu_, work_);
     GpuFootprint::Running running = footprint_.block(access);
     double inside = running.bytes(), loaded = inside;
     for (std::size_t i = open_.size(); i-- > 0;) {
@@ -344,21 +353,6 @@ class GpuWorkReader {
       inside = outside;
     }
     return loaded;
-  }
-  /// Of one block; which registers it takes is not known yet.
-  double l1_share() const {
-    const std::int64_t blocks = larger_of<std::int64_t>(
-        1, gpu_blocks_per_sm(gpu_, work_.num_threads, work_.shared_bytes, 32));
-    const std::int64_t left = gpu_.l1_and_shared_bytes - blocks * work_.shared_bytes;
-    return static_cast<double>(larger_of<std::int64_t>(8192, left)) / static_cast<double>(blocks);
-  }
-
-  bool is_aligned(const Lanes& addresses, std::int64_t width) const {
-    LaneMask astray = 0;
-    for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
-      astray |= floor_mod(addresses[lane], width) != 0 ? LaneMask{1} << lane : 0U;
-    }
-    return (astray & mask_) == 0;
   }
   void leave_registers(BufferId id) {
     const bool is_new = !has_item(arrays_, id);

@@ -63,11 +63,16 @@ constexpr bool is_thread_loop(ForKind kind) {
   return kind >= ForKind::thread_x && kind <= ForKind::thread_z;
 }
 
+struct TensorIntrinsic;
+
 struct For {
   VarId var;
   ExprId extent;  ///< constant for unrolled, vectorized and GPU loops; may use outer variables else
   ForKind kind;
   StmtId body;
+  /// Code generation may compute this loop and all inside of it by this instruction
+  /// (ir/tensor_intrinsic.hpp); a hint, the loops say what is computed.
+  const TensorIntrinsic* intrinsic = nullptr;
 };
 struct Store {
   BufferId buffer;

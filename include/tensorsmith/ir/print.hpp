@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/ir/tensor_intrinsic.hpp"
 #include "tensorsmith/support/text_writer.hpp"
 
 namespace tensorsmith {
@@ -272,6 +273,9 @@ class ProgramPrinter {
     std::string head = "for " + names_.enter(s.var) + " in " + extent;
     if (s.kind != ForKind::serial) {
       head += " " + std::string(name_of(s.kind));
+    }
+    if (s.intrinsic != nullptr) {
+      head += " as " + std::string(s.intrinsic->name);
     }
     writer_.line(head + ":");
     block(s.body);

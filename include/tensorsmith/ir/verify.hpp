@@ -12,6 +12,7 @@
 
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/tensor_match.hpp"
 #include "tensorsmith/ir/verify_rules.hpp"
 
 namespace tensorsmith {
@@ -218,6 +219,9 @@ class Verifier {
       report(VerifyRule::parallel_inside_parallel, {}, s.var);
     }
     expr(s.extent, true);
+    if (s.intrinsic != nullptr) {
+      intrinsic_form(s);
+    }
     if (was_defined_[s.var.value]) {
       report(VerifyRule::variable_defined_twice, {}, s.var);
     }
@@ -228,6 +232,14 @@ class Verifier {
     stmt(s.body);
     loops_.pop_back();
     num_divergent_ -= diverges ? 1 : 0;
+  }
+
+  void intrinsic_form(const For& s) {
+    const IntImm* extent = program_.pool.as<IntImm>(s.extent);
+    if (extent == nullptr || extent->value != s.intrinsic->k ||
+        !is_tensor_tile(program_, *s.intrinsic, s.body)) {
+      report(VerifyRule::intrinsic_form, {}, s.var);
+    }
   }
 
   void branch(const If& s) {

@@ -35,7 +35,8 @@ enum class VerifyRule : std::uint8_t {
   shared_place,   ///< a shared buffer is allocated between the blocks and the threads of a kernel
   barrier_place,  ///< a barrier stands in thread loops, under nothing that differs among threads
   guard_in_tile,  ///< speed: If or if_then_else on a tile's variable
-  extremum_in_tile  ///< speed: min or max of indices on a tile's variable
+  extremum_in_tile,  ///< speed: min or max of indices on a tile's variable
+  intrinsic_form     ///< speed: a loop carries a tensor intrinsic that computes something else
 };
 
 constexpr bool is_about_speed(VerifyRule rule) { return rule >= VerifyRule::guard_in_tile; }
@@ -68,7 +69,8 @@ constexpr std::string_view text_of(VerifyRule rule) {
       "a shared buffer is not allocated between the blocks and the threads of a kernel",
       "a barrier is not reached by all threads of a block together",
       "a condition inside an unrolled or vectorized loop depends on its variable",
-      "a minimum or maximum inside an unrolled or vectorized loop depends on its variable"};
+      "a minimum or maximum inside an unrolled or vectorized loop depends on its variable",
+      "a tensor intrinsic does not compute what the loop does"};
   return texts[static_cast<std::size_t>(rule)];
 }
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower_error.hpp"
 #include "tensorsmith/lower/region.hpp"
 #include "tensorsmith/lower/shape_nest.hpp"
@@ -35,7 +36,17 @@ struct TensorHome {
 };
 
 /// What the innermost body does.
-enum class BodyMode : std::uint8_t { compute, initialize, update, write_back, finish };
+/// The last three: what an intrinsic with an offset adds too much (emit_tensor.hpp).
+enum class BodyMode : std::uint8_t {
+  compute,
+  initialize,
+  update,
+  write_back,
+  finish,
+  offset_zero,
+  offset_sum,
+  take_off
+};
 
 /// The term counts where form >= 0.
 struct TermForm {
@@ -101,6 +112,13 @@ struct Emission {
   /// Lines of an operand are asked for in front of this leaf, whenever the tile is updated; -1 =
   /// no.
   std::int32_t prefetch_leaf = -1;
+  /// Computes the loop of leaf `tensor_leaf`, the last of its run, and all inside of it.
+  const TensorIntrinsic* intrinsic = nullptr;
+  std::int32_t tensor_leaf = -1;
+  std::vector<bool> moves_b;  ///< per leaf: whether operand b depends on it
+  bool is_a_first = true;     ///< in the product
+  bool is_summing = false;    ///< the sums of this step are written
+  BufferId offset_sums;       ///< a_offset * sum(b) of the run, where the intrinsic has one
 };
 
 /// One hardware axis in one kernel. Loops of several extents may be bound to it.
@@ -230,6 +248,18 @@ class Emitter {
   StmtId emit_body(Emission& e);
   ExprId value_of(ExprId id, const std::vector<std::pair<VarId, ExprId>>& env);
   ExprId fold(ExprId id);
+  // emit_tensor.hpp: tensor intrinsics
+  void place_intrinsic(Emission& e) const;
+  void place_warp_intrinsic(Emission& e) const;
+  const TensorIntrinsic* intrinsic_of_loop(const Emission& e, std::size_t leaf, ForKind kind,
+                                           ExprId extent) const;
+  void make_offset_sums(Emission& e);
+  void emit_offset_tile(Emission& e, BodyMode mode, std::vector<StmtId>& parts);
+  bool wants_offset_sums(const Emission& e, std::size_t leaf) const;
+  bool is_left_out_of_sums(const Emission& e, std::size_t leaf) const;
+  StmtId emit_with_offset_sums(Emission& e, std::size_t leaf);
+  ExprId with_offset(const Emission& e, ExprId source);
+  StmtId emit_offset(Emission& e, const ExprList& tile_point, ExprId source);
   // emit_prefetch.hpp: asking for operands ahead of their use
   void place_prefetch(Emission& e) const;
   StmtId emit_prefetch(Emission& e);
@@ -273,6 +303,7 @@ class Emitter {
 #include "tensorsmith/lower/emit_prefetch.hpp"
 #include "tensorsmith/lower/emit_stage.hpp"
 #include "tensorsmith/lower/emit_taps.hpp"
+#include "tensorsmith/lower/emit_tensor.hpp"
 #include "tensorsmith/lower/emit_threads.hpp"
 #include "tensorsmith/lower/emit_vectors.hpp"
 #include "tensorsmith/lower/emit_versions.hpp"

@@ -190,7 +190,11 @@ inline StmtId Emitter::emit_body(Emission& e) {
     stores.push_back(program_.add(Store{buffer, tile_point, value}));
   };
   const Reduce* found = op.bodies.empty() ? nullptr : pool.as<Reduce>(op.bodies[0]);
-  if (found == nullptr) {
+  if (e.mode >= BodyMode::offset_zero) {
+    stores.push_back(
+        emit_offset(e, tile_point,
+                    e.mode == BodyMode::offset_sum ? value_of(found->sources[0], env) : ExprId{}));
+  } else if (found == nullptr) {
     for (std::size_t k = 0; k < num_outputs; ++k) {
       store_home(k, value_of(op.bodies[k], env));
     }
@@ -216,7 +220,7 @@ inline StmtId Emitter::emit_body(Emission& e) {
                               in_tile ? pool.load(e.accumulators[k], dtype_of(k), tile_point)
                                       : stored(k));
         holds_ = &e.holds;
-        operands.emplace_back(combiner.rhs[k], value_of(reduce.sources[k], env));
+        operands.emplace_back(combiner.rhs[k], with_offset(e, value_of(reduce.sources[k], env)));
         holds_ = nullptr;
       }
       for (std::size_t k = 0; k < num_outputs; ++k) {

@@ -97,7 +97,7 @@ inline StmtId Emitter::emit_loop(Emission& e, std::size_t leaf, ForKind kind, co
   const StmtId body = emit_below(e, leaf);
   e.nest.constraints = saved;
   parallel_depth_ -= kind == ForKind::parallel ? 1 : 0;
-  return program_.add(For{var, extent, kind, body});
+  return program_.add(For{var, extent, kind, body, intrinsic_of_loop(e, leaf, kind, extent)});
 }
 
 inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
@@ -126,8 +126,11 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
   if (leaf == nest.num_leaves()) {
     return emit_body(e);
   }
+  if (wants_offset_sums(e, leaf)) {
+    return emit_with_offset_sums(e, leaf);
+  }
   const std::int64_t extent = nest.leaf_extent[leaf];
-  if (extent == 1) {
+  if (extent == 1 || is_left_out_of_sums(e, leaf)) {
     nest.leaf_value[leaf] = pool.int_imm(0);
     const StmtId body = emit_below(e, leaf);
     nest.leaf_value[leaf] = {};
@@ -159,9 +162,6 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
       const std::int32_t deepest = deepest_leaf(pool, nest, term.atom);
       if (deepest > static_cast<std::int32_t>(leaf)) {
         const auto range = range_of(pool, extents_, term.atom);
-        if (range && range->min == 0 && range->max == 0) {
-          continue;  // a loop of one iteration adds nothing
-        }
         is_known = is_known && range.has_value() && range->min >= 0;
         below += range ? term.coefficient * range->max : 0;
         (nest.is_tile[static_cast<std::size_t>(deepest)] ? tile_below : loop_below) = true;
@@ -341,7 +341,6 @@ inline StmtId Emitter::emit_reduction(Emission& e) {
     }
     return program_.add(std::move(buffer));
   };
-  std::vector<BufferId> allocated;
   for (std::size_t k = 0; k < num_outputs; ++k) {
     if (in_registers) {
       e.accumulators.push_back(make(".acc", k, Scope::register_, false));
@@ -351,7 +350,8 @@ inline StmtId Emitter::emit_reduction(Emission& e) {
           make(".new", k, in_registers ? Scope::register_ : Scope::local, !in_registers));
     }
   }
-  allocated = e.accumulators;
+  make_offset_sums(e);
+  std::vector<BufferId> allocated = e.accumulators;
   allocated.insert(allocated.end(), e.temporaries.begin(), e.temporaries.end());
 
   const ExprId first = is_first_block(e);
@@ -369,9 +369,11 @@ inline StmtId Emitter::emit_reduction(Emission& e) {
     const StmtId resumed = in_registers ? start(true) : StmtId{};
     parts.push_back(program_.add(If{first, fresh, resumed}));
   }
+  emit_offset_tile(e, BodyMode::offset_zero, parts);
   e.mode = BodyMode::update;
   plan_padding(e);
   parts.push_back(emit_run(e, 0));
+  emit_offset_tile(e, BodyMode::take_off, parts);
   e.padded.clear();
   e.holds.clear();
   cannot_finish_ = cannot_finish_ || (e.reader != nullptr && !in_registers);
@@ -390,6 +392,7 @@ inline StmtId Emitter::emit_reduction(Emission& e) {
   }
   e.accumulators.clear();
   e.temporaries.clear();
+  e.offset_sums = {};
   return result;
 }
 

@@ -271,6 +271,7 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   }
   e.shape = shape_nest(target_, node_is_reduction(e.nest.derivation), e.nest, bits,
                        static_cast<std::int64_t>(e.op->outputs.size()), has_attached);
+  place_intrinsic(e);
   place_prefetch(e);
   build_nest(program_.pool, extents_, state_, e.nest);
   if (e.op->outputs.size() > 1 && !e.shape.is_promoted && !e.op->reduce_axes.empty()) {

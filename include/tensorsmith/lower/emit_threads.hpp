@@ -142,6 +142,7 @@ inline StmtId Emitter::emit_thread_stage(Emission& e, std::vector<Constraint> cl
   }
   guard_threads(e);
   shape_threads(e);
+  place_warp_intrinsic(e);
   active_.push_back(&e);
   const StmtId result = emit_leaf(e, 0);
   active_.pop_back();

@@ -62,7 +62,7 @@ class GuardHoister {
     for (std::size_t i = inner.size(); i-- > 0;) {
       body = p_.add(If{inner[i], body, {}});
     }
-    body = p_.add(For{loop.var, loop.extent, loop.kind, body});
+    body = p_.add(For{loop.var, loop.extent, loop.kind, body, loop.intrinsic});
     for (std::size_t i = outer.size(); i-- > 1;) {
       body = p_.add(If{outer[i], body, {}});
     }

@@ -173,7 +173,7 @@ class BarrierPlacer {
       if (result.exit.meets(result.entry) && (extent == nullptr || extent->value > 1)) {
         const StmtId barrier = p_.add(Barrier{Scope::shared});
         const StmtId body = p_.add(Seq{{barrier, loop->body}});
-        p_.stmts[id.value] = For{loop->var, loop->extent, loop->kind, body};
+        p_.stmts[id.value] = For{loop->var, loop->extent, loop->kind, body, loop->intrinsic};
         result.entry = {};
         result.has_barrier = true;
       }

@@ -73,6 +73,10 @@ class StatePrinter {
                std::to_string(stage.prefetch.lines) + " lines, into L" +
                std::to_string(stage.prefetch.level) + '\n';
     }
+    if (!stage.intrinsic.empty()) {
+      text_.append(indent, ' ');
+      text_ += name + " intrinsic: " + stage.intrinsic + '\n';
+    }
     const auto& attached = state_.attach_map().iterator_to_stages;
     for (std::size_t i = 0; i < stage.iterators.size(); ++i) {
       const BasicIterator<Extent>& it = stage.iterators[i];

@@ -24,6 +24,9 @@ constexpr std::int64_t unknown_length = -1;
 /// How the text of a pragma begins that sets BasicStage::prefetch.
 inline constexpr std::string_view prefetch_pragma = "prefetch";
 
+/// How the text of a pragma begins that sets BasicStage::intrinsic.
+inline constexpr std::string_view tensorize_pragma = "tensorize";
+
 /// Codes of the reference (ch. 2.1), in records as numbers.
 enum class Annotation : std::int32_t {
   none = 0,
@@ -64,7 +67,8 @@ struct FuseStep {
 struct PragmaStep {
   static constexpr std::string_view tag = "PR";
   std::int32_t stage, iterator;
-  /// "auto_unroll_max_step$N", "debug_skip_region" or "prefetch$OPERAND$LINES$LEVEL"
+  /// "auto_unroll_max_step$N", "debug_skip_region", "prefetch$OPERAND$LINES$LEVEL" or
+  /// "tensorize$NAME"
   std::string pragma;
   static constexpr auto fields() {
     return field_list(&PragmaStep::stage, &PragmaStep::iterator, &PragmaStep::pragma);

@@ -10,6 +10,8 @@
 // follow each other in the destination as well run as one (channels and taps of a filter), so that
 // the square finds whole vectors.
 //     for j.0, k.0, j.1:  unroll k.1 (0,16):  vectorize j.2 (0,16):  B.packed = B
+// A reader that is computed by a tensor intrinsic takes k reductions at once: these come last,
+//     C tile of 6 x 64 as vdpbf16ps: [j floordiv 64][k floordiv 2][j floormod 64][k floormod 2]
 #pragma once
 
 #include <optional>
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/tensor_intrinsic.hpp"
 #include "tensorsmith/lower/nest.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/packs.hpp"
@@ -113,7 +116,7 @@ inline std::vector<bool> axes_around(const State& state, const StageDerivation& 
 /// Nothing if no stage reads the copy.
 inline std::optional<std::vector<PackedDimension>>
 packed_dimensions(const State& state, const std::vector<StageDerivation>& derivations,
-                  std::size_t copy) {
+                  std::size_t copy, const std::vector<const TensorIntrinsic*>& intrinsics) {
   const ExprPool& pool = state.dag().pool();
   const TensorId tensor = state.operation(copy).outputs[0];
   for (std::size_t r = copy + 1; r < state.num_stages(); ++r) {
@@ -141,6 +144,13 @@ packed_dimensions(const State& state, const std::vector<StageDerivation>& deriva
         if (axis.var == ref->var) {
           dimensions[d] = {static_cast<std::int32_t>(a), is_reduction,
                            is_reduction || tile[a] <= 1 ? 0 : tile[a], !around[a]};
+        }
+      }
+      for (const TensorIntrinsic* intrinsic : intrinsics) {  // groups along the last sum
+        const auto last = static_cast<std::int32_t>(tile.size() + reader.reduce_axes.size()) - 1;
+        if (state.stage(r).intrinsic == intrinsic->name && intrinsic->k > 1 &&
+            dimensions[d].is_reduction && dimensions[d].axis == last) {
+          dimensions[d].block = intrinsic->k;
         }
       }
     }
@@ -189,6 +199,7 @@ inline std::size_t first_of_run(const std::vector<PackedDimension>& dimensions,
   };
   std::size_t first = last;
   while (first > 0 && dimensions[first].is_reduction && dimensions[first].is_whole &&
+         dimensions[first].block == 0 && dimensions[first - 1].block == 0 &&
          dimensions[first - 1].is_reduction && place(first - 1) + 1 == place(first)) {
     --first;
   }
@@ -358,13 +369,13 @@ inline bool schedule_result_caches(State& state, const ResultCaches& caches) {
 
 /// Steps for every copy in `copies`, appended to the history; false if one of them is illegal. The
 /// copies are as their rule made them, and their readers are complete.
-inline bool schedule_packs(State& state, const PackedCopies& copies,
-                           const HardwareParams& hardware) {
+inline bool schedule_packs(State& state, const PackedCopies& copies, const HardwareParams& hardware,
+                           const std::vector<const TensorIntrinsic*>& intrinsics = {}) {
   const std::vector<StageDerivation> derivations =
       copies.empty() ? std::vector<StageDerivation>{} : derive(state);
   for (std::int32_t copy : copies.stages()) {
     const auto id = static_cast<std::size_t>(copy);
-    const auto dimensions = detail::packed_dimensions(state, derivations, id);
+    const auto dimensions = detail::packed_dimensions(state, derivations, id, intrinsics);
     if (dimensions && !dimensions->empty() && state.stage(id).compute_at != ComputeAt::inlined &&
         !detail::schedule_pack(state, *dimensions, copy, hardware)) {
       return false;

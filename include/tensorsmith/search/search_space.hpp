@@ -13,6 +13,7 @@
 
 #include "tensorsmith/sched/bounds.hpp"
 #include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/search/apply_intrinsics.hpp"
 #include "tensorsmith/search/schedule_packs.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
@@ -46,6 +47,8 @@ struct SpaceOptions {
   std::vector<std::int32_t> prefetch_lines;
   std::int64_t min_prefetch_bytes = 1 << 20;
   std::int64_t max_prefetch_uses = 64;  ///< per element; an operand that is used more is blocked
+  /// Sums of products that one of these computes are computed by it, always.
+  std::vector<const TensorIntrinsic*> intrinsics;
   /// Caches of results get a layout that follows their register tiles.
   bool lay_out_results = false;
 };
@@ -162,8 +165,8 @@ class SearchSpace {
   }
 
   /// The candidate with this history, bounds inferred; nothing if a step is illegal. How packed
-  /// copies run, and how caches of results lie in memory, is not taken from the history: it follows
-  /// from the rest.
+  /// copies run, and how caches of results lie in memory, and which stages are computed by an
+  /// intrinsic, is not taken from the history: it follows from the rest.
   std::optional<Candidate> build(const std::vector<Step>& steps, std::uint32_t sketch) const {
     State state = *initial_;
     PackedCopies packs;
@@ -174,7 +177,7 @@ class SearchSpace {
       const bool is_layout = options_.lay_out_results && i >= own &&
                              std::holds_alternative<StorageLayoutStep>(step) &&
                              caches.contains(stage_of(step));
-      if (packs.is_about_loops(step) || is_layout) {
+      if (packs.is_about_loops(step) || is_layout || is_decided_here(step)) {
         continue;
       }
       packs.follow(step);
@@ -183,7 +186,8 @@ class SearchSpace {
         return std::nullopt;
       }
     }
-    if (!schedule_packs(state, packs, options_.hardware) ||
+    if (!apply_intrinsics(state, options_.intrinsics) ||
+        !schedule_packs(state, packs, options_.hardware, options_.intrinsics) ||
         (options_.lay_out_results && !schedule_result_caches(state, caches))) {
       return std::nullopt;
     }
@@ -236,6 +240,12 @@ class SearchSpace {
     std::int64_t max_innermost;
     auto operator<=>(const Key&) const = default;
   };
+
+  bool is_decided_here(const Step& step) const {
+    const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
+    return !options_.intrinsics.empty() && pragma != nullptr &&
+           pragma->pragma.starts_with(tensorize_pragma);
+  }
 
   /// By step; of steps that are no splits it means nothing.
   std::vector<std::int64_t> innermost_limits(const State& sketch) const {

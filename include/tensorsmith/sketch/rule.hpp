@@ -33,6 +33,8 @@ struct SketchOptions {
   std::string tiling_structure = "SSRSRS";
   /// What one core keeps close (its L2): a larger operand is worth a packed copy (native space).
   std::int64_t core_cache_bytes = 1 << 20;
+  /// Of the target; their operands are worth a copy in the order in which they take them.
+  std::vector<const TensorIntrinsic*> intrinsics = {};
   /// Adjacent axes that memory and reads see as one are tiled as one (native space).
   bool collapse_axes = false;
 

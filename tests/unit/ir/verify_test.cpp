@@ -189,3 +189,26 @@ TEST_CASE_METHOD(Sample, "GPU kernels: blocks, shared buffers, threads, then the
   const StmtId uneven = loop(k, j, barrier);
   CHECK(rules(blocks(threads(uneven))) == Rules{VerifyRule::barrier_place});
 }
+
+TEST_CASE_METHOD(Sample, "a tensor intrinsic computes what its loop says") {
+  static constexpr TensorIntrinsic pairs{
+      .name = "pairs", .a = DType::bf16, .b = DType::bf16, .accumulator = DType::f32, .k = 2};
+  const BufferId x = p.add(Buffer{"X", DType::bf16, {8}, {}, Scope::local});
+  const BufferId y = p.add(Buffer{"Y", DType::bf16, {8}, {}, Scope::local});
+  const auto product = [&](ExprId left, ExprId right) {
+    return e.mul(e.cast(DType::f32, left), e.cast(DType::f32, right));
+  };
+  const ExprId old = e.load(t, DType::f32, {i}), one = e.load(x, DType::bf16, {j});
+  const ExprId other = e.load(y, DType::bf16, {j});
+  const auto rules_of = [&](ExprId value, std::int64_t extent) {
+    const StmtId tile = loop(vi, n(8), p.add(Store{t, {i}, value}), ForKind::vectorized);
+    const StmtId group = p.add(For{vj, n(extent), ForKind::unrolled, tile, &pairs});
+    return rules(p.add(Alloc{t, p.add(Alloc{x, p.add(Alloc{y, group})})}));
+  };
+  CHECK(rules_of(e.add(old, product(one, other)), 2).empty());
+  CHECK(rules_of(e.add(product(one, other), old), 2).empty());
+  CHECK(rules_of(e.add(old, product(one, other)), 3) == Rules{VerifyRule::intrinsic_form});
+  CHECK(rules_of(e.sub(old, product(one, other)), 2) == Rules{VerifyRule::intrinsic_form});
+  CHECK(rules_of(e.add(old, e.cast(DType::f32, one)), 2) == Rules{VerifyRule::intrinsic_form});
+  CHECK(is_about_speed(VerifyRule::intrinsic_form));
+}

@@ -92,6 +92,9 @@ TEST_CASE("every illegal step has its own error") {
                            "prefetch$0$1025$1", "prefetch$0$8$0", "prefetch$0$8$4"}) {
     refused(Code::pragma_prefetch, chain, {PragmaStep{1, 0, text}});
   }
+  for (const char* text : {"tensorize", "tensorize$", "tensorizer$vdpbf16ps"}) {
+    refused(Code::pragma_tensorize, chain, {PragmaStep{1, 0, text}});
+  }
   refused(Code::reorder_wrong_count, chain, {ReorderStep{1, {0}}});
   refused(Code::reorder_not_permutation, chain, {ReorderStep{1, {1, 1}}});
 

@@ -2,12 +2,14 @@
 //
 // Floor 3. Ansor reference, ch. 2.3. "auto_unroll_max_step$N": small loops below may be unrolled up
 // to N statements; without meaning on CPUs. "debug_skip_region": the stage leaves the attach map.
-// Own: "prefetch$OPERAND$LINES$LEVEL", the register tile asks for the lines of an operand ahead.
+// Own: "prefetch$OPERAND$LINES$LEVEL", the register tile asks for the lines of an operand ahead;
+// "tensorize$NAME", a tensor intrinsic of the target computes the innermost tile.
 //   for i (0,16)  -->  C auto_unroll: 64
 //                      for i (0,16)
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "tensorsmith/sched/apply/common.hpp"
@@ -61,6 +63,14 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
       return ScheduleError{ScheduleErrorCode::pragma_prefetch, step.stage, step.iterator};
     }
     state.mutable_stage(stage).prefetch = {operand, lines, level};
+    return {};
+  }
+  if (text.substr(0, tensorize_pragma.size()) == tensorize_pragma) {
+    const std::string_view name = text.substr(tensorize_pragma.size());
+    if (name.size() < 2 || name[0] != '$') {
+      return ScheduleError{ScheduleErrorCode::pragma_tensorize, step.stage, step.iterator};
+    }
+    state.mutable_stage(stage).intrinsic = std::string(name.substr(1));
     return {};
   }
   if (text.substr(0, unroll.size()) != unroll) {

@@ -3,8 +3,9 @@
 // Floor 5. Own design (what all libraries do for matrix products; Ansor and MetaSchedule have no
 // cache reads on CPUs). Legal for an input with one reader, multi-level tiled, that reads it once,
 // each index an axis. Worth it if many iterations read an element, and if the vector loop would
-// gather, the rows collide in the first cache, or the operand is too large for the caches next to
-// the core; always for a constant, which is packed once, before the first call.
+// gather, a tensor intrinsic takes elements of several rows at once, the rows collide in the first
+// cache, or the operand is too large for the caches next to the core; always for a constant, which
+// is packed once, before the first call.
 //     C[i, j] += A[i, k] * B[j, k]  -->  B.packed[j, k] = B[j, k];  C[i, j] += A[i, k] *
 //     B.packed[j, k]
 #pragma once
@@ -13,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/lower/tensor_operands.hpp"
 #include "tensorsmith/sched/prepared.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/packs.hpp"
@@ -81,6 +84,13 @@ struct PackOperand {
       }
       uses *= is_used ? 1 : axis.extent;
       has_tile_axis = has_tile_axis || (is_used && axis.extent > 1);
+    }
+    for (const TensorIntrinsic* intrinsic : input.options.intrinsics) {  // takes groups along a sum
+      const bool is_grouped =
+          !op.reduce_axes.empty() && uses_var(pool, indices.back(), op.reduce_axes.back().var);
+      is_gathered =
+          is_gathered || (!is_grouped && !op.axes.empty() &&
+                          tensor_operands(pool, op, *intrinsic, op.axes.back().var).has_value());
     }
     const std::int64_t bytes = elements * bytes_of(tensor.dtype);
     const bool is_constant = prepared_stages(input.state)[static_cast<std::size_t>(input.stage)];

@@ -1,0 +1,312 @@
+// CudaTensorPrinter: loops that a warp computes by tensor-core instructions.
+//
+// Floor 5. Own design; fragments as in the PTX ISA, "Matrix Fragments for mma". A loop that carries
+// an intrinsic says what one thread adds to its accumulators; the whole warp does all of them at
+// once. So the loops are taken apart: which of them are the instruction's own (two accumulators in
+// a row, two rows eight apart), which repeat it along a or along b. What does not have that form is
+// printed as the loops it is.
+//     for k in 16 as mma_m16n8k16_bf16: for i in 4: for j in 8: for r in 2: for c in 2: acc += a*b
+//       -->  8 fragments of b; for i: 1 fragment of a; for j: 1 instruction
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/codegen/cuda_vector.hpp"
+#include "tensorsmith/ir/tensor_match.hpp"
+
+namespace tensorsmith::detail {
+
+class CudaTensorPrinter : protected CudaVectorPrinter {
+ protected:
+  explicit CudaTensorPrinter(const LoopProgram& program) : CudaVectorPrinter(program) {}
+
+  /// Prints the loop as instructions; false if it has another form, and then nothing is printed.
+  bool warp_product(const For& loop);
+  /// The helper functions of the instructions that were printed.
+  std::string instruction_helpers() const;
+
+  VarId lane_var_;                ///< of threadIdx.x; invalid: the kernel has none
+  std::int64_t lane_extent_ = 0;  ///< threads along it
+
+ private:
+  static constexpr std::int64_t warp = 32;
+  struct TileLoop {
+    VarId var;
+    std::int64_t extent = 0, along_a = 0, along_b = 0;
+  };
+  /// How far apart elements of an operand are.
+  struct Operand {
+    const Load* load = nullptr;
+    std::int64_t line = 0;  ///< rows of a, columns of b
+    std::int64_t k = 0;
+  };
+  struct Product {
+    const TensorIntrinsic* intrinsic = nullptr;
+    const Store* store = nullptr;
+    Operand a, b;
+    TileLoop row, column;              ///< the instruction's own
+    std::vector<TileLoop> of_a, of_b;  ///< that repeat it
+  };
+
+  std::optional<Product> warp_form(const For& loop);
+  std::optional<std::int64_t> moved(const Load& load, const LinearText& base, VarId var,
+                                    std::int64_t value) {
+    bind(var, LinearText::of(value));
+    LinearText difference = offset(load.buffer, load.indices);
+    bind(var, LinearText::of(0));
+    difference.add(base, -1);
+    return difference.is_constant() ? std::optional(difference.constant) : std::nullopt;
+  }
+  void open_loops(const std::vector<TileLoop>& loops, std::vector<std::string>& names);
+  void close_loops(std::vector<std::string>& names);
+  void load_fragment(const Product& product, bool is_a, const std::string& words);
+
+  std::vector<const TensorIntrinsic*> used_;
+};
+
+inline std::optional<CudaTensorPrinter::Product> CudaTensorPrinter::warp_form(const For& loop) {
+  Product product;
+  product.intrinsic = loop.intrinsic;
+  const TensorIntrinsic& intrinsic = *loop.intrinsic;
+  const LinearText extent = linear(loop.extent);
+  if (intrinsic.m != 16 || intrinsic.n != 8 || !lane_var_.valid() || lane_extent_ != warp ||
+      !extent.is_constant() || extent.constant != intrinsic.k ||
+      bytes_of(intrinsic.a) != bytes_of(intrinsic.b)) {
+    return std::nullopt;
+  }
+  std::vector<TileLoop> loops;
+  StmtId at = loop.body;
+  while (const For* inner = program_.as<For>(at)) {
+    const LinearText count = linear(inner->extent);
+    if (!count.is_constant() || inner->intrinsic != nullptr) {
+      return std::nullopt;
+    }
+    loops.push_back({inner->var, count.constant});
+    at = inner->body;
+  }
+  product.store = program_.as<Store>(at);
+  const TensorUpdate update = product.store == nullptr
+                                  ? TensorUpdate{}
+                                  : match_tensor_update(program_, *product.store, intrinsic);
+  if (!update || !is_private(product.store->buffer)) {
+    return std::nullopt;
+  }
+  const LinearText lane = bound(lane_var_);
+  std::vector<VarId> vars{loop.var, lane_var_};
+  for (const TileLoop& inner : loops) {
+    vars.push_back(inner.var);
+  }
+  for (VarId var : vars) {
+    bind(var, LinearText::of(0));
+  }
+  // Either order of the factors: a has its rows along the lanes' upper bits.
+  bool fits = false;
+  for (const bool is_swapped : {false, true}) {
+    const Load* const a = is_swapped ? update.b.load : update.a.load;
+    const Load* const b = is_swapped ? update.a.load : update.b.load;
+    if (fits || (is_swapped && intrinsic.a != intrinsic.b)) {
+      break;
+    }
+    const LinearText base_a = offset(a->buffer, a->indices), base_b = offset(b->buffer, b->indices);
+    const auto row = moved(*a, base_a, lane_var_, 4), pair = moved(*b, base_b, lane_var_, 1);
+    const auto ka = moved(*a, base_a, loop.var, 1), kb = moved(*b, base_b, loop.var, 1);
+    fits = row && pair && ka && kb && *pair % 2 == 0 && *row != 0 && *pair != 0;
+    for (std::int64_t l = 0; fits && l < warp; ++l) {
+      fits = moved(*a, base_a, lane_var_, l) == l / 4 * *row &&
+             moved(*b, base_b, lane_var_, l) == l % 4 * *pair;
+    }
+    for (std::int64_t g = 0; fits && g < intrinsic.k; ++g) {
+      fits = moved(*a, base_a, loop.var, g) == g * *ka && moved(*b, base_b, loop.var, g) == g * *kb;
+    }
+    if (!fits) {
+      continue;
+    }
+    product.a = {a, *row, *ka};
+    product.b = {b, *pair / 2, *kb};
+    for (TileLoop inner : loops) {
+      for (std::int64_t x = inner.extent; fits && x-- > 1;) {
+        const auto of_a = moved(*a, base_a, inner.var, x), of_b = moved(*b, base_b, inner.var, x);
+        fits = of_a && of_b;
+        inner.along_a = fits ? *of_a : 0;  // of the first step in the end
+        inner.along_b = fits ? *of_b : 0;
+      }
+      const bool is_row = inner.extent == 2 && inner.along_b == 0 &&
+                          inner.along_a == 8 * product.a.line && !product.row.var.valid();
+      const bool is_column = inner.extent == 2 && inner.along_a == 0 &&
+                             inner.along_b == product.b.line && !product.column.var.valid();
+      if (is_row) {
+        product.row = inner;
+      } else if (is_column) {
+        product.column = inner;
+      } else if (inner.along_a == 0 || inner.along_b == 0) {
+        (inner.along_b == 0 ? product.of_a : product.of_b).push_back(inner);
+      } else {
+        fits = false;
+      }
+    }
+    fits = fits && product.row.var.valid() && product.column.var.valid();
+  }
+  bind(lane_var_, lane);
+  return fits ? std::optional(std::move(product)) : std::nullopt;
+}
+
+inline void CudaTensorPrinter::open_loops(const std::vector<TileLoop>& loops,
+                                          std::vector<std::string>& names) {
+  for (const TileLoop& inner : loops) {
+    names.push_back(names_.unique(program_.pool.var_name(inner.var)));
+    non_negative_.insert(names.back());
+    bind(inner.var, LinearText::of(names.back()));
+    line("#pragma unroll");
+    open("for (" + std::string(index_type_) + " " + names.back() + " = 0; " + names.back() + " < " +
+         std::to_string(inner.extent) + "; ++" + names.back() + ")");
+  }
+}
+
+inline void CudaTensorPrinter::close_loops(std::vector<std::string>& names) {
+  while (!names.empty()) {
+    close();
+    names_.release(names.back());
+    names.pop_back();
+  }
+}
+
+/// The words of one fragment; loops are bound to their names.
+inline void CudaTensorPrinter::load_fragment(const Product& product, bool is_a,
+                                             const std::string& words) {
+  const Operand& operand = is_a ? product.a : product.b;
+  const DType type = is_a ? product.intrinsic->a : product.intrinsic->b;
+  const BufferId buffer = operand.load->buffer;
+  const std::int64_t bytes = bytes_of(type), per_word = 4 / bytes, half = 16 / bytes;
+  const LinearText lane = bound(lane_var_);
+  const std::string thread = lane.print().text;
+  bind(lane_var_, LinearText::of(0));
+  const LinearText base = offset(buffer, operand.load->indices);
+  bind(lane_var_, lane);
+  const auto is_multiple = [&](std::int64_t of, std::int64_t step) {
+    bool fits = base.constant % of == 0 && step % of == 0;
+    for (const auto& [text, coefficient] : base.terms) {
+      fits = fits && coefficient % of == 0;
+    }
+    return fits;
+  };
+  const auto with = [&](std::vector<std::pair<std::string, std::int64_t>> terms) {
+    LinearText sum = base;
+    for (const auto& [text, coefficient] : terms) {
+      sum.add_term(text, coefficient);
+    }
+    return name(buffer) + " + " + sum.print().within(CText::add);
+  };
+  const bool is_shared = program_[buffer].scope == Scope::shared;
+  const auto in = [&](const char* what) { return "(" + thread + what + ")"; };
+  if (is_shared && operand.k == 1 && is_multiple(half, operand.line)) {
+    line(is_a ? "load_matrices(" + words + ", " +
+                    with({{in(" % 16"), operand.line}, {in(" / 16"), half}}) + ");"
+              : "load_matrices(" + words + ", " +
+                    with({{in(" % 8"), operand.line}, {in(" / 8 % 2"), half}}) + ");");
+    return;
+  }
+  if (is_shared && !is_a && operand.line == 1 && bytes == 2 && is_multiple(half, operand.k)) {
+    line("load_transposed_matrices(" + words + ", " + with({{in(" % 16"), operand.k}}) + ");");
+    return;
+  }
+  const bool is_word = operand.k == 1 && is_multiple(per_word, operand.line);
+  for (std::int64_t w = 0; w < (is_a ? 4 : 2); ++w) {
+    const std::int64_t rows = is_a ? w % 2 * 8 * operand.line : 0;
+    const std::int64_t depth = (is_a ? w / 2 : w) * half * operand.k;
+    LinearText place;
+    place.constant = rows + depth;
+    place.add_term(in(" / 4"), operand.line);
+    place.add_term(in(" % 4"), per_word * operand.k);
+    place.add(base, 1);
+    const std::string address = name(buffer) + " + " + place.print().within(CText::add);
+    line(words + "[" + std::to_string(w) + "] = " +
+         (is_word ? "word_at(" + address + ");"
+                  : "gathered_word(" + address + ", " + std::to_string(operand.k) + ");"));
+  }
+}
+
+inline bool CudaTensorPrinter::warp_product(const For& loop) {
+  const std::optional<Product> form = warp_form(loop);
+  if (!form) {
+    return false;
+  }
+  const Product& product = *form;
+  const std::string call(product.intrinsic->name);
+  if (!has_item(used_, product.intrinsic)) {
+    used_.push_back(product.intrinsic);
+  }
+  std::int64_t count = 1;
+  for (const TileLoop& inner : product.of_b) {
+    count *= inner.extent;
+  }
+  const std::string a = names_.unique("a_words"), b = names_.unique("b_words");
+  const auto number = [&] {
+    LinearText at;
+    for (const TileLoop& inner : product.of_b) {
+      LinearText next;
+      next.add(at, inner.extent);
+      next.add(bound(inner.var), 1);
+      at = std::move(next);
+    }
+    return b + "[" + at.print().text + "]";
+  };
+  for (const TileLoop* own : {&product.row, &product.column}) {
+    bind(own->var, LinearText::of(0));
+  }
+  for (const TileLoop& inner : product.of_a) {
+    bind(inner.var, LinearText::of(0));
+  }
+  bind(loop.var, LinearText::of(0));
+  open("");
+  line("unsigned " + b + "[" + std::to_string(count) + "][2];");
+  std::vector<std::string> names;
+  open_loops(product.of_b, names);
+  load_fragment(product, false, number());
+  close_loops(names);
+  for (const TileLoop& inner : product.of_b) {
+    bind(inner.var, LinearText::of(0));
+  }
+  open_loops(product.of_a, names);
+  line("unsigned " + a + "[4];");
+  load_fragment(product, true, a);
+  std::vector<std::string> inner_names;
+  open_loops(product.of_b, inner_names);
+  std::string operands;
+  for (std::int64_t r = 0; r < 4; ++r) {
+    bind(product.row.var, LinearText::of(r / 2));
+    bind(product.column.var, LinearText::of(r % 2));
+    operands += element(product.store->buffer, product.store->indices) + ", ";
+  }
+  line(call + "(" + operands + a + ", " + number() + ");");
+  close_loops(inner_names);
+  close_loops(names);
+  close();
+  names_.release(a);
+  names_.release(b);
+  return true;
+}
+
+inline std::string CudaTensorPrinter::instruction_helpers() const {
+  std::string text;
+  for (const TensorIntrinsic* intrinsic : used_) {
+    const bool is_real = is_float(intrinsic->accumulator);
+    const std::string type(c_type(intrinsic->accumulator, CDialect::cuda));
+    const std::string c = is_real ? "\"+f\"" : "\"+r\"";
+    text += "__device__ __forceinline__ void " + std::string(intrinsic->name) + "(" + type +
+            "& c0, " + type + "& c1, " + type + "& c2, " + type +
+            "& c3, const unsigned (&a)[4],\n    const unsigned (&b)[2]) {\n  asm volatile(\"" +
+            std::string(intrinsic->ptx) +
+            " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n"
+            "               : " +
+            c + "(c0), " + c + "(c1), " + c + "(c2), " + c +
+            "(c3)\n               : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), "
+            "\"r\"(b[0]), \"r\"(b[1]));\n}\n\n";
+  }
+  return text.empty() ? text : "#ifndef TENSORSMITH_CUDA_SHIM\n" + text + "#endif\n\n";
+}
+
+}  // namespace tensorsmith::detail

@@ -1,0 +1,72 @@
+// gpu_tensor_tile: what a warp does for one loop that tensor cores compute.
+//
+// Floor 6. Own design; follows codegen/cuda_tensor.hpp: every fragment is loaded once, of shared
+// memory, 4 registers of a and 2 of b, each of them a pass over the banks. Operands elsewhere are
+// counted as the loops they are.
+#pragma once
+
+#include <optional>
+
+#include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/tensor_match.hpp"
+
+namespace tensorsmith {
+
+/// Of one execution by one warp.
+struct GpuTensorTile {
+  double instructions = 0, shared_passes = 0;
+  double products = 0;   ///< of one lane; those of n bytes count n / 2
+  double registers = 0;  ///< of a lane, for fragments
+};
+
+/// Nothing if the loop is no intrinsic of a warp.
+inline std::optional<GpuTensorTile> gpu_tensor_tile(const LoopProgram& program, const For& loop) {
+  const TensorIntrinsic* intrinsic = loop.intrinsic;
+  if (intrinsic == nullptr || intrinsic->ptx.empty()) {
+    return std::nullopt;
+  }
+  const ExprPool& pool = program.pool;
+  const Store* store = nullptr;
+  TensorUpdate update;
+  double products = intrinsic->k, fragments_a = 0.5, fragments_b = 0.5;  // each has two of a loop
+  for (const bool is_counting : {false, true}) {
+    StmtId at = loop.body;
+    while (const For* inner = program.as<For>(at)) {
+      const IntImm* extent = pool.as<IntImm>(inner->extent);
+      if (extent == nullptr) {
+        return std::nullopt;
+      }
+      const double times = static_cast<double>(extent->value);
+      const auto moves = [&](const Load& load) {
+        bool is_used = false;
+        for (const ExprId index : load.indices) {
+          is_used = is_used || uses_var(pool, index, inner->var);
+        }
+        return is_used;
+      };
+      if (is_counting) {
+        products *= times;
+        fragments_a *= moves(*update.a.load) ? times : 1;
+        fragments_b *= moves(*update.b.load) ? times : 1;
+      }
+      at = inner->body;
+    }
+    store = program.as<Store>(at);
+    update = store != nullptr ? match_tensor_update(program, *store, *intrinsic) : TensorUpdate{};
+    if (!update || update.a.load == nullptr || update.b.load == nullptr ||
+        program[update.a.load->buffer].scope != Scope::shared ||
+        program[update.b.load->buffer].scope != Scope::shared) {
+      return std::nullopt;
+    }
+  }
+  GpuTensorTile tile;
+  const double issued = products * 32 / (intrinsic->m * intrinsic->n * intrinsic->k);
+  tile.instructions = issued + fragments_a + fragments_b;
+  tile.shared_passes = 4 * fragments_a + 2 * fragments_b;
+  tile.products = products * bytes_of(intrinsic->a) / 2;
+  tile.registers = 2 * fragments_b + 4;
+  return tile;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,131 @@
+// The tensor intrinsics that every target may have, and those of one target.
+//
+// Floor 4. Sources: Intel 64 Software Developer's Manual, vol. 2 (VDPBF16PS, VPDPBUSD);
+// NVIDIA, PTX ISA (mma). Not here:
+// what a description means (ir/tensor_intrinsic.hpp).
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "tensorsmith/ir/tensor_intrinsic.hpp"
+#include "tensorsmith/target.hpp"
+
+namespace tensorsmith {
+
+namespace detail {
+
+inline bool has_bf16_dot(const Target& target) { return target.has_bf16_dot; }
+/// AVX512-VNNI: the forms of AVX-VNNI have other encodings and no masks.
+inline bool has_int8_dot(const Target& target) { return target.has_int8_dot && target.has_masks; }
+
+}  // namespace detail
+
+/// Two products of bf16 per lane. Products are exact in f32; the two sums are rounded to nearest
+/// even, denormal numbers count as 0.
+inline constexpr TensorIntrinsic vdpbf16ps{.name = "vdpbf16ps",
+                                           .a = DType::bf16,
+                                           .b = DType::bf16,
+                                           .accumulator = DType::f32,
+                                           .k = 2,
+                                           .dots = {{{16, "llvm.x86.avx512bf16.dpbf16ps.512"},
+                                                     {8, "llvm.x86.avx512bf16.dpbf16ps.256"},
+                                                     {4, "llvm.x86.avx512bf16.dpbf16ps.128"}}},
+                                           .is_available = detail::has_bf16_dot};
+
+inline constexpr std::array<LlvmDot, 3> vpdpbusd_forms{{{16, "llvm.x86.avx512.vpdpbusd.512"},
+                                                        {8, "llvm.x86.avx512.vpdpbusd.256"},
+                                                        {4, "llvm.x86.avx512.vpdpbusd.128"}}};
+
+/// Four products of an unsigned and a signed byte per lane, exact.
+inline constexpr TensorIntrinsic vpdpbusd{.name = "vpdpbusd",
+                                          .a = DType::u8,
+                                          .b = DType::i8,
+                                          .accumulator = DType::i32,
+                                          .k = 4,
+                                          .dots = vpdpbusd_forms,
+                                          .is_available = detail::has_int8_dot};
+
+/// The same instruction on two signed operands: (a + 128) * b, and 128 * sum(b) is taken off.
+inline constexpr TensorIntrinsic vpdpbusd_signed{.name = "vpdpbusd_signed",
+                                                 .a = DType::i8,
+                                                 .b = DType::i8,
+                                                 .accumulator = DType::i32,
+                                                 .k = 4,
+                                                 .a_offset = 128,
+                                                 .dots = vpdpbusd_forms,
+                                                 .is_available = detail::has_int8_dot};
+
+namespace detail {
+
+inline bool has_sm80_mma(const Target& target) {
+  return target.gpu && target.gpu->compute_capability >= 80;
+}
+constexpr TensorIntrinsic mma_of(std::string_view name, DType type, DType accumulator,
+                                 std::int32_t k, std::string_view ptx) {
+  return {.name = name,
+          .a = type,
+          .b = type,
+          .accumulator = accumulator,
+          .m = 16,
+          .n = 8,
+          .k = k,
+          .ptx = ptx,
+          .is_available = has_sm80_mma};
+}
+
+}  // namespace detail
+
+// Products of f16 and bf16 are exact in f32; the order and the roundings of their sum are the
+// device's own. tf32 takes 10 bits of each factor's fraction: for schedules that ask for it.
+inline constexpr TensorIntrinsic mma_m16n8k16_f16 =
+    detail::mma_of("mma_m16n8k16_f16", DType::f16, DType::f32, 16,
+                   "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+inline constexpr TensorIntrinsic mma_m16n8k16_bf16 =
+    detail::mma_of("mma_m16n8k16_bf16", DType::bf16, DType::f32, 16,
+                   "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32");
+inline constexpr TensorIntrinsic mma_m16n8k8_tf32 =
+    detail::mma_of("mma_m16n8k8_tf32", DType::f32, DType::f32, 8,
+                   "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32");
+inline constexpr TensorIntrinsic mma_m16n8k32_s8 =
+    detail::mma_of("mma_m16n8k32_s8", DType::i8, DType::i32, 32,
+                   "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32");
+
+inline constexpr const TensorIntrinsic* known_intrinsics[] = {
+    &vdpbf16ps,         &vpdpbusd,         &vpdpbusd_signed, &mma_m16n8k16_f16,
+    &mma_m16n8k16_bf16, &mma_m16n8k8_tf32, &mma_m16n8k32_s8};
+
+/// What code for the target may use: the user's own first, then the known ones.
+inline std::vector<const TensorIntrinsic*> intrinsics_of(const Target& target) {
+  std::vector<const TensorIntrinsic*> found;
+  const auto add = [&](const TensorIntrinsic* intrinsic) {
+    const bool is_for_gpu = !intrinsic->ptx.empty();
+    if (is_for_gpu == (target.kind == TargetKind::cuda) && intrinsic->is_available != nullptr &&
+        intrinsic->is_available(target)) {
+      found.push_back(intrinsic);
+    }
+  };
+  for (const TensorIntrinsic* intrinsic : target.intrinsics) {
+    add(intrinsic);
+  }
+  for (const TensorIntrinsic* intrinsic : known_intrinsics) {
+    add(intrinsic);
+  }
+  return found;
+}
+
+/// nullptr if the target has none of that name.
+inline const TensorIntrinsic* find_intrinsic(const Target& target, std::string_view name) {
+  if (name.empty()) {
+    return nullptr;
+  }
+  for (const TensorIntrinsic* intrinsic : intrinsics_of(target)) {
+    if (intrinsic->name == name) {
+      return intrinsic;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,75 @@
+// tensor_operands: whether an operation is a sum of products that an intrinsic computes.
+//
+// Floor 4. Own design. Not here: which loops it covers (emit_tensor.hpp).
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/tensor_intrinsic.hpp"
+#include "tensorsmith/te/compute_dag.hpp"
+
+namespace tensorsmith {
+
+struct TensorOperands {
+  const TensorRead* a = nullptr;
+  const TensorRead* b = nullptr;
+  bool is_a_first = true;  ///< in the product
+};
+
+namespace detail {
+
+inline bool reads_along(const ExprPool& pool, const TensorRead& read, VarId var) {
+  bool found = false;
+  for (ExprId index : read.indices) {
+    found = found || uses_var(pool, index, var);
+  }
+  return found;
+}
+
+}  // namespace detail
+
+/// Nothing if it is something else. Of two operands of the right types a is the one that does not
+/// run along `vector`, which both may not do.
+inline std::optional<TensorOperands> tensor_operands(const ExprPool& pool, const Operation& op,
+                                                     const TensorIntrinsic& intrinsic,
+                                                     VarId vector) {
+  const Reduce* reduce =
+      op.bodies.size() == 1 && op.outputs.size() == 1 ? pool.as<Reduce>(op.bodies[0]) : nullptr;
+  if (reduce == nullptr || reduce->sources.size() != 1) {
+    return std::nullopt;
+  }
+  const Combiner& combiner = pool.combiner(reduce->combiner);
+  const Binary* sum = pool.as<Binary>(combiner.results[0]);
+  const Binary* product = pool.as<Binary>(reduce->sources[0]);
+  if (sum == nullptr || sum->op != BinaryOp::add || product == nullptr ||
+      product->op != BinaryOp::mul || pool.dtype(op.bodies[0]) != intrinsic.accumulator) {
+    return std::nullopt;
+  }
+  const auto is_argument = [&](ExprId id) {
+    const VarRef* ref = pool.as<VarRef>(id);
+    return ref != nullptr && (ref->var == combiner.lhs[0] || ref->var == combiner.rhs[0]);
+  };
+  if (!is_argument(sum->a) || !is_argument(sum->b) || sum->a == sum->b) {
+    return std::nullopt;
+  }
+  const auto read_of = [&](ExprId id, DType type) -> const TensorRead* {
+    const Cast* cast = pool.as<Cast>(id);
+    const ExprId inner = cast != nullptr ? cast->a : id;
+    return pool.dtype(id) == intrinsic.accumulator && pool.dtype(inner) == type
+               ? pool.as<TensorRead>(inner)
+               : nullptr;
+  };
+  for (bool is_a_first : {true, false}) {
+    const TensorRead* a = read_of(is_a_first ? product->a : product->b, intrinsic.a);
+    const TensorRead* b = read_of(is_a_first ? product->b : product->a, intrinsic.b);
+    if (a != nullptr && b != nullptr && !detail::reads_along(pool, *a, vector) &&
+        detail::reads_along(pool, *b, vector)) {
+      return TensorOperands{a, b, is_a_first};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,74 @@
+#include "tensorsmith/search/apply_intrinsics.hpp"
+
+#include "support/catch.hpp"
+#include "tensorsmith/lower/known_intrinsics.hpp"
+#include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/sketch/generate.hpp"
+#include "tensorsmith/sketch/native_rules.hpp"
+#include "unit/search/search_fixtures.hpp"
+
+namespace tensorsmith {
+namespace {
+
+SearchSpace tensor_space(const char* workload, const char* target) {
+  const auto intrinsics = intrinsics_of(Target::from_name(target).value());
+  SketchOptions sketches;
+  sketches.hardware.num_cores = 2;
+  sketches.intrinsics = intrinsics;
+  SpaceOptions options = native_space_options();
+  options.hardware = sketches.hardware;
+  options.intrinsics = intrinsics;
+  return SearchSpace(
+      generate_sketches(ops::parse_workload(workload)->dag, native_cpu_rules(), sketches), options);
+}
+
+std::size_t num_tensorized(const std::vector<Step>& steps) {
+  return count_items(steps, [](const Step& step) {
+    const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
+    return pragma != nullptr && pragma->pragma.starts_with(tensorize_pragma);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a program has the intrinsics that fit, once, and keeps them when it is built anew") {
+  const SearchSpace space = tensor_space("gemm:64x96x128:bf16", "znver4");
+  std::uint32_t num_drawn = 0, num_grouped = 0;
+  for (std::uint32_t i = 0; i < 24; ++i) {
+    CounterRng rng(1, 2, i);
+    const auto drawn = draw_candidate(space, NativeCpuPopulation{}, rng);
+    if (!drawn) {
+      continue;
+    }
+    ++num_drawn;
+    const std::vector<Step>& steps = drawn->state.steps();
+    CHECK(num_tensorized(steps) == 1);
+    const auto again = space.build(steps, drawn->sketch);
+    REQUIRE(again);
+    CHECK(again->state.steps() == steps);
+    for (const Step& step : steps) {  // B.packed in groups of two along k, which come last
+      const StorageLayoutStep* layout = std::get_if<StorageLayoutStep>(&step);
+      num_grouped += layout != nullptr && layout->blocks.size() == 2 && layout->blocks[0] == 2 &&
+                             layout->order.back() == 1
+                         ? 1
+                         : 0;
+    }
+  }
+  CHECK(num_drawn > 12);
+  CHECK(num_grouped > 0);
+}
+
+TEST_CASE("what no intrinsic computes has none") {
+  for (const auto& [workload, target] :
+       {std::pair("gemm:64x96x128:f32", "znver4"), std::pair("gemm:64x96x128:bf16", "znver3"),
+        std::pair("gemm:64x96x128:u8", "znver4"), std::pair("reduce_sum:64x96:i32", "znver4")}) {
+    const SearchSpace space = tensor_space(workload, target);
+    CounterRng rng(1, 2, 3);
+    const auto drawn = draw_candidate(space, NativeCpuPopulation{}, rng);
+    REQUIRE(drawn);
+    CHECK(num_tensorized(drawn->state.steps()) == 0);
+  }
+}
+
+}  // namespace tensorsmith
