@@ -126,17 +126,15 @@ inline std::vector<SymbolicInterval> Emitter::region_of(std::int32_t stage) {
     }
     const std::vector<SymbolicInterval> of_axes = reader_intervals(static_cast<std::int32_t>(r));
     AxisIntervals axes;
-    bool is_inside = !has_branch;
     for (std::size_t a = 0; a < of_axes.size(); ++a) {
       const Axis& axis =
           a < reader.axes.size() ? reader.axes[a] : reader.reduce_axes[a - reader.axes.size()];
       axes.emplace_back(axis.var, of_axes[a]);
-      is_inside = is_inside && of_axes[a].is_inside;
     }
     for (const TensorRead& read : reads) {
       for (std::size_t d = 0; d < box.size(); ++d) {
         SymbolicInterval touched = interval_of(pool, extents_, axes, read.indices[d]);
-        touched.is_inside = touched.is_known && touched.is_inside && is_inside;
+        touched.is_inside = touched.is_known && touched.is_inside && !has_branch;
         const bool both_inside = touched.is_inside && (!box[d] || box[d]->is_inside);
         box[d] = box[d] ? hull(*box[d], touched) : touched;
         box[d]->is_inside = box[d]->is_known && both_inside;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tensorsmith/lower/nest.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -120,6 +121,23 @@ inline AxisIntervals leaf_intervals(const Nest& nest) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Whether a constraint says anything about `axis`: they share a leaf, emitted or not. One without
+/// leaves is of an axis that is a single point, it does not say which.
+inline bool is_about(const ExprPool& pool, const Nest& nest, std::size_t axis,
+                     const Constraint& c) {
+  const auto uses = [&](const Affine& form, VarId leaf) {
+    return any_item(form.terms,
+                    [&](const AffineTerm& term) { return uses_var(pool, term.atom, leaf); });
+  };
+  return c.form.terms.empty() || any_item(nest.leaf_var, [&](VarId leaf) {
+           return uses(c.form, leaf) && uses(nest.axis_value[axis], leaf);
+         });
+}
+
+}  // namespace detail
+
 /// What `axis` covers while the un-emitted leaves run.
 inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents, const Nest& nest,
                                       std::size_t axis) {
@@ -161,7 +179,7 @@ inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents,
   result.low = with_values(pool, extents, nest, result.low);
   std::vector<bool> is_trimmed(nest.num_leaves(), false);
   for (const Constraint& c : nest.constraints) {
-    if (!c.residual) {
+    if (!c.residual || !detail::is_about(pool, nest, axis, c)) {
       continue;
     }
     const auto part = c.residual->is_constant() ? part_of_axis(pool, nest, axis, c) : std::nullopt;

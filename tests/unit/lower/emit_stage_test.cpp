@@ -65,6 +65,30 @@ for i in 4:
 )");
 }
 
+TEST_CASE("what one axis leaves open asks for no guard of another") {
+  te::Program p;
+  auto A = p.placeholder("A", {7, 24, 8}, DType::i32);
+  auto B = p.compute("B", {7, 24, 8}, [&](auto i, auto j, auto k) { return A(i, j, k) + 1; });
+  auto C = p.compute("C", {7, 24, 8}, [&](auto i, auto j, auto k) { return B(i, j, k) * 2; });
+  ScheduleBuilder s(p.dag({A, C}));
+  s.split(2, 0, {2});
+  s.split(2, 2, {16});
+  s.compute_at(1, 2, 2);  // where the rows are settled and the columns are not
+  CHECK(checked_text(s.state()) == R"(
+B: i32[1, 16, 8] local
+for i.0 in 4:
+  for i.1 in min(i.0*(-2) + 7, 2):
+    for j.0 in 2:
+      alloc B:
+        for j in min(j.0*(-16) + 24, 16):
+          for k in 8 vectorized:
+            B[0, j, k] = A[i.0*2 + i.1, j.0*16 + j, k] + 1
+        for j.1 in min(j.0*(-16) + 24, 16):
+          for k in 8 vectorized:
+            C[i.0*2 + i.1, j.0*16 + j.1, k] = B[0, j.1, k]*2
+)");
+}
+
 TEST_CASE("regions that overlap are computed twice, the tail's is smaller") {
   ScheduleBuilder s(stencil_dag(10));
   s.split(2, 0, {4});
