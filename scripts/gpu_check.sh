@@ -50,7 +50,7 @@ for part in $parts; do
 done
 
 bin=build/release/bin
-folder=build/gpu_check
+folder=build/gpu_check/${target//[^a-zA-Z0-9_]/-}
 [ "$dry" = 1 ] && folder=build/gpu_check_dry && fresh=1
 [ "$fresh" = 1 ] && rm -rf "$folder"
 mkdir -p "$folder"

@@ -256,11 +256,10 @@ int tune_and_compare(const Arguments& arguments) {
   const TuneResult result = tune(task, options);
   Json json{{"workload", workload}, {"device", device_json(*target)}};
   const TuneSummary& summary = result.summary;
-  const double searched = summary.seconds - summary.prepare_seconds;
   json["tune"] = {{"trials", summary.trials},
                   {"seconds", summary.seconds},
                   {"prepare_seconds", summary.prepare_seconds},
-                  {"trials_per_second", static_cast<double>(summary.trials) / searched},
+                  {"trials_per_second", static_cast<double>(summary.trials) / summary.seconds},
                   {"best_ns", summary.best_ns},
                   {"verified", summary.is_verified},
                   {"message", summary.message},

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tensorsmith/support/assert.hpp"
+#include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith::bench {
 

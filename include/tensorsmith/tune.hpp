@@ -75,7 +75,9 @@ struct TuneSummary {
   std::string message;             ///< one sentence if something went wrong along the way
   std::string first_failure;       ///< message of the first failed trial
   std::vector<CurvePoint> curve;
-  double prepare_seconds = 0;  ///< before the first candidate: reference result, worker, inputs
+  /// Until candidates could be measured: reference result, worker, inputs. Proposing and building
+  /// overlap with it.
+  double prepare_seconds = 0;
   double propose_seconds = 0, build_seconds = 0, measure_seconds = 0;  ///< building overlaps
   double train_seconds = 0;  ///< the search learns from the results of a round
 };

@@ -1,6 +1,7 @@
 // Loads and stores: registers, scalars, vectors, masks, strides.
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 #include "function_emitter.hpp"
 #include "kernel_emitter.hpp"
@@ -43,7 +44,9 @@ LLVMValueRef FunctionEmitter::memory_mask() {
 }
 
 Value FunctionEmitter::load(const Load& node) {
+  const bool is_raw = std::exchange(is_raw_copy_, false);  // its indices are numbers
   const LinearForm where = flat_form(node.buffer, node.indices);
+  is_raw_copy_ = is_raw;
   alive(node.buffer);
   if (chunk_.lanes > 1 && where.is_lane_opaque) {
     const DType type = program_[node.buffer].dtype;

@@ -109,10 +109,17 @@ LLVMValueRef FunctionEmitter::dot_groups(const Load& load, DType type) {
   const LinearForm first = flat_form(load.buffer, load.indices);
   bind_constant(group_->var, 1);
   LinearForm step = flat_form(load.buffer, load.indices);
-  bind_constant(group_->var, 0);
   step.add(first, -1);
+  bool is_even = true;  // k/2 and k%2 are not
+  for (int g = 2; g < k; ++g) {
+    bind_constant(group_->var, g);
+    LinearForm at = flat_form(load.buffer, load.indices);
+    at.add(first, -1);
+    is_even = is_even && at.is_constant() && at.lane == 0 && at.constant == g * step.constant;
+  }
+  bind_constant(group_->var, 0);
   const Buffer& buffer = program_[load.buffer];
-  if (first.is_lane_opaque || !step.is_constant() || step.lane != 0 ||
+  if (!is_even || first.is_lane_opaque || !step.is_constant() || step.lane != 0 ||
       buffer.scope == Scope::register_) {
     return nullptr;
   }

@@ -199,8 +199,10 @@ Status Device::time(LoadedProgram& program, std::int64_t calls, double& ns) {
       return status;
     }
   }
+  const std::int64_t launches =
+      std::max<std::int64_t>(1, (calls + program.graph_calls / 2) / program.graph_calls);
   double all = 0;
-  const Status status = time_enqueued(1, launch, all);
+  const Status status = time_enqueued(launches, launch, all);
   ns = all / static_cast<double>(program.graph_calls);
   return status;
 }

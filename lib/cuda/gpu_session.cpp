@@ -51,13 +51,18 @@ std::string GpuSession::open_device(std::int32_t number) {
   }
   device_.reset();
   lease_.release();
+  const Result<std::vector<CudaDevice>, std::string> devices = list_cuda_devices();
+  if (devices && number >= 0 && static_cast<std::size_t>(number) < devices->size()) {
+    // First, for a context would take memory and time of whoever measures there.
+    const CudaDevice& facts = (*devices)[static_cast<std::size_t>(number)];
+    if (const std::string problem = lease_.take(facts.uuid, facts.name); !problem.empty()) {
+      return problem;
+    }
+  }
   Result<std::unique_ptr<Device>, std::string> opened = Device::open(number);
   if (!opened) {
+    lease_.release();
     return opened.error();
-  }
-  const CudaDevice& facts = (*opened)->facts();
-  if (const std::string problem = lease_.take(facts.uuid, facts.name); !problem.empty()) {
-    return problem;
   }
   device_ = std::move(*opened);
   number_ = number;
@@ -90,17 +95,16 @@ StatusReply GpuSession::prepare(const PrepareRequest& request, FileDescriptor da
 }
 
 std::string GpuSession::fill_arguments(const PrepareRequest& request) {
-  MeasureTask task;
-  task.input_seed = request.input_seed;
-  task.num_threads = request.num_threads;
+  task_ = {};
+  task_.input_seed = request.input_seed;
+  task_.num_threads = request.num_threads;
   std::int64_t num_bytes = 0;
   for (const ArgumentMessage& message : request.arguments) {
-    task.arguments.push_back(message.argument);
+    task_.arguments.push_back(message.argument);
   }
-  if (const std::string problem = check_task(task); !problem.empty()) {
+  if (const std::string problem = check_task(task_); !problem.empty()) {
     return problem;
   }
-  const DriverLibrary& driver = device_->driver();
   for (std::size_t i = 0; i < request.arguments.size(); ++i) {
     const ArgumentMessage& message = request.arguments[i];
     Argument argument;
@@ -117,37 +121,60 @@ std::string GpuSession::fill_arguments(const PrepareRequest& request) {
       return "the data of " + who + " has the wrong size";
     }
     num_bytes += argument.spec.num_bytes();
-    host_.assign(size, std::byte{});
     const std::span<const std::byte> bytes =
         message.data_bytes == 0 ? std::span<const std::byte>()
                                 : data_.bytes().subspan(message.data_offset, message.data_bytes);
     if (argument.spec.is_output) {
       argument.reference = bytes;
       argument.rms = rms_of(bytes, data_dtype);
-      poison_output(argument.spec, bytes, host_);
-    } else if (!bytes.empty()) {
-      std::memcpy(host_.data(), bytes.data(), bytes.size());
     } else {
-      fill_input(task, i, host_);
+      argument.data = bytes;
     }
     MeasureResult result;
-    const bool is_filled =
-        is_good(argument.buffer.create(*device_, size), "allocating", result) &&
-        (!argument.spec.is_output ||
-         is_good(argument.poison.create(*device_, size), "allocating", result)) &&
-        is_good(driver.to_device(argument.spec.is_output ? argument.poison.data()
-                                                         : argument.buffer.data(),
-                                 host_.data(), size),
-                "copying to the device", result);
+    bool is_filled = is_good(argument.buffer.create(*device_, size), "allocating", result);
+    if (is_filled && argument.spec.is_output) {
+      host_.assign(size, std::byte{});
+      poison_output(argument.spec, bytes, host_);
+      is_filled = is_good(argument.poison.create(*device_, size), "allocating", result) &&
+                  is_good(device_->driver().to_device(argument.poison.data(), host_.data(), size),
+                          "copying to the device", result);
+    }
+    arguments_.push_back(std::move(argument));
+    is_filled = is_filled && (arguments_.back().spec.is_output || upload_input(i, result));
     if (!is_filled) {
       return result.status == MeasureStatus::out_of_memory
                  ? device_->facts().name + " has no room for " + who + " of " +
                        std::to_string(size) + " bytes (" + std::to_string(num_bytes) + " up to it)"
                  : who + ": " + result.message;
     }
-    arguments_.push_back(std::move(argument));
   }
   return {};
+}
+
+bool GpuSession::upload_input(std::size_t index, MeasureResult& result) {
+  const Argument& argument = arguments_[index];
+  host_.assign(argument.buffer.size(), std::byte{});
+  if (argument.data.empty()) {
+    fill_input(task_, index, host_);
+  } else {
+    std::memcpy(host_.data(), argument.data.data(), argument.data.size());
+  }
+  return is_good(
+      device_->driver().to_device(argument.buffer.data(), host_.data(), argument.buffer.size()),
+      "copying to the device", result);
+}
+
+void GpuSession::restore() {
+  MeasureResult ignored;
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    is_good(arguments_[i].buffer.mark_bands(), "marking", ignored);
+    if (!arguments_[i].spec.is_output) {
+      upload_input(i, ignored);
+    }
+  }
+  if (workspace_.is_created()) {
+    is_good(workspace_.mark_bands(), "marking", ignored);
+  }
 }
 
 bool GpuSession::make_workspace(std::int64_t num_bytes, MeasureResult& result) {
@@ -183,6 +210,7 @@ bool GpuSession::load(std::span<const std::byte> code, std::int64_t timeout_ns,
                      result);
   set_phase(WorkerPhase::check);
   if (!is_loaded) {
+    device_->unload(program);
     return false;
   }
   std::vector<DevicePointer> pointers;
@@ -275,7 +303,7 @@ MeasureReply GpuSession::measure(const MeasureRequest& request, FileDescriptor o
     result.message = "no task is prepared";
     return reply;
   }
-  bool is_loaded = request.reuses_object;
+  bool is_loaded = request.reuses_object && !program_.functions.empty();
   if (!is_loaded) {
     const SharedMemory code =
         SharedMemory::attach(std::move(object), request.candidate.object_bytes, false);
@@ -288,12 +316,8 @@ MeasureReply GpuSession::measure(const MeasureRequest& request, FileDescriptor o
                         run(program_, 1, timeout_ns, first_ns, result) &&
                         check(request.racing.verify, result);
   if (!is_right || !race(program_, request, result)) {
-    const MeasureResult failed{result.status, {}, false, 0, 0, {}, 0, result.message};
-    for (Argument& argument : arguments_) {
-      MeasureResult ignored;
-      is_good(argument.buffer.mark_bands(), "marking", ignored);
-    }
-    result = failed;
+    result = MeasureResult{result.status, {}, false, 0, 0, {}, 0, result.message};
+    restore();
   }
   return reply;
 }

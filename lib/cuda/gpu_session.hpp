@@ -34,6 +34,7 @@ class GpuSession final : public DeviceSession {
     KernelArgument spec;
     DeviceBuffer buffer;
     DeviceBuffer poison;                   // of outputs: what they hold before a call
+    std::span<const std::byte> data;       // of inputs, in data_; empty: drawn by the task's seed
     std::span<const std::byte> reference;  // in data_; empty for inputs
     double rms = 0;
   };
@@ -53,6 +54,9 @@ class GpuSession final : public DeviceSession {
   bool load(std::span<const std::byte> code, std::int64_t timeout_ns, LoadedProgram& program,
             MeasureResult& result);
   bool make_workspace(std::int64_t num_bytes, MeasureResult& result);
+  bool upload_input(std::size_t index, MeasureResult& result);
+  /// After a candidate that may have written anywhere: inputs and bands as they were.
+  void restore();
   bool poison(MeasureResult& result);
   bool check(bool checks_values, MeasureResult& result);
   bool check_bands(const DeviceBuffer& buffer, const std::string& whose, MeasureResult& result);
@@ -72,6 +76,7 @@ class GpuSession final : public DeviceSession {
   std::unique_ptr<Device> device_;
   std::int32_t number_ = -1;
   SharedMemory data_;
+  MeasureTask task_;
   std::vector<Argument> arguments_;
   DeviceBuffer workspace_;
   LoadedProgram program_;  // of the last measure request

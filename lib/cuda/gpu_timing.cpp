@@ -124,6 +124,9 @@ RankReply GpuSession::rank(const RankRequest& request, FileDescriptor objects) {
     // One for all of them, before any is bound to it.
     all[i].is_alive = make_workspace(workspace_bytes, all[i].result) &&
                       start_ranked(request, request.candidates[i], code.bytes(), all[i]);
+    if (!all[i].is_alive) {
+      restore();
+    }
   }
   if (can_rank) {
     run_rounds(request, all);

@@ -153,8 +153,8 @@ MeasureResult WorkerLane::run(const std::shared_ptr<const PreparedTask>& task,
   std::string first_loss;
   for (int attempt = 0;; ++attempt) {
     const MeasureFault fault = ensure(task);
-    if (fault.status != MeasureStatus::ok) {
-      return finish(fault.status, fault.message);
+    if (fault.status != MeasureStatus::ok) {  // says nothing about the candidate
+      return finish(MeasureStatus::worker_lost, fault.message);
     }
     MeasureRequest request;
     request.candidate = message_of(candidate);

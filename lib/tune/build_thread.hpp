@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -31,7 +32,14 @@ class BuildThread {
     const auto wanted = static_cast<std::size_t>(std::max(builder.num_threads(), 1));
     most_ahead_ = std::max(most_waiting, 2 * wanted);
     for (std::size_t t = 0; t < std::min(wanted, states.size()); ++t) {
-      threads_.emplace_back([this] { work(); });
+      try {
+        threads_.emplace_back([this] { work(); });
+      } catch (const std::system_error&) {  // as many as the system gives
+        if (threads_.empty()) {
+          throw;
+        }
+        break;
+      }
     }
   }
   ~BuildThread() {

@@ -198,7 +198,10 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   driver_options_.is_instant = is_instant(options_);
   driver_options_.round_size = round_size_for(options_);
   driver_options_.flop = task.flop > 0 ? task.flop : std::max(0.0, te::count_flop(*task.dag));
-  driver_options_.num_threads = options_.num_threads;
+  const bool is_cpu = task.target.kind == TargetKind::cpu;
+  driver_options_.num_threads = is_cpu ? options_.num_threads : 1;  // the peak of a GPU is one
+  // NVRTC takes the longer, the more of them compile at once.
+  driver_options_.build_limit_seconds *= is_cpu ? 1 : 6;
   driver_options_.racing = racing_policy(options_.timing);
   driver_options_.racing.verify = options_.verifies;
   driver_options_.record_template = record_template(task, options_);

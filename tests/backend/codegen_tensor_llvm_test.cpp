@@ -13,11 +13,15 @@ namespace {
 /// How B[k, j] lies in memory.
 enum class Layout { groups, rows, columns };
 
+/// What A is read at for a depth of k.
+enum class Depth { each, every_other, alternating };
+
 struct Dot {
   const TensorIntrinsic* intrinsic = &vdpbf16ps;
   std::int64_t rows = 3, columns = 48, steps = 5;
   Layout b = Layout::groups;
   bool a_is_transposed = false;
+  Depth a = Depth::each;
 };
 
 /// C[i, j] += sum over s, g of A[i, s, g] * B[s, g, j], with accumulators in registers.
@@ -46,7 +50,10 @@ LoopProgram dot_program(const Dot& d) {
   });
   const StmtId update = tile([&](ExprId i, ExprId j) {
     const ExprId k = p.add(p.mul(m.v(s), m.i(x.k)), m.v(g));
-    const ExprId left = m.load(a, d.a_is_transposed ? ExprList{k, i} : ExprList{i, k});
+    const ExprId of_a = d.a == Depth::each          ? k
+                        : d.a == Depth::every_other ? p.floordiv(k, m.i(2))
+                                                    : p.floormod(k, m.i(2));
+    const ExprId left = m.load(a, d.a_is_transposed ? ExprList{of_a, i} : ExprList{i, of_a});
     const ExprId right = m.load(b, d.b == Layout::groups ? ExprList{m.v(s), j, m.v(g)}
                                    : d.b == Layout::rows ? ExprList{k, j}
                                                          : ExprList{j, k});
@@ -123,6 +130,17 @@ TEST_CASE("tensor intrinsics compute what their loops do, tails and all layouts 
           CHECK(difference(program, make_arrays(program, rng, true), host_target()) == "");
         }
       }
+    }
+  }
+}
+
+TEST_CASE("operands that move unevenly through a group run as the loops") {
+  for (const TensorIntrinsic* intrinsic : {&vpdpbusd, &vpdpbusd_signed}) {
+    for (const Depth depth : {Depth::every_other, Depth::alternating}) {
+      const LoopProgram program = dot_program({intrinsic, 2, 32, 5, Layout::groups, false, depth});
+      CHECK(count_of(znver4_assembly(program), "\tvpdpbusd\t") == 0);
+      CounterRng rng(seed(), 81);
+      CHECK(difference(program, make_arrays(program, rng, true), host_target()) == "");
     }
   }
 }

@@ -214,7 +214,9 @@ int tune_workload(TuneArguments& arguments) {
   options.is_cancelled = is_interrupted;
   ProgressPrinter printer(arguments.is_quiet);
   options.on_progress = [&printer](const TuneProgress& progress) {
-    work_has_begun();
+    if (progress.trials > 0) {
+      work_has_begun();  // before, there is nothing to be kept
+    }
     printer(progress);
   };
   const TuneResult result = tune(task, options);

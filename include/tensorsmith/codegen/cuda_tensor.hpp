@@ -125,12 +125,30 @@ inline std::optional<CudaTensorPrinter::Product> CudaTensorPrinter::warp_form(co
     if (!fits) {
       continue;
     }
+    // What lane and depth add together is their sum: indices that wrap are none of ours.
+    const std::int64_t deepest = intrinsic.k - 1;
+    const std::int64_t end_a = deepest * *ka, end_b = deepest * *kb;
+    bind(loop.var, LinearText::of(deepest));
+    for (std::int64_t l = 0; fits && l < warp; ++l) {
+      fits = moved(*a, base_a, lane_var_, l) == l / 4 * *row + end_a &&
+             moved(*b, base_b, lane_var_, l) == l % 4 * *pair + end_b;
+    }
+    bind(loop.var, LinearText::of(0));
     product.a = {a, *row, *ka};
     product.b = {b, *pair / 2, *kb};
     for (TileLoop inner : loops) {
+      bool moves_a = false, moves_b = false;
       for (std::int64_t x = inner.extent; fits && x-- > 1;) {
         const auto of_a = moved(*a, base_a, inner.var, x), of_b = moved(*b, base_b, inner.var, x);
-        fits = of_a && of_b;
+        bind(loop.var, LinearText::of(deepest));
+        bind(lane_var_, LinearText::of(warp - 1));
+        fits = of_a && of_b &&
+               moved(*a, base_a, inner.var, x) == *of_a + (warp - 1) / 4 * *row + end_a &&
+               moved(*b, base_b, inner.var, x) == *of_b + (warp - 1) % 4 * *pair + end_b;
+        bind(loop.var, LinearText::of(0));
+        bind(lane_var_, LinearText::of(0));
+        moves_a = moves_a || (fits && *of_a != 0);
+        moves_b = moves_b || (fits && *of_b != 0);
         inner.along_a = fits ? *of_a : 0;  // of the first step in the end
         inner.along_b = fits ? *of_b : 0;
       }
@@ -142,8 +160,8 @@ inline std::optional<CudaTensorPrinter::Product> CudaTensorPrinter::warp_form(co
         product.row = inner;
       } else if (is_column) {
         product.column = inner;
-      } else if (inner.along_a == 0 || inner.along_b == 0) {
-        (inner.along_b == 0 ? product.of_a : product.of_b).push_back(inner);
+      } else if (!moves_a || !moves_b) {
+        (moves_b ? product.of_b : product.of_a).push_back(inner);
       } else {
         fits = false;
       }
