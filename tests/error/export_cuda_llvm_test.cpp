@@ -19,7 +19,7 @@ TEST_CASE("a program for a GPU is exported as CUDA text") {
   const CommandResult again = folder.run(command, no_journal);
   CHECK(again.code == 2);
   CHECK(again.err.find("exists; --force replaces it") != std::string::npos);
-  for (const char* other : {"tune", "run", "explain"}) {
+  for (const char* other : {"tune", "run"}) {
     const CommandResult refused = folder.run({other, "gemm:64x64x64:f32", "--target", "sm_80"});
     CAPTURE(other, refused.err);
     CHECK(refused.code == 2);

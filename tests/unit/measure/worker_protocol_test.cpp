@@ -74,12 +74,14 @@ std::string script(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a worker that talks nonsense is reported, not believed") {
-  const char* const texts[] = {
+  static_assert(protocol_version < 8, "one octal digit below");
+  const std::string frame = "printf 'TMSW\\00" + std::to_string(protocol_version);
+  const std::string texts[] = {
       "printf 'this is not a frame at all, not at all' >&3; sleep 1",
       "printf 'TMSW\\007\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000' >&3; sleep 1",
-      "printf 'TMSW\\003\\000\\000\\000\\377\\377\\377\\377\\377\\377\\000\\000' >&3; sleep 1",
-      "printf 'TMSW\\003\\000\\143\\000\\000\\000\\000\\000\\000\\000\\000\\000' >&3; sleep 1",
-      "printf 'TMSW\\003\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000x' >&3; sleep 1",
+      frame + "\\000\\000\\000\\377\\377\\377\\377\\377\\377\\000\\000' >&3; sleep 1",
+      frame + "\\000\\143\\000\\000\\000\\000\\000\\000\\000\\000\\000' >&3; sleep 1",
+      frame + "\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000x' >&3; sleep 1",
       "exit 7",
       "kill -9 $$",
       "exec sleep 60",
