@@ -190,4 +190,18 @@ inline std::vector<StageDerivation> derive(const State& state) {
   return current;
 }
 
+/// The axis that node `node` is a part of by splits alone, -1 if it was fused.
+inline std::int32_t axis_of_node(const StageDerivation& d, std::int32_t node) {
+  for (std::size_t i = d.relations.size(); i-- > 0;) {
+    const IteratorRelation& r = d.relations[i];
+    for (std::int32_t part : r.parts) {
+      if (r.is_split && part == node) {
+        node = r.parent;
+        break;
+      }
+    }
+  }
+  return node < d.num_axes ? node : -1;
+}
+
 }  // namespace tensorsmith

@@ -31,20 +31,6 @@ inline const TensorRead* read_of(const ExprPool& pool, const Operation& op, std:
   return found;
 }
 
-/// The axis that node `node` is a part of by splits alone, -1 if it was fused.
-inline std::int32_t axis_of_node(const StageDerivation& d, std::int32_t node) {
-  for (std::size_t i = d.relations.size(); i-- > 0;) {
-    const IteratorRelation& r = d.relations[i];
-    for (std::int32_t part : r.parts) {
-      if (r.is_split && part == node) {
-        node = r.parent;
-        break;
-      }
-    }
-  }
-  return node < d.num_axes ? node : -1;
-}
-
 /// Decides where the prefetches stand; may cut the innermost reduction loop.
 inline void Emitter::place_prefetch(Emission& e) const {
   const OperandPrefetch& wanted = state_.stage(static_cast<std::size_t>(e.nest.stage)).prefetch;
