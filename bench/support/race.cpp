@@ -30,72 +30,52 @@ constexpr double wake_up_ns = 5e6;
 constexpr double roofline_margin = 0.95;
 constexpr std::int64_t evicting_floats = std::int64_t{32} << 20;
 
-/// Keeps the calling thread on the core that it is on. Threads started meanwhile would stay there
-/// too, so only for one thread.
-class PinnedThread {
+/// Keeps the calling thread on the core that it is on and, on request, all others of the process
+/// off it: on a small machine the system wakes a library's thread on the core of its caller and
+/// leaves both there for milliseconds. Threads that start meanwhile would stay with the caller, so
+/// every contestant must have run before.
+class PlacedThreads {
  public:
-  explicit PinnedThread(bool is_wanted) {
-    const int cpu = is_wanted ? ::sched_getcpu() : -1;
-    if (cpu >= 0 && ::sched_getaffinity(0, sizeof(before_), &before_) == 0) {
-      cpu_set_t one;
-      CPU_ZERO(&one);
-      CPU_SET(cpu, &one);
-      is_pinned_ = ::sched_setaffinity(0, sizeof(one), &one) == 0;
-    }
-  }
-  ~PinnedThread() {
-    if (is_pinned_) {
-      ::sched_setaffinity(0, sizeof(before_), &before_);
-    }
-  }
-  PinnedThread(const PinnedThread&) = delete;
-  PinnedThread& operator=(const PinnedThread&) = delete;
-
- private:
-  cpu_set_t before_ = {};
-  bool is_pinned_ = false;
-};
-
-/// Keeps the calling thread on the core that it is on, and all others of the process off it: on a
-/// small machine the system wakes a library's thread on the core of its caller and leaves both
-/// there for milliseconds. Threads that start meanwhile would stay with the caller, so every
-/// contestant must have run before.
-class SpreadThreads {
- public:
-  explicit SpreadThreads(bool is_wanted) {
-    const int cpu = is_wanted ? ::sched_getcpu() : -1;
+  explicit PlacedThreads(bool keeps_others_off) : keeps_others_off_(keeps_others_off) {
+    const int cpu = ::sched_getcpu();
     if (cpu < 0 || ::sched_getaffinity(0, sizeof(before_), &before_) != 0 ||
-        CPU_COUNT(&before_) < 2) {
+        (keeps_others_off && CPU_COUNT(&before_) < 2)) {
       return;
     }
-    is_spread_ = true;
+    is_placed_ = true;
     cpu_set_t own, rest = before_;
     CPU_ZERO(&own);
     CPU_SET(cpu, &own);
     CPU_CLR(cpu, &rest);
-    set_all(own, rest);
+    place(own, rest);
   }
-  ~SpreadThreads() {
-    if (is_spread_) {
-      set_all(before_, before_);
+  ~PlacedThreads() {
+    if (is_placed_) {
+      place(before_, before_);
     }
   }
-  SpreadThreads(const SpreadThreads&) = delete;
-  SpreadThreads& operator=(const SpreadThreads&) = delete;
+  PlacedThreads(const PlacedThreads&) = delete;
+  PlacedThreads& operator=(const PlacedThreads&) = delete;
 
  private:
-  static void set_all(const cpu_set_t& caller, const cpu_set_t& others) {
+  void place(const cpu_set_t& caller, const cpu_set_t& others) const {
+    ::sched_setaffinity(0, sizeof(caller), &caller);
+    if (!keeps_others_off_) {
+      return;
+    }
     const pid_t self = ::gettid();
     std::error_code no_task;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", no_task)) {
       const pid_t id = std::atoi(entry.path().filename().c_str());
-      const cpu_set_t& cpus = id == self ? caller : others;
-      ::sched_setaffinity(id, sizeof(cpus), &cpus);
+      if (id != self) {
+        ::sched_setaffinity(id, sizeof(others), &others);
+      }
     }
   }
 
+  const bool keeps_others_off_;
   cpu_set_t before_ = {};
-  bool is_spread_ = false;
+  bool is_placed_ = false;
 };
 
 /// Reads 128 MiB, so that nothing of the operands stays in the caches of this core.
@@ -202,8 +182,7 @@ nlohmann::ordered_json race(const Contest& contest, const RaceOptions& options,
   Calibration calibration;
   std::vector<ContestantTimes> times;
   {
-    const PinnedThread pinned(options.threads == 1);
-    const SpreadThreads spread(options.threads > 1);
+    const PlacedThreads placed(options.threads > 1);
     calibration.before_gflops = measure_peak_gflops(options.isa);
     times = measure_interleaved(contestants, pair_options(options));
     calibration.after_gflops = measure_peak_gflops(options.isa);

@@ -63,11 +63,7 @@ Status DeviceBuffer::check_bands(bool& is_intact) const {
   return status;
 }
 
-Result<std::unique_ptr<Device>, std::string> Device::open(std::int32_t number) {
-  const Result<DriverLibrary, std::string> driver = DriverLibrary::open();
-  if (!driver) {
-    return fail(driver.error());
-  }
+Result<CudaDevice, std::string> Device::find(std::int32_t number) {
   const Result<std::vector<CudaDevice>, std::string> devices = list_cuda_devices();
   if (!devices) {
     return fail(devices.error());
@@ -75,11 +71,24 @@ Result<std::unique_ptr<Device>, std::string> Device::open(std::int32_t number) {
   if (number < 0 || static_cast<std::size_t>(number) >= devices->size()) {
     return fail("there is no GPU number " + std::to_string(number) + " here");
   }
-  std::unique_ptr<Device> device(new Device(*driver, (*devices)[static_cast<std::size_t>(number)]));
+  return (*devices)[static_cast<std::size_t>(number)];
+}
+
+Result<std::unique_ptr<Device>, std::string> Device::open(std::int32_t number) {
+  const Result<CudaDevice, std::string> facts = find(number);
+  return facts ? open(*facts) : fail(facts.error());
+}
+
+Result<std::unique_ptr<Device>, std::string> Device::open(const CudaDevice& facts) {
+  const Result<DriverLibrary, std::string> driver = DriverLibrary::open();
+  if (!driver) {
+    return fail(driver.error());
+  }
+  std::unique_ptr<Device> device(new Device(*driver, facts));
   const DriverLibrary& library = device->driver_;
   int handle = 0;
   Context context = nullptr;
-  Status status = library.device_get(&handle, number);
+  Status status = library.device_get(&handle, facts.number);
   status = status != 0 ? status : library.retain_context(&context, handle);
   status = status != 0 ? status : library.set_context(context);
   status = status != 0 ? status : library.create_stream(&device->stream_, default_stream);

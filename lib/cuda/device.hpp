@@ -59,7 +59,10 @@ struct LoadedProgram {
 
 class Device {
  public:
+  /// The facts of that GPU, without touching it. Error: one sentence.
+  static Result<CudaDevice, std::string> find(std::int32_t number);
   /// Takes the primary context of that GPU. Error: one sentence.
+  static Result<std::unique_ptr<Device>, std::string> open(const CudaDevice& facts);
   static Result<std::unique_ptr<Device>, std::string> open(std::int32_t number);
 
   const CudaDevice& facts() const { return facts_; }

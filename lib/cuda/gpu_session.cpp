@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "measure/verify.hpp"
+#include "measure/session_parts.hpp"
 #include "tensorsmith/measure/fill.hpp"
 
 namespace tensorsmith {
@@ -51,15 +51,15 @@ std::string GpuSession::open_device(std::int32_t number) {
   }
   device_.reset();
   lease_.release();
-  const Result<std::vector<CudaDevice>, std::string> devices = list_cuda_devices();
-  if (devices && number >= 0 && static_cast<std::size_t>(number) < devices->size()) {
-    // First, for a context would take memory and time of whoever measures there.
-    const CudaDevice& facts = (*devices)[static_cast<std::size_t>(number)];
-    if (const std::string problem = lease_.take(facts.uuid, facts.name); !problem.empty()) {
-      return problem;
-    }
+  const Result<CudaDevice, std::string> facts = Device::find(number);
+  if (!facts) {
+    return facts.error();
   }
-  Result<std::unique_ptr<Device>, std::string> opened = Device::open(number);
+  // First, for a context would take memory and time of whoever measures there.
+  if (const std::string problem = lease_.take(facts->uuid, facts->name); !problem.empty()) {
+    return problem;
+  }
+  Result<std::unique_ptr<Device>, std::string> opened = Device::open(*facts);
   if (!opened) {
     lease_.release();
     return opened.error();
@@ -95,13 +95,8 @@ StatusReply GpuSession::prepare(const PrepareRequest& request, FileDescriptor da
 }
 
 std::string GpuSession::fill_arguments(const PrepareRequest& request) {
-  task_ = {};
-  task_.input_seed = request.input_seed;
-  task_.num_threads = request.num_threads;
+  task_ = task_of(request);
   std::int64_t num_bytes = 0;
-  for (const ArgumentMessage& message : request.arguments) {
-    task_.arguments.push_back(message.argument);
-  }
   if (const std::string problem = check_task(task_); !problem.empty()) {
     return problem;
   }
@@ -111,14 +106,8 @@ std::string GpuSession::fill_arguments(const PrepareRequest& request) {
     argument.spec = message.argument;
     const std::string who = "argument '" + argument.spec.name + "'";
     const auto size = static_cast<std::size_t>(argument.spec.num_bytes());
-    const DType data_dtype =
-        argument.spec.is_output ? argument.spec.reference_dtype : argument.spec.dtype;
-    const auto expected = static_cast<std::size_t>(argument.spec.num_elements) *
-                          static_cast<std::size_t>(bytes_of(data_dtype));
-    if (message.data_bytes != 0 &&
-        (message.data_bytes != expected || message.data_offset > request.data_bytes ||
-         message.data_bytes > request.data_bytes - message.data_offset)) {
-      return "the data of " + who + " has the wrong size";
+    if (std::string wrong = data_problem(message, request.data_bytes); !wrong.empty()) {
+      return wrong;
     }
     num_bytes += argument.spec.num_bytes();
     const std::span<const std::byte> bytes =
@@ -126,7 +115,7 @@ std::string GpuSession::fill_arguments(const PrepareRequest& request) {
                                 : data_.bytes().subspan(message.data_offset, message.data_bytes);
     if (argument.spec.is_output) {
       argument.reference = bytes;
-      argument.rms = rms_of(bytes, data_dtype);
+      argument.rms = rms_of(bytes, argument.spec.reference_dtype);
     } else {
       argument.data = bytes;
     }
@@ -262,29 +251,14 @@ bool GpuSession::check(bool checks_values, MeasureResult& result) {
   if (workspace_.is_created() && !check_bands(workspace_, "the workspace", result)) {
     return false;
   }
-  result.is_verified = checks_values;
-  for (const Argument& argument : arguments_) {
-    if (!argument.spec.is_output || !checks_values) {
-      continue;
-    }
-    if (argument.reference.empty() && argument.spec.num_elements > 0) {
-      result.is_verified = false;
-      continue;
-    }
+  result.is_verified = false;
+  const auto read = [&](const Argument& argument, std::span<const std::byte>& bytes) {
     host_.resize(argument.buffer.size());
-    if (!is_good(device_->driver().to_host(host_.data(), argument.buffer.data(), host_.size()),
-                 "reading back", result)) {
-      return false;
-    }
-    const Verdict verdict = verify_output(argument.spec, argument.reference, argument.rms, host_);
-    if (verdict.status != MeasureStatus::ok) {
-      result.status = verdict.status;
-      result.message = verdict.message;
-      result.is_verified = false;
-      return false;
-    }
-  }
-  return true;
+    bytes = host_;
+    return is_good(device_->driver().to_host(host_.data(), argument.buffer.data(), host_.size()),
+                   "reading back", result);
+  };
+  return !checks_values || verify_outputs(arguments_, read, result);
 }
 
 bool GpuSession::run(LoadedProgram& program, std::int64_t calls, std::int64_t timeout_ns,

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "gpu_session.hpp"
+#include "measure/session_parts.hpp"
 
 namespace tensorsmith::cuda {
 namespace {
@@ -137,13 +138,7 @@ RankReply GpuSession::rank(const RankRequest& request, FileDescriptor objects) {
       result.status = MeasureStatus::unknown_error;
       result.message = "no task is prepared, or that many candidates cannot be ranked at once";
     }
-    if (result.is_ok() && !result.samples_ns.empty()) {
-      result.stage = RaceStage::full;
-      result.median_ns = median_of(result.samples_ns);
-      result.min_ns = *std::min_element(result.samples_ns.begin(), result.samples_ns.end());
-    } else {
-      result.samples_ns.clear();
-    }
+    finish_ranked(result);
     if (device_ != nullptr) {
       device_->unload(ranked.program);
     }

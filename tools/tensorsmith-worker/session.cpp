@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "fault.hpp"
-#include "measure/verify.hpp"
+#include "measure/session_parts.hpp"
 #include "tensorsmith/measure/calibrator.hpp"
 #include "tensorsmith/measure/fill.hpp"
 
@@ -118,12 +118,7 @@ StatusReply Session::prepare(const PrepareRequest& request, FileDescriptor data)
 }
 
 std::string Session::fill_arguments(const PrepareRequest& request) {
-  MeasureTask task;
-  task.input_seed = request.input_seed;
-  task.num_threads = request.num_threads;
-  for (const ArgumentMessage& message : request.arguments) {
-    task.arguments.push_back(message.argument);
-  }
+  const MeasureTask task = task_of(request);
   std::string problem = check_task(task);
   if (problem.empty() && task.arguments.size() > max_arguments) {
     problem = "more than " + std::to_string(max_arguments) + " arguments";
@@ -137,14 +132,8 @@ std::string Session::fill_arguments(const PrepareRequest& request) {
     Argument argument;
     argument.spec = message.argument;
     const std::size_t num_bytes = static_cast<std::size_t>(argument.spec.num_bytes());
-    const DType data_dtype =
-        argument.spec.is_output ? argument.spec.reference_dtype : argument.spec.dtype;
-    const std::size_t expected = static_cast<std::size_t>(argument.spec.num_elements) *
-                                 static_cast<std::size_t>(bytes_of(data_dtype));
-    if (message.data_bytes != 0 &&
-        (message.data_bytes != expected || message.data_offset > request.data_bytes ||
-         message.data_bytes > request.data_bytes - message.data_offset)) {
-      return "the data of argument '" + argument.spec.name + "' has the wrong size";
+    if (std::string wrong = data_problem(message, request.data_bytes); !wrong.empty()) {
+      return wrong;
     }
     if (!argument.buffer.create(num_bytes)) {
       return "no memory for argument '" + argument.spec.name + "' of " + std::to_string(num_bytes) +
@@ -270,23 +259,12 @@ MeasureResult Session::check(bool checks_values) const {
     result.message = damage + " of the workspace";
     return result;
   }
-  result.is_verified = checks_values;
-  for (const Argument& argument : arguments_) {
-    if (!argument.spec.is_output || !checks_values) {
-      continue;
-    }
-    if (argument.reference.empty() && argument.spec.num_elements > 0) {
-      result.is_verified = false;
-      continue;
-    }
-    const Verdict verdict =
-        verify_output(argument.spec, argument.reference, argument.rms, argument.buffer.data());
-    if (verdict.status != MeasureStatus::ok) {
-      result.status = verdict.status;
-      result.message = verdict.message;
-      result.is_verified = false;
-      return result;
-    }
+  if (checks_values) {
+    const auto read = [](const Argument& argument, std::span<const std::byte>& bytes) {
+      bytes = argument.buffer.data();
+      return true;
+    };
+    verify_outputs(arguments_, read, result);
   }
   return result;
 }
@@ -473,13 +451,7 @@ RankReply Session::rank(const RankRequest& request, FileDescriptor objects) {
       result.status = MeasureStatus::unknown_error;
       result.message = problem;
     }
-    if (result.is_ok()) {
-      result.stage = RaceStage::full;
-      result.median_ns = median_of(result.samples_ns);
-      result.min_ns = *std::min_element(result.samples_ns.begin(), result.samples_ns.end());
-    } else {
-      result.samples_ns.clear();
-    }
+    finish_ranked(result);
     if (i > 0) {
       loader_.unload(i);
     }
