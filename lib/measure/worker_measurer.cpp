@@ -76,6 +76,8 @@ class WorkerMeasurer::Pool {
     for (std::int32_t i = 0; i < std::max(options.num_workers, 1); ++i) {
       lanes_.push_back(std::make_unique<WorkerLane>(options));
     }
+    // Starts while the caller prepares a task. A failure is told when the worker is needed.
+    lanes_.front()->post([&lane = *lanes_.front()] { (void)lane.ensure(nullptr); });
   }
 
   Result<Done, MeasureFault> prepare(const MeasureTask& task) {

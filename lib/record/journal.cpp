@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <utility>
 
 #include <fcntl.h>
@@ -15,6 +16,9 @@
 namespace tensorsmith {
 namespace {
 
+/// What is looked at before a journal is written to: damage is at the end, and what is no journal
+/// shows at the beginning.
+constexpr std::int64_t looked_at_bytes = 32 << 10;
 constexpr std::size_t longest_line = std::size_t{16} << 20;
 
 RecordError file_error(const std::string& path, const char* what) {
@@ -34,9 +38,16 @@ class FileLock {
   int file_;
 };
 
+/// Which bytes of a file are read as lines only, not as records.
+struct Unread {
+  std::int64_t begin = 0, end = 0;
+};
+
 /// Splits the bytes it is fed into lines.
 class LineReader {
  public:
+  explicit LineReader(Unread unread) : unread_(unread) {}
+
   void feed(std::string_view bytes, JournalContents& out) {
     while (!bytes.empty()) {
       const std::size_t end = bytes.find('\n');
@@ -49,17 +60,22 @@ class LineReader {
         line_.append(part);
       }
       has_bytes_ = true;
+      at_ += static_cast<std::int64_t>(part.size());
       if (end == std::string_view::npos) {
         return;
       }
       bytes.remove_prefix(end + 1);
       finish(out);
+      ++at_;
     }
   }
   void finish(JournalContents& out) {
     ++number_;
     if (is_too_long_) {
       out.skipped.push_back({number_, "longer than 16 MiB"});
+    } else if (at_ > unread_.begin && at_ < unread_.end && line_.starts_with('{') &&
+               line_.ends_with('}')) {
+      // Whoever reads the records says if this is none.
     } else if (line_.find_first_not_of(" \t\r") != std::string::npos) {
       Result<JournalLine, RecordError> read = journal_line_from_text(line_);
       if (!read) {
@@ -77,15 +93,18 @@ class LineReader {
   bool has_rest() const { return has_bytes_; }
 
  private:
+  Unread unread_;
   std::string line_;
   std::int64_t number_ = 0;
+  std::int64_t at_ = 0;
   bool is_too_long_ = false;
   bool has_bytes_ = false;
 };
 
-Result<JournalContents, RecordError> read_open_file(int file, const std::string& path) {
+Result<JournalContents, RecordError> read_open_file(int file, const std::string& path,
+                                                    Unread unread) {
   JournalContents contents;
-  LineReader lines;
+  LineReader lines(unread);
   std::vector<char> buffer(std::size_t{1} << 16);
   for (;;) {
     const ssize_t count = ::read(file, buffer.data(), buffer.size());
@@ -119,9 +138,9 @@ Result<JournalContents, RecordError> read_open_file(int file, const std::string&
   return contents;
 }
 
-}  // namespace
-
-Result<JournalContents, RecordError> read_journal(const std::string& path) {
+/// Of a file with more than `most` bytes only as much is read from the beginning, and from the end.
+Result<JournalContents, RecordError>
+read_file(const std::string& path, std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
   // Without O_NONBLOCK a pipe would be waited for.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
@@ -132,12 +151,14 @@ Result<JournalContents, RecordError> read_journal(const std::string& path) {
     ::close(file);
     return fail(RecordError{"\"" + path + "\" is not a regular file"});
   }
-  Result<JournalContents, RecordError> contents = read_open_file(file, path);
+  Unread unread;
+  if (facts.st_size > most) {
+    unread = {most, facts.st_size - most};
+  }
+  Result<JournalContents, RecordError> contents = read_open_file(file, path, unread);
   ::close(file);
   return contents;
 }
-
-namespace {
 
 /// What a person asks for.
 struct Wanted {
@@ -158,6 +179,10 @@ bool is_same_run(const Record& a, const Record& b) {
 }
 
 }  // namespace
+
+Result<JournalContents, RecordError> read_journal(const std::string& path) {
+  return read_file(path);
+}
 
 std::optional<Record> best_record(const std::vector<Record>& records, std::string_view workload,
                                   std::string_view target, std::int32_t num_threads) {
@@ -225,7 +250,7 @@ Result<Journal, RecordError> Journal::open(const std::string& path) {
   }
   struct stat facts {};
   if (::stat(path.c_str(), &facts) == 0) {
-    Result<JournalContents, RecordError> contents = read_journal(path);
+    const Result<JournalContents, RecordError> contents = read_file(path, looked_at_bytes);
     if (!contents) {
       return fail(contents.error());
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <utility>
 
 #include "tensorsmith/codegen/llvm_compiler.hpp"
@@ -88,41 +89,49 @@ class LlvmBuilder final : public CandidateBuilder {
   LlvmCompiler compiler_;
 };
 
-/// The program as it is written, with the last two loops of every reduction in tiles: the reference
-/// result must not take longer than the search.
+/// The program as it is written, with the last two loops of every sum in tiles, a long sum in parts
+/// that stay in the cache: the reference result must not take longer than the search.
 State tiled_plainly(const Shared<const ComputeDag>& dag) {
-  constexpr std::int64_t tile[2] = {4, 32};
+  constexpr std::int64_t rows = 4, columns = 32, part = 256;
   State state = State::initial(dag);
   for (std::size_t stage = 0; stage < state.num_stages(); ++stage) {
     const Operation& op = state.operation(stage);
     const auto id = static_cast<std::int32_t>(stage);
     const auto num_spatial = static_cast<std::int32_t>(op.axes.size());
-    if (op.reduce_axes.empty() || num_spatial < 2) {
+    const auto num_reduced = static_cast<std::int32_t>(op.reduce_axes.size());
+    if (num_reduced == 0 || num_spatial < 2) {
       continue;
     }
     State tiled = state;
+    const auto cuts = [&](std::int32_t iterator, std::int64_t extent, std::int64_t length) {
+      return !try_apply(tiled, SplitStep{id, iterator, extent, {length}, true});
+    };
+    const std::int64_t sum = op.reduce_axes.back().extent;
+    const bool is_long = num_reduced == 1 && sum > 2 * part;
+    const std::size_t down = op.axes.size() - 2, across = op.axes.size() - 1;
+    // The last iterator first: positions stay.
+    const bool is_legal = (!is_long || cuts(num_spatial, sum, part)) &&
+                          cuts(num_spatial - 1, op.axes[across].extent, columns) &&
+                          cuts(num_spatial - 2, op.axes[down].extent, rows);
     ReorderStep order{id, {}};
-    bool is_legal = true;
-    for (std::int32_t part = 1; part >= 0; --part) {  // the last axis first: positions stay
-      const std::int32_t axis = num_spatial - 2 + part;
-      is_legal =
-          is_legal && !try_apply(tiled, SplitStep{id,
-                                                  axis,
-                                                  op.axes[static_cast<std::size_t>(axis)].extent,
-                                                  {tile[part]},
-                                                  true});
-    }
-    const auto count = static_cast<std::int32_t>(op.reduce_axes.size());
+    const auto add = [&](std::initializer_list<std::int32_t> iterators) {
+      for (const std::int32_t iterator : iterators) {
+        order.after.push_back(iterator);
+      }
+    };
     for (std::int32_t i = 0; i < num_spatial - 2; ++i) {
-      order.after.push_back(i);
+      add({i});
     }
-    order.after.push_back(num_spatial - 2);
-    order.after.push_back(num_spatial);
-    for (std::int32_t i = 0; i < count; ++i) {
-      order.after.push_back(num_spatial + 2 + i);
+    const std::int32_t first = num_spatial + 2;  // reduction
+    if (is_long) {
+      add({num_spatial, first, num_spatial - 2, first + 1});
+    } else {
+      add({num_spatial, num_spatial - 2});
+      for (std::int32_t i = 0; i < num_reduced; ++i) {
+        add({first + i});
+      }
     }
-    order.after.push_back(num_spatial - 1);
-    order.after.push_back(num_spatial + 1);
+    add({num_spatial - 1, num_spatial + 1});
     if (is_legal && !try_apply(tiled, order)) {
       state = std::move(tiled);
     }
@@ -131,7 +140,7 @@ State tiled_plainly(const Shared<const ComputeDag>& dag) {
 }
 
 Result<Done, MeasureFault> run_plain(const Shared<const ComputeDag>& dag, const Target& target,
-                                     std::vector<HostArray>& arguments) {
+                                     ArgumentBuffers& arguments) {
   const auto problem = [](MeasureStatus status, std::string message) {
     return fail(MeasureFault{status, std::move(message)});
   };
@@ -147,19 +156,11 @@ Result<Done, MeasureFault> run_plain(const Shared<const ComputeDag>& dag, const 
   }
   try {
     const Kernel kernel(signature_of(*built, *dag), built->object, 1);
-    std::vector<AlignedBuffer<std::byte>> buffers;
     std::vector<void*> pointers;
-    for (const HostArray& array : arguments) {
-      buffers.emplace_back(array.data.size());
-      std::memcpy(buffers.back().data(), array.data.data(), array.data.size());
-    }
-    for (AlignedBuffer<std::byte>& buffer : buffers) {
-      pointers.push_back(buffer.data());
+    for (AlignedBuffer<std::byte>& argument : arguments) {
+      pointers.push_back(argument.data());
     }
     kernel.call_unchecked(pointers.data());
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      std::memcpy(arguments[i].data.data(), buffers[i].data(), arguments[i].data.size());
-    }
   } catch (const Error& error) {
     return problem(MeasureStatus::load_error, error.what());
   }
@@ -220,7 +221,7 @@ std::string assembly_of(const State& state, const Target& target) {
 }
 
 PlainRunner make_plain_runner(const Target& target) {
-  return [target](const Shared<const ComputeDag>& dag, std::vector<HostArray>& arguments) {
+  return [target](const Shared<const ComputeDag>& dag, ArgumentBuffers& arguments) {
     return run_plain(dag, target, arguments);
   };
 }

@@ -12,10 +12,16 @@ namespace {
 bool is_narrow(DType dtype) { return is_float(dtype) && dtype != DType::f64; }
 DType widened(DType dtype) { return is_narrow(dtype) ? DType::f64 : dtype; }
 
+bool is_input(const ComputeDag& dag, TensorId tensor) {
+  return dag.operation(dag.tensor(tensor).operation).is_placeholder();
+}
+
 /// Copies expressions into a pool of their own, floats widened.
 class Widener {
  public:
-  explicit Widener(const ExprPool& from) : from_(from), to_(make_shared_of<ExprPool>()) {
+  explicit Widener(const ComputeDag& dag)
+      : dag_(dag), from_(dag.pool()), to_(make_shared_of<ExprPool>()) {
+    const ExprPool& from = from_;
     for (std::uint32_t v = 0; v < from.num_vars(); ++v) {
       const VarId var{v};
       to_->new_var(from.var_name(var), widened(from.var_dtype(var)));
@@ -37,6 +43,7 @@ class Widener {
       return found->second;
     }
     ExprNode node = from_[id];
+    const DType stored = node.dtype;
     node.dtype = widened(node.dtype);
     const auto each = [&](ExprList& list) {
       for (ExprId& child : list) {
@@ -58,7 +65,15 @@ class Widener {
                           [&](TensorRead& n) { each(n.indices); },
                           [&](Load& n) { each(n.indices); }, [&](Reduce& n) { each(n.sources); }},
                node.op);
-    const ExprId result = is_idle_cast(node) ? std::get<Cast>(node.op).a : to_->intern(node);
+    const TensorRead* read = std::get_if<TensorRead>(&node.op);
+    ExprId result;
+    if (read != nullptr && is_input(dag_, read->tensor) && node.dtype != stored) {
+      const DType wide = node.dtype;
+      node.dtype = stored;
+      result = to_->cast(wide, to_->intern(node));
+    } else {
+      result = is_idle_cast(node) ? std::get<Cast>(node.op).a : to_->intern(node);
+    }
     copied_.emplace(id.value, result);
     return result;
   }
@@ -71,6 +86,7 @@ class Widener {
     return cast != nullptr && to_->dtype(cast->a) == node.dtype && node.dtype == DType::f64;
   }
 
+  const ComputeDag& dag_;
   const ExprPool& from_;
   Shared<ExprPool> to_;
   std::map<std::uint32_t, ExprId> copied_;
@@ -86,10 +102,12 @@ Shared<const ComputeDag> f64_twin(const Shared<const ComputeDag>& dag) {
   if (!has_narrow) {
     return dag;
   }
-  Widener widener(dag->pool());
+  Widener widener(*dag);
   std::vector<TensorInfo> tensors = dag->tensors();
-  for (TensorInfo& tensor : tensors) {
-    tensor.dtype = widened(tensor.dtype);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!is_input(*dag, TensorId{static_cast<std::uint32_t>(i)})) {
+      tensors[i].dtype = widened(tensors[i].dtype);
+    }
   }
   std::vector<Operation> operations = dag->operations();
   for (Operation& operation : operations) {

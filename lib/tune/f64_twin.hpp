@@ -1,7 +1,7 @@
-// f64_twin: the same program with every float computed and stored as f64, the reference of all
-// candidates.
+// f64_twin: the same program with every float computed as f64, the reference of all candidates.
 //
-// Private to lib/ and tests. Own design. Integers and booleans stay as they are.
+// Private to lib/ and tests. Own design. Inputs stay as they are and are widened where they are
+// read; integers and booleans stay too.
 #pragma once
 
 #include <memory>

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/measure/fill.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
@@ -57,29 +58,17 @@ DType accumulator_of(DType dtype) {
   return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
 }
 
-HostArray widened(const MeasureTask& task, std::size_t index, const TensorInfo& narrow,
-                  DType dtype) {
-  HostArray array(narrow.dtype, {narrow.shape.begin(), narrow.shape.end()});
-  fill_input(task, index, array.data);
-  if (dtype == narrow.dtype) {
-    return array;
-  }
-  HostArray wide(dtype, array.shape);
-  const std::int64_t count = wide.num_elements();
-  for (std::int64_t i = 0; i < count; ++i) {
-    wide.set_real(i, array.get_real(i));
-  }
-  return wide;
-}
-
-Result<Done, MeasureFault> interpret(const ComputeDag& dag, std::vector<HostArray>& arguments) {
+Result<Done, MeasureFault> interpret(const ComputeDag& dag, ArgumentBuffers& arguments) {
   std::vector<HostArray> inputs;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!is_output(dag, dag.arguments()[i])) {
-      inputs.push_back(arguments[i]);
+      const TensorInfo& tensor = dag.tensor(dag.arguments()[i]);
+      HostArray input(tensor.dtype, {tensor.shape.begin(), tensor.shape.end()});
+      std::copy(arguments[i].begin(), arguments[i].end(), input.data.begin());
+      inputs.push_back(std::move(input));
     }
   }
-  Result<std::vector<HostArray>, EvalError> outputs = eval_dag(dag, inputs);
+  const Result<std::vector<HostArray>, EvalError> outputs = eval_dag(dag, inputs);
   if (!outputs) {
     return fail(
         MeasureFault{MeasureStatus::unknown_error, "the workload cannot be evaluated: " +
@@ -88,7 +77,8 @@ Result<Done, MeasureFault> interpret(const ComputeDag& dag, std::vector<HostArra
   std::size_t next = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (is_output(dag, dag.arguments()[i])) {
-      arguments[i] = std::move((*outputs)[next++]);
+      const HostArray& output = (*outputs)[next++];
+      std::copy(output.data.begin(), output.data.end(), arguments[i].begin());
     }
   }
   return Done{};
@@ -148,11 +138,13 @@ std::vector<KernelParameter> kernel_parameters(const ComputeDag& dag) {
 double bytes_to_measure(const ComputeDag& dag) {
   double bytes = 0;
   for (const TensorInfo& tensor : dag.tensors()) {
-    bytes += 8 * static_cast<double>(num_elements(tensor));  // its f64 twin
+    const bool is_input = dag.operation(tensor.operation).is_placeholder();
+    bytes += (is_input ? bytes_of(tensor.dtype) : 8) * static_cast<double>(num_elements(tensor));
   }
-  for (const TensorId id : dag.arguments()) {
-    const TensorInfo& tensor = dag.tensor(id);  // the twin's copy for the kernel; the worker's own
-    bytes += (8 + bytes_of(tensor.dtype)) * static_cast<double>(num_elements(tensor));
+  for (const TensorId id : dag.arguments()) {  // the reference as it travels; the worker's own
+    const TensorInfo& tensor = dag.tensor(id);
+    const int reference = is_output(dag, id) ? 16 : 0;
+    bytes += (reference + bytes_of(tensor.dtype)) * static_cast<double>(num_elements(tensor));
   }
   return bytes;
 }
@@ -175,14 +167,12 @@ std::string memory_problem(const ComputeDag& dag) {
 Result<Done, MeasureFault> add_reference(MeasureTask& task, const Shared<const ComputeDag>& dag,
                                          const PlainRunner& run_plain) {
   const Shared<const ComputeDag> wide = f64_twin(dag);
-  std::vector<HostArray> arguments;
-  for (std::size_t i = 0; i < dag->arguments().size(); ++i) {
-    const TensorId id = dag->arguments()[i];
-    const TensorInfo& tensor = wide->tensor(id);
-    if (is_output(*dag, id)) {
-      arguments.push_back(HostArray(tensor.dtype, {tensor.shape.begin(), tensor.shape.end()}));
-    } else {
-      arguments.push_back(widened(task, i, dag->tensor(id), tensor.dtype));
+  ArgumentBuffers arguments;
+  for (std::size_t i = 0; i < wide->arguments().size(); ++i) {
+    const TensorInfo& tensor = wide->tensor(wide->arguments()[i]);
+    arguments.emplace_back(static_cast<std::size_t>(num_elements(tensor) * bytes_of(tensor.dtype)));
+    if (!task.arguments[i].is_output) {
+      fill_input(task, i, {arguments[i].data(), arguments[i].size()});
     }
   }
   const double work = te::count_flop(*dag);
@@ -194,8 +184,8 @@ Result<Done, MeasureFault> add_reference(MeasureTask& task, const Shared<const C
   }
   for (std::size_t i = 0; i < task.arguments.size(); ++i) {
     if (task.arguments[i].is_output) {
-      task.arguments[i].reference_dtype = arguments[i].dtype;
-      task.arguments[i].reference = std::move(arguments[i].data);
+      task.arguments[i].reference_dtype = wide->tensor(wide->arguments()[i]).dtype;
+      task.arguments[i].reference.assign(arguments[i].begin(), arguments[i].end());
     }
   }
   return Done{};

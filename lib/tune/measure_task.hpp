@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/kernel.hpp"
 #include "tensorsmith/measure/measurer.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
@@ -22,9 +21,12 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
 /// The same as parameters of a kernel.
 std::vector<KernelParameter> kernel_parameters(const ComputeDag& dag);
 
+/// The bytes of a kernel's arguments, in the order of its parameters.
+using ArgumentBuffers = std::vector<AlignedBuffer<std::byte>>;
+
 /// Runs the unscheduled program of a dag on its arguments (outputs are to be written).
 using PlainRunner =
-    Callback<Result<Done, MeasureFault>(const Shared<const ComputeDag>&, std::vector<HostArray>&)>;
+    Callback<Result<Done, MeasureFault>(const Shared<const ComputeDag>&, ArgumentBuffers&)>;
 
 /// Fills in the reference of every output. `run_plain` empty: the interpreter, however long it
 /// takes.

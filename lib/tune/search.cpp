@@ -115,6 +115,19 @@ bool has_varying_inner_loop(const LoopProgram& program, StmtId id) {
   return varies || any(loop->body);
 }
 
+/// Those of the target whose operands have the type of some tensor.
+std::vector<const TensorIntrinsic*> usable_intrinsics(const ComputeDag& dag, const Target& target) {
+  const auto has_tensor_of = [&](DType dtype) {
+    return std::any_of(dag.tensors().begin(), dag.tensors().end(),
+                       [&](const TensorInfo& tensor) { return tensor.dtype == dtype; });
+  };
+  std::vector<const TensorIntrinsic*> usable = intrinsics_of(target);
+  std::erase_if(usable, [&](const TensorIntrinsic* intrinsic) {
+    return !has_tensor_of(intrinsic->a) || !has_tensor_of(intrinsic->b);
+  });
+  return usable;
+}
+
 std::vector<State> make_sketches(const TuneTask& task, const TuneOptions& options,
                                  const SketchOptions& sketch_options) {
   std::vector<State> sketches =
@@ -253,7 +266,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
   if (is_native) {
     sketch_options.hardware.vector_unit_bytes = task.target.vector_bits / 8;
     sketch_options.collapse_axes = true;
-    sketch_options.intrinsics = intrinsics_of(task.target);
+    sketch_options.intrinsics = usable_intrinsics(*task.dag, task.target);
   }
   std::vector<State> sketches = make_sketches(task, options, sketch_options);
   SpaceOptions space_options = is_native ? native_space_options() : SpaceOptions{};

@@ -63,11 +63,14 @@ Record record_template(const TuneTask& task, const TuneOptions& options) {
   return record;
 }
 
-RacingPolicy racing_policy(const std::string& timing) {
+RacingPolicy racing_policy(const TuneOptions& options) {
+  const std::string& timing = options.timing;
   if (timing != "racing" && timing != "reference") {
     throw Error("unknown timing \"" + timing + "\"; known: racing, reference");
   }
-  return timing == "racing" ? RacingPolicy{} : RacingPolicy::reference();
+  return timing == "reference" ? RacingPolicy::reference()
+         : is_instant(options) ? RacingPolicy::instant()
+                               : RacingPolicy{};
 }
 
 }  // namespace
@@ -202,7 +205,7 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   driver_options_.num_threads = is_cpu ? options_.num_threads : 1;  // the peak of a GPU is one
   // NVRTC takes the longer, the more of them compile at once.
   driver_options_.build_limit_seconds *= is_cpu ? 1 : 6;
-  driver_options_.racing = racing_policy(options_.timing);
+  driver_options_.racing = racing_policy(options_);
   driver_options_.racing.verify = options_.verifies;
   driver_options_.record_template = record_template(task, options_);
   driver_options_.is_cancelled = options_.is_cancelled;

@@ -1,7 +1,8 @@
 // fill_input: the input values of a task, the same in every process that asks.
 //
 // Floor 6. Own design. A pure function of (seed, argument index, fill): the worker and whoever
-// computes the reference both call it, so inputs never travel.
+// computes the reference both call it, so inputs never travel. Large inputs repeat the first 65,521
+// values: a prime, so no tile or stride of a wrong program meets the same value again.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +18,19 @@
 namespace tensorsmith {
 
 namespace detail {
+inline constexpr std::size_t fill_period = 65'521;
+
 template <class T, class Draw>
 void fill_elements(std::span<std::byte> out, const Draw& draw) {
-  for (std::size_t i = 0; i + sizeof(T) <= out.size(); i += sizeof(T)) {
+  constexpr std::size_t period = fill_period * sizeof(T);
+  const std::size_t drawn = out.size() < period ? out.size() : period;
+  for (std::size_t i = 0; i + sizeof(T) <= drawn; i += sizeof(T)) {
     const T value = draw();
     std::memcpy(out.data() + i, &value, sizeof(T));
+  }
+  for (std::size_t i = drawn; i < out.size(); i += period) {
+    const std::size_t left = out.size() - i;
+    std::memcpy(out.data() + i, out.data(), left < period ? left : period);
   }
 }
 }  // namespace detail

@@ -99,7 +99,8 @@ class Journal {
   Result<Done, RecordError> append(const Record& record, RecordKind kind = RecordKind::trial);
 
   const std::string& path() const { return path_; }
-  /// Lines that were there already and are no records.
+  /// Lines that were there already and are no records; of a long file those in the middle are found
+  /// by read_journal only.
   const std::vector<SkippedLine>& skipped() const { return skipped_; }
 
  private:

@@ -19,11 +19,15 @@ inline Result<State, ScheduleError> infer_bounds(State state) {
   if (!state.is_concrete()) {
     return fail(ScheduleError{ScheduleErrorCode::bounds_not_concrete});
   }
+  if (state.has_bounds()) {
+    return state;
+  }
   bounds::Inference inference(state);
   if (const StepCheck error = inference.run()) {
     return fail(*error);
   }
   inference.write(state);
+  state.set_has_bounds();
   return state;
 }
 

@@ -93,8 +93,14 @@ class BasicState {
   std::size_t num_stages() const { return stages_.size(); }
   const Stage& stage(std::size_t id) const { return *stages_[id]; }
   /// For sched/apply and bounds only: un-shares the stage.
-  Stage& mutable_stage(std::size_t id) { return unshare(stages_[id]); }
-  std::vector<Shared<const Stage>>& mutable_stages() { return stages_; }
+  Stage& mutable_stage(std::size_t id) {
+    has_bounds_ = false;
+    return unshare(stages_[id]);
+  }
+  std::vector<Shared<const Stage>>& mutable_stages() {
+    has_bounds_ = false;
+    return stages_;
+  }
 
   /// The dag whose operations the stages are; differs from the workload's after a stage-adding
   /// step.
@@ -120,10 +126,16 @@ class BasicState {
   const std::vector<Step>& steps() const { return steps_; }
   std::vector<Step>& mutable_steps() { return steps_; }
   const AttachMap& attach_map() const { return *attach_; }
-  AttachMap& mutable_attach_map() { return unshare(attach_); }
+  AttachMap& mutable_attach_map() {
+    has_bounds_ = false;
+    return unshare(attach_);
+  }
   /// False while any split length is unknown.
   bool is_concrete() const { return concrete_; }
   void set_concrete(bool concrete) { concrete_ = concrete; }
+  /// Whether infer_bounds has been here and nothing has changed since.
+  bool has_bounds() const { return has_bounds_; }
+  void set_has_bounds() { has_bounds_ = true; }
 
  private:
   /// What every state of one workload starts from.
@@ -148,6 +160,7 @@ class BasicState {
   Shared<const DagNode> node_;
   Shared<const Origin> origin_;
   bool concrete_ = true;
+  bool has_bounds_ = false;
 };
 
 using State = BasicState<std::int64_t>;

@@ -46,9 +46,7 @@ class SeedSearch {
 
   std::vector<Seed> run(std::size_t count) {
     std::vector<Seed> seeds = draw_all();
-    for (std::uint32_t sketch = 0; sketch < space_.sketches().size(); ++sketch) {
-      add_all(seeds, model_choices(sketch));
-    }
+    add_all(seeds, model_choices());
     add_prefetched(seeds);
     keep_best(seeds, count + count / 2);
     put_regular_first(seeds);
@@ -71,6 +69,8 @@ class SeedSearch {
 
  private:
   static constexpr std::size_t num_drawn = 96;        ///< at random, from the whole space
+  static constexpr std::size_t num_tiles = 6;         ///< of a stage
+  static constexpr std::size_t num_blocks = 8;        ///< that the other tiles are tried in
   static constexpr std::size_t num_improved = 4;      ///< starts of the descent
   static constexpr std::size_t num_prefetched = 8;    ///< programs tried with other prefetches
   static constexpr std::size_t max_descents = 12;     ///< moves of one start
@@ -190,46 +190,74 @@ class SeedSearch {
     return steps;
   }
 
-  /// The best tile in all blocks; then the other tiles in the blocks that suited it best. With
-  /// several tiled stages all of them take the choice of the same number.
-  std::vector<Seed> model_choices(std::uint32_t sketch) const {
-    constexpr std::size_t most_tiles = 6, most_blocks = 8;
-    const std::vector<OpenStage> stages = open_stages(space_.initial(), space_.sketches()[sketch]);
-    if (stages.empty()) {
-      return {};
+  /// The lists of blocks around one tile of every tiled stage.
+  using Blocks = std::vector<std::vector<TileChoice>>;
+
+  Blocks blocks_around(const std::vector<OpenStage>& stages, std::size_t tile) const {
+    Blocks blocks;
+    for (const OpenStage& stage : stages) {
+      const std::vector<TileChoice> tiles = model_.tiles(stage, num_tiles);
+      blocks.push_back(model_.blocks(stage, tiles[tile % tiles.size()]));
     }
-    const auto blocks_of = [&](std::size_t tile) {
-      std::vector<std::vector<TileChoice>> blocks;
-      for (const OpenStage& stage : stages) {
-        const std::vector<TileChoice> tiles = model_.tiles(stage, most_tiles);
-        blocks.push_back(model_.blocks(stage, tiles[tile % tiles.size()]));
-      }
-      return blocks;
+    return blocks;
+  }
+
+  /// With several tiled stages all of them take the choice of the same number.
+  std::optional<Seed> with_block(std::uint32_t sketch, const std::vector<OpenStage>& stages,
+                                 const Blocks& blocks, std::size_t block) const {
+    std::vector<TileChoice> chosen;
+    for (const auto& list : blocks) {
+      chosen.push_back(list[block % list.size()]);
+    }
+    return complete(sketch, with_lengths(sketch, stages, chosen), block);
+  }
+
+  /// The best tile in all blocks; then, for the better sketches, the other tiles in the blocks that
+  /// suited it best.
+  std::vector<Seed> model_choices() const {
+    struct Tried {
+      std::uint32_t sketch;
+      std::vector<OpenStage> stages;
+      std::vector<Seed> seeds;
     };
-    const auto try_one = [&](const std::vector<std::vector<TileChoice>>& blocks,
-                             std::size_t block) {
-      std::vector<TileChoice> chosen;
+    std::vector<Tried> all;
+    for (std::uint32_t sketch = 0; sketch < space_.sketches().size(); ++sketch) {
+      Tried tried{sketch, open_stages(space_.initial(), space_.sketches()[sketch]), {}};
+      if (tried.stages.empty()) {
+        continue;
+      }
+      const Blocks blocks = blocks_around(tried.stages, 0);
+      std::size_t count = 0;
       for (const auto& list : blocks) {
-        chosen.push_back(list[block % list.size()]);
+        count = larger_of(count, list.size());
       }
-      return complete(sketch, with_lengths(sketch, stages, chosen), block);
-    };
-    const std::vector<std::vector<TileChoice>> first = blocks_of(0);
-    std::size_t count = 0;
-    for (const auto& list : first) {
-      count = larger_of(count, list.size());
+      tried.seeds = make_all(count, [&](std::size_t block) {
+        return with_block(sketch, tried.stages, blocks, block);
+      });
+      keep_best(tried.seeds, 2 * num_blocks);
+      if (!tried.seeds.empty()) {
+        all.push_back(std::move(tried));
+      }
     }
-    std::vector<Seed> seeds =
-        make_all(count, [&](std::size_t block) { return try_one(first, block); });
-    keep_best(seeds, 2 * most_blocks);
-    std::vector<std::size_t> suited;
-    for (std::size_t i = 0; i < smaller_of(most_blocks, seeds.size()); ++i) {
-      suited.push_back(seeds[i].attempt);
-    }
-    for (std::size_t tile = 1; tile < most_tiles; ++tile) {
-      const std::vector<std::vector<TileChoice>> others = blocks_of(tile);
-      add_all(seeds,
-              make_all(suited.size(), [&](std::size_t i) { return try_one(others, suited[i]); }));
+    sort_items(all, [](const Tried& a, const Tried& b) {
+      return a.seeds[0].draft != b.seeds[0].draft ? a.seeds[0].draft < b.seeds[0].draft
+                                                  : a.sketch < b.sketch;
+    });
+    std::vector<Seed> seeds;
+    const std::size_t num_refined = larger_of<std::size_t>(4, all.size() / 2);
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      const Tried& tried = all[rank];
+      std::vector<std::size_t> suited;
+      for (std::size_t i = 0; i < smaller_of(num_blocks, tried.seeds.size()); ++i) {
+        suited.push_back(tried.seeds[i].attempt);
+      }
+      for (std::size_t tile = 1; rank < num_refined && tile < num_tiles; ++tile) {
+        const Blocks others = blocks_around(tried.stages, tile);
+        add_all(seeds, make_all(suited.size(), [&](std::size_t i) {
+                  return with_block(tried.sketch, tried.stages, others, suited[i]);
+                }));
+      }
+      add_all(seeds, std::move(all[rank].seeds));
     }
     return seeds;
   }

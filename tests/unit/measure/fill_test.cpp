@@ -90,6 +90,21 @@ TEST_CASE("inputs depend on the seed and the argument, and on nothing else") {
   CHECK(value_at(integers, DType::i32, 1) == -7);
 }
 
+TEST_CASE("large inputs repeat a prime number of values") {
+  const auto bytes = filled(task_of(DType::f32, 200'000), 0);
+  const auto first = filled(task_of(DType::f32, 65'521), 0);
+  REQUIRE(bytes.size() == 4 * 200'000);
+  bool is_periodic = true;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    is_periodic = is_periodic && bytes[i] == first[i % first.size()];
+  }
+  CHECK(is_periodic);
+  for (const std::size_t stride : {1, 2, 64, 4096, 65'520, 65'536}) {
+    CAPTURE(stride);
+    CHECK(value_at(bytes, DType::f32, 7 + stride) != value_at(bytes, DType::f32, 7));
+  }
+}
+
 TEST_CASE("given bytes are used as they are") {
   MeasureTask task = task_of(DType::i32, 2);
   task.arguments[0].fill.bytes.assign(8, std::byte{3});
