@@ -232,7 +232,13 @@ void FunctionEmitter::store_memory(const Store& store, const LinearForm& form, V
   if (!form.is_lane_opaque && form.lane == 1) {
     const LLVMValueRef pointer = pointer_to(store.buffer, form);
     const LLVMValueRef mask = memory_mask();
-    if (mask == nullptr) {
+    const unsigned bytes = static_cast<unsigned>(chunk_.lanes) * element;
+    const bool is_streamed = program_[store.buffer].is_streamed && mask == nullptr &&
+                             bytes % 16 == 0 && alignment_of(store.buffer, form) % bytes == 0;
+    if (is_streamed) {
+      b_.stream(stored, pointer, bytes);
+      has_streamed_ = true;
+    } else if (mask == nullptr) {
       b_.store(stored, pointer, alignment_of(store.buffer, form));
     } else {
       b_.masked_store(stored, pointer, alignment_of(store.buffer, form), mask);

@@ -202,6 +202,7 @@ class FunctionEmitter {
   const For* group_ = nullptr;    // the loop around that a tensor intrinsic computes
   Memo memo_;
   LoadCache loads_;
+  bool has_streamed_ = false;  // something was written past the caches
   std::map<std::pair<LLVMValueRef, int>, LLVMValueRef> splats_;  // of splat_block_
   LLVMBasicBlockRef splat_block_ = nullptr;
   std::map<std::vector<std::int64_t>, std::uint32_t> opaque_terms_;

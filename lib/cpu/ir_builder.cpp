@@ -31,6 +31,7 @@ ModuleContext::ModuleContext(LLVMContextRef context, LLVMModuleRef module, const
   f64 = LLVMDoubleTypeInContext(context);
   ptr = LLVMPointerTypeInContext(context, 0);
   md_loop = LLVMGetMDKindIDInContext(context, "llvm.loop", 9);
+  md_nontemporal = LLVMGetMDKindIDInContext(context, "nontemporal", 11);
 }
 
 LLVMTypeRef ModuleContext::compute_type(DType type, int lanes) const {
@@ -280,6 +281,14 @@ LLVMValueRef IrBuilder::load(LLVMTypeRef type, V pointer, unsigned alignment) {
 
 void IrBuilder::store(V value, V pointer, unsigned alignment) {
   LLVMSetAlignment(LLVMBuildStore(ref, value, pointer), alignment);
+}
+
+void IrBuilder::stream(V value, V pointer, unsigned alignment) {
+  const V stored = LLVMBuildStore(ref, value, pointer);
+  LLVMSetAlignment(stored, alignment);
+  LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(m.i32, 1, 0));
+  LLVMSetMetadata(stored, m.md_nontemporal,
+                  LLVMMetadataAsValue(m.context, LLVMMDNodeInContext2(m.context, &one, 1)));
 }
 
 LLVMValueRef IrBuilder::masked_load(LLVMTypeRef type, V pointer, unsigned alignment, V mask) {

@@ -65,6 +65,7 @@ struct ModuleContext {
   LLVMTypeRef void_type, i1, i8, i16, i32, i64, half, f32, f64, ptr;
   std::map<std::string, std::pair<LLVMTypeRef, LLVMValueRef>> intrinsics;  // by name + types
   unsigned md_loop = 0;
+  unsigned md_nontemporal = 0;
 
  private:
   LLVMAttributeRef enum_attribute(const char* name, std::uint64_t value = 0) const;
@@ -138,6 +139,8 @@ class IrBuilder {
   V offset(V pointer, std::int64_t bytes);
   V load(LLVMTypeRef type, V pointer, unsigned alignment);
   void store(V value, V pointer, unsigned alignment);
+  /// Past the caches; the alignment must be the size of the value.
+  void stream(V value, V pointer, unsigned alignment);
   V masked_load(LLVMTypeRef type, V pointer, unsigned alignment, V mask);
   void masked_store(V value, V pointer, unsigned alignment, V mask);
 

@@ -44,6 +44,9 @@ void FunctionEmitter::bind_term(VarId var, std::uint32_t term, std::int64_t coef
 }
 
 void FunctionEmitter::finish() {
+  if (has_streamed_) {  // other threads see what was written past the caches
+    b_.intrinsic("llvm.x86.sse.sfence", {}, {});
+  }
   LLVMBuildRetVoid(b_.ref);
   addresses_.close_function();
 }

@@ -280,6 +280,9 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
   space_options.change_compute_location = params.disable_change_compute_location == 0;
   space_options.hardware = sketch_options.hardware;
   space_options.min_prefetch_bytes = sketch_options.core_cache_bytes;
+  if (is_native) {  // what is written last would have left the caches before its next use
+    space_options.min_streamed_bytes = task.target.caches.l3_bytes.value_or(16 << 20) / 2;
+  }
   space_options.intrinsics = sketch_options.intrinsics;
 
   SearchCallbacks callbacks;

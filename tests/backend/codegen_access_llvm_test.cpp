@@ -155,6 +155,32 @@ TEST_CASE("padded and transposed layouts, prefetches, booleans", "[codegen]") {
   check_program(m.p, 1, true);
 }
 
+TEST_CASE("a streamed result passes the caches where vectors of it lie aligned", "[codegen]") {
+  const auto copied = [](std::int64_t columns, ForKind rows) {
+    Maker m;
+    const BufferId a = m.argument("a", DType::f32, {12, columns});
+    const BufferId out = m.argument("out", DType::f32, {12, columns});
+    m.p[out].is_streamed = true;
+    const VarId i = m.var("i"), j = m.var("j");
+    const ExprList at = {m.v(i), m.v(j)};
+    const StmtId row = m.loop(j, columns, ForKind::vectorized,
+                              m.store(out, at, m.pool().mul(m.load(a, at), m.f(2.0))));
+    m.p.body = m.loop(i, 12, rows, row);
+    check_program(m.p, 2, true);
+    LlvmCompiler compiler(Target::x86_64_v4());
+    const auto text = compiler.assembly(m.p);
+    REQUIRE(text);
+    return *text;
+  };
+  for (const ForKind rows : {ForKind::serial, ForKind::parallel}) {
+    const std::string aligned = copied(48, rows);
+    CHECK(aligned.find("vmovntps") != std::string::npos);
+    CHECK(aligned.find("sfence") != std::string::npos);
+    // Rows of 23 elements begin anywhere.
+    CHECK(copied(23, rows).find("vmovnt") == std::string::npos);
+  }
+}
+
 TEST_CASE("large buffers live in the workspace and share it", "[codegen]") {
   Maker m;
   const BufferId out = m.argument("out", DType::f32, {2, 5000});

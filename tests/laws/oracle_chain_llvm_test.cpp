@@ -282,6 +282,7 @@ Outcome check_drawn_programs(const std::vector<test::SmallWorkload>& workloads,
           native.hardware = options.hardware;
           native.hardware.vector_unit_bytes = target.vector_bits / 8;
           native.min_prefetch_bytes = 0;
+          native.min_streamed_bytes = 1;
           native.intrinsics = intrinsics_of(target);
           found =
               spaces

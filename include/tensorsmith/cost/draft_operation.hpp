@@ -28,6 +28,7 @@ struct DraftAccess {
   std::size_t rank = 0;
   AxisMask moved_by = 0;
   bool is_store = false;
+  bool is_streamed = false;      ///< a store past the caches
   std::int32_t lines_ahead = 0;  ///< of a prefetch; 0: none
 };
 
@@ -120,6 +121,7 @@ class DraftReader {
     }
     for (TensorId output : op_.outputs) {
       DraftAccess store{output, result_.coefficients.size(), op_.axes.size(), 0, true};
+      store.is_streamed = state.stage(stage).streams_result;
       result_.coefficients.insert(
           result_.coefficients.end(), frame.rows.begin(),
           frame.rows.begin() + static_cast<std::ptrdiff_t>(op_.axes.size() * result_.num_axes));

@@ -77,7 +77,8 @@ class DraftTraffic {
         size += bytes_of_tensor(output);
       }
       const bool is_stored = state_.stage(s).is_placeholder || program_.is_computed(s);
-      working_set_ += is_stored && !program_.place(s) ? size : 0;
+      const bool passes = program_.place(s) || state_.stage(s).streams_result;
+      working_set_ += is_stored && !passes ? size : 0;
     }
     layouts_ = storage_layouts(state_);
   }
@@ -183,7 +184,9 @@ class DraftTraffic {
       for (; fitting < depth; ++fitting) {
         double taken = 0;
         for (std::size_t i = 0; i < count; ++i) {
-          taken += touched[i * (depth + 1) + fitting].room(granule, way);
+          taken += op.accesses[i].is_streamed
+                       ? 0
+                       : touched[i * (depth + 1) + fitting].room(granule, way);
         }
         if (taken <= room) {
           break;
@@ -204,7 +207,8 @@ class DraftTraffic {
         const bool is_prefetched = op.accesses[i].lines_ahead > 0;
         const double stretches =
             own[from].stride > granule && !stays && !is_prefetched ? own[from].segments : 0;
-        cycles += (missed * each + stretches * outer * first) * (op.accesses[i].is_store ? 2 : 1);
+        const int ways = op.accesses[i].is_streamed ? 0 : op.accesses[i].is_store ? 2 : 1;
+        cycles += (missed * each + stretches * outer * first) * ways;
         ahead += is_prefetched ? missed * each : 0;
         stored_lines = op.accesses[i].is_store ? missed : stored_lines;
       }
@@ -220,6 +224,12 @@ class DraftTraffic {
         waits.ahead[level] = ahead;
         // A run of the reduction cannot begin before its accumulators are there.
         waits.tiles += tile_lines > 0 ? stored_lines / tile_lines * rates_.latency[level] : 0;
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (op.accesses[i].is_streamed) {  // to memory, and back if the tile is loaded again
+        waits.levels[2] += touched[i * (depth + 1)].granules(line) * line /
+                           rates_.bytes_per_cycle[2] * (tile_lines > 0 ? 8 : 1);
       }
     }
     for (std::size_t level = 0; level < 2; ++level) {

@@ -31,6 +31,7 @@ struct Buffer {
   Scope scope = Scope::global;
   std::int32_t alignment = 64;  ///< bytes
   std::int32_t argument = -1;   ///< position among the kernel's arguments, -1 = allocated inside
+  bool is_streamed = false;     ///< aligned vectors are written past the caches; a hint
 
   std::int64_t num_elements() const {  ///< including padding; 1 for rank 0
     std::int64_t last = 0;

@@ -167,6 +167,9 @@ inline std::string to_text(const Buffer& buffer) {
   if (!is_row_major) {
     text += " strides " + bracketed(buffer.strides, number);
   }
+  if (buffer.is_streamed) {
+    text += " streamed";
+  }
   if (buffer.alignment != 64) {
     text += " align " + std::to_string(buffer.alignment);
   }

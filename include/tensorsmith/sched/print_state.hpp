@@ -73,6 +73,10 @@ class StatePrinter {
                std::to_string(stage.prefetch.lines) + " lines, into L" +
                std::to_string(stage.prefetch.level) + '\n';
     }
+    if (stage.streams_result) {
+      text_.append(indent, ' ');
+      text_ += name + " streams its result\n";
+    }
     if (!stage.intrinsic.empty()) {
       text_.append(indent, ' ');
       text_ += name + " intrinsic: " + stage.intrinsic + '\n';

@@ -46,6 +46,8 @@ struct BasicStage {
   std::int32_t auto_unroll_max_step = 0;
   std::int32_t storage_offset = 0;
   OperandPrefetch prefetch;
+  /// Its result is written past the caches where vectors of it lie aligned.
+  bool streams_result = false;
   /// Name of the tensor intrinsic that computes its innermost tile; empty: none.
   std::string intrinsic;
 };

@@ -47,7 +47,7 @@ class SeedSearch {
   std::vector<Seed> run(std::size_t count) {
     std::vector<Seed> seeds = draw_all();
     add_all(seeds, model_choices());
-    add_prefetched(seeds);
+    add_hinted(seeds);
     keep_best(seeds, count + count / 2);
     put_regular_first(seeds);
     std::vector<Seed> better;
@@ -55,7 +55,7 @@ class SeedSearch {
       improve(seeds[i], better);
     }
     add_all(seeds, std::move(better));
-    add_prefetched(seeds);
+    add_hinted(seeds);
     keep_best(seeds, count + count / 2);
     put_regular_first(seeds);
     while (seeds.size() > count) {
@@ -72,7 +72,7 @@ class SeedSearch {
   static constexpr std::size_t num_tiles = 6;         ///< of a stage
   static constexpr std::size_t num_blocks = 8;        ///< that the other tiles are tried in
   static constexpr std::size_t num_improved = 4;      ///< starts of the descent
-  static constexpr std::size_t num_prefetched = 8;    ///< programs tried with other prefetches
+  static constexpr std::size_t num_hinted = 8;        ///< programs tried with other hints to memory
   static constexpr std::size_t max_descents = 12;     ///< moves of one start
   static constexpr std::uint32_t generation = 0xF00;  ///< of the random streams
 
@@ -96,23 +96,23 @@ class SeedSearch {
     seeds = std::move(best);
   }
 
-  /// The best ones with every prefetch that there is for them, and with none.
-  void add_prefetched(std::vector<Seed>& seeds) const {
-    if (space_.options().prefetch_lines.empty()) {
-      return;
-    }
+  /// The best ones with every hint to memory that there is for them, and with none.
+  void add_hinted(std::vector<Seed>& seeds) const {
     keep_best(seeds, seeds.size());
     std::vector<std::pair<std::size_t, std::optional<PragmaStep>>> wanted;
-    for (std::size_t i = 0; i < smaller_of(num_prefetched, seeds.size()); ++i) {
-      const std::vector<PragmaStep> all = possible_prefetches(space_, seeds[i].candidate.state);
+    for (std::size_t i = 0; i < smaller_of(num_hinted, seeds.size()); ++i) {
+      const std::vector<PragmaStep> all = possible_memory_hints(space_, seeds[i].candidate);
+      if (all.empty()) {
+        continue;
+      }
       wanted.emplace_back(i, std::nullopt);
-      for (const PragmaStep& prefetch : all) {
-        wanted.emplace_back(i, prefetch);
+      for (const PragmaStep& hint : all) {
+        wanted.emplace_back(i, hint);
       }
     }
     add_all(seeds, make_all(wanted.size(), [&](std::size_t i) {
               const Seed& seed = seeds[wanted[i].first];
-              return rate(with_prefetch(space_, seed.candidate, wanted[i].second), seed.attempt);
+              return rate(with_memory_hint(space_, seed.candidate, wanted[i].second), seed.attempt);
             }));
   }
 

@@ -189,3 +189,17 @@ TEST_CASE("a prefetch pays where a tile reads from many places in memory") {
   };
   CHECK(cycles(256, true) < cycles(256, false));
 }
+
+TEST_CASE("a result that leaves the caches anyway is better written past them") {
+  Target target = *Target::from_name("znver5");
+  target.caches.l3_bytes = 32 << 20;
+  const auto cycles = [&](const char* workload, bool streams) {
+    std::vector<Step> steps = {SplitStep{2, 1, 4096, {64}, true}, ReorderStep{2, {0, 1, 3, 2}}};
+    if (streams) {
+      steps.push_back(PragmaStep{2, 0, "stream_result"});
+    }
+    return draft_cycles(bounded(State::initial(dag_of(workload)), std::move(steps)), target);
+  };
+  CHECK(cycles("gemm:4096x4096x4:f32", true) < 0.8 * cycles("gemm:4096x4096x4:f32", false));
+  CHECK(cycles("gemm:64x4096x4:f32", true) > cycles("gemm:64x4096x4:f32", false));
+}

@@ -71,6 +71,14 @@ TEST_CASE("pragma sets what a register tile asks for ahead") {
   CHECK(s.text().find("prefetch") == std::string::npos);
 }
 
+TEST_CASE("pragma lets a result pass the caches") {
+  ScheduleBuilder s(matmul_dag(8, 8, 8));
+  CHECK_FALSE(s.state().stage(2).streams_result);
+  s.apply(PragmaStep{2, 0, "stream_result"});
+  CHECK(s.state().stage(2).streams_result);
+  CHECK(s.text().find("C streams its result\nfor i (0,8)") != std::string::npos);
+}
+
 TEST_CASE("reorder permutes the iterators and leaves attach points by position") {
   ScheduleBuilder s(matmul_dag(4, 8, 16));
   s.reorder(2, {2, 0, 1});

@@ -306,7 +306,7 @@ TEST_CASE("a cache of a result that is revisited lies in memory tile by tile") {
   CHECK(checked_text(with_lengths(40).state).find("C.local: i32") == std::string::npos);
 }
 
-TEST_CASE("prefetches are drawn for large operands, in spaces that have them") {
+TEST_CASE("hints to memory are drawn for large operands and results, in spaces that have them") {
   const auto drawn = [](const SearchSpace& space) {
     std::size_t count = 0;
     for (std::uint32_t i = 0; i < 40; ++i) {
@@ -316,12 +316,12 @@ TEST_CASE("prefetches are drawn for large operands, in spaces that have them") {
         continue;
       }
       for (const Step& step : candidate->state.steps()) {
-        count += detail::is_prefetch(step) ? 1 : 0;
+        count += detail::is_memory_hint(step) ? 1 : 0;
       }
-      const auto none = detail::with_prefetch(space, *candidate, std::nullopt);
+      const auto none = detail::with_memory_hint(space, *candidate, std::nullopt);
       REQUIRE(none);
       CHECK(std::none_of(none->state.steps().begin(), none->state.steps().end(),
-                         [](const Step& step) { return detail::is_prefetch(step); }));
+                         [](const Step& step) { return detail::is_memory_hint(step); }));
     }
     return count;
   };
@@ -333,6 +333,9 @@ TEST_CASE("prefetches are drawn for large operands, in spaces that have them") {
   CHECK(some < 40);
   options.prefetch_lines.clear();
   CHECK(drawn(test::space_of(test::matmul_dag(16, 64, 64), 1, options)) == 0);
+  options.min_streamed_bytes = 16 * 64 * 4;
+  CHECK(drawn(test::space_of(test::matmul_dag(16, 64, 64), 1, options)) > 5);
+  CHECK(drawn(test::space_of(test::matmul_dag(15, 64, 64), 1, options)) == 0);
 }
 
 }  // namespace tensorsmith

@@ -3,7 +3,8 @@
 // Floor 3. Ansor reference, ch. 2.3. "auto_unroll_max_step$N": small loops below may be unrolled up
 // to N statements; without meaning on CPUs. "debug_skip_region": the stage leaves the attach map.
 // Own: "prefetch$OPERAND$LINES$LEVEL", the register tile asks for the lines of an operand ahead;
-// "tensorize$NAME", a tensor intrinsic of the target computes the innermost tile.
+// "stream_result", an output of the program is written past the caches; "tensorize$NAME", a tensor
+// intrinsic of the target computes the innermost tile.
 //   for i (0,16)  -->  C auto_unroll: 64
 //                      for i (0,16)
 #pragma once
@@ -63,6 +64,10 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
       return ScheduleError{ScheduleErrorCode::pragma_prefetch, step.stage, step.iterator};
     }
     state.mutable_stage(stage).prefetch = {operand, lines, level};
+    return {};
+  }
+  if (text == stream_pragma) {
+    state.mutable_stage(stage).streams_result = true;
     return {};
   }
   if (text.substr(0, tensorize_pragma.size()) == tensorize_pragma) {

@@ -1,8 +1,8 @@
-// MutateAutoUnroll: draws another remark for lowering, auto_unroll_max_step or a prefetch.
+// MutateAutoUnroll: draws another remark for lowering, auto_unroll_max_step or a hint to memory.
 //
 // Floor 7. Ansor reference, ch. 5.3, except that the present value is not drawn again unless
-// SpaceOptions::follows_reference. In a space with prefetches three mutations of four draw another
-// one of those, or none.
+// SpaceOptions::follows_reference. Where the space has hints to memory three mutations of four
+// draw another one of those, or none.
 //     PR C auto_unroll_max_step$16  -->  PR C auto_unroll_max_step$512
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tensorsmith/search/evolution/mutator.hpp"
-#include "tensorsmith/search/population/prefetch.hpp"
+#include "tensorsmith/search/population/memory_hints.hpp"
 #include "tensorsmith/search/population/unroll.hpp"
 
 namespace tensorsmith {
@@ -22,12 +22,11 @@ struct MutateAutoUnroll {
 
   std::optional<Candidate> mutate(const SearchSpace& space, const Candidate& parent,
                                   CounterRng& rng) const {
-    const std::vector<PragmaStep> prefetches = detail::possible_prefetches(space, parent.state);
-    if (!prefetches.empty() && rng.next_below(4) != 0) {
-      const std::uint32_t drawn = rng.next_below(static_cast<std::uint32_t>(prefetches.size()) + 1);
-      return detail::with_prefetch(space, parent,
-                                   drawn < prefetches.size() ? std::optional(prefetches[drawn])
-                                                             : std::nullopt);
+    const std::vector<PragmaStep> hints = detail::possible_memory_hints(space, parent);
+    if (!hints.empty() && rng.next_below(4) != 0) {
+      const std::uint32_t drawn = rng.next_below(static_cast<std::uint32_t>(hints.size()) + 1);
+      return detail::with_memory_hint(
+          space, parent, drawn < hints.size() ? std::optional(hints[drawn]) : std::nullopt);
     }
     std::vector<Step> steps = parent.state.steps();
     const std::vector<std::size_t> pragmas =

@@ -16,8 +16,8 @@
 #include "tensorsmith/search/population/fill_tile_size.hpp"
 #include "tensorsmith/search/population/fit_block.hpp"
 #include "tensorsmith/search/population/fit_packs.hpp"
+#include "tensorsmith/search/population/memory_hints.hpp"
 #include "tensorsmith/search/population/parallelize.hpp"
-#include "tensorsmith/search/population/prefetch.hpp"
 #include "tensorsmith/search/population/thread_bind.hpp"
 #include "tensorsmith/search/population/unroll.hpp"
 #include "tensorsmith/search/population/vectorize.hpp"
@@ -43,7 +43,7 @@ using NativeGpuPopulation = PopulationRules<FitBlock, Unroll>;
 
 /// For sketches of native_cpu_rules(); for the reference's it draws what AnsorCpuPopulation draws.
 using NativeCpuPopulation = PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize,
-                                            Unroll, Vectorize, DrawPrefetch, FitPacks>;
+                                            Unroll, Vectorize, DrawMemoryHint, FitPacks>;
 
 /// Draws a sketch uniformly and completes it; nothing if a rule found no legal way.
 template <class Rng, class... Rules>
