@@ -7,10 +7,11 @@
 
 #include "tensorsmith/codegen/cuda_source.hpp"
 #include "tensorsmith/feature/extract.hpp"
+#include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
 #include "tensorsmith/sketch/generate.hpp"
-#include "tensorsmith/sketch/gpu_rules.hpp"
+#include "tensorsmith/sketch/native_gpu_rules.hpp"
 #include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith {
@@ -131,13 +132,21 @@ std::unique_ptr<Measurer> make_simulated_measurer(const Target& target, Simulate
 SketchOptions gpu_sketch_options_for(const Target& target, const PolicyParams& params) {
   SketchOptions options = gpu_sketch_options(hardware_params(target));
   options.tiling_structure = params.gpu_multi_level_tiling_structure;
+  for (const TensorIntrinsic* intrinsic : intrinsics_of(target)) {
+    // One that rounds factors of f32 is for those who ask for it by their own rules.
+    if (!(intrinsic->a == DType::f32 && intrinsic->accumulator == DType::f32)) {
+      options.intrinsics.push_back(intrinsic);
+    }
+  }
   return options;
 }
 
 std::vector<State> make_gpu_sketches(const TuneTask& task, const TuneOptions& options,
                                      const SketchOptions& sketch_options) {
   return options.sketches ? options.sketches(task.dag, sketch_options)
-                          : generate_sketches(task.dag, ansor_gpu_rules(), sketch_options);
+         : options.space == "ansor"
+             ? generate_sketches(task.dag, ansor_gpu_rules(), sketch_options)
+             : generate_sketches(task.dag, native_gpu_rules(), sketch_options);
 }
 
 std::unique_ptr<SearchPolicy> make_gpu_policy(const TuneTask& task, const TuneOptions& options,

@@ -89,6 +89,7 @@ class SearchSpace {
                          "sketches of one space come from one workload");
       analyses_.push_back(make_shared_of<const AccessAnalysis>(sketch.dag()));
       limits_.push_back(innermost_limits(sketch));
+      fixed_.push_back(fixed_splits(sketch));
       for (std::size_t at = 0; at < sketch.steps().size(); ++at) {
         const SplitStep* split = std::get_if<SplitStep>(&sketch.steps()[at]);
         if (split != nullptr && split->extent > 0) {
@@ -120,6 +121,12 @@ class SearchSpace {
     return sketch < limits_.size() && at < limits_[sketch].size()
                ? limits_[sketch][at]
                : options_.max_innermost_split_factor;
+  }
+
+  /// Whether step `at` of a history of this sketch is a split whose lengths an instruction wants
+  /// so: of a sketch with one, those that are not open.
+  bool is_fixed(std::uint32_t sketch, std::size_t at) const {
+    return sketch < fixed_.size() && has_item(fixed_[sketch], at);
   }
 
   /// All lengths of a split of `extent` into count + 1 parts, in the reference's order.
@@ -269,6 +276,21 @@ class SearchSpace {
     return limits;
   }
 
+  static std::vector<std::size_t> fixed_splits(const State& sketch) {
+    std::vector<std::size_t> fixed;
+    bool has_instruction = false;
+    for (std::size_t at = 0; at < sketch.steps().size(); ++at) {
+      const SplitStep* split = std::get_if<SplitStep>(&sketch.steps()[at]);
+      const PragmaStep* pragma = std::get_if<PragmaStep>(&sketch.steps()[at]);
+      has_instruction =
+          has_instruction || (pragma != nullptr && pragma->pragma.starts_with(tensorize_pragma));
+      if (split != nullptr && !has_item(split->lengths, unknown_length)) {
+        fixed.push_back(at);
+      }
+    }
+    return has_instruction ? fixed : std::vector<std::size_t>{};
+  }
+
   template <class Rng>
   std::int64_t draw_rounded(std::int64_t extent, Rng& rng) const {
     constexpr std::size_t many_divisors = 6;
@@ -326,6 +348,7 @@ class SearchSpace {
   SpaceOptions options_;
   std::vector<Shared<const AccessAnalysis>> analyses_;  ///< one per sketch
   std::vector<std::vector<std::int64_t>> limits_;       ///< by sketch and step
+  std::vector<std::vector<std::size_t>> fixed_;         ///< by sketch: steps
   FlatMap<Key, std::vector<std::vector<std::int64_t>>> tables_;
   std::optional<State> initial_;
 };
