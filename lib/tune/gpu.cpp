@@ -9,6 +9,7 @@
 #include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/native_gpu_rules.hpp"
@@ -154,8 +155,10 @@ std::unique_ptr<SearchPolicy> make_gpu_policy(const TuneTask& task, const TuneOp
                                               const PolicyOptions& policy,
                                               std::vector<State> sketches, CostModel& model,
                                               ParallelFor parallel_for) {
-  SpaceOptions space = gpu_space_options(hardware_params(task.target));
-  space.follows_reference = options.space == "ansor";
+  const bool is_reference = options.space == "ansor";
+  SpaceOptions space = is_reference ? gpu_space_options(hardware_params(task.target))
+                                    : native_gpu_space_options(task.target);
+  space.follows_reference = is_reference;
   space.max_innermost_split_factor = params.max_innermost_split_factor;
   space.max_innermost_reduction_factor = params.max_innermost_split_factor;
   space.max_vectorize_size = params.max_vectorize_size;

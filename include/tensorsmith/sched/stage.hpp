@@ -46,6 +46,8 @@ struct BasicStage {
   std::int32_t auto_unroll_max_step = 0;
   std::int32_t storage_offset = 0;
   OperandPrefetch prefetch;
+  /// Buffers of every shared copy in it, so that it is fetched ahead; 0 or 1: one.
+  std::int32_t fetch_stages = 0;
   /// Name of the tensor intrinsic that computes its innermost tile; empty: none.
   std::string intrinsic;
 };

@@ -24,6 +24,9 @@ constexpr std::int64_t unknown_length = -1;
 /// How the text of a pragma begins that sets BasicStage::prefetch.
 inline constexpr std::string_view prefetch_pragma = "prefetch";
 
+/// How the text of a pragma begins that sets BasicStage::fetch_stages.
+inline constexpr std::string_view fetch_ahead_pragma = "fetch_ahead";
+
 /// How the text of a pragma begins that sets BasicStage::intrinsic.
 inline constexpr std::string_view tensorize_pragma = "tensorize";
 
@@ -67,8 +70,8 @@ struct FuseStep {
 struct PragmaStep {
   static constexpr std::string_view tag = "PR";
   std::int32_t stage, iterator;
-  /// "auto_unroll_max_step$N", "debug_skip_region", "prefetch$OPERAND$LINES$LEVEL" or
-  /// "tensorize$NAME"
+  /// "auto_unroll_max_step$N", "debug_skip_region", "prefetch$OPERAND$LINES$LEVEL",
+  /// "fetch_ahead$STAGES" or "tensorize$NAME"
   std::string pragma;
   static constexpr auto fields() {
     return field_list(&PragmaStep::stage, &PragmaStep::iterator, &PragmaStep::pragma);

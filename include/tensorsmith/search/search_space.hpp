@@ -49,6 +49,10 @@ struct SpaceOptions {
   std::int64_t max_prefetch_uses = 64;  ///< per element; an operand that is used more is blocked
   /// Sums of products that one of these computes are computed by it, always.
   std::vector<const TensorIntrinsic*> intrinsics;
+  /// GPUs: how many buffers a shared copy may have; none: one, and rows lie as they are.
+  std::vector<std::int32_t> fetch_stages;
+  /// GPUs: bytes of shared memory of a block whose copies have several buffers; 0: as of others.
+  std::int64_t max_buffered_bytes = 0;
   /// Caches of results get a layout that follows their register tiles.
   bool lay_out_results = false;
 };
@@ -58,6 +62,18 @@ inline SpaceOptions gpu_space_options(const HardwareParams& hardware) {
   SpaceOptions options;
   options.hardware = hardware;
   options.auto_unroll_max_steps = {0, 16, 64, 512, 1024};
+  return options;
+}
+
+/// The native one for GPUs.
+inline SpaceOptions native_gpu_space_options(const Target& target) {
+  SpaceOptions options = gpu_space_options(hardware_params(target));
+  constexpr std::int32_t first_with_async_copies = 80;
+  options.fetch_stages = {1};
+  if (target.gpu->compute_capability >= first_with_async_copies) {
+    options.fetch_stages = {1, 2, 3, 4};
+    options.max_buffered_bytes = target.gpu->max_shared_memory_optin_bytes;
+  }
   return options;
 }
 

@@ -6,14 +6,15 @@
 
 #include "tensorsmith/sketch/gpu_rules.hpp"
 #include "tensorsmith/sketch/rules/share_for_tensor_cores.hpp"
+#include "tensorsmith/sketch/rules/split_reduction.hpp"
 #include "tensorsmith/sketch/rules/tile_for_tensor_cores.hpp"
 
 namespace tensorsmith {
 
-using NativeGpuRules =
-    RuleSet<TileForTensorCores, ShareForTensorCores, AddCacheRead, SpecialComputeLocation,
-            AlwaysInline, SimplifyComputeWithConstTensor, CrossThreadReduction, AddCacheWrite,
-            MultiLevelTilingWithFusion, MultiLevelTiling, SkipStage>;
+using NativeGpuRules = RuleSet<SplitReduction, TileForTensorCores, ShareForTensorCores,
+                               AddCacheRead, SpecialComputeLocation, AlwaysInline,
+                               SimplifyComputeWithConstTensor, CrossThreadReduction, AddCacheWrite,
+                               MultiLevelTilingWithFusion, MultiLevelTiling, SkipStage>;
 
 inline NativeGpuRules native_gpu_rules() { return NativeGpuRules{}; }
 

@@ -92,17 +92,26 @@ struct TileForTensorCores {
   /// A thread has rows lane / 4 and eight below, and two columns at 2 * (lane % 4).
   static constexpr std::int32_t lane_rows = 8, lane_columns = 4;
 
-  /// Every index is an axis, and the last two are `line` and `k`.
+  /// Every index is an axis, and the last two are `line` and `k`; of a part of a sum, k and where
+  /// the part begins.
   static bool is_matrix(const ExprPool& pool, const TensorRead& read, VarId line, VarId k) {
     const std::size_t rank = read.indices.size();
-    for (ExprId index : read.indices) {
-      if (pool.as<VarRef>(index) == nullptr) {
+    const auto is_var = [&](ExprId id, VarId var) {
+      const VarRef* ref = pool.as<VarRef>(id);
+      return ref != nullptr && ref->var == var;
+    };
+    const auto is = [&](std::size_t d, VarId var) {
+      const Binary* sum = pool.as<Binary>(read.indices[d]);
+      const bool is_of_part = var == k && sum != nullptr && sum->op == BinaryOp::add &&
+                              ((is_var(sum->a, k) && !uses_var(pool, sum->b, k)) ||
+                               (is_var(sum->b, k) && !uses_var(pool, sum->a, k)));
+      return is_var(read.indices[d], var) || (is_of_part && !uses_var(pool, read.indices[d], line));
+    };
+    for (std::size_t d = 0; d + 2 < rank; ++d) {
+      if (pool.as<VarRef>(read.indices[d]) == nullptr || is(d, line) || is(d, k)) {
         return false;
       }
     }
-    const auto is = [&](std::size_t d, VarId var) {
-      return pool.as<VarRef>(read.indices[d])->var == var;
-    };
     return rank >= 2 &&
            ((is(rank - 2, line) && is(rank - 1, k)) || (is(rank - 2, k) && is(rank - 1, line)));
   }
