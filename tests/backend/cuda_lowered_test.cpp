@@ -150,6 +150,27 @@ TEST_CASE("CUDA text of drawn programs with tensor cores is exact", "[cuda_sourc
   check_drawn(all, 0.0);
 }
 
+TEST_CASE("CUDA text of the native space: copies ahead, layouts, sums in parts", "[cuda_source]") {
+  std::vector<Drawn> all;
+  const auto add = [&](const Shared<const ComputeDag>& dag, const std::string& name) {
+    const SearchSpace space = native_gpu_space(dag, Target::cuda(80).value(), 64, 4);
+    const auto states =
+        draw_states(space, NativeGpuPopulation{}, NativeGpuMutators{}, per_workload());
+    CHECK(states.size() == per_workload());
+    add_states(dag, name, states, all);
+  };
+  for (const SmallWorkload& workload : small_workloads(DType::i32)) {
+    add(workload.dag, workload.name);
+  }
+  for (const char* workload : long_sums) {
+    add(ops::parse_workload(workload)->dag, workload);
+  }
+  CHECK(any_item(all, [](const Drawn& drawn) {
+    return drawn.source.text.find("copy_async(") != std::string::npos;
+  }));
+  check_drawn(all, 0.0);
+}
+
 TEST_CASE("CUDA text of drawn programs, every float type and operator", "[cuda_source]") {
   std::vector<Drawn> exact, wide, narrow;
   for (const char* workload :

@@ -165,6 +165,12 @@ TEST_CASE("programs of the native GPU space: right, no races, and no barrier too
     INFO(name);
     check_native(dag, test::native_gpu_space(dag, test::gpu_target(), 256), 1, false, checked);
   }
+  for (const char* workload : test::long_sums) {
+    INFO(workload);
+    const auto dag = ops::parse_workload(workload)->dag;
+    check_native(dag, test::native_gpu_space(dag, test::gpu_target(), 64, 4), test::scaled(6), true,
+                 checked);
+  }
   CHECK(checked.refused == 0);
   CHECK(checked.with_ahead > 5);
   CHECK(checked.found == checked.barriers);

@@ -49,4 +49,8 @@ inline std::vector<std::pair<std::string, Shared<const ComputeDag>>> tensor_core
   return all;
 }
 
+/// Few tiles and long sums: some sketches have the sum in parts.
+inline constexpr const char* long_sums[] = {"gemm:8x12x512:i32", "gemm:8x12x512:f32,bias,relu",
+                                            "gemm:16x16x512:f32"};
+
 }  // namespace tensorsmith::test

@@ -85,6 +85,27 @@ TEST_CASE("a matrix multiplied by itself, and sums that are none of products, ha
   }
 }
 
+TEST_CASE("long sums of few tiles may be computed in parts, on tensor cores as well") {
+  const auto num_parts = [](const char* workload) {
+    std::vector<std::int64_t> found;
+    for (const State& sketch : sketches_for_gpu(ops::parse_workload(workload)->dag, 80)) {
+      for (std::size_t s = 0; s < sketch.num_stages(); ++s) {
+        if (sketch.operation(s).name == "C.rf") {
+          found.push_back(sketch.operation(s).axes[0].extent);
+        }
+      }
+    }
+    return found;
+  };
+  using Parts = std::vector<std::int64_t>;
+  CHECK(num_parts("gemm:64x64x512:f16") == Parts{2});
+  CHECK(num_parts("gemm:128x128x4096:f16,bias,relu") == Parts{2, 4, 8});
+  CHECK(num_parts("gemm:1024x2048x4096:f16").empty());  // tiles for everybody
+  CHECK(num_parts("gemm:64x64x256:f16").empty());
+  CHECK(num_parts("gemm:64x64x520:f16").empty());
+  CHECK(instructions("gemm:64x64x512:f16") == Names{"mma_m16n8k16_f16", "mma_m16n8k16_f16"});
+}
+
 TEST_CASE("operands that are computed are computed in their copies") {
   te::Program p;
   auto a = p.placeholder("A", {64, 64}, DType::f32);
