@@ -168,8 +168,10 @@ std::unique_ptr<SearchPolicy> make_gpu_policy(const TuneTask& task, const TuneOp
   callbacks.extract = [features](const State& state) { return extract_features(state, features); };
   callbacks.parallel_for = std::move(parallel_for);
   if (options.space != "ansor") {
-    callbacks.is_valid = [target = task.target](const State& state) {
-      return is_worth_compiling(state, target);
+    // Parts of two programs that fit need not fit together.
+    callbacks.is_valid = [target = task.target, hardware = space.hardware,
+                          most = space.max_buffered_bytes](const State& state) {
+      return fits_block(state, hardware, most) && is_worth_compiling(state, target);
     };
     return std::make_unique<BasicEvolutionaryPolicy<NativeGpuPopulation, NativeGpuMutators>>(
         SearchSpace(std::move(sketches), space), model, std::move(callbacks), policy,

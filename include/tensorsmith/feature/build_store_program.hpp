@@ -73,6 +73,7 @@ class StoreProgramBuilder : private StageNests {
       if (const auto* pragma = std::get_if<PragmaStep>(&*step);
           pragma != nullptr && pragma->stage == static_cast<std::int32_t>(s) &&
           !pragma->pragma.starts_with(prefetch_pragma) &&
+          !pragma->pragma.starts_with(fetch_ahead_pragma) &&
           !pragma->pragma.starts_with(tensorize_pragma)) {
         return true;
       }
