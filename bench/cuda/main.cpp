@@ -20,8 +20,9 @@
 #include "bench/support/workload_main.hpp"
 #include "tensorsmith/codegen/cuda_source.hpp"
 #include "tensorsmith/codegen/nvrtc.hpp"
+#include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
-#include "tensorsmith/sketch/gpu_rules.hpp"
+#include "tensorsmith/sketch/native_gpu_rules.hpp"
 
 namespace tensorsmith::bench {
 namespace {
@@ -40,9 +41,12 @@ std::vector<State> gpu_states(const std::string& workload, const Target& target,
     throw Error(parsed.error());
   }
   const HardwareParams hardware = hardware_params(target);
+  SketchOptions options = gpu_sketch_options(hardware);
+  options.intrinsics = intrinsics_of(target);
   const SearchSpace space(
-      generate_sketches(parsed->dag, ansor_gpu_rules(), gpu_sketch_options(hardware)),
-      gpu_space_options(hardware));
+      is_reference ? generate_sketches(parsed->dag, ansor_gpu_rules(), options)
+                   : generate_sketches(parsed->dag, native_gpu_rules(), options),
+      is_reference ? gpu_space_options(hardware) : native_gpu_space_options(target));
   std::vector<State> states;
   for (std::uint32_t i = 0; states.size() < count && i < 40 * count; ++i) {
     CounterRng rng(1, 0, 0, i);

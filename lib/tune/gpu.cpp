@@ -7,10 +7,12 @@
 
 #include "tensorsmith/codegen/cuda_source.hpp"
 #include "tensorsmith/feature/extract.hpp"
+#include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
 #include "tensorsmith/sketch/generate.hpp"
-#include "tensorsmith/sketch/gpu_rules.hpp"
+#include "tensorsmith/sketch/native_gpu_rules.hpp"
 #include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith {
@@ -131,13 +133,21 @@ std::unique_ptr<Measurer> make_simulated_measurer(const Target& target, Simulate
 SketchOptions gpu_sketch_options_for(const Target& target, const PolicyParams& params) {
   SketchOptions options = gpu_sketch_options(hardware_params(target));
   options.tiling_structure = params.gpu_multi_level_tiling_structure;
+  for (const TensorIntrinsic* intrinsic : intrinsics_of(target)) {
+    // One that rounds factors of f32 is for those who ask for it by their own rules.
+    if (!(intrinsic->a == DType::f32 && intrinsic->accumulator == DType::f32)) {
+      options.intrinsics.push_back(intrinsic);
+    }
+  }
   return options;
 }
 
 std::vector<State> make_gpu_sketches(const TuneTask& task, const TuneOptions& options,
                                      const SketchOptions& sketch_options) {
   return options.sketches ? options.sketches(task.dag, sketch_options)
-                          : generate_sketches(task.dag, ansor_gpu_rules(), sketch_options);
+         : options.space == "ansor"
+             ? generate_sketches(task.dag, ansor_gpu_rules(), sketch_options)
+             : generate_sketches(task.dag, native_gpu_rules(), sketch_options);
 }
 
 std::unique_ptr<SearchPolicy> make_gpu_policy(const TuneTask& task, const TuneOptions& options,
@@ -145,8 +155,10 @@ std::unique_ptr<SearchPolicy> make_gpu_policy(const TuneTask& task, const TuneOp
                                               const PolicyOptions& policy,
                                               std::vector<State> sketches, CostModel& model,
                                               ParallelFor parallel_for) {
-  SpaceOptions space = gpu_space_options(hardware_params(task.target));
-  space.follows_reference = options.space == "ansor";
+  const bool is_reference = options.space == "ansor";
+  SpaceOptions space = is_reference ? gpu_space_options(hardware_params(task.target))
+                                    : native_gpu_space_options(task.target);
+  space.follows_reference = is_reference;
   space.max_innermost_split_factor = params.max_innermost_split_factor;
   space.max_innermost_reduction_factor = params.max_innermost_split_factor;
   space.max_vectorize_size = params.max_vectorize_size;
@@ -156,8 +168,10 @@ std::unique_ptr<SearchPolicy> make_gpu_policy(const TuneTask& task, const TuneOp
   callbacks.extract = [features](const State& state) { return extract_features(state, features); };
   callbacks.parallel_for = std::move(parallel_for);
   if (options.space != "ansor") {
-    callbacks.is_valid = [target = task.target](const State& state) {
-      return is_worth_compiling(state, target);
+    // Parts of two programs that fit need not fit together.
+    callbacks.is_valid = [target = task.target, hardware = space.hardware,
+                          most = space.max_buffered_bytes](const State& state) {
+      return fits_block(state, hardware, most) && is_worth_compiling(state, target);
     };
     return std::make_unique<BasicEvolutionaryPolicy<NativeGpuPopulation, NativeGpuMutators>>(
         SearchSpace(std::move(sketches), space), model, std::move(callbacks), policy,

@@ -3,6 +3,7 @@
 
 #include "backend/cuda_shim_fixture.hpp"
 #include "support/dag_results.hpp"
+#include "support/native_gpu_space.hpp"
 #include "support/small_workloads.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/lower/lower.hpp"
@@ -18,20 +19,33 @@ using namespace tensorsmith::test;
 
 namespace {
 
+/// Complete programs, a few mutations on.
+template <class Population, class Mutators>
+std::vector<State> draw_states(const SearchSpace& space, const Population& population,
+                               const Mutators& mutators, std::size_t count) {
+  std::vector<State> states;
+  for (std::uint32_t i = 0; states.size() < count && i < 60 * count; ++i) {
+    CounterRng rng(seed(), 11, i);
+    std::optional<Candidate> candidate = draw_candidate(space, population, rng);
+    for (std::uint32_t n = rng.next_below(4); candidate && n > 0; --n) {
+      if (auto mutant = mutators.mutate(space, *candidate, rng)) {
+        candidate = std::move(mutant);
+      }
+    }
+    if (candidate) {
+      states.push_back(std::move(candidate->state));
+    }
+  }
+  return states;
+}
+
 /// Complete programs of the reference's GPU space, for blocks of at most 64 threads and warps of 4,
 /// so that small workloads have blocks, virtual threads and shared reductions.
 std::vector<State> drawn_states(const Shared<const ComputeDag>& dag, std::size_t count) {
   const HardwareParams hardware{-1, 16, 64, 49152, 2147483647, 64, 4, 4};
   const SearchSpace space(generate_sketches(dag, ansor_gpu_rules(), gpu_sketch_options(hardware)),
                           gpu_space_options(hardware));
-  std::vector<State> states;
-  for (std::uint32_t i = 0; states.size() < count && i < 60 * count; ++i) {
-    CounterRng rng(seed(), 11, i);
-    if (auto candidate = draw_candidate(space, AnsorGpuPopulation{}, rng)) {
-      states.push_back(std::move(candidate->state));
-    }
-  }
-  return states;
+  return draw_states(space, AnsorGpuPopulation{}, AnsorGpuMutators{}, count);
 }
 
 struct Drawn {
@@ -42,14 +56,12 @@ struct Drawn {
   std::vector<bool> is_output;
 };
 
-void add_drawn(const Shared<const ComputeDag>& dag, const std::string& name, std::size_t count,
-               std::vector<Drawn>& all) {
+void add_states(const Shared<const ComputeDag>& dag, const std::string& name,
+                const std::vector<State>& states, std::vector<Drawn>& all) {
   const Target target = Target::cuda(80).value();
   const std::vector<HostArray> inputs = whole_number_inputs(*dag);
   const auto results = eval_dag(*dag, inputs);
   REQUIRE(results.has_value());
-  const auto states = drawn_states(dag, count);
-  CHECK(states.size() == count);
   for (const State& state : states) {
     const auto program = lower(state, target);
     INFO(name << "\n" << state_text(state));
@@ -71,6 +83,13 @@ void add_drawn(const Shared<const ComputeDag>& dag, const std::string& name, std
     }
     all.push_back(std::move(drawn));
   }
+}
+
+void add_drawn(const Shared<const ComputeDag>& dag, const std::string& name, std::size_t count,
+               std::vector<Drawn>& all) {
+  const auto states = drawn_states(dag, count);
+  CHECK(states.size() == count);
+  add_states(dag, name, states, all);
 }
 
 void check_drawn(const std::vector<Drawn>& all, double bound) {
@@ -112,6 +131,43 @@ TEST_CASE("CUDA text of drawn programs on integers is exact", "[cuda_source]") {
     add_drawn(workload.dag, workload.name, per_workload(), all);
   }
   CHECK(all.size() >= 16);
+  check_drawn(all, 0.0);
+}
+
+TEST_CASE("CUDA text of drawn programs with tensor cores is exact", "[cuda_source]") {
+  std::vector<Drawn> all;
+  for (const auto& [name, dag] : tensor_core_workloads()) {
+    const SearchSpace space = native_gpu_space(dag, Target::cuda(80).value(), 256);
+    const auto states =
+        draw_states(space, NativeGpuPopulation{}, NativeGpuMutators{}, per_workload());
+    CHECK(states.size() == per_workload());
+    add_states(dag, name, states, all);
+  }
+  for (const Drawn& drawn : all) {
+    INFO(drawn.what << drawn.source.text);
+    CHECK(drawn.source.text.find("_words") != std::string::npos);  // the instruction's fragments
+  }
+  check_drawn(all, 0.0);
+}
+
+TEST_CASE("CUDA text of the native space: copies ahead, layouts, sums in parts", "[cuda_source]") {
+  std::vector<Drawn> all;
+  const auto add = [&](const Shared<const ComputeDag>& dag, const std::string& name) {
+    const SearchSpace space = native_gpu_space(dag, Target::cuda(80).value(), 64, 4);
+    const auto states =
+        draw_states(space, NativeGpuPopulation{}, NativeGpuMutators{}, per_workload());
+    CHECK(states.size() == per_workload());
+    add_states(dag, name, states, all);
+  };
+  for (const SmallWorkload& workload : small_workloads(DType::i32)) {
+    add(workload.dag, workload.name);
+  }
+  for (const char* workload : long_sums) {
+    add(ops::parse_workload(workload)->dag, workload);
+  }
+  CHECK(any_item(all, [](const Drawn& drawn) {
+    return drawn.source.text.find("copy_async(") != std::string::npos;
+  }));
   check_drawn(all, 0.0);
 }
 

@@ -1,13 +1,14 @@
 // Programs that the native space for GPUs draws, through NVRTC; skipped where there is none. Many
 // more of them: bench_cuda.
 #include "support/catch.hpp"
+#include "support/native_gpu_space.hpp"
 #include "tensorsmith/codegen/cuda_source.hpp"
 #include "tensorsmith/codegen/nvrtc.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/search/population/sample.hpp"
 #include "tensorsmith/sketch/generate.hpp"
-#include "tensorsmith/sketch/gpu_rules.hpp"
+#include "tensorsmith/sketch/native_gpu_rules.hpp"
 
 using namespace tensorsmith;
 using namespace tensorsmith::test;
@@ -21,15 +22,12 @@ TEST_CASE("drawn programs compile for four architectures and keep their limits",
   constexpr std::size_t texts_each = 2;
   for (const std::int32_t capability : {75, 80, 89, 90}) {
     const Target target = *Target::cuda(capability);
-    const HardwareParams hardware = hardware_params(target);
     for (const char* workload :
-         {"gemm:256x256x256:f32", "conv2d:n=1,h=14,w=14,ci=32,co=32,k=3,s=1,p=1",
-          "softmax:64x256"}) {
+         {"gemm:256x256x256:f32", "gemm:256x256x256:f16,bias,relu", "gemm:256x256x256:i8",
+          "conv2d:n=1,h=14,w=14,ci=32,co=32,k=3,s=1,p=1", "softmax:64x256"}) {
       const auto built = ops::parse_workload(workload);
       REQUIRE(built.has_value());
-      const SearchSpace space(
-          generate_sketches(built->dag, ansor_gpu_rules(), gpu_sketch_options(hardware)),
-          gpu_space_options(hardware));
+      const SearchSpace space = native_gpu_space(built->dag, target);
       std::size_t num_texts = 0;
       for (std::uint32_t i = 0; num_texts < texts_each && i < 100; ++i) {
         CounterRng rng(1, 0, 0, i);

@@ -1,9 +1,11 @@
 // requires: json
 // CUDA programs of the reference: all of them lower to valid kernels, and those of small tasks
-// compute what their task says.
+// compute what their task says, and miss each of their barriers when it is taken out.
 #include <cstdio>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "support/golden_tasks.hpp"
@@ -45,7 +47,7 @@ TEST_CASE("CUDA samples of the reference lower; the quick ones are right", "[gol
   std::map<std::string, Task> tasks;
   ComparedRows lowered("samples_cuda.jsonl");
   lowered.of("programs lowered");
-  std::size_t num_run = 0;
+  std::size_t num_run = 0, num_barriers = 0, num_missed = 0;
   for (const Json& line : read_json_lines(golden_path("samples_cuda.jsonl"))) {
     const std::string name = line.at("task");
     INFO(name << ", sample " << line.at("sample"));
@@ -74,8 +76,21 @@ TEST_CASE("CUDA samples of the reference lower; the quick ones are right", "[gol
       CHECK(task.known->wrong_with(*program, LoopOrder::shuffled) == "");
       ++num_run;
     }
+    if (task.known) {
+      LoopProgram without = *program;
+      std::vector<StmtId> barriers;
+      find_barriers(without, without.body, barriers);
+      for (StmtId id : barriers) {
+        const Stmt barrier = std::exchange(without.stmts[id.value], Stmt(Seq{}));
+        ++num_barriers;
+        num_missed += task.known->wrong_with(without, LoopOrder::forward).empty() ? 0 : 1;
+        without.stmts[id.value] = barrier;
+      }
+    }
   }
-  std::printf("golden: samples_cuda.jsonl: %zu of the quick programs run\n", num_run);
+  std::printf("golden: samples_cuda.jsonl: %zu of the quick programs run, %zu barriers taken out\n",
+              num_run, num_barriers);
+  CHECK(num_missed == num_barriers);
   if (golden_path("") == own_golden_path("")) {
     CHECK(lowered.count() == 712);
     CHECK(num_run > 20);

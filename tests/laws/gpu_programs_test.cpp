@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/gpu_programs.hpp"
+#include "support/native_gpu_space.hpp"
 #include "support/random_steps.hpp"
 #include "support/small_workloads.hpp"
 #include "tensorsmith/ir/print.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 struct Checked {
   std::uint32_t programs = 0, refused = 0, with_barriers = 0, with_vectors = 0;
-  std::uint32_t barriers = 0, found = 0;
+  std::uint32_t barriers = 0, found = 0, with_ahead = 0;
 };
 
 bool has_vector(const LoopProgram& program) {
@@ -29,6 +30,13 @@ bool has_vector(const LoopProgram& program) {
     }
   }
   return false;
+}
+
+bool fetches_ahead(const LoopProgram& program) {
+  return any_item(program.stmts, [](const Stmt& stmt) {
+    const Store* store = std::get_if<Store>(&stmt);
+    return store != nullptr && store->is_async;
+  });
 }
 
 /// Takes the barriers out, one at a time: the interpreter must say so.
@@ -61,6 +69,7 @@ void check(const State& state, const test::KnownResults& known, bool takes_barri
   REQUIRE(known.wrong_with(*program) == "");
   ++checked.programs;
   checked.with_vectors += has_vector(*program) ? 1 : 0;
+  checked.with_ahead += fetches_ahead(*program) ? 1 : 0;
   if (takes_barriers_out) {
     take_barriers_out(*program, known, checked);
   }
@@ -84,6 +93,27 @@ Checked check_drawn(DType type, std::uint32_t per_workload, bool takes_barriers_
   }
   CHECK(checked.refused == 0);
   return checked;
+}
+
+/// Programs of the native space: buffers ahead, padded and exchanged rows, parts of sums.
+void check_native(const Shared<const ComputeDag>& dag, const SearchSpace& space,
+                  std::uint32_t count, bool takes_barriers_out, Checked& checked) {
+  const test::KnownResults known(*dag);
+  CounterRng rng(test::seed());
+  std::uint32_t drawn = 0;
+  for (std::uint32_t i = 0; i < 60 * count && drawn < count; ++i) {
+    std::optional<Candidate> candidate = draw_candidate(space, NativeGpuPopulation{}, rng);
+    for (std::uint32_t n = rng.next_below(4); candidate && n > 0; --n) {
+      if (auto mutant = NativeGpuMutators{}.mutate(space, *candidate, rng)) {
+        candidate = std::move(mutant);
+      }
+    }
+    if (candidate) {
+      ++drawn;
+      check(candidate->state, known, takes_barriers_out, checked);
+    }
+  }
+  CHECK(drawn > 0);
 }
 
 /// Binds loops of a random schedule to blocks and threads, whether that makes sense or not.
@@ -122,6 +152,28 @@ TEST_CASE("programs that the GPU search draws: right in every order of threads, 
   const Checked integers = check_drawn(DType::i32, test::scaled(40), false);
   CHECK(integers.with_vectors > 0);
   check_drawn(DType::f32, test::scaled(10), false);
+}
+
+TEST_CASE("programs of the native GPU space: right, no races, and no barrier too many") {
+  Checked checked;
+  for (const test::SmallWorkload& workload : test::small_workloads(DType::i32)) {
+    INFO(workload.name);
+    check_native(workload.dag, test::native_gpu_space(workload.dag, test::gpu_target(), 64, 4),
+                 test::scaled(8), true, checked);
+  }
+  for (const auto& [name, dag] : test::tensor_core_workloads()) {
+    INFO(name);
+    check_native(dag, test::native_gpu_space(dag, test::gpu_target(), 256), 1, false, checked);
+  }
+  for (const char* workload : test::long_sums) {
+    INFO(workload);
+    const auto dag = ops::parse_workload(workload)->dag;
+    check_native(dag, test::native_gpu_space(dag, test::gpu_target(), 64, 4), test::scaled(6), true,
+                 checked);
+  }
+  CHECK(checked.refused == 0);
+  CHECK(checked.with_ahead > 5);
+  CHECK(checked.found == checked.barriers);
 }
 
 TEST_CASE("every barrier of a drawn program is missed when it is taken out") {

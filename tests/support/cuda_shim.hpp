@@ -103,6 +103,13 @@ inline uint3 thread_index, block_index, block_size, grid_size;
 
 enum class State { ready, at_barrier, in_warp, done };
 
+/// A copy in the background is done at the last moment.
+struct Copy {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+};
+
 struct Fibre {
   ucontext_t context;
   std::vector<char> stack;
@@ -110,6 +117,7 @@ struct Fibre {
   int line = 0;         // of the barrier
   unsigned rounds = 0;  // exchanges of its warp that it has come to
   std::uint64_t slot[2] = {0, 0};
+  std::vector<std::vector<Copy>> copies;  // in the background, by the call that waits for them
 };
 
 struct Machine {
@@ -137,6 +145,23 @@ inline void barrier(int line) {
   Machine& machine = Machine::instance();
   machine.fibres[machine.current].line = line;
   machine.leave(State::at_barrier);
+}
+
+inline void copy_async(void* to, const void* from, std::size_t bytes) {
+  Machine& machine = Machine::instance();
+  machine.fibres[machine.current].copies.back().push_back({to, from, bytes});
+}
+/// Those of all but the last `calls` stretches that ended in such a call, this one included.
+inline void finish_copies(std::size_t calls) {
+  Machine& machine = Machine::instance();
+  std::vector<std::vector<Copy>>& groups = machine.fibres[machine.current].copies;
+  while (groups.size() > calls) {
+    for (const Copy& copy : groups.front()) {
+      std::memcpy(copy.to, copy.from, copy.bytes);
+    }
+    groups.erase(groups.begin());
+  }
+  groups.emplace_back();
 }
 
 inline void fibre_main() {
@@ -191,6 +216,7 @@ inline bool run_block(Machine& machine, unsigned order_seed) {
     order[t] = order_seed == 1 ? machine.count - 1 - t : t;
     fibre.state = State::ready;
     fibre.rounds = 0;
+    fibre.copies.assign(1, {});
     getcontext(&fibre.context);
     fibre.context.uc_stack.ss_sp = fibre.stack.data();
     fibre.context.uc_stack.ss_size = fibre.stack.size();
@@ -295,6 +321,15 @@ inline const char* launch(void (*kernel)(P...), void* const* arguments, const lo
 inline unsigned char* dynamic_shared() {
   unsigned char* const memory = cuda_shim::Machine::instance().dynamic.data();
   return memory + (16 - reinterpret_cast<std::uintptr_t>(memory) % 16) % 16;
+}
+
+template <class T>
+inline void copy_async(T* to, const T* from) {
+  cuda_shim::copy_async(to, from, sizeof(T));
+}
+template <int calls>
+inline void finish_copies() {
+  cuda_shim::finish_copies(calls);
 }
 
 // --- warps

@@ -27,6 +27,10 @@ class CudaEmitter : CudaStatementPrinter {
       names_of_.push_back(names_.unique(buffer.name));
     }
     touched_.resize(program.buffers.size());
+    has_async_ = any_item(program.stmts, [](const Stmt& stmt) {
+      const Store* store = std::get_if<Store>(&stmt);
+      return store != nullptr && store->is_async;
+    });
   }
 
   struct Kernel {

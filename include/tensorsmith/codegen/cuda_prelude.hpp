@@ -163,6 +163,28 @@ __device__ __forceinline__ void load_transposed_matrices(unsigned (&words)[2], c
 }
 )",
      true},
+    {"copy_async(", R"(// 4, 8 or 16 bytes from global to shared memory, in the background.
+template <class T>
+__device__ __forceinline__ void copy_async(T* to, const T* from) {
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  if (sizeof(T) == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(at), "l"(from) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
+                 :
+                 : "r"(at), "l"(from), "n"(sizeof(T) == 16 ? 4 : sizeof(T))
+                 : "memory");
+  }
+}
+)",
+     true},
+    {"finish_copies<", R"(// Waits for the thread's copies, but for those since its last calls.
+template <int calls>
+__device__ __forceinline__ void finish_copies() {
+  asm volatile("cp.async.commit_group;\ncp.async.wait_group %0;" : : "n"(calls) : "memory");
+}
+)",
+     true},
     {"dynamic_shared(", R"(__device__ __forceinline__ unsigned char* dynamic_shared() {
   extern __shared__ __align__(16) unsigned char dynamic_shared_memory[];
   return dynamic_shared_memory;

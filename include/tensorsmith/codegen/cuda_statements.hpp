@@ -57,7 +57,8 @@ class CudaStatementPrinter : protected CudaTensorPrinter {
   double num_instances(StmtId id) const;
   std::int32_t widest(StmtId id) const;
 
-  std::string problem_;  ///< why there is no text
+  bool has_async_ = false;  ///< the kernel has copies in the background
+  std::string problem_;     ///< why there is no text
   std::int64_t private_bytes_ = 0, most_private_bytes_ = 0;
   double copies_ = 1.0;      ///< of what is emitted now, by the unrolled loops around it
   double num_stores_ = 0.0;  ///< emitted so far, copies counted
@@ -83,6 +84,10 @@ inline void CudaStatementPrinter::emit(StmtId id) {
                         [&](const For& loop) { emit_loop(loop); },
                         [&](const Store& store) {
                           num_stores_ += copies_;
+                          if (copies_async(store, 1)) {
+                            return line("copy_async(&" + element(store.buffer, store.indices) +
+                                        ", &" + value(store.value).text + ");");
+                          }
                           line(element(store.buffer, store.indices) + assignment(store));
                         },
                         [&](const If& branch) {
@@ -112,6 +117,9 @@ inline void CudaStatementPrinter::emit(StmtId id) {
                         },
                         [&](const Barrier& barrier) {
                           if (barrier.scope == Scope::shared) {
+                            if (has_async_) {
+                              line("finish_copies<" + std::to_string(barrier.pending) + ">();");
+                            }
                             line("__syncthreads();");
                           } else {
                             refuse("a barrier of another scope than shared memory");
@@ -176,6 +184,9 @@ inline double CudaStatementPrinter::num_instances(StmtId id) const {
                  },
                  [&](const For& loop) {
                    const double body = num_instances(loop.body);
+                   if (loop.intrinsic != nullptr && !loop.intrinsic->ptx.empty()) {
+                     return body * 32 / (loop.intrinsic->m * loop.intrinsic->n);
+                   }
                    const IntImm* extent = program_.pool.as<IntImm>(loop.extent);
                    const std::int64_t copies = extent == nullptr ? 1
                                                : loop.kind == ForKind::serial

@@ -154,6 +154,15 @@ class CudaVectorPrinter : protected CLikeWriter {
     return is_built_in(type, count) ? "make_" + id + "(" + list + ")" : id + "{{" + list + "}}";
   }
 
+  /// A copy from global to shared memory that the hardware can do in the background.
+  bool copies_async(const Store& store, std::int32_t lanes) const {
+    const std::int32_t bytes = lanes * bytes_of(program_[store.buffer].dtype);
+    const Load* load = program_.pool.as<Load>(store.value);
+    return store.is_async && load != nullptr && program_[load->buffer].scope == Scope::global &&
+           program_[load->buffer].dtype == program_[store.buffer].dtype &&
+           (bytes == 4 || bytes == 8 || bytes == 16);
+  }
+
   // --- statements ------------------------------------------------------------------------------
   struct Fetched {
     ExprId id;
@@ -194,6 +203,10 @@ class CudaVectorPrinter : protected CLikeWriter {
     const auto target = vector_access(store.buffer, store.indices, lanes, false);
     const auto copied = target ? vector_source(store.value, lanes) : std::nullopt;
     if (copied && copied->second == type) {
+      if (copies_async(store, lanes)) {
+        // Both are "*reinterpret_cast<...>(...)".
+        return line("copy_async(" + target->substr(1) + ", " + copied->first.substr(1) + ");");
+      }
       return line(*target + " = " + copied->first + ";");
     }
     open_scope();

@@ -175,48 +175,7 @@ class GpuWorkReader {
     return walk(alloc.body);
   }
 
-  /// Warps of which no lane takes an arm leave it out.
-  Path walk_if(const If& branch) {
-    const LaneMask outer = mask_;
-    const double weight = weight_;
-    LaneMask taken = 0;
-    const auto share = [&](bool wanted) {
-      std::int64_t count = 0;
-      const std::int64_t num_warps = (work_.num_threads + 31) / 32;
-      Lanes holds;
-      for (std::int64_t warp = num_warps - 1; warp >= 0; --warp) {
-        const LaneMask present = threads_.set_warp(warp, lanes_);
-        lanes_.eval(branch.condition, holds);
-        LaneMask here = 0;
-        for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
-          here |= (holds[lane] != 0) == wanted ? LaneMask{1} << lane : 0U;
-        }
-        taken = here & present;
-        count += taken != 0 ? 1 : 0;
-      }
-      return static_cast<double>(count) / static_cast<double>(num_warps);
-    };
-    work_.instructions += 2 * all_times();
-    Path path{2, 2, false, false};
-    for (const bool wanted : {true, false}) {
-      const StmtId body = wanted ? branch.then_body : branch.else_body;
-      if (!body.valid()) {
-        continue;
-      }
-      weight_ = weight * share(wanted);
-      mask_ = (taken & outer) != 0 ? taken & outer : outer;  // the first warp may be left out
-      if (weight_ > 0) {
-        const Path arm = walk(body);
-        path.instructions += arm.instructions;
-        path.clocks += arm.clocks;
-        path.has_serial = path.has_serial || arm.has_serial;
-        path.has_barrier = path.has_barrier || arm.has_barrier;
-      }
-    }
-    mask_ = outer;
-    weight_ = weight;
-    return path;
-  }
+  Path walk_if(const If& branch);  // gpu_work_branches.hpp
 
   Place place() const {
     Place place{open_.size(), 1};
@@ -249,9 +208,13 @@ class GpuWorkReader {
     GpuOperations counts;
     double operands = 0;
     count_operations(program_.pool, store.value, counts);
+    const double stretches =
+        store.is_async
+            ? larger_of<double>(1, static_cast<double>(program_[store.buffer].shape.front() - 1))
+            : 1;
     for (const ExprId id : counts.loads) {
       const Load* load = program_.pool.as<Load>(id);
-      operands += access(load->buffer, load->indices, false, here, path);
+      operands += access(load->buffer, load->indices, false, here, path, stretches);
     }
     path.instructions += counts.total() * copies;
     access(store.buffer, store.indices, true, here, path);
@@ -267,8 +230,9 @@ class GpuWorkReader {
   }
 
   /// Returns the registers that take what is loaded.
-  double access(BufferId id, const ExprList& indices, bool is_store, const Place& here,
-                Path& path) {
+  /// `stretches` between barriers pass until it is waited for.
+  double access(BufferId id, const ExprList& indices, bool is_store, const Place& here, Path& path,
+                double stretches = 1) {
     const Buffer& buffer = program_[id];
     if (buffer.scope == Scope::register_) {
       return 0;
@@ -325,7 +289,7 @@ class GpuWorkReader {
       work_.shared_passes += count * times * tensorsmith::shared_passes(addresses, width, mask_);
       return loaded;
     }
-    path.clocks = larger_of(path.clocks, is_store ? 0 : delays_.global);
+    path.clocks = larger_of(path.clocks, is_store ? 0 : delays_.global / stretches);
     const GlobalCost cost = global_cost(addresses, width, mask_);
     work_.global_passes += count * times * larger_of(cost.lines, cost.sectors / 4);
     const double asked = 32 * cost.sectors * count * times * static_cast<double>(work_.num_warps());
@@ -392,3 +356,5 @@ class GpuWorkReader {
 };
 
 }  // namespace tensorsmith::detail
+
+#include "tensorsmith/cost/gpu_work_branches.hpp"

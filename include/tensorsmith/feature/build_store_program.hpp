@@ -72,8 +72,7 @@ class StoreProgramBuilder : private StageNests {
     for (auto step = state_.steps().rbegin(); step != state_.steps().rend(); ++step) {
       if (const auto* pragma = std::get_if<PragmaStep>(&*step);
           pragma != nullptr && pragma->stage == static_cast<std::int32_t>(s) &&
-          !pragma->pragma.starts_with(prefetch_pragma) && pragma->pragma != stream_pragma &&
-          !pragma->pragma.starts_with(tensorize_pragma)) {
+          !is_own_pragma(pragma->pragma)) {
         return true;
       }
       if (adds_stage(*step)) {

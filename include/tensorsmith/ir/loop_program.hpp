@@ -79,6 +79,8 @@ struct Store {
   BufferId buffer;
   ExprList indices;
   ExprId value;
+  /// May be done in the background until the barrier that waits for it; nobody reads it before.
+  bool is_async = false;
 };
 struct If {
   ExprId condition;
@@ -95,6 +97,8 @@ struct Alloc {
 };
 struct Barrier {
   Scope scope;
+  /// Background stores of so many last stretches between barriers may be unfinished behind it.
+  std::int32_t pending = 0;
 };
 /// A hint; no effect on values. The address may be out of range.
 struct Prefetch {

@@ -230,25 +230,27 @@ class ProgramPrinter {
       writer_.line("pass");
       return;
     }
-    std::visit(Overloaded{[&](const Seq& s) { sequence(s); }, [&](const For& s) { loop(s); },
-                          [&](const Store& s) {
-                            writer_.line(names_.buffer(s.buffer) + expr_.list(s.indices) + " = " +
-                                         expr_(s.value));
-                          },
-                          [&](const If& s) { condition(s); },
-                          [&](const Alloc& s) {
-                            writer_.line("alloc " + names_.buffer(s.buffer) + ":");
-                            block(s.body);
-                          },
-                          [&](const Barrier& s) {
-                            writer_.line("barrier " + std::string(name_of(s.scope)));
-                          },
-                          [&](const Prefetch& s) {
-                            writer_.line("prefetch " + names_.buffer(s.buffer) +
-                                         expr_.list(s.indices) + " into L" +
-                                         std::to_string(s.level));
-                          }},
-               program_[id]);
+    std::visit(
+        Overloaded{[&](const Seq& s) { sequence(s); }, [&](const For& s) { loop(s); },
+                   [&](const Store& s) {
+                     writer_.line(names_.buffer(s.buffer) + expr_.list(s.indices) +
+                                  (s.is_async ? " =async " : " = ") + expr_(s.value));
+                   },
+                   [&](const If& s) { condition(s); },
+                   [&](const Alloc& s) {
+                     writer_.line("alloc " + names_.buffer(s.buffer) + ":");
+                     block(s.body);
+                   },
+                   [&](const Barrier& s) {
+                     writer_.line(
+                         "barrier " + std::string(name_of(s.scope)) +
+                         (s.pending > 0 ? ", but for the last " + std::to_string(s.pending) : ""));
+                   },
+                   [&](const Prefetch& s) {
+                     writer_.line("prefetch " + names_.buffer(s.buffer) + expr_.list(s.indices) +
+                                  " into L" + std::to_string(s.level));
+                   }},
+        program_[id]);
   }
   void buffers() {
     for (const Buffer& buffer : program_.buffers) {

@@ -149,6 +149,7 @@ struct Kernel {
   VarId any_thread[3];
   std::vector<VarId> thread_vars;  ///< of threads and virtual threads
   std::vector<ThreadRows> rows;
+  std::int32_t fetch_stages = 1;  ///< buffers of a shared copy
   std::int64_t num_vthreads = 1;  ///< that the body being emitted is repeated for
 };
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "tensorsmith/lower/emit.hpp"
+#include "tensorsmith/lower/fetch_ahead.hpp"
 #include "tensorsmith/lower/hoist_guards.hpp"
 #include "tensorsmith/lower/inject_vthreads.hpp"
 #include "tensorsmith/lower/place_barriers.hpp"
@@ -189,6 +190,12 @@ inline StmtId Emitter::wrap_kernel(StmtId body) {
   }
   hoist_guards(program_, body);
   check_vectors(body);
+  constexpr std::int32_t first_with_async_copies = 80;
+  if (kernel_.fetch_stages > 1 && num_axes > 0 &&
+      target_.gpu->compute_capability >= first_with_async_copies) {
+    fetch_ahead(program_, body, shared, kernel_.fetch_stages,
+                target_.gpu->max_shared_memory_optin_bytes);
+  }
   for (std::size_t a = 0; a < 6; ++a) {
     if (a == 3) {
       for (std::size_t i = shared.size(); i-- > 0;) {

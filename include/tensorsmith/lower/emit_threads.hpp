@@ -122,6 +122,12 @@ inline void Emitter::shape_threads(Emission& e) const {
     }
     is_open = is_open && state_.attach_map().iterator_to_stages.count(
                              {nest.stage, nest.derivation.leaves[i].iterator}) == 0;
+    if (static_cast<std::int32_t>(i) == e.tensor_leaf) {  // one instruction of a warp computes it
+      const std::int64_t of_thread = std::int64_t{e.intrinsic->m} * e.intrinsic->n / 32;
+      copies = larger_of<std::int64_t>(copies / of_thread, 1);
+      nest.is_tile[i] = true;
+      continue;
+    }
     const std::int64_t more = copies * nest.leaf_extent[i];
     const std::int64_t most =
         nest.is_reduction[i] ? smaller_of<std::int64_t>(larger_of<std::int64_t>(steps, 16), limit)
@@ -140,9 +146,11 @@ inline StmtId Emitter::emit_thread_stage(Emission& e, std::vector<Constraint> cl
     clip.form = e.nest.axis_value[axis];
     e.nest.constraints.push_back(std::move(clip));
   }
+  const auto& stage = state_.stage(static_cast<std::size_t>(e.nest.stage));
+  kernel_.fetch_stages = larger_of(kernel_.fetch_stages, stage.fetch_stages);
   guard_threads(e);
-  shape_threads(e);
   place_warp_intrinsic(e);
+  shape_threads(e);
   active_.push_back(&e);
   const StmtId result = emit_leaf(e, 0);
   active_.pop_back();

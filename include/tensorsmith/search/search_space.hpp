@@ -51,6 +51,10 @@ struct SpaceOptions {
   std::int64_t max_prefetch_uses = 64;  ///< per element; an operand that is used more is blocked
   /// Sums of products that one of these computes are computed by it, always.
   std::vector<const TensorIntrinsic*> intrinsics;
+  /// GPUs: how many buffers a shared copy may have; none: one, and rows lie as they are.
+  std::vector<std::int32_t> fetch_stages;
+  /// GPUs: bytes of shared memory of a block whose copies have several buffers; 0: as of others.
+  std::int64_t max_buffered_bytes = 0;
   /// Caches of results get a layout that follows their register tiles.
   bool lay_out_results = false;
 };
@@ -60,6 +64,18 @@ inline SpaceOptions gpu_space_options(const HardwareParams& hardware) {
   SpaceOptions options;
   options.hardware = hardware;
   options.auto_unroll_max_steps = {0, 16, 64, 512, 1024};
+  return options;
+}
+
+/// The native one for GPUs.
+inline SpaceOptions native_gpu_space_options(const Target& target) {
+  SpaceOptions options = gpu_space_options(hardware_params(target));
+  constexpr std::int32_t first_with_async_copies = 80;
+  options.fetch_stages = {1};
+  if (target.gpu->compute_capability >= first_with_async_copies) {
+    options.fetch_stages = {1, 2, 3, 4};
+    options.max_buffered_bytes = target.gpu->max_shared_memory_optin_bytes;
+  }
   return options;
 }
 
@@ -91,6 +107,7 @@ class SearchSpace {
                          "sketches of one space come from one workload");
       analyses_.push_back(make_shared_of<const AccessAnalysis>(sketch.dag()));
       limits_.push_back(innermost_limits(sketch));
+      fixed_.push_back(fixed_splits(sketch));
       for (std::size_t at = 0; at < sketch.steps().size(); ++at) {
         const SplitStep* split = std::get_if<SplitStep>(&sketch.steps()[at]);
         if (split != nullptr && split->extent > 0) {
@@ -122,6 +139,12 @@ class SearchSpace {
     return sketch < limits_.size() && at < limits_[sketch].size()
                ? limits_[sketch][at]
                : options_.max_innermost_split_factor;
+  }
+
+  /// Whether step `at` of a history of this sketch is a split whose lengths an instruction wants
+  /// so: of a sketch with one, those that are not open.
+  bool is_fixed(std::uint32_t sketch, std::size_t at) const {
+    return sketch < fixed_.size() && has_item(fixed_[sketch], at);
   }
 
   /// All lengths of a split of `extent` into count + 1 parts, in the reference's order.
@@ -271,6 +294,21 @@ class SearchSpace {
     return limits;
   }
 
+  static std::vector<std::size_t> fixed_splits(const State& sketch) {
+    std::vector<std::size_t> fixed;
+    bool has_instruction = false;
+    for (std::size_t at = 0; at < sketch.steps().size(); ++at) {
+      const SplitStep* split = std::get_if<SplitStep>(&sketch.steps()[at]);
+      const PragmaStep* pragma = std::get_if<PragmaStep>(&sketch.steps()[at]);
+      has_instruction =
+          has_instruction || (pragma != nullptr && pragma->pragma.starts_with(tensorize_pragma));
+      if (split != nullptr && !has_item(split->lengths, unknown_length)) {
+        fixed.push_back(at);
+      }
+    }
+    return has_instruction ? fixed : std::vector<std::size_t>{};
+  }
+
   template <class Rng>
   std::int64_t draw_rounded(std::int64_t extent, Rng& rng) const {
     constexpr std::size_t many_divisors = 6;
@@ -328,6 +366,7 @@ class SearchSpace {
   SpaceOptions options_;
   std::vector<Shared<const AccessAnalysis>> analyses_;  ///< one per sketch
   std::vector<std::vector<std::int64_t>> limits_;       ///< by sketch and step
+  std::vector<std::vector<std::size_t>> fixed_;         ///< by sketch: steps
   FlatMap<Key, std::vector<std::vector<std::int64_t>>> tables_;
   std::optional<State> initial_;
 };

@@ -15,7 +15,7 @@
 namespace tensorsmith {
 
 /// Every rfactor step stands after the split it factors; that split had to be concrete to derive
-/// the stages, and is opened now.
+/// the stages, and is opened now if its length was a stand-in, 1.
 ///     SP(s, k, 512, [1]); RF(s, ...)  -->  SP(s, k, 512, [?]); RF(s, ...)
 inline void open_rfactor_splits(State& sketch) {
   std::vector<Step>& steps = sketch.mutable_steps();
@@ -25,8 +25,10 @@ inline void open_rfactor_splits(State& sketch) {
     }
     SplitStep* split = std::get_if<SplitStep>(&steps[i - 1]);
     TENSORSMITH_ASSERT(split != nullptr, "an rfactor step without the split before it");
-    split->lengths = LengthList(1, unknown_length);
-    sketch.set_concrete(false);
+    if (split->lengths == LengthList{1}) {
+      split->lengths = LengthList(1, unknown_length);
+      sketch.set_concrete(false);
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 #include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/population/sample.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"

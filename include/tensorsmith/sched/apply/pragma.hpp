@@ -3,8 +3,9 @@
 // Floor 3. Ansor reference, ch. 2.3. "auto_unroll_max_step$N": small loops below may be unrolled up
 // to N statements; without meaning on CPUs. "debug_skip_region": the stage leaves the attach map.
 // Own: "prefetch$OPERAND$LINES$LEVEL", the register tile asks for the lines of an operand ahead;
-// "stream_result", an output of the program is written past the caches; "tensorize$NAME", a tensor
-// intrinsic of the target computes the innermost tile.
+// "stream_result", an output of the program is written past the caches; "fetch_ahead$STAGES",
+// shared copies of a GPU's block have so many buffers; "tensorize$NAME", a tensor intrinsic of the
+// target computes the innermost tile.
 //   for i (0,16)  -->  C auto_unroll: 64
 //                      for i (0,16)
 #pragma once
@@ -43,6 +44,8 @@ inline bool read_numbers(std::string_view text, std::size_t count, std::int32_t*
 
 /// A distance beyond it is none that a core could wait for.
 inline constexpr std::int32_t max_prefetch_lines = 1024;
+/// More buffers than any shared memory has room for.
+inline constexpr std::int32_t max_fetch_stages = 8;
 
 template <class Extent>
 StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
@@ -68,6 +71,14 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
   }
   if (text == stream_pragma) {
     state.mutable_stage(stage).streams_result = true;
+    return {};
+  }
+  if (text.substr(0, fetch_ahead_pragma.size()) == fetch_ahead_pragma) {
+    if (!detail::read_numbers(text.substr(fetch_ahead_pragma.size()), 1, numbers) ||
+        numbers[0] < 1 || numbers[0] > max_fetch_stages) {
+      return ScheduleError{ScheduleErrorCode::pragma_value, step.stage, step.iterator};
+    }
+    state.mutable_stage(stage).fetch_stages = numbers[0];
     return {};
   }
   if (text.substr(0, tensorize_pragma.size()) == tensorize_pragma) {

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "tensorsmith/search/evolution/weighted_mutators.hpp"
 #include "tensorsmith/search/population/fill_tile_size.hpp"
 #include "tensorsmith/search/population/thread_bind.hpp"
 
@@ -20,6 +19,7 @@ namespace detail {
 /// What the stages that are computed inside of one root stage ask of a block.
 struct BlockNeeds {
   std::int64_t threads = 1, shared_bytes = 0, private_bytes = 0;
+  std::int64_t buffered_bytes = 0;  ///< shared ones, every copy as often as it has buffers
 };
 
 inline std::int64_t element_bytes(const State& state, std::size_t stage) {
@@ -40,7 +40,9 @@ inline std::int32_t root_of(const State& state, std::int32_t stage) {
 
 /// Whether the blocks of a complete GPU program keep the limits, as far as its state shows. What it
 /// refuses can not be run, or spills.
-inline bool fits_block(const State& state, const HardwareParams& hardware) {
+/// `most_buffered_bytes`: of shared memory where copies have several buffers; 0: what one has.
+inline bool fits_block(const State& state, const HardwareParams& hardware,
+                       std::int64_t most_buffered_bytes = 0) {
   constexpr std::int64_t registers_of_block = 65536, registers_of_thread = 255;  // CUDA guide
   constexpr std::int64_t least_registers = 24;  // addresses and counters
   std::vector<detail::BlockNeeds> needs(state.num_stages());
@@ -73,7 +75,11 @@ inline bool fits_block(const State& state, const HardwareParams& hardware) {
     const std::int64_t bytes = elements * detail::element_bytes(state, id);
     const std::string_view name = state.operation(id).name;
     if (name.ends_with(".shared") || threads > 1) {
+      const std::int32_t reader =
+          state.attach_map().stage_to_iterator.at(static_cast<std::int32_t>(id)).stage;
+      const std::int64_t buffers = state.stage(static_cast<std::size_t>(reader)).fetch_stages;
       block.shared_bytes += bytes;
+      block.buffered_bytes += bytes * larger_of<std::int64_t>(buffers, 1);
     } else {
       block.private_bytes += bytes * virtual_threads[static_cast<std::size_t>(root)];
     }
@@ -82,8 +88,14 @@ inline bool fits_block(const State& state, const HardwareParams& hardware) {
     const std::int64_t registers = least_registers + block.private_bytes / 4;
     return block.threads <= hardware.max_threads_per_block &&
            block.shared_bytes <= hardware.max_shared_memory_per_block &&
+           block.buffered_bytes <=
+               larger_of<std::int64_t>(hardware.max_shared_memory_per_block, most_buffered_bytes) &&
            registers <= registers_of_thread && registers * block.threads <= registers_of_block;
   });
+}
+
+inline bool fits_block(const State& state, const SpaceOptions& options) {
+  return fits_block(state, options.hardware, options.max_buffered_bytes);
 }
 
 /// FillTileSize and ThreadBind, drawn again while the block does not fit.
@@ -96,32 +108,13 @@ struct FitBlock {
     for (int draw = 0; draw < max_draws; ++draw) {
       Candidate drawn = candidate;
       if (FillTileSize{}.apply(space, drawn, rng) && ThreadBind{}.apply(space, drawn, rng) &&
-          space.refresh(drawn) && fits_block(drawn.state, space.options().hardware)) {
+          space.refresh(drawn) && fits_block(drawn.state, space.options())) {
         candidate = std::move(drawn);
         return true;
       }
     }
     return false;
   }
-};
-
-/// The reference's mutations for GPUs, drawn again while the block does not fit.
-class NativeGpuMutators {
- public:
-  std::optional<Candidate> mutate(const SearchSpace& space, const Candidate& parent,
-                                  CounterRng& rng) const {
-    constexpr int max_draws = 8;
-    for (int draw = 0; draw < max_draws; ++draw) {
-      std::optional<Candidate> child = mutators_.mutate(space, parent, rng);
-      if (child && fits_block(child->state, space.options().hardware)) {
-        return child;
-      }
-    }
-    return std::nullopt;
-  }
-
- private:
-  AnsorGpuMutators mutators_;
 };
 
 }  // namespace tensorsmith

@@ -1,0 +1,78 @@
+// Branches of what one thread of a kernel does: how many warps take which arm.
+//
+// Floor 6. Part of gpu_work_reader.hpp. Own design. A condition on a thread's number is evaluated
+// for all lanes of all warps, one on the iteration of a serial loop for up to 64 of its iterations.
+#pragma once
+
+#include "tensorsmith/cost/gpu_work_reader.hpp"
+#include "tensorsmith/ir/rewrite.hpp"
+
+namespace tensorsmith::detail {
+
+/// Warps of which no lane takes an arm leave it out.
+inline GpuWorkReader::Path GpuWorkReader::walk_if(const If& branch) {
+  const LaneMask outer = mask_;
+  const double weight = weight_;
+  LaneMask taken = 0;
+  const GpuLoop* over = nullptr;  // a serial loop whose iterations decide
+  for (const GpuLoop& open : open_) {
+    over = !is_expanded(open.kind) && uses_var(program_.pool, branch.condition, open.var) ? &open
+                                                                                          : over;
+  }
+  const auto share_of_warps = [&](bool wanted) {
+    std::int64_t count = 0;
+    const std::int64_t num_warps = (work_.num_threads + 31) / 32;
+    Lanes holds;
+    for (std::int64_t warp = num_warps - 1; warp >= 0; --warp) {
+      const LaneMask present = threads_.set_warp(warp, lanes_);
+      lanes_.eval(branch.condition, holds);
+      LaneMask here = 0;
+      for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
+        here |= (holds[lane] != 0) == wanted ? LaneMask{1} << lane : 0U;
+      }
+      taken = here & present;
+      count += taken != 0 ? 1 : 0;
+    }
+    return static_cast<double>(count) / static_cast<double>(num_warps);
+  };
+  const auto share = [&](bool wanted) {
+    if (over == nullptr) {
+      return share_of_warps(wanted);
+    }
+    constexpr std::int64_t most_looked_at = 64;
+    const std::int64_t step = (over->extent + most_looked_at - 1) / most_looked_at;
+    double sum = 0, times = 0;
+    LaneMask some = 0;
+    for (std::int64_t t = 0; t < over->extent; t += step) {
+      lanes_.set(over->var, t);
+      sum += share_of_warps(wanted);
+      some |= taken;
+      ++times;
+    }
+    lanes_.set(over->var, 0);
+    taken = some;
+    return sum / times;
+  };
+  work_.instructions += 2 * all_times();
+  Path path{2, 2, false, false};
+  for (const bool wanted : {true, false}) {
+    const StmtId body = wanted ? branch.then_body : branch.else_body;
+    if (!body.valid()) {
+      continue;
+    }
+    weight_ = weight * share(wanted);
+    mask_ = (taken & outer) != 0 ? taken & outer : outer;  // the first warp may be left out
+    if (weight_ > 0) {
+      const Path arm = walk(body);
+      path.instructions += arm.instructions;
+      path.clocks += arm.clocks;
+      path.has_serial = path.has_serial || arm.has_serial;
+      path.has_barrier = path.has_barrier || arm.has_barrier;
+    }
+  }
+  mask_ = outer;
+  weight_ = weight;
+  return path;
+}
+
+}  // namespace tensorsmith::detail

@@ -1,0 +1,171 @@
+// TileForTensorCores: tiles a sum of products as the warps of a GPU multiply matrices.
+//
+// Floor 5. Own design (block, warp and instruction tiles as in CUTLASS and Triton; fragments as in
+// the PTX ISA). Legal for C[.., i, j] += A[.., i, k] * B[.., k, j] that an instruction of m x n x k
+// for warps computes, i, j and k multiples of m, n and k. Lengths g, w and t are open: blocks that
+// are neighbours in time, warps of a block, tiles of a warp.
+//     C: i j k, D: i j
+//         -->  D: blockIdx.x i.g j.g i.b j.b, vthread i.t j.t i.8, threadIdx.y i.w j.w,
+//                 threadIdx.x i.lane j.lane { C: k.0 k.1 k.m i j } j.pair
+// Accumulators are those of a virtual thread, so C is computed element by element in D, whatever D
+// does with it. A stage without an elementwise consumer gets a copy of its result as one.
+// Not here: the operands' copies (share_for_tensor_cores.hpp).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensorsmith/lower/tensor_operands.hpp"
+#include "tensorsmith/sketch/grow.hpp"
+#include "tensorsmith/sketch/rule.hpp"
+#include "tensorsmith/sketch/stage_query.hpp"
+
+namespace tensorsmith {
+
+struct TileForTensorCores {
+  static constexpr std::string_view name() { return "tile_for_tensor_cores"; }
+
+  /// Rules for threads that multiply for themselves are asked only where few warps have work.
+  Applicability applicability(const RuleInput& input) const {
+    const TensorIntrinsic* intrinsic = intrinsic_of(input);
+    if (intrinsic == nullptr) {
+      return Applicability::skip;
+    }
+    const auto& axes = input.state.operation(static_cast<std::size_t>(input.stage)).axes;
+    constexpr std::int64_t large = 64;
+    const bool is_large = axes.back().extent >= large && axes[axes.size() - 2].extent >= large;
+    return is_large ? Applicability::apply_and_skip_rest : Applicability::apply;
+  }
+
+  std::vector<Derivation> expand(const RuleInput& input) const {
+    const TensorIntrinsic* intrinsic = intrinsic_of(input);
+    TENSORSMITH_ASSERT(intrinsic != nullptr, "expand of a rule that does not apply");
+    State state = input.state;
+    std::optional<std::int32_t> consumer =
+        single_elementwise_consumer(state, input.analysis, input.stage);
+    if (!consumer) {
+      grow(state, CacheWriteStep{input.stage, "local"});
+      consumer = input.stage + 1;
+    }
+    const std::int32_t lane = tile_consumer(state, *consumer, *intrinsic);
+    tile_sum(state, input.stage, *intrinsic);
+    grow(state, ComputeAtStep{input.stage, *consumer, lane});
+    grow(state, PragmaStep{input.stage, 0,
+                           std::string(tensorize_pragma) + "$" + std::string(intrinsic->name)});
+    return {Derivation{std::move(state), input.stage - 1}};
+  }
+
+ private:
+  /// The first of the target's that computes the stage; nullptr: none.
+  static const TensorIntrinsic* intrinsic_of(const RuleInput& input) {
+    const auto stage = static_cast<std::size_t>(input.stage);
+    const Operation& op = input.state.operation(stage);
+    const std::size_t rank = op.axes.size();
+    if (op.is_placeholder() || rank < 2 || op.reduce_axes.size() != 1 ||
+        is_tiled(input.state, input.stage) || has_cache_write(input.state, input.stage)) {
+      return nullptr;
+    }
+    const auto consumer = single_elementwise_consumer(input.state, input.analysis, input.stage);
+    if (consumer && is_tiled(input.state, *consumer)) {
+      return nullptr;
+    }
+    const ExprPool& pool = input.state.dag().pool();
+    const VarId i = op.axes[rank - 2].var, j = op.axes[rank - 1].var, k = op.reduce_axes[0].var;
+    for (const TensorIntrinsic* intrinsic : input.options.intrinsics) {
+      const bool is_for_warps = !intrinsic->ptx.empty() && intrinsic->m == 2 * lane_rows &&
+                                intrinsic->n == 2 * lane_columns;
+      const std::optional<TensorOperands> operands =
+          is_for_warps ? tensor_operands(pool, op, *intrinsic, j) : std::nullopt;
+      if (operands && op.axes[rank - 2].extent % intrinsic->m == 0 &&
+          op.axes[rank - 1].extent % intrinsic->n == 0 &&
+          op.reduce_axes[0].extent % intrinsic->k == 0 && is_matrix(pool, *operands->a, i, k) &&
+          is_matrix(pool, *operands->b, j, k) && !detail::reads_along(pool, *operands->b, i) &&
+          operands->a->tensor != operands->b->tensor) {
+        return intrinsic;
+      }
+    }
+    return nullptr;
+  }
+
+  /// A thread has rows lane / 4 and eight below, and two columns at 2 * (lane % 4).
+  static constexpr std::int32_t lane_rows = 8, lane_columns = 4;
+
+  /// Every index is an axis, and the last two are `line` and `k`; of a part of a sum, k and where
+  /// the part begins.
+  static bool is_matrix(const ExprPool& pool, const TensorRead& read, VarId line, VarId k) {
+    const std::size_t rank = read.indices.size();
+    const auto is_var = [&](ExprId id, VarId var) {
+      const VarRef* ref = pool.as<VarRef>(id);
+      return ref != nullptr && ref->var == var;
+    };
+    const auto is = [&](std::size_t d, VarId var) {
+      const Binary* sum = pool.as<Binary>(read.indices[d]);
+      const bool is_of_part = var == k && sum != nullptr && sum->op == BinaryOp::add &&
+                              ((is_var(sum->a, k) && !uses_var(pool, sum->b, k)) ||
+                               (is_var(sum->b, k) && !uses_var(pool, sum->a, k)));
+      return is_var(read.indices[d], var) || (is_of_part && !uses_var(pool, read.indices[d], line));
+    };
+    for (std::size_t d = 0; d + 2 < rank; ++d) {
+      if (pool.as<VarRef>(read.indices[d]) == nullptr || is(d, line) || is(d, k)) {
+        return false;
+      }
+    }
+    return rank >= 2 &&
+           ((is(rank - 2, line) && is(rank - 1, k)) || (is(rank - 2, k) && is(rank - 1, line)));
+  }
+
+  /// Splits, binds and orders the loops of the stage that receives the sum; returns its loop over
+  /// lanes.
+  static std::int32_t tile_consumer(State& state, std::int32_t stage,
+                                    const TensorIntrinsic& intrinsic) {
+    const auto rank =
+        static_cast<std::int32_t>(state.operation(static_cast<std::size_t>(stage)).axes.size());
+    const std::int32_t i = rank - 2, j = i + 6;  // j when i is six loops: g b w t, 2, 8
+    const LengthList open(3, unknown_length);
+    grow(state, split_of(state, stage, i, {intrinsic.m / lane_rows, lane_rows}));
+    grow(state, split_of(state, stage, i, open));
+    grow(state, split_of(state, stage, j, {lane_columns, intrinsic.n / lane_columns}));
+    grow(state, split_of(state, stage, j, open));
+    ReorderStep order{stage, {}};
+    FuseStep blocks{stage, {}};
+    for (std::int32_t outer = 0; outer < i; ++outer) {
+      order.after.push_back(outer);
+      blocks.iterators.push_back(outer);
+    }
+    for (std::int32_t loop : {i, j, i + 1, j + 1}) {  // groups of blocks, and blocks in them
+      order.after.push_back(loop);
+      blocks.iterators.push_back(static_cast<std::int32_t>(blocks.iterators.size()));
+    }
+    for (std::int32_t loop : {i + 3, j + 3, i + 4, i + 2, j + 2, i + 5, j + 4, j + 5}) {
+      order.after.push_back(loop);
+    }
+    grow(state, order);
+    grow(state, blocks);
+    grow(state, AnnotationStep{stage, 0, Annotation::block_x});
+    for (std::int32_t loop : {1, 2, 3}) {
+      grow(state, AnnotationStep{stage, loop, Annotation::vthread});
+    }
+    grow(state, FuseStep{stage, {4, 5}});
+    grow(state, AnnotationStep{stage, 4, Annotation::thread_y});
+    grow(state, FuseStep{stage, {5, 6}});
+    grow(state, AnnotationStep{stage, 5, Annotation::thread_x});
+    grow(state, AnnotationStep{stage, 6, Annotation::vectorize});
+    return 5;
+  }
+
+  static void tile_sum(State& state, std::int32_t stage, const TensorIntrinsic& intrinsic) {
+    const auto rank =
+        static_cast<std::int32_t>(state.operation(static_cast<std::size_t>(stage)).axes.size());
+    grow(state, split_of(state, stage, rank, {intrinsic.k}));
+    grow(state, split_of(state, stage, rank, {unknown_length}));
+    ReorderStep order{stage, {rank, rank + 1, rank + 2}};
+    for (std::int32_t loop = 0; loop < rank; ++loop) {
+      order.after.push_back(loop);
+    }
+    grow(state, order);
+  }
+};
+
+}  // namespace tensorsmith

@@ -1,0 +1,56 @@
+// The native space for GPUs, and workloads that its tensor-core programs are tested on.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/lower/known_intrinsics.hpp"
+#include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
+#include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/sketch/generate.hpp"
+#include "tensorsmith/sketch/native_gpu_rules.hpp"
+#include "tensorsmith/te/program.hpp"
+
+namespace tensorsmith::test {
+
+/// With all instructions of the target, those included that round factors.
+inline SearchSpace native_gpu_space(const Shared<const ComputeDag>& dag, const Target& target,
+                                    std::int32_t max_threads = 1024, std::int32_t warp_size = 32) {
+  SpaceOptions space = native_gpu_space_options(target);
+  space.hardware.max_threads_per_block = max_threads;
+  space.hardware.warp_size = warp_size;
+  SketchOptions options = gpu_sketch_options(space.hardware);
+  options.intrinsics = intrinsics_of(target);
+  return SearchSpace(generate_sketches(dag, native_gpu_rules(), options), std::move(space));
+}
+
+/// Products of every type that tensor cores have, both ways round, with and without an epilogue.
+inline std::vector<std::pair<std::string, Shared<const ComputeDag>>> tensor_core_workloads() {
+  std::vector<std::pair<std::string, Shared<const ComputeDag>>> all;
+  for (const char* workload :
+       {"gemm:64x64x64:f16", "gemm:96x64x48:bf16,tb,bias,relu", "gemm:64x72x32:f16,ta",
+        "bmm:2x64x64x32:f16,tb", "gemm:64x64x96:i8", "gemm:64x64x64:i8,tb", "gemm:64x64x24:f32",
+        "gemm:64x64x32:f32,tb"}) {
+    all.emplace_back(workload, ops::parse_workload(workload)->dag);
+  }
+  te::Program p;
+  auto a = p.placeholder("A", {64, 32}, DType::f16), b = p.placeholder("B", {32, 64}, DType::f16);
+  auto bias = p.placeholder("bias", {64}, DType::f32);
+  auto k = p.reduce_axis("k", 32);
+  auto c = p.compute("C", {64, 64}, [&](auto i, auto j) {
+    return te::sum(te::cast(DType::f32, a(i, k)) * te::cast(DType::f32, b(k, j)), {k});
+  });
+  auto d = p.compute("D", {64, 64}, [&](auto i, auto j) {
+    return te::cast(DType::f16, te::max(c(i, j) + bias(j), 0));
+  });
+  all.emplace_back("f16 to f16, bias, relu", p.dag({a, b, bias, d}));
+  return all;
+}
+
+/// Few tiles and long sums: some sketches have the sum in parts.
+inline constexpr const char* long_sums[] = {"gemm:8x12x512:i32", "gemm:8x12x512:f32,bias,relu",
+                                            "gemm:16x16x512:f32"};
+
+}  // namespace tensorsmith::test
