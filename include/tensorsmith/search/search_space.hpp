@@ -122,6 +122,16 @@ class SearchSpace {
                : options_.max_innermost_split_factor;
   }
 
+  /// Whether the lengths of the split that is step `at` of a history of this sketch are free: not
+  /// where a rule of the native space has set them.
+  bool is_open(std::uint32_t sketch, std::size_t at) const {
+    const bool is_own = sketch < sketches_.size() && at < sketches_[sketch].steps().size();
+    const SplitStep* split =
+        is_own ? std::get_if<SplitStep>(&sketches_[sketch].steps()[at]) : nullptr;
+    return split == nullptr || options_.follows_reference ||
+           has_item(split->lengths, unknown_length);
+  }
+
   /// All lengths of a split of `extent` into count + 1 parts, in the reference's order.
   const std::vector<std::vector<std::int64_t>>*
   length_choices(std::int64_t extent, std::size_t count, std::int64_t max_innermost) const {
