@@ -1,11 +1,13 @@
 // Small workloads with odd sizes: what the oracle chain runs on.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tensorsmith/ops/conv.hpp"
 #include "tensorsmith/te/program.hpp"
 
 namespace tensorsmith::test {
@@ -120,6 +122,24 @@ inline std::vector<SmallWorkload> small_workloads(DType type) {
   conv("conv 3x3 pad", 7, 3, 17, 3, 1, 1);
   conv("conv 3x3 stride 2", 9, 2, 5, 3, 2, 1);
   conv("conv 1x1", 5, 7, 12, 1, 1, 0);
+  const auto transposed = [&](const std::string& name, std::array<std::int64_t, 2> plane,
+                              std::int64_t ci, std::int64_t co, std::array<std::int64_t, 2> kernel,
+                              std::array<std::int64_t, 2> stride, std::int64_t pad) {
+    ops::ConvParams p;
+    p.ci = ci;
+    p.co = co;
+    p.spatial = {plane[0], plane[1], 1};
+    p.kernel = {kernel[0], kernel[1], 1};
+    p.stride = {stride[0], stride[1], 1};
+    p.pad = {pad, pad, 0};
+    p.transposed = true;
+    p.dtype = type;
+    add(name, ops::conv(p).dag);
+  };
+  transposed("transposed conv 4x4 stride 2", {3, 4}, 3, 17, {4, 4}, {2, 2}, 1);
+  transposed("transposed conv 3x5 stride 2, 3", {4, 3}, 2, 9, {3, 5}, {2, 3}, 1);
+  transposed("transposed conv to 2 channels", {2, 9}, 3, 2, {4, 4}, {2, 2}, 1);
+  padded_conv("conv to 1 channel", {4, 11}, 3, 1, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1});
   {
     te::Program p;
     auto X = p.placeholder("X", {9, 9, 7}, type), W = p.placeholder("W", {3, 3, 7}, type);

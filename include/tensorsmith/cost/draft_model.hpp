@@ -45,7 +45,8 @@ class DraftEstimator {
   static bool revisits_tile(const DraftNest& nest) {
     bool found = false;
     for (std::size_t d = nest.first_own; d < nest.run_begin; ++d) {
-      found = found || (nest.loops[d].is_reduction && nest.loops[d].extent > 1);
+      const DraftLoop& loop = nest.loops[d];
+      found = found || (loop.is_reduction && loop.extent > 1 && !loop.is_solved);
     }
     return found && nest.run_begin < nest.tile_begin;
   }
@@ -104,11 +105,13 @@ class DraftEstimator {
     const bool leaves_out = vector_axis == op.num_axes || (op.terms.axes >> vector_axis & 1) == 0;
     const double num_conditions =
         op.num_conditions + (op.terms.axes != 0 && !leaves_out ? 1.0 : 0.0);
-    const double counted = reductions * (leaves_out ? op.terms.share : 1);
+    const double counted = reductions * (leaves_out ? op.terms.share : op.terms.solved);
+    const double runs = larger_of(1.0, reductions / run * op.terms.solved);
     std::vector<double> strides;
     for (const DraftAccess& access : op.accesses) {
       strides.push_back(nest.has_vector
-                            ? traffic_.stride(op, access, traffic_.pieces_of(access), vector_axis)
+                            ? traffic_.stride(op, access, traffic_.pieces_of(access), vector_axis) *
+                                  op.phases[vector_axis]
                             : 0.0);
     }
     // Reductions that an intrinsic takes at once.
@@ -175,10 +178,9 @@ class DraftEstimator {
       if (!nest.is_promoted) {
         step += rows * vectors * (1 + 1 / rates_.stores_per_cycle);
       }
-      const double again = run < reductions ? stores / rates_.loads_per_cycle : 0;
-      sum += count *
-             (counted / group * step +
-              reductions / run * (rates_.run_start + again + stores / rates_.stores_per_cycle));
+      const double again = runs > 1 ? stores / rates_.loads_per_cycle : 0;
+      sum += count * (counted / group * step +
+                      runs * (rates_.run_start + again + stores / rates_.stores_per_cycle));
     }
     return sum * outer;
   }

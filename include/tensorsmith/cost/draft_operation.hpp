@@ -16,6 +16,7 @@
 
 #include "tensorsmith/cost/draft_terms.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/lower/solved_loops.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
@@ -43,7 +44,9 @@ struct DraftOperation {
   /// Axes that stand for a run of axes whose loops were fused before any split; the others of the
   /// run have extent 1.
   AxisMask collapsed = 0;
-  DraftTerms terms;  ///< of its reduction; lowering leaves out the others
+  DraftTerms terms;            ///< of its reduction; lowering leaves out the others
+  std::vector<double> phases;  ///< per axis: a step of its inner loops is that many elements
+  IdList solved;               ///< iterators that lowering replaces by a value
 
   const double* row(const DraftAccess& access, std::size_t dimension) const {
     return coefficients.data() + access.first + dimension * num_axes;
@@ -115,7 +118,15 @@ class DraftReader {
     }
     result_.num_float_ops = op_.reduce_axes.empty() ? 0 : 1;
     conditions_ = term_conditions(state, stage);
+    result_.solved = drop_unsolved(state, stage, conditions_);
     result_.terms = count_terms(conditions_, result_.extents);
+    result_.phases.assign(result_.num_axes, 1);
+    for (const TermCondition& condition : conditions_) {
+      for (std::size_t a = 0; condition.modulus > 0 && a < result_.num_axes; ++a) {
+        const bool has_phases = condition.coefficients[a] % condition.modulus != 0;
+        result_.phases[a] = has_phases ? static_cast<double>(condition.modulus) : result_.phases[a];
+      }
+    }
     for (ExprId body : op_.bodies) {
       read(frame, body);
     }

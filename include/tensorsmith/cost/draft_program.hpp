@@ -22,6 +22,7 @@ struct DraftLoop {
   std::int32_t stage = -1, iterator = -1;  ///< where it stands
   bool is_reduction = false, is_parallel = false;
   bool is_fused_inner = false;  ///< not the first part of its iterator
+  bool is_solved = false;       ///< a value, not a loop: one iteration for each of the loops around
 };
 
 /// A state, read once. Stages that are placeholders or inlined have no operation and no loops.
@@ -82,6 +83,7 @@ class DraftProgram {
       loop.iterator = static_cast<std::int32_t>(i);
       loop.is_reduction = iterators[i].kind == IteratorKind::reduction;
       loop.is_parallel = iterators[i].annotation == Annotation::parallel;
+      loop.is_solved = has_item(read.solved, loop.iterator);
       bool is_first = true;
       for (AxisMask run : axes[i]) {
         loop.moves = AxisMask{1} << axis_index(run);

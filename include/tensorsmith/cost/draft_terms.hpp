@@ -16,7 +16,8 @@ using AxisMask = std::uint64_t;  ///< bit a: axis a of the operation, spatial ax
 
 struct DraftTerms {
   double share = 1;
-  AxisMask axes = 0;  ///< that decide which terms count
+  double solved = 1;  ///< share that is left by loops that are values (lower/solved_loops.hpp)
+  AxisMask axes = 0;  ///< that decide which of the others count
 };
 
 /// Whether `condition` is a conjunction of conditions of the terms: then it is not evaluated.
@@ -39,10 +40,11 @@ inline DraftTerms count_terms(const std::vector<TermCondition>& conditions,
   for (std::size_t c = 0; c < conditions.size(); ++c) {
     AxisMask mask = 0;
     for (std::size_t a = 0; a < extents.size(); ++a) {
-      mask |= conditions[c].coefficients[a] != 0 ? AxisMask{1} << a : 0;
+      mask |= conditions[c].is_about(a) ? AxisMask{1} << a : 0;
     }
     masks.push_back(mask);
-    result.axes |= mask;
+    result.axes |= conditions[c].modulus > 0 ? 0 : mask;
+    result.solved /= conditions[c].modulus > 0 ? static_cast<double>(conditions[c].modulus) : 1;
   }
   for (std::size_t first = 0; first < masks.size(); ++first) {
     bool is_new = true;
@@ -65,11 +67,7 @@ inline DraftTerms count_terms(const std::vector<TermCondition>& conditions,
     for (bool is_done = false; !is_done;) {
       bool counts = true;
       for (std::size_t c = first; c < masks.size() && counts; ++c) {
-        std::int64_t sum = conditions[c].constant;
-        for (std::size_t a : axes) {
-          sum += conditions[c].coefficients[a] * at[a];
-        }
-        counts = masks[c] != masks[first] || sum >= 0;
+        counts = masks[c] != masks[first] || conditions[c].holds(at);
       }
       counted += counts ? 1 : 0;
       is_done = true;

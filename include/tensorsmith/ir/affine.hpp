@@ -176,21 +176,27 @@ inline ExprId to_expr(ExprPool& pool, const Affine& form) {
                            : pool.sub(sum, pool.int_imm(-form.constant));
 }
 
-/// form = divisor * quotient + remainder with remainder in [0, divisor), or nothing if the ranges
-/// do not show it.
+/// form = divisor * quotient + remainder.
 struct AffineQuotient {
   Affine quotient, remainder;
 };
-inline std::optional<AffineQuotient> divide(const ExprPool& pool, const VarExtents& extents,
-                                            const Affine& form, std::int64_t divisor) {
+/// The terms whose coefficients `divisor` divides, and the others.
+inline AffineQuotient split_multiples(const Affine& form, std::int64_t divisor) {
   AffineQuotient result;
   for (const AffineTerm& term : form.terms) {
-    (term.coefficient % divisor == 0 ? result.quotient : result.remainder)
-        .add(term.atom,
-             term.coefficient % divisor == 0 ? term.coefficient / divisor : term.coefficient);
+    const bool is_multiple = term.coefficient % divisor == 0;
+    (is_multiple ? result.quotient : result.remainder)
+        .add(term.atom, is_multiple ? term.coefficient / divisor : term.coefficient);
   }
   result.quotient.constant = floor_div(form.constant, divisor);
   result.remainder.constant = floor_mod(form.constant, divisor);
+  return result;
+}
+
+/// With the remainder in [0, divisor), or nothing if the ranges do not show it.
+inline std::optional<AffineQuotient> divide(const ExprPool& pool, const VarExtents& extents,
+                                            const Affine& form, std::int64_t divisor) {
+  AffineQuotient result = split_multiples(form, divisor);
   const auto range = range_of(pool, extents, result.remainder);
   if (!range || range->min < 0 || range->max >= divisor) {
     return std::nullopt;
@@ -270,7 +276,14 @@ inline Affine to_affine(ExprPool& pool, const VarExtents& extents, ExprId id) {
             return is_div ? reduced->quotient : reduced->remainder;
           }
         }
-        form.add(pool.binary(node.op, to_expr(pool, a), pool.int_imm(*divisor)), 1);
+        // (divisor * q + r) floordiv divisor = q + r floordiv divisor, whatever r is.
+        AffineQuotient parts = split_multiples(a, *divisor);
+        const bool is_cut = !parts.quotient.terms.empty();
+        const ExprId rest = to_expr(pool, is_cut ? parts.remainder : a);
+        if (is_cut && is_div) {
+          form = std::move(parts.quotient);
+        }
+        form.add(pool.binary(node.op, rest, pool.int_imm(*divisor)), 1);
         return form;
       }
     }

@@ -190,6 +190,43 @@ inline std::vector<StageDerivation> derive(const State& state) {
   return current;
 }
 
+namespace detail {
+
+/// Extents of all nodes from the extents of the axes. A part never exceeds what it splits.
+inline std::vector<std::int64_t> node_extents(const StageDerivation& d,
+                                              const std::vector<std::int64_t>& axis_extent) {
+  std::vector<std::int64_t> extent(static_cast<std::size_t>(d.num_nodes), 1);
+  for (std::size_t a = 0; a < axis_extent.size(); ++a) {
+    extent[a] = axis_extent[a];
+  }
+  const auto at = [&](std::int32_t node) -> std::int64_t& {
+    return extent[static_cast<std::size_t>(node)];
+  };
+  for (const IteratorRelation& r : d.relations) {
+    if (!r.is_split) {
+      std::int64_t product = 1;
+      for (std::int32_t part : r.parts) {
+        product *= at(part);
+      }
+      at(r.parent) = product;
+      continue;
+    }
+    std::int64_t rest = at(r.parent);
+    const std::size_t n = r.lengths.size();
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t part = r.inner_to_outer ? n - i : i;
+      const std::int64_t length = r.lengths[r.inner_to_outer ? n - 1 - i : i];
+      const std::int64_t taken = length < rest ? length : rest;
+      at(r.parts[part]) = taken;
+      rest = (rest + taken - 1) / taken;
+    }
+    at(r.parts[r.inner_to_outer ? 0 : n]) = rest;
+  }
+  return extent;
+}
+
+}  // namespace detail
+
 /// The axis that node `node` is a part of by splits alone, -1 if it was fused.
 inline std::int32_t axis_of_node(const StageDerivation& d, std::int32_t node) {
   for (std::size_t i = d.relations.size(); i-- > 0;) {

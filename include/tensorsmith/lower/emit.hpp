@@ -105,6 +105,7 @@ struct Emission {
   bool is_tile_indexed = false;      ///< a loop of the tile stays a loop
   const Emission* reader = nullptr;  ///< its elements are written in place of our own
   std::vector<TermForm> conditions;  ///< of the terms of its reduction
+  std::vector<ExprId> solved;        ///< comparisons that are true by the values of loops
   // Of the run that is being emitted:
   std::vector<PaddedAxis> padded;
   std::vector<ExprId> holds;          ///< comparisons that its loops see to
@@ -208,6 +209,9 @@ class Emitter {
   ExprId is_last_block(Emission& e);
   StmtId emit_write_back(Emission& e);
   StmtId emit_finish(Emission& e, const ExprList& point, ExprId value);
+  // emit_terms.hpp: when terms count
+  void take_solved(Emission& e, const std::vector<TermCondition>& conditions);
+  Affine form_of(const Nest& nest, const TermCondition& condition);
   // emit_taps.hpp: zero padding that the run leaves out
   void plan_padding(Emission& e);
   bool can_skip(const Emission& e, const PaddedAxis& axis, const std::vector<bool>& is_taken) const;
@@ -305,6 +309,7 @@ class Emitter {
 #include "tensorsmith/lower/emit_stage.hpp"
 #include "tensorsmith/lower/emit_taps.hpp"
 #include "tensorsmith/lower/emit_tensor.hpp"
+#include "tensorsmith/lower/emit_terms.hpp"
 #include "tensorsmith/lower/emit_threads.hpp"
 #include "tensorsmith/lower/emit_vectors.hpp"
 #include "tensorsmith/lower/emit_versions.hpp"

@@ -267,6 +267,8 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
     const std::int64_t own = 8 * bytes_of(state_.dag().tensor(tensor).dtype);
     bits = own > bits ? own : bits;
   }
+  const std::vector<TermCondition> conditions = term_conditions(state_, id);
+  take_solved(e, conditions);
   e.shape = shape_nest(target_, node_is_reduction(e.nest.derivation), e.nest, bits,
                        static_cast<std::int64_t>(e.op->outputs.size()), has_attached);
   place_intrinsic(e);
@@ -276,16 +278,10 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
     e.shape.vector_leaf = -1;  // its temporaries are scalars
   }
   if (e.shape.reduction_begin >= 0) {
-    for (const TermCondition& condition : term_conditions(state_, id)) {
-      Affine form;
-      form.constant = condition.constant;
-      for (std::size_t a = 0; a < condition.coefficients.size(); ++a) {
-        form.add(e.nest.axis_value[a], condition.coefficients[a]);
-        if (a < e.nest.axis_base.size()) {
-          form.add(e.nest.axis_base[a], condition.coefficients[a]);
-        }
+    for (const TermCondition& condition : conditions) {
+      if (condition.modulus == 0) {
+        e.conditions.push_back({condition.comparison, form_of(e.nest, condition)});
       }
-      e.conditions.push_back({condition.comparison, std::move(form)});
     }
   }
   for (Constraint& clip : clips) {

@@ -22,7 +22,7 @@ inline void Emitter::plan_padding(Emission& e) {
   const auto run = static_cast<std::int32_t>(e.shape.reduction_begin);
   const auto tile = static_cast<std::int32_t>(e.shape.reduction_end);
   e.padded.clear();
-  e.holds.clear();
+  e.holds = e.solved;
   e.tile_range.assign(nest.num_leaves(), {});
   std::vector<PaddedAxis> found;
   for (const TermForm& condition : e.conditions) {

@@ -11,6 +11,7 @@
 #include "tensorsmith/ir/affine.hpp"
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/lower/derivation.hpp"
+#include "tensorsmith/lower/solved_loops.hpp"
 
 namespace tensorsmith {
 
@@ -44,6 +45,7 @@ struct Nest {
   std::vector<bool> is_tile;       ///< unrolled or vectorized: wants a constant extent
   std::vector<Affine> axis_value;  ///< over placeholders, relative to base
   std::vector<Constraint> constraints;
+  std::vector<SolvedLoop> solved;  ///< nodes that are no leaves
 
   std::size_t num_leaves() const { return leaf_var.size(); }
 };
@@ -68,39 +70,6 @@ inline ForKind bound_kind(Annotation annotation) {
   default:
     return ForKind::serial;
   }
-}
-
-/// Extents of all nodes from the extents of the axes. A part never exceeds what it splits.
-inline std::vector<std::int64_t> node_extents(const StageDerivation& d,
-                                              const std::vector<std::int64_t>& axis_extent) {
-  std::vector<std::int64_t> extent(static_cast<std::size_t>(d.num_nodes), 1);
-  for (std::size_t a = 0; a < axis_extent.size(); ++a) {
-    extent[a] = axis_extent[a];
-  }
-  const auto at = [&](std::int32_t node) -> std::int64_t& {
-    return extent[static_cast<std::size_t>(node)];
-  };
-  for (const IteratorRelation& r : d.relations) {
-    if (!r.is_split) {
-      std::int64_t product = 1;
-      for (std::int32_t part : r.parts) {
-        product *= at(part);
-      }
-      at(r.parent) = product;
-      continue;
-    }
-    std::int64_t rest = at(r.parent);
-    const std::size_t n = r.lengths.size();
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t part = r.inner_to_outer ? n - i : i;
-      const std::int64_t length = r.lengths[r.inner_to_outer ? n - 1 - i : i];
-      const std::int64_t taken = length < rest ? length : rest;
-      at(r.parts[part]) = taken;
-      rest = (rest + taken - 1) / taken;
-    }
-    at(r.parts[r.inner_to_outer ? 0 : n]) = rest;
-  }
-  return extent;
 }
 
 }  // namespace detail
@@ -134,8 +103,23 @@ inline void build_nest(ExprPool& pool, VarExtents& extents, const State& state, 
       value[static_cast<std::size_t>(leaf.node)].add(pool.var(var), 1);
     }
   }
+  const auto set_solved = [&](const SolvedLoop& loop) {
+    Affine sum;
+    sum.constant = loop.constant;
+    for (const SolvedLoop::Residue& residue : loop.residues) {
+      sum.add(value[static_cast<std::size_t>(residue.node)], residue.coefficient);
+      sum.add(nest.axis_base[static_cast<std::size_t>(residue.axis)], residue.coefficient);
+    }
+    value[static_cast<std::size_t>(loop.node)] =
+        to_affine(pool, extents, pool.floormod(to_expr(pool, sum), pool.int_imm(loop.modulus)));
+  };
   for (std::size_t i = d.relations.size(); i-- > 0;) {
     const IteratorRelation& r = d.relations[i];
+    for (const SolvedLoop& loop : nest.solved) {  // what it follows from was fused later, if at all
+      if (r.is_split && has_item(r.parts, loop.node)) {
+        set_solved(loop);
+      }
+    }
     if (r.is_split) {
       Affine sum;
       std::int64_t stride = 1;
@@ -169,6 +153,11 @@ inline void build_nest(ExprPool& pool, VarExtents& extents, const State& state, 
       value[static_cast<std::size_t>(r.parts[p])] =
           extent == 1 ? Affine{} : to_affine(pool, extents, e);
       stride *= extent;
+    }
+  }
+  for (const SolvedLoop& loop : nest.solved) {
+    if (loop.node < d.num_axes) {
+      set_solved(loop);
     }
   }
   value.resize(static_cast<std::size_t>(d.num_axes));

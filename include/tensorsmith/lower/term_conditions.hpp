@@ -3,6 +3,9 @@
 // Floor 4. Own design. Zero padding that is inlined leaves a choice in the source of a sum:
 //     Y[h] = sum over r of if_then_else(h + r >= 1 && h + r < 15, X[h + r - 1], 0) * W[r]
 //     -->  h + r - 1 >= 0  and  14 - h - r >= 0
+// So does a transposed convolution, which meets an input element at every s-th tap only:
+//     Y[h] = sum over r of if_then_else((h + r) mod 2 == 0, X[(h + r) floordiv 2] * W[r], 0)
+//     -->  h + r a multiple of 2  and, with padding,  (h + r) floordiv 2 - 1 >= 0
 // Where one of them fails the term is what the reduction starts from, so that nothing is lost if it
 // is left out (but 0 * infinity, which is not 0). Not here: what is made of it (emit_taps.hpp).
 #pragma once
@@ -14,14 +17,45 @@
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/algorithm.hpp"
+#include "tensorsmith/support/floor_div.hpp"
 
 namespace tensorsmith {
 
-/// sum of coefficients[a] * axis a + constant >= 0; axes of the stage, spatial ones first.
+/// scale * ((sum of coefficients[a] * axis a + constant) floordiv divisor).
+struct TermQuotient {
+  std::vector<std::int64_t> coefficients;
+  std::int64_t constant = 0, divisor = 1, scale = 1;
+};
+
+/// sum of coefficients[a] * axis a + quotients + constant is not negative or, where there is a
+/// modulus, a multiple of it; axes of the stage, spatial ones first.
 struct TermCondition {
   ExprId comparison;  ///< of the workload's pool; stands at one place of the source only
   std::vector<std::int64_t> coefficients;
   std::int64_t constant = 0;
+  std::vector<TermQuotient> quotients = {};  ///< none beside a modulus
+  std::int64_t modulus = 0;                  ///< 0 = none
+
+  bool is_about(std::size_t axis) const {
+    return coefficients[axis] != 0 || any_item(quotients, [axis](const TermQuotient& quotient) {
+             return quotient.coefficients[axis] != 0;
+           });
+  }
+  /// Whether it is true where the axes have these values.
+  bool holds(const std::vector<std::int64_t>& axes) const {
+    const auto sum = [&axes](const auto& form) {
+      std::int64_t value = form.constant;
+      for (std::size_t a = 0; a < axes.size(); ++a) {
+        value += form.coefficients[a] * axes[a];
+      }
+      return value;
+    };
+    std::int64_t value = sum(*this);
+    for (const TermQuotient& quotient : quotients) {
+      value += quotient.scale * floor_div(sum(quotient), quotient.divisor);
+    }
+    return modulus > 0 ? value % modulus == 0 : value >= 0;
+  }
 };
 
 namespace detail {
@@ -44,7 +78,7 @@ class TermConditionFinder {
     Frame frame{&op_, {}};
     const std::size_t num_axes = op_.axes.size() + op_.reduce_axes.size();
     for (std::size_t a = 0; a < num_axes; ++a) {
-      Form form{std::vector<std::int64_t>(num_axes, 0), 0, true};
+      Form form{std::vector<std::int64_t>(num_axes, 0), 0, {}, true};
       form.coefficients[a] = 1;
       frame.axes.push_back(std::move(form));
     }
@@ -68,10 +102,15 @@ class TermConditionFinder {
   struct Form {
     std::vector<std::int64_t> coefficients;
     std::int64_t constant = 0;
+    std::vector<TermQuotient> quotients;
     bool is_known = false;
 
     void add(const Form& other, std::int64_t scale) {
       is_known = is_known && other.is_known;
+      for (TermQuotient quotient : other.quotients) {
+        quotient.scale *= scale;
+        quotients.push_back(std::move(quotient));
+      }
       for (std::size_t a = 0; a < coefficients.size() && a < other.coefficients.size(); ++a) {
         coefficients[a] += scale * other.coefficients[a];
       }
@@ -133,6 +172,10 @@ class TermConditionFinder {
       conjunction(frame, node->b);
       return;
     }
+    if (node->op == BinaryOp::eq) {
+      congruence(frame, id);
+      return;
+    }
     const bool is_less = node->op == BinaryOp::lt || node->op == BinaryOp::le;
     const bool is_greater = node->op == BinaryOp::gt || node->op == BinaryOp::ge;
     if ((!is_less && !is_greater) || !is_integer(pool_.dtype(node->a))) {
@@ -142,13 +185,34 @@ class TermConditionFinder {
     form.add(linear(frame, is_less ? node->a : node->b), -1);
     form.constant -= node->op == BinaryOp::lt || node->op == BinaryOp::gt ? 1 : 0;
     if (form.is_known) {
-      found_.emplace_back(frame.op == &op_ ? nullptr : frame.op,
-                          TermCondition{id, std::move(form.coefficients), form.constant});
+      add_found(frame, id, std::move(form), 0);
     }
+  }
+  /// x floormod m == c --> x - c is a multiple of m.
+  void congruence(const Frame& frame, ExprId id) {
+    const Binary* equal = pool_.as<Binary>(id);
+    const Binary* rest = pool_.as<Binary>(equal->a);
+    const IntImm* wanted = pool_.as<IntImm>(equal->b);
+    const IntImm* modulus =
+        rest != nullptr && rest->op == BinaryOp::floormod ? pool_.as<IntImm>(rest->b) : nullptr;
+    if (modulus == nullptr || wanted == nullptr || wanted->value < 0 ||
+        wanted->value >= modulus->value) {
+      return;
+    }
+    Form form = linear(frame, rest->a);
+    form.constant -= wanted->value;
+    if (form.is_known && form.quotients.empty()) {
+      add_found(frame, id, std::move(form), modulus->value);
+    }
+  }
+  void add_found(const Frame& frame, ExprId id, Form form, std::int64_t modulus) {
+    found_.emplace_back(frame.op == &op_ ? nullptr : frame.op,
+                        TermCondition{id, std::move(form.coefficients), form.constant,
+                                      std::move(form.quotients), modulus});
   }
 
   Form linear(const Frame& frame, ExprId id) const {
-    Form form{std::vector<std::int64_t>(op_.axes.size() + op_.reduce_axes.size(), 0), 0, true};
+    Form form{std::vector<std::int64_t>(op_.axes.size() + op_.reduce_axes.size(), 0), 0, {}, true};
     if (const IntImm* imm = pool_.as<IntImm>(id)) {
       form.constant = imm->value;
       return form;
@@ -175,6 +239,16 @@ class TermConditionFinder {
         if (left != nullptr || right != nullptr) {
           form.add(linear(frame, left != nullptr ? node->b : node->a),
                    left != nullptr ? left->value : right->value);
+          return form;
+        }
+      }
+      const IntImm* divisor = node->op == BinaryOp::floordiv ? pool_.as<IntImm>(node->b) : nullptr;
+      if (divisor != nullptr && divisor->value > 0) {
+        Form whole = linear(frame, node->a);
+        if (whole.quotients.empty()) {
+          form.is_known = whole.is_known;
+          form.quotients.push_back(
+              {std::move(whole.coefficients), whole.constant, divisor->value, 1});
           return form;
         }
       }

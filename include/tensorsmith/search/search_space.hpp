@@ -141,10 +141,10 @@ class SearchSpace {
                : options_.max_innermost_split_factor;
   }
 
-  /// Whether step `at` of a history of this sketch is a split whose lengths an instruction wants
-  /// so: of a sketch with one, those that are not open.
-  bool is_fixed(std::uint32_t sketch, std::size_t at) const {
-    return sketch < fixed_.size() && has_item(fixed_[sketch], at);
+  /// Whether the lengths of the split that is step `at` of a history of this sketch are free: not
+  /// where a rule of the native space has set them.
+  bool is_open(std::uint32_t sketch, std::size_t at) const {
+    return options_.follows_reference || sketch >= fixed_.size() || !has_item(fixed_[sketch], at);
   }
 
   /// All lengths of a split of `extent` into count + 1 parts, in the reference's order.
@@ -294,19 +294,24 @@ class SearchSpace {
     return limits;
   }
 
+  /// The splits whose lengths the sketch says; of a reduction across threads they only propose how
+  /// many threads there are.
   static std::vector<std::size_t> fixed_splits(const State& sketch) {
     std::vector<std::size_t> fixed;
-    bool has_instruction = false;
+    bool has_instruction = false, binds_threads = false;
     for (std::size_t at = 0; at < sketch.steps().size(); ++at) {
       const SplitStep* split = std::get_if<SplitStep>(&sketch.steps()[at]);
       const PragmaStep* pragma = std::get_if<PragmaStep>(&sketch.steps()[at]);
+      const AnnotationStep* annotation = std::get_if<AnnotationStep>(&sketch.steps()[at]);
       has_instruction =
           has_instruction || (pragma != nullptr && pragma->pragma.starts_with(tensorize_pragma));
+      binds_threads = binds_threads ||
+                      (annotation != nullptr && is_thread_annotation(annotation->annotation));
       if (split != nullptr && !has_item(split->lengths, unknown_length)) {
         fixed.push_back(at);
       }
     }
-    return has_instruction ? fixed : std::vector<std::size_t>{};
+    return binds_threads && !has_instruction ? std::vector<std::size_t>{} : fixed;
   }
 
   template <class Rng>

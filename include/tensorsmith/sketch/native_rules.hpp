@@ -6,12 +6,13 @@
 #include "tensorsmith/sketch/cpu_rules.hpp"
 #include "tensorsmith/sketch/rules/inline_padding.hpp"
 #include "tensorsmith/sketch/rules/pack_operand.hpp"
+#include "tensorsmith/sketch/rules/split_phases.hpp"
 #include "tensorsmith/sketch/rules/tile_across.hpp"
 
 namespace tensorsmith {
 
 using NativeCpuRules = RuleSet<AlwaysInline, SimplifyComputeWithConstTensor, AddRfactor,
-                               AddCacheWrite, MultiLevelTilingWithFusion, TileAcross,
+                               AddCacheWrite, MultiLevelTilingWithFusion, TileAcross, SplitPhases,
                                MultiLevelTiling, SkipStage, PackOperand, InlinePadding>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }

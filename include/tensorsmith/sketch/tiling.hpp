@@ -27,24 +27,29 @@ inline bool is_not_split(const State& state, std::int32_t stage, const std::stri
 }
 
 /// Splits every iterator and orders the parts by `structure`. Returns the indices of the split
-/// steps of the spatial iterators, in iterator order.
+/// steps of the spatial iterators, in iterator order. The iterators `held` stay whole and come
+/// right behind the outermost level, spatial ones first.
 inline std::vector<std::int32_t> tile_stage(State& state, std::int32_t stage,
-                                            std::string_view structure) {
+                                            std::string_view structure, const IdList& held = {}) {
   const auto num_spatial_levels = count_items(structure, is_spatial_level);
   const std::size_t num_reduce_levels = structure.size() - num_spatial_levels;
   TENSORSMITH_ASSERT(num_spatial_levels > 0 && num_reduce_levels > 0,
                      "a tiling structure has S and R levels");
   std::vector<std::vector<std::int32_t>> spatial(num_spatial_levels);
   std::vector<std::vector<std::int32_t>> reduce(num_reduce_levels);
-  std::vector<std::int32_t> whole_spatial, whole_reduce, spatial_splits;
+  std::vector<std::int32_t> whole_spatial, whole_reduce, held_spatial, held_reduce, spatial_splits;
 
   const auto before = state.stage(static_cast<std::size_t>(stage)).iterators;
-  std::int32_t position = 0;
+  std::int32_t position = 0, number = 0;
   for (const auto& it : before) {
     const bool is_spatial = it.kind == IteratorKind::spatial;
     TENSORSMITH_ASSERT(is_spatial || it.kind == IteratorKind::reduction,
                        "tiling of a fused or special iterator");
     auto& levels = is_spatial ? spatial : reduce;
+    if (has_item(held, number++)) {
+      (is_spatial ? held_spatial : held_reduce).push_back(position++);
+      continue;
+    }
     if (is_not_split(state, stage, it.name)) {
       (is_spatial ? whole_spatial : whole_reduce).push_back(position++);
       continue;
@@ -69,6 +74,13 @@ inline std::vector<std::int32_t> tile_stage(State& state, std::int32_t stage,
     for (std::int32_t iterator : level) {
       order.after.push_back(iterator);
     }
+    for (const auto* those : {&held_spatial, &held_reduce}) {
+      for (std::int32_t iterator : *those) {
+        order.after.push_back(iterator);
+      }
+    }
+    held_spatial.clear();
+    held_reduce.clear();
   }
   grow(state, order);
   return spatial_splits;

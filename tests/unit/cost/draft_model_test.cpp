@@ -175,6 +175,20 @@ TEST_CASE("the draft knows the taps that are left out, unless the vector loop de
         0.95 * cycles("conv2d:n=1,h=7,w=7,ci=64,co=64,k=3,s=1,p=1,layout=nhwc", false));
 }
 
+TEST_CASE("the draft knows that a phase of a transposed convolution meets a part of the taps") {
+  const State initial =
+      State::initial(dag_of("conv1d_transpose:n=1,w=64,ci=64,co=32,k=4,s=2,p=1,layout=nhwc"));
+  // Stages 0 X, 1 Pad, 2 W, 3 Y: n w co rw rc.
+  const double plain = draft_cycles(
+      bounded(initial, {SplitStep{3, 1, 128, {8}, true}, ReorderStep{3, {0, 1, 4, 5, 2, 3}}}),
+      avx512());
+  const double phases = draft_cycles(
+      bounded(initial, {SplitStep{3, 1, 128, {8, 2}, true}, SplitStep{3, 5, 4, {2}, true},
+                        ReorderStep{3, {0, 1, 3, 6, 5, 7, 2, 4}}}),
+      avx512());
+  CHECK(phases < plain * 0.6);
+}
+
 TEST_CASE("a prefetch pays where a tile reads from many places in memory") {
   const State initial = State::initial(dag_of("gemm:8x4096x4096:f32"));
   Target target = *Target::from_name("znver5");

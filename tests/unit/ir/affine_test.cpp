@@ -55,4 +55,8 @@ TEST_CASE("split and fused variables come apart") {
   CHECK(text(pool.floormod(fused, pool.int_imm(12))) == "b");
   CHECK(text(pool.min(pool.var(b), pool.int_imm(11))) == "b");
   CHECK(text(pool.sub(fused, pool.var(b))) == "a*12");
+  CHECK(text(pool.floordiv(pool.sub(fused, pool.int_imm(1)), pool.int_imm(12))) ==
+        "a + floordiv(b + 11, 12) - 1");
+  CHECK(text(pool.floormod(pool.sub(fused, pool.int_imm(1)), pool.int_imm(12))) ==
+        "floormod(b + 11, 12)");
 }

@@ -93,6 +93,21 @@ TEST_CASE("no copy where few iterations use an element, or an index is no axis, 
   }
 }
 
+TEST_CASE("an operand that is read backwards may be packed as well") {
+  te::Program p;
+  auto x = p.placeholder("X", {40, 16}), w = p.placeholder("W", {3, 16, 32});
+  auto r = p.reduce_axis("r", 3), c = p.reduce_axis("c", 16);
+  auto y = p.compute("Y", {38, 32}, [&](auto i, auto f) {
+    return te::sum(x(i + r, c) * w(te::Expr(2).typed(x.program(), DType::i32, "test") - r, c, f),
+                   {r, c});
+  });
+  std::size_t num_packed = 0;
+  for (const State& sketch : native_sketches(p.dag({x, w, y}), 0)) {
+    num_packed += num_copies(sketch) > 0 ? 1 : 0;
+  }
+  CHECK(num_packed > 0);
+}
+
 TEST_CASE("copies keep their ids while stages come and go, and know what is about them") {
   const std::vector<Step> steps = {CacheReadStep{1, "packed", {2}}, CacheReadStep{0, "packed", {3}},
                                    CacheReadStep{0, "local", {5}}, CacheWriteStep{6, "local"}};

@@ -24,7 +24,7 @@ struct MutateTileSize {
     const std::vector<std::size_t> splits =
         steps_where<SplitStep>(steps, [&](std::size_t at, const SplitStep& split) {
           return at < num_free && split.extent > 1 && !split.lengths.empty() &&
-                 !space.is_fixed(parent.sketch, at) &&
+                 space.is_open(parent.sketch, at) &&
                  split.lengths.back() <= space.max_innermost(parent.sketch, at);
         });
     if (splits.empty()) {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tensorsmith/lower/term_conditions.hpp"
+#include "tensorsmith/lower/solved_loops.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/rule.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
@@ -64,12 +64,14 @@ struct InlinePadding {
       return false;
     }
     const std::size_t before = term_conditions(input.state, id).size();
-    const std::vector<TermCondition> conditions = term_conditions(state, id);
+    std::vector<TermCondition> conditions = term_conditions(state, id);
+    const std::size_t all = conditions.size();
+    drop_unsolved(state, id, conditions);
     const std::vector<bool> in_vector = vector_axes(input.state, id);
-    return conditions.size() == before + num_conditions(input.state, input.stage) &&
+    return conditions.size() == all && all == before + num_conditions(input.state, input.stage) &&
            !any_item(conditions, [&](const TermCondition& condition) {
              for (std::size_t a = 0; a < in_vector.size(); ++a) {
-               if (in_vector[a] && condition.coefficients[a] != 0) {
+               if (in_vector[a] && condition.is_about(a)) {
                  return true;
                }
              }

@@ -2,10 +2,10 @@
 //
 // Floor 5. Own design (what all libraries do for matrix products; Ansor and MetaSchedule have no
 // cache reads on CPUs). Legal for an input with one reader, multi-level tiled, that reads it once,
-// each index an axis. Worth it if many iterations read an element, and if the vector loop would
-// gather, a tensor intrinsic takes elements of several rows at once, the rows collide in the first
-// cache, or the operand is too large for the caches next to the core; always for a constant, which
-// is packed once, before the first call.
+// each index an axis, forwards or backwards (a constant - an axis). Worth it if many iterations
+// read an element, and if the vector loop would gather, a tensor intrinsic takes elements of
+// several rows at once, the rows collide in the first cache, or the operand is too large for the
+// caches next to the core; always for a constant, which is packed once, before the first call.
 //     C[i, j] += A[i, k] * B[j, k]  -->  B.packed[j, k] = B[j, k];  C[i, j] += A[i, k] *
 //     B.packed[j, k]
 #pragma once
@@ -57,6 +57,14 @@ struct PackOperand {
   /// Rows a multiple of this apart share a set of the first cache, which keeps 8 to 12 lines.
   static constexpr std::int64_t same_set_bytes = 4096, least_rows = 8;
 
+  /// The axis that the index runs along, a step per element; nullptr = another index.
+  static const VarRef* axis_of(const ExprPool& pool, ExprId index) {
+    const Binary* mirrored = pool.as<Binary>(index);
+    const bool is_mirrored = mirrored != nullptr && mirrored->op == BinaryOp::sub &&
+                             pool.as<IntImm>(mirrored->a) != nullptr;
+    return pool.as<VarRef>(is_mirrored ? mirrored->b : index);
+  }
+
   static bool is_worth_a_copy(const RuleInput& input, std::int32_t reader,
                               const ExprList& indices) {
     const ExprPool& pool = input.state.dag().pool();
@@ -68,7 +76,7 @@ struct PackOperand {
     std::int64_t elements = 1, uses = 1;
     bool is_gathered = false, has_tile_axis = false;
     for (std::size_t d = 0; d < indices.size(); ++d) {
-      if (pool.as<VarRef>(indices[d]) == nullptr) {
+      if (axis_of(pool, indices[d]) == nullptr) {
         return false;
       }
       elements *= tensor.shape[d];
@@ -77,7 +85,7 @@ struct PackOperand {
       const bool is_vector = has_item(vector_axes, clean_name(pool.var_name(axis.var)));
       bool is_used = false;
       for (std::size_t d = 0; d < indices.size(); ++d) {
-        if (pool.as<VarRef>(indices[d])->var == axis.var) {
+        if (axis_of(pool, indices[d])->var == axis.var) {
           is_used = true;
           is_gathered = is_gathered || (is_vector && d + 1 != indices.size());
         }
