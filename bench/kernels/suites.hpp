@@ -137,8 +137,9 @@ inline const std::vector<Suite>& all_suites() {
         "depthwise:n=1,h=28,w=28,c=192,k=3,s=1,p=1", "depthwise:n=1,h=14,w=14,c=576,k=3,s=1,p=1",
         "depthwise:n=1,h=7,w=7,c=960,k=3,s=1,p=1"}},
       {"rows",
-       {"softmax:1536x128", "softmax:512x1000", "softmax:1024x4096", "layernorm:128x768",
-        "layernorm:512x1024", "reduce_sum:1024x4096", "global_avg_pool:n=1,c=2048,h=7,w=7"}},
+       {"softmax:1536x128", "softmax:512x1000", "softmax:1024x1000", "softmax:1024x4096",
+        "layernorm:128x768", "layernorm:512x1024", "layernorm:4096x4096", "reduce_sum:1024x4096",
+        "global_avg_pool:n=1,c=2048,h=7,w=7"}},
   });
   return suites;
 }

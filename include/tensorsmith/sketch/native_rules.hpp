@@ -4,13 +4,14 @@
 #pragma once
 
 #include "tensorsmith/sketch/cpu_rules.hpp"
+#include "tensorsmith/sketch/rules/attach_rows.hpp"
 #include "tensorsmith/sketch/rules/inline_padding.hpp"
 #include "tensorsmith/sketch/rules/pack_operand.hpp"
 #include "tensorsmith/sketch/rules/tile_across.hpp"
 
 namespace tensorsmith {
 
-using NativeCpuRules = RuleSet<AlwaysInline, SimplifyComputeWithConstTensor, AddRfactor,
+using NativeCpuRules = RuleSet<AlwaysInline, SimplifyComputeWithConstTensor, AddRfactor, AttachRows,
                                AddCacheWrite, MultiLevelTilingWithFusion, TileAcross,
                                MultiLevelTiling, SkipStage, PackOperand, InlinePadding>;
 
