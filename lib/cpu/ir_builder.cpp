@@ -247,6 +247,29 @@ LLVMValueRef IrBuilder::insert(V vector, V scalar, int lane) {
   return LLVMBuildInsertElement(ref, vector, scalar, m.const_i64(lane), "");
 }
 
+LLVMValueRef IrBuilder::part(V vector, int first, int count, int lanes) {
+  std::vector<V> items;
+  for (int lane = 0; lane < lanes; ++lane) {
+    const bool is_there = lane < count || first + lane < lanes_of(vector);
+    items.push_back(
+        LLVMConstInt(m.i32, static_cast<unsigned long long>(is_there ? first + lane : first), 0));
+  }
+  return LLVMBuildShuffleVector(ref, vector, LLVMGetPoison(LLVMTypeOf(vector)),
+                                LLVMConstVector(items.data(), static_cast<unsigned>(lanes)), "");
+}
+
+LLVMValueRef IrBuilder::joined(V low, int num_low, V high, int num_high) {
+  const int lanes = lanes_of(low);
+  std::vector<V> items;
+  for (int lane = 0; lane < lanes; ++lane) {
+    const bool is_high = lane >= num_low && lane < num_low + num_high;
+    items.push_back(LLVMConstInt(
+        m.i32, static_cast<unsigned long long>(is_high ? lanes + lane - num_low : lane), 0));
+  }
+  return LLVMBuildShuffleVector(ref, low, high,
+                                LLVMConstVector(items.data(), static_cast<unsigned>(lanes)), "");
+}
+
 LLVMValueRef IrBuilder::reverse(V vector) {
   std::vector<V> items;
   for (int lane = lanes_of(vector); lane-- > 0;) {

@@ -132,6 +132,10 @@ class IrBuilder {
   V extract(V vector, int lane);
   V insert(V vector, V scalar, int lane);
   V reverse(V vector);
+  /// `count` lanes from `first` on, as a vector of `lanes`; the lanes behind them mean nothing.
+  V part(V vector, int first, int count, int lanes);
+  /// The first lanes of `low`, then those of `high`, which has as many.
+  V joined(V low, int num_low, V high, int num_high);
   /// The i1 vector with the first `count` of `lanes` bits set.
   V first_lanes(int count, int lanes);
   V any_lane(V mask) { return lanes_of(mask) == 1 ? mask : reduce_or(mask); }

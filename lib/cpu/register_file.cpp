@@ -16,6 +16,14 @@ const Piece* find_piece(const Pieces& pieces, std::int64_t element) {
   return element < after->start + after->count ? &*after : nullptr;
 }
 
+int power_of_two(int n) {
+  int power = 1;
+  while (power < n) {
+    power *= 2;
+  }
+  return power;
+}
+
 }  // namespace
 
 LLVMValueRef RegisterFile::read(IrBuilder& b, BufferId buffer, DType type, std::int64_t start,
@@ -29,13 +37,26 @@ LLVMValueRef RegisterFile::read(IrBuilder& b, BufferId buffer, DType type, std::
     return first->value;
   }
   LLVMValueRef result = LLVMConstNull(b.m.compute_type(type, lanes));
-  for (int lane = 0; lane < count; ++lane) {
+  for (int lane = 0; lane < count;) {
     const Piece* const piece = find_piece(pieces, start + lane);
     if (piece == nullptr) {
+      ++lane;
       continue;
     }
-    const LLVMValueRef one = b.extract(piece->value, static_cast<int>(start + lane - piece->start));
-    result = lanes == 1 ? one : b.insert(result, one, lane);
+    const int from = static_cast<int>(start + lane - piece->start);
+    const int run = std::min(count - lane, piece->count - from);
+    if (lanes == 1) {
+      return b.extract(piece->value, from);
+    }
+    if (run == 1) {
+      result = b.insert(result, b.extract(piece->value, from), lane);
+    } else if (lane == 0) {
+      result = b.part(piece->value, from, run, lanes);
+    } else {
+      const LLVMValueRef next = b.part(piece->value, from, run, lanes);
+      result = b.joined(result, lane, next, run);
+    }
+    lane += run;
   }
   return result;
 }
@@ -55,12 +76,18 @@ void RegisterFile::write(IrBuilder& b, BufferId buffer, std::int64_t start, int 
   const std::int64_t end = start + count;
   auto last = at;
   for (; last != pieces.end() && last->start < end; ++last) {
-    for (int i = 0; i < last->count; ++i) {
-      const std::int64_t element = last->start + i;
-      if (element < start || element >= end) {
-        kept.push_back(Piece{element, 1, b.extract(last->value, i)});
+    const auto keep = [&](std::int64_t begin, std::int64_t stop) {
+      if (begin >= stop) {
+        return;
       }
-    }
+      const int from = static_cast<int>(begin - last->start);
+      const int left = static_cast<int>(stop - begin);
+      kept.push_back(Piece{begin, left,
+                           left == 1 ? b.extract(last->value, from)
+                                     : b.part(last->value, from, left, power_of_two(left))});
+    };
+    keep(last->start, std::min(start, last->start + last->count));
+    keep(std::max(end, last->start), last->start + last->count);
   }
   const auto position = std::find_if(kept.begin(), kept.end(),
                                      [&](const Piece& piece) { return piece.start > start; });

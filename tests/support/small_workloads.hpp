@@ -161,6 +161,26 @@ inline std::vector<SmallWorkload> small_workloads(DType type) {
   }
   {
     te::Program p;
+    auto A = p.placeholder("A", {3, 150}, type);
+    auto k = p.reduce_axis("k", 150), k2 = p.reduce_axis("k2", 150);
+    auto M = p.compute("M", {3}, [&](auto i) { return te::max(A(i, k), te::ReduceAxes{k}); });
+    auto D = p.compute("D", {3, 150}, [&](auto i, auto j) { return A(i, j) - M(i); });
+    auto S = p.compute("S", {3}, [&](auto i) { return te::sum(D(i, k2) * A(i, k2), {k2}); });
+    auto N = p.compute("N", {3, 150}, [&](auto i, auto j) { return D(i, j) + S(i) * 2; });
+    add("long rows", p.dag({A, N}));
+  }
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {2, 3, 3, 70}, type);
+    auto r = p.reduce_axis("r", 3), q = p.reduce_axis("q", 3);
+    auto S = p.compute("S", {2, 70}, [&](auto n, auto c) {
+      return te::sum(A(n, r, q, c), {r, q});
+    });
+    auto N = p.compute("N", {2, 70}, [&](auto n, auto c) { return S(n, c) * 2 + 1; });
+    add("global pool", p.dag({A, N}));
+  }
+  {
+    te::Program p;
     auto A = p.placeholder("A", {12, 7}, type);
     auto r = p.reduce_axis("r", 12);
     auto S = p.compute("S", {7}, [&](auto j) { return te::sum(A(r, j), {r}); });

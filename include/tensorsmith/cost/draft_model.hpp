@@ -69,7 +69,8 @@ class DraftEstimator {
     const bool reduces = nest.run_begin < nest.tile_begin;
     double outer = 1, run = 1, reductions = 1;
     std::vector<double> region(op.num_axes, 1.0);
-    for (std::size_t d = 0; d < nest.loops.size(); ++d) {
+    const std::size_t num_loops = nest.loops.size() - (nest.is_folded ? 1 : 0);
+    for (std::size_t d = 0; d < num_loops; ++d) {
       const DraftLoop& loop = nest.loops[d];
       if (d < nest.first_own || loop.moves == 0) {
         outer *= loop.extent;
@@ -85,7 +86,7 @@ class DraftEstimator {
     const std::size_t first = nest.is_promoted || !reduces
                                   ? nest.tile_begin
                                   : nest.loops.size() - (nest.has_vector ? 1 : 0);
-    for (std::size_t d = first; d < nest.loops.size(); ++d) {
+    for (std::size_t d = first; d < num_loops; ++d) {
       const DraftLoop& loop = nest.loops[d];
       const std::size_t axis = DraftProgram::axis_index(loop.moves);
       if (loop.moves == 0 || (in_tile & loop.moves) != 0) {
@@ -135,7 +136,9 @@ class DraftEstimator {
         continue;
       }
       double width = 1;
-      if (nest.has_vector) {
+      if (nest.is_folded) {
+        width = nest.width;
+      } else if (nest.has_vector) {
         width = nest.width < extent[vector_axis] ? extent[vector_axis] : nest.width;
         width = extent[vector_axis] < tile.back().extent ? extent[vector_axis] : width;
         count *= extent[vector_axis] / width;
@@ -179,8 +182,9 @@ class DraftEstimator {
         step += rows * vectors * (1 + 1 / rates_.stores_per_cycle);
       }
       const double again = runs > 1 ? stores / rates_.loads_per_cycle : 0;
+      const double fold = nest.is_folded ? rates_.fold : 0;
       sum += count * (counted / group * step +
-                      runs * (rates_.run_start + again + stores / rates_.stores_per_cycle));
+                      runs * (rates_.run_start + fold + again + stores / rates_.stores_per_cycle));
     }
     return sum * outer;
   }

@@ -25,6 +25,7 @@ struct DraftNest {
   std::size_t run_begin = 0, tile_begin = 0;  ///< innermost reductions; what is behind them
   bool has_vector = false;                    ///< the last loop is one
   bool is_promoted = false;                   ///< accumulators stay in registers
+  bool is_folded = false;                     ///< the vector loop is a part of the reduction
   double width = 1;                           ///< of the vector loop, at most four vectors
 };
 
@@ -90,12 +91,78 @@ class DraftShaper {
     }
     fit_registers(nest, lanes,
                   static_cast<double>(program_.state().operation(stage).outputs.size()));
+    if (nest.is_promoted && nest.tile_begin == loops.size()) {
+      place_lanes(nest, stage, lanes);
+    }
     return nest;
   }
 
  private:
   bool has_attached(std::int32_t stage, std::int32_t iterator) const {
     return program_.state().attach_map().iterator_to_stages.contains(IteratorKey{stage, iterator});
+  }
+
+  /// As lower/emit_lanes.hpp: a vector loop behind a reduction that ends with its own loops, along
+  /// the axis that is read densely.
+  void place_lanes(DraftNest& nest, std::size_t stage, double lanes) const {
+    const DraftOperation& op = program_.operation(stage);
+    std::vector<DraftLoop>& loops = nest.loops;
+    if (program_.state().operation(stage).outputs.size() != 1) {
+      return;
+    }
+    for (std::size_t d = nest.first_own; d < loops.size(); ++d) {
+      const bool is_outside = d < nest.run_begin && loops[d].is_reduction && loops[d].extent > 1;
+      if (is_outside || (d >= nest.run_begin && has_attached(loops[d].stage, loops[d].iterator))) {
+        return;
+      }
+    }
+    const auto is_dense = [&](std::size_t axis) {
+      bool has_dense = false, has_jumps = false;
+      for (const DraftAccess& access : op.accesses) {
+        if (access.is_store || (access.moved_by >> axis & 1) == 0) {
+          continue;
+        }
+        for (std::size_t d = 0; d < access.rank; ++d) {
+          const double step = op.row(access, d)[axis];
+          const bool is_next = step == 1 && d + 1 == access.rank;
+          has_dense = has_dense || is_next;
+          has_jumps = has_jumps || (step != 0 && !is_next);
+        }
+      }
+      return has_dense && !has_jumps;
+    };
+    const auto cut = [&](std::size_t at) {
+      DraftLoop inner = loops[at];
+      const double vectors =
+          inner.is_reduction ? 4 : static_cast<double>(target_.num_vector_registers / 2);
+      nest.width = inner.extent = smaller_of(loops[at].extent, larger_of(vectors, 1.0) * lanes);
+      inner.is_parallel = false;
+      loops[at].extent /= inner.extent;
+      loops.push_back(inner);
+      nest.has_vector = true;
+      nest.is_folded = inner.is_reduction;
+    };
+    std::size_t spatial = nest.run_begin;
+    while (spatial > nest.first_own && loops[spatial - 1].extent == 1) {
+      --spatial;
+    }
+    if (spatial > nest.first_own && loops[spatial - 1].extent >= 4 &&
+        !has_attached(loops[spatial - 1].stage, loops[spatial - 1].iterator) &&
+        DraftProgram::axis_index(loops[spatial - 1].moves) + 1 == op.num_spatial &&
+        is_dense(op.num_spatial - 1)) {
+      cut(spatial - 1);
+      return;
+    }
+    AxisMask seen = 0;  // outer parts of an axis do not go from neighbour to neighbour
+    for (std::size_t d = loops.size(); d-- > nest.run_begin && op.terms.axes == 0;) {
+      const bool is_inner = (seen & loops[d].moves) == 0;
+      seen |= loops[d].moves;
+      if (loops[d].moves != 0 && loops[d].is_reduction && is_inner && loops[d].extent >= 4 &&
+          is_dense(DraftProgram::axis_index(loops[d].moves))) {
+        cut(d);
+        return;
+      }
+    }
   }
 
   /// Loops that move leave the inner part that still fits, if it divides.

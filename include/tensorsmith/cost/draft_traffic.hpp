@@ -31,6 +31,7 @@ struct DraftRates {
   double hidden_ahead = 0.95;  ///< the same of what is asked for ahead
   double gather = 1.0;         ///< cycles per gathered or scattered element
   double call = 12;            ///< of one vector of exp, or a division
+  double fold = 16;            ///< vectors of partial results become one value
   double run_start = 24;       ///< filling and draining the pipeline, leaving a loop
   std::array<double, 3> latency = {14, 60, 300};  ///< cycles until a miss of L1, L2, L3 is there
 };

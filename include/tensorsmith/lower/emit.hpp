@@ -103,6 +103,7 @@ struct Emission {
   std::vector<ExprId> guards;        ///< on GPUs: which threads store; innermost condition first
   bool is_reading_partial = false;   ///< initialize copies the stored partial result
   bool is_tile_indexed = false;      ///< a loop of the tile stays a loop
+  std::int32_t lane_leaf = -1;       ///< the tile is this part of a reduction loop (emit_lanes.hpp)
   const Emission* reader = nullptr;  ///< its elements are written in place of our own
   std::vector<TermForm> conditions;  ///< of the terms of its reduction
   std::vector<ExprId> solved;        ///< comparisons that are true by the values of loops
@@ -200,12 +201,17 @@ class Emitter {
   ForKind kind_of(const Emission& e, std::size_t leaf, bool is_constant) const;
   ExprId is_first_block(Emission& e);
 
+  // emit_lanes.hpp: vectors of reductions that end with their own loops
+  void place_lanes(Emission& e) const;
+  StmtId emit_fold(Emission& e);
   // emit_epilogue.hpp: elementwise readers
   bool is_sole_reader(std::int32_t stage, std::int32_t reader) const;
   bool covers_exactly(const Emission& e, std::size_t leaf,
                       const std::vector<SymbolicInterval>& box);
   bool can_finish(const Emission& e, std::size_t leaf, std::int32_t stage,
                   const std::vector<SymbolicInterval>& box);
+  bool may_share_home(const Emission& e, std::size_t leaf, std::int32_t stage,
+                      const std::vector<SymbolicInterval>& box);  // emit_in_place.hpp
   ExprId is_last_block(Emission& e);
   StmtId emit_write_back(Emission& e);
   StmtId emit_finish(Emission& e, const ExprList& point, ExprId value);
@@ -303,7 +309,9 @@ class Emitter {
 #include "tensorsmith/lower/emit_body.hpp"
 #include "tensorsmith/lower/emit_epilogue.hpp"
 #include "tensorsmith/lower/emit_exchange.hpp"
+#include "tensorsmith/lower/emit_in_place.hpp"
 #include "tensorsmith/lower/emit_kernel.hpp"
+#include "tensorsmith/lower/emit_lanes.hpp"
 #include "tensorsmith/lower/emit_loops.hpp"
 #include "tensorsmith/lower/emit_prefetch.hpp"
 #include "tensorsmith/lower/emit_stage.hpp"

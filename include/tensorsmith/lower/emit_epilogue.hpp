@@ -159,6 +159,21 @@ inline bool Emitter::can_finish(const Emission& e, std::size_t leaf, std::int32_
   return covers_exactly(e, leaf, box) && is_sole_reader(stage, e.nest.stage);
 }
 
+/// True in the first block of the reduction: all reduction loops outside of the run are at 0.
+inline ExprId Emitter::is_first_block(Emission& e) {
+  ExprPool& pool = program_.pool;
+  ExprId condition;
+  for (std::int32_t i = 0; i < e.shape.reduction_begin; ++i) {
+    const auto leaf = static_cast<std::size_t>(i);
+    if (!e.nest.is_reduction[leaf] || e.nest.leaf_extent[leaf] == 1) {
+      continue;
+    }
+    const ExprId at_zero = fold(pool.eq(e.nest.leaf_value[leaf], pool.int_imm(0)));
+    condition = condition.valid() ? fold(pool.and_(condition, at_zero)) : at_zero;
+  }
+  return condition.valid() ? condition : pool.int_imm(1, DType::boolean);
+}
+
 /// True in the last block of the reduction: all reduction loops outside of the run are at their
 /// end. Invalid where that is not known.
 inline ExprId Emitter::is_last_block(Emission& e) {

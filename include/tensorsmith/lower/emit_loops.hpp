@@ -295,21 +295,6 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
   return finish(seq(std::move(parts)));
 }
 
-/// True in the first block of the reduction: all reduction loops outside of the run are at 0.
-inline ExprId Emitter::is_first_block(Emission& e) {
-  ExprPool& pool = program_.pool;
-  ExprId condition;
-  for (std::int32_t i = 0; i < e.shape.reduction_begin; ++i) {
-    const auto leaf = static_cast<std::size_t>(i);
-    if (!e.nest.is_reduction[leaf] || e.nest.leaf_extent[leaf] == 1) {
-      continue;
-    }
-    const ExprId at_zero = fold(pool.eq(e.nest.leaf_value[leaf], pool.int_imm(0)));
-    condition = condition.valid() ? fold(pool.and_(condition, at_zero)) : at_zero;
-  }
-  return condition.valid() ? condition : pool.int_imm(1, DType::boolean);
-}
-
 /// The innermost run of reduction loops with its tile:
 ///     acc = first block ? identity : C ; for k: acc = combine(acc, ...) ; C = acc
 /// or, without registers, the same on C itself.
@@ -342,8 +327,9 @@ inline StmtId Emitter::emit_reduction(Emission& e) {
     return program_.add(std::move(buffer));
   };
   for (std::size_t k = 0; k < num_outputs; ++k) {
-    if (in_registers) {
-      e.accumulators.push_back(make(".acc", k, Scope::register_, false));
+    if (in_registers || e.lane_leaf >= 0) {
+      const Scope scope = in_registers ? Scope::register_ : Scope::local;
+      e.accumulators.push_back(make(".acc", k, scope, false));
     }
     if (num_outputs > 1) {
       e.temporaries.push_back(
@@ -358,7 +344,16 @@ inline StmtId Emitter::emit_reduction(Emission& e) {
   const auto start = [&](bool from_memory) {
     e.mode = BodyMode::initialize;
     e.is_reading_partial = from_memory;
-    return emit_leaf(e, tile);
+    if (e.lane_leaf < 0) {
+      return emit_leaf(e, tile);
+    }
+    const auto saved = nest.constraints;
+    for (Constraint& c : nest.constraints) {  // every lane has a value, also one without terms
+      c.residual.reset();
+    }
+    const StmtId all = emit_leaf(e, tile);
+    nest.constraints = saved;
+    return all;
   };
   std::vector<StmtId> parts;
   const IntImm* known = program_.pool.as<IntImm>(first);
@@ -377,7 +372,9 @@ inline StmtId Emitter::emit_reduction(Emission& e) {
   e.padded.clear();
   e.holds.clear();
   cannot_finish_ = cannot_finish_ || (e.reader != nullptr && !in_registers);
-  if (in_registers) {
+  if (e.lane_leaf >= 0) {
+    parts.push_back(emit_fold(e));
+  } else if (in_registers) {
     parts.push_back(emit_write_back(e));
   }
   e.mode = BodyMode::compute;

@@ -43,6 +43,10 @@ inline void Emitter::place_prefetch(Emission& e) const {
       is_inlined(static_cast<std::int32_t>(state_.dag().tensor(read->tensor).operation))) {
     return;
   }
+  if (e.lane_leaf >= 0) {
+    e.prefetch_leaf = e.lane_leaf;
+    return;
+  }
   StageDerivation& d = e.nest.derivation;
   const auto last = static_cast<std::size_t>(e.shape.reduction_end) - 1;
   const std::int32_t axis = axis_of_node(d, d.leaves[last].node);

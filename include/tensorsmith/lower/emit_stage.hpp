@@ -222,9 +222,13 @@ inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
       program_.stmts.erase(program_.stmts.begin() + static_cast<std::ptrdiff_t>(num_stmts),
                            program_.stmts.end());
     }
-    make_home(stage, base, extent, scope);
-    for (TensorId tensor : op.outputs) {
-      allocated.push_back(homes_[tensor.value].buffer);
+    if (!error_ && may_share_home(e, leaf, stage, box)) {
+      homes_[op.outputs[0].value] = homes_[e.op->outputs[0].value];
+    } else {
+      make_home(stage, base, extent, scope);
+      for (TensorId tensor : op.outputs) {
+        allocated.push_back(homes_[tensor.value].buffer);
+      }
     }
     if (!error_) {
       parts.push_back(emit_stage(stage, std::move(base), std::move(extent), std::move(clips)));
@@ -271,6 +275,7 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   take_solved(e, conditions);
   e.shape = shape_nest(target_, node_is_reduction(e.nest.derivation), e.nest, bits,
                        static_cast<std::int64_t>(e.op->outputs.size()), has_attached);
+  place_lanes(e);
   place_intrinsic(e);
   place_prefetch(e);
   build_nest(program_.pool, extents_, state_, e.nest);
@@ -292,7 +297,7 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   if (e.shape.vector_leaf >= 0) {
     e.nest.is_tile[static_cast<std::size_t>(e.shape.vector_leaf)] = true;
   }
-  if (reader != nullptr && (!e.shape.is_promoted || e.shape.vector_leaf < 0)) {
+  if (reader != nullptr && (!e.shape.is_promoted || e.shape.vector_leaf < 0 || e.lane_leaf >= 0)) {
     cannot_finish_ = true;  // the reader's own pass has vectors
     return program_.add(Seq{});
   }

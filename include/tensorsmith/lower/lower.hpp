@@ -5,12 +5,17 @@
 #pragma once
 
 #include "tensorsmith/lower/emit.hpp"
+#include "tensorsmith/lower/hoist_invariants.hpp"
 
 namespace tensorsmith {
 
 /// The program computes every output of the workload. Errors: LowerError (explain() renders it).
 inline Result<LoopProgram, LowerError> lower(const State& state, const Target& target) {
-  return detail::Emitter(state, target).run();
+  Result<LoopProgram, LowerError> program = detail::Emitter(state, target).run();
+  if (program && target.kind == TargetKind::cpu) {
+    hoist_invariants(*program);
+  }
+  return program;
 }
 
 }  // namespace tensorsmith

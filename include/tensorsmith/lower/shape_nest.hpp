@@ -2,7 +2,8 @@
 //
 // Floor 4. Own design; the register-tile rule is that of the field (accumulators + operands <=
 // vector registers). The state's meaning is kept: only spatial loops are cut or moved outwards past
-// reduction loops, so every element is still summed in the order that the state gives.
+// reduction loops, so every element is still summed in the order that the state gives
+// (lanes of a reduction, emit_lanes.hpp, are the exception).
 #pragma once
 
 #include <cstdint>

@@ -134,6 +134,17 @@ class SearchSpace {
   /// Where every replay starts; candidates that share it share derived dags too.
   const State& initial() const { return *initial_; }
 
+  /// Whether the sketch says where `stage` is computed. Of a packed copy it only proposes a place.
+  bool places(std::uint32_t sketch, std::int32_t stage) const {
+    if (sketch >= sketches_.size() ||
+        static_cast<std::size_t>(stage) >= sketches_[sketch].num_stages()) {
+      return false;
+    }
+    const State& state = sketches_[sketch];
+    return state.stage(static_cast<std::size_t>(stage)).compute_at == ComputeAt::iterator &&
+           !PackedCopies(state.steps()).contains(stage);
+  }
+
   /// The greatest innermost length of the split that is step `at` of a history of this sketch.
   std::int64_t max_innermost(std::uint32_t sketch, std::size_t at) const {
     return sketch < limits_.size() && at < limits_[sketch].size()
@@ -278,11 +289,14 @@ class SearchSpace {
     State state = sketch.restart();
     for (const Step& step : sketch.steps()) {
       const SplitStep* split = std::get_if<SplitStep>(&step);
-      bool reduces = false;
+      bool reduces = false;  // or is a block of rows, which are gone through one by one
       if (split != nullptr) {
         const auto& stage = state.stage(static_cast<std::size_t>(split->stage));
-        reduces = stage.iterators[static_cast<std::size_t>(split->iterator)].kind ==
-                  IteratorKind::reduction;
+        reduces =
+            stage.iterators[static_cast<std::size_t>(split->iterator)].kind ==
+                IteratorKind::reduction ||
+            (split->lengths.size() == 1 && state.operation(static_cast<std::size_t>(split->stage))
+                                               .attrs.simplify_const_tensor_indices.empty());
       }
       limits.push_back(reduces ? options_.max_innermost_reduction_factor
                                : options_.max_innermost_split_factor);
@@ -305,8 +319,8 @@ class SearchSpace {
       const AnnotationStep* annotation = std::get_if<AnnotationStep>(&sketch.steps()[at]);
       has_instruction =
           has_instruction || (pragma != nullptr && pragma->pragma.starts_with(tensorize_pragma));
-      binds_threads = binds_threads ||
-                      (annotation != nullptr && is_thread_annotation(annotation->annotation));
+      binds_threads =
+          binds_threads || (annotation != nullptr && is_thread_annotation(annotation->annotation));
       if (split != nullptr && !has_item(split->lengths, unknown_length)) {
         fixed.push_back(at);
       }

@@ -27,6 +27,7 @@ struct OpenSplit {
   std::size_t num_lengths = 0;
   bool is_reduction = false;
   std::int32_t element_bytes = 4;  ///< of the stage's result
+  bool is_block = false;           ///< of rows: the vectors run along another axis
 };
 
 /// The open splits of one stage, in the order of its iterators.
@@ -49,8 +50,15 @@ inline std::vector<OpenStage> open_stages(const State& initial, const State& ske
         stages.emplace_back();
       }
       const TensorInfo& result = state.dag().tensor(state.operation(stage).outputs[0]);
-      stages.back().push_back({i, split->extent, split->lengths.size(),
-                               iterator.kind == IteratorKind::reduction, bytes_of(result.dtype)});
+      bool is_last = true;
+      const auto& iterators = state.stage(stage).iterators;
+      for (auto k = static_cast<std::size_t>(split->iterator) + 1; k < iterators.size(); ++k) {
+        is_last = is_last && iterators[k].kind != IteratorKind::spatial;
+      }
+      const bool is_reduction = iterator.kind == IteratorKind::reduction;
+      stages.back().push_back({i, split->extent, split->lengths.size(), is_reduction,
+                               bytes_of(result.dtype),
+                               split->lengths.size() == 1 && !is_reduction && !is_last});
     }
     if (!try_step(state, step)) {
       return {};
@@ -120,7 +128,12 @@ class SeedModel {
   std::vector<TileChoice> tiles(const OpenStage& stage, std::size_t most) const {
     const std::size_t last = last_spatial(stage);
     if (last == stage.size()) {
-      return {TileChoice{}};
+      std::vector<TileChoice> blocks;
+      for (std::int64_t rows = 1; rows <= few_rows && blocks.size() < most; rows *= 2) {
+        blocks.push_back(TileChoice{});
+        blocks.back().rows = rows;
+      }
+      return blocks;
     }
     std::int64_t row_extent = 1;
     for (std::size_t i = 0; i < stage.size(); ++i) {
@@ -240,7 +253,7 @@ class SeedModel {
   static std::size_t last_spatial(const OpenStage& stage) {
     std::size_t last = stage.size();
     for (std::size_t i = 0; i < stage.size(); ++i) {
-      last = stage[i].is_reduction ? last : i;
+      last = stage[i].is_reduction || stage[i].is_block ? last : i;
     }
     return last;
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tensorsmith/sketch/cpu_rules.hpp"
+#include "tensorsmith/sketch/rules/attach_rows.hpp"
 #include "tensorsmith/sketch/rules/inline_padding.hpp"
 #include "tensorsmith/sketch/rules/pack_operand.hpp"
 #include "tensorsmith/sketch/rules/split_phases.hpp"
@@ -11,7 +12,7 @@
 
 namespace tensorsmith {
 
-using NativeCpuRules = RuleSet<AlwaysInline, SimplifyComputeWithConstTensor, AddRfactor,
+using NativeCpuRules = RuleSet<AlwaysInline, SimplifyComputeWithConstTensor, AddRfactor, AttachRows,
                                AddCacheWrite, MultiLevelTilingWithFusion, TileAcross, SplitPhases,
                                MultiLevelTiling, SkipStage, PackOperand, InlinePadding>;
 

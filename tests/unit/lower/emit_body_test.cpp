@@ -28,14 +28,20 @@ TEST_CASE("inlined stages may read each other and stages that are stored") {
   s.compute_inline(3);
   CHECK(checked_text(s.state()) == R"(
 S: i32[4] global
-S.acc: i32[] register
+S.acc: i32[6] register
 alloc S:
   for i in 4:
     alloc S.acc:
-      S.acc[] = 0
-      for r in 6:
-        S.acc[] = S.acc[] + A[i, r]
-      S[i] = S.acc[]
+      for x in 6 vectorized:
+        S.acc[x] = 0
+      for x in 6 vectorized:
+        S.acc[x] = S.acc[x] + A[i, x]
+      for lane in 2 vectorized:
+        S.acc[lane] = S.acc[lane] + S.acc[lane + 4]
+      for lane in 2 vectorized:
+        S.acc[lane] = S.acc[lane] + S.acc[lane + 2]
+      S.acc[0] = S.acc[0] + S.acc[1]
+      S[i] = S.acc[0]
   for i in 6:
     for j in 4 vectorized:
       D[i, j] = (A[j, i] - S[j] + 1)*(A[j, i] - S[j] + 1)
@@ -78,20 +84,32 @@ TEST_CASE("the identity of the reduction is what accumulators start from") {
   auto N = p.compute("N", {4}, [&](auto i) { return te::min(A(i, q), te::ReduceAxes{q}); });
   ScheduleBuilder s(p.dag({A, M, N}));
   CHECK(checked_text(s.state()) == R"(
-M.acc: i32[] register
-N.acc: i32[] register
+M.acc: i32[6] register
+N.acc: i32[6] register
 for i in 4:
   alloc M.acc:
-    M.acc[] = -2147483648
-    for r in 6:
-      M.acc[] = max(M.acc[], A[i, r])
-    M[i] = M.acc[]
+    for x in 6 vectorized:
+      M.acc[x] = -2147483648
+    for x in 6 vectorized:
+      M.acc[x] = max(M.acc[x], A[i, x])
+    for lane in 2 vectorized:
+      M.acc[lane] = max(M.acc[lane], M.acc[lane + 4])
+    for lane in 2 vectorized:
+      M.acc[lane] = max(M.acc[lane], M.acc[lane + 2])
+    M.acc[0] = max(M.acc[0], M.acc[1])
+    M[i] = M.acc[0]
 for i in 4:
   alloc N.acc:
-    N.acc[] = 2147483647
-    for q in 6:
-      N.acc[] = min(N.acc[], A[i, q])
-    N[i] = N.acc[]
+    for x in 6 vectorized:
+      N.acc[x] = 2147483647
+    for x in 6 vectorized:
+      N.acc[x] = min(N.acc[x], A[i, x])
+    for lane in 2 vectorized:
+      N.acc[lane] = min(N.acc[lane], N.acc[lane + 4])
+    for lane in 2 vectorized:
+      N.acc[lane] = min(N.acc[lane], N.acc[lane + 2])
+    N.acc[0] = min(N.acc[0], N.acc[1])
+    N[i] = N.acc[0]
 )");
 }
 
@@ -139,6 +157,7 @@ TEST_CASE("with a producer inside of the tile the sum stays in memory") {
   s.compute_at(1, 3, 1);
   CHECK(checked_text(s.state()) == R"(
 A.local: f32[1, 1] local
+invariant: f32[] register
 for i in 4:
   for j in 8 vectorized:
     C[i, j] = 0.0
@@ -146,8 +165,10 @@ for k in 3:
   for i in 4:
     alloc A.local:
       A.local[0, 0] = A[i, k]
-      for j in 8 vectorized:
-        C[i, j] = C[i, j] + A.local[0, 0]*B[k, j]
+      alloc invariant:
+        invariant[] = A.local[0, 0]
+        for j in 8 vectorized:
+          C[i, j] = C[i, j] + invariant[]*B[k, j]
 )");
 }
 
@@ -175,12 +196,17 @@ TEST_CASE("a result of rank 0") {
   ScheduleBuilder s(p.dag({A, S}));
   s.split(1, 0, {4});
   CHECK(checked_text(s.state()) == R"(
-S.acc: i32[] register
+S.acc: i32[4] register
 alloc S.acc:
-  S.acc[] = 0
-  for r.0 in 2:
-    for r.1 in min(r.0*(-4) + 6, 4):
-      S.acc[] = S.acc[] + A[r.0*4 + r.1]
-  S[] = S.acc[]
+  for x in 4 vectorized:
+    S.acc[x] = 0
+  for x in 4 vectorized:
+    S.acc[x] = S.acc[x] + A[x]
+  for x in 2 vectorized:
+    S.acc[x] = S.acc[x] + A[x + 4]
+  for lane in 2 vectorized:
+    S.acc[lane] = S.acc[lane] + S.acc[lane + 2]
+  S.acc[0] = S.acc[0] + S.acc[1]
+  S[] = S.acc[0]
 )");
 }

@@ -138,14 +138,16 @@ for i.0 in 3 parallel:
 TEST_CASE("a reduction in one piece starts from the identity and is stored once") {
   ScheduleBuilder s(matmul_dag(4, 8, 3));
   CHECK(checked_text(s.state()) == R"(
-C.acc: f32[] register
+C.acc: f32[8] register
 for i in 4:
-  for j in 8:
-    alloc C.acc:
-      C.acc[] = 0.0
-      for k in 3:
-        C.acc[] = C.acc[] + A[i, k]*B[k, j]
-      C[i, j] = C.acc[]
+  alloc C.acc:
+    for x in 8 vectorized:
+      C.acc[x] = 0.0
+    for k in 3:
+      for x in 8 vectorized:
+        C.acc[x] = C.acc[x] + A[i, k]*B[k, x]
+    for x in 8 vectorized:
+      C[i, x] = C.acc[x]
 )");
 }
 
@@ -288,6 +290,7 @@ TEST_CASE("a tile whose extent depends on loops outside accumulates in the resul
   s.split(2, 0, {2, 2});
   s.reorder(2, {1, 2, 4, 0, 3});  // i.1 i.2 k i.0 j
   CHECK(checked_text(s.state()) == R"(
+invariant: f32[] register
 for i.1 in 2:
   for i.2 in 2:
     for i.0 in floordiv(i.1*(-2) - i.2 + 10, 4):
@@ -295,8 +298,10 @@ for i.1 in 2:
         C[i.1*2 + i.2 + i.0*4, j] = 0.0
     for k in 4:
       for i.0 in floordiv(i.1*(-2) - i.2 + 10, 4):
-        for j in 8 vectorized:
-          C[i.1*2 + i.2 + i.0*4, j] = C[i.1*2 + i.2 + i.0*4, j] + A[i.1*2 + i.2 + i.0*4, k]*B[k, j]
+        alloc invariant:
+          invariant[] = A[i.1*2 + i.2 + i.0*4, k]
+          for j in 8 vectorized:
+            C[i.1*2 + i.2 + i.0*4, j] = C[i.1*2 + i.2 + i.0*4, j] + invariant[]*B[k, j]
 )");
 }
 

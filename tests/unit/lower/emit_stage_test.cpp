@@ -55,13 +55,11 @@ TEST_CASE("an attached stage computes and stores what is read from there on") {
   ScheduleBuilder s(two_step_dag(4, 8));
   s.compute_at(1, 2, 0);
   CHECK(checked_text(s.state()) == R"(
-B: i32[1, 8] local
 for i in 4:
-  alloc B:
-    for j in 8 vectorized:
-      B[0, j] = A[i, j] + 1
-    for j in 8 vectorized:
-      C[i, j] = B[0, j]*2
+  for j in 8 vectorized:
+    C[i, j] = A[i, j] + 1
+  for j in 8 vectorized:
+    C[i, j] = C[i, j]*2
 )");
 }
 
@@ -75,17 +73,15 @@ TEST_CASE("what one axis leaves open asks for no guard of another") {
   s.split(2, 2, {16});
   s.compute_at(1, 2, 2);  // where the rows are settled and the columns are not
   CHECK(checked_text(s.state()) == R"(
-B: i32[1, 16, 8] local
 for i.0 in 4:
   for i.1 in min(i.0*(-2) + 7, 2):
     for j.0 in 2:
-      alloc B:
-        for j in min(j.0*(-16) + 24, 16):
-          for k in 8 vectorized:
-            B[0, j, k] = A[i.0*2 + i.1, j.0*16 + j, k] + 1
-        for j.1 in min(j.0*(-16) + 24, 16):
-          for k in 8 vectorized:
-            C[i.0*2 + i.1, j.0*16 + j.1, k] = B[0, j.1, k]*2
+      for j in min(j.0*(-16) + 24, 16):
+        for k in 8 vectorized:
+          C[i.0*2 + i.1, j.0*16 + j, k] = A[i.0*2 + i.1, j.0*16 + j, k] + 1
+      for j.1 in min(j.0*(-16) + 24, 16):
+        for k in 8 vectorized:
+          C[i.0*2 + i.1, j.0*16 + j.1, k] = C[i.0*2 + i.1, j.0*16 + j.1, k]*2
 )");
 }
 
@@ -128,41 +124,49 @@ TEST_CASE("several stages at one loop stand in the order of their reads") {
   const ScheduleBuilder s = attached_rows(3);
   CHECK(checked_text(s.state()) == R"(
 M: i32[1] local
-M.acc: i32[] register
-B: i32[1, 6] local
+M.acc: i32[6] register
 for i in 4:
   alloc M:
-    alloc B:
-      alloc M.acc:
-        M.acc[] = -2147483648
-        for r in 6:
-          M.acc[] = max(M.acc[], A[i, r])
-        M[0] = M.acc[]
-      for j in 6 vectorized:
-        B[0, j] = A[i, j] - M[0]
-      for j in 6 vectorized:
-        C[i, j] = B[0, j]*2
+    alloc M.acc:
+      for x in 6 vectorized:
+        M.acc[x] = -2147483648
+      for x in 6 vectorized:
+        M.acc[x] = max(M.acc[x], A[i, x])
+      for lane in 2 vectorized:
+        M.acc[lane] = max(M.acc[lane], M.acc[lane + 4])
+      for lane in 2 vectorized:
+        M.acc[lane] = max(M.acc[lane], M.acc[lane + 2])
+      M.acc[0] = max(M.acc[0], M.acc[1])
+      M[0] = M.acc[0]
+    for j in 6 vectorized:
+      C[i, j] = A[i, j] - M[0]
+    for j in 6 vectorized:
+      C[i, j] = C[i, j]*2
 )");
 }
 
 TEST_CASE("a stage attached to an attached stage") {
   const ScheduleBuilder s = attached_rows(2);
   CHECK(checked_text(s.state()) == R"(
-B: i32[1, 6] local
 M: i32[1] local
-M.acc: i32[] register
+M.acc: i32[6] register
 for i in 4:
-  alloc B:
-    alloc M:
-      alloc M.acc:
-        M.acc[] = -2147483648
-        for r in 6:
-          M.acc[] = max(M.acc[], A[i, r])
-        M[0] = M.acc[]
-      for j in 6 vectorized:
-        B[0, j] = A[i, j] - M[0]
+  alloc M:
+    alloc M.acc:
+      for x in 6 vectorized:
+        M.acc[x] = -2147483648
+      for x in 6 vectorized:
+        M.acc[x] = max(M.acc[x], A[i, x])
+      for lane in 2 vectorized:
+        M.acc[lane] = max(M.acc[lane], M.acc[lane + 4])
+      for lane in 2 vectorized:
+        M.acc[lane] = max(M.acc[lane], M.acc[lane + 2])
+      M.acc[0] = max(M.acc[0], M.acc[1])
+      M[0] = M.acc[0]
     for j in 6 vectorized:
-      C[i, j] = B[0, j]*2
+      C[i, j] = A[i, j] - M[0]
+  for j in 6 vectorized:
+    C[i, j] = C[i, j]*2
 )");
 }
 
@@ -202,19 +206,17 @@ TEST_CASE("a cache write computes a tile that the stage copies out") {
   s.split(3, 1, {8});
   s.compute_at(2, 3, 1);
   CHECK(checked_text(s.state()) == R"(
-C.local: f32[1, 8] local
-C.local.acc: f32[] register
+C.local.acc: f32[8] register
 for i in 4:
   for j.0 in 2:
-    alloc C.local:
-      for j_c in 8:
-        alloc C.local.acc:
-          C.local.acc[] = 0.0
-          for k in 8:
-            C.local.acc[] = C.local.acc[] + A[i, k]*B[k, j.0*8 + j_c]
-          C.local[0, j_c] = C.local.acc[]
-      for j.1 in 8 vectorized:
-        C[i, j.0*8 + j.1] = C.local[0, j.1]
+    alloc C.local.acc:
+      for x in 8 vectorized:
+        C.local.acc[x] = 0.0
+      for k in 8:
+        for x in 8 vectorized:
+          C.local.acc[x] = C.local.acc[x] + A[i, k]*B[k, j.0*8 + x]
+      for x in 8 vectorized:
+        C[i, j.0*8 + x] = C.local.acc[x]
 )");
 }
 
@@ -227,7 +229,7 @@ TEST_CASE("rfactor, then cache write: partial results, their sums, the copy") {
 C.rf: f32[4, 8, 4] global
 C.rf.acc: f32[] register
 C.repl.local: f32[4, 8] global
-C.repl.local.acc: f32[] register
+C.repl.local.acc: f32[4] register
 alloc C.rf:
   alloc C.repl.local:
     for i in 4:
@@ -241,10 +243,14 @@ alloc C.rf:
     for ax0_c in 4:
       for ax1_c in 8:
         alloc C.repl.local.acc:
-          C.repl.local.acc[] = 0.0
-          for k_i_v in 4:
-            C.repl.local.acc[] = C.repl.local.acc[] + C.rf[ax0_c, ax1_c, k_i_v]
-          C.repl.local[ax0_c, ax1_c] = C.repl.local.acc[]
+          for x in 4 vectorized:
+            C.repl.local.acc[x] = 0.0
+          for x in 4 vectorized:
+            C.repl.local.acc[x] = C.repl.local.acc[x] + C.rf[ax0_c, ax1_c, x]
+          for lane in 2 vectorized:
+            C.repl.local.acc[lane] = C.repl.local.acc[lane] + C.repl.local.acc[lane + 2]
+          C.repl.local.acc[0] = C.repl.local.acc[0] + C.repl.local.acc[1]
+          C.repl.local[ax0_c, ax1_c] = C.repl.local.acc[0]
     for ax0 in 4:
       for ax1 in 8 vectorized:
         C[ax0, ax1] = C.repl.local[ax0, ax1]

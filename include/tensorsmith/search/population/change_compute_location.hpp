@@ -22,7 +22,8 @@ struct ChangeComputeLocation {
     }
     State& state = candidate.state;
     for (auto stage = static_cast<std::int32_t>(state.num_stages()) - 1; stage >= 0; --stage) {
-      if (!has_free_location(state, *candidate.analysis, stage)) {
+      if (!has_free_location(state, *candidate.analysis, stage) ||
+          space.places(candidate.sketch, stage)) {
         continue;
       }
       const std::vector<IteratorKey> places =

@@ -1,0 +1,243 @@
+// Reductions whose loops end with reduction loops: which axis their vectors run along.
+//
+// Floor 4. Part of emit.hpp. Own design. Nothing stands behind the reduction that could become the
+// vector loop, so one is made:
+//   along the axis that is read densely, if it is the last spatial one (its loop is cut)
+//     for c in 2048: for r in 49: Y[c] += X[r, c]
+//       -->  for c in 32: for r in 49: for c' in 64 vectorized: Y.acc[c'] += X[r, 64*c + c']
+//   or along the reduction itself: up to four vectors of partial results, folded in halves
+//     for k in 1000: B[i] += A[i, k]
+//       -->  for l in 64 vectorized: acc[l] = 0
+//            for k in 15: for l in 64 vectorized: acc[l] += A[i, 64*k + l];  tail: l in 40
+//            for l in 32 vectorized: acc[l] += acc[l + 32];  16; 8; 4; 2; 1;  B[i] = acc[0]
+// The second one changes the order in which an element is summed, and is the only place where
+// lowering does so. It needs a reduction with one result, no terms that are left out, and all
+// loops of the reduction in the run.
+#pragma once
+
+#include "tensorsmith/lower/emit.hpp"
+
+namespace tensorsmith::detail {
+
+/// What index `id` adds per step of `var`; nothing if that is not a constant.
+inline std::optional<std::int64_t> step_of_index(const ExprPool& pool, ExprId id, VarId var) {
+  if (!uses_var(pool, id, var)) {
+    return 0;
+  }
+  if (pool.as<VarRef>(id) != nullptr) {
+    return 1;
+  }
+  const Binary* node = pool.as<Binary>(id);
+  if (node == nullptr || (node->op != BinaryOp::add && node->op != BinaryOp::sub)) {
+    return std::nullopt;
+  }
+  const auto a = step_of_index(pool, node->a, var);
+  const auto b = step_of_index(pool, node->b, var);
+  if (!a || !b) {
+    return std::nullopt;
+  }
+  return node->op == BinaryOp::add ? *a + *b : *a - *b;
+}
+
+/// How what a body reads moves with one of its axes.
+struct ReadsAlong {
+  bool has_dense = false;  ///< some read goes from element to neighbour
+  bool has_jumps = false;  ///< some read does anything else but stay
+};
+
+inline void add_reads_along(const State& state, const Operation& op, VarId var, ReadsAlong& found) {
+  const ExprPool& pool = state.dag().pool();
+  for (ExprId body : op.bodies) {
+    visit_expr(pool, body, [&](ExprId id) {
+      const TensorRead* read = pool.as<TensorRead>(id);
+      if (read == nullptr || found.has_jumps) {
+        return;
+      }
+      const std::uint32_t producer = state.dag().tensor(read->tensor).operation;
+      const bool is_inlined = state.stage(producer).compute_at == ComputeAt::inlined;
+      std::size_t moving = 0;
+      for (std::size_t d = 0; d < read->indices.size(); ++d) {
+        const auto step = step_of_index(pool, read->indices[d], var);
+        if (step == std::int64_t{0}) {
+          continue;
+        }
+        const bool is_last = d + 1 == read->indices.size();
+        ++moving;
+        if (step != std::int64_t{1} || moving > 1 || (!is_inlined && !is_last)) {
+          found.has_jumps = true;
+        } else if (is_inlined) {
+          const Operation& inner = state.operation(producer);
+          add_reads_along(state, inner, inner.axes[d].var, found);
+        } else {
+          found.has_dense = true;
+        }
+      }
+    });
+  }
+}
+
+/// The axis of which `node` is the innermost part: by splits, or fused with axes of one element.
+/// -1: none.
+inline std::int32_t innermost_of_axis(const StageDerivation& d,
+                                      const std::vector<std::int64_t>& node_extent,
+                                      std::int32_t node) {
+  for (std::size_t i = d.relations.size(); i-- > 0;) {
+    const IteratorRelation& r = d.relations[i];
+    if (r.is_split && has_item(r.parts, node)) {
+      for (std::size_t p = r.parts.size(); p-- > 0 && r.parts[p] != node;) {
+        if (node_extent[static_cast<std::size_t>(r.parts[p])] > 1) {
+          return -1;
+        }
+      }
+      node = r.parent;
+    } else if (!r.is_split && r.parent == node) {
+      std::int32_t only = -1;
+      for (std::int32_t part : r.parts) {
+        if (node_extent[static_cast<std::size_t>(part)] > 1) {
+          if (only >= 0) {
+            return -1;
+          }
+          only = part;
+        }
+      }
+      node = only;
+    }
+  }
+  return node < d.num_axes ? node : -1;
+}
+
+/// Decides and cuts; before the nest is built. Does nothing where a loop behind the reduction is
+/// the vector loop already.
+inline void Emitter::place_lanes(Emission& e) const {
+  constexpr std::int64_t most_vectors = 4, fewest_elements = 4;
+  const auto id = static_cast<std::size_t>(e.nest.stage);
+  StageDerivation& d = e.nest.derivation;
+  const Operation& op = *e.op;
+  const auto end = static_cast<std::size_t>(e.shape.reduction_end < 0 ? 0 : e.shape.reduction_end);
+  if (end == 0 || end != d.leaves.size() || !e.shape.is_promoted || op.outputs.size() != 1 ||
+      !state_.stage(id).intrinsic.empty()) {
+    return;
+  }
+  const DType type = state_.dag().tensor(op.outputs[0]).dtype;
+  const std::int64_t native = larger_of<std::int64_t>(target_.vector_lanes(8 * bytes_of(type)), 1);
+  const std::vector<std::int64_t> extent = node_extents(d, e.nest.axis_extent);
+  const auto extent_of = [&](std::size_t leaf) {
+    return extent[static_cast<std::size_t>(d.leaves[leaf].node)];
+  };
+  const auto has_attached = [&](std::size_t leaf) {
+    return state_.attach_map().iterator_to_stages.contains(
+        IteratorKey{e.nest.stage, d.leaves[leaf].iterator});
+  };
+  const auto begin = static_cast<std::size_t>(e.shape.reduction_begin);
+  const std::vector<bool> reduces = node_is_reduction(d);
+  for (std::size_t i = 0; i < end; ++i) {
+    const bool is_outside =
+        i < begin && extent_of(i) > 1 && reduces[static_cast<std::size_t>(d.leaves[i].node)];
+    if (is_outside || (i >= begin && has_attached(i))) {
+      return;
+    }
+  }
+  // 1: how many elements in a row are read along the leaf, 0 if it is not densely read.
+  const auto dense = [&](std::size_t leaf, bool is_spatial) {
+    const std::int32_t axis = innermost_of_axis(d, extent, d.leaves[leaf].node);
+    if (axis < 0 || extent_of(leaf) < fewest_elements) {
+      return false;
+    }
+    const auto a = static_cast<std::size_t>(axis);
+    if ((a < op.axes.size()) != is_spatial || (is_spatial && a + 1 != op.axes.size())) {
+      return false;
+    }
+    ReadsAlong reads;
+    add_reads_along(state_, op,
+                    is_spatial ? op.axes[a].var : op.reduce_axes[a - op.axes.size()].var, reads);
+    return reads.has_dense && !reads.has_jumps;
+  };
+  std::size_t spatial = begin;  // the last loop outside of the run that runs
+  while (spatial > 0 && extent_of(spatial - 1) == 1 && !has_attached(spatial - 1)) {
+    --spatial;
+  }
+  if (spatial > 0 && !has_attached(spatial - 1) && dense(spatial - 1, true)) {
+    --spatial;
+    // Half of the registers: long stretches of every row are read at a time.
+    const std::int64_t most = larger_of<std::int64_t>(target_.num_vector_registers / 2, 1);
+    cut_leaf(d, spatial, smaller_of(most * native, extent_of(spatial)));
+    d.leaves[spatial].annotation = d.leaves[spatial + 1].annotation;
+    LeafIterator lanes = d.leaves[spatial + 1];
+    lanes.annotation = Annotation::vectorize;
+    d.leaves.erase(d.leaves.begin() + static_cast<std::ptrdiff_t>(spatial) + 1);
+    d.leaves.push_back(lanes);
+    e.shape.vector_leaf = static_cast<std::int32_t>(d.leaves.size()) - 1;
+    return;
+  }
+  if (!term_conditions(state_, id).empty() || op.bodies.size() != 1 ||
+      state_.dag().pool().as<Reduce>(op.bodies[0]) == nullptr) {
+    return;
+  }
+  for (std::size_t leaf = end; leaf-- > begin;) {
+    if (!dense(leaf, false)) {
+      continue;
+    }
+    cut_leaf(d, leaf, smaller_of(most_vectors * native, extent_of(leaf)));
+    d.leaves[leaf].annotation = Annotation::none;
+    LeafIterator lanes = d.leaves[leaf + 1];
+    lanes.annotation = Annotation::vectorize;
+    d.leaves.erase(d.leaves.begin() + static_cast<std::ptrdiff_t>(leaf) + 1);
+    d.leaves.push_back(lanes);
+    e.lane_leaf = static_cast<std::int32_t>(d.leaves.size()) - 1;
+    e.shape.vector_leaf = e.lane_leaf;
+    return;
+  }
+}
+
+/// The lanes of the accumulator become one value, which goes to its place.
+inline StmtId Emitter::emit_fold(Emission& e) {
+  ExprPool& pool = program_.pool;
+  const auto lane = static_cast<std::size_t>(e.lane_leaf);
+  const Operation& op = *e.op;
+  const Combiner combiner = pool.combiner(pool.as<Reduce>(op.bodies[0])->combiner);
+  const BufferId buffer = e.accumulators[0];
+  const DType type = program_[buffer].dtype;
+  std::vector<StmtId> parts;
+  for (std::int64_t left = e.nest.leaf_extent[lane]; left > 1;) {
+    std::int64_t half = 1;
+    while (2 * half < left) {
+      half *= 2;
+    }
+    const std::int64_t count = left - half;
+    ExprId low = pool.int_imm(0);
+    VarId var;
+    if (count > 1) {
+      var = pool.new_var("lane");
+      extents_.set(var, count);
+      low = pool.var(var);
+    }
+    const ExprId high = expr(affine(pool.add(low, pool.int_imm(half))));
+    const ExprId value =
+        value_of(combiner.results[0], {{combiner.lhs[0], pool.load(buffer, type, {low})},
+                                       {combiner.rhs[0], pool.load(buffer, type, {high})}});
+    StmtId stmt = program_.add(Store{buffer, {low}, value});
+    if (count > 1) {
+      stmt = program_.add(For{var, pool.int_imm(count), ForKind::vectorized, stmt});
+    }
+    parts.push_back(stmt);
+    left = half;
+  }
+  const auto saved = e.nest.constraints;
+  for (Constraint& c : e.nest.constraints) {  // of the reduction: it is over
+    for (const AffineTerm& term : c.form.terms) {
+      const std::int32_t deepest = deepest_leaf(pool, e.nest, term.atom);
+      if (deepest >= 0 && e.nest.is_reduction[static_cast<std::size_t>(deepest)]) {
+        c.residual.reset();
+        break;
+      }
+    }
+  }
+  e.nest.leaf_value[lane] = pool.int_imm(0);
+  e.mode = BodyMode::write_back;
+  parts.push_back(emit_body(e));
+  e.nest.leaf_value[lane] = {};
+  e.nest.constraints = saved;
+  return seq(std::move(parts));
+}
+
+}  // namespace tensorsmith::detail

@@ -1,0 +1,195 @@
+// hoist_invariants: values that the loops of an elementwise pass do not change are computed before.
+//
+// Floor 4. Own design (loop-invariant code motion; the quotient as in LLVM's "arcp").
+//     for j: Y[i, j] = (X[i, j] - S[i]*c) * rsqrt(V[i] + eps)
+//       -->  a = S[i]*c; b = rsqrt(V[i] + eps); for j: Y[i, j] = (X[i, j] - a) * b
+//     for j: Y[i, j] = X[i, j] / S[i]   -->   a = 1/S[i]; for j: Y[i, j] = X[i, j] * a
+// The product differs from the quotient by at most one unit in the last place, unless S is so small
+// that 1/S is infinite (below 2^-128 in f32). Only loops with nothing but stores to memory are
+// looked at: register tiles have their operands where they want them. Values of f32 and f64 only.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/support/algorithm.hpp"
+
+namespace tensorsmith {
+namespace detail {
+
+class InvariantHoister {
+ public:
+  explicit InvariantHoister(LoopProgram& program) : p_(program) {}
+
+  void run(StmtId id) {
+    if (!id.valid()) {
+      return;
+    }
+    vars_.clear();
+    stored_.clear();
+    has_lanes_ = false;
+    if (depth_ > 0 && is_plain(id) && has_lanes_) {  // outside of all loops it would be a stage
+      hoist(id);
+    }
+    const Stmt stmt = p_[id];
+    if (const Seq* seq = std::get_if<Seq>(&stmt)) {
+      for (StmtId item : seq->items) {
+        run(item);
+      }
+    } else if (const Alloc* alloc = std::get_if<Alloc>(&stmt)) {
+      run(alloc->body);
+    } else if (const If* branch = std::get_if<If>(&stmt)) {
+      run(branch->then_body);
+      run(branch->else_body);
+    } else if (const For* loop = std::get_if<For>(&stmt)) {
+      ++depth_;
+      run(loop->body);
+      --depth_;
+    }
+  }
+
+ private:
+  static constexpr std::size_t most_values = 4;  // each takes a vector register
+
+  struct Value {
+    ExprId source;
+    bool is_reciprocal;
+    BufferId buffer;
+  };
+
+  /// Whether the statement is loops around stores to memory; notes what they change.
+  bool is_plain(StmtId id) {
+    if (const Seq* seq = p_.as<Seq>(id)) {
+      return all_items(seq->items, [&](StmtId item) { return is_plain(item); });
+    }
+    if (const For* loop = p_.as<For>(id)) {
+      vars_.push_back(loop->var);
+      has_lanes_ = has_lanes_ || loop->kind == ForKind::vectorized;
+      const IntImm* extent = p_.pool.as<IntImm>(loop->extent);  // it runs: what it reads is there
+      return extent != nullptr && extent->value > 0 && loop->kind != ForKind::parallel &&
+             loop->intrinsic == nullptr && is_plain(loop->body);
+    }
+    const Store* store = p_.as<Store>(id);
+    if (store == nullptr || p_[store->buffer].scope == Scope::register_) {
+      return false;
+    }
+    stored_.push_back(store->buffer);
+    return true;
+  }
+
+  bool is_invariant(ExprId id) const {
+    const ExprNode& node = p_.pool[id];
+    if (const VarRef* ref = std::get_if<VarRef>(&node.op)) {
+      return !has_item(vars_, ref->var);
+    }
+    const Load* load = std::get_if<Load>(&node.op);
+    bool holds = load == nullptr ||
+                 (!has_item(stored_, load->buffer) && p_[load->buffer].scope != Scope::register_);
+    for_each_child(node, [&](ExprId child) { holds = holds && is_invariant(child); });
+    return holds;
+  }
+
+  bool is_wanted(ExprId id) const {
+    const DType type = p_.pool.dtype(id);
+    return (type == DType::f32 || type == DType::f64) && has_load(p_.pool, id) && is_invariant(id);
+  }
+
+  ExprId value_of(ExprId source, bool is_reciprocal) {
+    for (const Value& value : values_) {
+      if (value.source == source && value.is_reciprocal == is_reciprocal) {
+        return p_.pool.load(value.buffer, p_.pool.dtype(source), {});
+      }
+    }
+    if (values_.size() == most_values) {
+      return {};
+    }
+    Buffer buffer;
+    buffer.name = "invariant";
+    buffer.dtype = p_.pool.dtype(source);
+    buffer.scope = Scope::register_;
+    values_.push_back({source, is_reciprocal, p_.add(std::move(buffer))});
+    return p_.pool.load(values_.back().buffer, p_.pool.dtype(source), {});
+  }
+
+  ExprId rewrite(ExprId id) {
+    if (is_wanted(id)) {
+      const ExprId value = value_of(id, false);
+      return value.valid() ? value : id;
+    }
+    if (p_.pool.as<Load>(id) != nullptr) {
+      return id;  // its indices are numbers
+    }
+    const Call* call = p_.pool.as<Call>(id);
+    if (p_.pool.as<Select>(id) != nullptr ||
+        (call != nullptr && call->op == CallOp::if_then_else)) {
+      return id;  // an arm may not be allowed to be read
+    }
+    const Binary* node = p_.pool.as<Binary>(id);
+    if (node != nullptr && node->op == BinaryOp::div && is_wanted(node->b)) {
+      const ExprId a = node->a;
+      const ExprId value = value_of(node->b, true);
+      if (value.valid()) {
+        return p_.pool.mul(rewrite(a), value);
+      }
+    }
+    return map_children(p_.pool, id, [&](ExprId child) { return rewrite(child); });
+  }
+
+  void rewrite_stores(StmtId id) {
+    if (const Seq* found = p_.as<Seq>(id)) {
+      const Seq seq = *found;
+      for (StmtId item : seq.items) {
+        rewrite_stores(item);
+      }
+    } else if (const For* loop = p_.as<For>(id)) {
+      rewrite_stores(loop->body);
+    } else if (const Store* found_store = p_.as<Store>(id)) {
+      Store store = *found_store;
+      // A stored invariant is as good where it stands.
+      store.value = is_wanted(store.value) ? store.value : rewrite(store.value);
+      p_.stmts[id.value] = std::move(store);
+    }
+  }
+
+  void hoist(StmtId id) {
+    values_.clear();
+    rewrite_stores(id);
+    if (values_.empty()) {
+      return;
+    }
+    std::vector<StmtId> parts;
+    for (const Value& value : values_) {
+      const DType type = p_.pool.dtype(value.source);
+      const ExprId result =
+          value.is_reciprocal
+              ? p_.pool.binary(BinaryOp::div, p_.pool.float_imm(1, type), value.source)
+              : value.source;
+      parts.push_back(p_.add(Store{value.buffer, {}, result}));
+    }
+    parts.push_back(p_.add(p_[id]));
+    StmtId result = p_.add(Seq{std::move(parts)});
+    for (std::size_t i = 1; i < values_.size(); ++i) {
+      result = p_.add(Alloc{values_[i].buffer, result});
+    }
+    p_.stmts[id.value] = Alloc{values_.front().buffer, result};
+  }
+
+  LoopProgram& p_;
+  std::vector<VarId> vars_;       // of the loops inside
+  std::vector<BufferId> stored_;  // inside
+  std::vector<Value> values_;
+  bool has_lanes_ = false;
+  std::int32_t depth_ = 0;  // loops around
+};
+
+}  // namespace detail
+
+/// For programs of CPUs.
+inline void hoist_invariants(LoopProgram& program) {
+  detail::InvariantHoister(program).run(program.body);
+}
+
+}  // namespace tensorsmith

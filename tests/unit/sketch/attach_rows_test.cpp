@@ -1,0 +1,87 @@
+#include "tensorsmith/sketch/rules/attach_rows.hpp"
+
+#include "support/catch.hpp"
+#include "tensorsmith/ops/conv.hpp"
+#include "tensorsmith/ops/pool.hpp"
+#include "tensorsmith/ops/row.hpp"
+#include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/sketch/generate.hpp"
+#include "tensorsmith/sketch/native_rules.hpp"
+#include "unit/sketch/sketch_fixtures.hpp"
+
+namespace tensorsmith {
+namespace {
+
+/// The sketches in which some stage that is no cache is computed inside of another.
+std::vector<State> row_sketches(const Shared<const ComputeDag>& dag) {
+  std::vector<State> found;
+  const RuleSet<AlwaysInline, AttachRows> rules;
+  SketchOptions options;
+  options.hardware.num_cores = 4;
+  for (const State& sketch : generate_sketches(dag, rules.preceded_by(SkipStage{}), options)) {
+    if (!sketch.attach_map().stage_to_iterator.empty()) {
+      found.push_back(sketch);
+    }
+  }
+  return found;
+}
+
+ops::RowParams rows_of(ops::RowKind kind) {
+  ops::RowParams p;
+  p.kind = kind;
+  p.rows = 64;
+  p.columns = 100;
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("all stages of a softmax are computed in blocks of rows of its last one") {
+  const std::vector<State> sketches = row_sketches(ops::row_op(rows_of(ops::RowKind::softmax)).dag);
+  REQUIRE_FALSE(sketches.empty());
+  const State& sketch = sketches.front();
+  const auto last = static_cast<std::int32_t>(sketch.num_stages()) - 1;
+  for (std::int32_t stage = 1; stage < last; ++stage) {
+    const auto& at = sketch.attach_map().stage_to_iterator;
+    REQUIRE(at.contains(stage));
+    CHECK(at.at(stage) == IteratorKey{last, 0});
+  }
+  std::vector<std::string> names;
+  for (const auto& iterator : sketch.stage(static_cast<std::size_t>(last)).iterators) {
+    names.push_back(iterator.name);
+  }
+  CHECK(names == std::vector<std::string>{"i.0", "i.1", "j"});
+}
+
+TEST_CASE("cheap stages between the rows of a layernorm are inlined") {
+  const std::vector<State> sketches =
+      row_sketches(ops::row_op(rows_of(ops::RowKind::layernorm)).dag);
+  REQUIRE_FALSE(sketches.empty());
+  std::size_t num_attached = 0, num_inlined = 0;
+  for (std::size_t s = 0; s < sketches.front().num_stages(); ++s) {
+    const ComputeAt place = sketches.front().stage(s).compute_at;
+    num_attached += place == ComputeAt::iterator ? 1 : 0;
+    num_inlined += place == ComputeAt::inlined ? 1 : 0;
+  }
+  CHECK(num_attached == 2);
+  CHECK(num_inlined == 2);
+}
+
+TEST_CASE("all axes of a mean over planes are in common") {
+  ops::PoolParams p;
+  p.is_global = true;
+  p.kind = ops::PoolKind::average;
+  p.n = 2;
+  p.c = 32;
+  p.spatial = {7, 7};
+  const std::vector<State> sketches = row_sketches(ops::pool(p).dag);
+  REQUIRE_FALSE(sketches.empty());
+  CHECK(sketches.front().stage(sketches.front().num_stages() - 1).iterators.size() == 4);
+}
+
+TEST_CASE("products and single reductions are left alone") {
+  CHECK(row_sketches(test::matmul_dag(16, 16, 16, true)).empty());
+  CHECK(row_sketches(ops::row_op(rows_of(ops::RowKind::sum)).dag).empty());
+}
+
+}  // namespace tensorsmith
