@@ -30,8 +30,8 @@ struct Seed {
   Candidate candidate;
   std::string text;
   double draft = 0;
-  std::size_t attempt = 0;         ///< of the random stream that the rules drew from
-  std::optional<bool> is_regular;  ///< if SearchCallbacks::is_regular was asked
+  std::size_t attempt = 0;                        ///< of the random stream that the rules drew from
+  std::optional<bool> is_regular = std::nullopt;  ///< if SearchCallbacks::is_regular was asked
 };
 
 namespace detail {
