@@ -133,8 +133,11 @@ class DraftShaper {
     };
     const auto cut = [&](std::size_t at) {
       DraftLoop inner = loops[at];
-      const double vectors =
+      double vectors =
           inner.is_reduction ? 4 : static_cast<double>(target_.num_vector_registers / 2);
+      while (inner.is_parallel && vectors > 4 && inner.extent < 8 * vectors * lanes) {
+        vectors /= 2;
+      }
       nest.width = inner.extent = smaller_of(loops[at].extent, larger_of(vectors, 1.0) * lanes);
       inner.is_parallel = false;
       loops[at].extent /= inner.extent;

@@ -4,6 +4,8 @@
 // for all lanes of all warps, one on the iteration of a serial loop for up to 64 of its iterations.
 #pragma once
 
+#include <optional>
+
 #include "tensorsmith/cost/gpu_work_reader.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 
@@ -14,10 +16,11 @@ inline GpuWorkReader::Path GpuWorkReader::walk_if(const If& branch) {
   const LaneMask outer = mask_;
   const double weight = weight_;
   LaneMask taken = 0;
-  const GpuLoop* over = nullptr;  // a serial loop whose iterations decide
+  std::optional<GpuLoop> over;  // a serial loop whose iterations decide
   for (const GpuLoop& open : open_) {
-    over = !is_expanded(open.kind) && uses_var(program_.pool, branch.condition, open.var) ? &open
-                                                                                          : over;
+    if (!is_expanded(open.kind) && uses_var(program_.pool, branch.condition, open.var)) {
+      over = open;
+    }
   }
   const auto share_of_warps = [&](bool wanted) {
     std::int64_t count = 0;
@@ -36,7 +39,7 @@ inline GpuWorkReader::Path GpuWorkReader::walk_if(const If& branch) {
     return static_cast<double>(count) / static_cast<double>(num_warps);
   };
   const auto share = [&](bool wanted) {
-    if (over == nullptr) {
+    if (!over) {
       return share_of_warps(wanted);
     }
     constexpr std::int64_t most_looked_at = 64;

@@ -11,8 +11,8 @@
 //   and truncmod on integers truncate. Division by zero is an error: the interpreter reports it,
 //   compiled code may trap.
 // - Floats follow IEEE 754 in the element's own width; f16 and bf16 are computed in f32 and rounded
-//   once per stored value. A product that feeds an addition may be fused (fma). Sums are evaluated
-//   in the order the program states; nothing is reassociated.
+//   once per stored value. A product that feeds an addition may be fused (fma). A loop program is
+//   evaluated in its order; lowering to it may add up a row in parts (lower/emit_lanes.hpp).
 // - select evaluates both arms; if_then_else only the one that is taken, so it may guard a load.
 // - boolean values are 0 or 1. and_/or_ evaluate both sides.
 // - min/max of floats return the other operand if one is NaN.

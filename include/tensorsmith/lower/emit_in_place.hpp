@@ -29,15 +29,15 @@ inline bool Emitter::may_share_home(const Emission& e, std::size_t leaf, std::in
   if (home.layout != nullptr || own.dtype != result.dtype || own.shape != result.shape) {
     return false;
   }
-  const std::int32_t iterator = e.nest.derivation.leaves[leaf].iterator;
-  for (std::int32_t other : state_.attach_map().iterator_to_stages.at({e.nest.stage, iterator})) {
-    const Operation& beside = state_.operation(static_cast<std::size_t>(other));
-    if (any_item(beside.outputs, [&](TensorId tensor) {
-          return other != stage && homes_[tensor.value].buffer == home.buffer;
-        })) {
+  if (program_[home.buffer].is_streamed) {  // every pass would fetch it from memory
+    return false;
+  }
+  for (std::size_t t = 0; t < homes_.size(); ++t) {  // one at a time
+    if (t != e.op->outputs[0].value && homes_[t].buffer == home.buffer) {
       return false;
     }
   }
+  const std::int32_t iterator = e.nest.derivation.leaves[leaf].iterator;
   const auto& operations = state_.dag().operations();
   for (std::size_t r = 0; r < operations.size(); ++r) {
     const auto reader = static_cast<std::int32_t>(r);

@@ -11,8 +11,8 @@
 //            for k in 15: for l in 64 vectorized: acc[l] += A[i, 64*k + l];  tail: l in 40
 //            for l in 32 vectorized: acc[l] += acc[l + 32];  16; 8; 4; 2; 1;  B[i] = acc[0]
 // The second one changes the order in which an element is summed, and is the only place where
-// lowering does so. It needs a reduction with one result, no terms that are left out, and all
-// loops of the reduction in the run.
+// lowering does so. It needs a sum, a product, a minimum or a maximum that begins with what changes
+// nothing, no terms that are left out, and all loops of the reduction in the run.
 #pragma once
 
 #include "tensorsmith/lower/emit.hpp"
@@ -106,10 +106,34 @@ inline std::int32_t innermost_of_axis(const StageDerivation& d,
   return node < d.num_axes ? node : -1;
 }
 
+/// Whether partial results of the combiner may be combined in any order, each begun anew.
+inline bool has_partial_results(const ExprPool& pool, const Combiner& combiner) {
+  const Binary* node = pool.as<Binary>(combiner.results[0]);
+  if (combiner.results.size() != 1 || node == nullptr) {
+    return false;
+  }
+  const auto is_var = [&](ExprId id, VarId var) {
+    const VarRef* ref = pool.as<VarRef>(id);
+    return ref != nullptr && ref->var == var;
+  };
+  const VarId lhs = combiner.lhs[0], rhs = combiner.rhs[0];
+  const bool takes_both = (is_var(node->a, lhs) && is_var(node->b, rhs)) ||
+                          (is_var(node->a, rhs) && is_var(node->b, lhs));
+  const auto begins_with = [&](std::int64_t value) {
+    const IntImm* whole = pool.as<IntImm>(combiner.identity[0]);
+    const FloatImm* real = pool.as<FloatImm>(combiner.identity[0]);
+    return (whole != nullptr && whole->value == value) ||
+           (real != nullptr && real->value == static_cast<double>(value));
+  };
+  return takes_both && (node->op == BinaryOp::min || node->op == BinaryOp::max ||
+                        (node->op == BinaryOp::add && begins_with(0)) ||
+                        (node->op == BinaryOp::mul && begins_with(1)));
+}
+
 /// Decides and cuts; before the nest is built. Does nothing where a loop behind the reduction is
 /// the vector loop already.
 inline void Emitter::place_lanes(Emission& e) const {
-  constexpr std::int64_t most_vectors = 4, fewest_elements = 4;
+  constexpr std::int64_t most_vectors = 4, fewest_elements = 4, fewest_chunks = 8;
   const auto id = static_cast<std::size_t>(e.nest.stage);
   StageDerivation& d = e.nest.derivation;
   const Operation& op = *e.op;
@@ -159,7 +183,12 @@ inline void Emitter::place_lanes(Emission& e) const {
   if (spatial > 0 && !has_attached(spatial - 1) && dense(spatial - 1, true)) {
     --spatial;
     // Half of the registers: long stretches of every row are read at a time.
-    const std::int64_t most = larger_of<std::int64_t>(target_.num_vector_registers / 2, 1);
+    std::int64_t most = larger_of<std::int64_t>(target_.num_vector_registers / 2, 1);
+    const bool is_parallel = d.leaves[spatial].annotation == Annotation::parallel;
+    while (is_parallel && most > most_vectors &&
+           extent_of(spatial) < fewest_chunks * most * native) {
+      most /= 2;  // the other threads want some
+    }
     cut_leaf(d, spatial, smaller_of(most * native, extent_of(spatial)));
     d.leaves[spatial].annotation = d.leaves[spatial + 1].annotation;
     LeafIterator lanes = d.leaves[spatial + 1];
@@ -169,8 +198,10 @@ inline void Emitter::place_lanes(Emission& e) const {
     e.shape.vector_leaf = static_cast<std::int32_t>(d.leaves.size()) - 1;
     return;
   }
-  if (!term_conditions(state_, id).empty() || op.bodies.size() != 1 ||
-      state_.dag().pool().as<Reduce>(op.bodies[0]) == nullptr) {
+  const ExprPool& pool = state_.dag().pool();
+  const Reduce* reduce = op.bodies.size() == 1 ? pool.as<Reduce>(op.bodies[0]) : nullptr;
+  if (reduce == nullptr || !term_conditions(state_, id).empty() ||
+      !has_partial_results(pool, pool.combiner(reduce->combiner))) {
     return;
   }
   for (std::size_t leaf = end; leaf-- > begin;) {

@@ -4,9 +4,11 @@
 //     for j: Y[i, j] = (X[i, j] - S[i]*c) * rsqrt(V[i] + eps)
 //       -->  a = S[i]*c; b = rsqrt(V[i] + eps); for j: Y[i, j] = (X[i, j] - a) * b
 //     for j: Y[i, j] = X[i, j] / S[i]   -->   a = 1/S[i]; for j: Y[i, j] = X[i, j] * a
-// The product differs from the quotient by at most one unit in the last place, unless S is so small
-// that 1/S is infinite (below 2^-128 in f32). Only loops with nothing but stores to memory are
-// looked at: register tiles have their operands where they want them. Values of f32 and f64 only.
+// The product differs from the quotient by at most one unit in the last place where 1/S is a normal
+// number (S between 2^-126 and 2^126 in f32); a smaller S makes 0/S no number. A value that is only
+// loaded stays where it is: instructions take it from memory. Only loops with nothing but stores to
+// memory are looked at: register tiles have their operands where they want them. Values of f32 and
+// f64 only.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +33,8 @@ class InvariantHoister {
     vars_.clear();
     stored_.clear();
     has_lanes_ = false;
-    if (depth_ > 0 && is_plain(id) && has_lanes_) {  // outside of all loops it would be a stage
+    if (depth_ > 0 && !has_item(done_, id) && is_plain(id) && has_lanes_) {
+      // Outside of all loops it would be a stage.
       hoist(id);
     }
     const Stmt stmt = p_[id];
@@ -115,7 +118,7 @@ class InvariantHoister {
   }
 
   ExprId rewrite(ExprId id) {
-    if (is_wanted(id)) {
+    if (p_.pool.as<Load>(id) == nullptr && is_wanted(id)) {
       const ExprId value = value_of(id, false);
       return value.valid() ? value : id;
     }
@@ -170,6 +173,7 @@ class InvariantHoister {
       parts.push_back(p_.add(Store{value.buffer, {}, result}));
     }
     parts.push_back(p_.add(p_[id]));
+    done_.push_back(parts.back());
     StmtId result = p_.add(Seq{std::move(parts)});
     for (std::size_t i = 1; i < values_.size(); ++i) {
       result = p_.add(Alloc{values_[i].buffer, result});
@@ -181,6 +185,7 @@ class InvariantHoister {
   std::vector<VarId> vars_;       // of the loops inside
   std::vector<BufferId> stored_;  // inside
   std::vector<Value> values_;
+  std::vector<StmtId> done_;  // has its values in front
   bool has_lanes_ = false;
   std::int32_t depth_ = 0;  // loops around
 };

@@ -74,6 +74,21 @@ inline ForKind bound_kind(Annotation annotation) {
 
 }  // namespace detail
 
+/// Position of the deepest leaf that `id` depends on, -1 if none.
+inline std::int32_t deepest_leaf(const ExprPool& pool, const Nest& nest, ExprId id) {
+  std::int32_t deepest = -1;
+  visit_expr(pool, id, [&](ExprId e) {
+    if (const VarRef* ref = pool.as<VarRef>(e)) {
+      for (std::size_t i = 0; i < nest.num_leaves(); ++i) {
+        if (nest.leaf_var[i] == ref->var && static_cast<std::int32_t>(i) > deepest) {
+          deepest = static_cast<std::int32_t>(i);
+        }
+      }
+    }
+  });
+  return deepest;
+}
+
 /// Fills everything that follows from derivation, axis_base and axis_extent.
 inline void build_nest(ExprPool& pool, VarExtents& extents, const State& state, Nest& nest) {
   const StageDerivation& d = nest.derivation;
@@ -162,23 +177,15 @@ inline void build_nest(ExprPool& pool, VarExtents& extents, const State& state, 
   }
   value.resize(static_cast<std::size_t>(d.num_axes));
   nest.axis_value = std::move(value);
-}
-
-/// Position of the deepest leaf that `id` depends on, -1 if none.
-inline std::int32_t deepest_leaf(const ExprPool& pool, const Nest& nest, ExprId id) {
-  std::int32_t deepest = -1;
-  visit_expr(pool, id, [&](ExprId e) {
-    if (const VarRef* ref = pool.as<VarRef>(e)) {
-      for (std::size_t i = 0; i < nest.num_leaves(); ++i) {
-        if (nest.leaf_var[i] == ref->var && static_cast<std::int32_t>(i) > deepest) {
-          deepest = static_cast<std::int32_t>(i);
-        }
+  // A value may follow from loops outside of the nest: no leaf will take it from what is left.
+  for (Constraint& c : nest.constraints) {
+    for (const AffineTerm& term : c.form.terms) {
+      if (!nest.solved.empty() && deepest_leaf(pool, nest, term.atom) < 0) {
+        c.residual->add(term.atom, -term.coefficient);
       }
     }
-  });
-  return deepest;
+  }
 }
-
 /// The form with emitted placeholders replaced by their values.
 inline Affine with_values(ExprPool& pool, const VarExtents& extents, const Nest& nest,
                           const Affine& form) {

@@ -51,6 +51,19 @@ inline std::int32_t residue_node(const StageDerivation& d, const std::vector<std
   return node;
 }
 
+/// Whether the value of `node`, which may be a part of a fused loop, is known when that of `part`,
+/// which came from a split, is asked for: values are derived from the last relation to the first.
+inline bool is_known_before(const StageDerivation& d, std::int32_t node, std::int32_t part) {
+  std::size_t fused_at = d.relations.size(), split_at = 0;
+  for (std::size_t i = 0; i < d.relations.size(); ++i) {
+    const IteratorRelation& r = d.relations[i];
+    if (has_item(r.parts, r.is_split ? part : node)) {
+      (r.is_split ? split_at : fused_at) = i;
+    }
+  }
+  return part < d.num_axes || fused_at > split_at;
+}
+
 /// One past the last leaf that a node, which may be fused with others, has its value from.
 inline std::size_t end_of_leaves(const StageDerivation& d, std::int32_t node) {
   std::vector<bool> is_of(static_cast<std::size_t>(d.num_nodes), false);
@@ -107,7 +120,9 @@ inline std::optional<SolvedLoop> solve_loop(const StageDerivation& d,
       return std::nullopt;
     }
   }
-  if (solved.node < 0) {
+  if (solved.node < 0 || !all_items(solved.residues, [&](const SolvedLoop::Residue& residue) {
+        return is_known_before(d, residue.node, solved.node);
+      })) {
     return std::nullopt;
   }
   solved.constant = floor_mod(-inverse * condition.constant, solved.modulus);
@@ -129,6 +144,10 @@ inline std::vector<SolvedLoop> solve_loops(const StageDerivation& d,
   }
   const std::vector<std::int64_t> extent = detail::node_extents(d, axis_extent);
   const std::vector<bool> reduces = node_is_reduction(d);
+  std::size_t num_left = 0;  // loops of the reduction: one has to stay
+  for (const LeafIterator& leaf : d.leaves) {
+    num_left += reduces[static_cast<std::size_t>(leaf.node)] ? 1 : 0;
+  }
   std::size_t first_reduction = 0;
   while (first_reduction < d.leaves.size() &&
          !reduces[static_cast<std::size_t>(d.leaves[first_reduction].node)]) {
@@ -142,7 +161,8 @@ inline std::vector<SolvedLoop> solve_loops(const StageDerivation& d,
     const bool is_new = solved && !any_item(all, [&](const SolvedLoop& other) {
                           return other.node == solved->node;
                         });
-    if (is_new) {
+    if (is_new && num_left > 1) {
+      --num_left;
       all.push_back(std::move(*solved));
     }
   }

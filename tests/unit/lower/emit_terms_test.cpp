@@ -98,3 +98,48 @@ TEST_CASE("a phase inside of the taps stays a condition") {
   s.reorder(3, {0, 1, 4, 5, 6, 2, 3});
   CHECK(checked_text(s.state()).find("== 0") != std::string::npos);
 }
+
+TEST_CASE("a sum of which a condition leaves one term stays a sum") {
+  te::Program p;
+  auto x = p.placeholder("X", {5}, DType::i32), w = p.placeholder("W", {2}, DType::i32);
+  auto r = p.reduce_axis("r", 2);
+  auto y = p.compute("Y", {8}, [&](auto h) {
+    return te::sum(te::if_then_else(te::floormod(h + r, 2) == 0, x(te::floordiv(h + r, 2)) * w(r),
+                                    te::Expr(0)),
+                   {r});
+  });
+  CHECK(checked_text(State::initial(p.dag({x, w, y}))).find("for r in 2") != std::string::npos);
+}
+
+TEST_CASE("phases of a stage that is computed inside of its reader keep within the kernel") {
+  for (const std::int64_t kernel : {3, 4, 5}) {
+    INFO("k=" << kernel);
+    ops::ConvParams p;
+    p.rank = 1;
+    p.ci = 3;
+    p.co = 8;
+    p.spatial = {6, 1, 1};
+    p.kernel = {kernel, 1, 1};
+    p.stride = {2, 1, 1};
+    p.pad = {1, 0, 0};
+    p.transposed = true;
+    p.activation = ops::Activation::relu;
+    p.dtype = DType::i32;
+    ScheduleBuilder s(ops::conv(p).dag);
+    std::int32_t y = 0;
+    while (s.state().operation(static_cast<std::size_t>(y)).reduce_axes.empty()) {
+      ++y;
+    }
+    s.apply(ComputeInlineStep{y - (y == 3 ? 2 : 1)});  // the padding
+    s.split(y, 3, {2});                                // n w co rw.0 rw.1 rc
+    s.compute_at(y, static_cast<std::int32_t>(s.state().num_stages()) - 1, 1);
+    checked_text(s.state());
+  }
+}
+
+TEST_CASE("an axis that was fused before the taps were split has no phases") {
+  ScheduleBuilder s = transposed_row(6, 4, 2, 1);
+  s.fuse(3, {0, 1});   // n@w co rw rc
+  s.split(3, 2, {2});  // n@w co rw.0 rw.1 rc
+  CHECK(checked_text(s.state()).find("== 0") != std::string::npos);
+}

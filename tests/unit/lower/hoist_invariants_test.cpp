@@ -39,6 +39,10 @@ for i in 3:
 )");
 }
 
+TEST_CASE("a value that is only loaded stays in its instruction") {
+  CHECK(text_of_rows([](auto x, auto s) { return x - s; }).find("invariant") == std::string::npos);
+}
+
 TEST_CASE("values that differ from lane to lane, choices and integers stay where they are") {
   CHECK(text_of_rows([](auto x, auto) { return te::exp(x) / (x + 1.0); }).find("invariant") ==
         std::string::npos);
