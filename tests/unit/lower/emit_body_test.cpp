@@ -157,7 +157,6 @@ TEST_CASE("with a producer inside of the tile the sum stays in memory") {
   s.compute_at(1, 3, 1);
   CHECK(checked_text(s.state()) == R"(
 A.local: f32[1, 1] local
-invariant: f32[] register
 for i in 4:
   for j in 8 vectorized:
     C[i, j] = 0.0
@@ -165,10 +164,8 @@ for k in 3:
   for i in 4:
     alloc A.local:
       A.local[0, 0] = A[i, k]
-      alloc invariant:
-        invariant[] = A.local[0, 0]
-        for j in 8 vectorized:
-          C[i, j] = C[i, j] + invariant[]*B[k, j]
+      for j in 8 vectorized:
+        C[i, j] = C[i, j] + A.local[0, 0]*B[k, j]
 )");
 }
 

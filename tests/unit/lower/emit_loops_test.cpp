@@ -290,7 +290,6 @@ TEST_CASE("a tile whose extent depends on loops outside accumulates in the resul
   s.split(2, 0, {2, 2});
   s.reorder(2, {1, 2, 4, 0, 3});  // i.1 i.2 k i.0 j
   CHECK(checked_text(s.state()) == R"(
-invariant: f32[] register
 for i.1 in 2:
   for i.2 in 2:
     for i.0 in floordiv(i.1*(-2) - i.2 + 10, 4):
@@ -298,10 +297,8 @@ for i.1 in 2:
         C[i.1*2 + i.2 + i.0*4, j] = 0.0
     for k in 4:
       for i.0 in floordiv(i.1*(-2) - i.2 + 10, 4):
-        alloc invariant:
-          invariant[] = A[i.1*2 + i.2 + i.0*4, k]
-          for j in 8 vectorized:
-            C[i.1*2 + i.2 + i.0*4, j] = C[i.1*2 + i.2 + i.0*4, j] + invariant[]*B[k, j]
+        for j in 8 vectorized:
+          C[i.1*2 + i.2 + i.0*4, j] = C[i.1*2 + i.2 + i.0*4, j] + A[i.1*2 + i.2 + i.0*4, k]*B[k, j]
 )");
 }
 
