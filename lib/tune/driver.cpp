@@ -90,7 +90,7 @@ class Driver::Impl {
   }
   void calibrate() {
     if (const Result<Calibration, MeasureFault> peak = measurer_.calibrate()) {
-      peak_gflops_ = peak->peak_gflops_f32 * options_.num_threads;
+      peak_gflops_ = options_.is_f32 ? peak->peak_gflops_f32 * options_.num_threads : 0;
     } else {
       summary_.message = peak.error().message;
     }
@@ -289,7 +289,7 @@ class Driver::Impl {
         const bool was_verified = kept_[winner].result.is_verified;
         kept_[winner].result = ranking.results[winner];
         kept_[winner].result.is_verified = was_verified || kept_[winner].result.is_verified;
-        if (ranking.max_peak_gflops > 0) {
+        if (options_.is_f32 && ranking.max_peak_gflops > 0) {
           peak_gflops_ = ranking.max_peak_gflops * options_.num_threads;
         }
         summary_.best_low_ns = ranking.interval.low_ns;

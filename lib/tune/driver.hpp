@@ -76,6 +76,7 @@ struct DriverOptions {
   double build_limit_seconds = 5;  ///< a slower build is a failure (the build is not interrupted)
   double flop = 0;                 ///< of one call, for GFLOP/s
   std::int32_t num_threads = 1;
+  bool is_f32 = true;  ///< else the calibrated peak says nothing about the work
   /// One candidate that succeeds is enough: no calibration, no ranking, no other limit.
   bool is_instant = false;
   RacingPolicy racing;
