@@ -12,22 +12,17 @@ namespace {
 bool is_narrow(DType dtype) { return is_float(dtype) && dtype != DType::f64; }
 DType widened(DType dtype) { return is_narrow(dtype) ? DType::f64 : dtype; }
 
-bool is_input(const ComputeDag& dag, TensorId tensor) {
-  return dag.operation(dag.tensor(tensor).operation).is_placeholder();
-}
-
 /// Copies expressions into a pool of their own, floats widened.
 class Widener {
  public:
   explicit Widener(const ComputeDag& dag)
       : dag_(dag), from_(dag.pool()), to_(make_shared_of<ExprPool>()) {
-    const ExprPool& from = from_;
-    for (std::uint32_t v = 0; v < from.num_vars(); ++v) {
+    for (std::uint32_t v = 0; v < from_.num_vars(); ++v) {
       const VarId var{v};
-      to_->new_var(from.var_name(var), widened(from.var_dtype(var)));
+      to_->new_var(from_.var_name(var), widened(from_.var_dtype(var)));
     }
-    for (std::uint32_t c = 0; c < from.num_combiners(); ++c) {
-      Combiner combiner = from.combiner(CombinerId{c});
+    for (std::uint32_t c = 0; c < from_.num_combiners(); ++c) {
+      Combiner combiner = from_.combiner(CombinerId{c});
       for (ExprId& result : combiner.results) {
         result = copy(result);
       }
@@ -67,7 +62,7 @@ class Widener {
                node.op);
     const TensorRead* read = std::get_if<TensorRead>(&node.op);
     ExprId result;
-    if (read != nullptr && is_input(dag_, read->tensor) && node.dtype != stored) {
+    if (read != nullptr && is_input(dag_, dag_.tensor(read->tensor)) && node.dtype != stored) {
       const DType wide = node.dtype;
       node.dtype = stored;
       result = to_->cast(wide, to_->intern(node));
@@ -104,10 +99,8 @@ Shared<const ComputeDag> f64_twin(const Shared<const ComputeDag>& dag) {
   }
   Widener widener(*dag);
   std::vector<TensorInfo> tensors = dag->tensors();
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (!is_input(*dag, TensorId{static_cast<std::uint32_t>(i)})) {
-      tensors[i].dtype = widened(tensors[i].dtype);
-    }
+  for (TensorInfo& tensor : tensors) {
+    tensor.dtype = is_input(*dag, tensor) ? tensor.dtype : widened(tensor.dtype);
   }
   std::vector<Operation> operations = dag->operations();
   for (Operation& operation : operations) {

@@ -10,6 +10,11 @@
 
 namespace tensorsmith {
 
+/// Whether the tensor is given to the program, not computed by it.
+inline bool is_input(const ComputeDag& dag, const TensorInfo& tensor) {
+  return dag.operation(tensor.operation).is_placeholder();
+}
+
 /// Tensors, axes and variables keep their ids; only the pool is another one. `dag` itself if it has
 /// no float narrower than f64.
 Shared<const ComputeDag> f64_twin(const Shared<const ComputeDag>& dag);

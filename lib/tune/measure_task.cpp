@@ -12,22 +12,13 @@
 #include "tensorsmith/measure/fill.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 #include "tensorsmith/te/flop.hpp"
+#include "tensorsmith/te/tensor_size.hpp"
 #include "tune/f64_twin.hpp"
 
 namespace tensorsmith {
 namespace {
 
-bool is_output(const ComputeDag& dag, TensorId id) {
-  return !dag.operation(dag.tensor(id).operation).is_placeholder();
-}
-
-std::int64_t num_elements(const TensorInfo& tensor) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : tensor.shape) {
-    count *= extent;
-  }
-  return count;
-}
+bool is_output(const ComputeDag& dag, TensorId id) { return !is_input(dag, dag.tensor(id)); }
 
 /// Longest reduction of any operation, and how many function calls the bodies hold.
 struct Rounding {
@@ -138,8 +129,8 @@ std::vector<KernelParameter> kernel_parameters(const ComputeDag& dag) {
 double bytes_to_measure(const ComputeDag& dag) {
   double bytes = 0;
   for (const TensorInfo& tensor : dag.tensors()) {
-    const bool is_input = dag.operation(tensor.operation).is_placeholder();
-    bytes += (is_input ? bytes_of(tensor.dtype) : 8) * static_cast<double>(num_elements(tensor));
+    const int element = is_input(dag, tensor) ? bytes_of(tensor.dtype) : 8;
+    bytes += element * static_cast<double>(num_elements(tensor));
   }
   for (const TensorId id : dag.arguments()) {  // the reference as it travels; the worker's own
     const TensorInfo& tensor = dag.tensor(id);

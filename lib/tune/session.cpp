@@ -10,6 +10,7 @@
 #include "tensorsmith/te/workload_key.hpp"
 #include "tune/compile.hpp"
 #include "tune/cuda_device.hpp"
+#include "tune/f64_twin.hpp"
 #include "tune/gpu.hpp"
 #include "tune/measure_task.hpp"
 
@@ -201,10 +202,10 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   driver_options_.is_instant = is_instant(options_);
   driver_options_.round_size = round_size_for(options_);
   driver_options_.flop = task.flop > 0 ? task.flop : std::max(0.0, te::count_flop(*task.dag));
-  for (const TensorInfo& tensor : task.dag->tensors()) {
-    const bool is_input = task.dag->operation(tensor.operation).is_placeholder();
-    driver_options_.is_f32 = driver_options_.is_f32 && (!is_input || tensor.dtype == DType::f32);
-  }
+  driver_options_.is_f32 = std::all_of(
+      task.dag->tensors().begin(), task.dag->tensors().end(), [&](const TensorInfo& tensor) {
+        return !is_input(*task.dag, tensor) || tensor.dtype == DType::f32;
+      });
   const bool is_cpu = task.target.kind == TargetKind::cpu;
   driver_options_.num_threads = is_cpu ? options_.num_threads : 1;  // the peak of a GPU is one
   // NVRTC takes the longer, the more of them compile at once.

@@ -14,6 +14,7 @@
 
 #include "tensorsmith/cost/draft_nest.hpp"
 #include "tensorsmith/sched/layouts.hpp"
+#include "tensorsmith/te/tensor_size.hpp"
 
 namespace tensorsmith::detail {
 
@@ -75,7 +76,7 @@ class DraftTraffic {
     for (std::size_t s = 0; s < state_.num_stages(); ++s) {
       double size = 0;
       for (TensorId output : state_.operation(s).outputs) {
-        size += bytes_of_tensor(output);
+        size += bytes_of_tensor(state_.dag().tensor(output));
       }
       const bool is_stored = state_.stage(s).is_placeholder || program_.is_computed(s);
       const bool passes = program_.place(s) || state_.stage(s).streams_result;
@@ -245,15 +246,6 @@ class DraftTraffic {
   }
 
  private:
-  double bytes_of_tensor(TensorId id) const {
-    const TensorInfo& info = state_.dag().tensor(id);
-    double size = bytes_of(info.dtype);
-    for (std::int64_t extent : info.shape) {
-      size *= static_cast<double>(extent);
-    }
-    return size;
-  }
-
   /// What an access touches when axis a runs over spans[a] positions.
   DraftFootprint footprint(const DraftOperation& op, const DraftAccess& access,
                            const std::vector<DraftPiece>& pieces,

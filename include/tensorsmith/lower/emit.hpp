@@ -202,7 +202,7 @@ class Emitter {
   ExprId is_first_block(Emission& e);
 
   // emit_lanes.hpp: vectors of reductions that end with their own loops
-  void place_lanes(Emission& e) const;
+  void place_lanes(Emission& e, const std::vector<TermCondition>& conditions) const;
   StmtId emit_fold(Emission& e);
   // emit_epilogue.hpp: elementwise readers
   bool is_sole_reader(std::int32_t stage, std::int32_t reader) const;

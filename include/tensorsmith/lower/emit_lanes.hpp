@@ -132,7 +132,7 @@ inline bool has_partial_results(const ExprPool& pool, const Combiner& combiner) 
 
 /// Decides and cuts; before the nest is built. Does nothing where a loop behind the reduction is
 /// the vector loop already.
-inline void Emitter::place_lanes(Emission& e) const {
+inline void Emitter::place_lanes(Emission& e, const std::vector<TermCondition>& conditions) const {
   constexpr std::int64_t most_vectors = 4, fewest_elements = 4, fewest_chunks = 8;
   const auto id = static_cast<std::size_t>(e.nest.stage);
   StageDerivation& d = e.nest.derivation;
@@ -200,7 +200,7 @@ inline void Emitter::place_lanes(Emission& e) const {
   }
   const ExprPool& pool = state_.dag().pool();
   const Reduce* reduce = op.bodies.size() == 1 ? pool.as<Reduce>(op.bodies[0]) : nullptr;
-  if (reduce == nullptr || !term_conditions(state_, id).empty() ||
+  if (reduce == nullptr || !conditions.empty() ||
       !has_partial_results(pool, pool.combiner(reduce->combiner))) {
     return;
   }

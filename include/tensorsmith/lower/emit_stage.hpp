@@ -275,7 +275,7 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   take_solved(e, conditions);
   e.shape = shape_nest(target_, node_is_reduction(e.nest.derivation), e.nest, bits,
                        static_cast<std::int64_t>(e.op->outputs.size()), has_attached);
-  place_lanes(e);
+  place_lanes(e, conditions);
   place_intrinsic(e);
   place_prefetch(e);
   build_nest(program_.pool, extents_, state_, e.nest);

@@ -18,6 +18,7 @@
 
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/search/search_space.hpp"
+#include "tensorsmith/te/tensor_size.hpp"
 
 namespace tensorsmith {
 namespace detail {
@@ -34,14 +35,6 @@ inline std::int64_t uses_of_element(const State& state, std::size_t stage, const
     uses *= is_index ? 1 : axis.extent;
   }
   return uses;
-}
-
-inline double bytes_of_tensor(const TensorInfo& tensor) {
-  double bytes = bytes_of(tensor.dtype);
-  for (std::int64_t extent : tensor.shape) {
-    bytes *= static_cast<double>(extent);
-  }
-  return bytes;
 }
 
 /// Whether the stage computes an output that nobody reads, larger than the caches keep.
