@@ -71,6 +71,8 @@ class SeedSearch {
   static constexpr std::size_t num_drawn = 96;        ///< at random, from the whole space
   static constexpr std::size_t num_tiles = 6;         ///< of a stage
   static constexpr std::size_t num_blocks = 8;        ///< that the other tiles are tried in
+  static constexpr std::size_t num_parts = 4;         ///< a quarter of the blocks ranks sketches
+  static constexpr std::size_t few = 4;               ///< so many sketches are never too many
   static constexpr std::size_t num_improved = 4;      ///< starts of the descent
   static constexpr std::size_t num_hinted = 8;        ///< programs tried with other hints to memory
   static constexpr std::size_t max_descents = 12;     ///< moves of one start
@@ -212,52 +214,75 @@ class SeedSearch {
     return complete(sketch, with_lengths(sketch, stages, chosen), block);
   }
 
-  /// The best tile in all blocks; then, for the better sketches, the other tiles in the blocks that
-  /// suited it best.
-  std::vector<Seed> model_choices() const {
-    struct Tried {
-      std::uint32_t sketch;
-      std::vector<OpenStage> stages;
-      std::vector<Seed> seeds;
-    };
-    std::vector<Tried> all;
-    for (std::uint32_t sketch = 0; sketch < space_.sketches().size(); ++sketch) {
-      Tried tried{sketch, open_stages(space_.initial(), space_.sketches()[sketch]), {}};
-      if (tried.stages.empty()) {
-        continue;
-      }
-      const Blocks blocks = blocks_around(tried.stages, 0);
-      std::size_t count = 0;
-      for (const auto& list : blocks) {
-        count = larger_of(count, list.size());
-      }
-      tried.seeds = make_all(count, [&](std::size_t block) {
-        return with_block(sketch, tried.stages, blocks, block);
-      });
-      keep_best(tried.seeds, 2 * num_blocks);
-      if (!tried.seeds.empty()) {
-        all.push_back(std::move(tried));
-      }
+  /// One sketch on the way through model_choices.
+  struct Tried {
+    std::uint32_t sketch;
+    std::vector<OpenStage> stages;
+    Blocks blocks;            ///< around the best tile
+    std::size_t num_choices;  ///< of the stage with most of them
+    std::vector<Seed> seeds;  ///< best first once ranked
+  };
+
+  /// Blocks first, first + step, first + 2 step, ... of the best tile.
+  void try_blocks(Tried& tried, std::size_t first, std::size_t step) const {
+    if (first < tried.num_choices) {
+      add_all(tried.seeds, make_all(ceil_div(tried.num_choices - first, step), [&](std::size_t i) {
+                return with_block(tried.sketch, tried.stages, tried.blocks, first + i * step);
+              }));
     }
+  }
+
+  /// Best sketches first; those of which nothing is legal are dropped.
+  static void rank(std::vector<Tried>& all) {
+    for (Tried& tried : all) {
+      keep_best(tried.seeds, tried.seeds.size());
+    }
+    std::erase_if(all, [](const Tried& tried) { return tried.seeds.empty(); });
     sort_items(all, [](const Tried& a, const Tried& b) {
       return a.seeds[0].draft != b.seeds[0].draft ? a.seeds[0].draft < b.seeds[0].draft
                                                   : a.sketch < b.sketch;
     });
-    std::vector<Seed> seeds;
-    const std::size_t num_refined = larger_of<std::size_t>(4, all.size() / 2);
-    for (std::size_t rank = 0; rank < all.size(); ++rank) {
-      const Tried& tried = all[rank];
-      std::vector<std::size_t> suited;
-      for (std::size_t i = 0; i < smaller_of(num_blocks, tried.seeds.size()); ++i) {
-        suited.push_back(tried.seeds[i].attempt);
+  }
+
+  /// The best tile in some blocks; for the better half of the sketches in all of them; for the best
+  /// ones the other tiles in the blocks that suited it best.
+  std::vector<Seed> model_choices() const {
+    std::vector<Tried> all;
+    for (std::uint32_t sketch = 0; sketch < space_.sketches().size(); ++sketch) {
+      Tried tried{sketch, open_stages(space_.initial(), space_.sketches()[sketch]), {}, 0, {}};
+      if (tried.stages.empty()) {
+        continue;
       }
-      for (std::size_t tile = 1; rank < num_refined && tile < num_tiles; ++tile) {
+      tried.blocks = blocks_around(tried.stages, 0);
+      for (const auto& list : tried.blocks) {
+        tried.num_choices = larger_of(tried.num_choices, list.size());
+      }
+      try_blocks(tried, 0, num_parts);
+      all.push_back(std::move(tried));
+    }
+    rank(all);
+    for (std::size_t i = 0; i < smaller_of(all.size(), larger_of(few, all.size() / 2)); ++i) {
+      for (std::size_t part = 1; part < num_parts; ++part) {
+        try_blocks(all[i], part, num_parts);
+      }
+    }
+    rank(all);
+    std::vector<Seed> seeds;
+    const std::size_t num_refined = larger_of(few, all.size() / 3);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      Tried& tried = all[i];
+      keep_best(tried.seeds, 2 * num_blocks);
+      std::vector<std::size_t> suited;
+      for (std::size_t k = 0; k < smaller_of(num_blocks, tried.seeds.size()); ++k) {
+        suited.push_back(tried.seeds[k].attempt);
+      }
+      for (std::size_t tile = 1; i < num_refined && tile < num_tiles; ++tile) {
         const Blocks others = blocks_around(tried.stages, tile);
-        add_all(seeds, make_all(suited.size(), [&](std::size_t i) {
-                  return with_block(tried.sketch, tried.stages, others, suited[i]);
+        add_all(seeds, make_all(suited.size(), [&](std::size_t k) {
+                  return with_block(tried.sketch, tried.stages, others, suited[k]);
                 }));
       }
-      add_all(seeds, std::move(all[rank].seeds));
+      add_all(seeds, std::move(tried.seeds));
     }
     return seeds;
   }
