@@ -114,6 +114,8 @@ struct Emission {
   /// Lines of an operand are asked for in front of this leaf, whenever the tile is updated; -1 =
   /// no.
   std::int32_t prefetch_leaf = -1;
+  /// The reduction loop around the tiles whose next iteration they are for; -1 = of a later step.
+  std::int32_t prefetched_block = -1;
   /// Computes the loop of leaf `tensor_leaf`, the last of its run, and all inside of it.
   const TensorIntrinsic* intrinsic = nullptr;
   std::int32_t tensor_leaf = -1;
@@ -274,6 +276,8 @@ class Emitter {
   // emit_prefetch.hpp: asking for operands ahead of their use
   void place_prefetch(Emission& e) const;
   StmtId emit_prefetch(Emission& e);
+  StmtId emit_block_prefetch(Emission& e);
+  std::vector<Affine> forms_of(const Emission& e, const TensorRead& read);
   ExprList place(TensorId tensor, const ExprList& indices);
   ExprId expr(const Affine& form) { return to_expr(program_.pool, form); }
   Affine affine(ExprId id) { return to_affine(program_.pool, extents_, id); }

@@ -70,9 +70,10 @@ class StatePrinter {
     attribute(" fetch_ahead: ", stage.fetch_stages);
     if (stage.prefetch.lines != 0) {
       text_.append(indent, ' ');
-      text_ += name + " prefetch: operand " + std::to_string(stage.prefetch.operand) + ", " +
-               std::to_string(stage.prefetch.lines) + " lines, into L" +
-               std::to_string(stage.prefetch.level) + '\n';
+      text_ += name + " prefetch: operand " + std::to_string(stage.prefetch.operand) + ", ";
+      text_ += stage.prefetch.is_block ? std::string("the next block")
+                                       : std::to_string(stage.prefetch.lines) + " lines";
+      text_ += ", into L" + std::to_string(stage.prefetch.level) + '\n';
     }
     if (stage.streams_result) {
       text_.append(indent, ' ');

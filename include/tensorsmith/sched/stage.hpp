@@ -35,6 +35,7 @@ struct OperandPrefetch {
   std::int32_t operand = 0;  ///< of the reads in the body, in order
   std::int32_t lines = 0;    ///< how far ahead, in cache lines along the operand's last dimension
   std::int32_t level = 1;    ///< into L1, L2 or L3
+  bool is_block = false;     ///< what the next block of the reduction reads, in place of `lines`
 };
 
 template <class Extent>

@@ -24,6 +24,9 @@ constexpr std::int64_t unknown_length = -1;
 /// How the text of a pragma begins that sets BasicStage::prefetch.
 inline constexpr std::string_view prefetch_pragma = "prefetch";
 
+/// The same for what the next block of the reduction reads.
+inline constexpr std::string_view prefetch_block_pragma = "prefetch_block";
+
 /// The text of a pragma that sets BasicStage::streams_result.
 inline constexpr std::string_view stream_pragma = "stream_result";
 

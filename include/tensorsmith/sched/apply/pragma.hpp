@@ -2,7 +2,8 @@
 //
 // Floor 3. Ansor reference, ch. 2.3. "auto_unroll_max_step$N": small loops below may be unrolled up
 // to N statements; without meaning on CPUs. "debug_skip_region": the stage leaves the attach map.
-// Own: "prefetch$OPERAND$LINES$LEVEL", the register tile asks for the lines of an operand ahead;
+// Own: "prefetch$OPERAND$LINES$LEVEL", the register tile asks for the lines of an operand ahead,
+// "prefetch_block$OPERAND$LEVEL", for those that the next block of the reduction reads;
 // "stream_result", an output of the program is written past the caches; "fetch_ahead$STAGES",
 // shared copies of a GPU's block have so many buffers; "tensorize$NAME", a tensor intrinsic of the
 // target computes the innermost tile.
@@ -60,13 +61,22 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
     return {};
   }
   std::int32_t numbers[3] = {};
+  if (text.substr(0, prefetch_block_pragma.size()) == prefetch_block_pragma) {
+    const std::int32_t &operand = numbers[0], &level = numbers[1];
+    if (!detail::read_numbers(text.substr(prefetch_block_pragma.size()), 2, numbers) || level < 1 ||
+        level > 3) {
+      return ScheduleError{ScheduleErrorCode::pragma_prefetch, step.stage, step.iterator};
+    }
+    state.mutable_stage(stage).prefetch = {operand, 1, level, true};
+    return {};
+  }
   if (text.substr(0, prefetch_pragma.size()) == prefetch_pragma) {
     const auto& [operand, lines, level] = numbers;
     if (!detail::read_numbers(text.substr(prefetch_pragma.size()), 3, numbers) ||
         lines > max_prefetch_lines || level < 1 || level > 3) {
       return ScheduleError{ScheduleErrorCode::pragma_prefetch, step.stage, step.iterator};
     }
-    state.mutable_stage(stage).prefetch = {operand, lines, level};
+    state.mutable_stage(stage).prefetch = {operand, lines, level, false};
     return {};
   }
   if (text == stream_pragma) {
