@@ -273,6 +273,8 @@ class Emitter {
   StmtId emit_with_offset_sums(Emission& e, std::size_t leaf);
   ExprId with_offset(const Emission& e, ExprId source);
   StmtId emit_offset(Emission& e, const ExprList& tile_point, ExprId source);
+  // emit_unroll.hpp: steps of a reduction, one after the other
+  void unroll_reduction(Emission& e) const;
   // emit_prefetch.hpp: asking for operands ahead of their use
   void place_prefetch(Emission& e) const;
   StmtId emit_prefetch(Emission& e);
@@ -323,5 +325,6 @@ class Emitter {
 #include "tensorsmith/lower/emit_tensor.hpp"
 #include "tensorsmith/lower/emit_terms.hpp"
 #include "tensorsmith/lower/emit_threads.hpp"
+#include "tensorsmith/lower/emit_unroll.hpp"
 #include "tensorsmith/lower/emit_vectors.hpp"
 #include "tensorsmith/lower/emit_versions.hpp"

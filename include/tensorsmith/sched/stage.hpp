@@ -49,6 +49,8 @@ struct BasicStage {
   OperandPrefetch prefetch;
   /// Its result is written past the caches where vectors of it lie aligned.
   bool streams_result = false;
+  /// Steps of the innermost reduction loop that are written out one after the other; 0 or 1: one.
+  std::int32_t reduction_unroll = 0;
   /// Buffers of every shared copy in it, so that it is fetched ahead; 0 or 1: one.
   std::int32_t fetch_stages = 0;
   /// Name of the tensor intrinsic that computes its innermost tile; empty: none.

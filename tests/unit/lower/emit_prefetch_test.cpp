@@ -93,6 +93,28 @@ TEST_CASE("lines that the steps do not divide are asked for by the step they fal
   CHECK(text.find("into L2") != std::string::npos);
 }
 
+TEST_CASE("steps of a reduction are written out where they divide its loops") {
+  ScheduleBuilder s = tiled(24, "prefetch$1$3$1");
+  s.apply(PragmaStep{2, 0, "unroll_reduction$4"});
+  const std::string text = loops_of(s);
+  CHECK(text.find("for k in 6:\n"
+                  "        for x in 4 unrolled:\n"
+                  "          prefetch B[k*4 + x, j.0*16 + 48] into L1\n"
+                  "          for i.1 in 4 unrolled:") != std::string::npos);
+  ScheduleBuilder odd = tiled(23, "unroll_reduction$4");
+  CHECK(loops_of(odd).find("for k in 23:\n        for i.1 in 4 unrolled:") != std::string::npos);
+}
+
+TEST_CASE("loops that go beyond the end of their reduction stay loops") {
+  ScheduleBuilder s(matmul_dag(4, 16, 22));
+  s.split(2, 2, {8});
+  s.reorder(2, {2, 3, 0, 1});
+  s.unroll(2, 2);
+  s.vectorize(2, 3);
+  s.apply(PragmaStep{2, 0, "unroll_reduction$2"});
+  CHECK(loops_of(s).find("in 2 unrolled") == std::string::npos);
+}
+
 TEST_CASE("without a block of the reduction around tiles nothing is asked for") {
   CHECK(count_of(loops_of(tiled(16, "prefetch_block$1$1")), "prefetch") == 0);
   CHECK(count_of(loops_of(tiled(16, "prefetch_block$0$1")), "prefetch") == 0);

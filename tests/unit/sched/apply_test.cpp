@@ -75,6 +75,13 @@ TEST_CASE("pragma sets what a register tile asks for ahead") {
   CHECK(s.text().find("prefetch") == std::string::npos);
 }
 
+TEST_CASE("pragma writes out steps of a reduction") {
+  ScheduleBuilder s(matmul_dag(8, 8, 8));
+  s.apply(PragmaStep{2, 0, "unroll_reduction$4"});
+  CHECK(s.state().stage(2).reduction_unroll == 4);
+  CHECK(s.text().find("C unroll_reduction: 4\nfor i (0,8)") != std::string::npos);
+}
+
 TEST_CASE("pragma lets a result pass the caches") {
   ScheduleBuilder s(matmul_dag(8, 8, 8));
   CHECK_FALSE(s.state().stage(2).streams_result);
