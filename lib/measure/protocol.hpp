@@ -174,7 +174,8 @@ template <class A>
 void transfer(A& a, RacingPolicy& m) {
   a(m.warm_up_calls), a(m.stop_after_warm_up), a(m.long_call_ns), a(m.stop_after_single),
       a(m.triple_calls);
-  a(m.stop_after_triple), a(m.full_calls), a(m.full_budget_ns), a(m.min_sample_ns);
+  a(m.stop_after_triple), a(m.full_calls), a(m.full_budget_ns), a(m.long_budget_ns),
+      a(m.min_sample_ns);
   a(m.first_calls), a(m.timeout_factor), a(m.timeout_floor_ns), a(m.first_timeout_ns), a(m.verify);
 }
 template <class A>

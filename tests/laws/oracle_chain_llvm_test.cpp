@@ -299,6 +299,13 @@ Outcome check_drawn_programs(const std::vector<test::SmallWorkload>& workloads,
             candidate = std::move(mutant);
           }
         }
+        if (candidate && rng.next_below(3) == 0) {
+          std::optional<Candidate> unrolled =
+              detail::with_reduction_unroll(found->second, *candidate, rng);
+          if (unrolled) {
+            candidate = std::move(unrolled);
+          }
+        }
         if (!candidate || has_nested_parallel(candidate->state)) {
           return std::nullopt;
         }

@@ -31,6 +31,7 @@ struct DraftAccess {
   bool is_store = false;
   bool is_streamed = false;      ///< a store past the caches
   std::int32_t lines_ahead = 0;  ///< of a prefetch; 0: none
+  bool is_block_ahead = false;   ///< it is for the next block, in the order of memory
 };
 
 struct DraftOperation {
@@ -214,6 +215,7 @@ class DraftReader {
       access.moved_by |= rows[i] != 0 ? AxisMask{1} << (i % width) : 0;
     }
     access.lines_ahead = frame.op == &op_ && next_read_++ == ahead.operand ? ahead.lines : 0;
+    access.is_block_ahead = access.lines_ahead > 0 && ahead.is_block;
     for (DraftAccess& other : result_.accesses) {
       bool is_same = other.tensor == tensor.tensor;
       for (std::size_t i = 0; is_same && i < rows.size(); ++i) {
@@ -221,6 +223,7 @@ class DraftReader {
       }
       if (is_same) {
         other.lines_ahead = larger_of(other.lines_ahead, access.lines_ahead);
+        other.is_block_ahead = other.is_block_ahead || access.is_block_ahead;
         return;  // read twice at the same place
       }
     }

@@ -30,6 +30,7 @@ struct DraftRates {
   double usable_share = 0.8;   ///< of a cache: the rest holds what is just passing
   double hidden = 0.7;         ///< of the shorter of two costs that overlap
   double hidden_ahead = 0.95;  ///< the same of what is asked for ahead
+  double in_order = 0.95;      ///< of the time of a stream, if it is asked for in memory's order
   double gather = 1.0;         ///< cycles per gathered or scattered element
   double call = 12;            ///< of one vector of exp, or a division
   double fold = 16;            ///< vectors of partial results become one value
@@ -210,8 +211,9 @@ class DraftTraffic {
         const double stretches =
             own[from].stride > granule && !stays && !is_prefetched ? own[from].segments : 0;
         const int ways = op.accesses[i].is_streamed ? 0 : op.accesses[i].is_store ? 2 : 1;
-        cycles += (missed * each + stretches * outer * first) * ways;
-        ahead += is_prefetched ? missed * each : 0;
+        const double rate = op.accesses[i].is_block_ahead ? each * rates_.in_order : each;
+        cycles += (missed * rate + stretches * outer * first) * ways;
+        ahead += is_prefetched ? missed * rate : 0;
         stored_lines = op.accesses[i].is_store ? missed : stored_lines;
       }
       return cycles;

@@ -114,6 +114,8 @@ struct Emission {
   /// Lines of an operand are asked for in front of this leaf, whenever the tile is updated; -1 =
   /// no.
   std::int32_t prefetch_leaf = -1;
+  /// The reduction loop around the tiles whose next iteration they are for; -1 = of a later step.
+  std::int32_t prefetched_block = -1;
   /// Computes the loop of leaf `tensor_leaf`, the last of its run, and all inside of it.
   const TensorIntrinsic* intrinsic = nullptr;
   std::int32_t tensor_leaf = -1;
@@ -271,9 +273,13 @@ class Emitter {
   StmtId emit_with_offset_sums(Emission& e, std::size_t leaf);
   ExprId with_offset(const Emission& e, ExprId source);
   StmtId emit_offset(Emission& e, const ExprList& tile_point, ExprId source);
+  // emit_unroll.hpp: steps of a reduction, one after the other
+  void unroll_reduction(Emission& e) const;
   // emit_prefetch.hpp: asking for operands ahead of their use
   void place_prefetch(Emission& e) const;
   StmtId emit_prefetch(Emission& e);
+  StmtId emit_block_prefetch(Emission& e);
+  std::vector<Affine> forms_of(const Emission& e, const TensorRead& read);
   ExprList place(TensorId tensor, const ExprList& indices);
   ExprId expr(const Affine& form) { return to_expr(program_.pool, form); }
   Affine affine(ExprId id) { return to_affine(program_.pool, extents_, id); }
@@ -319,5 +325,6 @@ class Emitter {
 #include "tensorsmith/lower/emit_tensor.hpp"
 #include "tensorsmith/lower/emit_terms.hpp"
 #include "tensorsmith/lower/emit_threads.hpp"
+#include "tensorsmith/lower/emit_unroll.hpp"
 #include "tensorsmith/lower/emit_vectors.hpp"
 #include "tensorsmith/lower/emit_versions.hpp"

@@ -6,6 +6,9 @@
 // that each is asked for once:
 //     for k in 4096: tile reads A[i, k]   -->   for k.0 in 256: prefetch A[i, 16*k.0 + 128 ...]
 //                                                 for k.1 in 16: tile reads A[i, 16*k.0 + k.1]
+// Or, where a reduction loop runs around many tiles, each step asks for its share of what the next
+// iteration of that loop reads, line after line in the order of memory:
+//     for k.0 in 512: for j in 128: for k.1 in 8: prefetch B[8*k.0 + 8 + j floordiv 16, ...]
 // A hint: where it cannot be said in a few instructions there is none.
 #pragma once
 
@@ -44,10 +47,24 @@ inline void Emitter::place_prefetch(Emission& e) const {
     return;
   }
   if (e.lane_leaf >= 0) {
-    e.prefetch_leaf = e.lane_leaf;
+    e.prefetch_leaf = wanted.is_block ? -1 : e.lane_leaf;
     return;
   }
   StageDerivation& d = e.nest.derivation;
+  if (wanted.is_block) {
+    const std::vector<std::int64_t> extents = node_extents(d, e.nest.axis_extent);
+    const std::vector<bool> reduces = node_is_reduction(d);
+    bool has_tiles = false;
+    for (std::int32_t i = e.shape.reduction_begin; i-- > 0 && e.prefetched_block < 0;) {
+      const auto node = static_cast<std::size_t>(d.leaves[static_cast<std::size_t>(i)].node);
+      has_tiles = has_tiles || (!reduces[node] && extents[node] > 1);
+      e.prefetched_block = reduces[node] && extents[node] > 1 && has_tiles ? i : -1;
+    }
+    e.prefetch_leaf = e.prefetched_block < 0 ? -1
+                      : e.tensor_leaf >= 0   ? e.tensor_leaf
+                                             : e.shape.reduction_end;
+    return;
+  }
   const auto last = static_cast<std::size_t>(e.shape.reduction_end) - 1;
   const std::int32_t axis = axis_of_node(d, d.leaves[last].node);
   const std::int64_t extent =
@@ -76,13 +93,39 @@ inline void Emitter::place_prefetch(Emission& e) const {
   }
 }
 
+/// The indices of the read, relative to its buffer, where all leaves have values.
+inline std::vector<Affine> Emitter::forms_of(const Emission& e, const TensorRead& read) {
+  const Operation& op = *e.op;
+  const TensorHome& home = homes_[read.tensor.value];
+  std::vector<std::pair<VarId, ExprId>> env;
+  for (std::size_t a = 0; a < op.axes.size() + op.reduce_axes.size(); ++a) {
+    Affine value = with_values(program_.pool, extents_, e.nest, e.nest.axis_value[a]);
+    const bool is_spatial = a < op.axes.size();
+    if (is_spatial) {
+      value.add(e.nest.axis_base[a]);
+    }
+    env.emplace_back(is_spatial ? op.axes[a].var : op.reduce_axes[a - op.axes.size()].var,
+                     expr(value));
+  }
+  std::vector<Affine> forms;
+  for (std::size_t d = 0; d < read.indices.size(); ++d) {
+    forms.push_back(affine(value_of(read.indices[d], env)));
+    if (!home.origin.empty()) {
+      forms.back().add(home.origin[d], -1);
+    }
+  }
+  return forms;
+}
+
 /// The prefetches for what the leaves from e.prefetch_leaf on read in one go.
 inline StmtId Emitter::emit_prefetch(Emission& e) {
   const OperandPrefetch& wanted = state_.stage(static_cast<std::size_t>(e.nest.stage)).prefetch;
+  if (e.prefetched_block >= 0) {
+    return emit_block_prefetch(e);
+  }
   ExprPool& pool = program_.pool;
   const TensorRead read = *read_of(pool, *e.op, wanted.operand);
   const TensorHome& home = homes_[read.tensor.value];
-  const Operation& op = *e.op;
   const auto first = static_cast<std::size_t>(e.prefetch_leaf);
   const std::size_t rank = read.indices.size();
   if (home.layout != nullptr) {
@@ -91,27 +134,7 @@ inline StmtId Emitter::emit_prefetch(Emission& e) {
   for (std::size_t i = first; i < e.nest.num_leaves(); ++i) {
     e.nest.leaf_value[i] = pool.int_imm(0);
   }
-  const auto indices = [&] {
-    std::vector<std::pair<VarId, ExprId>> env;
-    for (std::size_t a = 0; a < op.axes.size() + op.reduce_axes.size(); ++a) {
-      Affine value = with_values(pool, extents_, e.nest, e.nest.axis_value[a]);
-      const bool is_spatial = a < op.axes.size();
-      if (is_spatial) {
-        value.add(e.nest.axis_base[a]);
-      }
-      env.emplace_back(is_spatial ? op.axes[a].var : op.reduce_axes[a - op.axes.size()].var,
-                       expr(value));
-    }
-    std::vector<Affine> forms;
-    for (std::size_t d = 0; d < rank; ++d) {
-      forms.push_back(affine(value_of(read.indices[d], env)));
-      if (!home.origin.empty()) {
-        forms.back().add(home.origin[d], -1);
-      }
-    }
-    return forms;
-  };
-  const std::vector<Affine> base = indices();
+  const std::vector<Affine> base = forms_of(e, read);
   const std::int64_t line =
       target_.cache_line_bytes / bytes_of(state_.dag().tensor(read.tensor).dtype);
   /// Leaves that move other dimensions than the last, with their steps; what moves only the last.
@@ -123,7 +146,7 @@ inline StmtId Emitter::emit_prefetch(Emission& e) {
       continue;
     }
     e.nest.leaf_value[i] = pool.int_imm(1);
-    std::vector<Affine> moved = indices();
+    std::vector<Affine> moved = forms_of(e, read);
     e.nest.leaf_value[i] = pool.int_imm(0);
     std::vector<std::int64_t> step;
     bool is_row = false;
@@ -164,6 +187,86 @@ inline StmtId Emitter::emit_prefetch(Emission& e) {
         }
         hints.push_back(program_.add(std::move(hint)));
       }
+    }
+  }
+  return seq(std::move(hints));
+}
+
+/// The share of this step of what the next iteration of e.prefetched_block reads.
+inline StmtId Emitter::emit_block_prefetch(Emission& e) {
+  const OperandPrefetch& wanted = state_.stage(static_cast<std::size_t>(e.nest.stage)).prefetch;
+  ExprPool& pool = program_.pool;
+  const TensorRead read = *read_of(pool, *e.op, wanted.operand);
+  const TensorHome& home = homes_[read.tensor.value];
+  if (home.layout != nullptr) {
+    return program_.add(Seq{});
+  }
+  const auto block = static_cast<std::size_t>(e.prefetched_block);
+  const std::vector<ExprId> values = e.nest.leaf_value;
+  Affine step;  // number of this one among all steps of the block
+  std::int64_t num_steps = 1;
+  for (auto i = static_cast<std::size_t>(e.prefetch_leaf); i-- > block + 1;) {
+    if (e.nest.leaf_extent[i] > 1) {
+      step.add(affine(values[i]), num_steps);
+      num_steps *= e.nest.leaf_extent[i];
+    }
+  }
+  e.nest.leaf_value[block] = pool.add(values[block], pool.int_imm(1));
+  for (std::size_t i = block + 1; i < e.nest.num_leaves(); ++i) {
+    e.nest.leaf_value[i] = pool.int_imm(0);
+  }
+  const std::vector<Affine> base = forms_of(e, read);
+  std::vector<std::int64_t> extent(base.size(), 1);
+  bool is_known = true;
+  for (std::size_t i = block + 1; i < e.nest.num_leaves() && is_known; ++i) {
+    if (e.nest.leaf_extent[i] == 1) {
+      continue;
+    }
+    e.nest.leaf_value[i] = pool.int_imm(1);
+    std::vector<Affine> moved = forms_of(e, read);
+    e.nest.leaf_value[i] = pool.int_imm(0);
+    for (std::size_t d = 0; d < base.size(); ++d) {
+      moved[d].add(base[d], -1);
+      is_known = is_known && moved[d].is_constant() && moved[d].constant >= 0;
+      extent[d] += moved[d].constant * (e.nest.leaf_extent[i] - 1);
+    }
+  }
+  e.nest.leaf_value = values;
+  const std::int64_t line =
+      target_.cache_line_bytes / bytes_of(state_.dag().tensor(read.tensor).dtype);
+  const std::int64_t lines_of_row = ceil_div(extent.back(), line);
+  std::int64_t num_lines = lines_of_row;
+  for (std::size_t d = 0; d + 1 < extent.size(); ++d) {
+    num_lines *= extent[d];
+  }
+  const std::int64_t share = ceil_div(num_lines, num_steps);
+  std::vector<StmtId> hints;
+  if (is_known && share <= max_prefetches_per_step) {
+    const auto divided = [&](const Affine& form, std::int64_t by) {
+      return affine(pool.floordiv(expr(form), pool.int_imm(by)));
+    };
+    const auto rest = [&](const Affine& form, std::int64_t by) {
+      return affine(pool.floormod(expr(form), pool.int_imm(by)));
+    };
+    const std::int64_t common = gcd(num_lines, num_steps);
+    Affine first;
+    first.add(step, num_lines / common);
+    first = divided(first, num_steps / common);
+    std::vector<Affine> at = base;
+    at.back().add(rest(first, lines_of_row), line);
+    Affine row = divided(first, lines_of_row);
+    for (std::size_t d = extent.size() - 1; d-- > 0;) {
+      at[d].add(d == 0 ? row : rest(row, extent[d]));
+      row = divided(row, extent[d]);
+    }
+    for (std::int64_t l = 0; l < share; ++l) {
+      Prefetch hint{home.buffer, {}, wanted.level};
+      for (std::size_t d = 0; d < at.size(); ++d) {
+        Affine index = at[d];
+        index.constant += d + 1 == at.size() ? l * line : 0;
+        hint.indices.push_back(expr(index));
+      }
+      hints.push_back(program_.add(std::move(hint)));
     }
   }
   return seq(std::move(hints));

@@ -278,6 +278,9 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   place_lanes(e, conditions);
   place_intrinsic(e);
   place_prefetch(e);
+  if (conditions.empty()) {
+    unroll_reduction(e);
+  }
   build_nest(program_.pool, extents_, state_, e.nest);
   if (e.op->outputs.size() > 1 && !e.shape.is_promoted && !e.op->reduce_axes.empty()) {
     e.shape.vector_leaf = -1;  // its temporaries are scalars

@@ -22,6 +22,9 @@ struct RacingPolicy {
   /// Survivors run until this many samples or this much time, whichever comes first.
   std::int32_t full_calls = 20;
   std::int64_t full_budget_ns = 10'000'000;
+  /// Timed calls of that much together say enough, however few they are: the final ranking times
+  /// the best ones again.
+  std::int64_t long_budget_ns = 60'000'000;
   /// A sample of a shorter kernel is the mean over as many back-to-back calls as fill this time.
   std::int64_t min_sample_ns = 20'000;
 

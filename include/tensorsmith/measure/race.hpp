@@ -74,6 +74,10 @@ class Race {
       stage_ = RaceStage::triple;
       is_over_ = loses(min_ns(), policy_.stop_after_triple);
     }
+    if (!is_over_ && spent_ns_ >= static_cast<double>(policy_.long_budget_ns)) {
+      is_over_ = true;
+      stage_ = loses(min_ns(), policy_.stop_after_triple) ? stage_ : RaceStage::full;
+    }
     if (!is_over_ && count > 1 + policy_.triple_calls) {
       stage_ = RaceStage::full;
     }

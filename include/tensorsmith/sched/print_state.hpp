@@ -68,11 +68,13 @@ class StatePrinter {
     attribute(" auto_unroll: ", stage.auto_unroll_max_step);
     attribute(" storage_offset: ", stage.storage_offset);
     attribute(" fetch_ahead: ", stage.fetch_stages);
+    attribute(" unroll_reduction: ", stage.reduction_unroll);
     if (stage.prefetch.lines != 0) {
       text_.append(indent, ' ');
-      text_ += name + " prefetch: operand " + std::to_string(stage.prefetch.operand) + ", " +
-               std::to_string(stage.prefetch.lines) + " lines, into L" +
-               std::to_string(stage.prefetch.level) + '\n';
+      text_ += name + " prefetch: operand " + std::to_string(stage.prefetch.operand) + ", ";
+      text_ += stage.prefetch.is_block ? std::string("the next block")
+                                       : std::to_string(stage.prefetch.lines) + " lines";
+      text_ += ", into L" + std::to_string(stage.prefetch.level) + '\n';
     }
     if (stage.streams_result) {
       text_.append(indent, ' ');

@@ -35,6 +35,7 @@ struct OperandPrefetch {
   std::int32_t operand = 0;  ///< of the reads in the body, in order
   std::int32_t lines = 0;    ///< how far ahead, in cache lines along the operand's last dimension
   std::int32_t level = 1;    ///< into L1, L2 or L3
+  bool is_block = false;     ///< what the next block of the reduction reads, in place of `lines`
 };
 
 template <class Extent>
@@ -48,6 +49,8 @@ struct BasicStage {
   OperandPrefetch prefetch;
   /// Its result is written past the caches where vectors of it lie aligned.
   bool streams_result = false;
+  /// Steps of the innermost reduction loop that are written out one after the other; 0 or 1: one.
+  std::int32_t reduction_unroll = 0;
   /// Buffers of every shared copy in it, so that it is fetched ahead; 0 or 1: one.
   std::int32_t fetch_stages = 0;
   /// Name of the tensor intrinsic that computes its innermost tile; empty: none.

@@ -24,8 +24,14 @@ constexpr std::int64_t unknown_length = -1;
 /// How the text of a pragma begins that sets BasicStage::prefetch.
 inline constexpr std::string_view prefetch_pragma = "prefetch";
 
+/// The same for what the next block of the reduction reads.
+inline constexpr std::string_view prefetch_block_pragma = "prefetch_block";
+
 /// The text of a pragma that sets BasicStage::streams_result.
 inline constexpr std::string_view stream_pragma = "stream_result";
+
+/// How the text of a pragma begins that sets BasicStage::reduction_unroll.
+inline constexpr std::string_view unroll_reduction_pragma = "unroll_reduction";
 
 /// How the text of a pragma begins that sets BasicStage::fetch_stages.
 inline constexpr std::string_view fetch_ahead_pragma = "fetch_ahead";
@@ -36,7 +42,8 @@ inline constexpr std::string_view tensorize_pragma = "tensorize";
 /// Whether the reference does not know this pragma.
 inline bool is_own_pragma(std::string_view text) {
   return text == stream_pragma || text.starts_with(prefetch_pragma) ||
-         text.starts_with(fetch_ahead_pragma) || text.starts_with(tensorize_pragma);
+         text.starts_with(unroll_reduction_pragma) || text.starts_with(fetch_ahead_pragma) ||
+         text.starts_with(tensorize_pragma);
 }
 
 /// Codes of the reference (ch. 2.1), in records as numbers.

@@ -220,6 +220,9 @@ class SeedModel {
       const std::int64_t near_across = smaller_of(fit(l1 / 2, run * columns), tiles_across);
       std::vector<std::int64_t> inner_columns, inner_rows;
       add_new(inner_columns, {1, near_across, across});
+      if (rows <= few_rows && run < reduction) {  // partial results stay near, beside two blocks
+        add_new(inner_columns, {smaller_of(fit(l2 / 16, rows * columns), tiles_across)});
+      }
       add_new(inner_rows, {1, down});
       for (std::int64_t c : inner_columns) {
         for (std::int64_t r : inner_rows) {

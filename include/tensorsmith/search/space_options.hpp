@@ -27,6 +27,9 @@ struct SpaceOptions {
   /// listed before bounds are inferred, when the extents of open splits are not known, so loops of
   /// one iteration are listed too; a mutation may draw what is there already.
   bool follows_reference = false;
+  /// How many steps of the innermost reduction loop of a stage may be written out; none: one.
+  /// Mutations draw it, where a stage has such a loop; at first all programs have one.
+  std::vector<std::int32_t> reduction_unrolls;
   /// How many cache lines ahead a register tile may ask for an operand; none: prefetches are not in
   /// the space. Smaller operands than `min_prefetch_bytes` stay near the core by themselves.
   std::vector<std::int32_t> prefetch_lines;
@@ -69,6 +72,7 @@ inline SpaceOptions native_space_options() {
   SpaceOptions options;
   options.max_rounding = 1.0 / 7;
   options.max_innermost_reduction_factor = 512;
+  options.reduction_unrolls = {2, 4};
   options.prefetch_lines = {6, 12, 24};
   return options;
 }

@@ -61,6 +61,65 @@ TEST_CASE("a reduction of one line asks in front of its loop, a ragged one not a
   CHECK(count_of(loops_of(tiled(24, "prefetch$0$1$1")), "prefetch") == 0);
 }
 
+TEST_CASE("a block of the reduction asks for the next one, line by line") {
+  ScheduleBuilder s(matmul_dag(4, 128, 32));
+  s.split(2, 1, {32});  // i j.0 j.1 k
+  s.split(2, 3, {4});   // i j.0 j.1 k.0 k.1
+  s.reorder(2, {3, 1, 4, 0, 2});
+  s.unroll(2, 3);
+  s.vectorize(2, 4);
+  s.apply(PragmaStep{2, 0, "prefetch_block$1$1"});
+  // A row of B has 8 lines, a block 4 rows: 32 lines in 4 x 4 steps.
+  const std::string text = loops_of(s);
+  CHECK(text.find("for k.1 in 4:\n"
+                  "        prefetch B[k.0*4 + j.0 + 4, k.1*32] into L1\n"
+                  "        prefetch B[k.0*4 + j.0 + 4, k.1*32 + 16] into L1\n"
+                  "        for i in 4 unrolled:") != std::string::npos);
+  CHECK(count_of(text, "prefetch") == 2);
+}
+
+TEST_CASE("lines that the steps do not divide are asked for by the step they fall to") {
+  ScheduleBuilder s(matmul_dag(8, 96, 24));
+  s.split(2, 0, {4});   // i.0 i.1 j k
+  s.split(2, 2, {48});  // i.0 i.1 j.0 j.1 k
+  s.split(2, 4, {8});
+  s.reorder(2, {4, 2, 0, 5, 1, 3});  // k.0 j.0 i.0 k.1 i.1 j.1
+  s.unroll(2, 4);
+  s.vectorize(2, 5);
+  s.apply(PragmaStep{2, 0, "prefetch_block$1$2"});
+  // 8 rows of 6 lines in 2 x 2 x 8 steps: three lines in two steps.
+  const std::string text = loops_of(s);
+  CHECK(count_of(text, "prefetch B[") == 2);
+  CHECK(text.find("into L2") != std::string::npos);
+}
+
+TEST_CASE("steps of a reduction are written out where they divide its loops") {
+  ScheduleBuilder s = tiled(24, "prefetch$1$3$1");
+  s.apply(PragmaStep{2, 0, "unroll_reduction$4"});
+  const std::string text = loops_of(s);
+  CHECK(text.find("for k in 6:\n"
+                  "        for x in 4 unrolled:\n"
+                  "          prefetch B[k*4 + x, j.0*16 + 48] into L1\n"
+                  "          for i.1 in 4 unrolled:") != std::string::npos);
+  ScheduleBuilder odd = tiled(23, "unroll_reduction$4");
+  CHECK(loops_of(odd).find("for k in 23:\n        for i.1 in 4 unrolled:") != std::string::npos);
+}
+
+TEST_CASE("loops that go beyond the end of their reduction stay loops") {
+  ScheduleBuilder s(matmul_dag(4, 16, 22));
+  s.split(2, 2, {8});
+  s.reorder(2, {2, 3, 0, 1});
+  s.unroll(2, 2);
+  s.vectorize(2, 3);
+  s.apply(PragmaStep{2, 0, "unroll_reduction$2"});
+  CHECK(loops_of(s).find("in 2 unrolled") == std::string::npos);
+}
+
+TEST_CASE("without a block of the reduction around tiles nothing is asked for") {
+  CHECK(count_of(loops_of(tiled(16, "prefetch_block$1$1")), "prefetch") == 0);
+  CHECK(count_of(loops_of(tiled(16, "prefetch_block$0$1")), "prefetch") == 0);
+}
+
 TEST_CASE("without such an operand, or without a register tile, there is no prefetch") {
   CHECK(count_of(loops_of(tiled(16, "prefetch$2$1$1")), "prefetch") == 0);
   ScheduleBuilder s(matmul_dag(8, 32, 16));

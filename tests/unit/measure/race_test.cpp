@@ -57,6 +57,18 @@ TEST_CASE("without a best, everybody runs to the end of calls or of time") {
   CHECK(run(between, 1e6) == 12);
 }
 
+TEST_CASE("calls that take long are few: the ranking times the best ones again") {
+  Race survivor({}, 8e7);
+  CHECK(run(survivor, 8e7) == 2);  // one warms up, one is timed
+  CHECK(survivor.stage() == RaceStage::full);
+  Race slower({}, 8e7);
+  CHECK(run(slower, 1e8) == 2);
+  CHECK(slower.stage() == RaceStage::single);
+  Race medium({}, 0);
+  CHECK(run(medium, 2.5e7) == 4);
+  CHECK(medium.stage() == RaceStage::full);
+}
+
 TEST_CASE("the minimum of the triple decides, not the last call") {
   Race race({}, 1e5);
   race.add_warm_up(1e5);

@@ -67,8 +67,19 @@ TEST_CASE("pragma sets what a register tile asks for ahead") {
   CHECK(s.state().stage(2).prefetch.operand == 1);
   CHECK(s.text().find("C prefetch: operand 1, 12 lines, into L2\nfor i (0,8)") !=
         std::string::npos);
+  s.apply(PragmaStep{2, 0, "prefetch_block$0$1"});
+  CHECK(s.state().stage(2).prefetch.is_block);
+  CHECK(s.text().find("C prefetch: operand 0, the next block, into L1\nfor i (0,8)") !=
+        std::string::npos);
   s.apply(PragmaStep{2, 0, "prefetch$1$0$1"});
   CHECK(s.text().find("prefetch") == std::string::npos);
+}
+
+TEST_CASE("pragma writes out steps of a reduction") {
+  ScheduleBuilder s(matmul_dag(8, 8, 8));
+  s.apply(PragmaStep{2, 0, "unroll_reduction$4"});
+  CHECK(s.state().stage(2).reduction_unroll == 4);
+  CHECK(s.text().find("C unroll_reduction: 4\nfor i (0,8)") != std::string::npos);
 }
 
 TEST_CASE("pragma lets a result pass the caches") {

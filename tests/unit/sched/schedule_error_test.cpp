@@ -88,9 +88,14 @@ TEST_CASE("every illegal step has its own error") {
   refused(Code::pragma_value, chain, {PragmaStep{1, 0, "auto_unroll_max_step$many"}});
   refused(Code::pragma_value, chain, {PragmaStep{1, 0, "auto_unroll_max_step"}});
   refused(Code::pragma_value, chain, {PragmaStep{1, 0, "auto_unroll_max_step$4294967296"}});
-  for (const char* text : {"prefetch", "prefetch$0$8", "prefetch$0$8$1$1", "prefetch$0$x$1",
-                           "prefetch$0$1025$1", "prefetch$0$8$0", "prefetch$0$8$4"}) {
+  for (const char* text :
+       {"prefetch", "prefetch$0$8", "prefetch$0$8$1$1", "prefetch$0$x$1", "prefetch$0$1025$1",
+        "prefetch$0$8$0", "prefetch$0$8$4", "prefetch_block", "prefetch_block$0",
+        "prefetch_block$0$4", "prefetch_block$0$1$1"}) {
     refused(Code::pragma_prefetch, chain, {PragmaStep{1, 0, text}});
+  }
+  for (const char* text : {"unroll_reduction", "unroll_reduction$0", "unroll_reduction$17"}) {
+    refused(Code::pragma_value, chain, {PragmaStep{1, 0, text}});
   }
   for (const char* text : {"tensorize", "tensorize$", "tensorizer$vdpbf16ps"}) {
     refused(Code::pragma_tensorize, chain, {PragmaStep{1, 0, text}});

@@ -64,6 +64,33 @@ TEST_CASE("auto unroll draws another limit") {
   CHECK(count_children(space, MutateAutoUnroll{}) == 60);
 }
 
+TEST_CASE(
+    "auto unroll draws the steps of a reduction where the space has them, and takes them back") {
+  SpaceOptions options;
+  options.reduction_unrolls = {2, 4};
+  const SearchSpace space = test::space_of(test::matmul_dag(64, 64, 64), 4, options);
+  CounterRng rng(3);
+  int written_out = 0, taken_back = 0;
+  std::optional<Candidate> program = draw_candidate(space, AnsorCpuPopulation{}, rng);
+  REQUIRE(program);
+  for (int i = 0; i < 60; ++i) {
+    const std::optional<Candidate> child = MutateAutoUnroll{}.mutate(space, *program, rng);
+    REQUIRE(child);
+    const auto count_of = [](const Candidate& one) {
+      std::int32_t most = 0;
+      for (std::size_t s = 0; s < one.state.num_stages(); ++s) {
+        most = std::max(most, one.state.stage(s).reduction_unroll);
+      }
+      return most;
+    };
+    written_out += count_of(*child) > 0 ? 1 : 0;
+    taken_back += count_of(*child) == 0 && count_of(*program) > 0 ? 1 : 0;
+    program = child;
+  }
+  CHECK(written_out > 10);
+  CHECK(taken_back > 0);
+}
+
 TEST_CASE("compute location moves an attached stage") {
   const SearchSpace space = test::space_of(test::row_sum_dag(64, 48));
   CHECK(count_children(space, MutateComputeLocation{}) >= 0);

@@ -2,7 +2,9 @@
 //
 // Floor 3. Ansor reference, ch. 2.3. "auto_unroll_max_step$N": small loops below may be unrolled up
 // to N statements; without meaning on CPUs. "debug_skip_region": the stage leaves the attach map.
-// Own: "prefetch$OPERAND$LINES$LEVEL", the register tile asks for the lines of an operand ahead;
+// Own: "prefetch$OPERAND$LINES$LEVEL", the register tile asks for the lines of an operand ahead,
+// "prefetch_block$OPERAND$LEVEL", for those that the next block of the reduction reads;
+// "unroll_reduction$N", N steps of the innermost reduction loop are written out;
 // "stream_result", an output of the program is written past the caches; "fetch_ahead$STAGES",
 // shared copies of a GPU's block have so many buffers; "tensorize$NAME", a tensor intrinsic of the
 // target computes the innermost tile.
@@ -44,6 +46,8 @@ inline bool read_numbers(std::string_view text, std::size_t count, std::int32_t*
 
 /// A distance beyond it is none that a core could wait for.
 inline constexpr std::int32_t max_prefetch_lines = 1024;
+/// More steps than a loop's own instructions could matter in.
+inline constexpr std::int32_t max_reduction_unroll = 16;
 /// More buffers than any shared memory has room for.
 inline constexpr std::int32_t max_fetch_stages = 8;
 
@@ -60,17 +64,34 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
     return {};
   }
   std::int32_t numbers[3] = {};
+  if (text.substr(0, prefetch_block_pragma.size()) == prefetch_block_pragma) {
+    const std::int32_t &operand = numbers[0], &level = numbers[1];
+    if (!detail::read_numbers(text.substr(prefetch_block_pragma.size()), 2, numbers) || level < 1 ||
+        level > 3) {
+      return ScheduleError{ScheduleErrorCode::pragma_prefetch, step.stage, step.iterator};
+    }
+    state.mutable_stage(stage).prefetch = {operand, 1, level, true};
+    return {};
+  }
   if (text.substr(0, prefetch_pragma.size()) == prefetch_pragma) {
     const auto& [operand, lines, level] = numbers;
     if (!detail::read_numbers(text.substr(prefetch_pragma.size()), 3, numbers) ||
         lines > max_prefetch_lines || level < 1 || level > 3) {
       return ScheduleError{ScheduleErrorCode::pragma_prefetch, step.stage, step.iterator};
     }
-    state.mutable_stage(stage).prefetch = {operand, lines, level};
+    state.mutable_stage(stage).prefetch = {operand, lines, level, false};
     return {};
   }
   if (text == stream_pragma) {
     state.mutable_stage(stage).streams_result = true;
+    return {};
+  }
+  if (text.substr(0, unroll_reduction_pragma.size()) == unroll_reduction_pragma) {
+    if (!detail::read_numbers(text.substr(unroll_reduction_pragma.size()), 1, numbers) ||
+        numbers[0] < 1 || numbers[0] > max_reduction_unroll) {
+      return ScheduleError{ScheduleErrorCode::pragma_value, step.stage, step.iterator};
+    }
+    state.mutable_stage(stage).reduction_unroll = numbers[0];
     return {};
   }
   if (text.substr(0, fetch_ahead_pragma.size()) == fetch_ahead_pragma) {

@@ -1,8 +1,9 @@
-// MutateAutoUnroll: draws another remark for lowering, auto_unroll_max_step or a hint to memory.
+// MutateAutoUnroll: draws another remark for lowering: auto_unroll_max_step, a hint to memory, or
+// how many steps of a reduction are written out.
 //
 // Floor 7. Ansor reference, ch. 5.3, except that the present value is not drawn again unless
 // SpaceOptions::follows_reference. Where the space has hints to memory three mutations of four
-// draw another one of those, or none.
+// draw another one of those, or none; of the others every second draws the steps of a reduction.
 //     PR C auto_unroll_max_step$16  -->  PR C auto_unroll_max_step$512
 #pragma once
 
@@ -17,6 +18,44 @@
 
 namespace tensorsmith {
 
+namespace detail {
+
+inline bool is_reduction_unroll(const Step& step) {
+  const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
+  return pragma != nullptr && pragma->pragma.starts_with(unroll_reduction_pragma);
+}
+
+/// The program with so many steps of the reductions of one stage written out, 1 included; nothing
+/// if the space has no such choice, or the program no reduction.
+inline std::optional<Candidate> with_reduction_unroll(const SearchSpace& space,
+                                                      const Candidate& program, CounterRng& rng) {
+  std::vector<std::optional<PragmaStep>> choices;
+  for (std::size_t id = 0; id < program.state.num_stages(); ++id) {
+    const auto stage = static_cast<std::int32_t>(id);
+    const bool reduces = !program.state.stage(id).is_placeholder &&
+                         program.state.stage(id).compute_at != ComputeAt::inlined &&
+                         has_non_spatial_iterator(program.state, stage);
+    for (std::int32_t count : space.options().reduction_unrolls) {
+      if (reduces) {
+        choices.push_back(PragmaStep{
+            stage, 0, std::string(unroll_reduction_pragma) + "$" + std::to_string(count)});
+      }
+    }
+  }
+  if (choices.empty()) {
+    return std::nullopt;
+  }
+  choices.push_back(std::nullopt);
+  std::vector<Step> steps = program.state.steps();
+  std::erase_if(steps, is_reduction_unroll);
+  if (const std::optional<PragmaStep>& chosen = pick(choices, rng)) {
+    steps.push_back(*chosen);
+  }
+  return space.build(steps, program.sketch);
+}
+
+}  // namespace detail
+
 struct MutateAutoUnroll {
   static constexpr std::string_view name() { return "auto_unroll"; }
 
@@ -27,6 +66,11 @@ struct MutateAutoUnroll {
       const std::uint32_t drawn = rng.next_below(static_cast<std::uint32_t>(hints.size()) + 1);
       return detail::with_memory_hint(
           space, parent, drawn < hints.size() ? std::optional(hints[drawn]) : std::nullopt);
+    }
+    if (!space.options().reduction_unrolls.empty() && rng.next_below(2) == 0) {
+      if (auto child = detail::with_reduction_unroll(space, parent, rng)) {
+        return child;
+      }
     }
     std::vector<Step> steps = parent.state.steps();
     const std::vector<std::size_t> pragmas =

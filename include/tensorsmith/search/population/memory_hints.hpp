@@ -5,6 +5,7 @@
 // be used again and again: there it costs more than it brings. Half of the programs that stream an
 // operand or a result get one hint. Which distance pays depends on the machine, so it is drawn.
 //     C: for i, j, k  -->  C prefetch: operand 1, 12 lines, into L1: for i, j, k
+//     C: for k.0, j, k.1  -->  C prefetch: operand 1, the next block, into L1: for k.0, j, k.1
 //     C: for i, j, k  -->  C streams its result: for i, j, k
 #pragma once
 
@@ -47,6 +48,24 @@ inline bool has_large_result(const SearchSpace& space, const Candidate& program,
          bytes_of_tensor(program.state.dag().tensor(op.outputs[0])) >= least;
 }
 
+/// Whether a reduction loop of the stage runs around loops along the result, and these around
+/// another reduction loop: what its next iteration reads can be asked for in the meantime.
+inline bool has_blocks_of_reduction(const State& state, std::size_t stage) {
+  bool is_reducing = false, has_tiles = false;
+  for (const auto& iterator : state.stage(stage).iterators) {
+    if (iterator.extent == std::int64_t{1}) {
+      continue;
+    }
+    const bool reduces = iterator.kind == IteratorKind::reduction;
+    if (reduces && has_tiles) {
+      return true;
+    }
+    is_reducing = is_reducing || reduces;
+    has_tiles = has_tiles || (is_reducing && !reduces);
+  }
+  return false;
+}
+
 /// Every hint that the space has for a program of these steps, in a fixed order.
 inline std::vector<PragmaStep> possible_memory_hints(const SearchSpace& space,
                                                      const Candidate& program) {
@@ -63,6 +82,7 @@ inline std::vector<PragmaStep> possible_memory_hints(const SearchSpace& space,
     if (space.options().prefetch_lines.empty() || !has_non_spatial_iterator(state, stage)) {
       continue;
     }
+    const bool has_blocks = has_blocks_of_reduction(state, id);
     std::int32_t operand = 0;
     for (ExprId body : state.operation(id).bodies) {
       visit_expr(state.dag().pool(), body, [&](ExprId expr) {
@@ -75,13 +95,16 @@ inline std::vector<PragmaStep> possible_memory_hints(const SearchSpace& space,
             state.stage(tensor.operation).is_placeholder &&
             bytes_of_tensor(tensor) >= static_cast<double>(space.options().min_prefetch_bytes) &&
             uses_of_element(state, id, *read) <= space.options().max_prefetch_uses;
+        const std::string which = "$" + std::to_string(operand);
         for (std::int32_t lines : space.options().prefetch_lines) {
           if (is_streamed) {
             found.push_back(PragmaStep{stage, 0,
-                                       std::string(prefetch_pragma) + "$" +
-                                           std::to_string(operand) + "$" + std::to_string(lines) +
-                                           "$1"});
+                                       std::string(prefetch_pragma) + which + "$" +
+                                           std::to_string(lines) + "$1"});
           }
+        }
+        if (is_streamed && has_blocks) {
+          found.push_back(PragmaStep{stage, 0, std::string(prefetch_block_pragma) + which + "$1"});
         }
         ++operand;
       });
