@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "tensorsmith/feature/range_text.hpp"
 #include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/record/workload_registry.hpp"
 #include "tensorsmith/sched/explain_error.hpp"
-#include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/sched/replay.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 
@@ -48,7 +48,7 @@ int main() {
     std::printf("%s\n", ts::explain(state.error(), ts::State::initial(dag)).c_str());
     return 1;
   }
-  std::printf("%s", ts::state_text(state.value()).c_str());
+  std::printf("%s", ts::reference_state_text(state.value()).value().c_str());
 
   // Does the schedule compute what the program says?
   const auto program = ts::lower(state.value(), ts::Target::x86_64_v3());

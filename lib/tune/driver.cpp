@@ -58,6 +58,9 @@ class Driver::Impl {
     DriverResult result;
     take_best(result);
     summary_.seconds = now();
+    const RankReport rank = source_.model_rank();
+    summary_.rank_correlation = rank.correlation();
+    summary_.num_ranked_pairs = static_cast<std::int64_t>(rank.num_pairs);
     finish_summary(result);
     result.summary = std::move(summary_);
     return result;

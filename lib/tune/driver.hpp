@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "tensorsmith/cost/ranking.hpp"
 #include "tensorsmith/measure/measurer.hpp"
 #include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/sched/state.hpp"
@@ -64,6 +65,8 @@ class CandidateSource {
   virtual std::vector<State> propose(std::size_t n) = 0;
   /// In the order proposed; those that the end of the budget left out are missing.
   virtual void observe(std::span<const TrialOutcome> outcomes) = 0;
+  /// As SearchPolicy::model_rank.
+  virtual RankReport model_rank() const { return {}; }
 };
 
 struct DriverOptions {

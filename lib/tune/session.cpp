@@ -43,6 +43,7 @@ class PolicySource final : public CandidateSource {
     }
     policy_.observe(observations);
   }
+  RankReport model_rank() const override { return policy_.model_rank(); }
 
  private:
   SearchPolicy& policy_;

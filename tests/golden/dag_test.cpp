@@ -62,7 +62,9 @@ void check_analysis(const GoldenTask& task) {
 
 }  // namespace
 
-TEST_CASE("dags of the reference: text, hash, key, FLOPs and access analysis", "[golden][dag]") {
+TEST_CASE(
+    "conformance 11.1: Winograd; dags of the reference: text, hash, key, FLOPs, access analysis",
+    "[golden][dag]") {
   ComparedRows rows("tasks.json");
   for (const GoldenTask& task : test::golden_tasks()) {
     INFO(task.id);

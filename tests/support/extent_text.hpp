@@ -1,8 +1,7 @@
 // Extents that the reference leaves as expressions, as the largest number they reach.
 //
 // Test support. Where the region of an attached stage varies from iteration to iteration, the
-// reference prints "rw_outer % 2 + 1"; we give the largest value. Minima of attached stages are not
-// inferred by us: "for i (j_outer * 4,16)" is "for i (0,16)" (docs/decisions/0004).
+// reference has "rw_outer % 2 + 1" where infer_bounds gives the largest value.
 #pragma once
 
 #include <algorithm>
@@ -113,35 +112,6 @@ inline std::int64_t largest_extent(const std::string& text) {
 inline std::int64_t largest_extent(const nlohmann::json& extent) {
   return extent.is_string() ? largest_extent(extent.get<std::string>())
                             : extent.get<std::int64_t>();
-}
-
-/// Every "(minimum,extent)" at the end of a line with minimum 0 and the largest extent. A loop
-/// whose extent is an expression that reaches no more than 1 is left out, as a loop of extent 1 is.
-inline std::string with_plain_ranges(const std::string& text) {
-  std::string out;
-  std::vector<std::size_t> left_out;  // indentation of the loops that are
-  for (std::size_t from = 0; from < text.size();) {
-    const std::size_t end = std::min(text.find('\n', from), text.size());
-    std::string line = text.substr(from, end - from);
-    from = end + 1;
-    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-    while (!left_out.empty() && indent <= left_out.back()) {
-      left_out.pop_back();
-    }
-    const std::size_t open = line.find(" ("), comma = line.rfind(',');
-    const bool is_range = open != std::string::npos && comma != std::string::npos && comma > open &&
-                          line.back() == ')';
-    if (is_range) {
-      const std::int64_t extent = largest_extent(line.substr(comma + 1, line.size() - comma - 2));
-      if (extent == 1) {
-        left_out.push_back(indent);
-        continue;
-      }
-      line = line.substr(0, open) + " (0," + std::to_string(extent) + ")";
-    }
-    out += line.substr(2 * left_out.size()) + '\n';
-  }
-  return out;
 }
 
 }  // namespace tensorsmith::test

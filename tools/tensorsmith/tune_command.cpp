@@ -78,6 +78,8 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
                     {"build_seconds", summary.build_seconds},
                     {"measure_seconds", summary.measure_seconds},
                     {"train_seconds", summary.train_seconds}};
+  json["rank_correlation"] =
+      summary.num_ranked_pairs > 0 ? Json(summary.rank_correlation) : Json(nullptr);
   if (!summary.message.empty()) {
     json["message"] = summary.message;
   }
@@ -117,6 +119,10 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
     fmt::print("{} trials in {:.1f} s ({:.1f} per second){}{}\n", summary.trials, summary.seconds,
                static_cast<double>(summary.trials) / std::max(summary.seconds, 1e-9), separator,
                failures);
+  }
+  if (summary.num_ranked_pairs > 0) {
+    fmt::print("cost model: rank correlation {:.2f} with what was measured next, over {} pairs\n",
+               summary.rank_correlation, summary.num_ranked_pairs);
   }
   fmt::print("journal: {}\n", arguments.tune.database);
   if (!arguments.report.empty()) {

@@ -86,13 +86,16 @@ Json result_json(const TaskFileArguments& arguments, const std::vector<WeightedT
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const TuneResult& task = result.tasks[i];
     const TuneSummary& summary = task.summary;
-    json["tasks"].push_back({{"workload", tasks[i].task.workload},
-                             {"weight", tasks[i].weight},
-                             {"rounds", summary.rounds},
-                             {"trials", summary.trials},
-                             {"best_ns", task.has_best() ? Json(summary.best_ns) : Json(nullptr)},
-                             {"gflops", task.has_best() ? Json(summary.gflops) : Json(nullptr)},
-                             {"verified", summary.is_verified}});
+    json["tasks"].push_back(
+        {{"workload", tasks[i].task.workload},
+         {"weight", tasks[i].weight},
+         {"rounds", summary.rounds},
+         {"trials", summary.trials},
+         {"best_ns", task.has_best() ? Json(summary.best_ns) : Json(nullptr)},
+         {"gflops", task.has_best() ? Json(summary.gflops) : Json(nullptr)},
+         {"rank_correlation",
+          summary.num_ranked_pairs > 0 ? Json(summary.rank_correlation) : Json(nullptr)},
+         {"verified", summary.is_verified}});
   }
   if (!result.message.empty()) {
     json["message"] = result.message;

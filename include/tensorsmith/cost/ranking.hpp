@@ -84,12 +84,30 @@ inline double lambda_rank_loss(std::span<const float> scores, std::span<const fl
 struct RankReport {
   std::uint64_t num_pairs = 0;
   std::uint64_t num_correct = 0;  ///< the better program has the strictly higher score
+  std::uint64_t num_wrong = 0;    ///< it has the strictly lower one
   double best_of_top = 0.0;       ///< best true label among the top k / best label, mean over tasks
   std::uint32_t num_tasks = 0;    ///< tasks with at least one pair
 
   /// 0.5 when there is nothing to compare.
   double pairwise_accuracy() const {
     return num_pairs == 0 ? 0.5 : static_cast<double>(num_correct) / static_cast<double>(num_pairs);
+  }
+  /// Kendall's rank correlation over these pairs, -1 .. 1; pairs with equal scores count as 0, and
+  /// so does nothing to compare.
+  double correlation() const {
+    const double difference = static_cast<double>(num_correct) - static_cast<double>(num_wrong);
+    return num_pairs == 0 ? 0 : difference / static_cast<double>(num_pairs);
+  }
+  /// The pairs of both; best_of_top is the mean over the tasks of both.
+  void add(const RankReport& other) {
+    const std::uint32_t tasks = num_tasks + other.num_tasks;
+    if (tasks > 0) {
+      best_of_top = (best_of_top * num_tasks + other.best_of_top * other.num_tasks) / tasks;
+    }
+    num_tasks = tasks;
+    num_pairs += other.num_pairs;
+    num_correct += other.num_correct;
+    num_wrong += other.num_wrong;
   }
 };
 
@@ -114,6 +132,7 @@ inline RankReport rank_report(std::span<const float> scores, std::span<const flo
         if (labels[i] > labels[j]) {
           ++sums.num_pairs;
           report.num_correct += scores[i] > scores[j] ? 1U : 0U;
+          report.num_wrong += scores[i] < scores[j] ? 1U : 0U;
         }
       }
     }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "tensorsmith/support/algorithm.hpp"
@@ -178,10 +179,10 @@ class IndexAtoms {
     if (is_div) {
       result = whole;
     }
-    if (!is_div && form.terms.size() == 1 && form.constant == 0 && form.terms[0].coefficient == 1 &&
-        (*this)[form.terms[0].atom].kind == AtomKind::floormod &&
-        (*this)[form.terms[0].atom].divisor % divisor == 0) {
-      rest = (*this)[form.terms[0].atom].a;  // (x mod 12) mod 4 --> x mod 4
+    if (!is_div && rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].coefficient == 1 &&
+        (*this)[rest.terms[0].atom].kind == AtomKind::floormod &&
+        (*this)[rest.terms[0].atom].divisor % divisor == 0) {
+      rest = IndexForm((*this)[rest.terms[0].atom].a);  // (x mod 12) mod 4 --> x mod 4
     }
     if (is_div && rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].coefficient == 1 &&
         (*this)[rest.terms[0].atom].kind == AtomKind::floordiv) {
@@ -265,6 +266,12 @@ class IndexAtoms {
     return quotient.terms.size() == 1 && quotient.constant == 0 &&
            (*this)[quotient.terms[0].atom].kind == AtomKind::floordiv &&
            (*this)[quotient.terms[0].atom].a == form;
+  }
+  /// form div divisor as it stands, nothing taken out of the fraction.
+  IndexForm fraction(IndexForm form, std::int64_t divisor) {
+    IndexForm result;
+    result.add_term(1, find_or_add({AtomKind::floordiv, -1, divisor, std::move(form), {}}));
+    return result;
   }
   /// a * b; of two that are not constant, an atom.
   IndexForm product(const IndexForm& a, const IndexForm& b) {

@@ -120,7 +120,10 @@ VaryingExtents varying_extents(const StageDerivation& d, std::vector<IndexForm> 
                            });
       result.is_guarded = result.is_guarded || !divides;
       rest.constant += length - 1;
-      rest = atoms.divide(rest, length, true, full);
+      const IndexRange values = atoms.range(rest, full);
+      const bool is_constant = values.min / length == values.max / length;
+      rest = divides || is_constant ? atoms.divide(rest, length, true, full)
+                                    : atoms.fraction(std::move(rest), length);
     }
     extent[at(r.parts[r.inner_to_outer ? 0 : n])] = std::move(rest);
   }

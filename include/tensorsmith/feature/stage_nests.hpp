@@ -14,6 +14,7 @@
 #include "tensorsmith/feature/store_program.hpp"
 #include "tensorsmith/feature/value_walk.hpp"
 #include "tensorsmith/lower/derivation.hpp"
+#include "tensorsmith/sched/apply/common.hpp"
 #include "tensorsmith/sched/bounds/loops.hpp"
 #include "tensorsmith/support/factorize.hpp"
 
@@ -76,6 +77,15 @@ class StageNests {
   auto full_range() const {
     return [this](std::int32_t loop) {
       return IndexRange{0, program_.loops[static_cast<std::size_t>(loop)].extent - 1};
+    };
+  }
+
+  /// Of loops that are taken apart.
+  auto fused_range() const {
+    return [this](std::int32_t loop) {
+      constexpr std::int64_t no_end = std::int64_t{1} << 40;
+      return has_open_end_[static_cast<std::size_t>(loop)] ? IndexRange{0, no_end}
+                                                           : full_range()(loop);
     };
   }
 
@@ -159,6 +169,9 @@ class StageNests {
       }
       const auto loop = static_cast<std::int32_t>(program_.loops.size());
       program_.loops.push_back({extent[at(leaf.node)], leaf.annotation});
+      has_open_end_.push_back(
+          !knows_fused_extents_ && !is_thread_annotation(leaf.annotation) &&
+          has_attach_points(state_.attach_map(), static_cast<std::int32_t>(s), leaf.iterator));
       if (varies) {
         program_.loops.back().varying = static_cast<std::int32_t>(program_.varying_extents.size());
         program_.varying_extents.push_back(exact.of_node[at(leaf.node)]);
@@ -191,7 +204,7 @@ class StageNests {
         form = info.box.low[a];
       }
       form.add(value[a]);
-      program_.atoms.recombine(form, full_range());
+      program_.atoms.recombine(form, fused_range());
       info.axes.push_back(std::move(form));
     }
   }
@@ -231,24 +244,28 @@ class StageNests {
       const std::int64_t e = extent[at(r.parts[p])];
       outer /= e;
       if (p > 0 && (exact.varies(r.parts[p]) || (may_pass_end && e > 1))) {
-        IndexForm rest =
-            below == 1 ? std::move(index) : program_.atoms.divide(index, below, true, full_range());
+        IndexForm rest = below == 1 ? std::move(index)
+                                    : program_.atoms.divide(index, below, true, fused_range());
         below = 1;
         index = take_part(exact.of_node[at(r.parts[p])], rest, value[at(r.parts[p])]);
         may_pass_end = !exact.is_guarded;
         continue;
       }
-      if (outer <= 1) {
-        value[at(r.parts[p])] = program_.atoms.divide(index, below, true, full_range());
+      if (outer <= 1 && (knows_fused_extents_ || p == 0)) {
+        value[at(r.parts[p])] = program_.atoms.divide(index, below, true, fused_range());
         break;
       }
       if (e <= 1) {
         continue;
       }
-      value[at(r.parts[p])] = program_.atoms.part(index, below, e, full_range());
+      value[at(r.parts[p])] =
+          knows_fused_extents_
+              ? program_.atoms.part(index, below, e, fused_range())
+              : program_.atoms.divide(program_.atoms.divide(index, below * e, false, fused_range()),
+                                      below, true, fused_range());
       below *= e;
       if (below == e) {
-        IndexForm quotient = program_.atoms.divide(index, e, true, full_range());
+        IndexForm quotient = program_.atoms.divide(index, e, true, fused_range());
         if (!program_.atoms.is_quotient(quotient, index)) {
           index = std::move(quotient);
           below = 1;
@@ -309,6 +326,12 @@ class StageNests {
     for (std::size_t v = 0; v < num_vectors; ++v) {
       merge_region(stages_[producer].box,
                    region_of_read(program_.atoms, access, v, op, fixed, full_range()), op);
+    }
+    RegionBox& box = stages_[producer].box;
+    for (std::size_t d = 0; !knows_fused_extents_ && d < box.low.size(); ++d) {
+      if (box.extent[d] == op.axes[d].extent) {
+        box.low[d] = {};  // all of it: that it begins at 0 cannot be seen from the loops
+      }
     }
   }
 
@@ -375,6 +398,10 @@ class StageNests {
   std::vector<bounds::ScopeRank> scopes_;
   std::vector<StageInfo> stages_;
   StoreProgram program_;
+  /// Bound inference, unlike what comes after, does not know how far a fused loop runs that stands
+  /// still, unless that is a loop over threads: parts keep a modulus that says nothing.
+  bool knows_fused_extents_ = true;
+  std::vector<bool> has_open_end_;  ///< by loop: it is such a one
 };
 
 }  // namespace tensorsmith::detail

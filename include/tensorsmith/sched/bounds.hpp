@@ -5,8 +5,8 @@
 // stand still. Reads inside if_then_else and select count whether they are taken or not. Extents
 // are numbers: where the reference would leave an extent that varies from iteration to iteration,
 // the largest is given, and where it is not known at all, the whole dimension. Minima of attached
-// stages are not given: the text says 0. Not here: the regions as expressions (lowering makes its
-// own).
+// stages are not given: the text says 0. Not here: the ranges as expressions, as the reference
+// prints them (feature/range_text.hpp).
 #pragma once
 
 #include "tensorsmith/sched/bounds/inference.hpp"

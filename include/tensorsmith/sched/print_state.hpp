@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/hash.hpp"
@@ -20,9 +21,17 @@ constexpr std::string_view name_of(Annotation annotation) {
   return names[static_cast<std::size_t>(annotation)];
 }
 
+/// "0" and "4"; of an attached stage also expressions of the loops around.
+struct IteratorRange {
+  std::string minimum = "0", extent;
+};
+using StateRanges = std::vector<std::vector<IteratorRange>>;  ///< per stage, per iterator
+
 struct PrintStateOptions {
   /// Loops of extent 1 are left out; stages attached to them are not.
   bool delete_trivial_loops = true;
+  /// Printed in place of "0" and the extents; null: those.
+  const StateRanges* ranges = nullptr;
 };
 
 namespace detail {
@@ -87,15 +96,21 @@ class StatePrinter {
     const auto& attached = state_.attach_map().iterator_to_stages;
     for (std::size_t i = 0; i < stage.iterators.size(); ++i) {
       const BasicIterator<Extent>& it = stage.iterators[i];
-      if (!(options_.delete_trivial_loops && it.extent && *it.extent == Extent(1))) {
+      const IteratorRange* range = nullptr;
+      if (options_.ranges != nullptr && i < (*options_.ranges)[id].size()) {
+        range = &(*options_.ranges)[id][i];
+      }
+      const bool is_trivial =
+          range != nullptr ? range->extent == "1" : it.extent && *it.extent == Extent(1);
+      if (!(options_.delete_trivial_loops && is_trivial)) {
         text_.append(indent, ' ');
         text_ += name_of(it.annotation);
         text_ += ' ';
         text_ += it.name;
-        if (it.extent) {
-          text_ += " (";
-          text_ += it.min_text.empty() ? std::string_view("0") : std::string_view(it.min_text);
-          text_ += ',';
+        if (range != nullptr) {
+          text_ += " (" + range->minimum + ',' + range->extent + ")\n";
+        } else if (it.extent) {
+          text_ += " (0,";
           text_ += extent_text(*it.extent);
           text_ += ")\n";
         } else {

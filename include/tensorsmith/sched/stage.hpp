@@ -22,8 +22,6 @@ struct BasicIterator {
   std::string name;
   /// Number of iterations; nothing while undefined (after compute_at, with an unknown split).
   std::optional<Extent> extent;
-  /// Text of a minimum that is not 0 ("" = 0): bound inference of attached stages fills it in.
-  std::string min_text;
   IteratorKind kind = IteratorKind::spatial;
   Annotation annotation = Annotation::none;
   /// Names of the iterators it was fused from; empty otherwise.

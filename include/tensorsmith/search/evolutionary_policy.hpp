@@ -96,6 +96,9 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
       samples[i] = TrainingSample{callbacks_.extract(results[i].state), options_.task,
                                   results[i].throughput};
     });
+    if (uses_model()) {
+      model_rank_.add(rank_report(model_, samples));
+    }
     for (const Observation& result : results) {
       std::string text = state_text(result.state);
       taken_.insert(text);
@@ -111,6 +114,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     }
   }
 
+  RankReport model_rank() const override { return model_rank_; }
+
  private:
   struct Measured {
     double throughput;
@@ -118,10 +123,13 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     std::vector<Step> steps;
   };
 
+  bool uses_model() const {
+    return options_.model_is_trained || (!measured_.empty() && num_observed_ > options_.num_warmup);
+  }
+
   std::vector<Proposal> search_one_round(std::size_t n, std::size_t num_random) {
     const RoundKey key{options_.seed, options_.task, round_++};
-    const bool use_model =
-        options_.model_is_trained || (!measured_.empty() && num_observed_ > options_.num_warmup);
+    const bool use_model = uses_model();
     std::vector<Proposal> proposals;
     if (!use_model && options_.target && callbacks_.draft) {
       if (key.round == 0) {
@@ -303,6 +311,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
 
   SearchSpace space_;
   CostModel& model_;
+  RankReport model_rank_;
   SearchCallbacks callbacks_;
   PolicyOptions options_;
   Population population_;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorsmith/cost/ranking.hpp"
 #include "tensorsmith/feature/feature_vector.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/callback.hpp"
@@ -44,6 +45,9 @@ class SearchPolicy {
   virtual std::vector<Proposal> propose(std::size_t n) = 0;
 
   virtual void observe(std::span<const Observation> results) = 0;
+
+  /// How well the cost model ordered the programs of each round before it learned from them.
+  virtual RankReport model_rank() const { return {}; }
 };
 
 /// Calls body(0) ... body(count - 1), each once, in any order, on any threads; returns when all are

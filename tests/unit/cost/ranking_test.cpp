@@ -84,7 +84,15 @@ TEST_CASE("rank report: right, wrong and tied scores", "[cost]") {
   const RankReport wrong = rank_report(Floats{1.0F, 2.0F, 3.0F}, labels, one_task, 1);
   CHECK(wrong.pairwise_accuracy() == 0.0);
   CHECK(wrong.best_of_top == 0.25);
-  CHECK(rank_report(Floats{1.0F, 1.0F, 1.0F}, labels, one_task).num_correct == 0);
+  RankReport tied = rank_report(Floats{1.0F, 1.0F, 1.0F}, labels, one_task);
+  CHECK(tied.num_correct == 0);
+  CHECK(right.correlation() == 1.0);
+  CHECK(wrong.correlation() == -1.0);
+  CHECK(tied.correlation() == 0.0);
+  tied.add(right);
+  CHECK(tied.num_pairs == 6);
+  CHECK(tied.correlation() == 0.5);
+  CHECK(tied.best_of_top == 1.0);
 }
 
 TEST_CASE("rank report: only pairs of one task with different labels count", "[cost]") {

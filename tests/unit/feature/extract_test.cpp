@@ -73,7 +73,7 @@ Expected common(double outer_prod, double num_loops) {
 
 }  // namespace
 
-TEST_CASE("a scheduled matmul 512: Ansor reference ch. 11.5 (a)", "[feature]") {
+TEST_CASE("conformance 11.5 (a): a scheduled matmul 512", "[feature]") {
   const State state = scheduled(
       matmul(512),
       {SplitStep{2, 0, 512, {16}, true}, SplitStep{2, 2, 512, {8}, true},
@@ -124,7 +124,7 @@ TEST_CASE("a scheduled matmul 512: Ansor reference ch. 11.5 (a)", "[feature]") {
   CHECK(test::difference(std::as_const(features).row(0), reference) == "");
 }
 
-TEST_CASE("an unscheduled matmul 128: Ansor reference ch. 11.5 (b)", "[feature]") {
+TEST_CASE("conformance 11.5 (b): an unscheduled matmul 128", "[feature]") {
   const FeatureMatrix features = extract_features(State::initial(matmul(128)));
   REQUIRE(features.num_rows == 1);
   Expected e = common(21, 2);
@@ -147,7 +147,7 @@ TEST_CASE("an unscheduled matmul 128: Ansor reference ch. 11.5 (b)", "[feature]"
   check_row(std::as_const(features).row(0), e);
 }
 
-TEST_CASE("the curve of release 0.9: Ansor reference ch. 11.5 (a) and (b)", "[feature]") {
+TEST_CASE("conformance 11.5 (a), (b): the curve of release 0.9", "[feature]") {
   const State tiled =
       scheduled(matmul(512), {SplitStep{2, 0, 512, {16}, true}, SplitStep{2, 2, 512, {8}, true},
                               ReorderStep{2, {0, 2, 4, 3, 1}}});
@@ -167,7 +167,7 @@ TEST_CASE("the curve of release 0.9: Ansor reference ch. 11.5 (a) and (b)", "[fe
   }
 }
 
-TEST_CASE("the same numbers without the logarithm: Ansor reference ch. 11.5 (f)", "[feature]") {
+TEST_CASE("conformance 11.5 (f): the same numbers without the logarithm", "[feature]") {
   const FeatureMatrix features = extract_features(State::initial(matmul(128)));
   REQUIRE(features.num_rows == 1);
   const auto plain = [&](std::size_t where) {
@@ -180,7 +180,7 @@ TEST_CASE("the same numbers without the logarithm: Ansor reference ch. 11.5 (f)"
   }
 }
 
-TEST_CASE("a matmul of a GPU: Ansor reference ch. 11.5 (d)", "[feature]") {
+TEST_CASE("conformance 11.5 (d): a matmul of a GPU", "[feature]") {
   const char* const text =
       R"([["CHW",2,"local"],["SP",2,0,512,[1,16,32,1],1],["SP",2,5,512,[4,1,1,16],1],)"
       R"(["SP",2,10,512,[1,2],1],["RE",2,[0,5,1,6,2,7,10,11,3,8,12,4,9]],["FSP",3,0,1,3],)"
@@ -222,7 +222,7 @@ TEST_CASE("a matmul of a GPU: Ansor reference ch. 11.5 (d)", "[feature]") {
   }
 }
 
-TEST_CASE("a pragma on a loop over blocks is lost: Ansor reference ch. 11.5 (e)", "[feature]") {
+TEST_CASE("conformance 11.5 (e): a pragma on a loop over blocks is lost", "[feature]") {
   te::Program p;
   const auto a = p.placeholder("A", {64, 1024});
   const auto k = p.reduce_axis("k", 1024);
@@ -241,7 +241,7 @@ TEST_CASE("a pragma on a loop over blocks is lost: Ansor reference ch. 11.5 (e)"
   }
 }
 
-TEST_CASE("two copies, the first inside the second: Ansor reference ch. 11.5 (c)", "[feature]") {
+TEST_CASE("conformance 11.5 (c): two copies, the first inside the second", "[feature]") {
   te::Program p;
   const auto A = p.placeholder("A", {64, 32});
   const auto B = p.compute("B", {64, 32}, [&](auto i, auto j) { return A(i, j); });

@@ -33,7 +33,7 @@ LayoutRewrite rewritten(const Shared<const ComputeDag>& dag, const std::vector<S
 
 }  // namespace
 
-TEST_CASE("layout of a tiled matmul: Ansor reference, ch. 11.6") {
+TEST_CASE("conformance 11.6: layout of a tiled matmul") {
   const LayoutRewrite rewrite =
       rewritten(free_matmul(512, 512, 512),
                 {SplitStep{2, 0, 512, {4, 8, 8}, true}, SplitStep{2, 4, 512, {8, 4, 4}, true},
@@ -64,7 +64,7 @@ TEST_CASE("the rewritten program computes the same from transformed inputs") {
   CHECK(expected->back().data == found->back().data);
 }
 
-TEST_CASE("a transform inside: Ansor reference, ch. 11.6") {
+TEST_CASE("conformance 11.6: a layout transform inside") {
   const auto state =
       replay(free_matmul(512, 512, 512),
              {SplitStep{2, 0, 512, {4, 8, 8}, true}, SplitStep{2, 4, 512, {8, 4, 4}, true},

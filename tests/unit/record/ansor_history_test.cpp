@@ -38,7 +38,7 @@ TEST_CASE("keys are a name and a flat list", "[record]") {
   CHECK(decode_workload_key(std::string(100000, '[')).args.empty());
 }
 
-TEST_CASE("distances of workloads: Ansor reference, ch. 11.6", "[record]") {
+TEST_CASE("conformance 11.6: distances of workloads", "[record]") {
   CHECK(distance(big, R"(["f", [1, 3, 112, 112], [32, 3, 3, 3], [0, 0], [1, 1], "float32"])") ==
         32);
   CHECK(distance(big, big) == 1);

@@ -83,7 +83,7 @@ TEST_CASE("the fourteen steps, escapes and numbers survive", "[record]") {
   CHECK(*ansor_record_to_line(*again) == line);
 }
 
-TEST_CASE("ch. 11.6: states with each of the fourteen steps are the same after a record",
+TEST_CASE("conformance 11.6: states with each of the fourteen steps are the same after a record",
           "[record]") {
   te::Program p;
   const auto a = p.placeholder("A", {64, 64}), b = p.placeholder("B", {64, 64});
@@ -127,7 +127,7 @@ TEST_CASE("ch. 11.6: states with each of the fourteen steps are the same after a
   CHECK(tags.size() == 14);
 }
 
-TEST_CASE("tasks of older formats", "[record]") {
+TEST_CASE("conformance 11.6: tasks of older formats", "[record]") {
   const std::string whole = R"([16, 64, 64, 0, 0, 0, 0, 0], "", 0, []])";
   const auto read = [&](const std::string& task) {
     return ansor_record_from_line(with(example, ", " + whole, task));

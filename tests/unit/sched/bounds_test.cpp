@@ -46,7 +46,7 @@ State bounded(const State& state) {
 
 }  // namespace
 
-TEST_CASE("bounds of a stage computed at its reader and back at root") {
+TEST_CASE("conformance 11.4: bounds of a stage computed at its reader and back at root") {
   ScheduleBuilder s(conv_relu_dag({224, 3, 64, 7, 2, 3}));
   const std::int32_t conv = s.stage("Y"), relu = s.stage("R");
   s.compute_at(conv, relu, 2);
@@ -68,7 +68,7 @@ TEST_CASE("bounds of a padded input: reads that are guarded count") {
   CHECK(bounded(s.state()).stage(static_cast<std::size_t>(pad)).compute_at == ComputeAt::inlined);
 }
 
-TEST_CASE("bounds of cache stages, two levels deep") {
+TEST_CASE("conformance 11.4: bounds of cache stages, two levels deep") {
   te::Program p;
   auto X = p.placeholder("X", {4, 512, 9, 9}), W = p.placeholder("W", {512, 512, 3, 3});
   auto rc = p.reduce_axis("rc", 512), rh = p.reduce_axis("rh", 3), rw = p.reduce_axis("rw", 3);

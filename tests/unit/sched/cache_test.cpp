@@ -36,7 +36,7 @@ TEST_CASE("cache_read: readers that are named read the copy") {
                              s.state().operation(1).outputs[0]));
 }
 
-TEST_CASE("cache stages of two matmuls: eleven stages in the reference's order") {
+TEST_CASE("conformance 11.4: cache stages of two matmuls, eleven stages in order") {
   te::Program p;
   auto A = p.placeholder("A", {512, 512}), B = p.placeholder("B", {512, 512});
   auto C = p.placeholder("C", {512, 512});

@@ -8,7 +8,7 @@ using namespace tensorsmith::test;
 using Ids = std::vector<std::int64_t>;
 using Names = std::vector<std::string>;
 
-TEST_CASE("fuse: product, name, origin") {
+TEST_CASE("conformance 11.4: fuse has the product, name, origin") {
   ScheduleBuilder s(matmul_dag(512, 512, 512));
   s.split(2, 0, {16});
   s.split(2, 2, {64});
@@ -17,6 +17,9 @@ TEST_CASE("fuse: product, name, origin") {
   CHECK(extents(s.state(), 2) == Ids{256, 16, 64, 512});
   CHECK(iterator_names(s.state(), 2) == Names{"i.0@j.0@", "i.1", "j.1", "k"});
   CHECK(s.state().stage(2).iterators[0].original == Names{"i.0", "j.0"});
+  ScheduleBuilder large(matmul_dag(32, 64, 8));
+  large.fuse(2, {0, 1});
+  CHECK(extents(large.state(), 2) == Ids{2048, 8});
   s.fuse(2, {0, 1, 2});
   CHECK(iterator_names(s.state(), 2) == Names{"i.0@j.0@@i.1@j.1@", "k"});
   CHECK(s.state().stage(2).iterators[0].kind == IteratorKind::spatial);

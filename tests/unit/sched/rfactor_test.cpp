@@ -9,7 +9,7 @@ using namespace tensorsmith::test;
 using Ids = std::vector<std::int64_t>;
 using Names = std::vector<std::string>;
 
-TEST_CASE("rfactor: outer and inner part") {
+TEST_CASE("conformance 11.4: rfactor of the outer and the inner part") {
   ScheduleBuilder outer(matmul_dag(8, 8, 512));
   outer.split(2, 2, {16});
   CHECK(outer.rfactor(2, 2, 2) == 2);

@@ -8,7 +8,7 @@ using namespace tensorsmith::test;
 using Ids = std::vector<std::int64_t>;
 using Names = std::vector<std::string>;
 
-TEST_CASE("split: lengths from the inside or from the outside") {
+TEST_CASE("conformance 11.4: split lengths from the inside or from the outside") {
   const DagPtr dag = matmul_dag(512, 512, 512);
   ScheduleBuilder a(dag);
   CHECK(a.split(2, 0, {16}) == std::vector<std::int32_t>{0, 1});
@@ -56,7 +56,7 @@ TEST_CASE("split: what is attached moves to the innermost part") {
   CHECK(s.state().attach_map().stage_to_iterator.at(1) == IteratorKey{2, 2});
 }
 
-TEST_CASE("follow split: the first lengths of the source, then the product of the rest") {
+TEST_CASE("conformance 11.4: follow split has the first lengths of its source") {
   const DagPtr dag = chain_dag();
   for (std::int32_t parts = 1; parts <= 5; ++parts) {
     te::Program p;
@@ -81,7 +81,7 @@ TEST_CASE("follow split: the first lengths of the source, then the product of th
   }
 }
 
-TEST_CASE("follow fused split: the product of one level of several splits") {
+TEST_CASE("conformance 11.4: follow fused split has the product of one level") {
   const Ids products{8, 4, 32, 32};
   for (std::int32_t level = 0; level < 4; ++level) {
     ScheduleBuilder s(matmul_dag(512, 512, 512));

@@ -26,7 +26,7 @@ std::vector<Picked> pick(int num_best, int num_random_states, std::size_t n, std
 
 }  // namespace
 
-TEST_CASE("64 programs: 61 by score, then 3 at random") {
+TEST_CASE("conformance 11.7: 64 programs, 61 by score, then 3 at random") {
   ExplorationShare share(0.05);
   const std::size_t random = share.next(64);
   CHECK(random == 3);
@@ -37,7 +37,7 @@ TEST_CASE("64 programs: 61 by score, then 3 at random") {
   }
 }
 
-TEST_CASE("64 a round: 9 random states drawn, the best 128 kept (ch. 11.7)") {
+TEST_CASE("conformance 11.7: 64 a round, 9 random states drawn, the best 128 kept") {
   ExplorationShare share(0.05, false);
   const RoundSizes sizes(64, share.next(64));
   CHECK(sizes.num_good == 61);

@@ -165,7 +165,10 @@ TEST_CASE("the reference's search: evolution from the first round, the model aft
         observations.push_back(Observation{proposal.state, measure(proposal.state)});
       }
       policy.observe(observations);
+      // The model is asked from the fourth round on; that round's order is exactly its own.
+      CHECK((policy.model_rank().num_pairs > 0) == (round == 3));
     }
+    CHECK(policy.model_rank().correlation() == 1.0);
     // 8 and 16 observations are not more than 16: random scores lie in [0, 1).
     CHECK(best_scores[0] < 1.0F);
     CHECK(best_scores[1] < 1.0F);

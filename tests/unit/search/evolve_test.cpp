@@ -50,7 +50,7 @@ std::vector<Individual> evolve_with(const SearchSpace& space, const SearchCallba
 
 }  // namespace
 
-TEST_CASE("evolution finds k.1 of extent 2 from programs without it") {
+TEST_CASE("conformance 11.7: evolution finds k.1 of extent 2 from programs without it") {
   const SearchSpace space = test::space_of(test::matmul_dag(10, 10, 4));
   std::vector<Candidate> start;
   for (std::uint32_t i = 0; start.size() < 20; ++i) {

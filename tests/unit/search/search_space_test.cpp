@@ -8,7 +8,7 @@
 
 namespace tensorsmith {
 
-TEST_CASE("length choices are the reference's factorizations") {
+TEST_CASE("conformance 11.7: length choices are the reference's factorizations") {
   const SearchSpace space = test::space_of(test::matmul_dag(512, 512, 512));
   REQUIRE(space.length_choices(512, 3, 64) != nullptr);
   CHECK(space.length_choices(512, 3, 64)->size() == 210);  // ch. 11.7

@@ -34,14 +34,15 @@ constexpr auto constant = [](std::size_t, std::int64_t) { return 1e-3; };
 
 }  // namespace
 
-TEST_CASE("ch. 11.7: round robin, three tasks, six trials: two each") {
+TEST_CASE("conformance 11.7: round robin, three tasks, six trials: two each") {
   TaskSchedulerOptions options;
   options.strategy = TaskStrategy::round_robin;
   TaskScheduler scheduler(equal_tasks(3), options);
   CHECK(run(scheduler, 6, constant) == std::vector<std::int64_t>{2, 2, 2});
 }
 
-TEST_CASE("ch. 11.7: gradient with an objective of one task only, five trials: four and one") {
+TEST_CASE(
+    "conformance 11.7: gradient with an objective of one task only, five trials: four and one") {
   TaskSchedulerOptions options;
   options.objective = [](std::span<const double> times) { return 1e5 * times[0]; };
   TaskScheduler scheduler(equal_tasks(2), options);
@@ -49,7 +50,7 @@ TEST_CASE("ch. 11.7: gradient with an objective of one task only, five trials: f
   CHECK(run(scheduler, 5, times) == std::vector<std::int64_t>{4, 1});
 }
 
-TEST_CASE("ch. 11.7: the worked gradients") {
+TEST_CASE("conformance 11.7: the worked gradients") {
   TaskScheduler scheduler(equal_tasks(2), {});
   const double first[] = {5, 4, 3.5, 3.4};  // ms
   for (double time : first) {

@@ -123,7 +123,7 @@ std::size_t num_inlined(const State& state) {
 
 }  // namespace
 
-TEST_CASE("ch. 11.3: matmul 512, 8x8x512 and 8x8x1024") {
+TEST_CASE("conformance 11.3: matmul 512, 8x8x512 and 8x8x1024") {
   CHECK(on_cpu(test::matmul_dag(512, 512, 512)).size() == 3);
   CHECK(on_cuda(test::matmul_dag(512, 512, 512)).size() == 1);
   CHECK(on_cpu(test::matmul_dag(8, 8, 512)).size() == 5);
@@ -132,7 +132,7 @@ TEST_CASE("ch. 11.3: matmul 512, 8x8x512 and 8x8x1024") {
   CHECK(on_cuda(test::matmul_dag(8, 8, 1024)).size() == 2);
 }
 
-TEST_CASE("ch. 11.3: the CPU sketches of matmul stand in order") {
+TEST_CASE("conformance 11.3: the CPU sketches of matmul stand in order") {
   const auto tags = [](const State& sketch) {
     std::string text;
     for (const Step& step : sketch.steps()) {
@@ -157,12 +157,12 @@ TEST_CASE("ch. 11.3: the CPU sketches of matmul stand in order") {
   CHECK(tags(small[4]) == fused);
 }
 
-TEST_CASE("ch. 11.3: two chained matmuls") {
+TEST_CASE("conformance 11.3: two chained matmuls") {
   CHECK(on_cpu(chained_matmul_dag(512)).size() == 9);
   CHECK(on_cuda(chained_matmul_dag(512)).size() == 1);
 }
 
-TEST_CASE("ch. 11.3: convolution with bias, batch norm and relu") {
+TEST_CASE("conformance 11.3: convolution with bias, batch norm and relu") {
   const auto cpu = on_cpu(test::conv_block(56, 512, 512, 3, 1, 1));
   REQUIRE(cpu.size() == 3);
   CHECK(cpu[0].steps().size() == 17);  // fused at level 1
@@ -179,7 +179,7 @@ TEST_CASE("ch. 11.3: convolution with bias, batch norm and relu") {
   CHECK(cuda[0].operation(2).name == "pad_temp.shared");
 }
 
-TEST_CASE("ch. 11.3: max-pool has one sketch; with padding the GPU inlines it") {
+TEST_CASE("conformance 11.3: max-pool has one sketch; with padding the GPU inlines it") {
   const auto cpu = on_cpu(max_pool_dag(1));
   REQUIRE(cpu.size() == 1);
   CHECK(cpu[0].steps().empty());
@@ -188,12 +188,12 @@ TEST_CASE("ch. 11.3: max-pool has one sketch; with padding the GPU inlines it") 
   CHECK(cuda[0].steps().empty());
 }
 
-TEST_CASE("ch. 11.3: minimum of rows") {
+TEST_CASE("conformance 11.3: minimum of rows") {
   CHECK(on_cpu(min_dag()).size() == 3);
   CHECK(on_cuda(min_dag()).size() == 2);
 }
 
-TEST_CASE("ch. 11.3: softmax") {
+TEST_CASE("conformance 11.3: softmax") {
   CHECK(on_cpu(softmax_dag({1}, 1024)).size() == 9);
   CHECK(on_cuda(softmax_dag({1}, 1024)).size() == 4);
   CHECK(on_cpu(softmax_dag({2}, 1024)).size() == 9);
@@ -202,7 +202,7 @@ TEST_CASE("ch. 11.3: softmax") {
   CHECK(on_cuda(softmax_dag({1, 12, 128}, 128)).size() == 4);
 }
 
-TEST_CASE("ch. 11.3: softmax, which sketch factors what") {
+TEST_CASE("conformance 11.3: softmax, which sketch factors what") {
   // Sketch 3 i + j: j of 0 or 1 factors the maximum (stage 1), i the sum.
   const auto cpu = on_cpu(softmax_dag({2}, 1024));
   REQUIRE(cpu.size() == 9);
@@ -216,7 +216,8 @@ TEST_CASE("ch. 11.3: softmax, which sketch factors what") {
   CHECK(cpu[8].steps().empty());
 }
 
-TEST_CASE("ch. 11.3: CUDA softmax 0 computes both reductions in the threads of the result") {
+TEST_CASE(
+    "conformance 11.3: CUDA softmax 0 computes both reductions in the threads of the result") {
   const auto cuda = on_cuda(softmax_dag({1}, 1024));
   REQUIRE(cuda.size() == 4);
   const auto& attached = cuda[0].attach_map().stage_to_iterator;
@@ -226,7 +227,7 @@ TEST_CASE("ch. 11.3: CUDA softmax 0 computes both reductions in the threads of t
   CHECK(cuda[0].stage(4).iterators.back().extent == 32);
 }
 
-TEST_CASE("ch. 11.3: norms and a sum to one element") {
+TEST_CASE("conformance 11.3: norms and a sum to one element") {
   CHECK(on_cpu(norm_dag(1)).size() == 3);
   CHECK(on_cuda(norm_dag(1)).size() == 2);
   CHECK(on_cpu(norm_dag(64)).size() == 3);
@@ -235,7 +236,7 @@ TEST_CASE("ch. 11.3: norms and a sum to one element") {
   CHECK(on_cuda(rank0_sum_dag()).size() == 2);
 }
 
-TEST_CASE("ch. 11.3: the thirteen steps of CUDA matmul 512") {
+TEST_CASE("conformance 11.3: the thirteen steps of CUDA matmul 512") {
   const auto cuda = on_cuda(test::matmul_dag(512, 512, 512));
   REQUIRE(cuda.size() == 1);
   const std::vector<Step>& steps = cuda[0].steps();
@@ -255,7 +256,7 @@ TEST_CASE("ch. 11.3: the thirteen steps of CUDA matmul 512") {
   CHECK(steps[12] == Step{ComputeAtStep{1, 4, 6}});
 }
 
-TEST_CASE("ch. 11.3: a user's rule stands before the others, on CPUs and on GPUs") {
+TEST_CASE("conformance 11.3: a user's rule stands before the others, on CPUs and on GPUs") {
   const CustomRule twice(
       "twice",
       [](const RuleInput& input) {
@@ -290,7 +291,7 @@ TEST_CASE("a user's rule that only adds leaves the GPU's own sketch in place") {
   CHECK(sketches[1].steps().size() == 13);
 }
 
-TEST_CASE("ch. 11.3: Winograd", "[golden]") {
+TEST_CASE("conformance 11.3: Winograd", "[golden]") {
   const auto& dag = test::own_golden_task("winograd_nhwc_1x28x28x128_128").dag;
   CHECK(on_cpu(dag).size() == 3);
   const auto cuda = on_cuda(dag);

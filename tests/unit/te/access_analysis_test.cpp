@@ -22,7 +22,7 @@ Ids stages_with(const AccessAnalysis& analysis, Predicate predicate) {
 
 }  // namespace
 
-TEST_CASE("conv block 1,224,224,3->64,7x7,s2,p3 (Ansor reference, ch. 11.2)", "[te]") {
+TEST_CASE("conformance 11.2: conv block 1x224x224x3 --> 64, 7x7, stride 2", "[te]") {
   const auto dag = test::conv_block(224, 3, 64, 7, 2, 3);
   std::vector<std::string> names;
   for (const Operation& op : dag->operations()) {
@@ -48,7 +48,7 @@ TEST_CASE("conv block 1,224,224,3->64,7x7,s2,p3 (Ansor reference, ch. 11.2)", "[
   CHECK_FALSE(a.elementwise_match(10, 3));
 }
 
-TEST_CASE("consumers look through inlined stages (Ansor reference, ch. 11.2)", "[te]") {
+TEST_CASE("conformance 11.2: consumers look through inlined stages", "[te]") {
   const auto dag = test::conv_block(224, 3, 64, 7, 2, 3);
   const AccessAnalysis a(*dag);
   const auto none = [](std::uint32_t) { return false; };

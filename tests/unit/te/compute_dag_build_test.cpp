@@ -58,7 +58,8 @@ TEST_CASE("what no argument needs is left out", "[te]") {
   CHECK(p.dag({a, b, unused})->operations().size() == 3);
 }
 
-TEST_CASE("a broken operation is refused", "[te]") {
+TEST_CASE("conformance 11.4: iterators of one name and other broken operations are refused",
+          "[te]") {
   ExprPool pool;
   std::vector<TensorInfo> tensors(2);
   tensors[0].name = "A";

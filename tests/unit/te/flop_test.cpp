@@ -6,7 +6,7 @@
 
 using namespace tensorsmith;
 
-TEST_CASE("matmul 512, relu, pad and attribute (Ansor reference, ch. 11.1)", "[te]") {
+TEST_CASE("conformance 11.1: matmul 512, relu, pad and attribute", "[te]") {
   te::Program p;
   const auto a = p.placeholder("A", {512, 512}), b = p.placeholder("B", {512, 512});
   const auto k = p.reduce_axis("k", 512);
@@ -26,7 +26,7 @@ TEST_CASE("matmul 512, relu, pad and attribute (Ansor reference, ch. 11.1)", "[t
   CHECK(te::count_flop(*p.dag({a, b, e})) == 268436690);
 }
 
-TEST_CASE("a comparison of elements counts, one of indices does not (ch. 11.1)", "[te]") {
+TEST_CASE("conformance 11.1: a comparison of elements counts, one of indices does not", "[te]") {
   te::Program p;
   const auto a = p.placeholder("A", {512, 512});
   const auto b = p.compute(
@@ -39,12 +39,12 @@ TEST_CASE("a comparison of elements counts, one of indices does not (ch. 11.1)",
   CHECK(te::count_flop(*p.dag({n, m})) == 512);
 }
 
-TEST_CASE("convolution blocks (ch. 11.1)", "[te]") {
+TEST_CASE("conformance 11.1: convolution blocks", "[te]") {
   CHECK(te::count_flop(*test::conv_block(56, 512, 512, 3, 1, 1)) == 14803927040.0);
   CHECK(te::count_flop(*test::conv_block(224, 3, 64, 7, 2, 3)) == 239239168);
 }
 
-TEST_CASE("softmax and norms (ch. 11.1)", "[te]") {
+TEST_CASE("conformance 11.1: softmax and norms", "[te]") {
   for (std::int64_t rows : {1, 2}) {
     te::Program p;
     const auto a = p.placeholder("A", {rows, 1024});
@@ -69,7 +69,7 @@ TEST_CASE("softmax and norms (ch. 11.1)", "[te]") {
   }
 }
 
-TEST_CASE("max-pool and minimum (ch. 11.1)", "[te]") {
+TEST_CASE("conformance 11.1: max-pool and minimum", "[te]") {
   for (std::int64_t pad : {0, 1}) {
     te::Program p;
     const auto x = p.placeholder("X", {1, 512, 56, 56});

@@ -5,7 +5,7 @@
 
 using namespace tensorsmith;
 
-TEST_CASE("hash and key of matmul 512 (Ansor reference, ch. 11.6)", "[te]") {
+TEST_CASE("conformance 11.6: hash and key of matmul 512", "[te]") {
   te::Program p;
   auto a = p.placeholder("A", {512, 512}), b = p.placeholder("B", {512, 512});
   auto k = p.reduce_axis("k", 512);

@@ -69,7 +69,6 @@ template <class Extent>
 void forget_ranges(BasicStage<Extent>& stage) {
   for (auto& iterator : stage.iterators) {
     iterator.extent.reset();
-    iterator.min_text.clear();
   }
 }
 

@@ -72,9 +72,6 @@ StepCheck split_iterator(BasicState<Extent>& state, std::int32_t stage, std::int
     const std::int64_t length = lengths[inner_to_outer ? n - 1 - k : k];
     if (remaining && length != unknown_length) {
       it.extent = Extent(length);
-      if (k == 0) {
-        it.min_text = old.min_text;
-      }
       remaining = ceil_div_extent(*remaining, length);
     } else {
       remaining.reset();
