@@ -68,6 +68,7 @@ class StatePrinter {
     attribute(" auto_unroll: ", stage.auto_unroll_max_step);
     attribute(" storage_offset: ", stage.storage_offset);
     attribute(" fetch_ahead: ", stage.fetch_stages);
+    attribute(" load_ahead: ", stage.load_sets);
     if (stage.prefetch.lines != 0) {
       text_.append(indent, ' ');
       text_ += name + " prefetch: operand " + std::to_string(stage.prefetch.operand) + ", " +
