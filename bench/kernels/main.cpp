@@ -145,7 +145,8 @@ void print_case(const nlohmann::ordered_json& entry, std::FILE* out) {
     std::fprintf(out, "    %s\n", entry["problem"].get<std::string>().c_str());
   }
   if (entry.contains("instant_share")) {
-    std::fprintf(out, "    without a budget: %.2f of it after %.0f ms (chosen and compiled: %.0f)\n",
+    std::fprintf(out,
+                 "    without a budget: %.2f of it after %.0f ms (chosen and compiled: %.0f)\n",
                  number(entry["instant_share"]), number(entry["instant_ms"]),
                  number(entry["instant_compiled_ms"]));
   }

@@ -327,6 +327,11 @@ template <class T>
 inline void copy_async(T* to, const T* from) {
   cuda_shim::copy_async(to, from, sizeof(T));
 }
+template <class T>
+inline void copy_async_or_zero(T* to, const T* from, bool is_inside) {
+  static const unsigned char zeros[16] = {};
+  cuda_shim::copy_async(to, is_inside ? static_cast<const void*>(from) : zeros, sizeof(T));
+}
 template <int calls>
 inline void finish_copies() {
   cuda_shim::finish_copies(calls);

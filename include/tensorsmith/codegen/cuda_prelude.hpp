@@ -178,6 +178,25 @@ __device__ __forceinline__ void copy_async(T* to, const T* from) {
 }
 )",
      true},
+    {"copy_async_or_zero(", R"(// The same where `is_inside`; else zeros, and nothing is read.
+template <class T>
+__device__ __forceinline__ void copy_async_or_zero(T* to, const T* from, bool is_inside) {
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  const int bytes = is_inside ? static_cast<int>(sizeof(T)) : 0;
+  if (sizeof(T) == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :
+                 : "r"(at), "l"(from), "r"(bytes)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;"
+                 :
+                 : "r"(at), "l"(from), "r"(bytes), "n"(sizeof(T) == 16 ? 4 : sizeof(T))
+                 : "memory");
+  }
+}
+)",
+     true},
     {"finish_copies<", R"(// Waits for the thread's copies, but for those since its last calls.
 template <int calls>
 __device__ __forceinline__ void finish_copies() {

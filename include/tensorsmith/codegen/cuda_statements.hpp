@@ -57,8 +57,10 @@ class CudaStatementPrinter : protected CudaTensorPrinter {
   double num_instances(StmtId id) const;
   std::int32_t widest(StmtId id) const;
 
-  bool has_async_ = false;  ///< the kernel has copies in the background
-  std::string problem_;     ///< why there is no text
+  /// Some kernel of the program has stores that are marked as copies in the background: a barrier
+  /// of any of them then waits for copies, which costs nothing where there are none.
+  bool has_async_ = false;
+  std::string problem_;  ///< why there is no text
   std::int64_t private_bytes_ = 0, most_private_bytes_ = 0;
   double copies_ = 1.0;      ///< of what is emitted now, by the unrolled loops around it
   double num_stores_ = 0.0;  ///< emitted so far, copies counted
@@ -84,9 +86,10 @@ inline void CudaStatementPrinter::emit(StmtId id) {
                         [&](const For& loop) { emit_loop(loop); },
                         [&](const Store& store) {
                           num_stores_ += copies_;
-                          if (copies_async(store, 1)) {
-                            return line("copy_async(&" + element(store.buffer, store.indices) +
-                                        ", &" + value(store.value).text + ");");
+                          if (const auto copy = copies_async(store, 1)) {
+                            return line(
+                                async_text(*copy, "&" + element(store.buffer, store.indices),
+                                           "&" + element(copy->load->buffer, copy->load->indices)));
                           }
                           line(element(store.buffer, store.indices) + assignment(store));
                         },
@@ -137,6 +140,9 @@ inline void CudaStatementPrinter::emit_loop(const For& loop) {
                                                  : "bound to the GPU inside a thread's work"));
   }
   if (loop.intrinsic != nullptr && !loop.intrinsic->ptx.empty() && warp_product(loop)) {
+    return;
+  }
+  if (loop.load_sets > 1 && warp_products_ahead(loop)) {
     return;
   }
   const LinearText extent = linear(loop.extent);

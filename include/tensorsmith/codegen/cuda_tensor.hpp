@@ -26,6 +26,8 @@ class CudaTensorPrinter : protected CudaVectorPrinter {
 
   /// Prints the loop as instructions; false if it has another form, and then nothing is printed.
   bool warp_product(const For& loop);
+  /// The same of a loop around such a loop, whose fragments are loaded ahead of the instructions.
+  bool warp_products_ahead(const For& steps);
   /// The helper functions of the instructions that were printed.
   std::string instruction_helpers() const;
 
@@ -64,6 +66,30 @@ class CudaTensorPrinter : protected CudaVectorPrinter {
   void open_loops(const std::vector<TileLoop>& loops, std::vector<std::string>& names);
   void close_loops(std::vector<std::string>& names);
   void load_fragment(const Product& product, bool is_a, const std::string& words);
+  /// All fragments of a or b into an array of them; loops of the product have their text at the
+  /// end.
+  void load_fragments(const Product& product, bool is_a, const std::string& array);
+  /// The instruction for every pair of fragments.
+  void multiply(const Product& product, const std::string& a, const std::string& b);
+  /// The number of a fragment among those of its operand, as an index.
+  std::string fragment_number(const std::vector<TileLoop>& loops) const {
+    LinearText at;
+    for (const TileLoop& inner : loops) {
+      LinearText next;
+      next.add(at, inner.extent);
+      next.add(bound(inner.var), 1);
+      at = std::move(next);
+    }
+    return "[" + at.print().text + "]";
+  }
+  static std::int64_t num_fragments(const std::vector<TileLoop>& loops) {
+    std::int64_t count = 1;
+    for (const TileLoop& inner : loops) {
+      count *= inner.extent;
+    }
+    return count;
+  }
+  void begin_product(const Product& product, const For& loop);
 
   std::vector<const TensorIntrinsic*> used_;
 };
@@ -247,59 +273,66 @@ inline void CudaTensorPrinter::load_fragment(const Product& product, bool is_a,
   }
 }
 
-inline bool CudaTensorPrinter::warp_product(const For& loop) {
-  const std::optional<Product> form = warp_form(loop);
-  if (!form) {
-    return false;
-  }
-  const Product& product = *form;
-  const std::string call(product.intrinsic->name);
+/// Its helper is printed; its loops begin at 0.
+inline void CudaTensorPrinter::begin_product(const Product& product, const For& loop) {
   if (!has_item(used_, product.intrinsic)) {
     used_.push_back(product.intrinsic);
   }
-  std::int64_t count = 1;
-  for (const TileLoop& inner : product.of_b) {
-    count *= inner.extent;
-  }
-  const std::string a = names_.unique("a_words"), b = names_.unique("b_words");
-  const auto number = [&] {
-    LinearText at;
-    for (const TileLoop& inner : product.of_b) {
-      LinearText next;
-      next.add(at, inner.extent);
-      next.add(bound(inner.var), 1);
-      at = std::move(next);
-    }
-    return b + "[" + at.print().text + "]";
-  };
   for (const TileLoop* own : {&product.row, &product.column}) {
     bind(own->var, LinearText::of(0));
   }
-  for (const TileLoop& inner : product.of_a) {
-    bind(inner.var, LinearText::of(0));
+  for (const auto* loops : {&product.of_a, &product.of_b}) {
+    for (const TileLoop& inner : *loops) {
+      bind(inner.var, LinearText::of(0));
+    }
   }
   bind(loop.var, LinearText::of(0));
-  open("");
-  line("unsigned " + b + "[" + std::to_string(count) + "][2];");
+}
+
+inline void CudaTensorPrinter::load_fragments(const Product& product, bool is_a,
+                                              const std::string& array) {
+  const std::vector<TileLoop>& loops = is_a ? product.of_a : product.of_b;
   std::vector<std::string> names;
-  open_loops(product.of_b, names);
-  load_fragment(product, false, number());
+  open_loops(loops, names);
+  load_fragment(product, is_a, array + fragment_number(loops));
   close_loops(names);
-  for (const TileLoop& inner : product.of_b) {
+  for (const TileLoop& inner : loops) {
     bind(inner.var, LinearText::of(0));
   }
-  open_loops(product.of_a, names);
-  line("unsigned " + a + "[4];");
-  load_fragment(product, true, a);
-  std::vector<std::string> inner_names;
-  open_loops(product.of_b, inner_names);
+}
+
+/// `a` and `b`: the words of the fragments whose loops are open.
+inline void CudaTensorPrinter::multiply(const Product& product, const std::string& a,
+                                        const std::string& b) {
   std::string operands;
   for (std::int64_t r = 0; r < 4; ++r) {
     bind(product.row.var, LinearText::of(r / 2));
     bind(product.column.var, LinearText::of(r % 2));
     operands += element(product.store->buffer, product.store->indices) + ", ";
   }
-  line(call + "(" + operands + a + ", " + number() + ");");
+  for (const TileLoop* own : {&product.row, &product.column}) {
+    bind(own->var, LinearText::of(0));
+  }
+  line(std::string(product.intrinsic->name) + "(" + operands + a + ", " + b + ");");
+}
+
+inline bool CudaTensorPrinter::warp_product(const For& loop) {
+  const std::optional<Product> form = warp_form(loop);
+  if (!form) {
+    return false;
+  }
+  const Product& product = *form;
+  const std::string a = names_.unique("a_words"), b = names_.unique("b_words");
+  begin_product(product, loop);
+  open("");
+  line("unsigned " + b + "[" + std::to_string(num_fragments(product.of_b)) + "][2];");
+  load_fragments(product, false, b);
+  std::vector<std::string> names, inner_names;
+  open_loops(product.of_a, names);
+  line("unsigned " + a + "[4];");
+  load_fragment(product, true, a);
+  open_loops(product.of_b, inner_names);
+  multiply(product, a, b + fragment_number(product.of_b));
   close_loops(inner_names);
   close_loops(names);
   close();
@@ -328,3 +361,5 @@ inline std::string CudaTensorPrinter::instruction_helpers() const {
 }
 
 }  // namespace tensorsmith::detail
+
+#include "tensorsmith/codegen/cuda_tensor_ahead.hpp"

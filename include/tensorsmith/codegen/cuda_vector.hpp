@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tensorsmith/codegen/c_like_writer.hpp"
+#include "tensorsmith/ir/background_copy.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/hash_map.hpp"
 
@@ -155,12 +156,19 @@ class CudaVectorPrinter : protected CLikeWriter {
   }
 
   /// A copy from global to shared memory that the hardware can do in the background.
-  bool copies_async(const Store& store, std::int32_t lanes) const {
+  std::optional<BackgroundCopy> copies_async(const Store& store, std::int32_t lanes) const {
     const std::int32_t bytes = lanes * bytes_of(program_[store.buffer].dtype);
-    const Load* load = program_.pool.as<Load>(store.value);
-    return store.is_async && load != nullptr && program_[load->buffer].scope == Scope::global &&
-           program_[load->buffer].dtype == program_[store.buffer].dtype &&
-           (bytes == 4 || bytes == 8 || bytes == 16);
+    const std::optional<BackgroundCopy> copy = background_copy(program_, store);
+    const bool fits = copy && (bytes == 4 || bytes == 8 || bytes == 16) &&
+                      (!copy->condition.valid() || is_uniform(copy->condition));
+    return fits ? copy : std::nullopt;
+  }
+  /// Both are pointers.
+  std::string async_text(const BackgroundCopy& copy, const std::string& to,
+                         const std::string& from) const {
+    return copy.condition.valid()
+               ? "copy_async_or_zero(" + to + ", " + from + ", " + value(copy.condition).text + ");"
+               : "copy_async(" + to + ", " + from + ");";
   }
 
   // --- statements ------------------------------------------------------------------------------
@@ -201,12 +209,15 @@ class CudaVectorPrinter : protected CLikeWriter {
   void vector_store(const Store& store, VarId var, const LinearText& base, std::int32_t lanes) {
     const DType type = program_[store.buffer].dtype;
     const auto target = vector_access(store.buffer, store.indices, lanes, false);
+    const auto background = target ? copies_async(store, lanes) : std::nullopt;
+    const auto from =
+        background ? vector_access(background->load->buffer, background->load->indices, lanes, true)
+                   : std::nullopt;
+    if (from) {  // both are "*reinterpret_cast<...>(...)"
+      return line(async_text(*background, target->substr(1), from->substr(1)));
+    }
     const auto copied = target ? vector_source(store.value, lanes) : std::nullopt;
     if (copied && copied->second == type) {
-      if (copies_async(store, lanes)) {
-        // Both are "*reinterpret_cast<...>(...)".
-        return line("copy_async(" + target->substr(1) + ", " + copied->first.substr(1) + ");");
-      }
       return line(*target + " = " + copied->first + ";");
     }
     open_scope();

@@ -16,8 +16,10 @@ namespace tensorsmith {
 /// Of one execution by one warp.
 struct GpuTensorTile {
   double instructions = 0, shared_passes = 0;
-  double products = 0;   ///< of one lane; those of n bytes count n / 2
-  double registers = 0;  ///< of a lane, for fragments
+  double products = 0;            ///< of one lane; those of n bytes count n / 2
+  double registers = 0;           ///< of a lane, for fragments
+  double fragment_registers = 0;  ///< of a lane, for all fragments at once
+  double accumulators = 0;        ///< of a lane, added to; each as often as an instruction does so
 };
 
 /// Nothing if the loop is no intrinsic of a warp.
@@ -66,6 +68,8 @@ inline std::optional<GpuTensorTile> gpu_tensor_tile(const LoopProgram& program, 
   tile.shared_passes = 4 * fragments_a + 2 * fragments_b;
   tile.products = products * bytes_of(intrinsic->a) / 2;
   tile.registers = 2 * fragments_b + 4;
+  tile.fragment_registers = 4 * fragments_a + 2 * fragments_b;
+  tile.accumulators = issued * intrinsic->m * intrinsic->n / 32;
   return tile;
 }
 

@@ -1,4 +1,5 @@
-// Branches of what one thread of a kernel does: how many warps take which arm.
+// Branches of what one thread of a kernel does: how many warps take which arm; copies in the
+// background.
 //
 // Floor 6. Part of gpu_work_reader.hpp. Own design. A condition on a thread's number is evaluated
 // for all lanes of all warps, one on the iteration of a serial loop for up to 64 of its iterations.
@@ -7,6 +8,7 @@
 #include <optional>
 
 #include "tensorsmith/cost/gpu_work_reader.hpp"
+#include "tensorsmith/ir/background_copy.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 
 namespace tensorsmith::detail {
@@ -76,6 +78,29 @@ inline GpuWorkReader::Path GpuWorkReader::walk_if(const If& branch) {
   mask_ = outer;
   weight_ = weight;
   return path;
+}
+
+/// Whether the hardware copies by itself, as codegen/cuda_vector.hpp has it: a plain copy of 4, 8
+/// or 16 bytes that lie together on both sides. Any other marked store waits for what it loads.
+inline bool GpuWorkReader::is_background_copy(const Store& store) {
+  if (!background_copy(program_, store)) {
+    return false;
+  }
+  std::int64_t bytes = bytes_of(program_[store.buffer].dtype);
+  if (!open_.empty() && open_.back().kind == ForKind::vectorized) {
+    const Buffer& buffer = program_[store.buffer];
+    const Lanes first = lanes_.addresses(buffer, store.indices);
+    lanes_.set(open_.back().var, 1);
+    const bool is_scattered = lanes_.addresses(buffer, store.indices)[0] - first[0] != bytes;
+    lanes_.set(open_.back().var, 0);
+    if (is_scattered) {
+      return false;
+    }
+    for (std::int64_t n = open_.back().extent; n % 2 == 0 && bytes < 16; n /= 2) {
+      bytes *= 2;
+    }
+  }
+  return bytes >= 4;
 }
 
 }  // namespace tensorsmith::detail

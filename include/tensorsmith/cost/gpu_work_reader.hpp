@@ -140,9 +140,14 @@ class GpuWorkReader {
       const double executed = all_times();
       work_.instructions += tile->instructions * executed;
       work_.tensor += tile->products * executed;
+      accumulations_ += tile->accumulators * executed;
       work_.shared_passes += tile->shared_passes * executed;
       operands_ = larger_of(operands_, tile->registers);
       return {tile->instructions, delays_.shared + delays_.tensor, true, false};
+    }
+    const For* inner = loop.load_sets > 1 ? program_.as<For>(loop.body) : nullptr;
+    if (const auto tile = inner != nullptr ? gpu_tensor_tile(program_, *inner) : std::nullopt) {
+      kept_bytes_ += 4 * loop.load_sets * tile->fragment_registers;
     }
     const double times = static_cast<double>(extent);
     const bool expands = is_expanded(loop.kind);
@@ -160,7 +165,9 @@ class GpuWorkReader {
       path.instructions += 3;
     }
     path.instructions *= times;
-    path.clocks = larger_of(path.instructions, path.clocks * overlapping);
+    // Operands that are loaded ahead are waited for once.
+    const double saved = loop.load_sets > 1 ? delays_.shared * (overlapping - 1) : 0;
+    path.clocks = larger_of(path.instructions, path.clocks * overlapping - saved);
     path.has_serial = true;
     return path;
   }
@@ -209,7 +216,7 @@ class GpuWorkReader {
     double operands = 0;
     count_operations(program_.pool, store.value, counts);
     const double stretches =
-        store.is_async
+        is_background_copy(store)
             ? larger_of<double>(1, static_cast<double>(program_[store.buffer].shape.front() - 1))
             : 1;
     for (const ExprId id : counts.loads) {
@@ -228,6 +235,8 @@ class GpuWorkReader {
     path.clocks += larger_of(path.instructions, counts.total() > 0 ? delays_.arithmetic : 0.0);
     return path;
   }
+
+  bool is_background_copy(const Store& store);  // gpu_work_branches.hpp
 
   /// Returns the registers that take what is loaded.
   /// `stretches` between barriers pass until it is waited for.
@@ -334,7 +343,8 @@ class GpuWorkReader {
         static_cast<double>(smaller_of<std::int64_t>(gpu_.max_registers_per_thread, of_all));
     work_.registers = static_cast<std::int32_t>(smaller_of(wanted, most));
     work_.spilled = least > most ? (least - most) / least : 0;
-    const double moves = 2 * work_.spilled * (work_.f32 + work_.f64 + work_.integer);
+    const double moves =
+        2 * work_.spilled * (work_.f32 + work_.f64 + work_.integer + accumulations_);
     work_.instructions += moves;
     work_.global_passes += moves;
   }
@@ -353,6 +363,7 @@ class GpuWorkReader {
   LaneMask mask_ = all_lanes;
   double weight_ = 1;  ///< share of the warps that get here
   double kept_bytes_ = 0, operands_ = 0;
+  double accumulations_ = 0;  ///< registers that a lane's instructions of tensor cores add to
 };
 
 }  // namespace tensorsmith::detail

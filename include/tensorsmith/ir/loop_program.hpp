@@ -74,6 +74,8 @@ struct For {
   /// Code generation may compute this loop and all inside of it by this instruction
   /// (ir/tensor_intrinsic.hpp); a hint, the loops say what is computed.
   const TensorIntrinsic* intrinsic = nullptr;
+  /// Around such a loop: sets of registers for its operands, loaded that many steps less one ahead.
+  std::int32_t load_sets = 1;
 };
 struct Store {
   BufferId buffer;

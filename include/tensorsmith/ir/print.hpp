@@ -282,6 +282,9 @@ class ProgramPrinter {
     if (s.intrinsic != nullptr) {
       head += " as " + std::string(s.intrinsic->name);
     }
+    if (s.load_sets > 1) {
+      head += " with " + std::to_string(s.load_sets) + " sets of operands";
+    }
     writer_.line(head + ":");
     block(s.body);
     names_.leave();

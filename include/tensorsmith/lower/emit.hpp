@@ -121,8 +121,12 @@ struct Emission {
   std::int32_t tensor_leaf = -1;
   std::vector<bool> moves_b;  ///< per leaf: whether operand b depends on it
   bool is_a_first = true;     ///< in the product
-  bool is_summing = false;    ///< the sums of this step are written
-  BufferId offset_sums;       ///< a_offset * sum(b) of the run, where the intrinsic has one
+  /// On GPUs: every element of the tile is computed, those outside of the sum from zeros.
+  bool is_padded = false;
+  std::vector<Constraint>
+      zero_outside;         ///< of a copy that such a tile reads: where it is zero else
+  bool is_summing = false;  ///< the sums of this step are written
+  BufferId offset_sums;     ///< a_offset * sum(b) of the run, where the intrinsic has one
 };
 
 /// One hardware axis in one kernel. Loops of several extents may be bound to it.
@@ -154,6 +158,7 @@ struct Kernel {
   std::vector<VarId> thread_vars;  ///< of threads and virtual threads
   std::vector<ThreadRows> rows;
   std::int32_t fetch_stages = 1;  ///< buffers of a shared copy
+  std::int32_t load_sets = 1;     ///< of registers, for what a tile reads of them
   std::int64_t num_vthreads = 1;  ///< that the body being emitted is repeated for
 };
 
@@ -264,6 +269,8 @@ class Emitter {
   // emit_tensor.hpp: tensor intrinsics
   void place_intrinsic(Emission& e) const;
   void place_warp_intrinsic(Emission& e) const;
+  bool reads_own_copies(const Emission& e) const;
+  ExprId zero_outside(const Emission& e, ExprId value);
   const TensorIntrinsic* intrinsic_of_loop(const Emission& e, std::size_t leaf, ForKind kind,
                                            ExprId extent) const;
   void make_offset_sums(Emission& e);
@@ -306,6 +313,7 @@ class Emitter {
   std::int32_t parallel_depth_ = 0;
   bool is_gpu_ = false;
   bool relaxes_threads_ = false;  // regions are those of all threads of a block together
+  bool fills_zeros_ = false;      ///< the shared copy that is emitted next
   Kernel kernel_;
   std::optional<LowerError> error_;
 };

@@ -10,6 +10,7 @@
 #include "tensorsmith/lower/fetch_ahead.hpp"
 #include "tensorsmith/lower/hoist_guards.hpp"
 #include "tensorsmith/lower/inject_vthreads.hpp"
+#include "tensorsmith/lower/load_ahead.hpp"
 #include "tensorsmith/lower/place_barriers.hpp"
 
 namespace tensorsmith::detail {
@@ -195,6 +196,9 @@ inline StmtId Emitter::wrap_kernel(StmtId body) {
       target_.gpu->compute_capability >= first_with_async_copies) {
     fetch_ahead(program_, body, shared, kernel_.fetch_stages,
                 target_.gpu->max_shared_memory_optin_bytes);
+  }
+  if (kernel_.load_sets > 1) {
+    load_ahead(program_, body, kernel_.load_sets);
   }
   for (std::size_t a = 0; a < 6; ++a) {
     if (a == 3) {

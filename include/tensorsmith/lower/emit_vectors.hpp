@@ -1,7 +1,8 @@
 // Which vectorized loops of a thread are vectors of consecutive elements.
 //
 // Floor 4. Part of emit.hpp. At most 16 bytes, aligned to their size: what one instruction loads
-// or stores.
+// or stores. A copy may load a vector and store its elements one by one, in rows that are
+// exchanged.
 #pragma once
 
 #include "tensorsmith/lower/emit.hpp"
@@ -46,7 +47,8 @@ inline bool Emitter::is_vector_access(VarId lane, std::int64_t lanes, ExprId id)
   return fits;
 }
 
-/// Vectorized loops that are not a store of 2 or more consecutive elements become unrolled ones.
+/// Vectorized loops that neither store nor copy 2 or more consecutive elements become unrolled
+/// ones.
 inline void Emitter::check_vectors(StmtId id) {
   if (!id.valid()) {
     return;
@@ -73,8 +75,10 @@ inline void Emitter::check_vectors(StmtId id) {
       const std::int64_t lanes = program_.pool.as<IntImm>(s->extent)->value;
       const ExprId target =
           program_.pool.load(store.buffer, program_[store.buffer].dtype, store.indices);
+      const bool is_copy = program_.pool.as<Load>(store.value) != nullptr &&
+                           uses_var(program_.pool, store.value, s->var);
       fits = (lanes & (lanes - 1)) == 0 && uses_var(program_.pool, target, s->var) &&
-             is_vector_access(s->var, lanes, target) &&
+             (is_copy || is_vector_access(s->var, lanes, target)) &&
              is_vector_access(s->var, lanes, store.value);
     }
     if (!fits) {

@@ -78,6 +78,7 @@ class StatePrinter {
     attribute(" storage_offset: ", stage.storage_offset);
     attribute(" fetch_ahead: ", stage.fetch_stages);
     attribute(" unroll_reduction: ", stage.reduction_unroll);
+    attribute(" load_ahead: ", stage.load_sets);
     if (stage.prefetch.lines != 0) {
       text_.append(indent, ' ');
       text_ += name + " prefetch: operand " + std::to_string(stage.prefetch.operand) + ", ";

@@ -51,6 +51,8 @@ struct BasicStage {
   std::int32_t reduction_unroll = 0;
   /// Buffers of every shared copy in it, so that it is fetched ahead; 0 or 1: one.
   std::int32_t fetch_stages = 0;
+  /// Sets of registers for what its tile reads of shared copies, loaded ahead; 0 or 1: none ahead.
+  std::int32_t load_sets = 0;
   /// Name of the tensor intrinsic that computes its innermost tile; empty: none.
   std::string intrinsic;
 };

@@ -36,6 +36,9 @@ inline constexpr std::string_view unroll_reduction_pragma = "unroll_reduction";
 /// How the text of a pragma begins that sets BasicStage::fetch_stages.
 inline constexpr std::string_view fetch_ahead_pragma = "fetch_ahead";
 
+/// How the text of a pragma begins that sets BasicStage::load_sets.
+inline constexpr std::string_view load_ahead_pragma = "load_ahead";
+
 /// How the text of a pragma begins that sets BasicStage::intrinsic.
 inline constexpr std::string_view tensorize_pragma = "tensorize";
 
@@ -43,7 +46,7 @@ inline constexpr std::string_view tensorize_pragma = "tensorize";
 inline bool is_own_pragma(std::string_view text) {
   return text == stream_pragma || text.starts_with(prefetch_pragma) ||
          text.starts_with(unroll_reduction_pragma) || text.starts_with(fetch_ahead_pragma) ||
-         text.starts_with(tensorize_pragma);
+         text.starts_with(load_ahead_pragma) || text.starts_with(tensorize_pragma);
 }
 
 /// Codes of the reference (ch. 2.1), in records as numbers.
@@ -87,7 +90,7 @@ struct PragmaStep {
   static constexpr std::string_view tag = "PR";
   std::int32_t stage, iterator;
   /// "auto_unroll_max_step$N", "debug_skip_region", "prefetch$OPERAND$LINES$LEVEL",
-  /// "fetch_ahead$STAGES" or "tensorize$NAME"
+  /// "fetch_ahead$STAGES", "load_ahead$SETS" or "tensorize$NAME"
   std::string pragma;
   static constexpr auto fields() {
     return field_list(&PragmaStep::stage, &PragmaStep::iterator, &PragmaStep::pragma);

@@ -247,24 +247,26 @@ class SearchSpace {
     return limits;
   }
 
-  /// The splits whose lengths the sketch says; of a reduction across threads they only propose how
-  /// many threads there are.
+  /// The splits whose lengths the sketch says. One whose inner part is bound to threads at once, of
+  /// a reduction across threads, only proposes how many threads there are.
   static std::vector<std::size_t> fixed_splits(const State& sketch) {
     std::vector<std::size_t> fixed;
-    bool has_instruction = false, binds_threads = false;
     for (std::size_t at = 0; at < sketch.steps().size(); ++at) {
       const SplitStep* split = std::get_if<SplitStep>(&sketch.steps()[at]);
-      const PragmaStep* pragma = std::get_if<PragmaStep>(&sketch.steps()[at]);
-      const AnnotationStep* annotation = std::get_if<AnnotationStep>(&sketch.steps()[at]);
-      has_instruction =
-          has_instruction || (pragma != nullptr && pragma->pragma.starts_with(tensorize_pragma));
-      binds_threads =
-          binds_threads || (annotation != nullptr && is_thread_annotation(annotation->annotation));
-      if (split != nullptr && !has_item(split->lengths, unknown_length)) {
+      if (split == nullptr || has_item(split->lengths, unknown_length)) {
+        continue;
+      }
+      const AnnotationStep* next = at + 1 < sketch.steps().size()
+                                       ? std::get_if<AnnotationStep>(&sketch.steps()[at + 1])
+                                       : nullptr;
+      const bool is_proposal = next != nullptr && next->stage == split->stage &&
+                               next->iterator == split->iterator + 1 &&
+                               is_thread_annotation(next->annotation);
+      if (!is_proposal) {
         fixed.push_back(at);
       }
     }
-    return binds_threads && !has_instruction ? std::vector<std::size_t>{} : fixed;
+    return fixed;
   }
 
   template <class Rng>

@@ -41,6 +41,8 @@ struct SpaceOptions {
   std::vector<const TensorIntrinsic*> intrinsics;
   /// GPUs: how many buffers a shared copy may have; none: one, and rows lie as they are.
   std::vector<std::int32_t> fetch_stages;
+  /// GPUs: sets of registers for what a tile reads of such copies; none: one, nothing is drawn.
+  std::vector<std::int32_t> load_sets;
   /// GPUs: bytes of shared memory of a block whose copies have several buffers; 0: as of others.
   std::int64_t max_buffered_bytes = 0;
   /// Caches of results get a layout that follows their register tiles.
@@ -60,6 +62,7 @@ inline SpaceOptions native_gpu_space_options(const Target& target) {
   SpaceOptions options = gpu_space_options(hardware_params(target));
   constexpr std::int32_t first_with_async_copies = 80;
   options.fetch_stages = {1};
+  options.load_sets = {1, 2};
   if (target.gpu->compute_capability >= first_with_async_copies) {
     options.fetch_stages = {1, 2, 3, 4};
     options.max_buffered_bytes = target.gpu->max_shared_memory_optin_bytes;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "support/catch.hpp"
+#include "support/native_gpu_space.hpp"
 #include "unit/search/search_fixtures.hpp"
 
 namespace tensorsmith {
@@ -127,6 +128,28 @@ TEST_CASE("mutations of a space with rounding give legal programs and leave its 
   }
   CHECK(made > 200);
   CHECK(imperfect > 20);
+}
+
+TEST_CASE("parts of a sum stay as the sketch says, threads of a reduction are only proposed") {
+  const auto workload = ops::parse_workload("gemm:8x12x1024:i32");
+  REQUIRE(workload.has_value());
+  const SearchSpace space = test::native_gpu_space(workload->dag, Target::cuda(80).value());
+  std::size_t with_both = 0;
+  for (std::uint32_t sketch = 0; sketch < space.sketches().size(); ++sketch) {
+    const std::vector<Step>& steps = space.sketches()[sketch].steps();
+    std::size_t parts = 0, threads = 0;
+    for (std::size_t at = 0; at + 1 < steps.size(); ++at) {
+      const SplitStep* split = std::get_if<SplitStep>(&steps[at]);
+      if (split == nullptr || has_item(split->lengths, unknown_length)) {
+        continue;
+      }
+      const bool is_part = std::holds_alternative<RfactorStep>(steps[at + 1]);
+      (is_part ? parts : threads) += 1;
+      CHECK(space.is_open(sketch, at) == !is_part);
+    }
+    with_both += parts > 0 && threads > 0 ? 1 : 0;
+  }
+  CHECK(with_both > 0);
 }
 
 }  // namespace tensorsmith

@@ -6,8 +6,9 @@
 // "prefetch_block$OPERAND$LEVEL", for those that the next block of the reduction reads;
 // "unroll_reduction$N", N steps of the innermost reduction loop are written out;
 // "stream_result", an output of the program is written past the caches; "fetch_ahead$STAGES",
-// shared copies of a GPU's block have so many buffers; "tensorize$NAME", a tensor intrinsic of the
-// target computes the innermost tile.
+// shared copies of a GPU's block have so many buffers; "load_ahead$SETS", what a thread's tile
+// reads of them has so many sets of registers; "tensorize$NAME", a tensor intrinsic of the target
+// computes the innermost tile.
 //   for i (0,16)  -->  C auto_unroll: 64
 //                      for i (0,16)
 #pragma once
@@ -50,6 +51,8 @@ inline constexpr std::int32_t max_prefetch_lines = 1024;
 inline constexpr std::int32_t max_reduction_unroll = 16;
 /// More buffers than any shared memory has room for.
 inline constexpr std::int32_t max_fetch_stages = 8;
+/// More sets than any thread has registers for.
+inline constexpr std::int32_t max_load_sets = 4;
 
 template <class Extent>
 StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
@@ -100,6 +103,14 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
       return ScheduleError{ScheduleErrorCode::pragma_value, step.stage, step.iterator};
     }
     state.mutable_stage(stage).fetch_stages = numbers[0];
+    return {};
+  }
+  if (text.substr(0, load_ahead_pragma.size()) == load_ahead_pragma) {
+    if (!detail::read_numbers(text.substr(load_ahead_pragma.size()), 1, numbers) ||
+        numbers[0] < 1 || numbers[0] > max_load_sets) {
+      return ScheduleError{ScheduleErrorCode::pragma_value, step.stage, step.iterator};
+    }
+    state.mutable_stage(stage).load_sets = numbers[0];
     return {};
   }
   if (text.substr(0, tensorize_pragma.size()) == tensorize_pragma) {

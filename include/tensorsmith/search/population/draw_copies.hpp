@@ -3,8 +3,10 @@
 // Floor 7. Own design; nothing in a space without fetch_stages. Drawn, because neither is always
 // better: more buffers hide the way from memory and leave room for fewer blocks, padded rows end
 // conflicts between banks, and a matrix that is stored across lets a thread load several of its
-// rows at once. Every decision is a step of its own, so that a mutation can change one of them.
-//     C: for k { A.shared } --> C fetch_ahead: 3, A.shared stored as [k][i], rows padded
+// rows at once; operands in registers ahead of their use hide the way from shared memory and take
+// registers. Every decision is a step of its own, so that a mutation can change one of them.
+//     C: for k { A.shared }
+//         -->  C fetch_ahead: 3, load_ahead: 2, A.shared stored as [k][i], rows padded
 #pragma once
 
 #include <cstdint>
@@ -25,6 +27,10 @@ namespace detail {
 
 inline PragmaStep fetch_ahead_step(std::int32_t stage, std::int32_t stages) {
   return {stage, 0, std::string(fetch_ahead_pragma) + "$" + std::to_string(stages)};
+}
+
+inline PragmaStep load_ahead_step(std::int32_t stage, std::int32_t sets) {
+  return {stage, 0, std::string(load_ahead_pragma) + "$" + std::to_string(sets)};
 }
 
 inline constexpr std::uint32_t num_copy_layouts = 3;
@@ -90,12 +96,19 @@ struct DrawCopies {
         with = state;
       }
       state = std::move(with);
+      const std::vector<std::int32_t>& sets = space.options().load_sets;
+      if (!sets.empty()) {
+        const std::uint32_t which = rng.next_below(static_cast<std::uint32_t>(sets.size()));
+        if (!try_step(state, detail::load_ahead_step(reader, sets[which]))) {
+          return false;
+        }
+      }
     }
     return true;
   }
 };
 
-/// Draws another number of buffers, or another layout of a copy.
+/// Draws another number of buffers or of sets of registers, or another layout of a copy.
 struct MutateCopies {
   static constexpr std::string_view name() { return "copies"; }
 
@@ -109,18 +122,22 @@ struct MutateCopies {
     for (std::size_t at = own; at < steps.size(); ++at) {
       const PragmaStep* pragma = std::get_if<PragmaStep>(&steps[at]);
       if (std::holds_alternative<StorageLayoutStep>(steps[at]) ||
-          (pragma != nullptr && pragma->pragma.starts_with(fetch_ahead_pragma))) {
+          (pragma != nullptr && (pragma->pragma.starts_with(fetch_ahead_pragma) ||
+                                 pragma->pragma.starts_with(load_ahead_pragma)))) {
         decisions.push_back(at);
       }
     }
     const std::vector<std::int32_t>& choices = space.options().fetch_stages;
-    if (decisions.empty() || choices.empty()) {
+    if (decisions.empty() || choices.empty() || space.options().load_sets.empty()) {
       return std::nullopt;
     }
     Step& chosen = steps[pick(decisions, rng)];
     const std::int32_t stage = stage_of(chosen);  // no step behind it adds a stage
     const Step before = chosen;
-    if (std::holds_alternative<PragmaStep>(chosen)) {
+    const PragmaStep* pragma = std::get_if<PragmaStep>(&chosen);
+    if (pragma != nullptr && pragma->pragma.starts_with(load_ahead_pragma)) {
+      chosen = detail::load_ahead_step(stage, pick(space.options().load_sets, rng));
+    } else if (pragma != nullptr) {
       chosen = detail::fetch_ahead_step(stage, pick(choices, rng));
     } else {
       chosen = detail::copy_layout(parent.state, stage, rng.next_below(detail::num_copy_layouts));

@@ -6,6 +6,7 @@
 // the reference's population, which stays as it is.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -98,22 +99,82 @@ inline bool fits_block(const State& state, const SpaceOptions& options) {
   return fits_block(state, options.hardware, options.max_buffered_bytes);
 }
 
-/// FillTileSize and ThreadBind, drawn again while the block does not fit.
+/// Terms that a block adds up per byte that it fetches into shared memory, of the stage where that
+/// is least; 0 where nothing is fetched. What blocks ask of L2 and DRAM goes down with it.
+inline double terms_per_byte(const State& state) {
+  double least = 0;
+  for (std::size_t reader = 0; reader < state.num_stages(); ++reader) {
+    double bytes = 0;
+    std::size_t place = 0;
+    for (std::size_t id = 0; id < state.num_stages(); ++id) {
+      const auto found = state.attach_map().stage_to_iterator.find(static_cast<std::int32_t>(id));
+      if (state.stage(id).compute_at != ComputeAt::iterator ||
+          found == state.attach_map().stage_to_iterator.end() ||
+          found->second.stage != static_cast<std::int32_t>(reader) ||
+          !state.operation(id).name.ends_with(".shared")) {
+        continue;
+      }
+      double elements = 1;
+      for (const auto& it : state.stage(id).iterators) {
+        elements *= static_cast<double>(it.extent.value_or(1));
+      }
+      bytes += elements * static_cast<double>(detail::element_bytes(state, id));
+      place = static_cast<std::size_t>(found->second.iterator);
+    }
+    if (bytes == 0) {
+      continue;
+    }
+    const auto root =
+        static_cast<std::size_t>(detail::root_of(state, static_cast<std::int32_t>(reader)));
+    double terms = 1;  // of all threads, in one iteration of the loop that fetches
+    for (const auto& it : state.stage(root).iterators) {
+      const bool is_shared =
+          it.annotation == Annotation::vthread || it.annotation == Annotation::thread_x ||
+          it.annotation == Annotation::thread_y || it.annotation == Annotation::thread_z;
+      terms *= is_shared && root != reader ? static_cast<double>(it.extent.value_or(1)) : 1;
+    }
+    const auto& iterators = state.stage(reader).iterators;
+    for (std::size_t i = 0; i < iterators.size(); ++i) {
+      const bool is_inside = i > place || iterators[i].kind != IteratorKind::reduction;
+      const bool is_block = iterators[i].annotation == Annotation::block_x;
+      terms *= is_inside && !is_block ? static_cast<double>(iterators[i].extent.value_or(1)) : 1;
+    }
+    least = least == 0 ? terms / bytes : smaller_of(least, terms / bytes);
+  }
+  return least;
+}
+
+/// FillTileSize and ThreadBind, drawn again while the block does not fit. Of two tilings that fit,
+/// the one that fetches less for what it computes: most tilings of a product fetch far too much.
 struct FitBlock {
   static constexpr std::string_view name() { return "fit_block"; }
   static constexpr int max_draws = 96;  // about one in 25 fits, of a product
 
   template <class Rng>
   bool apply(const SearchSpace& space, Candidate& candidate, Rng& rng) const {
+    std::optional<Candidate> first = draw_fitting(space, candidate, rng);
+    if (!first) {
+      return false;
+    }
+    const double terms = terms_per_byte(first->state);
+    std::optional<Candidate> second =
+        terms > 0 ? draw_fitting(space, candidate, rng) : std::nullopt;
+    candidate = std::move(second && terms_per_byte(second->state) > terms ? *second : *first);
+    return true;
+  }
+
+ private:
+  template <class Rng>
+  static std::optional<Candidate> draw_fitting(const SearchSpace& space, const Candidate& candidate,
+                                               Rng& rng) {
     for (int draw = 0; draw < max_draws; ++draw) {
       Candidate drawn = candidate;
       if (FillTileSize{}.apply(space, drawn, rng) && ThreadBind{}.apply(space, drawn, rng) &&
           space.refresh(drawn) && fits_block(drawn.state, space.options())) {
-        candidate = std::move(drawn);
-        return true;
+        return drawn;
       }
     }
-    return false;
+    return std::nullopt;
   }
 };
 

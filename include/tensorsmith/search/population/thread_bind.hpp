@@ -6,6 +6,8 @@
 //     other root stage:      for i j  -->  blockIdx.x i@j@.0, threadIdx.x i@j@.1 (a warp)
 //     shared-memory copy:    for ax0 ax1
 //         -->  for ax0@ax1@.0.0, threadIdx.x ax0@ax1@.0.1, vectorize ax0@ax1@.1
+// In a space whose copies are drawn (SpaceOptions::fetch_stages) that vector is too: of one element
+// in the reference's, for mutations to grow.
 #pragma once
 
 #include <string>
@@ -22,7 +24,7 @@ struct ThreadBind {
   static constexpr std::string_view name() { return "thread_bind"; }
 
   template <class Rng>
-  bool apply(const SearchSpace& space, Candidate& candidate, Rng&) const {
+  bool apply(const SearchSpace& space, Candidate& candidate, Rng& rng) const {
     std::vector<std::int32_t> roots;
     if (!find_tiled_roots(candidate, roots) || !space.refresh(candidate)) {
       return false;
@@ -43,7 +45,9 @@ struct ThreadBind {
                       ? bind_tiles(state, stage, space.options().hardware)
                       : bind_plain(state, stage, space.options().hardware.warp_size);
         } else if (ends_with(state.operation(id).name, ".shared")) {
-          legal = bind_copy(state, stage);
+          const std::int64_t lanes =
+              space.options().fetch_stages.empty() ? 1 : draw_lanes(state, stage, rng);
+          legal = bind_copy(state, stage, lanes);
         }
       }
       if (!legal) {
@@ -153,8 +157,27 @@ struct ThreadBind {
     return !fuse.iterators.empty() && try_step(state, fuse);
   }
 
+  /// Elements that a thread copies at once: half of the time as many as 16 bytes hold and the rows
+  /// of the copy allow, else any fewer.
+  template <class Rng>
+  static std::int64_t draw_lanes(const State& state, std::int32_t stage, Rng& rng) {
+    constexpr std::int64_t vector_bytes = 16;
+    const Operation& operation = state.operation(static_cast<std::size_t>(stage));
+    const std::size_t last = operation.axes.size() - 1;
+    const std::int64_t row = extent_of(state, stage, last);
+    const std::int64_t bytes = bytes_of(state.dag().tensor(operation.outputs[0]).dtype);
+    std::vector<std::int64_t> widths;
+    for (std::int64_t lanes = 1; lanes * bytes <= vector_bytes && row % lanes == 0; lanes *= 2) {
+      widths.push_back(lanes);
+    }
+    const bool is_widest = widths.size() < 2 || rng.next_below(2) == 0;
+    return widths.empty() ? 1
+           : is_widest    ? widths.back()
+                          : widths[rng.next_below(static_cast<std::uint32_t>(widths.size() - 1))];
+  }
+
   /// As many threads copy as compute: those of the tile level .2 of the stage that reads the copy.
-  static bool bind_copy(State& state, std::int32_t stage) {
+  static bool bind_copy(State& state, std::int32_t stage, std::int64_t lanes) {
     const std::int32_t reader = state.attach_map().stage_to_iterator.at(stage).stage;
     const Operation& operation = state.operation(static_cast<std::size_t>(reader));
     const ExprPool& pool = state.dag().pool();
@@ -172,7 +195,7 @@ struct ThreadBind {
     for (std::size_t i = 0; i < count; ++i) {
       fuse.iterators.push_back(static_cast<std::int32_t>(i));
     }
-    return try_step(state, fuse) && try_step(state, split_of(state, stage, 0, LengthList{1})) &&
+    return try_step(state, fuse) && try_step(state, split_of(state, stage, 0, LengthList{lanes})) &&
            try_step(state, AnnotationStep{stage, 1, Annotation::vectorize}) &&
            try_step(state, follow) &&
            try_step(state, AnnotationStep{stage, 1, Annotation::thread_x});
