@@ -350,9 +350,12 @@ Result<std::string, RecordError> ansor_record_to_line(const AnsorRecord& record)
   }
   out += "], [[], [";
   for (std::size_t i = 0; i < record.steps.size(); ++i) {
-    if (std::holds_alternative<StorageLayoutStep>(record.steps[i])) {
-      return fail(RecordError{"step " + std::to_string(i) + " \"" +
-                              std::string(tag_of(record.steps[i])) + "\" is not in this format"});
+    const auto* pragma = std::get_if<PragmaStep>(&record.steps[i]);
+    if (std::holds_alternative<StorageLayoutStep>(record.steps[i]) ||
+        (pragma != nullptr && is_own_pragma(pragma->pragma))) {
+      return fail(RecordError{
+          "step " + std::to_string(i) + " \"" + std::string(tag_of(record.steps[i])) +
+          (pragma != nullptr ? " " + pragma->pragma : std::string()) + "\" is not in this format"});
     }
     if (const auto* split = std::get_if<SplitStep>(&record.steps[i]);
         split != nullptr &&

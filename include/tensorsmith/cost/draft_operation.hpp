@@ -17,6 +17,7 @@
 #include "tensorsmith/cost/draft_terms.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/lower/solved_loops.hpp"
+#include "tensorsmith/sched/reduction_blocks.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
@@ -100,7 +101,8 @@ inline std::vector<std::vector<AxisMask>> axes_of_iterators(const State& state, 
 class DraftReader {
  public:
   DraftReader(const State& state, std::size_t stage)
-      : state_(state), stage_(stage), op_(state.operation(stage)), pool_(state.dag().pool()) {
+      : state_(state), stage_(stage), op_(state.operation(stage)), pool_(state.dag().pool()),
+        has_blocks_(has_blocks_of_reduction(state, stage)) {
     result_.num_spatial = op_.axes.size();
     result_.num_axes = op_.axes.size() + op_.reduce_axes.size();
     Frame frame{&op_, std::vector<double>(result_.num_axes * result_.num_axes, 0.0)};
@@ -214,7 +216,8 @@ class DraftReader {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       access.moved_by |= rows[i] != 0 ? AxisMask{1} << (i % width) : 0;
     }
-    access.lines_ahead = frame.op == &op_ && next_read_++ == ahead.operand ? ahead.lines : 0;
+    const bool is_said = frame.op == &op_ && next_read_++ == ahead.operand;
+    access.lines_ahead = is_said && (!ahead.is_block || has_blocks_) ? ahead.lines : 0;
     access.is_block_ahead = access.lines_ahead > 0 && ahead.is_block;
     for (DraftAccess& other : result_.accesses) {
       bool is_same = other.tensor == tensor.tensor;
@@ -281,6 +284,7 @@ class DraftReader {
   std::size_t stage_;
   const Operation& op_;
   const ExprPool& pool_;
+  bool has_blocks_;
   std::int32_t next_read_ = 0;
   DraftOperation result_;
   std::vector<TermCondition> conditions_;

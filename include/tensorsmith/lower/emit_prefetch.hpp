@@ -13,6 +13,7 @@
 #pragma once
 
 #include "tensorsmith/lower/emit.hpp"
+#include "tensorsmith/sched/reduction_blocks.hpp"
 
 namespace tensorsmith::detail {
 
@@ -54,11 +55,25 @@ inline void Emitter::place_prefetch(Emission& e) const {
   if (wanted.is_block) {
     const std::vector<std::int64_t> extents = node_extents(d, e.nest.axis_extent);
     const std::vector<bool> reduces = node_is_reduction(d);
+    const auto moves_operand = [&](std::int32_t node) {
+      const std::int32_t axis = axis_of_node(d, node);
+      const std::int32_t reduced = axis - static_cast<std::int32_t>(e.op->axes.size());
+      bool moves = axis < 0;  // several axes in one loop
+      for (const ExprId index : read->indices) {
+        moves = moves ||
+                (reduced >= 0 &&
+                 uses_var(pool, index, e.op->reduce_axes[static_cast<std::size_t>(reduced)].var));
+      }
+      return moves;
+    };
     bool has_tiles = false;
     for (std::int32_t i = e.shape.reduction_begin; i-- > 0 && e.prefetched_block < 0;) {
-      const auto node = static_cast<std::size_t>(d.leaves[static_cast<std::size_t>(i)].node);
-      has_tiles = has_tiles || (!reduces[node] && extents[node] > 1);
-      e.prefetched_block = reduces[node] && extents[node] > 1 && has_tiles ? i : -1;
+      const std::int32_t node = d.leaves[static_cast<std::size_t>(i)].node;
+      const auto at = static_cast<std::size_t>(node);
+      has_tiles = has_tiles || (!reduces[at] && extents[at] > 1);
+      const bool is_block =
+          reduces[at] && extents[at] >= min_blocks_ahead && has_tiles && moves_operand(node);
+      e.prefetched_block = is_block ? i : -1;
     }
     e.prefetch_leaf = e.prefetched_block < 0 ? -1
                       : e.tensor_leaf >= 0   ? e.tensor_leaf
@@ -198,7 +213,7 @@ inline StmtId Emitter::emit_block_prefetch(Emission& e) {
   ExprPool& pool = program_.pool;
   const TensorRead read = *read_of(pool, *e.op, wanted.operand);
   const TensorHome& home = homes_[read.tensor.value];
-  if (home.layout != nullptr) {
+  if (home.layout != nullptr || !home.origin.empty()) {
     return program_.add(Seq{});
   }
   const auto block = static_cast<std::size_t>(e.prefetched_block);
@@ -252,18 +267,27 @@ inline StmtId Emitter::emit_block_prefetch(Emission& e) {
     Affine first;
     first.add(step, num_lines / common);
     first = divided(first, num_steps / common);
-    std::vector<Affine> at = base;
-    at.back().add(rest(first, lines_of_row), line);
-    Affine row = divided(first, lines_of_row);
-    for (std::size_t d = extent.size() - 1; d-- > 0;) {
-      at[d].add(d == 0 ? row : rest(row, extent[d]));
-      row = divided(row, extent[d]);
-    }
+    const auto place_of = [&](const Affine& number) {
+      std::vector<Affine> at = base;
+      at.back().add(rest(number, lines_of_row), line);
+      Affine row = divided(number, lines_of_row);
+      for (std::size_t d = extent.size() - 1; d-- > 0;) {
+        at[d].add(d == 0 ? row : rest(row, extent[d]));
+        row = divided(row, extent[d]);
+      }
+      return at;
+    };
+    const bool stays_in_row = num_lines % num_steps == 0 && lines_of_row % share == 0;
+    std::vector<Affine> at = place_of(first);
     for (std::int64_t l = 0; l < share; ++l) {
+      if (l > 0 && stays_in_row) {
+        at.back().constant += line;
+      } else if (l > 0) {
+        ++first.constant;
+        at = place_of(first);
+      }
       Prefetch hint{home.buffer, {}, wanted.level};
-      for (std::size_t d = 0; d < at.size(); ++d) {
-        Affine index = at[d];
-        index.constant += d + 1 == at.size() ? l * line : 0;
+      for (const Affine& index : at) {
         hint.indices.push_back(expr(index));
       }
       hints.push_back(program_.add(std::move(hint)));

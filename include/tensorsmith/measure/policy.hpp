@@ -1,6 +1,7 @@
 // How a candidate is timed: the racing protocol's numbers and those of the final ranking.
 //
-// Floor 6. Own design: bad candidates must cost three calls, good ones up to twenty. Plain data;
+// Floor 6. Own design: bad candidates must cost three calls, good ones up to twenty,
+// long ones two. Plain data;
 // the decisions are in race.hpp, the running in the worker. All times are nanoseconds.
 #pragma once
 
@@ -22,8 +23,9 @@ struct RacingPolicy {
   /// Survivors run until this many samples or this much time, whichever comes first.
   std::int32_t full_calls = 20;
   std::int64_t full_budget_ns = 10'000'000;
-  /// Timed calls of that much together say enough, however few they are: the final ranking times
-  /// the best ones again.
+  /// Timed calls of that much together (and of full_budget_ns) say enough, however few they are:
+  /// the final ranking times the best ones again. One call that is slower than the best is
+  /// repeated.
   std::int64_t long_budget_ns = 60'000'000;
   /// A sample of a shorter kernel is the mean over as many back-to-back calls as fill this time.
   std::int64_t min_sample_ns = 20'000;

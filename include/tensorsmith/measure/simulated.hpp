@@ -65,7 +65,7 @@ class SimulatedMeasurer final : public Measurer {
     for (const CompiledCandidate& candidate : candidates) {
       RacingPolicy racing;
       racing.full_calls = policy.min_rounds > 5 ? policy.min_rounds : 5;
-      racing.full_budget_ns = racing.long_budget_ns = INT64_MAX / 2;
+      racing.full_budget_ns = INT64_MAX / 2;
       racing.verify = false;  // was done when it was measured, if at all
       ranking.results.push_back(run(candidate, racing, 0));
     }

@@ -232,13 +232,15 @@ class SeedSearch {
     }
   }
 
-  /// Best sketches first; those of which nothing is legal are dropped.
+  /// Best sketches first, those without a legal program so far last.
   static void rank(std::vector<Tried>& all) {
     for (Tried& tried : all) {
       keep_best(tried.seeds, tried.seeds.size());
     }
-    std::erase_if(all, [](const Tried& tried) { return tried.seeds.empty(); });
     sort_items(all, [](const Tried& a, const Tried& b) {
+      if (a.seeds.empty() || b.seeds.empty()) {
+        return a.seeds.empty() != b.seeds.empty() ? b.seeds.empty() : a.sketch < b.sketch;
+      }
       return a.seeds[0].draft != b.seeds[0].draft ? a.seeds[0].draft < b.seeds[0].draft
                                                   : a.sketch < b.sketch;
     });
@@ -266,6 +268,7 @@ class SeedSearch {
         try_blocks(all[i], part, num_parts);
       }
     }
+    std::erase_if(all, [](const Tried& tried) { return tried.seeds.empty(); });
     rank(all);
     std::vector<Seed> seeds;
     const std::size_t num_refined = larger_of(few, all.size() / 3);

@@ -79,7 +79,7 @@ TEST_CASE("a block of the reduction asks for the next one, line by line") {
 }
 
 TEST_CASE("lines that the steps do not divide are asked for by the step they fall to") {
-  ScheduleBuilder s(matmul_dag(8, 96, 24));
+  ScheduleBuilder s(matmul_dag(8, 96, 32));
   s.split(2, 0, {4});   // i.0 i.1 j k
   s.split(2, 2, {48});  // i.0 i.1 j.0 j.1 k
   s.split(2, 4, {8});
@@ -91,6 +91,25 @@ TEST_CASE("lines that the steps do not divide are asked for by the step they fal
   const std::string text = loops_of(s);
   CHECK(count_of(text, "prefetch B[") == 2);
   CHECK(text.find("into L2") != std::string::npos);
+}
+
+TEST_CASE("few blocks are not asked for; lines of a step may lie in two rows") {
+  const auto blocked = [](std::int64_t depth) {
+    ScheduleBuilder s(matmul_dag(8, 48, depth));
+    s.split(2, 0, {4});
+    s.split(2, 3, {16});  // i.0 i.1 j k.0 k.1
+    s.reorder(2, {3, 0, 4, 1, 2});
+    s.unroll(2, 3);
+    s.vectorize(2, 4);
+    s.apply(PragmaStep{2, 0, "prefetch_block$1$1"});
+    return loops_of(s);
+  };
+  CHECK(count_of(blocked(32), "prefetch") == 0);
+  // 16 rows of 3 lines in 2 x 16 steps: three lines in two steps, some of them of two rows.
+  const std::string text = blocked(64);
+  CHECK(count_of(text, "prefetch B[") == 2);
+  CHECK(text.find("prefetch B[k.0*16 + i.0*8 + floordiv(floordiv(k.1*3, 2) + 1, 3) + 16, "
+                  "floormod(floordiv(k.1*3, 2) + 1, 3)*16] into L1") != std::string::npos);
 }
 
 TEST_CASE("steps of a reduction are written out where they divide its loops") {

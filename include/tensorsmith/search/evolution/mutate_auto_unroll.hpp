@@ -30,22 +30,27 @@ inline bool is_reduction_unroll(const Step& step) {
 inline std::optional<Candidate> with_reduction_unroll(const SearchSpace& space,
                                                       const Candidate& program, CounterRng& rng) {
   std::vector<std::optional<PragmaStep>> choices;
+  bool has_unrolled = false;
   for (std::size_t id = 0; id < program.state.num_stages(); ++id) {
     const auto stage = static_cast<std::int32_t>(id);
     const bool reduces = !program.state.stage(id).is_placeholder &&
                          program.state.stage(id).compute_at != ComputeAt::inlined &&
                          has_non_spatial_iterator(program.state, stage);
+    const std::int32_t present = program.state.stage(id).reduction_unroll;
+    has_unrolled = has_unrolled || present != 0;
     for (std::int32_t count : space.options().reduction_unrolls) {
-      if (reduces) {
+      if (reduces && count != present) {
         choices.push_back(PragmaStep{
             stage, 0, std::string(unroll_reduction_pragma) + "$" + std::to_string(count)});
       }
     }
   }
+  if (has_unrolled) {
+    choices.push_back(std::nullopt);
+  }
   if (choices.empty()) {
     return std::nullopt;
   }
-  choices.push_back(std::nullopt);
   std::vector<Step> steps = program.state.steps();
   std::erase_if(steps, is_reduction_unroll);
   if (const std::optional<PragmaStep>& chosen = pick(choices, rng)) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/sched/reduction_blocks.hpp"
 #include "tensorsmith/search/search_space.hpp"
 #include "tensorsmith/te/tensor_size.hpp"
 
@@ -46,24 +47,6 @@ inline bool has_large_result(const SearchSpace& space, const Candidate& program,
   return least > 0 && program.analysis->is_output(static_cast<std::uint32_t>(stage)) &&
          program.analysis->read_by(static_cast<std::uint32_t>(stage)).empty() &&
          bytes_of_tensor(program.state.dag().tensor(op.outputs[0])) >= least;
-}
-
-/// Whether a reduction loop of the stage runs around loops along the result, and these around
-/// another reduction loop: what its next iteration reads can be asked for in the meantime.
-inline bool has_blocks_of_reduction(const State& state, std::size_t stage) {
-  bool is_reducing = false, has_tiles = false;
-  for (const auto& iterator : state.stage(stage).iterators) {
-    if (iterator.extent == std::int64_t{1}) {
-      continue;
-    }
-    const bool reduces = iterator.kind == IteratorKind::reduction;
-    if (reduces && has_tiles) {
-      return true;
-    }
-    is_reducing = is_reducing || reduces;
-    has_tiles = has_tiles || (is_reducing && !reduces);
-  }
-  return false;
 }
 
 /// Every hint that the space has for a program of these steps, in a fixed order.
