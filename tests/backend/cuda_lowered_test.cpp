@@ -147,6 +147,9 @@ TEST_CASE("CUDA text of drawn programs with tensor cores is exact", "[cuda_sourc
     INFO(drawn.what << drawn.source.text);
     CHECK(drawn.source.text.find("_words") != std::string::npos);  // the instruction's fragments
   }
+  CHECK(any_item(all, [](const Drawn& drawn) {
+    return drawn.source.text.find("_words[2][") != std::string::npos;  // loaded ahead
+  }));
   check_drawn(all, 0.0);
 }
 
@@ -165,9 +168,13 @@ TEST_CASE("CUDA text of the native space: copies ahead, layouts, sums in parts",
   for (const char* workload : long_sums) {
     add(ops::parse_workload(workload)->dag, workload);
   }
-  CHECK(any_item(all, [](const Drawn& drawn) {
-    return drawn.source.text.find("copy_async(") != std::string::npos;
-  }));
+  const auto is_somewhere = [&](const char* wanted) {
+    return any_item(all, [&](const Drawn& drawn) {
+      return drawn.source.text.find(wanted) != std::string::npos;
+    });
+  };
+  CHECK(is_somewhere("copy_async("));
+  CHECK(is_somewhere("copy_async_or_zero("));  // of an input with padding
   check_drawn(all, 0.0);
 }
 

@@ -195,7 +195,7 @@ inline double CudaStatementPrinter::num_instances(StmtId id) const {
                    }
                    const IntImm* extent = program_.pool.as<IntImm>(loop.extent);
                    const std::int64_t copies = extent == nullptr ? 1
-                                               : loop.kind == ForKind::serial
+                                               : loop.kind == ForKind::serial && loop.load_sets < 2
                                                    ? unroll_factor(extent->value, body)
                                                    : extent->value;
                    return body * static_cast<double>(copies);

@@ -20,7 +20,7 @@ inline bool CudaTensorPrinter::warp_products_ahead(const For& steps) {
   const For* loop = program_.as<For>(steps.body);
   const LinearText extent = linear(steps.extent);
   if (steps.load_sets < 2 || loop == nullptr || loop->intrinsic == nullptr ||
-      loop->intrinsic->ptx.empty() || !extent.is_constant() || extent.constant < 2) {
+      loop->intrinsic->ptx.empty() || !extent.is_constant() || extent.constant < steps.load_sets) {
     return false;
   }
   const std::string step = names_.unique(program_.pool.var_name(steps.var));
@@ -31,7 +31,7 @@ inline bool CudaTensorPrinter::warp_products_ahead(const For& steps) {
     return false;
   }
   const Product& product = *form;
-  const std::int64_t sets = smaller_of<std::int64_t>(steps.load_sets, extent.constant);
+  const std::int64_t sets = steps.load_sets;  // no more than steps
   const std::string a = names_.unique("a_words"), b = names_.unique("b_words");
   const auto load_step = [&](const LinearText& at, const std::string& set) {
     bind(steps.var, at);
@@ -57,6 +57,7 @@ inline bool CudaTensorPrinter::warp_products_ahead(const For& steps) {
   load_step(ahead, "[(" + step + " + " + last + ") % " + number + "]");
   close();
   const std::string set = "[" + step + " % " + number + "]";
+  bind(steps.var, LinearText::of(step));
   std::vector<std::string> names;
   open_loops(product.of_a, names);
   open_loops(product.of_b, names);

@@ -80,8 +80,9 @@ inline GpuWorkReader::Path GpuWorkReader::walk_if(const If& branch) {
   return path;
 }
 
-/// Whether the hardware copies by itself, as codegen/cuda_vector.hpp has it: a plain copy of 4, 8
-/// or 16 bytes that lie together on both sides. Any other marked store waits for what it loads.
+/// Whether the hardware copies by itself, as codegen/cuda_vector.hpp has it: 4, 8 or 16 bytes that
+/// lie together, from global memory as they are or zeros. Any other marked store waits for what it
+/// loads.
 inline bool GpuWorkReader::is_background_copy(const Store& store) {
   if (!background_copy(program_, store)) {
     return false;

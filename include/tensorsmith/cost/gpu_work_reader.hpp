@@ -147,7 +147,9 @@ class GpuWorkReader {
     }
     const For* inner = loop.load_sets > 1 ? program_.as<For>(loop.body) : nullptr;
     if (const auto tile = inner != nullptr ? gpu_tensor_tile(program_, *inner) : std::nullopt) {
-      kept_bytes_ += 4 * loop.load_sets * tile->fragment_registers;
+      // Those of one step are counted with the instruction.
+      kept_bytes_ +=
+          4 * larger_of(0.0, loop.load_sets * tile->fragment_registers - tile->registers);
     }
     const double times = static_cast<double>(extent);
     const bool expands = is_expanded(loop.kind);

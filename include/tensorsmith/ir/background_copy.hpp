@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/support/math.hpp"
 
 namespace tensorsmith {
 
@@ -29,7 +30,9 @@ inline std::optional<BackgroundCopy> background_copy(const LoopProgram& program,
   if (is_choice) {
     const IntImm* integer = pool.as<IntImm>(call->args[2]);
     const FloatImm* real = pool.as<FloatImm>(call->args[2]);
-    if (!(integer != nullptr && integer->value == 0) && !(real != nullptr && real->value == 0.0)) {
+    const bool is_zero = (integer != nullptr && integer->value == 0) ||
+                         (real != nullptr && real->value == 0.0 && !math::is_negative(real->value));
+    if (!is_zero) {
       return std::nullopt;
     }
     copy.condition = call->args[0];

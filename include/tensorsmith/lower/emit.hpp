@@ -121,12 +121,8 @@ struct Emission {
   std::int32_t tensor_leaf = -1;
   std::vector<bool> moves_b;  ///< per leaf: whether operand b depends on it
   bool is_a_first = true;     ///< in the product
-  /// On GPUs: every element of the tile is computed, those outside of the sum from zeros.
-  bool is_padded = false;
-  std::vector<Constraint>
-      zero_outside;         ///< of a copy that such a tile reads: where it is zero else
-  bool is_summing = false;  ///< the sums of this step are written
-  BufferId offset_sums;     ///< a_offset * sum(b) of the run, where the intrinsic has one
+  bool is_summing = false;    ///< the sums of this step are written
+  BufferId offset_sums;       ///< a_offset * sum(b) of the run, where the intrinsic has one
 };
 
 /// One hardware axis in one kernel. Loops of several extents may be bound to it.
@@ -269,8 +265,6 @@ class Emitter {
   // emit_tensor.hpp: tensor intrinsics
   void place_intrinsic(Emission& e) const;
   void place_warp_intrinsic(Emission& e) const;
-  bool reads_own_copies(const Emission& e) const;
-  ExprId zero_outside(const Emission& e, ExprId value);
   const TensorIntrinsic* intrinsic_of_loop(const Emission& e, std::size_t leaf, ForKind kind,
                                            ExprId extent) const;
   void make_offset_sums(Emission& e);
@@ -313,7 +307,6 @@ class Emitter {
   std::int32_t parallel_depth_ = 0;
   bool is_gpu_ = false;
   bool relaxes_threads_ = false;  // regions are those of all threads of a block together
-  bool fills_zeros_ = false;      ///< the shared copy that is emitted next
   Kernel kernel_;
   std::optional<LowerError> error_;
 };

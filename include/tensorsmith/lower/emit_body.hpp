@@ -196,7 +196,7 @@ inline StmtId Emitter::emit_body(Emission& e) {
                     e.mode == BodyMode::offset_sum ? value_of(found->sources[0], env) : ExprId{}));
   } else if (found == nullptr) {
     for (std::size_t k = 0; k < num_outputs; ++k) {
-      store_home(k, zero_outside(e, value_of(op.bodies[k], env)));
+      store_home(k, value_of(op.bodies[k], env));
     }
   } else {
     const Reduce reduce = *found;

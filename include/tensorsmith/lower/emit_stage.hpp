@@ -146,18 +146,13 @@ inline std::vector<SymbolicInterval> Emitter::region_of(std::int32_t stage) {
     const std::int64_t extent = op.axes[d].extent;
     SymbolicInterval whole;
     whole.width = extent - 1;
-    if (!box[d] || !box[d]->is_known || (box[d]->width >= extent - 1 && !fills_zeros_)) {
+    if (!box[d] || !box[d]->is_known || box[d]->width >= extent - 1) {
       result.push_back(whole);
       continue;
     }
     SymbolicInterval clipped = *box[d];
-    const auto range = range_of(pool, extents_, clipped.low);
-    if (fills_zeros_) {  // the reader's tile may end behind the tensor, not begin before it
-      clipped.is_inside = range && range->max + clipped.width < extent;
-      if (!range || range->min < 0) {
-        fail(LowerErrorCode::illegal_binding, stage);
-      }
-    } else if (!clipped.is_inside) {
+    if (!clipped.is_inside) {
+      const auto range = range_of(pool, extents_, clipped.low);
       if (!range || range->min < 0) {
         clipped.low = affine(pool.max(expr(clipped.low), pool.int_imm(0)));
       }
@@ -192,7 +187,6 @@ inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
     std::vector<Constraint> clips;
     const Scope scope = is_gpu_ ? scope_of_attached(stage) : Scope::local;
     relaxes_threads_ = scope == Scope::shared;
-    fills_zeros_ = e.is_padded && relaxes_threads_;
     const std::vector<SymbolicInterval> box = region_of(stage);
     relaxes_threads_ = false;
     for (std::size_t d = 0; d < box.size(); ++d) {

@@ -74,66 +74,9 @@ inline void Emitter::place_warp_intrinsic(Emission& e) const {
       const bool fits = e.nest.leaf_extent[i] == intrinsic->k;
       e.tensor_leaf = fits ? static_cast<std::int32_t>(i) : -1;
       e.intrinsic = fits ? intrinsic : nullptr;
-      e.is_padded = fits && reads_own_copies(e);
       return;
     }
   }
-}
-
-/// Whether the sum of products reads nothing but shared copies that are made in its own loops. Then
-/// they may have zeros where the instruction's tile is larger than the matrices: what they add to a
-/// sum changes nothing, and elements outside of the result are read by nobody.
-inline bool Emitter::reads_own_copies(const Emission& e) const {
-  const auto operands = tensor_operands(program_.pool, *e.op, *e.intrinsic, e.op->axes.back().var);
-  if (!operands) {
-    return false;
-  }
-  for (const TensorRead* read : {operands->a, operands->b}) {
-    const auto copy = static_cast<std::int32_t>(state_.dag().tensor(read->tensor).operation);
-    const auto place = state_.attach_map().stage_to_iterator.find(copy);
-    if (state_.stage(static_cast<std::size_t>(copy)).compute_at != ComputeAt::iterator ||
-        place == state_.attach_map().stage_to_iterator.end() ||
-        place->second.stage != e.nest.stage ||
-        derivations_[static_cast<std::size_t>(copy)].scope != "shared") {
-      return false;
-    }
-  }
-  return true;
-}
-
-/// The value inside of the tensor, zero outside. A vector is inside or outside as a whole where
-/// both it and the tensor end at multiples of its length.
-inline ExprId Emitter::zero_outside(const Emission& e, ExprId value) {
-  ExprPool& pool = program_.pool;
-  const Nest& nest = e.nest;
-  for (const Constraint& c : e.zero_outside) {
-    Affine above = with_values(pool, extents_, nest, c.form);
-    above.add(with_values(pool, extents_, nest, c.bound), -1);
-    above = affine(expr(above));
-    for (std::size_t leaf = 0; leaf < nest.num_leaves(); ++leaf) {
-      if (nest.derivation.leaves[leaf].annotation != Annotation::vectorize ||
-          !nest.leaf_value[leaf].valid()) {
-        continue;
-      }
-      const std::int64_t lanes = nest.leaf_extent[leaf];
-      Affine first;  // of the vector
-      first.constant = above.constant;
-      bool fits = above.constant % lanes == 0;
-      for (const AffineTerm& term : above.terms) {
-        const bool is_lane = term.atom == nest.leaf_value[leaf] && term.coefficient == 1;
-        fits = fits && (is_lane || term.coefficient % lanes == 0);
-        if (!is_lane) {
-          first.add(term.atom, term.coefficient);
-        }
-      }
-      above = fits ? first : above;
-    }
-    const ExprId holds = fold(pool.lt(expr(above), pool.int_imm(0)));
-    const DType type = pool.dtype(value);
-    const ExprId zero = is_float(type) ? pool.float_imm(0, type) : pool.int_imm(0, type);
-    value = fold(pool.if_then_else(holds, value, zero));
-  }
-  return value;
 }
 
 /// What computes the loop of this leaf; nullptr: the loop itself.

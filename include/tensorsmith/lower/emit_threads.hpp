@@ -144,18 +144,13 @@ inline StmtId Emitter::emit_thread_stage(Emission& e, std::vector<Constraint> cl
   for (Constraint& clip : clips) {
     const auto axis = static_cast<std::size_t>(clip.form.constant);
     clip.form = e.nest.axis_value[axis];
-    (fills_zeros_ ? e.zero_outside : e.nest.constraints).push_back(std::move(clip));
+    e.nest.constraints.push_back(std::move(clip));
   }
-  fills_zeros_ = false;
   const auto& stage = state_.stage(static_cast<std::size_t>(e.nest.stage));
   kernel_.fetch_stages = larger_of(kernel_.fetch_stages, stage.fetch_stages);
   kernel_.load_sets = larger_of(kernel_.load_sets, stage.load_sets);
   guard_threads(e);
   place_warp_intrinsic(e);
-  if (e.is_padded) {
-    e.nest.constraints.clear();
-    e.nest.is_padded = true;
-  }
   shape_threads(e);
   active_.push_back(&e);
   const StmtId result = emit_leaf(e, 0);

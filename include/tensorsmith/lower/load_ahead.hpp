@@ -57,7 +57,6 @@ class LoadPipeliner {
   struct TileLoop {
     VarId var;
     std::int64_t extent;
-    ForKind kind;
   };
   /// One operand: what is loaded, and the loops of the tile that it moves along.
   struct Operand {
@@ -83,7 +82,15 @@ class LoadPipeliner {
       return loop.intrinsic != nullptr;
     }
     constexpr std::int64_t most_steps = 8;  // all of them are in the text
-    if (extent_of(loop) >= sets_ && extent_of(loop) <= most_steps &&
+    StmtId at = loop.body;
+    for (const For* next = inner; next != nullptr; next = p_.as<For>(at)) {
+      at = next->body;
+    }
+    const Store* store = p_.as<Store>(at);
+    const bool is_sum = store != nullptr && !any_item(store->indices, [&](ExprId index) {
+                          return uses_var(p_.pool, index, loop.var);
+                        });
+    if (is_sum && extent_of(loop) >= sets_ && extent_of(loop) <= most_steps &&
         (loop.kind == ForKind::serial || loop.kind == ForKind::unrolled)) {
       For marked = loop;
       marked.load_sets = sets_;
@@ -102,7 +109,7 @@ class LoadPipeliner {
       if (!is_expanded || inner->intrinsic != nullptr || extent_of(*inner) < 1) {
         return {};
       }
-      tile.push_back({inner->var, extent_of(*inner), inner->kind});
+      tile.push_back({inner->var, extent_of(*inner)});
       at = inner->body;
     }
     store = p_.as<Store>(at);

@@ -46,7 +46,6 @@ struct Nest {
   std::vector<Affine> axis_value;  ///< over placeholders, relative to base
   std::vector<Constraint> constraints;
   std::vector<SolvedLoop> solved;  ///< nodes that are no leaves
-  bool is_padded = false;          ///< its tiles reach beyond the ends of its axes
 
   std::size_t num_leaves() const { return leaf_var.size(); }
 };

@@ -198,7 +198,7 @@ inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents,
     }
   }
   const std::int64_t limit = nest.axis_extent[axis] - 1;
-  result.width = result.width < limit || nest.is_padded ? result.width : limit;
+  result.width = result.width < limit ? result.width : limit;
   if (axis < nest.axis_base.size()) {
     result.low.add(nest.axis_base[axis]);
   }

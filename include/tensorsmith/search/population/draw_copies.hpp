@@ -121,14 +121,15 @@ struct MutateCopies {
     std::vector<std::size_t> decisions;
     for (std::size_t at = own; at < steps.size(); ++at) {
       const PragmaStep* pragma = std::get_if<PragmaStep>(&steps[at]);
+      const bool has_sets = !space.options().load_sets.empty();
       if (std::holds_alternative<StorageLayoutStep>(steps[at]) ||
           (pragma != nullptr && (pragma->pragma.starts_with(fetch_ahead_pragma) ||
-                                 pragma->pragma.starts_with(load_ahead_pragma)))) {
+                                 (has_sets && pragma->pragma.starts_with(load_ahead_pragma))))) {
         decisions.push_back(at);
       }
     }
     const std::vector<std::int32_t>& choices = space.options().fetch_stages;
-    if (decisions.empty() || choices.empty() || space.options().load_sets.empty()) {
+    if (decisions.empty() || choices.empty()) {
       return std::nullopt;
     }
     Step& chosen = steps[pick(decisions, rng)];

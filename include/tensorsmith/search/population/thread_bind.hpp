@@ -163,17 +163,18 @@ struct ThreadBind {
   static std::int64_t draw_lanes(const State& state, std::int32_t stage, Rng& rng) {
     constexpr std::int64_t vector_bytes = 16;
     const Operation& operation = state.operation(static_cast<std::size_t>(stage));
-    const std::size_t last = operation.axes.size() - 1;
-    const std::int64_t row = extent_of(state, stage, last);
+    if (operation.axes.empty()) {
+      return 1;
+    }
+    const std::int64_t row = extent_of(state, stage, operation.axes.size() - 1);
     const std::int64_t bytes = bytes_of(state.dag().tensor(operation.outputs[0]).dtype);
     std::vector<std::int64_t> widths;
     for (std::int64_t lanes = 1; lanes * bytes <= vector_bytes && row % lanes == 0; lanes *= 2) {
       widths.push_back(lanes);
     }
     const bool is_widest = widths.size() < 2 || rng.next_below(2) == 0;
-    return widths.empty() ? 1
-           : is_widest    ? widths.back()
-                          : widths[rng.next_below(static_cast<std::uint32_t>(widths.size() - 1))];
+    return is_widest ? widths.back()
+                     : widths[rng.next_below(static_cast<std::uint32_t>(widths.size() - 1))];
   }
 
   /// As many threads copy as compute: those of the tile level .2 of the stage that reads the copy.
