@@ -80,10 +80,11 @@ struct TuneSummary {
   double prepare_seconds = 0;
   double propose_seconds = 0, build_seconds = 0, measure_seconds = 0;  ///< building overlaps
   double train_seconds = 0;  ///< the search learns from the results of a round
-  /// Kendall's, of the cost model's scores and the measured speeds, over pairs of programs of one
-  /// round that the model had not learned from: 1 if always the faster one had the higher score.
+  /// Of the cost model's scores with the measured speeds (Somers' D), over pairs of programs of one
+  /// round with different speeds that the model had not learned from: 1 if always the faster one
+  /// had the higher score.
   double rank_correlation = 0;
-  std::int64_t num_ranked_pairs = 0;  ///< 0: it was never asked
+  std::int64_t num_ranked_pairs = 0;  ///< 0: there were none
 };
 
 struct TuneOptions {

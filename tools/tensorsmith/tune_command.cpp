@@ -80,6 +80,7 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
                     {"train_seconds", summary.train_seconds}};
   json["rank_correlation"] =
       summary.num_ranked_pairs > 0 ? Json(summary.rank_correlation) : Json(nullptr);
+  json["ranked_pairs"] = summary.num_ranked_pairs;
   if (!summary.message.empty()) {
     json["message"] = summary.message;
   }

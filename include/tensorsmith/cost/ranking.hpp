@@ -92,8 +92,8 @@ struct RankReport {
   double pairwise_accuracy() const {
     return num_pairs == 0 ? 0.5 : static_cast<double>(num_correct) / static_cast<double>(num_pairs);
   }
-  /// Kendall's rank correlation over these pairs, -1 .. 1; pairs with equal scores count as 0, and
-  /// so does nothing to compare.
+  /// Rank correlation (Somers' D: right pairs less wrong ones, by all of these pairs), -1 .. 1;
+  /// pairs with equal scores count as 0, and so does nothing to compare.
   double correlation() const {
     const double difference = static_cast<double>(num_correct) - static_cast<double>(num_wrong);
     return num_pairs == 0 ? 0 : difference / static_cast<double>(num_pairs);

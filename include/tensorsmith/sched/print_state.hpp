@@ -98,7 +98,8 @@ class StatePrinter {
     for (std::size_t i = 0; i < stage.iterators.size(); ++i) {
       const BasicIterator<Extent>& it = stage.iterators[i];
       const IteratorRange* range = nullptr;
-      if (options_.ranges != nullptr && i < (*options_.ranges)[id].size()) {
+      if (options_.ranges != nullptr && id < options_.ranges->size() &&
+          i < (*options_.ranges)[id].size()) {
         range = &(*options_.ranges)[id][i];
       }
       const bool is_trivial =

@@ -96,8 +96,14 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
       samples[i] = TrainingSample{callbacks_.extract(results[i].state), options_.task,
                                   results[i].throughput};
     });
-    if (uses_model()) {
-      model_rank_.add(rank_report(model_, samples));
+    if (uses_model()) {  // those that failed would count for a model that knows only failures
+      std::vector<TrainingSample> timed;
+      for (const TrainingSample& sample : samples) {
+        if (sample.throughput > 0) {
+          timed.push_back(sample);
+        }
+      }
+      model_rank_.add(rank_report(model_, timed));
     }
     for (const Observation& result : results) {
       std::string text = state_text(result.state);

@@ -14,6 +14,8 @@ TEST_CASE("conformance 11.7: length choices are the reference's factorizations")
   REQUIRE(space.length_choices(512, 3, 64) != nullptr);
   CHECK(space.length_choices(512, 3, 64)->size() == 210);  // ch. 11.7
   CHECK(space.length_choices(512, 1, 64)->size() == 7);
+  CHECK(factorizations(512, 2, 64).size() == 49);
+  CHECK(factorizations(512, 4, 64).size() == 700);
   CHECK(space.length_choices(77, 1, 64) == nullptr);
   CounterRng rng(1);
   for (int i = 0; i < 100; ++i) {
