@@ -11,6 +11,7 @@
 
 #include "tensorsmith/feature/loop_extents.hpp"
 #include "tensorsmith/feature/read_region.hpp"
+#include "tensorsmith/feature/stage_scopes.hpp"
 #include "tensorsmith/feature/store_program.hpp"
 #include "tensorsmith/feature/value_walk.hpp"
 #include "tensorsmith/lower/derivation.hpp"
@@ -39,7 +40,7 @@ class StageNests {
   bool analyse_stages() {
     const std::size_t n = state_.num_stages();
     stages_.resize(n);
-    scopes_ = scopes_of_stages();
+    scopes_ = scopes_of_stages(state_);
     stage_of_tensor_.assign(dag_.tensors().size(), -1);
     inlined_.assign(dag_.tensors().size(), nullptr);
     for (std::size_t s = 0; s < n; ++s) {
@@ -56,23 +57,6 @@ class StageNests {
     return true;
   }
 
-  std::vector<bounds::ScopeRank> scopes_of_stages() const {
-    std::vector<bounds::ScopeRank> scopes(state_.initial_dag()->operations().size(),
-                                          bounds::ScopeRank::by_threads);
-    for (const Step& step : state_.steps()) {
-      if (!adds_stage(step)) {
-        continue;
-      }
-      const auto* read = std::get_if<CacheReadStep>(&step);
-      const auto* write = std::get_if<CacheWriteStep>(&step);
-      const auto rank = read != nullptr    ? bounds::scope_rank(read->scope)
-                        : write != nullptr ? bounds::scope_rank(write->scope)
-                                           : bounds::ScopeRank::by_threads;
-      scopes.insert(scopes.begin() + stage_of(step) + (read != nullptr ? 1 : 0), rank);
-    }
-    return scopes;
-  }
-
   bool is_inlined(std::size_t s) const { return state_.stage(s).compute_at == ComputeAt::inlined; }
   auto full_range() const {
     return [this](std::int32_t loop) {
@@ -83,9 +67,8 @@ class StageNests {
   /// Of loops that are taken apart.
   auto fused_range() const {
     return [this](std::int32_t loop) {
-      constexpr std::int64_t no_end = std::int64_t{1} << 40;
-      return has_open_end_[static_cast<std::size_t>(loop)] ? IndexRange{0, no_end}
-                                                           : full_range()(loop);
+      const bool has_end = !has_open_end_[static_cast<std::size_t>(loop)];
+      return has_end ? full_range()(loop) : IndexRange{0, std::int64_t{1} << 31};
     };
   }
 
@@ -237,6 +220,9 @@ class StageNests {
   void take_apart(const IteratorRelation& r, const std::vector<std::int64_t>& extent,
                   const VaryingExtents& exact, std::vector<IndexForm>& value) {
     const auto at = [](std::int32_t node) { return static_cast<std::size_t>(node); };
+    const auto divide = [&](const IndexForm& form, std::int64_t by, bool is_div = true) {
+      return program_.atoms.divide(form, by, is_div, fused_range());
+    };
     IndexForm index = value[at(r.parent)];
     std::int64_t outer = extent[at(r.parent)], below = 1;
     bool may_pass_end = false;  // the index may pass the end of its part, and no guard says no
@@ -244,28 +230,25 @@ class StageNests {
       const std::int64_t e = extent[at(r.parts[p])];
       outer /= e;
       if (p > 0 && (exact.varies(r.parts[p]) || (may_pass_end && e > 1))) {
-        IndexForm rest = below == 1 ? std::move(index)
-                                    : program_.atoms.divide(index, below, true, fused_range());
+        IndexForm rest = below == 1 ? std::move(index) : divide(index, below);
         below = 1;
         index = take_part(exact.of_node[at(r.parts[p])], rest, value[at(r.parts[p])]);
         may_pass_end = !exact.is_guarded;
         continue;
       }
       if (outer <= 1 && (knows_fused_extents_ || p == 0)) {
-        value[at(r.parts[p])] = program_.atoms.divide(index, below, true, fused_range());
+        value[at(r.parts[p])] = divide(index, below);
         break;
       }
       if (e <= 1) {
         continue;
       }
-      value[at(r.parts[p])] =
-          knows_fused_extents_
-              ? program_.atoms.part(index, below, e, fused_range())
-              : program_.atoms.divide(program_.atoms.divide(index, below * e, false, fused_range()),
-                                      below, true, fused_range());
+      value[at(r.parts[p])] = knows_fused_extents_
+                                  ? program_.atoms.part(index, below, e, fused_range())
+                                  : divide(divide(index, below * e, false), below);
       below *= e;
       if (below == e) {
-        IndexForm quotient = program_.atoms.divide(index, e, true, fused_range());
+        IndexForm quotient = divide(index, e);
         if (!program_.atoms.is_quotient(quotient, index)) {
           index = std::move(quotient);
           below = 1;
