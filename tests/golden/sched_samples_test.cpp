@@ -20,11 +20,16 @@ namespace tensorsmith::test {
 namespace {
 
 /// The two ranges, of loops of one iteration that no text shows, whose minimum the reference writes
-/// in another form of the same value (docs/decisions/0004).
-bool is_written_otherwise(const std::string& range) {
-  return range ==
-             "[p_outer_ci_outer_fused // 2 * 4 + eps - p_outer_ci_outer_fused // 14 * 28, 1]" ||
-         range == "[(blockIdx_x % 28 * 32 + threadIdx_x) // 7, 1]";
+/// in another form of the same value (docs/decisions/0004): "task, sample, stage, iterator, range".
+bool is_written_otherwise(const Json& line, const std::string& stage, const std::string& iterator,
+                          const std::string& range) {
+  const std::string place = line.at("task").get<std::string>() + ", " + line.at("sample").dump() +
+                            ", " + stage + ", " + iterator + ", " + range;
+  return place == "winograd_nhwc_1x28x28x128_128, 25, data_pad, i1, "
+                  "[p_outer_ci_outer_fused // 2 * 4 + eps - p_outer_ci_outer_fused // 14 * 28, "
+                  "1]" ||
+         place == "winograd_nhwc_1x28x28x128_128, 6, input_tile, ci, "
+                  "[(blockIdx_x % 28 * 32 + threadIdx_x) // 7, 1]";
 }
 
 std::string range_of(const Json& golden) {
@@ -34,8 +39,8 @@ std::string range_of(const Json& golden) {
   return "[" + text(golden[0]) + ", " + text(golden[1]) + "]";
 }
 
-void check_stage(const State& state, const StateRanges& ranges, std::size_t id,
-                 const Json& expected) {
+void check_stage(const State& state, const StateRanges& ranges, std::size_t id, const Json& line) {
+  const Json& expected = line.at("stages")[id];
   const auto& stage = state.stage(id);
   CHECK(state.operation(id).name == expected[0].get<std::string>());
   CHECK((stage.is_placeholder ? 0 : 1) == expected[1].get<int>());
@@ -53,9 +58,16 @@ void check_stage(const State& state, const StateRanges& ranges, std::size_t id,
     CHECK(static_cast<int>(it.annotation) == golden[3].get<int>());
     REQUIRE(it.extent.has_value());
     CHECK(*it.extent == largest_extent(golden[1][1]));
-    if (!stage.is_placeholder && !is_written_otherwise(range_of(golden[1]))) {
-      REQUIRE(i < ranges[id].size());
-      CHECK("[" + ranges[id][i].minimum + ", " + ranges[id][i].extent + "]" == range_of(golden[1]));
+    if (stage.is_placeholder) {
+      continue;
+    }
+    REQUIRE(i < ranges[id].size());
+    const std::string ours = "[" + ranges[id][i].minimum + ", " + ranges[id][i].extent + "]";
+    const std::string theirs = range_of(golden[1]);
+    if (is_written_otherwise(line, state.operation(id).name, it.name, theirs)) {
+      CHECK(ours != theirs);  // once they agree, no exception is needed
+    } else {
+      CHECK(ours == theirs);
     }
   }
 }
@@ -85,7 +97,7 @@ void check_sample(const Json& line, const State& initial) {
   REQUIRE(ranges.has_value());
   REQUIRE(bounded->num_stages() == line.at("stages").size());
   for (std::size_t id = 0; id < bounded->num_stages(); ++id) {
-    check_stage(*bounded, *ranges, id, line.at("stages")[id]);
+    check_stage(*bounded, *ranges, id, line);
   }
   CHECK(state_text(*bounded, {.ranges = &*ranges}) == line.at("state").get<std::string>());
 }

@@ -5,6 +5,8 @@
 #include "support/feature_rows.hpp"
 #include "support/golden_tasks.hpp"
 #include "tensorsmith/record/journal.hpp"
+#include "tensorsmith/sched/bounds.hpp"
+#include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/sched/replay.hpp"
 #include "tensorsmith/te/program.hpp"
 
@@ -168,15 +170,24 @@ TEST_CASE("conformance 11.5 (a), (b): the curve of release 0.9", "[feature]") {
 }
 
 TEST_CASE("conformance 11.5 (f): the same numbers without the logarithm", "[feature]") {
-  const FeatureMatrix features = extract_features(State::initial(matmul(128)));
-  REQUIRE(features.num_rows == 1);
-  const auto plain = [&](std::size_t where) {
-    return std::exp2(static_cast<double>(std::as_const(features).row(0)[where])) - 1;
-  };
-  CHECK(plain(column(HeadColumn::float_addsub)) == Approx(2097152).epsilon(1e-4));
-  CHECK(plain(column(HeadColumn::float_mul)) == Approx(2097152).epsilon(1e-4));
-  for (std::size_t b = 0; b < 3; ++b) {
-    CHECK(plain(column(b, BufferColumn::unique_bytes)) == Approx(65536).epsilon(1e-4));
+  // The second time the inputs have one dimension, as in a lowered kernel.
+  te::Program p;
+  const auto A = p.placeholder("A", {128 * 128}), B = p.placeholder("B", {128 * 128});
+  const auto k = p.reduce_axis("k", 128);
+  const auto C = p.compute("C", {128, 128}, [&](auto i, auto j) {
+    return te::sum(A(i * 128 + k) * B(k * 128 + j), {k});
+  });
+  for (const auto& dag : {matmul(128), p.dag({A, B, C})}) {
+    const FeatureMatrix features = extract_features(State::initial(dag));
+    REQUIRE(features.num_rows == 1);
+    const auto plain = [&](std::size_t where) {
+      return std::exp2(static_cast<double>(std::as_const(features).row(0)[where])) - 1;
+    };
+    CHECK(plain(column(HeadColumn::float_addsub)) == Approx(2097152).epsilon(1e-4));
+    CHECK(plain(column(HeadColumn::float_mul)) == Approx(2097152).epsilon(1e-4));
+    for (std::size_t b = 0; b < 3; ++b) {
+      CHECK(plain(column(b, BufferColumn::unique_bytes)) == Approx(65536).epsilon(1e-4));
+    }
   }
 }
 
@@ -192,7 +203,30 @@ TEST_CASE("conformance 11.5 (d): a matmul of a GPU", "[feature]") {
       R"(["PR",4,0,"auto_unroll_max_step$1024"]])";
   const auto steps = steps_from_text(text);
   REQUIRE(steps);
-  const FeatureMatrix features = extract_features(scheduled(matmul(512), *steps));
+  const State state = scheduled(matmul(512), *steps);
+  const auto bounded = infer_bounds(state);
+  REQUIRE(bounded.has_value());
+  CHECK(state_text(*bounded) == R"(Placeholder: A, B
+blockIdx.x i.0@j.0@ (0,8)
+  vthread i.1@j.1@ (0,4)
+    threadIdx.x i.2@j.2@ (0,16)
+      C.local auto_unroll: 1024
+      for k.0 (0,256)
+        for ax0@ax1@.0 (0,8)
+          threadIdx.x ax0@ax1@.1 (0,16)
+            B.shared = ...
+        for ax0@ax1@.0 (0,64)
+          threadIdx.x ax0@ax1@.1 (0,16)
+            A.shared = ...
+        for i_c.3 (0,32)
+          for k.2 (0,2)
+            for j_c.4 (0,16)
+              C.local = ...
+      for i.3 (0,32)
+        for j.3 (0,16)
+          C = ...
+)");
+  const FeatureMatrix features = extract_features(state);
   REQUIRE(features.num_rows == 4);
   std::size_t computing = features.num_rows;
   for (std::size_t r = 0; r < features.num_rows; ++r) {
@@ -225,20 +259,40 @@ TEST_CASE("conformance 11.5 (d): a matmul of a GPU", "[feature]") {
 TEST_CASE("conformance 11.5 (e): a pragma on a loop over blocks is lost", "[feature]") {
   te::Program p;
   const auto a = p.placeholder("A", {64, 1024});
-  const auto k = p.reduce_axis("k", 1024);
-  const auto high = p.compute("max", {64}, [&](auto i) { return te::max(a(i, k), {k}); });
-  const auto dag = p.dag({a, high});
-  std::vector<Step> steps = {SplitStep{1, 0, 64, {32}, true},
-                             PragmaStep{1, 0, "auto_unroll_max_step$16"}};
+  const auto k1 = p.reduce_axis("k1", 1024), k2 = p.reduce_axis("k2", 1024);
+  const auto high = p.compute("max", {64}, [&](auto i) { return te::max(a(i, k1), {k1}); });
+  const auto power =
+      p.compute("exp", {64, 1024}, [&](auto i, auto j) { return te::exp(a(i, j) - high(i)); });
+  const auto sum = p.compute("sum", {64}, [&](auto i) { return te::sum(power(i, k2), {k2}); });
+  const auto norm =
+      p.compute("norm", {64, 1024}, [&](auto i, auto j) { return power(i, j) / sum(i); });
+  const auto dag = p.dag({a, norm});
+  std::vector<Step> steps;  // 64 rows = 2 blocks x 32 threads, but for the maximum (stage 1)
+  for (std::int32_t stage = 2; stage <= 4; ++stage) {
+    steps.push_back(SplitStep{stage, 0, 64, {32}, true});
+    steps.push_back(AnnotationStep{stage, 0, Annotation::block_x});
+    steps.push_back(AnnotationStep{stage, 1, Annotation::thread_x});
+  }
+  steps.push_back(SplitStep{1, 0, 64, {32}, true});
+  const PragmaStep pragma{1, 0, "auto_unroll_max_step$1024"};
   const std::size_t unroll = column(TailColumn::auto_unroll_max_step);
-  CHECK(extract_features(scheduled(dag, steps)).row(0)[unroll] > 4.0F);
-  steps.insert(steps.begin() + 1, {AnnotationStep{1, 0, Annotation::block_x},
-                                   AnnotationStep{1, 1, Annotation::thread_x}});
+  std::vector<Step> with_loops = steps;
+  with_loops.push_back(pragma);
+  const FeatureMatrix looped = extract_features(scheduled(dag, with_loops));
+  steps.push_back(AnnotationStep{1, 0, Annotation::block_x});
+  steps.push_back(AnnotationStep{1, 1, Annotation::thread_x});
+  steps.push_back(pragma);
   const FeatureMatrix bound = extract_features(scheduled(dag, steps));
-  REQUIRE(bound.num_rows > 0);
-  for (std::size_t r = 0; r < bound.num_rows; ++r) {
+  REQUIRE(looped.num_rows == 4);
+  REQUIRE(bound.num_rows == 4);
+  for (std::size_t r = 0; r < 4; ++r) {
+    CHECK(std::as_const(looped).row(r)[unroll] == Approx(r == 0 ? 10.0014 : 0.0).epsilon(1e-5));
     CHECK(std::as_const(bound).row(r)[unroll] == 0.0F);
   }
+  CHECK(std::as_const(bound).row(0)[column(HeadColumn::block_idx_x_len)] ==
+        Approx(1.58496).epsilon(1e-5));  // 2 blocks
+  CHECK(std::as_const(bound).row(0)[column(HeadColumn::thread_idx_x_len)] ==
+        Approx(5.04439).epsilon(1e-5));  // 32 threads
 }
 
 TEST_CASE("conformance 11.5 (c): two copies, the first inside the second", "[feature]") {

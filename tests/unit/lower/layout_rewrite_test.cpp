@@ -34,13 +34,23 @@ LayoutRewrite rewritten(const Shared<const ComputeDag>& dag, const std::vector<S
 }  // namespace
 
 TEST_CASE("conformance 11.6: layout of a tiled matmul") {
+  const auto dag = free_matmul(512, 512, 512);
   const LayoutRewrite rewrite =
-      rewritten(free_matmul(512, 512, 512),
-                {SplitStep{2, 0, 512, {4, 8, 8}, true}, SplitStep{2, 4, 512, {8, 4, 4}, true},
-                 ReorderStep{2, {0, 4, 1, 5, 2, 6, 3, 7, 8}}});
+      rewritten(dag, {SplitStep{2, 0, 512, {4, 8, 8}, true}, SplitStep{2, 4, 512, {8, 4, 4}, true},
+                      ReorderStep{2, {0, 4, 1, 5, 2, 6, 3, 7, 8}}});
   REQUIRE(rewrite.inputs.size() == 1);
   CHECK(rewrite.inputs[0].before == "512k512j");
   CHECK(rewrite.inputs[0].after == "4j8j4j4j512k");
+  using Shape = SmallVector<std::int64_t, 6>;
+  const TensorId b = rewrite.inputs[0].tensor;
+  CHECK(rewrite.dag->tensor(b).name == "B");
+  CHECK(rewrite.dag->tensor(b).shape == Shape{4, 8, 4, 4, 512});
+  CHECK(dag->tensor(b).shape == Shape{512, 512});  // without a rewrite
+  CHECK(te::dag_text(*rewrite.dag) ==
+        "A = PLACEHOLDER [512, 512]\n"
+        "B = PLACEHOLDER [4, 8, 4, 4, 512]\n"
+        "C(i, j) += (A[i, k]*B[floormod(floordiv(j, 128), 4), floormod(floordiv(j, 16), 8), "
+        "floormod(floordiv(j, 4), 4), floormod(j, 4), floormod(k, 512)])\n");
 }
 
 TEST_CASE("the rewritten program computes the same from transformed inputs") {
@@ -72,11 +82,19 @@ TEST_CASE("conformance 11.6: a layout transform inside") {
   REQUIRE(state.has_value());
   const LayoutTransform transform = insert_layout_transforms(*infer_bounds(*state));
   REQUIRE(transform.steps.size() == 5);
-  CHECK(stage_of(transform.steps[0]) == 3);
+  for (std::size_t s = 0; s < 3; ++s) {
+    CHECK(stage_of(transform.steps[s]) == 3);
+  }
   CHECK(std::get<FuseStep>(transform.steps[3]) == FuseStep{2, {0, 1, 2}});
   CHECK(std::get<AnnotationStep>(transform.steps[4]) == AnnotationStep{2, 0, Annotation::parallel});
   const TensorId stored = transform.dag->operation(2).outputs[0];
-  CHECK(transform.dag->tensor(stored).shape == SmallVector<std::int64_t, 6>{4, 8, 4, 4, 512});
+  using Shape = SmallVector<std::int64_t, 6>;
+  CHECK(transform.dag->tensor(stored).shape == Shape{4, 8, 4, 4, 512});
+  REQUIRE(transform.inputs.size() == 1);
+  const TensorInfo& b = transform.dag->tensor(transform.inputs[0].tensor);
+  CHECK(b.name == "B");
+  CHECK(b.shape == Shape{512, 512});
+  CHECK(transform.dag->arguments()[1] == transform.inputs[0].tensor);
 }
 
 TEST_CASE("a transform inside: the program computes the same from the same inputs") {

@@ -2,6 +2,7 @@
 
 #include "sched_fixtures.hpp"
 #include "support/catch.hpp"
+#include "unit/te/conv_block.hpp"
 
 using namespace tensorsmith;
 using namespace tensorsmith::test;
@@ -47,8 +48,11 @@ State bounded(const State& state) {
 }  // namespace
 
 TEST_CASE("conformance 11.4: bounds of a stage computed at its reader and back at root") {
-  ScheduleBuilder s(conv_relu_dag({224, 3, 64, 7, 2, 3}));
-  const std::int32_t conv = s.stage("Y"), relu = s.stage("R");
+  ScheduleBuilder s(conv_block(224, 3, 64, 7, 2, 3));
+  const std::int32_t conv = s.stage("conv"), relu = s.stage("relu");
+  for (const char* between : {"Bn_add", "Bn_mul", "Bias_add"}) {
+    s.compute_inline(s.stage(between));
+  }
   s.compute_at(conv, relu, 2);
   CHECK(extents(bounded(s.state()), static_cast<std::size_t>(conv)) == Ids{1, 1, 1, 112, 3, 7, 7});
   s.compute_root(conv);
@@ -70,10 +74,13 @@ TEST_CASE("bounds of a padded input: reads that are guarded count") {
 
 TEST_CASE("conformance 11.4: bounds of cache stages, two levels deep") {
   te::Program p;
-  auto X = p.placeholder("X", {4, 512, 9, 9}), W = p.placeholder("W", {512, 512, 3, 3});
+  auto X = p.placeholder("X", {4, 512, 7, 7}), W = p.placeholder("W", {512, 512, 3, 3});
+  auto P = p.compute("P", {4, 512, 9, 9}, [&](auto n, auto c, auto y, auto x) {
+    return te::if_then_else(y >= 1 && y < 8 && x >= 1 && x < 8, X(n, c, y - 1, x - 1), 0);
+  });
   auto rc = p.reduce_axis("rc", 512), rh = p.reduce_axis("rh", 3), rw = p.reduce_axis("rw", 3);
   auto Y = p.compute("Y", {4, 512, 7, 7}, [&](auto n, auto f, auto y, auto x) {
-    return te::sum(X(n, rc, y + rh, x + rw) * W(f, rc, rh, rw), {rc, rh, rw});
+    return te::sum(P(n, rc, y + rh, x + rw) * W(f, rc, rh, rw), {rc, rh, rw});
   });
   ScheduleBuilder s(p.dag({X, W, Y}));
   s.cache_write(s.stage("Y"), "global");
@@ -84,7 +91,7 @@ TEST_CASE("conformance 11.4: bounds of cache stages, two levels deep") {
   CHECK(extents(state, static_cast<std::size_t>(s.stage("W.global"))) == Ids{1, 1, 3, 3});
   CHECK(extents(state, static_cast<std::size_t>(s.stage("Y.global"))) ==
         Ids{1, 1, 1, 1, 512, 3, 3});
-  const std::int32_t outer = s.cache_read(s.stage("X"), "global", {s.stage("Y.global")});
+  const std::int32_t outer = s.cache_read(s.stage("P"), "global", {s.stage("Y.global")});
   s.compute_at(outer, s.stage("Y.global"), 2);
   const std::int32_t inner = s.cache_read(outer, "global", {s.stage("Y.global")});
   s.compute_at(inner, s.stage("Y.global"), 4);

@@ -57,7 +57,6 @@ TEST_CASE("split: what is attached moves to the innermost part") {
 }
 
 TEST_CASE("conformance 11.4: follow split has the first lengths of its source") {
-  const DagPtr dag = chain_dag();
   for (std::int32_t parts = 1; parts <= 5; ++parts) {
     te::Program p;
     auto A = p.placeholder("A", {512});

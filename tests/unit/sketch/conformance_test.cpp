@@ -1,6 +1,7 @@
 // requires: json
 // Ansor reference, ch. 11.3: numbers and shapes of sketches, on a CPU with four cores and on CUDA.
-// Workloads that the golden data hold are in tests/golden/sketch_test.cpp.
+// Workloads that the golden data hold are in tests/golden/sketch_cpu_test.cpp and
+// sketch_cuda_test.cpp.
 #include "support/catch.hpp"
 #include "support/golden_tasks.hpp"
 #include "tensorsmith/sched/print_state.hpp"
@@ -113,12 +114,14 @@ Dag rank0_sum_dag() {
   return p.dag({a, b});
 }
 
-std::size_t num_inlined(const State& state) {
-  std::size_t count = 0;
+std::vector<std::size_t> inlined_stages(const State& state) {
+  std::vector<std::size_t> ids;
   for (std::size_t id = 0; id < state.num_stages(); ++id) {
-    count += state.stage(id).compute_at == ComputeAt::inlined ? 1 : 0;
+    if (state.stage(id).compute_at == ComputeAt::inlined) {
+      ids.push_back(id);
+    }
   }
-  return count;
+  return ids;
 }
 
 }  // namespace
@@ -169,14 +172,29 @@ TEST_CASE("conformance 11.3: convolution with bias, batch norm and relu") {
   CHECK(cpu[1].steps().size() == 17);  // at level 2
   CHECK(cpu[2].steps().size() == 11);  // not fused
   for (const State& sketch : cpu) {
-    CHECK(num_inlined(sketch) == 3);
+    CHECK(inlined_stages(sketch) == std::vector<std::size_t>{5, 7, 9});
     CHECK(sketch.stage(1).compute_at == ComputeAt::root);  // the padding
   }
+  // The last of the four loops of a level: n, c, h, w.
+  CHECK(cpu[0].attach_map().stage_to_iterator.at(3) == IteratorKey{10, 3});
+  CHECK(cpu[1].attach_map().stage_to_iterator.at(3) == IteratorKey{10, 7});
+  CHECK(cpu[2].attach_map().stage_to_iterator.empty());
   const auto cuda = on_cuda(test::conv_block(56, 512, 512, 3, 1, 1));
   REQUIRE(cuda.size() == 1);
   CHECK(cuda[0].steps().size() == 22);
-  CHECK(num_inlined(cuda[0]) == 4);  // the padding too
+  // The padding too; behind it stand two more stages.
+  CHECK(inlined_stages(cuda[0]) == std::vector<std::size_t>{1, 7, 9, 11});
+  CHECK(cuda[0].operation(1).name == "pad_temp");
   CHECK(cuda[0].operation(2).name == "pad_temp.shared");
+  CHECK(cuda[0].operation(4).name == "Kernel.shared");
+  CHECK(cuda[0].operation(5).name == "conv");
+  // Three levels of n, c, h, w, then rc.0, ry.0, rx.0.
+  const auto& attached = cuda[0].attach_map().stage_to_iterator;
+  CHECK(attached.at(2) == IteratorKey{5, 14});
+  CHECK(attached.at(4) == IteratorKey{5, 14});
+  REQUIRE(cuda[0].stage(5).iterators.size() == 29);
+  CHECK(cuda[0].stage(5).iterators[14].name == "rx.0");
+  CHECK(cuda[0].stage(5).iterators[15].name == "rc.1");
 }
 
 TEST_CASE("conformance 11.3: max-pool has one sketch; with padding the GPU inlines it") {
@@ -186,6 +204,10 @@ TEST_CASE("conformance 11.3: max-pool has one sketch; with padding the GPU inlin
   const auto cuda = on_cuda(max_pool_dag(0));
   REQUIRE(cuda.size() == 1);
   CHECK(cuda[0].steps().empty());
+  const auto padded = on_cuda(max_pool_dag(1));
+  REQUIRE(padded.size() == 1);
+  REQUIRE(padded[0].steps().size() == 1);
+  CHECK(padded[0].steps()[0] == Step{ComputeInlineStep{1}});
 }
 
 TEST_CASE("conformance 11.3: minimum of rows") {
@@ -203,17 +225,28 @@ TEST_CASE("conformance 11.3: softmax") {
 }
 
 TEST_CASE("conformance 11.3: softmax, which sketch factors what") {
-  // Sketch 3 i + j: j of 0 or 1 factors the maximum (stage 1), i the sum.
+  // Sketch 3 i + j: j of 0 or 1 factors the outer or the inner part of the maximum (stage 1), i
+  // that of the sum (stage 3), which comes first.
   const auto cpu = on_cpu(softmax_dag({2}, 1024));
   REQUIRE(cpu.size() == 9);
-  for (std::size_t at = 0; at < 9; ++at) {
-    std::size_t num_factored = 0;
-    for (const Step& step : cpu[at].steps()) {
-      num_factored += std::holds_alternative<RfactorStep>(step) ? 1 : 0;
+  for (std::int32_t at = 0; at < 9; ++at) {
+    std::vector<RfactorStep> expected, found;
+    for (const auto& [stage, part] : {std::pair{3, at / 3}, std::pair{1, at % 3}}) {
+      if (part < 2) {
+        expected.push_back(RfactorStep{stage, 1 + part, 1});
+      }
     }
-    CHECK(num_factored == (at / 3 < 2 ? 1U : 0U) + (at % 3 < 2 ? 1U : 0U));
+    for (const Step& step : cpu[static_cast<std::size_t>(at)].steps()) {
+      if (const auto* rfactor = std::get_if<RfactorStep>(&step)) {
+        found.push_back(*rfactor);
+      }
+    }
+    INFO("sketch " << at);
+    CHECK(found == expected);
   }
   CHECK(cpu[8].steps().empty());
+  CHECK(cpu[8].operation(1).name == "T_max");
+  CHECK(cpu[8].operation(3).name == "T_sum");
 }
 
 TEST_CASE(
@@ -223,7 +256,11 @@ TEST_CASE(
   const auto& attached = cuda[0].attach_map().stage_to_iterator;
   CHECK(attached.at(1) == IteratorKey{4, 0});
   CHECK(attached.at(3) == IteratorKey{4, 0});
-  CHECK(cuda[0].stage(4).iterators.back().annotation == Annotation::thread_x);
+  for (const std::size_t stage : {1U, 3U, 4U}) {
+    const auto& last = cuda[0].stage(stage).iterators.back();
+    CHECK(last.annotation == Annotation::thread_x);
+    CHECK(last.kind == (stage == 4 ? IteratorKind::spatial : IteratorKind::reduction));
+  }
   CHECK(cuda[0].stage(4).iterators.back().extent == 32);
 }
 
@@ -242,9 +279,11 @@ TEST_CASE("conformance 11.3: the thirteen steps of CUDA matmul 512") {
   const std::vector<Step>& steps = cuda[0].steps();
   REQUIRE(steps.size() == 13);
   CHECK(steps[0] == Step{CacheWriteStep{2, "local"}});
-  CHECK(std::get<SplitStep>(steps[1]).lengths.size() == 4);
-  CHECK(std::get<SplitStep>(steps[2]).lengths.size() == 4);
-  CHECK(std::get<SplitStep>(steps[3]).lengths.size() == 2);
+  const LengthList two{unknown_length, unknown_length};
+  const LengthList four{unknown_length, unknown_length, unknown_length, unknown_length};
+  CHECK(steps[1] == Step{SplitStep{2, 0, 512, four, true}});
+  CHECK(steps[2] == Step{SplitStep{2, 5, 512, four, true}});
+  CHECK(steps[3] == Step{SplitStep{2, 10, 512, two, true}});
   CHECK(steps[4] == Step{ReorderStep{2, {0, 5, 1, 6, 2, 7, 10, 11, 3, 8, 12, 4, 9}}});
   CHECK(steps[5] == Step{FollowSplitStep{3, 0, 1, 3}});
   CHECK(steps[6] == Step{FollowSplitStep{3, 4, 2, 3}});
@@ -254,6 +293,37 @@ TEST_CASE("conformance 11.3: the thirteen steps of CUDA matmul 512") {
   CHECK(steps[10] == Step{ComputeAtStep{2, 3, 6}});
   CHECK(steps[11] == Step{CacheReadStep{0, "shared", {3}}});
   CHECK(steps[12] == Step{ComputeAtStep{1, 4, 6}});
+}
+
+TEST_CASE("conformance 11.3: the text of the CUDA sketch of matmul 512") {
+  const auto cuda = on_cuda(test::matmul_dag(512, 512, 512));
+  REQUIRE(cuda.size() == 1);
+  std::string expected = "Placeholder: A, B\n";
+  std::size_t depth = 0;
+  const auto line = [&](const std::string& text) {
+    expected += std::string(2 * depth, ' ') + text + "\n";
+  };
+  const auto loops = [&](const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      line("for " + name + " (None)");
+      ++depth;
+    }
+  };
+  const auto computes = [&](const std::string& name, std::size_t depth_after) {
+    line(name + " = ...");
+    depth = depth_after;
+  };
+  loops({"i.0", "j.0", "i.1", "j.1", "i.2", "j.2"});
+  loops({"i_c.0", "j_c.0", "i_c.1", "j_c.1", "i_c.2", "j_c.2", "k.0"});
+  loops({"ax0", "ax1"});
+  computes("B.shared", 13);  // under k.0
+  loops({"ax0", "ax1"});
+  computes("A.shared", 13);
+  loops({"k.1", "i_c.3", "j_c.3", "k.2", "i_c.4", "j_c.4"});
+  computes("C.local", 6);  // under j.2
+  loops({"i.3", "j.3"});
+  computes("C", 0);
+  CHECK(state_text(cuda[0]) == expected);
 }
 
 TEST_CASE("conformance 11.3: a user's rule stands before the others, on CPUs and on GPUs") {
