@@ -89,29 +89,23 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
     state.mutable_stage(stage).streams_result = true;
     return {};
   }
-  if (text.substr(0, unroll_reduction_pragma.size()) == unroll_reduction_pragma) {
-    if (!detail::read_numbers(text.substr(unroll_reduction_pragma.size()), 1, numbers) ||
-        numbers[0] < 1 || numbers[0] > max_reduction_unroll) {
-      return ScheduleError{ScheduleErrorCode::pragma_value, step.stage, step.iterator};
+  struct Count {
+    std::string_view pragma;
+    std::int32_t most;
+    std::int32_t BasicStage<Extent>::*field;
+  };
+  for (const Count& count :
+       {Count{unroll_reduction_pragma, max_reduction_unroll, &BasicStage<Extent>::reduction_unroll},
+        Count{fetch_ahead_pragma, max_fetch_stages, &BasicStage<Extent>::fetch_stages},
+        Count{load_ahead_pragma, max_load_sets, &BasicStage<Extent>::load_sets}}) {
+    if (text.substr(0, count.pragma.size()) == count.pragma) {
+      if (!detail::read_numbers(text.substr(count.pragma.size()), 1, numbers) || numbers[0] < 1 ||
+          numbers[0] > count.most) {
+        return ScheduleError{ScheduleErrorCode::pragma_value, step.stage, step.iterator};
+      }
+      state.mutable_stage(stage).*count.field = numbers[0];
+      return {};
     }
-    state.mutable_stage(stage).reduction_unroll = numbers[0];
-    return {};
-  }
-  if (text.substr(0, fetch_ahead_pragma.size()) == fetch_ahead_pragma) {
-    if (!detail::read_numbers(text.substr(fetch_ahead_pragma.size()), 1, numbers) ||
-        numbers[0] < 1 || numbers[0] > max_fetch_stages) {
-      return ScheduleError{ScheduleErrorCode::pragma_value, step.stage, step.iterator};
-    }
-    state.mutable_stage(stage).fetch_stages = numbers[0];
-    return {};
-  }
-  if (text.substr(0, load_ahead_pragma.size()) == load_ahead_pragma) {
-    if (!detail::read_numbers(text.substr(load_ahead_pragma.size()), 1, numbers) ||
-        numbers[0] < 1 || numbers[0] > max_load_sets) {
-      return ScheduleError{ScheduleErrorCode::pragma_value, step.stage, step.iterator};
-    }
-    state.mutable_stage(stage).load_sets = numbers[0];
-    return {};
   }
   if (text.substr(0, tensorize_pragma.size()) == tensorize_pragma) {
     const std::string_view name = text.substr(tensorize_pragma.size());
