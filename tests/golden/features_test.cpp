@@ -2,7 +2,6 @@
 // The features of the reference's complete programs, CPU and GPU: the same rows, to 1e-5.
 #include "tensorsmith/feature/extract.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -48,14 +47,13 @@ std::string difference_of(const FeatureMatrix& features, const Json& expected) {
   return text;
 }
 
-/// Compares the features of every program that has some. Those in `known` ("task, sample n") are
-/// expected to differ: one that does not is an error too, so that the list stays true. Of other
-/// data than the project's own, where nobody has looked at the causes, two in a hundred may.
-void compare_features(const std::string& file, const std::vector<std::string>& known) {
+/// Compares the features of every program that has some. Of other data than the project's own,
+/// where nobody has looked at the causes, two in a hundred may differ.
+void compare_features(const std::string& file) {
   ComparedRows samples(file);
   samples.of("programs' features");
   std::map<std::string, State> initial;
-  std::size_t num_identical = 0, num_known = 0, num_others = 0;
+  std::size_t num_identical = 0, num_others = 0;
   const bool is_own = golden_path(file) == own_golden_path(file);
   for (const Json& line : read_json_lines(golden_path(file))) {
     if (line.at("features").is_null()) {
@@ -78,35 +76,26 @@ void compare_features(const std::string& file, const std::vector<std::string>& k
     const bool is_identical =
         found == "" || difference_of(extract_features(*state, options), line.at("features")) == "";
     num_identical += is_identical ? 1 : 0;
-    if (is_own && std::find(known.begin(), known.end(), name) != known.end()) {
-      ++num_known;
-      INFO("it is among the known differences and has none");
-      CHECK(!is_identical);
-    } else if (!is_identical) {
+    if (!is_identical) {
       ++num_others;
       std::printf("golden: %s: %s differs: %s\n", file.c_str(), name.c_str(), found.c_str());
       CHECK(!is_own);
     }
     ++samples;
   }
-  std::printf("golden: %s: %zu programs with identical features, %zu known to differ, %zu others\n",
-              file.c_str(), num_identical, num_known, num_others);
+  std::printf("golden: %s: %zu programs with identical features, %zu others\n", file.c_str(),
+              num_identical, num_others);
   CHECK(100 * num_identical >= 98 * (num_identical + num_others));
 }
 
 }  // namespace
 
 TEST_CASE("features of the reference's CPU programs", "[golden][feature]") {
-  compare_features("samples_cpu.jsonl", {});
+  compare_features("samples_cpu.jsonl");
 }
 
 TEST_CASE("features of the reference's CUDA programs", "[golden][feature]") {
-  // Why these differ: docs/decisions/0004.
-  compare_features("samples_cuda.jsonl", {"conv2d_nchw_1x3x224x224_64_7x7_s2, sample 26",
-                                          "conv2d_nhwc_layoutfree_1x14x14x32_64_3x3, sample 35",
-                                          "deconv_nhwc_1x4x4x512_256_k4_s2, sample 5",
-                                          "deconv_nhwc_1x4x4x512_256_k4_s2, sample 13",
-                                          "deconv_nhwc_1x4x4x512_256_k4_s2, sample 30"});
+  compare_features("samples_cuda.jsonl");
 }
 
 TEST_CASE("feature names of the reference", "[golden][feature]") {

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-#include "tensorsmith/feature/index_form.hpp"
+#include "tensorsmith/feature/index_atoms.hpp"
 #include "tensorsmith/ir/expr.hpp"
 
 namespace tensorsmith {

@@ -99,6 +99,9 @@ class StoreProgramBuilder : private StageNests {
     for (const FeatureStore& store : info.stores) {
       program_.allocations.push_back({store.tensor, elements, outer_prod});
     }
+    if (info.is_unreachable) {
+      return;
+    }
     const std::size_t depth = open_.size();
     if (is_reduced_across_threads(info)) {
       emit_across_threads(s, auto_unroll);

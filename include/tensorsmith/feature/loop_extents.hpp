@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/feature/index_form.hpp"
+#include "tensorsmith/feature/index_atoms.hpp"
 #include "tensorsmith/lower/derivation.hpp"
 #include "tensorsmith/lower/nest.hpp"
 #include "tensorsmith/sched/apply/annotation.hpp"

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/feature/fused_parts.hpp"
 #include "tensorsmith/feature/loop_extents.hpp"
+#include "tensorsmith/feature/loop_values.hpp"
 #include "tensorsmith/feature/read_region.hpp"
 #include "tensorsmith/feature/stage_scopes.hpp"
 #include "tensorsmith/feature/store_program.hpp"
@@ -31,6 +33,8 @@ class StageNests {
     std::vector<bool> leaf_reduces;
     std::vector<FeatureStore> stores;  ///< without loops
     std::vector<IndexForm> axes;
+    std::vector<IndexBound> bounds;  ///< what the guards around the stores say
+    bool is_unreachable = false;     ///< they say that nothing is stored
   };
 
   explicit StageNests(const State& state)
@@ -58,19 +62,9 @@ class StageNests {
   }
 
   bool is_inlined(std::size_t s) const { return state_.stage(s).compute_at == ComputeAt::inlined; }
-  auto full_range() const {
-    return [this](std::int32_t loop) {
-      return IndexRange{0, program_.loops[static_cast<std::size_t>(loop)].extent - 1};
-    };
-  }
-
+  LoopValues full_range() const { return LoopValues(program_.loops); }
   /// Of loops that are taken apart.
-  auto fused_range() const {
-    return [this](std::int32_t loop) {
-      const bool has_end = !has_open_end_[static_cast<std::size_t>(loop)];
-      return has_end ? full_range()(loop) : IndexRange{0, std::int64_t{1} << 31};
-    };
-  }
+  LoopValues fused_range() const { return {program_.loops, has_open_end_}; }
 
   bool analyse(std::size_t s) {
     const Operation& op = dag_.operation(s);
@@ -179,8 +173,16 @@ class StageNests {
         value[at(r.parent)] = std::move(sum);
         continue;
       }
-      take_apart(r, extent, exact, value);
+      if (knows_fused_extents_) {
+        FusedParts(program_.atoms, program_.loops, extent, exact, info.bounds).take_apart(r, value);
+      } else {
+        FusedParts(program_.atoms, program_.loops, extent, exact, has_open_end_)
+            .take_apart(r, value);
+      }
     }
+    info.is_unreachable = any_item(info.bounds, [&](const IndexBound& bound) {
+      return program_.atoms.range(bound.form, full_range()).min > bound.max;
+    });
     for (std::size_t a = 0; a < at(d.num_axes); ++a) {
       IndexForm form;
       if (a < op.axes.size()) {
@@ -215,62 +217,6 @@ class StageNests {
     return exact;
   }
 
-  /// The parts of a fused loop. Two at a time, as the reference fuses: the innermost part is the
-  /// remainder. What is left stays one index and a divisor until the index itself can be divided.
-  void take_apart(const IteratorRelation& r, const std::vector<std::int64_t>& extent,
-                  const VaryingExtents& exact, std::vector<IndexForm>& value) {
-    const auto at = [](std::int32_t node) { return static_cast<std::size_t>(node); };
-    const auto divide = [&](const IndexForm& form, std::int64_t by, bool is_div = true) {
-      return program_.atoms.divide(form, by, is_div, fused_range());
-    };
-    IndexForm index = value[at(r.parent)];
-    std::int64_t outer = extent[at(r.parent)], below = 1;
-    bool may_pass_end = false;  // the index may pass the end of its part, and no guard says no
-    for (std::size_t p = r.parts.size(); p-- > 0;) {
-      const std::int64_t e = extent[at(r.parts[p])];
-      outer /= e;
-      if (p > 0 && (exact.varies(r.parts[p]) || (may_pass_end && e > 1))) {
-        IndexForm rest = below == 1 ? std::move(index) : divide(index, below);
-        below = 1;
-        index = take_part(exact.of_node[at(r.parts[p])], rest, value[at(r.parts[p])]);
-        may_pass_end = !exact.is_guarded;
-        continue;
-      }
-      if (outer <= 1 && (knows_fused_extents_ || p == 0)) {
-        value[at(r.parts[p])] = divide(index, below);
-        break;
-      }
-      if (e <= 1) {
-        continue;
-      }
-      value[at(r.parts[p])] = knows_fused_extents_
-                                  ? program_.atoms.part(index, below, e, fused_range())
-                                  : divide(divide(index, below * e, false), below);
-      below *= e;
-      if (below == e) {
-        IndexForm quotient = divide(index, e);
-        if (!program_.atoms.is_quotient(quotient, index)) {
-          index = std::move(quotient);
-          below = 1;
-        }
-      }
-    }
-  }
-  /// The remainder by an extent goes to `part`, the quotient comes back.
-  IndexForm take_part(const IndexForm& extent, const IndexForm& index, IndexForm& part) {
-    IndexAtoms& atoms = program_.atoms;
-    if (atoms.range(index, full_range()).max < atoms.range(extent, full_range()).min) {
-      part = index;
-      return {};
-    }
-    if (extent.is_constant()) {
-      part = atoms.divide(index, extent.constant, false, full_range());
-      return atoms.divide(index, extent.constant, true, full_range());
-    }
-    part = atoms.other(AtomKind::mod_by, index, extent);
-    return atoms.other(AtomKind::div_by, index, extent);
-  }
-
   void make_stores(std::size_t s, StageInfo& info) {
     const Operation& op = dag_.operation(s);
     IndexEnvironment environment;
@@ -291,7 +237,7 @@ class StageNests {
       own.indices.assign(info.axes.begin(),
                          info.axes.begin() + static_cast<std::ptrdiff_t>(op.axes.size()));
       store.accesses.push_back(std::move(own));
-      ValueWalk walk(dag_, program_.atoms, program_.loops, inlined_, store);
+      ValueWalk walk(dag_, program_.atoms, {program_.loops, info.bounds}, inlined_, store);
       walk.body(op, k, environment);
       info.stores.push_back(std::move(store));
     }

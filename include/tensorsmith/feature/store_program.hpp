@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tensorsmith/feature/arith.hpp"
-#include "tensorsmith/feature/index_form.hpp"
+#include "tensorsmith/feature/index_atoms.hpp"
 #include "tensorsmith/sched/steps.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/feature/loop_values.hpp"
 #include "tensorsmith/feature/store_program.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
@@ -22,9 +23,9 @@ using InlinedOperations = std::vector<const Operation*>;
 
 class ValueWalk {
  public:
-  ValueWalk(const ComputeDag& dag, IndexAtoms& atoms, const std::vector<FeatureLoop>& loops,
+  ValueWalk(const ComputeDag& dag, IndexAtoms& atoms, LoopValues values,
             const InlinedOperations& inlined, FeatureStore& store)
-      : pool_(dag.pool()), atoms_(atoms), loops_(loops), inlined_(inlined), store_(store) {}
+      : pool_(dag.pool()), atoms_(atoms), values_(values), inlined_(inlined), store_(store) {}
 
   /// The body of output `k`; a reduction becomes combine(itself, source).
   void body(const Operation& op, std::size_t k, const IndexEnvironment& environment) {
@@ -39,12 +40,6 @@ class ValueWalk {
   }
 
  private:
-  auto full_range() const {
-    return [this](std::int32_t loop) {
-      return IndexRange{0, loops_[static_cast<std::size_t>(loop)].extent - 1};
-    };
-  }
-
   IndexForm index(ExprId id, const IndexEnvironment& environment) {
     IndexForm form;
     if (const IntImm* imm = pool_.as<IntImm>(id)) {
@@ -85,14 +80,14 @@ class ValueWalk {
     case BinaryOp::floordiv:
     case BinaryOp::floormod:
       if (b.is_constant() && b.constant > 0) {
-        return atoms_.divide(a, b.constant, node->op == BinaryOp::floordiv, full_range());
+        return atoms_.divide(a, b.constant, node->op == BinaryOp::floordiv, values_);
       }
       break;
     case BinaryOp::min:
     case BinaryOp::max: {
       IndexForm difference = a;
       difference.add(b, -1);
-      const IndexRange range = atoms_.range(difference, full_range());
+      const IndexRange range = atoms_.range(difference, values_);
       const bool is_min = node->op == BinaryOp::min;
       if (range.max <= 0) {
         return is_min ? a : b;
@@ -124,7 +119,7 @@ class ValueWalk {
     std::vector<IndexForm> indices;
     for (ExprId id : read.indices) {
       indices.push_back(index(id, environment));
-      atoms_.recombine(indices.back(), full_range());
+      atoms_.recombine(indices.back(), values_);
     }
     if (const Operation* op = inlined_[read.tensor.value]) {
       IndexEnvironment inner;
@@ -182,7 +177,7 @@ class ValueWalk {
     }
     IndexForm difference = index(node->a, environment);
     difference.add(index(node->b, environment), -1);
-    const IndexRange r = atoms_.range(difference, full_range());
+    const IndexRange r = atoms_.range(difference, values_);
     const auto answer = [](bool yes, bool no) {
       return yes ? std::optional<bool>(true) : no ? std::optional<bool>(false) : std::nullopt;
     };
@@ -319,7 +314,7 @@ class ValueWalk {
 
   const ExprPool& pool_;
   IndexAtoms& atoms_;
-  const std::vector<FeatureLoop>& loops_;
+  LoopValues values_;
   const InlinedOperations& inlined_;
   FeatureStore& store_;
   const Reduce* reduce_ = nullptr;

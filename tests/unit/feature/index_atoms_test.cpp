@@ -1,4 +1,4 @@
-#include "tensorsmith/feature/index_form.hpp"
+#include "tensorsmith/feature/index_atoms.hpp"
 
 #include "support/catch.hpp"
 #include "tensorsmith/feature/arith.hpp"
