@@ -20,7 +20,7 @@ class FusedParts {
   /// By node of the stage: the extents, and those that vary. `bounds` receives what guards say.
   FusedParts(IndexAtoms& atoms, const std::vector<FeatureLoop>& loops,
              const std::vector<std::int64_t>& extent, const VaryingExtents& exact,
-             std::vector<IndexBound>& bounds)
+             std::vector<GuardBound>& bounds)
       : FusedParts(atoms, loops, LoopValues(loops, bounds), extent, exact, &bounds) {}
   /// As bound inference sees them: there are no guards, and nothing is known of some loops' ends.
   FusedParts(IndexAtoms& atoms, const std::vector<FeatureLoop>& loops,
@@ -69,7 +69,7 @@ class FusedParts {
  private:
   FusedParts(IndexAtoms& atoms, const std::vector<FeatureLoop>& loops, const LoopValues& values,
              const std::vector<std::int64_t>& extent, const VaryingExtents& exact,
-             std::vector<IndexBound>* bounds)
+             std::vector<GuardBound>* bounds)
       : atoms_(atoms), loops_(loops), values_(values), extent_(extent), exact_(exact),
         bounds_(bounds) {}
 
@@ -115,7 +115,7 @@ class FusedParts {
   LoopValues values_;
   const std::vector<std::int64_t>& extent_;
   const VaryingExtents& exact_;
-  std::vector<IndexBound>* bounds_;  ///< null: no guards
+  std::vector<GuardBound>* bounds_;  ///< null: no guards
 };
 
 }  // namespace tensorsmith::detail

@@ -4,8 +4,8 @@
 // common divisor of the constant and of all coefficients beyond 1, and `rest` the terms whose
 // coefficient is 1 or -1,
 //     - where rest lies in (-d, d) it is dropped and the others are divided by d;
-//     - where rest is one atom, x div g of modulus m, and d * g divides m, it becomes x div (d *
-//     g).
+//     - where rest is one atom, x div g of modulus m, and d * g divides m, it becomes
+//       x div (d * g).
 // The first says too much where the rest can be negative; an atom without a modulus counts as one
 // of modulus 2^63 - 1.
 #pragma once
@@ -48,7 +48,7 @@ inline bool divides_modulus(const IndexAtoms& atoms, std::int32_t id, std::int64
 }
 
 /// `index` < `end`, simplified; nothing is known of the guard itself in `values`.
-inline IndexBound guard_form(IndexAtoms& atoms, const IndexForm& index, const IndexForm& end,
+inline GuardBound guard_form(IndexAtoms& atoms, const IndexForm& index, const IndexForm& end,
                              const LoopValues& values) {
   IndexForm sum = index;
   sum.add(end, -1);

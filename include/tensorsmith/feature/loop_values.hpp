@@ -14,7 +14,7 @@
 namespace tensorsmith::detail {
 
 /// What a guard says: form <= max. The form has no constant.
-struct IndexBound {
+struct GuardBound {
   IndexForm form;
   std::int64_t max = 0;
 };
@@ -23,7 +23,7 @@ class LoopValues {
  public:
   explicit LoopValues(const std::vector<FeatureLoop>& loops) : loops_(&loops) {}
   /// Inside of guards.
-  LoopValues(const std::vector<FeatureLoop>& loops, const std::vector<IndexBound>& bounds)
+  LoopValues(const std::vector<FeatureLoop>& loops, const std::vector<GuardBound>& bounds)
       : loops_(&loops), bounds_(&bounds) {}
   /// Nothing is known of the ends of some loops.
   LoopValues(const std::vector<FeatureLoop>& loops, const std::vector<bool>& has_open_end)
@@ -37,7 +37,7 @@ class LoopValues {
   /// `values`, those of an atom, within the bounds.
   IndexRange bounded(std::int32_t atom, IndexRange values) const {
     if (bounds_ != nullptr) {
-      for (const IndexBound& bound : *bounds_) {
+      for (const GuardBound& bound : *bounds_) {
         if (bound.form.terms.size() == 1 && bound.form.terms[0] == IndexTerm{1, atom}) {
           values.max = smaller_of(values.max, bound.max);
         }
@@ -48,7 +48,7 @@ class LoopValues {
   /// `values`, those of a sum, within the bounds.
   IndexRange bounded(const IndexForm& sum, IndexRange values) const {
     if (bounds_ != nullptr) {
-      for (const IndexBound& bound : *bounds_) {
+      for (const GuardBound& bound : *bounds_) {
         if (bound.form.terms == sum.terms) {
           values.max = smaller_of(values.max, bound.max + sum.constant);
         }
@@ -59,7 +59,7 @@ class LoopValues {
 
  private:
   const std::vector<FeatureLoop>* loops_;
-  const std::vector<IndexBound>* bounds_ = nullptr;
+  const std::vector<GuardBound>* bounds_ = nullptr;
   const std::vector<bool>* has_open_end_ = nullptr;
 };
 

@@ -33,7 +33,7 @@ class StageNests {
     std::vector<bool> leaf_reduces;
     std::vector<FeatureStore> stores;  ///< without loops
     std::vector<IndexForm> axes;
-    std::vector<IndexBound> bounds;  ///< what the guards around the stores say
+    std::vector<GuardBound> bounds;  ///< what the guards around the stores say
     bool is_unreachable = false;     ///< they say that nothing is stored
   };
 
@@ -180,7 +180,7 @@ class StageNests {
             .take_apart(r, value);
       }
     }
-    info.is_unreachable = any_item(info.bounds, [&](const IndexBound& bound) {
+    info.is_unreachable = any_item(info.bounds, [&](const GuardBound& bound) {
       return program_.atoms.range(bound.form, full_range()).min > bound.max;
     });
     for (std::size_t a = 0; a < at(d.num_axes); ++a) {
