@@ -14,6 +14,7 @@
 #include "tensorsmith/codegen/cuda_index.hpp"
 #include "tensorsmith/codegen/cuda_launch.hpp"
 #include "tensorsmith/codegen/cuda_statements.hpp"
+#include "tensorsmith/ir/stmt_walk.hpp"
 
 namespace tensorsmith::detail {
 
@@ -76,40 +77,18 @@ class CudaEmitter : CudaStatementPrinter {
 };
 
 inline void CudaEmitter::scan(StmtId id) {
-  std::visit(Overloaded{[&](const Seq& seq) {
-                          for (StmtId item : seq.items) {
-                            scan(item);
-                          }
-                        },
-                        [&](const For& loop) {
-                          scan_loads(loop.extent);
-                          scan(loop.body);
-                        },
-                        [&](const Store& store) {
-                          touched_[store.buffer.value].is_written = true;
-                          scan_loads(store.value);
-                          for (ExprId index : store.indices) {
-                            scan_loads(index);
-                          }
-                        },
-                        [&](const If& branch) {
-                          scan_loads(branch.condition);
-                          scan(branch.then_body);
-                          if (branch.else_body.valid()) {
-                            scan(branch.else_body);
-                          }
-                        },
-                        [&](const Alloc& alloc) {
-                          const Buffer& buffer = program_[alloc.buffer];
-                          if (buffer.scope == Scope::shared) {
-                            shared_.push_back(alloc.buffer);
-                          } else if (buffer.scope == Scope::global) {
-                            refuse("global buffer " + buffer.name + " is allocated in a kernel");
-                          }
-                          scan(alloc.body);
-                        },
-                        [](const auto&) {}},
-             program_[id]);
+  if (const Store* store = program_.as<Store>(id)) {
+    touched_[store->buffer.value].is_written = true;
+  } else if (const Alloc* alloc = program_.as<Alloc>(id)) {
+    const Buffer& buffer = program_[alloc->buffer];
+    if (buffer.scope == Scope::shared) {
+      shared_.push_back(alloc->buffer);
+    } else if (buffer.scope == Scope::global) {
+      refuse("global buffer " + buffer.name + " is allocated in a kernel");
+    }
+  }
+  for_each_expr(program_[id], [&](ExprId expr) { scan_loads(expr); });
+  for_each_child(program_[id], [&](StmtId child) { scan(child); });
 }
 
 inline void CudaEmitter::bind_axis(const For& loop, std::int64_t extent, CudaLaunch& launch) {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/stmt_walk.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith::detail {
@@ -34,30 +34,19 @@ class IndexBound {
   };
 
   void walk(StmtId id) {
-    std::visit(Overloaded{[&](const Seq& seq) {
-                            for (StmtId item : seq.items) {
-                              walk(item);
-                            }
-                          },
-                          [&](const For& loop) {
-                            see(bound(loop.extent).size);
-                            double& var = var_[loop.var.value];
-                            var = larger_of(var, bound(loop.extent).size);
-                            walk(loop.body);
-                          },
-                          [&](const Store& store) {
-                            access(store.buffer, store.indices);
-                            value(store.value);
-                          },
-                          [&](const If& branch) {
-                            value(branch.condition);
-                            walk(branch.then_body);
-                            if (branch.else_body.valid()) {
-                              walk(branch.else_body);
-                            }
-                          },
-                          [&](const Alloc& alloc) { walk(alloc.body); }, [](const auto&) {}},
-               program_[id]);
+    const Stmt& stmt = program_[id];
+    if (const For* loop = std::get_if<For>(&stmt)) {
+      const double size = bound(loop->extent).size;
+      see(size);
+      double& var = var_[loop->var.value];
+      var = larger_of(var, size);
+    } else if (const Store* store = std::get_if<Store>(&stmt)) {
+      access(store->buffer, store->indices);
+      value(store->value);
+    } else if (const If* branch = std::get_if<If>(&stmt)) {
+      value(branch->condition);
+    }
+    for_each_child(stmt, [&](StmtId child) { walk(child); });
   }
   void see(double size) { largest_ = larger_of(largest_, size); }
   void access(BufferId id, const ExprList& indices) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensorsmith/codegen/c_like.hpp"
+#include "tensorsmith/ir/stmt_walk.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
@@ -60,29 +61,16 @@ class RegisterPlanner : CLikePrinter {
   CText load(const Load&) const override { return {"@load"}; }
 
   void walk(StmtId id) {
-    std::visit(Overloaded{[&](const Seq& seq) {
-                            for (StmtId item : seq.items) {
-                              walk(item);
-                            }
-                          },
-                          [&](const For& loop) { walk_loop(id, loop); },
-                          [&](const Store& store) {
-                            access(store.buffer, store.indices);
-                            loads(store.value);
-                            for (ExprId index : store.indices) {
-                              loads(index);
-                            }
-                          },
-                          [&](const If& branch) {
-                            loads(branch.condition);
-                            walk(branch.then_body);
-                            if (branch.else_body.valid()) {
-                              walk(branch.else_body);
-                            }
-                          },
-                          [&](const Alloc& alloc) { walk(alloc.body); }, [](const Barrier&) {},
-                          [](const Prefetch&) {}},
-               program_[id]);
+    if (const For* loop = program_.as<For>(id)) {
+      return walk_loop(id, *loop);
+    }
+    if (const Store* store = program_.as<Store>(id)) {
+      access(store->buffer, store->indices);
+    }
+    if (program_.as<Prefetch>(id) == nullptr) {
+      for_each_expr(program_[id], [&](ExprId expr) { loads(expr); });
+    }
+    for_each_child(program_[id], [&](StmtId child) { walk(child); });
   }
   void walk_loop(StmtId id, const For& loop) {
     const IntImm* extent = program_.pool.as<IntImm>(loop.extent);
@@ -104,29 +92,15 @@ class RegisterPlanner : CLikePrinter {
   std::int32_t widest(StmtId id) const {
     std::int32_t bytes = 1;
     const auto see = [&](std::int32_t other) { bytes = larger_of(bytes, other); };
-    const auto see_expr = [&](ExprId root) {
-      visit_expr(program_.pool, root, [&](ExprId e) {
+    if (const Store* store = program_.as<Store>(id)) {
+      see(bytes_of(program_[store->buffer].dtype));
+      visit_expr(program_.pool, store->value, [&](ExprId e) {
         if (program_.pool.as<Load>(e) != nullptr) {
           see(bytes_of(program_.pool.dtype(e)));
         }
       });
-    };
-    std::visit(Overloaded{[&](const Seq& seq) {
-                            for (StmtId item : seq.items) {
-                              see(widest(item));
-                            }
-                          },
-                          [&](const For& loop) { see(widest(loop.body)); },
-                          [&](const Store& store) {
-                            see(bytes_of(program_[store.buffer].dtype));
-                            see_expr(store.value);
-                          },
-                          [&](const If& branch) {
-                            see(widest(branch.then_body));
-                            see(branch.else_body.valid() ? widest(branch.else_body) : 1);
-                          },
-                          [&](const Alloc& alloc) { see(widest(alloc.body)); }, [](const auto&) {}},
-               program_[id]);
+    }
+    for_each_child(program_[id], [&](StmtId child) { see(widest(child)); });
     return bytes;
   }
   void loads(ExprId root) {

@@ -6,6 +6,7 @@
 // of them, and threads behind the end of a shorter one store nothing.
 #pragma once
 
+#include "tensorsmith/ir/stmt_walk.hpp"
 #include "tensorsmith/lower/emit.hpp"
 #include "tensorsmith/lower/fetch_ahead.hpp"
 #include "tensorsmith/lower/hoist_guards.hpp"
@@ -114,22 +115,12 @@ inline void Emitter::drop_guards(StmtId id, const Substitution& axes) {
 
 /// Takes the allocations of shared buffers out of what a thread does.
 inline void Emitter::take_shared(StmtId id, std::vector<BufferId>& shared) {
-  if (!id.valid()) {
-    return;
-  }
-  const Stmt stmt = program_[id];
-  if (const Seq* s = std::get_if<Seq>(&stmt)) {
-    for (StmtId item : s->items) {
-      take_shared(item, shared);
-    }
-  } else if (const For* s = std::get_if<For>(&stmt)) {
-    take_shared(s->body, shared);
-  } else if (const Alloc* s = std::get_if<Alloc>(&stmt)) {
-    take_shared(s->body, shared);
-    if (program_[s->buffer].scope == Scope::shared) {
-      shared.push_back(s->buffer);
-      program_.stmts[id.value] = Stmt(program_[s->body]);
-    }
+  const Stmt stmt = program_[id];  // a copy: the statement may be replaced
+  for_each_child(stmt, [&](StmtId child) { take_shared(child, shared); });
+  const Alloc* alloc = std::get_if<Alloc>(&stmt);
+  if (alloc != nullptr && program_[alloc->buffer].scope == Scope::shared) {
+    shared.push_back(alloc->buffer);
+    program_.stmts[id.value] = Stmt(program_[alloc->body]);
   }
 }
 

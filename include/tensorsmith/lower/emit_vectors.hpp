@@ -5,6 +5,7 @@
 // exchanged.
 #pragma once
 
+#include "tensorsmith/ir/stmt_walk.hpp"
 #include "tensorsmith/lower/emit.hpp"
 
 namespace tensorsmith::detail {
@@ -50,40 +51,27 @@ inline bool Emitter::is_vector_access(VarId lane, std::int64_t lanes, ExprId id)
 /// Vectorized loops that neither store nor copy 2 or more consecutive elements become unrolled
 /// ones.
 inline void Emitter::check_vectors(StmtId id) {
-  if (!id.valid()) {
+  const Stmt stmt = program_[id];  // a copy: the program grows
+  const For* loop = std::get_if<For>(&stmt);
+  if (loop == nullptr || loop->kind != ForKind::vectorized) {
+    for_each_child(stmt, [&](StmtId child) { check_vectors(child); });
     return;
   }
-  const Stmt stmt = program_[id];
-  if (const Seq* s = std::get_if<Seq>(&stmt)) {
-    for (StmtId item : s->items) {
-      check_vectors(item);
-    }
-  } else if (const Alloc* s = std::get_if<Alloc>(&stmt)) {
-    check_vectors(s->body);
-  } else if (const If* s = std::get_if<If>(&stmt)) {
-    check_vectors(s->then_body);
-    check_vectors(s->else_body);
-  } else if (const For* s = std::get_if<For>(&stmt)) {
-    if (s->kind != ForKind::vectorized) {
-      check_vectors(s->body);
-      return;
-    }
-    const Store* found = program_.as<Store>(s->body);
-    bool fits = found != nullptr;
-    if (fits) {
-      const Store store = *found;
-      const std::int64_t lanes = program_.pool.as<IntImm>(s->extent)->value;
-      const ExprId target =
-          program_.pool.load(store.buffer, program_[store.buffer].dtype, store.indices);
-      const bool is_copy = program_.pool.as<Load>(store.value) != nullptr &&
-                           uses_var(program_.pool, store.value, s->var);
-      fits = (lanes & (lanes - 1)) == 0 && uses_var(program_.pool, target, s->var) &&
-             (is_copy || is_vector_access(s->var, lanes, target)) &&
-             is_vector_access(s->var, lanes, store.value);
-    }
-    if (!fits) {
-      program_.stmts[id.value] = For{s->var, s->extent, ForKind::unrolled, s->body};
-    }
+  const Store* found = program_.as<Store>(loop->body);
+  bool fits = found != nullptr;
+  if (fits) {
+    const Store store = *found;
+    const std::int64_t lanes = program_.pool.as<IntImm>(loop->extent)->value;
+    const ExprId target =
+        program_.pool.load(store.buffer, program_[store.buffer].dtype, store.indices);
+    const bool is_copy = program_.pool.as<Load>(store.value) != nullptr &&
+                         uses_var(program_.pool, store.value, loop->var);
+    fits = (lanes & (lanes - 1)) == 0 && uses_var(program_.pool, target, loop->var) &&
+           (is_copy || is_vector_access(loop->var, lanes, target)) &&
+           is_vector_access(loop->var, lanes, store.value);
+  }
+  if (!fits) {
+    program_.stmts[id.value] = For{loop->var, loop->extent, ForKind::unrolled, loop->body};
   }
 }
 

@@ -17,6 +17,7 @@
 
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/stmt_walk.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
@@ -49,72 +50,24 @@ class FetchPipeliner {
     for_each_child(p_.pool[id], [&](ExprId child) { count_uses(child, uses); });
   }
   void count_uses(StmtId id, AllUses& uses) const {
-    if (!id.valid()) {
-      return;
+    if (const Store* store = p_.as<Store>(id)) {
+      ++uses[store->buffer.value].stores;
     }
-    std::visit(Overloaded{[&](const Seq& s) {
-                            for (StmtId item : s.items) {
-                              count_uses(item, uses);
-                            }
-                          },
-                          [&](const For& s) {
-                            count_uses(s.extent, uses);
-                            count_uses(s.body, uses);
-                          },
-                          [&](const If& s) {
-                            count_uses(s.condition, uses);
-                            count_uses(s.then_body, uses);
-                            count_uses(s.else_body, uses);
-                          },
-                          [&](const Alloc& s) { count_uses(s.body, uses); },
-                          [&](const Store& s) {
-                            ++uses[s.buffer.value].stores;
-                            count_uses(s.value, uses);
-                            for (ExprId index : s.indices) {
-                              count_uses(index, uses);
-                            }
-                          },
-                          [](const Barrier&) {}, [](const Prefetch&) {}},
-               p_[id]);
+    for_each_expr(p_[id], [&](ExprId expr) { count_uses(expr, uses); });
+    for_each_child(p_[id], [&](StmtId child) { count_uses(child, uses); });
   }
 
   void walk(StmtId id) {
-    if (!id.valid()) {
-      return;
-    }
     const Stmt stmt = p_[id];  // a copy: the program grows
-    if (const Seq* s = std::get_if<Seq>(&stmt)) {
-      for (StmtId item : s->items) {
-        walk(item);
-      }
-    } else if (const Alloc* s = std::get_if<Alloc>(&stmt)) {
-      walk(s->body);
-    } else if (const If* s = std::get_if<If>(&stmt)) {
-      walk(s->then_body);
-      walk(s->else_body);
-    } else if (const For* s = std::get_if<For>(&stmt)) {
-      if (s->kind != ForKind::serial || !pipeline(id, *s)) {
-        walk(s->body);
-      }
+    const For* loop = std::get_if<For>(&stmt);
+    if (loop == nullptr || loop->kind != ForKind::serial || !pipeline(id, *loop)) {
+      for_each_child(stmt, [&](StmtId child) { walk(child); });
     }
   }
 
   bool has_barrier(StmtId id) const {
-    if (!id.valid()) {
-      return false;
-    }
-    const Stmt& stmt = p_[id];
-    if (const Seq* s = std::get_if<Seq>(&stmt)) {
-      return any_item(s->items, [&](StmtId item) { return has_barrier(item); });
-    }
-    if (const For* s = std::get_if<For>(&stmt)) {
-      return has_barrier(s->body);
-    }
-    if (const If* s = std::get_if<If>(&stmt)) {
-      return has_barrier(s->then_body) || has_barrier(s->else_body);
-    }
-    const Alloc* s = std::get_if<Alloc>(&stmt);
-    return std::holds_alternative<Barrier>(stmt) || (s != nullptr && has_barrier(s->body));
+    return p_.as<Barrier>(id) != nullptr ||
+           any_child(p_[id], [&](StmtId child) { return has_barrier(child); });
   }
 
   /// Barrier, what is fetched, barrier, what uses it.

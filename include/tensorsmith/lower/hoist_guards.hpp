@@ -11,6 +11,7 @@
 
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/stmt_walk.hpp"
 
 namespace tensorsmith {
 namespace detail {
@@ -20,22 +21,11 @@ class GuardHoister {
   explicit GuardHoister(LoopProgram& program) : p_(program) {}
 
   void run(StmtId id) {
-    if (!id.valid()) {
-      return;
-    }
-    const Stmt stmt = p_[id];
-    if (const Seq* seq = std::get_if<Seq>(&stmt)) {
-      for (StmtId item : seq->items) {
-        run(item);
-      }
+    const Stmt stmt = p_[id];  // a copy: the program grows
+    for_each_child(stmt, [&](StmtId child) { run(child); });
+    if (std::holds_alternative<Seq>(stmt)) {
       merge(id);
-    } else if (const Alloc* alloc = std::get_if<Alloc>(&stmt)) {
-      run(alloc->body);
-    } else if (const If* branch = std::get_if<If>(&stmt)) {
-      run(branch->then_body);
-      run(branch->else_body);
     } else if (const For* loop = std::get_if<For>(&stmt)) {
-      run(loop->body);
       hoist(id, *loop);
     }
   }

@@ -17,6 +17,7 @@
 
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/stmt_walk.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
@@ -27,9 +28,6 @@ class InvariantHoister {
   explicit InvariantHoister(LoopProgram& program) : p_(program) {}
 
   void run(StmtId id) {
-    if (!id.valid()) {
-      return;
-    }
     vars_.clear();
     stored_.clear();
     has_lanes_ = false;
@@ -37,21 +35,11 @@ class InvariantHoister {
       // Outside of all loops it would be a stage.
       hoist(id);
     }
-    const Stmt stmt = p_[id];
-    if (const Seq* seq = std::get_if<Seq>(&stmt)) {
-      for (StmtId item : seq->items) {
-        run(item);
-      }
-    } else if (const Alloc* alloc = std::get_if<Alloc>(&stmt)) {
-      run(alloc->body);
-    } else if (const If* branch = std::get_if<If>(&stmt)) {
-      run(branch->then_body);
-      run(branch->else_body);
-    } else if (const For* loop = std::get_if<For>(&stmt)) {
-      ++depth_;
-      run(loop->body);
-      --depth_;
-    }
+    const Stmt stmt = p_[id];  // a copy: the program grows
+    const bool is_loop = std::holds_alternative<For>(stmt);
+    depth_ += is_loop ? 1 : 0;
+    for_each_child(stmt, [&](StmtId child) { run(child); });
+    depth_ -= is_loop ? 1 : 0;
   }
 
  private:

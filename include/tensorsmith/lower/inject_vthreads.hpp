@@ -13,6 +13,7 @@
 
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/stmt_walk.hpp"
 
 namespace tensorsmith {
 namespace detail {
@@ -23,24 +24,10 @@ class VthreadInjector {
 
   /// Changes statements in place.
   void run(StmtId id) {
-    if (!id.valid()) {
-      return;
-    }
     const Stmt stmt = p_[id];  // a copy: the program grows
-    if (const Seq* s = std::get_if<Seq>(&stmt)) {
-      for (StmtId item : s->items) {
-        run(item);
-      }
-    } else if (const If* s = std::get_if<If>(&stmt)) {
-      run(s->then_body);
-      run(s->else_body);
-    } else if (const Alloc* s = std::get_if<Alloc>(&stmt)) {
-      run(s->body);
-    } else if (const For* s = std::get_if<For>(&stmt)) {
-      run(s->body);
-      if (s->kind == ForKind::vthread) {
-        inject(id, *s);
-      }
+    for_each_child(stmt, [&](StmtId child) { run(child); });
+    if (const For* loop = std::get_if<For>(&stmt); loop && loop->kind == ForKind::vthread) {
+      inject(id, *loop);
     }
   }
 
@@ -165,29 +152,12 @@ class VthreadInjector {
     p_.stmts[id.value] = For{own, extent_, ForKind::unrolled, inner};
   }
   bool subtree_depends(StmtId id) const {
-    if (!id.valid()) {
-      return false;
-    }
     const Stmt& stmt = p_[id];
-    if (const For* s = std::get_if<For>(&stmt)) {
-      return depends(s->extent) || subtree_depends(s->body);
-    }
-    if (const If* s = std::get_if<If>(&stmt)) {
-      return depends(s->condition) || subtree_depends(s->then_body) ||
-             subtree_depends(s->else_body);
-    }
-    if (const Seq* s = std::get_if<Seq>(&stmt)) {
-      for (StmtId item : s->items) {
-        if (subtree_depends(item)) {
-          return true;
-        }
-      }
-      return false;
-    }
-    if (const Alloc* s = std::get_if<Alloc>(&stmt)) {
-      return subtree_depends(s->body);
-    }
-    return depends(stmt);
+    const For* loop = std::get_if<For>(&stmt);
+    const If* branch = std::get_if<If>(&stmt);
+    return depends(stmt) || (loop != nullptr && depends(loop->extent)) ||
+           (branch != nullptr && depends(branch->condition)) ||
+           any_child(stmt, [&](StmtId child) { return subtree_depends(child); });
   }
 
   void rewrite(StmtId id) {

@@ -20,6 +20,7 @@
 
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/stmt_walk.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
@@ -30,23 +31,10 @@ class LoadPipeliner {
   LoadPipeliner(LoopProgram& program, std::int32_t sets) : p_(program), sets_(sets) {}
 
   void walk(StmtId id) {
-    if (!id.valid()) {
-      return;
-    }
     const Stmt stmt = p_[id];  // a copy: the program grows
-    if (const Seq* s = std::get_if<Seq>(&stmt)) {
-      for (StmtId item : s->items) {
-        walk(item);
-      }
-    } else if (const Alloc* s = std::get_if<Alloc>(&stmt)) {
-      walk(s->body);
-    } else if (const If* s = std::get_if<If>(&stmt)) {
-      walk(s->then_body);
-      walk(s->else_body);
-    } else if (const For* s = std::get_if<For>(&stmt)) {
-      if (!mark_fragments(id, *s) && !pipeline(id, *s)) {
-        walk(s->body);
-      }
+    const For* loop = std::get_if<For>(&stmt);
+    if (loop == nullptr || (!mark_fragments(id, *loop) && !pipeline(id, *loop))) {
+      for_each_child(stmt, [&](StmtId child) { walk(child); });
     }
   }
 

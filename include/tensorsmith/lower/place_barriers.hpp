@@ -16,6 +16,7 @@
 
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/stmt_walk.hpp"
 
 namespace tensorsmith {
 namespace detail {
@@ -66,30 +67,11 @@ class BarrierPlacer {
     for_each_child(p_.pool[id], [&](ExprId child) { find_own(child); });
   }
   void find_own(StmtId id) {
-    if (!id.valid()) {
-      return;
-    }
-    const Stmt& stmt = p_[id];
-    if (const Seq* seq = std::get_if<Seq>(&stmt)) {
-      for (StmtId item : seq->items) {
-        find_own(item);
-      }
-    } else if (const For* loop = std::get_if<For>(&stmt)) {
-      find_own(loop->extent);
-      find_own(loop->body);
-    } else if (const If* branch = std::get_if<If>(&stmt)) {
-      find_own(branch->condition);
-      find_own(branch->then_body);
-      find_own(branch->else_body);
-    } else if (const Alloc* alloc = std::get_if<Alloc>(&stmt)) {
-      find_own(alloc->body);
-    } else if (const Store* store = std::get_if<Store>(&stmt)) {
+    if (const Store* store = p_.as<Store>(id)) {
       find_own(store->buffer, store->indices);
-      find_own(store->value);
-      for (ExprId index : store->indices) {
-        find_own(index);
-      }
     }
+    for_each_expr(p_[id], [&](ExprId expr) { find_own(expr); });
+    for_each_child(p_[id], [&](StmtId child) { find_own(child); });
   }
 
   std::uint64_t bit(BufferId buffer) {
@@ -115,30 +97,15 @@ class BarrierPlacer {
   }
   /// Everything in a statement, as one.
   void all(StmtId id, Touched& touched) {
-    if (!id.valid()) {
-      return;
-    }
-    const Stmt& stmt = p_[id];
-    if (const Seq* seq = std::get_if<Seq>(&stmt)) {
-      for (StmtId item : seq->items) {
-        all(item, touched);
-      }
-    } else if (const For* loop = std::get_if<For>(&stmt)) {
-      reads(loop->extent, nullptr, touched);
-      all(loop->body, touched);
-    } else if (const If* branch = std::get_if<If>(&stmt)) {
-      reads(branch->condition, nullptr, touched);
-      all(branch->then_body, touched);
-      all(branch->else_body, touched);
-    } else if (const Alloc* alloc = std::get_if<Alloc>(&stmt)) {
-      all(alloc->body, touched);
-    } else if (const Store* store = std::get_if<Store>(&stmt)) {
-      reads(store->value, store, touched);
-      for (ExprId index : store->indices) {
-        reads(index, nullptr, touched);
-      }
+    const Store* store = p_.as<Store>(id);
+    if (store != nullptr) {
       touched.writes |= bit(store->buffer);
     }
+    for_each_expr(p_[id], [&](ExprId expr) {
+      const bool is_value = store != nullptr && expr == store->value;
+      reads(expr, is_value ? store : nullptr, touched);
+    });
+    for_each_child(p_[id], [&](StmtId child) { all(child, touched); });
   }
 
   Summary place(StmtId id) {

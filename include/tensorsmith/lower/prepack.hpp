@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/stmt_walk.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/te/constant_arguments.hpp"
 
@@ -138,47 +139,20 @@ class PrepackSplitter {
   }
 
   void visit(StmtId id, Part& part) {
-    if (!id.valid()) {
-      return;
-    }
-    const auto values = [&](ExprId value) {
-      visit_expr(program_.pool, value, [&](ExprId e) {
+    for_each_expr(program_[id], [&](ExprId own) {
+      visit_expr(program_.pool, own, [&](ExprId e) {
         if (const Load* load = program_.pool.as<Load>(e)) {
           part.touched.push_back(load->buffer);
         }
       });
-    };
-    const auto all_values = [&](const ExprList& list) {
-      for (ExprId value : list) {
-        values(value);
-      }
-    };
-    std::visit(Overloaded{[&](const Seq& s) {
-                            for (StmtId item : s.items) {
-                              visit(item, part);
-                            }
-                          },
-                          [&](const For& f) {
-                            values(f.extent);
-                            visit(f.body, part);
-                          },
-                          [&](const Store& s) {
-                            all_values(s.indices);
-                            values(s.value);
-                            part.touched.push_back(s.buffer);
-                            part.written.push_back(s.buffer);
-                          },
-                          [&](const If& i) {
-                            values(i.condition);
-                            visit(i.then_body, part);
-                            visit(i.else_body, part);
-                          },
-                          [&](const Alloc& a) { visit(a.body, part); }, [](const Barrier&) {},
-                          [&](const Prefetch& p) {
-                            all_values(p.indices);
-                            part.touched.push_back(p.buffer);
-                          }},
-               program_[id]);
+    });
+    if (const Store* store = program_.as<Store>(id)) {
+      part.touched.push_back(store->buffer);
+      part.written.push_back(store->buffer);
+    } else if (const Prefetch* hint = program_.as<Prefetch>(id)) {
+      part.touched.push_back(hint->buffer);
+    }
+    for_each_child(program_[id], [&](StmtId child) { visit(child, part); });
   }
 
   LoopProgram part_of_program(bool is_main, const std::vector<BufferId>& arguments) const {
