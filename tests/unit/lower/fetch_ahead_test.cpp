@@ -5,39 +5,14 @@
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/ops/workload.hpp"
+#include "unit/lower/shared_product.hpp"
 
 namespace tensorsmith {
 namespace {
 
-/// A product in tiles of 16 x 16, operands copied to shared memory eight terms at a time.
-State product(const Shared<const ComputeDag>& dag, std::int32_t stages) {
-  State state = State::initial(dag);
-  const auto apply = [&](const Step& step) {
-    const auto error = try_apply(state, step);
-    REQUIRE(!error);
-  };
-  const Operation& op = state.operation(2);
-  apply(SplitStep{2, 0, op.axes[0].extent, {8, 2}, true});
-  apply(SplitStep{2, 3, op.axes[1].extent, {8, 2}, true});
-  apply(SplitStep{2, 6, op.reduce_axes[0].extent, {8}, true});
-  apply(ReorderStep{2, {0, 3, 1, 4, 6, 7, 2, 5}});
-  apply(AnnotationStep{2, 0, Annotation::block_y});
-  apply(AnnotationStep{2, 1, Annotation::block_x});
-  apply(AnnotationStep{2, 2, Annotation::thread_y});
-  apply(AnnotationStep{2, 3, Annotation::thread_x});
-  apply(CacheReadStep{1, "shared", {2}});
-  apply(CacheReadStep{0, "shared", {3}});
-  for (const std::int32_t copy : {3, 1}) {
-    apply(ComputeAtStep{copy, 4, 4});
-    apply(FuseStep{copy, {0, 1}});
-    apply(SplitStep{copy, 0, 0, {8, 8}, true});
-    apply(AnnotationStep{copy, 1, Annotation::thread_y});
-    apply(AnnotationStep{copy, 2, Annotation::thread_x});
-  }
-  apply(PragmaStep{4, 0, "fetch_ahead$" + std::to_string(stages)});
-  const auto bounded = infer_bounds(state);
-  REQUIRE(bounded);
-  return *bounded;
+/// In tiles of 16 x 16, eight terms at a time.
+State product_in_stages(const Shared<const ComputeDag>& dag, std::int32_t stages) {
+  return test::shared_product(dag, {8, 2, 8}, "fetch_ahead$" + std::to_string(stages));
 }
 
 std::size_t num_barriers(const LoopProgram& program) {
@@ -61,7 +36,7 @@ TEST_CASE("copies are fetched ahead into several buffers, with one barrier a tur
   REQUIRE(workload.has_value());
   const test::KnownResults known(*workload->dag);
   for (std::int32_t stages = 1; stages <= 5; ++stages) {
-    const auto program = lower(product(workload->dag, stages), test::gpu_target());
+    const auto program = lower(product_in_stages(workload->dag, stages), test::gpu_target());
     REQUIRE(program.has_value());
     const std::string text = to_text(*program);
     INFO(text);
@@ -82,12 +57,13 @@ TEST_CASE("what there is no room, no reason or no instruction for is not fetched
     REQUIRE(program.has_value());
     return to_text(*program).find("=async") != std::string::npos;
   };
-  CHECK(is_ahead(lower(product(workload->dag, 5), test::gpu_target())));
-  CHECK_FALSE(is_ahead(lower(product(workload->dag, 6), test::gpu_target())));  // of 5 turns
-  CHECK_FALSE(is_ahead(lower(product(workload->dag, 2), *Target::cuda(75))));
+  CHECK(is_ahead(lower(product_in_stages(workload->dag, 5), test::gpu_target())));
+  CHECK_FALSE(
+      is_ahead(lower(product_in_stages(workload->dag, 6), test::gpu_target())));  // of 5 turns
+  CHECK_FALSE(is_ahead(lower(product_in_stages(workload->dag, 2), *Target::cuda(75))));
   Target small = test::gpu_target();
   small.gpu->max_shared_memory_optin_bytes = 2048;  // one buffer each: 1024
-  CHECK_FALSE(is_ahead(lower(product(workload->dag, 3), small)));
+  CHECK_FALSE(is_ahead(lower(product_in_stages(workload->dag, 3), small)));
 }
 
 TEST_CASE("a pragma of no or too many buffers is refused") {

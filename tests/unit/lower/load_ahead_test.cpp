@@ -6,40 +6,15 @@
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/ops/workload.hpp"
+#include "unit/lower/shared_product.hpp"
 
 namespace tensorsmith {
 namespace {
 
-/// A product in tiles of 4 x 4 per thread of 16, operands copied to shared memory `depth` terms at
-/// a time.
-State shared_product(const Shared<const ComputeDag>& dag, std::int64_t depth, std::int32_t sets) {
-  State state = State::initial(dag);
-  const auto apply = [&](const Step& step) {
-    const auto error = try_apply(state, step);
-    REQUIRE(!error);
-  };
-  const Operation& op = state.operation(2);
-  apply(SplitStep{2, 0, op.axes[0].extent, {4, 4}, true});
-  apply(SplitStep{2, 3, op.axes[1].extent, {4, 4}, true});
-  apply(SplitStep{2, 6, op.reduce_axes[0].extent, {depth}, true});
-  apply(ReorderStep{2, {0, 3, 1, 4, 6, 7, 2, 5}});
-  apply(AnnotationStep{2, 0, Annotation::block_y});
-  apply(AnnotationStep{2, 1, Annotation::block_x});
-  apply(AnnotationStep{2, 2, Annotation::thread_y});
-  apply(AnnotationStep{2, 3, Annotation::thread_x});
-  apply(CacheReadStep{1, "shared", {2}});
-  apply(CacheReadStep{0, "shared", {3}});
-  for (const std::int32_t copy : {3, 1}) {
-    apply(ComputeAtStep{copy, 4, 4});
-    apply(FuseStep{copy, {0, 1}});
-    apply(SplitStep{copy, 0, 0, {4, 4}, true});
-    apply(AnnotationStep{copy, 1, Annotation::thread_y});
-    apply(AnnotationStep{copy, 2, Annotation::thread_x});
-  }
-  apply(PragmaStep{4, 0, "load_ahead$" + std::to_string(sets)});
-  const auto bounded = infer_bounds(state);
-  REQUIRE(bounded);
-  return *bounded;
+/// In tiles of 4 x 4 per thread of 16.
+State product_with_sets(const Shared<const ComputeDag>& dag, std::int64_t depth,
+                        std::int32_t sets) {
+  return test::shared_product(dag, {4, 4, depth}, "load_ahead$" + std::to_string(sets));
 }
 
 std::string text_below(const std::string& text, const std::string& from) {
@@ -52,7 +27,7 @@ std::string text_below(const std::string& text, const std::string& from) {
 TEST_CASE("operands of the next step are loaded into other registers than those in use") {
   const auto workload = ops::parse_workload("gemm:16x32x64:i32");
   REQUIRE(workload.has_value());
-  const auto program = lower(shared_product(workload->dag, 32, 2), test::gpu_target());
+  const auto program = lower(product_with_sets(workload->dag, 32, 2), test::gpu_target());
   REQUIRE(program.has_value());
   const std::string text = to_text(*program);
   INFO(text);
@@ -69,7 +44,7 @@ TEST_CASE("loads ahead change no value, whatever the depth and the number of set
   const test::KnownResults known(*workload->dag);
   for (const std::int64_t depth : {2, 3, 4, 16, 24, 48}) {
     for (std::int32_t sets = 1; sets <= 4; ++sets) {
-      const auto program = lower(shared_product(workload->dag, depth, sets), test::gpu_target());
+      const auto program = lower(product_with_sets(workload->dag, depth, sets), test::gpu_target());
       REQUIRE(program.has_value());
       const std::string text = to_text(*program);
       INFO(depth << " terms, " << sets << " sets\n" << text);
