@@ -43,9 +43,9 @@ namespace detail {
 
 class AccessExtractor {
  public:
-  AccessExtractor(const ComputeDag& dag, const StoreProgram& program, const FeatureStore& store,
-                  TouchTables& touch, double cache_line_bytes)
-      : dag_(dag), program_(program), store_(store), touch_(touch), line_(cache_line_bytes),
+  AccessExtractor(const StoreProgram& program, const FeatureStore& store, TouchTables& touch,
+                  double cache_line_bytes)
+      : program_(program), store_(store), touch_(touch), line_(cache_line_bytes),
         position_(program.loops.size(), -1) {
     for (std::size_t p = 0; p < store.loops.size(); ++p) {
       position_[static_cast<std::size_t>(store.loops[p].loop)] = static_cast<std::int32_t>(p);
@@ -65,7 +65,7 @@ class AccessExtractor {
 
   AccessFeatures features(const FeatureAccess& access) {
     AccessFeatures f;
-    const double element = bytes_of(program_.dtype(dag_, access.tensor));
+    const double element = bytes_of(program_.dtype(access.tensor));
     f.kind = access.kind;
     f.bytes = outer_prod_ * element;
     const std::size_t depth = store_.loops.size();
@@ -109,16 +109,10 @@ class AccessExtractor {
         program_.loops[static_cast<std::size_t>(store_.loops[position].loop)].extent);
   }
   std::size_t rank_of(const FeatureAccess& access) const {
-    if (program_.is_temporary(dag_, access.tensor)) {
-      return 1;
-    }
-    return access.pieces.empty() ? dag_.tensor(access.tensor).shape.size() : access.pieces.size();
+    return access.pieces.empty() ? program_.shape(access.tensor).size() : access.pieces.size();
   }
   std::int64_t length_of(const FeatureAccess& access, std::size_t dimension) const {
-    if (program_.is_temporary(dag_, access.tensor)) {
-      return 1;
-    }
-    return access.pieces.empty() ? dag_.tensor(access.tensor).shape[dimension]
+    return access.pieces.empty() ? program_.shape(access.tensor)[dimension]
                                  : access.pieces[dimension];
   }
   std::size_t num_vectors(const FeatureAccess& access) const {
@@ -165,7 +159,7 @@ class AccessExtractor {
             region_.push_back(w);
           }
         }
-        const double element = bytes_of(program_.dtype(dag_, access.tensor));
+        const double element = bytes_of(program_.dtype(access.tensor));
         table.push_back({access.tensor, elements, element});
         bytes += elements * element;
       }
@@ -292,7 +286,6 @@ class AccessExtractor {
     }
   }
 
-  const ComputeDag& dag_;
   const StoreProgram& program_;
   const FeatureStore& store_;
   TouchTables& touch_;

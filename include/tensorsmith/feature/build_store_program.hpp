@@ -19,7 +19,9 @@ namespace detail {
 class StoreProgramBuilder : private StageNests {
  public:
   StoreProgramBuilder(const State& state, ThreadLoops thread_loops)
-      : StageNests(state), thread_loops_(thread_loops) {}
+      : StageNests(state), thread_loops_(thread_loops) {
+    program_.dag = &dag_;
+  }
 
   /// Nothing if a length is unknown or an attached stage is read from outside.
   std::optional<StoreProgram> run() {
@@ -36,7 +38,7 @@ class StoreProgramBuilder : private StageNests {
     for (FeatureStore& store : program_.stores) {
       for (FeatureAccess& access : store.accesses) {
         const std::int32_t stage =
-            program_.is_temporary(dag_, access.tensor) ? -1 : stage_of_tensor_[access.tensor.value];
+            program_.is_tensor(access.tensor) ? stage_of_tensor_[access.tensor.value] : -1;
         if (stage >= 0 && layouts[static_cast<std::size_t>(stage)] != nullptr) {
           place(access, *layouts[static_cast<std::size_t>(stage)]);
         }
@@ -166,10 +168,10 @@ class StoreProgramBuilder : private StageNests {
     }
     std::vector<FeatureStore> first, gathered, copied;
     const auto first_temporary =
-        static_cast<std::uint32_t>(dag_.tensors().size() + program_.temporaries.size());
+        static_cast<std::uint32_t>(program_.num_tensors() + program_.buffers.size());
     const auto num_outputs = static_cast<std::uint32_t>(info.stores.size());
     for (std::uint32_t k = 0; k < 2 * num_outputs; ++k) {
-      program_.temporaries.push_back(dag_.tensor(info.stores[k % num_outputs].tensor).dtype);
+      program_.buffers.push_back({dag_.tensor(info.stores[k % num_outputs].tensor).dtype, {1}});
       program_.allocations.push_back({TensorId{first_temporary + k}, 1, outer_prod});
     }
     for (std::uint32_t k = 0; k < num_outputs; ++k) {
@@ -263,7 +265,7 @@ class StoreProgramBuilder : private StageNests {
 
 }  // namespace detail
 
-/// Nothing if the state is not concrete or cannot be built.
+/// Nothing if the state is not concrete or cannot be built. It refers to the state's dag.
 inline std::optional<StoreProgram>
 build_store_program(const State& state, ThreadLoops thread_loops = ThreadLoops::per_depth) {
   return detail::StoreProgramBuilder(state, thread_loops).run();

@@ -30,6 +30,7 @@ struct FeatureOptions {
   IntensityForm intensity = IntensityForm::linear;
   /// No rows for stages that are computed once, before the first call (sched/prepared.hpp).
   bool leaves_out_prepared = false;
+  bool is_log_scaled = true;  ///< off: plain numbers, for people; models are trained on logarithms
 };
 
 namespace detail {
@@ -48,11 +49,15 @@ struct FeatureRow {
 inline float slog(double x) {
   return static_cast<float>(x < 0 ? -math::log2(1 - x) : math::log2(1 + x));
 }
+/// What stands in a row for a number.
+struct FeatureScale {
+  bool is_log = true;
+  float operator()(double x) const { return is_log ? slog(x) : static_cast<float>(x); }
+};
 
-inline void read_store(const ComputeDag& dag, const StoreProgram& program,
-                       const FeatureStore& store, TouchTables& touch, const FeatureOptions& options,
-                       FeatureRow& row) {
-  AccessExtractor extractor(dag, program, store, touch, options.cache_line_bytes);
+inline void read_store(const StoreProgram& program, const FeatureStore& store, TouchTables& touch,
+                       const FeatureOptions& options, FeatureRow& row) {
+  AccessExtractor extractor(program, store, touch, options.cache_line_bytes);
   row.outer_prod = extractor.outer_prod();
   for (std::size_t i = 0; i < num_op_classes; ++i) {
     row.counts.count[i] += row.outer_prod * store.counts.count[i];
@@ -83,27 +88,28 @@ inline void read_store(const ComputeDag& dag, const StoreProgram& program,
     ops.push_back(per_loop);
   }
   row.curve = intensity_curve(ops, extractor.bytes_per_loop(), options.intensity);
+  const FeatureScale scale{options.is_log_scaled && options.intensity == IntensityForm::linear};
   for (double& value : row.curve) {
-    value = options.intensity == IntensityForm::linear ? slog(value) : value;
+    value = scale(value);
   }
   row.num_loops = static_cast<double>(store.loops.size());
   row.auto_unroll_max_step = store.auto_unroll_max_step;
 }
 
 inline void write_loop_class(std::span<float, feature_length> out, HeadColumn first,
-                             const LoopClass& kind) {
+                             const LoopClass& kind, FeatureScale scale) {
   const std::size_t at = column(first);
-  out[at] = slog(kind.num);
-  out[at + 1] = slog(kind.prod);
-  out[at + 2] = slog(kind.len);
+  out[at] = scale(kind.num);
+  out[at + 1] = scale(kind.prod);
+  out[at + 2] = scale(kind.len);
   const std::size_t none = column(HeadColumn::vec_pos_none) - column(HeadColumn::vec_num);
   const std::size_t mixed = column(HeadColumn::vec_pos_mixed) - column(HeadColumn::vec_num);
   out[at + (kind.num == 0 ? none : mixed)] = 1;
 }
 
 inline void write_access(std::span<float, feature_length> out, std::size_t buffer,
-                         const AccessFeatures& f) {
-  const auto put = [&](BufferColumn c, double value) { out[column(buffer, c)] = slog(value); };
+                         const AccessFeatures& f, FeatureScale scale) {
+  const auto put = [&](BufferColumn c, double value) { out[column(buffer, c)] = scale(value); };
   out[column(buffer, BufferColumn::acc_read) + static_cast<std::size_t>(f.kind)] = 1;
   out[column(buffer, BufferColumn::reuse_loop_multiple_read) + static_cast<std::size_t>(f.reuse)] =
       1;
@@ -123,23 +129,23 @@ inline void write_access(std::span<float, feature_length> out, std::size_t buffe
 }
 
 inline void write_row(std::span<float, feature_length> out, const FeatureRow& row,
-                      double element_bytes) {
-  const auto head = [&](HeadColumn c, double value) { out[column(c)] = slog(value); };
-  const auto tail = [&](TailColumn c, double value) { out[column(c)] = slog(value); };
+                      double element_bytes, FeatureScale scale) {
+  const auto head = [&](HeadColumn c, double value) { out[column(c)] = scale(value); };
+  const auto tail = [&](TailColumn c, double value) { out[column(c)] = scale(value); };
   for (std::size_t i = 0; i < num_op_classes; ++i) {
-    out[column(HeadColumn::float_mad) + i] = slog(row.counts.count[i]);
+    out[column(HeadColumn::float_mad) + i] = scale(row.counts.count[i]);
   }
-  write_loop_class(out, HeadColumn::vec_num, row.annotation.vec);
-  write_loop_class(out, HeadColumn::unroll_num, row.annotation.unroll);
-  write_loop_class(out, HeadColumn::parallel_num, row.annotation.parallel);
+  write_loop_class(out, HeadColumn::vec_num, row.annotation.vec, scale);
+  write_loop_class(out, HeadColumn::unroll_num, row.annotation.unroll, scale);
+  write_loop_class(out, HeadColumn::parallel_num, row.annotation.parallel, scale);
   out[column(HeadColumn::is_gpu)] = row.annotation.is_gpu ? 1.0F : 0.0F;
   for (std::size_t i = 0; i < 3; ++i) {
-    out[column(HeadColumn::block_idx_x_len) + i] = slog(row.annotation.block[i]);
-    out[column(HeadColumn::thread_idx_x_len) + i] = slog(row.annotation.thread[i]);
+    out[column(HeadColumn::block_idx_x_len) + i] = scale(row.annotation.block[i]);
+    out[column(HeadColumn::thread_idx_x_len) + i] = scale(row.annotation.thread[i]);
   }
   head(HeadColumn::vthread_len, row.annotation.vthread);
   for (std::size_t b = 0; b < smaller_of(row.accesses.size(), feature_num_buffers); ++b) {
-    write_access(out, b, row.accesses[b]);
+    write_access(out, b, row.accesses[b], scale);
   }
   for (std::size_t i = 0; i < intensity_points; ++i) {
     out[column(TailColumn::arith_intensity_curve_0) + i] = static_cast<float>(row.curve[i]);
@@ -156,38 +162,27 @@ inline void write_row(std::span<float, feature_length> out, const FeatureRow& ro
 /// The row of a buffer that no store of the program fills: the result of a reduction across
 /// threads.
 inline void write_allocation(std::span<float, feature_length> out,
-                             const FeatureAllocation& allocation, double element_bytes) {
+                             const FeatureAllocation& allocation, double element_bytes,
+                             FeatureScale scale) {
   for (const HeadColumn first :
        {HeadColumn::vec_num, HeadColumn::unroll_num, HeadColumn::parallel_num}) {
-    write_loop_class(out, first, {});
+    write_loop_class(out, first, {}, scale);
   }
-  const auto tail = [&](TailColumn c, double value) { out[column(c)] = slog(value); };
+  const auto tail = [&](TailColumn c, double value) { out[column(c)] = scale(value); };
   tail(TailColumn::alloc_size, allocation.elements * element_bytes);
   tail(TailColumn::alloc_prod, allocation.elements * allocation.outer_prod);
   tail(TailColumn::alloc_outer_prod, allocation.outer_prod);
 }
 
-}  // namespace detail
-
-/// Rows in the order of the first store to each buffer. No rows if the state is not concrete or
-/// cannot be built (an attached stage that is read from outside).
-inline FeatureMatrix extract_features(const State& state, const FeatureOptions& options = {}) {
+/// Rows in the order of the first store to each buffer, then those of allocations that no store
+/// fills. `is_left_out(tensor)`: no row for it.
+template <class LeftOut>
+FeatureMatrix feature_rows(const StoreProgram& program, const FeatureOptions& options,
+                           const LeftOut& is_left_out) {
   FeatureMatrix result;
-  const auto program = build_store_program(state, options.thread_loops);
-  if (!program) {
-    return result;
-  }
-  TouchTables touch(program->num_tables);
-  std::vector<detail::FeatureRow> rows;
-  std::vector<bool> is_prepared;
-  if (options.leaves_out_prepared) {
-    is_prepared = prepared_stages(state);
-  }
-  const auto is_left_out = [&](TensorId tensor) {  // temporaries of lowering are in no dag
-    return options.leaves_out_prepared && tensor.value < state.dag().tensors().size() &&
-           is_prepared[state.dag().tensor(tensor).operation];
-  };
-  for (const FeatureStore& store : program->stores) {
+  TouchTables touch(program.num_tables);
+  std::vector<FeatureRow> rows;
+  for (const FeatureStore& store : program.stores) {
     if (is_left_out(store.tensor)) {
       continue;
     }
@@ -196,24 +191,44 @@ inline FeatureMatrix extract_features(const State& state, const FeatureOptions& 
       row = &rows.emplace_back();
       row->tensor = store.tensor;
     }
-    detail::read_store(state.dag(), *program, store, touch, options, *row);
+    read_store(program, store, touch, options, *row);
   }
-  for (detail::FeatureRow& row : rows) {
-    for (const FeatureAllocation& allocation : program->allocations) {
+  const FeatureScale scale{options.is_log_scaled};
+  for (FeatureRow& row : rows) {
+    for (const FeatureAllocation& allocation : program.allocations) {
       if (allocation.tensor == row.tensor) {
         row.allocation = allocation;
       }
     }
-    detail::write_row(result.add_row(), row, bytes_of(program->dtype(state.dag(), row.tensor)));
+    write_row(result.add_row(), row, bytes_of(program.dtype(row.tensor)), scale);
   }
-  for (const FeatureAllocation& allocation : program->allocations) {
+  for (const FeatureAllocation& allocation : program.allocations) {
     if (!is_left_out(allocation.tensor) &&
         find_item(rows, [&](const auto& r) { return r.tensor == allocation.tensor; }) == nullptr) {
-      detail::write_allocation(result.add_row(), allocation,
-                               bytes_of(program->dtype(state.dag(), allocation.tensor)));
+      write_allocation(result.add_row(), allocation, bytes_of(program.dtype(allocation.tensor)),
+                       scale);
     }
   }
   return result;
+}
+
+}  // namespace detail
+
+/// Rows in the order of the first store to each buffer. No rows if the state is not concrete or
+/// cannot be built (an attached stage that is read from outside).
+inline FeatureMatrix extract_features(const State& state, const FeatureOptions& options = {}) {
+  const auto program = build_store_program(state, options.thread_loops);
+  if (!program) {
+    return {};
+  }
+  std::vector<bool> is_prepared;
+  if (options.leaves_out_prepared) {
+    is_prepared = prepared_stages(state);
+  }
+  return detail::feature_rows(*program, options, [&](TensorId tensor) {
+    return options.leaves_out_prepared && program->is_tensor(tensor) &&
+           is_prepared[state.dag().tensor(tensor).operation];
+  });
 }
 
 inline FeatureMatrix extract_features(const State& state, const Target& target) {

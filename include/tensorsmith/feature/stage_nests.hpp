@@ -237,7 +237,7 @@ class StageNests {
       own.indices.assign(info.axes.begin(),
                          info.axes.begin() + static_cast<std::ptrdiff_t>(op.axes.size()));
       store.accesses.push_back(std::move(own));
-      ValueWalk walk(dag_, program_.atoms, {program_.loops, info.bounds}, inlined_, store);
+      ValueWalk walk(dag_.pool(), program_.atoms, {program_.loops, info.bounds}, inlined_, store);
       walk.body(op, k, environment);
       info.stores.push_back(std::move(store));
     }

@@ -5,8 +5,9 @@
 // substituted, loops of extent 1 have vanished, a reduction's initialisation stands just outside
 // its outermost reduction loop, attached stages come before the rest of the loop body they are
 // attached at, guards of imperfect splits are ignored. A reduction across threads has two buffers
-// of its own: what each thread has gathered, and what all have. Not here: how it is built
-// (build_store_program.hpp).
+// of its own: what each thread has gathered, and what all have. Of a lowered kernel the loops and
+// stores are as they stand. Not here: how it is built (build_store_program.hpp,
+// kernel_features.hpp).
 #pragma once
 
 #include <cstdint>
@@ -66,23 +67,31 @@ struct FeatureAllocation {
   double outer_prod = 1;  ///< product of the loops around the allocation
 };
 
+/// What is stored to or read from and is no tensor of a dag.
+struct FeatureBuffer {
+  DType dtype = DType::f32;
+  SmallVector<std::int64_t, 6> shape;
+};
+
 struct StoreProgram {
+  /// Whose tensors the first ids are; must outlive the program. Null: a lowered kernel.
+  const ComputeDag* dag = nullptr;
   std::vector<FeatureLoop> loops;
   std::vector<IndexForm> varying_extents;  ///< over the loops around
   std::int32_t num_tables = 0;
   IndexAtoms atoms;
   std::vector<FeatureStore> stores;
   std::vector<FeatureAllocation> allocations;
-  /// Types of the buffers of one element that only the program has: their ids follow those of the
-  /// dag's tensors.
-  std::vector<DType> temporaries;
+  /// Their ids follow those of the dag's tensors.
+  std::vector<FeatureBuffer> buffers;
 
-  bool is_temporary(const ComputeDag& dag, TensorId tensor) const {
-    return tensor.value >= dag.tensors().size();
+  std::size_t num_tensors() const { return dag == nullptr ? 0 : dag->tensors().size(); }
+  bool is_tensor(TensorId id) const { return id.value < num_tensors(); }
+  DType dtype(TensorId id) const {
+    return is_tensor(id) ? dag->tensor(id).dtype : buffers[id.value - num_tensors()].dtype;
   }
-  DType dtype(const ComputeDag& dag, TensorId tensor) const {
-    return is_temporary(dag, tensor) ? temporaries[tensor.value - dag.tensors().size()]
-                                     : dag.tensor(tensor).dtype;
+  const SmallVector<std::int64_t, 6>& shape(TensorId id) const {
+    return is_tensor(id) ? dag->tensor(id).shape : buffers[id.value - num_tensors()].shape;
   }
 };
 

@@ -23,9 +23,9 @@ using InlinedOperations = std::vector<const Operation*>;
 
 class ValueWalk {
  public:
-  ValueWalk(const ComputeDag& dag, IndexAtoms& atoms, LoopValues values,
+  ValueWalk(const ExprPool& pool, IndexAtoms& atoms, LoopValues values,
             const InlinedOperations& inlined, FeatureStore& store)
-      : pool_(dag.pool()), atoms_(atoms), values_(values), inlined_(inlined), store_(store) {}
+      : pool_(pool), atoms_(atoms), values_(values), inlined_(inlined), store_(store) {}
 
   /// The body of output `k`; a reduction becomes combine(itself, source).
   void body(const Operation& op, std::size_t k, const IndexEnvironment& environment) {
@@ -37,6 +37,12 @@ class ValueWalk {
       return;
     }
     value(op.bodies[k], environment);
+  }
+  /// A stored value of a lowered kernel.
+  void body(ExprId stored, const IndexEnvironment& environment) { value(stored, environment); }
+  /// An index, as loads have it.
+  IndexForm index_of(ExprId id, const IndexEnvironment& environment) {
+    return recombined_index(id, environment);
   }
 
  private:
@@ -102,6 +108,11 @@ class ValueWalk {
     }
     return atoms_.other(AtomKind::opaque, a, b);
   }
+  IndexForm recombined_index(ExprId id, const IndexEnvironment& environment) {
+    IndexForm form = index(id, environment);
+    atoms_.recombine(form, values_);
+    return form;
+  }
   IndexForm opaque(ExprId id, const IndexEnvironment& environment) {
     IndexForm all;
     for_each_child(pool_[id], [&](ExprId child) {
@@ -111,16 +122,14 @@ class ValueWalk {
     });
     if (const TensorRead* read = pool_.as<TensorRead>(id)) {
       load(*read, environment);
+    } else if (const Load* of_buffer = pool_.as<Load>(id)) {
+      load(*of_buffer, environment);
     }
     return atoms_.other(AtomKind::opaque, std::move(all), {});
   }
 
   void load(const TensorRead& read, const IndexEnvironment& environment) {
-    std::vector<IndexForm> indices;
-    for (ExprId id : read.indices) {
-      indices.push_back(index(id, environment));
-      atoms_.recombine(indices.back(), values_);
-    }
+    std::vector<IndexForm> indices = indices_of(read.indices, environment);
     if (const Operation* op = inlined_[read.tensor.value]) {
       IndexEnvironment inner;
       for (std::size_t a = 0; a < op->axes.size(); ++a) {
@@ -134,6 +143,17 @@ class ValueWalk {
       return;
     }
     add_read(read.tensor, std::move(indices));
+  }
+  /// Buffers of a kernel have the ids of tensors.
+  void load(const Load& read, const IndexEnvironment& environment) {
+    add_read(TensorId{read.buffer.value}, indices_of(read.indices, environment));
+  }
+  std::vector<IndexForm> indices_of(const ExprList& list, const IndexEnvironment& environment) {
+    std::vector<IndexForm> indices;
+    for (ExprId id : list) {
+      indices.push_back(recombined_index(id, environment));
+    }
+    return indices;
   }
   void add_read(TensorId tensor, std::vector<IndexForm> indices) {
     for (const IndexForm& form : indices) {
@@ -206,7 +226,8 @@ class ValueWalk {
         }
       }
     }
-    if (!is_integer(pool_.dtype(id)) || pool_.as<TensorRead>(id) != nullptr) {
+    if (!is_integer(pool_.dtype(id)) || pool_.as<TensorRead>(id) != nullptr ||
+        pool_.as<Load>(id) != nullptr) {
       return false;
     }
     bool all = true;
@@ -263,6 +284,9 @@ class ValueWalk {
       return;
     }
     if (const TensorRead* read = std::get_if<TensorRead>(&node.op)) {
+      return load(*read, environment);
+    }
+    if (const Load* read = std::get_if<Load>(&node.op)) {
       return load(*read, environment);
     }
     if (const Binary* binary_node = std::get_if<Binary>(&node.op)) {

@@ -169,28 +169,6 @@ TEST_CASE("conformance 11.5 (a), (b): the curve of release 0.9", "[feature]") {
   }
 }
 
-TEST_CASE("conformance 11.5 (f): the same numbers without the logarithm", "[feature]") {
-  // The second time the inputs have one dimension, as in a lowered kernel.
-  te::Program p;
-  const auto A = p.placeholder("A", {128 * 128}), B = p.placeholder("B", {128 * 128});
-  const auto k = p.reduce_axis("k", 128);
-  const auto C = p.compute("C", {128, 128}, [&](auto i, auto j) {
-    return te::sum(A(i * 128 + k) * B(k * 128 + j), {k});
-  });
-  for (const auto& dag : {matmul(128), p.dag({A, B, C})}) {
-    const FeatureMatrix features = extract_features(State::initial(dag));
-    REQUIRE(features.num_rows == 1);
-    const auto plain = [&](std::size_t where) {
-      return std::exp2(static_cast<double>(std::as_const(features).row(0)[where])) - 1;
-    };
-    CHECK(plain(column(HeadColumn::float_addsub)) == Approx(2097152).epsilon(1e-4));
-    CHECK(plain(column(HeadColumn::float_mul)) == Approx(2097152).epsilon(1e-4));
-    for (std::size_t b = 0; b < 3; ++b) {
-      CHECK(plain(column(b, BufferColumn::unique_bytes)) == Approx(65536).epsilon(1e-4));
-    }
-  }
-}
-
 TEST_CASE("conformance 11.5 (d): a matmul of a GPU", "[feature]") {
   const char* const text =
       R"([["CHW",2,"local"],["SP",2,0,512,[1,16,32,1],1],["SP",2,5,512,[4,1,1,16],1],)"

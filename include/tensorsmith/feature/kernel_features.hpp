@@ -1,0 +1,174 @@
+// extract_features of a kernel that is lowered already: the same rows, read from its loops.
+//
+// Floor 5. Ansor reference, ch. 6, as extract.hpp. Loops, stores and buffers are taken as they
+// stand; buffers may be flat. Loops of extent 1 do not count, conditions of statements and copies
+// ahead (Prefetch) neither. An argument that is stored counts as allocated around everything, like
+// the result of a state. Every loop over threads is itself (ThreadLoops::apart); a kernel has no
+// unrolling pragma.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensorsmith/feature/extract.hpp"
+#include "tensorsmith/feature/value_walk.hpp"
+#include "tensorsmith/ir/loop_program.hpp"
+
+namespace tensorsmith {
+namespace detail {
+
+constexpr Annotation annotation_of(ForKind kind) {
+  switch (kind) {
+  case ForKind::serial:
+    return Annotation::none;
+  case ForKind::parallel:
+    return Annotation::parallel;
+  case ForKind::unrolled:
+    return Annotation::unroll;
+  case ForKind::vectorized:
+    return Annotation::vectorize;
+  case ForKind::vthread:
+    return Annotation::vthread;
+  case ForKind::block_x:
+    return Annotation::block_x;
+  case ForKind::block_y:
+    return Annotation::block_y;
+  case ForKind::block_z:
+    return Annotation::block_z;
+  case ForKind::thread_x:
+    return Annotation::thread_x;
+  case ForKind::thread_y:
+    return Annotation::thread_y;
+  case ForKind::thread_z:
+    return Annotation::thread_z;
+  }
+  return Annotation::none;
+}
+
+/// The stores of a lowered kernel; the id of a buffer is that of a tensor.
+class KernelStores {
+ public:
+  explicit KernelStores(const LoopProgram& kernel) : kernel_(kernel) {
+    for (const Buffer& buffer : kernel.buffers) {
+      program_.buffers.push_back({buffer.dtype, buffer.shape});
+    }
+    is_allocated_.resize(kernel.buffers.size(), false);
+  }
+
+  StoreProgram run() {
+    visit(kernel_.body);
+    program_.num_tables = static_cast<std::int32_t>(program_.loops.size());
+    return std::move(program_);
+  }
+
+ private:
+  ValueWalk walk(FeatureStore& store) {
+    return ValueWalk(kernel_.pool, program_.atoms, LoopValues(program_.loops), no_operations_,
+                     store);
+  }
+
+  void visit(StmtId id) {
+    if (!id.valid()) {
+      return;
+    }
+    if (const Seq* seq = kernel_.as<Seq>(id)) {
+      for (StmtId item : seq->items) {
+        visit(item);
+      }
+    } else if (const For* loop = kernel_.as<For>(id)) {
+      visit_loop(*loop);
+    } else if (const If* branch = kernel_.as<If>(id)) {
+      visit(branch->then_body);
+      visit(branch->else_body);
+    } else if (const Alloc* alloc = kernel_.as<Alloc>(id)) {
+      allocate(alloc->buffer, outer_prod());
+      visit(alloc->body);
+    } else if (const Store* store = kernel_.as<Store>(id)) {
+      visit_store(*store);
+    }
+  }
+
+  void visit_loop(const For& loop) {
+    FeatureStore none;
+    IndexForm extent = walk(none).index_of(loop.extent, environment_);
+    IndexForm value;
+    if (extent.is_constant() && extent.constant == 1) {
+      environment_.emplace_back(loop.var, value);
+      visit(loop.body);
+      environment_.pop_back();
+      return;
+    }
+    FeatureLoop made;
+    made.annotation = annotation_of(loop.kind);
+    made.extent = program_.atoms.range(extent, LoopValues(program_.loops)).max;
+    if (!extent.is_constant()) {
+      made.varying = static_cast<std::int32_t>(program_.varying_extents.size());
+      program_.varying_extents.push_back(std::move(extent));
+    }
+    const auto number = static_cast<std::int32_t>(program_.loops.size());
+    program_.loops.push_back(made);
+    value.add_term(1, program_.atoms.loop(number));
+    environment_.emplace_back(loop.var, std::move(value));
+    open_.push_back({number, number});
+    visit(loop.body);
+    open_.pop_back();
+    environment_.pop_back();
+  }
+
+  void visit_store(const Store& statement) {
+    if (kernel_[statement.buffer].argument >= 0) {
+      allocate(statement.buffer, 1);
+    }
+    FeatureStore store;
+    store.tensor = TensorId{statement.buffer.value};
+    store.loops = open_;
+    FeatureAccess access;
+    access.tensor = store.tensor;
+    access.kind = AccessKind::write;
+    access.rank = statement.indices.size();
+    ValueWalk indices = walk(store);
+    for (ExprId index : statement.indices) {
+      access.indices.push_back(indices.index_of(index, environment_));
+    }
+    store.accesses.push_back(std::move(access));
+    walk(store).body(statement.value, environment_);
+    program_.stores.push_back(std::move(store));
+  }
+
+  void allocate(BufferId buffer, double outer_prod) {
+    if (is_allocated_[buffer.value]) {
+      return;
+    }
+    is_allocated_[buffer.value] = true;
+    double elements = 1;
+    for (std::int64_t extent : kernel_[buffer].shape) {
+      elements *= static_cast<double>(extent);
+    }
+    program_.allocations.push_back({TensorId{buffer.value}, elements, outer_prod});
+  }
+  double outer_prod() const {
+    double product = 1;
+    for (const OpenFeatureLoop& open : open_) {
+      product *= static_cast<double>(program_.loops[static_cast<std::size_t>(open.loop)].extent);
+    }
+    return product;
+  }
+
+  const LoopProgram& kernel_;
+  const InlinedOperations no_operations_;
+  StoreProgram program_;
+  IndexEnvironment environment_;
+  std::vector<OpenFeatureLoop> open_;
+  std::vector<bool> is_allocated_;
+};
+
+}  // namespace detail
+
+/// Rows in the order of the first store to each buffer.
+inline FeatureMatrix extract_features(const LoopProgram& kernel,
+                                      const FeatureOptions& options = {}) {
+  return detail::feature_rows(detail::KernelStores(kernel).run(), options,
+                              [](TensorId) { return false; });
+}
+
+}  // namespace tensorsmith
