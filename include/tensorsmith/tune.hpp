@@ -104,9 +104,9 @@ struct TuneOptions {
   /// "random"; empty: the best there is.
   std::string cost_model;
   std::string database;  ///< journal file; empty: none is written
-  /// Goes on with the run of the same options whose trials are in `database`: they count as trials
-  /// of this run and are not measured again. The trials after them are those that the run would
-  /// have made if nobody had ended it.
+  /// Goes on with the run of the same options whose trials are in `database`: they are not measured
+  /// again, and they and their seconds are spent. The trials after them, and with several tasks
+  /// whose turn it is, are as if nobody had ended it.
   bool resumes = false;
   std::int32_t round_size = 0;      ///< trials between two model updates; 0: by the budget
   std::int64_t early_stopping = 0;  ///< trials without a better one that end the run; 0: no limit

@@ -155,8 +155,11 @@ class Driver::Impl {
                std::vector<BuildOutcome>& built, Outcomes& outcomes) {
     std::vector<CompiledCandidate> candidates;
     std::vector<std::size_t> places;  // of the candidates, in `built`
+    bool are_known = true;
     for (std::size_t i = 0; i < built.size(); ++i) {
-      if (built[i] && known_result(states[first + i]) == nullptr) {
+      const bool is_known = known_trial(states[first + i]) != nullptr;
+      are_known = are_known && is_known;
+      if (built[i] && !is_known) {
         places.push_back(i);
         candidates.push_back(candidate_of(*built[i], hash_steps(states[first + i].steps())));
       }
@@ -167,8 +170,11 @@ class Driver::Impl {
     const auto record_settled = [&](std::size_t end) {
       for (; next_settled < end; ++next_settled) {
         const BuildOutcome& candidate = built[next_settled];
-        if (const MeasureResult* known = known_result(states[first + next_settled])) {
-          add_trial(first + next_settled, states, *known, candidate ? &*candidate : nullptr,
+        if (const KnownTrial* known = known_trial(states[first + next_settled])) {
+          if (options_.on_known) {
+            options_.on_known(*known);
+          }
+          add_trial(first + next_settled, states, known->result, candidate ? &*candidate : nullptr,
                     outcomes);
         } else if (!candidate) {
           MeasureResult failed;
@@ -179,6 +185,11 @@ class Driver::Impl {
       }
     };
     wait_for_measurer();
+    if (!are_known && options_.before_unknown) {
+      options_.before_unknown();
+    }
+    // What comes before the first measurement is settled by then: it is raced against the best.
+    record_settled(places.empty() ? built.size() : places.front());
     const double begin = now();
     MeasureContext context;
     context.best_ns = best_min_ns_;
@@ -200,7 +211,7 @@ class Driver::Impl {
   }
 
   /// What an earlier run has measured of that candidate, null: nothing.
-  const MeasureResult* known_result(const State& state) const {
+  const KnownTrial* known_trial(const State& state) const {
     if (options_.known.empty()) {
       return nullptr;
     }
@@ -226,14 +237,17 @@ class Driver::Impl {
     record.median_ns = result.is_ok() ? result.median_ns : 0;
     record.message = result.message;
     record.seconds = now();
-    if (journal_ != nullptr && known_result(state) == nullptr) {
+    const bool is_known = known_trial(state) != nullptr;
+    if (journal_ != nullptr && !is_known) {
       const Result<Done, RecordError> appended = journal_->append(record);
       if (!appended && !summary_.is_journal_broken) {
         summary_.is_journal_broken = true;  // what is measured from here on would be lost
         summary_.message = appended.error().message;
       }
     }
-    num_lost_in_a_row_ = result.status == MeasureStatus::worker_lost ? num_lost_in_a_row_ + 1 : 0;
+    // Those of an earlier run say nothing about the workers of this one.
+    const bool is_lost = result.status == MeasureStatus::worker_lost && !is_known;
+    num_lost_in_a_row_ = is_lost ? num_lost_in_a_row_ + 1 : 0;
     if (num_lost_in_a_row_ == most_lost_in_a_row && summary_.message.empty()) {
       summary_.message = "stopped, no worker survives: " + result.message;
     }

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,6 +20,7 @@
 #include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/tune.hpp"
+#include "tune/earlier_run.hpp"
 
 namespace tensorsmith {
 
@@ -84,15 +84,19 @@ struct DriverOptions {
   bool is_instant = false;
   RacingPolicy racing;
   Record record_template;  ///< workload, target, space, policy, seed of every record
-  /// By hash_steps: results of an earlier run. They count as trials, are not measured again and
-  /// not written to the journal again; so a run that was killed goes on as it would have.
-  std::map<std::uint64_t, MeasureResult> known;
+  /// Trials of an earlier run. They count as trials, are not measured again and not written to the
+  /// journal again; so a run that was killed goes on as it would have.
+  KnownTrials known;
+  /// Before one of them is counted.
+  Callback<void(const KnownTrial&)> on_known;
+  /// Before candidates that are none of them are measured.
+  Callback<void()> before_unknown;
   /// Once, in front of the first use of the measurer: the first candidates are proposed and built
   /// while somebody else prepares it.
   Callback<void()> before_measuring;
   Callback<bool()> is_cancelled;
   Callback<void(const TuneProgress&)> on_progress;
-  /// Seconds since some fixed moment; empty: the steady clock. For tests.
+  /// Seconds since some fixed moment; empty: the steady clock.
   Callback<double()> clock;
 };
 

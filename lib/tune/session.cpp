@@ -123,8 +123,8 @@ std::size_t round_size_for(const TuneOptions& options) {
   return static_cast<std::size_t>(size);
 }
 
-RunResources::RunResources(const TuneOptions& options, const Target& target)
-    : measurer_(options.measurer) {
+RunResources::RunResources(const TuneOptions& options, const Target& target, double start)
+    : clock_(steady_seconds, start), measurer_(options.measurer) {
   if (measurer_ == nullptr && target.is_simulated) {
     own_ = make_simulated_measurer(target, options.simulated);
     measurer_ = own_.get();
@@ -145,45 +145,31 @@ RunResources::RunResources(const TuneOptions& options, const Target& target)
       throw Error(opened.error().message);
     }
     journal_.emplace(std::move(opened).value());
+    skipped_ = journal_->skipped();
     if (options.resumes) {
       Result<JournalContents, RecordError> contents = read_journal(options.database);
       if (!contents) {
         throw Error(contents.error().message);
       }
-      earlier_ = std::move(contents->records);
+      earlier_ = EarlierRun(std::move(contents->records));
+      skipped_ = std::move(contents->skipped);
     }
   } else if (options.resumes) {
     throw Error("tune: there is no run to go on with without a journal (database)");
   }
 }
 
-std::map<std::uint64_t, MeasureResult> RunResources::earlier_results(const Record& like) const {
-  std::map<std::uint64_t, MeasureResult> results;
-  for (const Record& record : earlier_) {
-    if (record.workload != like.workload || record.workload_key != like.workload_key ||
-        record.target != like.target || record.cpu != like.cpu || record.space != like.space ||
-        record.policy != like.policy || record.num_threads != like.num_threads ||
-        record.seed != like.seed) {
-      continue;
-    }
-    MeasureResult result;
-    result.status = record.status;
-    result.is_verified = record.is_verified;
-    result.min_ns = record.min_ns;
-    result.median_ns = record.median_ns;
-    result.message = record.message;
-    results.emplace(hash_steps(record.steps), std::move(result));
-  }
-  return results;
-}
-
-std::string RunResources::journal_problem() const {
-  if (!journal_ || journal_->skipped().empty()) {
+std::string RunResources::journal_problem(bool is_cancelled) const {
+  if (!journal_) {
     return "";
   }
-  return std::to_string(journal_->skipped().size()) + " line(s) of \"" + journal_->path() +
-         "\" are no records; the first is line " +
-         std::to_string(journal_->skipped().front().number);
+  std::string problem;
+  if (!skipped_.empty()) {
+    problem = std::to_string(skipped_.size()) + " line(s) of \"" + journal_->path() +
+              "\" are no records; the first is line " + std::to_string(skipped_.front().number);
+  }
+  const std::string missed = is_cancelled ? "" : earlier_.problem(journal_->path());
+  return problem + (problem.empty() || missed.empty() ? "" : "; ") + missed;
 }
 
 TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostModel* shared_model,
@@ -245,10 +231,21 @@ void TuneSession::prepare(Measurer& measurer) const {
   }
 }
 
-Driver& TuneSession::start(RunResources& resources, double start) {
-  driver_options_.known = resources.earlier_results(driver_options_.record_template);
+Driver& TuneSession::start(RunResources& resources) {
+  RunClock& clock = resources.clock();
+  EarlierRun& earlier = resources.earlier();
+  driver_options_.known = earlier.trials_like(driver_options_.record_template);
+  if (!driver_options_.known.empty()) {
+    clock.stand();
+  }
+  driver_options_.clock = [&clock] { return clock.now(); };
+  driver_options_.on_known = [&clock, &earlier](const KnownTrial& trial) {
+    clock.move_to(trial.seconds);
+    earlier.take(trial);
+  };
+  driver_options_.before_unknown = [&clock] { clock.run(); };
   driver_ = std::make_unique<Driver>(*source_, *builder_, resources.measurer(), resources.journal(),
-                                     driver_options_, start);
+                                     driver_options_, 0);
   driver_->begin();
   return *driver_;
 }

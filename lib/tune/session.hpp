@@ -4,11 +4,11 @@
 // Private to lib/. Own design.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 
 #include "tune/driver.hpp"
+#include "tune/earlier_run.hpp"
 #include "tune/search.hpp"
 
 namespace tensorsmith {
@@ -16,21 +16,26 @@ namespace tensorsmith {
 /// What sessions share: where candidates run and where results are written.
 class RunResources {
  public:
-  /// Throws Error if there is no worker program or the journal cannot be opened.
-  RunResources(const TuneOptions& options, const Target& target);
+  /// `start`: steady_seconds() when the run began. Throws Error if there is no worker program or
+  /// the journal cannot be opened.
+  RunResources(const TuneOptions& options, const Target& target, double start);
 
   Measurer& measurer() { return *measurer_; }
   Journal* journal() { return journal_ ? &*journal_ : nullptr; }
-  /// Results that an earlier run with the same target, search and seed as `like` has written to the
-  /// journal, by hash_steps; none unless the options ask for it.
-  std::map<std::uint64_t, MeasureResult> earlier_results(const Record& like) const;
-  /// One sentence about lines of the journal that are no records; empty: there are none.
-  std::string journal_problem() const;
+  /// Of all tasks.
+  RunClock& clock() { return clock_; }
+  /// The run that this one goes on with; without any trials unless the options ask for one.
+  EarlierRun& earlier() { return earlier_; }
+  /// What is wrong with the journal, in one line: lines that are no records and, unless the run was
+  /// cancelled, trials to go on with that did not come again. Empty: nothing.
+  std::string journal_problem(bool is_cancelled) const;
 
  private:
   std::unique_ptr<Measurer> own_;
   std::optional<Journal> journal_;
-  std::vector<Record> earlier_;
+  std::vector<SkippedLine> skipped_;
+  EarlierRun earlier_;
+  RunClock clock_;
   Measurer* measurer_ = nullptr;
 };
 
@@ -49,7 +54,7 @@ class TuneSession {
   /// The measurer measures this task from now on. Throws Error if it cannot.
   void prepare(Measurer& measurer) const;
   /// To be called once, before rounds are run.
-  Driver& start(RunResources& resources, double start);
+  Driver& start(RunResources& resources);
 
   Driver& driver() { return *driver_; }
   /// Limits that may move between rounds.

@@ -11,7 +11,7 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
   const double start = steady_seconds();
   check_arguments(task, options);
   TuneSession session(task, options);  // first, so that a misspelt option costs no time
-  RunResources resources(options, task.target);
+  RunResources resources(options, task.target, start);
   double prepare_seconds = 0;
   std::future<void> preparing = std::async(std::launch::async, [&] {
     session.add_reference_result();
@@ -20,7 +20,7 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
   });
   session.limits().before_measuring = [&] { preparing.get(); };
 
-  Driver& driver = session.start(resources, start);
+  Driver& driver = session.start(resources);
   while (driver.run_round()) {
   }
   if (preparing.valid()) {
@@ -29,7 +29,7 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
   TuneResult result = session.finish();
   result.summary.prepare_seconds = prepare_seconds;
   if (result.summary.message.empty()) {
-    result.summary.message = resources.journal_problem();
+    result.summary.message = resources.journal_problem(result.summary.is_cancelled);
   }
   return result;
 }

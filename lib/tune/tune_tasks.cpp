@@ -54,8 +54,7 @@ TuneOptions share_of(const TuneOptions& all, std::size_t count) {
 class TasksRun {
  public:
   TasksRun(const std::vector<WeightedTask>& tasks, const TasksOptions& options, double start)
-      : tasks_(tasks), options_(options), start_(start),
-        share_(share_of(options.tune, tasks.size())),
+      : tasks_(tasks), options_(options), share_(share_of(options.tune, tasks.size())),
         model_(options.tune.model == nullptr ? make_model(options.tune) : nullptr),
         scheduler_(scheduled(), schedule()) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -74,7 +73,7 @@ class TasksRun {
               : 0;
       is_started_.push_back(false);
     }
-    resources_ = std::make_unique<RunResources>(options.tune, tasks.front().task.target);
+    resources_ = std::make_unique<RunResources>(options.tune, tasks.front().task.target, start);
   }
 
   TasksResult run() {
@@ -113,7 +112,7 @@ class TasksRun {
     return schedule;
   }
 
-  double now() const { return steady_seconds() - start_; }
+  double now() const { return resources_->clock().now(); }
   bool is_cancelled() const { return options_.tune.is_cancelled && options_.tune.is_cancelled(); }
   bool is_over() const {
     const TuneBudget& budget = options_.tune.budget;
@@ -145,7 +144,7 @@ class TasksRun {
     turn_to(task);
     if (!is_started_[task]) {
       is_started_[task] = true;
-      session.start(*resources_, start_);
+      session.start(*resources_);
     }
     const std::int64_t before = session.driver().summary().trials;
     if (const std::int64_t all = options_.tune.budget.trials; all > 0) {
@@ -179,14 +178,13 @@ class TasksRun {
       }
     }
     if (result.message.empty()) {
-      result.message = resources_->journal_problem();
+      result.message = resources_->journal_problem(result.is_cancelled);
     }
     result.seconds = now();
   }
 
   const std::vector<WeightedTask>& tasks_;
   const TasksOptions& options_;
-  double start_;
   TuneOptions share_;
   std::unique_ptr<CostModel> model_;
   TaskScheduler scheduler_;

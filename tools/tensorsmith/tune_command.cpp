@@ -305,7 +305,7 @@ void add_tune(CLI::App& app, Action& action) {
                       "HTML page to write from the journal afterwards");
   command->add_flag("--resume", arguments->tune.resumes,
                     "go on with the run of the same options that was ended: its trials are taken "
-                    "from the journal, not measured again");
+                    "from the journal, not measured again, and its time is spent");
   command->add_flag("--list", arguments->is_list, "print the grammar of workloads and leave");
   command->add_flag("--unverified", arguments->is_unverified,
                     "measure without a reference result, which takes long for large workloads");

@@ -143,6 +143,54 @@ TEST_CASE("tags of workloads come from their operations") {
   CHECK(similarity_tag(*dag, 1.1e9) == "row_43");
 }
 
+TEST_CASE("a scheduler that is told the rounds of an earlier one decides as that did") {
+  // Ten tasks: some alike, one that never works, most soon at their best; draws among equals too.
+  std::vector<ScheduledTask> tasks;
+  for (int i = 0; i < 10; ++i) {
+    tasks.push_back({1e9 + 1e7 * i, 1.0 + i % 3, i % 4 == 0 ? "conv_43" : ""});
+  }
+  const auto seconds = [](std::size_t task, std::int64_t round) {
+    const std::int64_t steps = round < static_cast<std::int64_t>(task) ? round : 3;
+    return task == 7 ? TaskScheduler::no_time : 1e-3 / static_cast<double>(steps);
+  };
+  for (const TaskStrategy strategy : {TaskStrategy::gradient, TaskStrategy::round_robin}) {
+    CAPTURE(strategy == TaskStrategy::gradient);
+    TaskSchedulerOptions options;
+    options.strategy = strategy;
+    options.round_size = 4;
+    options.task_early_stopping = 12;
+    options.early_stopping = 60;
+    TaskScheduler whole(tasks, options);
+    std::vector<std::size_t> order;
+    while (const auto task = whole.next()) {
+      order.push_back(*task);
+      whole.record(*task, seconds(*task, whole.rounds(*task) + 1), 4);
+      REQUIRE(order.size() < 1000);
+    }
+    REQUIRE(order.size() > 20);
+    CHECK(whole.is_dead(7));
+    for (std::size_t ended = 0; ended <= order.size(); ++ended) {
+      // The first rounds as the records of a journal say them, then its own.
+      TaskScheduler again(tasks, options);
+      std::vector<std::size_t> same;
+      for (auto task = again.next(); task; task = again.next()) {
+        const std::size_t chosen = same.size() < ended ? order[same.size()] : *task;
+        CHECK(chosen == *task);
+        same.push_back(chosen);
+        again.record(chosen, seconds(chosen, again.rounds(chosen) + 1), 4);
+      }
+      REQUIRE(same == order);
+      CHECK(again.trials() == whole.trials());
+      CHECK(again.objective() == whole.objective());
+      for (std::size_t i = 0; i < tasks.size(); ++i) {
+        CHECK(again.is_dead(i) == whole.is_dead(i));
+        CHECK(again.rounds(i) == whole.rounds(i));
+        CHECK(again.gradient(i) == whole.gradient(i));
+      }
+    }
+  }
+}
+
 TEST_CASE("the same seed draws the same among equals") {
   const auto order = [](std::uint64_t seed) {
     TaskSchedulerOptions options;

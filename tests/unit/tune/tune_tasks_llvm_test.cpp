@@ -1,78 +1,17 @@
 // requires: llvm json
-#include "tensorsmith/tune_tasks.hpp"
-
-#include <filesystem>
-#include <fstream>
 #include <map>
-#include <set>
-
-#include <unistd.h>
 
 #include "support/catch.hpp"
-#include "tensorsmith/measure/simulated.hpp"
 #include "tensorsmith/record/journal.hpp"
-#include "unit/sketch/sketch_fixtures.hpp"
+#include "unit/tune/tasks_fixtures.hpp"
 
 using namespace tensorsmith;
-
-namespace {
-
-std::vector<WeightedTask> small_tasks() {
-  std::vector<WeightedTask> tasks;
-  for (std::int64_t size : {16, 24, 32}) {
-    TuneTask task;
-    task.dag = test::matmul_dag(size, size, size);
-    task.target = Target::x86_64_v2();
-    task.workload = "matmul " + std::to_string(size);
-    task.flop = 2.0 * static_cast<double>(size * size * size);
-    tasks.push_back({task, 1});
-  }
-  return tasks;
-}
-
-/// Any time that depends on the candidate alone.
-SimulatedMeasurer simulated() {
-  return SimulatedMeasurer([](const CompiledCandidate& candidate) {
-    return 1e4 + static_cast<double>(candidate.id % 1000);
-  });
-}
-
-struct TemporaryFile {
-  TemporaryFile()
-      : path((std::filesystem::temp_directory_path() /
-              ("tensorsmith-tasks-" + std::to_string(::getpid()) + ".jsonl"))
-                 .string()) {
-    std::filesystem::remove(path);
-  }
-  ~TemporaryFile() { std::filesystem::remove(path); }
-  std::string path;
-};
-
-TasksOptions options_with(Measurer& measurer, std::int64_t trials) {
-  TasksOptions options;
-  options.tune.budget = {0, trials};
-  options.tune.measurer = &measurer;
-  options.tune.verifies = false;
-  options.tune.cost_model = "random";
-  options.tune.round_size = 2;
-  return options;
-}
-
-std::string refusal(const std::vector<WeightedTask>& tasks, const TasksOptions& options) {
-  try {
-    (void)tune_tasks(tasks, options);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-}  // namespace
+using namespace tensorsmith::test;
 
 TEST_CASE("tasks share the trials, all get some, the journal has every one") {
   SimulatedMeasurer measurer = simulated();
   TasksOptions options = options_with(measurer, 14);
-  TemporaryFile journal;
+  TasksJournal journal;
   options.tune.database = journal.path;
   std::size_t num_before = 0, num_after = 0;
   options.before_round = [&](const TasksProgress&) { ++num_before; };
@@ -108,69 +47,6 @@ TEST_CASE("tasks share the trials, all get some, the journal has every one") {
   }
 }
 
-TEST_CASE("a run of several tasks that was ended goes on as it would have") {
-  const auto journaled = [](const std::string& path) {
-    const auto contents = read_journal(path);
-    REQUIRE(contents);
-    std::vector<std::string> lines;
-    for (const Record& record : contents->records) {
-      lines.push_back(record.workload + " " + std::to_string(record.trial) + " " +
-                      steps_to_text(record.steps) + " " + std::to_string(record.min_ns));
-    }
-    return lines;
-  };
-  const std::string models[] = {
-#if defined(TENSORSMITH_HAS_EIGEN)
-    "mlp",
-#endif
-    "random"
-  };
-  for (const std::string& model : models) {
-    CAPTURE(model);
-    TemporaryFile journal;
-    SimulatedMeasurer measurer = simulated();
-    TasksOptions options = options_with(measurer, 18);
-    options.tune.cost_model = model;
-    options.tune.database = journal.path;
-    const TasksResult whole = tune_tasks(small_tasks(), options);
-    const std::vector<std::string> expected = journaled(journal.path);
-    REQUIRE(expected.size() == 18);
-
-    // As it is after kill -9: the file ends in the middle of the eighth line.
-    std::ifstream in(journal.path);
-    std::string text, line;
-    for (int i = 0; i < 8 && std::getline(in, line); ++i) {
-      text += i < 7 ? line + "\n" : line.substr(0, line.size() / 2);
-    }
-    in.close();
-    std::ofstream(journal.path, std::ios::trunc) << text;
-
-    std::size_t num_measured = 0;
-    SimulatedMeasurer rest([&](const CompiledCandidate& candidate) {
-      ++num_measured;
-      return 1e4 + static_cast<double>(candidate.id % 1000);
-    });
-    options.tune.measurer = &rest;
-    options.tune.resumes = true;
-    const TasksResult again = tune_tasks(small_tasks(), options);
-    CHECK(again.order == whole.order);
-    CHECK(again.trials == 18);
-    CHECK(journaled(journal.path) == expected);
-    CHECK(num_measured > 0);
-    for (std::size_t i = 0; i < 3; ++i) {
-      CHECK(again.tasks[i].steps == whole.tasks[i].steps);
-    }
-    // All there: nothing is left to be measured but the finalists.
-    const auto before = journaled(journal.path);
-    CHECK(tune_tasks(small_tasks(), options).order == whole.order);
-    CHECK(journaled(journal.path) == before);
-  }
-  SimulatedMeasurer measurer = simulated();
-  TasksOptions options = options_with(measurer, 6);
-  options.tune.resumes = true;
-  CHECK(refusal(small_tasks(), options).find("without a journal") != std::string::npos);
-}
-
 TEST_CASE("round robin takes turns; the same seed takes the same order") {
   SimulatedMeasurer measurer = simulated();
   TasksOptions options = options_with(measurer, 12);
@@ -184,7 +60,7 @@ TEST_CASE("round robin takes turns; the same seed takes the same order") {
 TEST_CASE("an interruption keeps what there is, in the result and in the journal") {
   SimulatedMeasurer measurer = simulated();
   TasksOptions options = options_with(measurer, 60);
-  TemporaryFile journal;
+  TasksJournal journal;
   options.tune.database = journal.path;
   bool is_cancelled = false;
   options.tune.is_cancelled = [&] { return is_cancelled; };

@@ -1,0 +1,91 @@
+// EarlierRun: the trials that an ended run has left in the journal, for one that goes on with it.
+//
+// Private to lib/ and tests. Own design. The run is replayed, not restored: the same search
+// proposes the same candidates again, their results come from the journal, and everything that
+// depends on results (cost model, task scheduler, early stopping) is thereby as it was. Its time is
+// spent too: the clock stands at what the journal says until something is measured that is not in
+// it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tensorsmith/measure/measurer.hpp"
+#include "tensorsmith/record/record.hpp"
+#include "tensorsmith/support/callback.hpp"
+
+namespace tensorsmith {
+
+/// Seconds since a run began. Stands still while an earlier run is replayed.
+class RunClock {
+ public:
+  /// `steady`: a clock that never goes back; `start`: what it said when the run began.
+  RunClock(Callback<double()> steady, double start) : steady_(std::move(steady)), origin_(start) {}
+
+  double now() const { return is_standing_ ? at_ : steady_() - origin_; }
+  /// From 0 on, unless something has been measured already.
+  void stand() {
+    if (!is_standing_ && !has_run_) {
+      is_standing_ = true;
+      at_ = 0;
+    }
+  }
+  /// Never back.
+  void move_to(double seconds) {
+    if (is_standing_) {
+      at_ = seconds > at_ ? seconds : at_;
+    } else if (seconds > now()) {
+      origin_ = steady_() - seconds;
+    }
+  }
+  /// Goes on from where it stands, for good.
+  void run() {
+    if (is_standing_) {
+      origin_ = steady_() - at_;
+    }
+    is_standing_ = false;
+    has_run_ = true;
+  }
+
+ private:
+  Callback<double()> steady_;
+  double origin_;
+  double at_ = 0;
+  bool is_standing_ = false;
+  bool has_run_ = false;
+};
+
+/// A trial of the earlier run.
+struct KnownTrial {
+  MeasureResult result;
+  double seconds = 0;      ///< when it was recorded
+  std::size_t record = 0;  ///< of EarlierRun
+};
+
+/// By hash_steps.
+using KnownTrials = std::map<std::uint64_t, KnownTrial>;
+
+class EarlierRun {
+ public:
+  EarlierRun() = default;
+  explicit EarlierRun(std::vector<Record> records)
+      : records_(std::move(records)), uses_(records_.size(), Use::none) {}
+
+  /// Those of runs with the same task, target, search and seed as `like`; of a candidate that
+  /// several of them tried the last one.
+  KnownTrials trials_like(const Record& like);
+  /// The run that goes on has come to that trial.
+  void take(const KnownTrial& trial) { uses_[trial.record] = Use::taken; }
+  /// One sentence on trials that the run which goes on has not come to; empty: there are none.
+  std::string problem(const std::string& path) const;
+
+ private:
+  enum class Use : std::uint8_t { none, expected, taken };
+  std::vector<Record> records_;
+  std::vector<Use> uses_;
+};
+
+}  // namespace tensorsmith
