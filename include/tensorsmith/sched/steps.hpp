@@ -89,8 +89,7 @@ struct FuseStep {
 struct PragmaStep {
   static constexpr std::string_view tag = "PR";
   std::int32_t stage, iterator;
-  /// "auto_unroll_max_step$N", "debug_skip_region", "prefetch$OPERAND$LINES$LEVEL",
-  /// "fetch_ahead$STAGES", "load_ahead$SETS" or "tensorize$NAME"
+  /// What it may say: apply/pragma.hpp.
   std::string pragma;
   static constexpr auto fields() {
     return field_list(&PragmaStep::stage, &PragmaStep::iterator, &PragmaStep::pragma);
