@@ -12,7 +12,7 @@
 
 #include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/feature/value_walk.hpp"
-#include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/ir/stmt_walk.hpp"
 
 namespace tensorsmith {
 namespace detail {
@@ -68,24 +68,15 @@ class KernelStores {
   }
 
   void visit(StmtId id) {
-    if (!id.valid()) {
-      return;
+    if (const For* loop = kernel_.as<For>(id)) {
+      return visit_loop(*loop);
     }
-    if (const Seq* seq = kernel_.as<Seq>(id)) {
-      for (StmtId item : seq->items) {
-        visit(item);
-      }
-    } else if (const For* loop = kernel_.as<For>(id)) {
-      visit_loop(*loop);
-    } else if (const If* branch = kernel_.as<If>(id)) {
-      visit(branch->then_body);
-      visit(branch->else_body);
-    } else if (const Alloc* alloc = kernel_.as<Alloc>(id)) {
+    if (const Alloc* alloc = kernel_.as<Alloc>(id)) {
       allocate(alloc->buffer, outer_prod());
-      visit(alloc->body);
     } else if (const Store* store = kernel_.as<Store>(id)) {
       visit_store(*store);
     }
+    for_each_child(kernel_[id], [&](StmtId child) { visit(child); });
   }
 
   void visit_loop(const For& loop) {

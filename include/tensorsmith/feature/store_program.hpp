@@ -4,10 +4,10 @@
 // Floor 5. Ansor reference, ch. 6.1 (the program that features are read from): inlined stages are
 // substituted, loops of extent 1 have vanished, a reduction's initialisation stands just outside
 // its outermost reduction loop, attached stages come before the rest of the loop body they are
-// attached at, guards of imperfect splits are ignored. A reduction across threads has two buffers
-// of its own: what each thread has gathered, and what all have. Of a lowered kernel the loops and
-// stores are as they stand. Not here: how it is built (build_store_program.hpp,
-// kernel_features.hpp).
+// attached at, guards of imperfect splits count only for what they say of indices. A reduction
+// across threads has two buffers of its own: what each thread has gathered, and what all have. Of a
+// lowered kernel the loops and stores are as they stand. Not here: how it is built
+// (build_store_program.hpp, kernel_features.hpp).
 #pragma once
 
 #include <cstdint>
