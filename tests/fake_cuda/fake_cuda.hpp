@@ -21,7 +21,8 @@ namespace fake_cuda {
 /// 13000), capability (else 90), memory_mb, counted (1: nothing is run), runs (of what is enqueued
 /// between two events only so many kernels and calls are run; else all), and faults at the n-th
 /// launch of a process: sticky, hang, outside (a write behind the last buffer), wrong (it is
-/// left out); refused_code (1), no_nvml (1), throttled (so many readings).
+/// left out); skewed (1: wrong products of cuBLAS), refused_code (1), no_nvml (1), throttled (so
+/// many readings).
 std::int64_t setting(const char* name);
 
 struct Machine {
