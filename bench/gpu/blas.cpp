@@ -31,9 +31,12 @@ int data_type(DType type) {
     return -1;
   }
 }
-/// Of cublasComputeType_t: what a sum is kept in.
-int compute_type(DType output) {
-  return output == DType::f64 ? 70 : output == DType::i32 ? 72 : 68;
+/// Of cublasComputeType_t: what a sum is kept in, and in f32 whether factors may be rounded.
+int compute_type(const GpuProduct& product) {
+  return product.output == DType::f64   ? 70
+         : product.output == DType::i32 ? 72
+         : product.is_tf32              ? 77
+                                        : 68;
 }
 int scale_type(DType output) { return output == DType::f64 ? 1 : output == DType::i32 ? 10 : 0; }
 
@@ -91,6 +94,9 @@ GpuPeer open_cublas(const cuda::Device& device, const GpuProduct& product) {
   int (*get_version)(void*, int*) = nullptr;
   int (*multiply)(void*, int, int, int, int, int, const void*, const void*, int, int, const void*,
                   int, int, const void*, void*, int, int, int, int) = nullptr;
+  int (*multiply_all)(void*, int, int, int, int, int, const void*, const void*, int, int, long long,
+                      const void*, int, int, long long, const void*, void*, int, int, long long,
+                      int, int, int) = nullptr;
   if (library == nullptr || !has_types(product, peer)) {
     return peer;
   }
@@ -99,7 +105,8 @@ GpuPeer open_cublas(const cuda::Device& device, const GpuProduct& product) {
   if (!find_function(library, "cublasCreate_v2", create) ||
       !find_function(library, "cublasSetStream_v2", set_stream) ||
       !find_function(library, "cublasGetVersion_v2", get_version) ||
-      !find_function(library, "cublasGemmEx", multiply) || create(&handle) != 0 ||
+      !find_function(library, "cublasGemmEx", multiply) ||
+      !find_function(library, "cublasGemmStridedBatchedEx", multiply_all) || create(&handle) != 0 ||
       set_stream(handle, device.stream()) != 0) {
     peer.absent = "cuBLAS was found, but cannot be used";
     return peer;
@@ -107,15 +114,24 @@ GpuPeer open_cublas(const cuda::Device& device, const GpuProduct& product) {
   int version = 0;
   get_version(handle, &version);
   peer.version = std::to_string(version);
+  peer.output = product.c;
   // Of column-major libraries the transposed product is wanted: B first.
   peer.enqueue = [=, scales = scales_of(product.output)] {
     const auto size = [](std::int64_t n) { return static_cast<int>(n); };
-    const int input = data_type(product.input);
-    return multiply(handle, 0, 0, size(product.n), size(product.m), size(product.k),
-                    scales.one.data(), address(product.b), input, size(product.n),
-                    address(product.a), input, size(product.k), scales.zero.data(),
-                    const_cast<void*>(address(product.c)), data_type(product.output),
-                    size(product.n), compute_type(product.output), -1);
+    const int m = size(product.m), n = size(product.n), k = size(product.k);
+    const int input = data_type(product.input), output = data_type(product.output);
+    const int flip_a = product.transpose_a ? 1 : 0, flip_b = product.transpose_b ? 1 : 0;
+    const int row_a = flip_a == 1 ? m : k, row_b = flip_b == 1 ? k : n;
+    void* const result = const_cast<void*>(address(product.c));
+    return product.batch == 1
+               ? multiply(handle, flip_b, flip_a, n, m, k, scales.one.data(), address(product.b),
+                          input, row_b, address(product.a), input, row_a, scales.zero.data(),
+                          result, output, n, compute_type(product), -1)
+               : multiply_all(handle, flip_b, flip_a, n, m, k, scales.one.data(),
+                              address(product.b), input, row_b, product.k * product.n,
+                              address(product.a), input, row_a, product.m * product.k,
+                              scales.zero.data(), result, output, n, product.m * product.n,
+                              size(product.batch), compute_type(product), -1);
   };
   return peer;
 }
@@ -165,7 +181,7 @@ GpuPeer open_cublas_lt(cuda::Device& device, const GpuProduct& product) {
   cuda::DevicePointer workspace = 0;
   const bool is_ready =
       is_whole && create(&handle) == 0 &&
-      create_product(&form, compute_type(product.output), scale_type(product.output)) == 0 &&
+      create_product(&form, compute_type(product), scale_type(product.output)) == 0 &&
       create_layout(&b, input, size(product.n), size(product.k), product.n) == 0 &&
       create_layout(&a, input, size(product.k), size(product.m), product.k) == 0 &&
       create_layout(&c, output, size(product.n), size(product.m), product.n) == 0 &&
@@ -179,6 +195,7 @@ GpuPeer open_cublas_lt(cuda::Device& device, const GpuProduct& product) {
     return peer;
   }
   peer.version = std::to_string(get_version());
+  peer.output = product.c;
   peer.enqueue = [=, scales = scales_of(product.output), stream = device.stream()] {
     void* const result = const_cast<void*>(address(product.c));
     return multiply(handle, form, scales.one.data(), address(product.b), b, address(product.a), a,

@@ -1,30 +1,33 @@
 // requires: cuda json llvm
 // bench_gpu: tunes workloads on a GPU of this machine and compares with libraries in the same run.
 //
-//   bench_gpu [--target NAME] [--seconds S] [--trials N] [--unverified] --output FILE WORKLOAD
+//   bench_gpu [OPTIONS] --output FILE WORKLOAD        WORKLOAD: or attention:BxMxD (gpu_case.hpp)
+//     --target NAME, --seconds S, --trials N          as for tensorsmith tune
+//     --tf32         f32 factors may be rounded to 10 bits, ours and the libraries'
+//     --unverified   results are compared neither with a reference nor with libraries
 //   bench_gpu --merge RESULT [--page PAGE] FILE...
 // The best program and the libraries take turns, round by round, so that drift of the clock hits
-// all alike; ratios are medians over the rounds. Plain products: cuBLAS and cuBLASLt; everything: a
-// copy on the device that moves as many bytes as the arguments have. A library that is not there is
-// named. The trials' times are compared with those of the simulated board, by rank. --merge makes
-// one file of several and writes its table into PAGE, between the lines that mark it.
+// all alike; ratios are medians over the rounds. Plain products: cuBLAS and cuBLASLt; convolutions,
+// softmax and layernorm: cuDNN; attention: a row of calls of both; everything: a copy on the device
+// that moves as many bytes as the arguments have. A library that is not there is named, and so is
+// one whose result differs. The trials' times are compared with those of the simulated board, by
+// rank. --merge makes one file of several and writes its table into PAGE, between the lines that
+// mark it.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "bench/gpu/blas.hpp"
+#include "bench/gpu/compare.hpp"
 #include "bench/gpu/table.hpp"
-#include "cuda/device_lease.hpp"
 #include "tensorsmith/codegen/nvrtc.hpp"
-#include "tensorsmith/measure/fill.hpp"
-#include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/measure/cuda_devices.hpp"
 #include "tensorsmith/record/journal.hpp"
-#include "tensorsmith/tune.hpp"
+#include "tune/cuda_device.hpp"
 #include "tune/gpu.hpp"
-#include "tune/measure_task.hpp"
 #include "tune/replay_steps.hpp"
 
 namespace tensorsmith::bench {
@@ -33,151 +36,14 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double most_verified_flop = 2e10;  // its reference takes seconds on a CPU
-constexpr int num_rounds = 30;
-constexpr double sample_ns = 500'000;
 
 struct Arguments {
   std::string target = "cuda", output, merged, page;
   double seconds = 0;
   std::int64_t trials = 0;
-  bool is_unverified = false;
+  bool is_unverified = false, is_tf32 = false;
   std::vector<std::string> rest;
 };
-
-void require_good(cuda::Status status, const cuda::Device& device, const char* what) {
-  if (status != 0) {
-    throw Error(std::string(what) + ": " + device.driver().name_of(status));
-  }
-}
-
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
-/// One contestant: how it is enqueued and what it took.
-struct Contestant {
-  GpuPeer peer;
-  std::int64_t calls = 1;
-  std::vector<double> samples;
-};
-
-double time_once(cuda::Device& device, Contestant& one) {
-  double ns = 0;
-  require_good(device.time_enqueued(one.calls, one.peer.enqueue, ns), device,
-               one.peer.name.c_str());
-  return ns;
-}
-
-/// Ours first. Every one runs until the clocks are those of a busy device, then all in turn. What
-/// a library refuses to do, it is absent for.
-void race(cuda::Device& device, std::vector<Contestant>& all) {
-  for (Contestant& one : all) {
-    const cuda::Status status = one.peer.absent.empty() ? one.peer.enqueue() : 0;
-    if (status != 0 && &one != all.data()) {
-      one.peer.absent = "it refuses this product with status " + std::to_string(status);
-    }
-    for (int i = 0; one.peer.absent.empty() && i < 6; ++i) {
-      const double ns = time_once(device, one);
-      one.calls = std::clamp<std::int64_t>(static_cast<std::int64_t>(sample_ns / ns), 1, 1000);
-    }
-  }
-  for (int round = 0; round < num_rounds; ++round) {
-    for (Contestant& one : all) {
-      if (one.peer.absent.empty()) {
-        one.samples.push_back(time_once(device, one));
-      }
-    }
-  }
-}
-
-Json peer_json(const Contestant& one, const Contestant& ours) {
-  if (!one.peer.absent.empty()) {
-    return {{"absent", one.peer.absent}};
-  }
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < ours.samples.size(); ++i) {
-    ratios.push_back(one.samples[i] / ours.samples[i]);
-  }
-  return {{"version", one.peer.version},        {"ns", quantile(one.samples, 0.5)},
-          {"ratio", quantile(ratios, 0.5)},     {"ratio_p10", quantile(ratios, 0.1)},
-          {"ratio_p90", quantile(ratios, 0.9)}, {"samples_ns", one.samples}};
-}
-
-/// The sizes if the workload is a plain product of that name: two inputs, one output, no options.
-bool is_plain_product(const std::string& workload) {
-  return workload.starts_with("gemm:") && workload.find(',') == std::string::npos;
-}
-
-/// The best program on the device, among its peers.
-Json compare(const TuneResult& result) {
-  auto opened = cuda::Device::open(result.task.target.device.value_or(0));
-  if (!opened) {
-    throw Error(opened.error());
-  }
-  cuda::Device& device = **opened;
-  cuda::DeviceLease lease;
-  if (const std::string problem = lease.take(device.facts().uuid, device.facts().name);
-      !problem.empty()) {
-    throw Error(problem);
-  }
-  std::optional<cuda::CudaObject> object = cuda::decode_object(result.object);
-  if (!object) {
-    throw Error("the best program is no code for a GPU");
-  }
-  const MeasureTask task = make_measure_task(*result.task.dag, 1, 1);
-  std::vector<cuda::DeviceBuffer> buffers(task.arguments.size());
-  cuda::DeviceBuffer workspace, copied;
-  std::vector<cuda::DevicePointer> pointers;
-  std::vector<std::byte> host;
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const auto size = static_cast<std::size_t>(task.arguments[i].num_bytes());
-    require_good(buffers[i].create(device, size), device, "allocating");
-    host.assign(size, std::byte{});
-    if (!task.arguments[i].is_output) {
-      fill_input(task, i, host);
-    }
-    require_good(device.driver().to_device(buffers[i].data(), host.data(), size), device, "copy");
-    pointers.push_back(buffers[i].data());
-  }
-  const auto half = static_cast<std::size_t>(task.num_bytes() / 2);
-  require_good(workspace.create(device, static_cast<std::size_t>(object->workspace_bytes)), device,
-               "allocating");
-  require_good(copied.create(device, 2 * half), device, "allocating");
-  cuda::LoadedProgram program;
-  require_good(device.load(std::move(*object), program), device, "loading");
-  device.bind(program, pointers, workspace.data());
-
-  std::vector<Contestant> all(1);
-  all[0].peer.name = "ours";
-  all[0].peer.enqueue = [&] { return device.enqueue(program); };
-  if (is_plain_product(result.task.workload)) {
-    const ComputeDag& dag = *result.task.dag;
-    const TensorInfo &a = dag.tensor(dag.arguments()[0]), &c = dag.tensor(dag.arguments()[2]);
-    const GpuProduct product{a.shape[0], c.shape[1],  a.shape[1],  a.dtype,
-                             c.dtype,    pointers[0], pointers[1], pointers[2]};
-    all.push_back({open_cublas(device, product), 1, {}});
-    all.push_back({open_cublas_lt(device, product), 1, {}});
-  }
-  GpuPeer copy;
-  copy.name = "copy";
-  copy.enqueue = [&] {
-    return device.driver().copy(copied.data(), copied.data() + half, half, device.stream());
-  };
-  all.push_back({copy, 1, {}});
-  const cuda::ClockState before = device.clocks().read();
-  race(device, all);
-  const cuda::ClockState after = device.clocks().read();
-  Json json{{"ours_ns", quantile(all[0].samples, 0.5)}, {"samples_ns", all[0].samples}};
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    json["peers"][all[i].peer.name] = peer_json(all[i], all[0]);
-  }
-  json["clocks"] = {{"sm_mhz_before", before.sm_mhz}, {"sm_mhz_after", after.sm_mhz},
-                    {"memory_mhz", after.memory_mhz}, {"temperature_c", after.temperature_c},
-                    {"reasons", after.reasons},       {"is_throttled", after.is_throttled()}};
-  device.unload(program);
-  return json;
-}
 
 std::vector<double> ranks_of(const std::vector<double>& values) {
   std::vector<double> ranks;
@@ -237,52 +103,98 @@ Json device_json(const Target& target) {
   return json;
 }
 
+/// One part of a case, with its share of the budget.
+TuneResult tune_part(const GpuCase& one, const GpuPart& part, const Target& target,
+                     const Arguments& arguments) {
+  const TuneTask task{part.workload.dag, target, part.text, part.workload.nominal_flop};
+  TuneOptions options;
+  const auto num_parts = static_cast<std::int64_t>(one.parts.size());
+  options.budget = {arguments.seconds / static_cast<double>(num_parts),
+                    arguments.trials > 0 ? std::max<std::int64_t>(1, arguments.trials / num_parts)
+                                         : 0};
+  options.database = arguments.output + ".journal";
+  options.verifies = !arguments.is_unverified && task.flop <= most_verified_flop;
+  std::unique_ptr<Measurer> worker, rounded;
+  if (one.is_tf32) {
+    worker = make_cuda_measurer(target, {});
+    rounded = std::make_unique<Tf32Measurer>(*worker, part.workload.reduction_length);
+    options.measurer = rounded.get();
+    options.space = "native with tf32";
+    options.sketches = tf32_sketches;
+  }
+  TuneResult result = tune(task, options);
+  if (!result.has_best()) {
+    throw Error(part.text + ": no candidate succeeded: " + result.summary.first_failure);
+  }
+  return result;
+}
+
+/// The runs of all parts as one.
+Json summary_json(const std::vector<TuneResult>& results) {
+  Json json{{"trials", 0},         {"seconds", 0.0},          {"prepare_seconds", 0.0},
+            {"best_ns", 0.0},      {"verified", true},        {"message", ""},
+            {"first_failure", ""}, {"failed", Json::object()}};
+  const auto add = [&](const char* name, auto value) {
+    json[name] = json[name].get<decltype(value)>() + value;
+  };
+  const auto add_first = [&](const char* name, const std::string& text) {
+    if (json[name] == "") {
+      json[name] = text;
+    }
+  };
+  for (const TuneResult& result : results) {
+    const TuneSummary& summary = result.summary;
+    add("trials", summary.trials);
+    add("seconds", summary.seconds);
+    add("prepare_seconds", summary.prepare_seconds);
+    add("best_ns", summary.best_ns);
+    json["verified"] = json["verified"].get<bool>() && summary.is_verified;
+    add_first("message", summary.message);
+    add_first("first_failure", summary.first_failure);
+    for (std::size_t i = 1; i < num_measure_statuses; ++i) {
+      const std::string name(name_of(static_cast<MeasureStatus>(i)));
+      if (summary.statuses[i] > 0) {
+        json["failed"][name] = json["failed"].value(name, std::int64_t{0}) + summary.statuses[i];
+      }
+    }
+  }
+  json["trials_per_second"] = json["trials"].get<double>() / json["seconds"].get<double>();
+  return json;
+}
+
+/// Tensor instructions of the best programs.
+std::vector<std::string> instructions_of(const std::vector<TuneResult>& results) {
+  std::vector<std::string> names;
+  for (const TuneResult& result : results) {
+    const State state = result.state();
+    for (std::size_t s = 0; s < state.num_stages(); ++s) {
+      if (!state.stage(s).intrinsic.empty()) {
+        names.push_back(state.stage(s).intrinsic);
+      }
+    }
+  }
+  return names;
+}
+
 int tune_and_compare(const Arguments& arguments) {
   const Result<Target, std::string> target = cuda_device_target(arguments.target);
   if (!target) {
     throw Error(target.error());
   }
-  const std::string& workload = arguments.rest.front();
-  const auto parsed = ops::parse_workload(workload);
-  if (!parsed) {
-    throw Error(parsed.error());
+  const GpuCase one = parse_case(arguments.rest.front(), arguments.is_tf32);
+  std::remove((arguments.output + ".journal").c_str());
+  std::vector<TuneResult> results;
+  for (const GpuPart& part : one.parts) {
+    results.push_back(tune_part(one, part, *target, arguments));
   }
-  const TuneTask task{parsed->dag, *target, workload, parsed->nominal_flop};
-  TuneOptions options;
-  options.budget = {arguments.seconds, arguments.trials};
-  options.database = arguments.output + ".journal";
-  options.verifies = !arguments.is_unverified && parsed->nominal_flop <= most_verified_flop;
-  std::remove(options.database.c_str());
-  const TuneResult result = tune(task, options);
-  Json json{{"workload", workload}, {"device", device_json(*target)}};
-  const TuneSummary& summary = result.summary;
-  json["tune"] = {{"trials", summary.trials},
-                  {"seconds", summary.seconds},
-                  {"prepare_seconds", summary.prepare_seconds},
-                  {"trials_per_second", static_cast<double>(summary.trials) / summary.seconds},
-                  {"best_ns", summary.best_ns},
-                  {"verified", summary.is_verified},
-                  {"message", summary.message},
-                  {"first_failure", summary.first_failure}};
-  json["tune"]["failed"] = Json::object();
-  for (std::size_t i = 1; i < num_measure_statuses; ++i) {
-    if (summary.statuses[i] > 0) {
-      json["tune"]["failed"][std::string(name_of(static_cast<MeasureStatus>(i)))] =
-          summary.statuses[i];
-    }
-  }
-  if (!result.has_best()) {
-    throw Error(workload + ": no candidate succeeded: " + summary.first_failure);
-  }
-  double bytes = 0;
-  for (const KernelArgument& argument : make_measure_task(*task.dag, 1, 1).arguments) {
-    bytes += static_cast<double>(argument.num_bytes());
-  }
-  json.update(compare(result));
-  const double ns = json["ours_ns"];
-  json["gflops"] = task.flop / ns;
-  json["gb_per_s"] = bytes / ns;
-  json["model"] = model_json(task, options.database);
+  Json json{{"workload", one.name}, {"device", device_json(*target)}};
+  json["math"] = one.is_tf32 ? "tf32" : "";
+  json["tune"] = summary_json(results);
+  json["instructions"] = instructions_of(results);
+  json.update(compare_on_device(one, results, !arguments.is_unverified));
+  json["model"] = one.parts.size() == 1
+                      ? model_json(results.front().task, arguments.output + ".journal")
+                      : Json{{"programs", 0}, {"spearman", nullptr}};
   std::ofstream(arguments.output + ".part") << json.dump(2) << "\n";
   if (std::rename((arguments.output + ".part").c_str(), arguments.output.c_str()) != 0) {
     throw Error(arguments.output + " cannot be written");
@@ -311,6 +223,8 @@ int run(int argc, char** argv) {
       arguments.trials = word == "--trials" ? static_cast<std::int64_t>(value) : arguments.trials;
     } else if (word == "--unverified") {
       arguments.is_unverified = true;
+    } else if (word == "--tf32") {
+      arguments.is_tf32 = true;
     } else {
       arguments.rest.push_back(word);
     }

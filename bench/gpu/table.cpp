@@ -7,6 +7,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "tensorsmith/support/error.hpp"
 #include "tensorsmith/version.hpp"
@@ -32,6 +33,26 @@ std::string number(const Json& value, const char* format) {
   return value.is_number() ? text : "-";
 }
 
+/// Libraries in the order of their columns, by the name of the peer.
+constexpr std::pair<const char*, const char*> columns[] = {{"cublas", "cuBLAS"},
+                                                           {"cublasLt", "cuBLASLt"},
+                                                           {"cudnn", "cuDNN"},
+                                                           {"cublas+cudnn", "cuBLAS + cuDNN"},
+                                                           {"copy", "a copy"}};
+
+/// "cuDNN not found" of "cuDNN not found: ...".
+std::string short_of(const std::string& absent) {
+  return absent.find("not found:") != std::string::npos ? absent.substr(0, absent.find(':')) : "-";
+}
+
+/// Ours with the reference, or with a library where there is no reference.
+std::string verified_cell(const Json& one) {
+  const Json same = one.value("same_result", Json::array());
+  return one["tune"]["verified"].get<bool>() ? "yes"
+         : same.empty()                      ? "no"
+                                             : "as " + same[0].get<std::string>();
+}
+
 /// One row per case; libraries that were absent are named below.
 std::string table_of(const Json& all) {
   std::string text = "Measured on " + all["date"].get<std::string>() + ": " +
@@ -39,25 +60,31 @@ std::string table_of(const Json& all) {
                      all["device"]["driver"].get<std::string>() + ", NVRTC " +
                      all["device"]["nvrtc"].get<std::string>() +
                      ". Ratios are those of times in one run; above 1 ours is faster.\n\n" +
-                     "| workload | us | GFLOP/s | GB/s | to cuBLAS | to cuBLASLt | to a copy | "
-                     "verified | trials/s | rank correlation of the model |\n"
-                     "|---|---|---|---|---|---|---|---|---|---|\n";
+                     "| workload | us | GFLOP/s | GB/s |";
+  std::string line = "\n|---|---|---|---|";
+  for (const auto& [peer, title] : columns) {
+    text += std::string(" to ") + title + " |";
+    line += "---|";
+  }
+  text += " verified | trials/s | rank correlation of the model |" + line + "---|---|---|\n";
   std::string absent;
   for (const Json& one : all["cases"]) {
-    const auto ratio = [&](const char* peer) {
-      const Json found = one["peers"].value(peer, Json::object());
-      if (found.contains("absent") && absent.find(peer + std::string(": ")) == std::string::npos) {
-        absent += std::string(peer) + ": " + found["absent"].get<std::string>() + ".\n";
-      }
-      return number(found.value("ratio", Json(nullptr)), "%.2f");
-    };
-    text += "| `" + one["workload"].get<std::string>() + "` | " +
+    text += "| `" + one["workload"].get<std::string>() + "`" +
+            (one.value("math", "") == "tf32" ? " in TF32" : "") + " | " +
             number(one["ours_ns"].get<double>() / 1e3, "%.2f") + " | " +
-            number(one["gflops"], "%.0f") + " | " + number(one["gb_per_s"], "%.0f") + " | " +
-            ratio("cublas") + " | " + ratio("cublasLt") + " | " + ratio("copy") + " | " +
-            (one["tune"]["verified"].get<bool>() ? "yes" : "no") + " | " +
-            number(one["tune"]["trials_per_second"], "%.1f") + " | " +
-            number(one["model"]["spearman"], "%.2f") + " |\n";
+            number(one["gflops"], "%.0f") + " | " + number(one["gb_per_s"], "%.0f") + " |";
+    for (const auto& [peer, title] : columns) {
+      const Json found = one["peers"].value(peer, Json::object());
+      const std::string why = found.value("absent", "");
+      if (!why.empty() && absent.find(why) == std::string::npos) {
+        absent += std::string(peer) + ": " + why + ".\n";
+      }
+      text += " " +
+              (why.empty() ? number(found.value("ratio", Json(nullptr)), "%.2f") : short_of(why)) +
+              " |";
+    }
+    text += " " + verified_cell(one) + " | " + number(one["tune"]["trials_per_second"], "%.1f") +
+            " | " + number(one["model"]["spearman"], "%.2f") + " |\n";
   }
   return text + (absent.empty() ? "" : "\n" + absent);
 }

@@ -1,4 +1,7 @@
 // CUDA text of GPU programs as the search draws them, executed on the shim, against the workload.
+// How many were compared is printed.
+#include <cstdio>
+#include <set>
 #include <string>
 
 #include "backend/cuda_shim_fixture.hpp"
@@ -92,6 +95,19 @@ void add_drawn(const Shared<const ComputeDag>& dag, const std::string& name, std
   add_states(dag, name, states, all);
 }
 
+/// Of this process: programs compared, and which of them are different.
+void count_compared(const std::vector<Drawn>& all) {
+  static std::size_t count = 0;
+  static std::set<std::string> different;
+  count += all.size();
+  for (const Drawn& drawn : all) {
+    different.insert(drawn.what);
+  }
+  std::printf("cuda shim: %zu programs compared, %zu so far, %zu of them different\n", all.size(),
+              count, different.size());
+  std::fflush(stdout);
+}
+
 void check_drawn(const std::vector<Drawn>& all, double bound) {
   constexpr std::size_t per_library = 64;  // a translation unit of reasonable size
   for (std::size_t first = 0; first < all.size(); first += per_library) {
@@ -115,9 +131,10 @@ void check_drawn(const std::vector<Drawn>& all, double bound) {
       }
     }
   }
+  count_compared(all);
 }
 
-/// TENSORSMITH_GPU_PROGRAMS=25 checks that many of each workload and type: 500 and more in all.
+/// TENSORSMITH_GPU_PROGRAMS=25 checks that many of each workload and type: 1,000 and more in all.
 std::size_t per_workload() {
   const char* const wanted = std::getenv("TENSORSMITH_GPU_PROGRAMS");
   return wanted != nullptr ? std::stoul(wanted) : 2;

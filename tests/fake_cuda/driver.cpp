@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "fake_cuda.hpp"
+#include "fake_math.hpp"
 
 namespace fake_cuda {
 
@@ -20,6 +20,17 @@ std::int64_t setting(const char* name) {
 Machine& Machine::instance() {
   static Machine machine;
   return machine;
+}
+
+bool runs_now() {
+  Machine& machine = Machine::instance();
+  const std::int64_t most = setting("runs");
+  return setting("counted") != 1 && (!machine.is_timing || most == 0 || ++machine.timed <= most);
+}
+
+bool begins_call(double ns) {
+  Machine::instance().clock_ns += ns;
+  return runs_now();
 }
 
 namespace {
@@ -205,7 +216,10 @@ FAKE_CUDA_API int cuEventCreate(void** event, unsigned) {
   return state();
 }
 FAKE_CUDA_API int cuEventRecord(void* event, void*) {
-  static_cast<FakeEvent*>(event)->ns = Machine::instance().clock_ns;
+  Machine& machine = Machine::instance();
+  static_cast<FakeEvent*>(event)->ns = machine.clock_ns;
+  machine.is_timing = !machine.is_timing;
+  machine.timed = 0;
   return state();
 }
 FAKE_CUDA_API int cuEventSynchronize(void*) { return state(); }
@@ -270,7 +284,7 @@ FAKE_CUDA_API int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsig
       pointers.push_back(*static_cast<void**>(arguments[i]));
     }
   }
-  if (made->run != nullptr && machine.launches != setting("wrong")) {
+  if (made->run != nullptr && machine.launches != setting("wrong") && runs_now()) {
     if (made->run(pointers.data(), grid, block, shared_bytes, 0) != nullptr) {
       machine.broken = 719;
     }
