@@ -49,6 +49,7 @@ struct DraftOperation {
   DraftTerms terms;            ///< of its reduction; lowering leaves out the others
   std::vector<double> phases;  ///< per axis: a step of its inner loops is that many elements
   IdList solved;               ///< iterators that lowering replaces by a value
+  std::vector<std::vector<AxisMask>> axes_of_iterators;  ///< as the function below finds them
 
   const double* row(const DraftAccess& access, std::size_t dimension) const {
     return coefficients.data() + access.first + dimension * num_axes;
@@ -112,7 +113,8 @@ class DraftReader {
       result_.extents.push_back(static_cast<double>(axis.extent));
       frame.rows[a * result_.num_axes + a] = 1;
     }
-    for (const std::vector<AxisMask>& axes : axes_of_iterators(state, stage)) {
+    result_.axes_of_iterators = axes_of_iterators(state, stage);
+    for (const std::vector<AxisMask>& axes : result_.axes_of_iterators) {
       for (AxisMask run : axes) {
         if ((run & (run - 1)) != 0 && (run & result_.collapsed) == 0) {
           collapse(run, frame);

@@ -28,10 +28,12 @@ struct DraftLoop {
 /// A state, read once. Stages that are placeholders or inlined have no operation and no loops.
 class DraftProgram {
  public:
-  explicit DraftProgram(const State& state) : state_(state), operations_(state.num_stages()) {
+  explicit DraftProgram(const State& state)
+      : state_(state), operations_(state.num_stages()), own_loops_(state.num_stages()) {
     for (std::size_t s = 0; s < state.num_stages(); ++s) {
       if (is_computed(s) && axes_fit(state.operation(s))) {
         operations_[s] = DraftReader(state, s).take();
+        own_loops_[s] = read_loops(s);
       }
     }
   }
@@ -70,37 +72,7 @@ class DraftProgram {
   }
 
   /// The stage's own loops, outermost first.
-  std::vector<DraftLoop> own_loops(std::size_t stage) const {
-    const DraftOperation& read = operations_[stage];
-    const auto& iterators = state_.stage(stage).iterators;
-    const std::vector<std::vector<AxisMask>> axes = axes_of_iterators(state_, stage);
-    std::vector<double> covered(read.num_axes, 1.0);  // of each axis by loops of its own
-    std::vector<DraftLoop> loops;
-    for (std::size_t i = 0; i < iterators.size(); ++i) {
-      DraftLoop loop;
-      loop.extent = static_cast<double>(iterators[i].extent.value_or(1));
-      loop.stage = static_cast<std::int32_t>(stage);
-      loop.iterator = static_cast<std::int32_t>(i);
-      loop.is_reduction = iterators[i].kind == IteratorKind::reduction;
-      loop.is_parallel = iterators[i].annotation == Annotation::parallel;
-      loop.is_solved = has_item(read.solved, loop.iterator);
-      bool is_first = true;
-      for (AxisMask run : axes[i]) {
-        loop.moves = AxisMask{1} << axis_index(run);
-        loop.is_fused_inner = !is_first;
-        is_first = false;
-        loops.push_back(loop);
-      }
-      if (is_first) {
-        loops.push_back(loop);
-      } else if (!loops.back().is_fused_inner) {
-        covered[axis_index(loops.back().moves)] *= loop.extent;
-      }
-    }
-    share_fused(read, covered, loops);
-    trim(read, loops);
-    return loops;
-  }
+  const std::vector<DraftLoop>& own_loops(std::size_t stage) const { return own_loops_[stage]; }
 
   static std::size_t axis_index(AxisMask mask) {
     std::size_t a = 0;
@@ -127,6 +99,37 @@ class DraftProgram {
   static constexpr std::size_t most_axes = 48;
   static bool axes_fit(const Operation& op) {
     return op.axes.size() + op.reduce_axes.size() <= most_axes;
+  }
+
+  std::vector<DraftLoop> read_loops(std::size_t stage) const {
+    const DraftOperation& read = operations_[stage];
+    const auto& iterators = state_.stage(stage).iterators;
+    std::vector<double> covered(read.num_axes, 1.0);  // of each axis by loops of its own
+    std::vector<DraftLoop> loops;
+    for (std::size_t i = 0; i < iterators.size(); ++i) {
+      DraftLoop loop;
+      loop.extent = static_cast<double>(iterators[i].extent.value_or(1));
+      loop.stage = static_cast<std::int32_t>(stage);
+      loop.iterator = static_cast<std::int32_t>(i);
+      loop.is_reduction = iterators[i].kind == IteratorKind::reduction;
+      loop.is_parallel = iterators[i].annotation == Annotation::parallel;
+      loop.is_solved = has_item(read.solved, loop.iterator);
+      bool is_first = true;
+      for (AxisMask run : read.axes_of_iterators[i]) {
+        loop.moves = AxisMask{1} << axis_index(run);
+        loop.is_fused_inner = !is_first;
+        is_first = false;
+        loops.push_back(loop);
+      }
+      if (is_first) {
+        loops.push_back(loop);
+      } else if (!loops.back().is_fused_inner) {
+        covered[axis_index(loops.back().moves)] *= loop.extent;
+      }
+    }
+    share_fused(read, covered, loops);
+    trim(read, loops);
+    return loops;
   }
 
   AxisMask read_by(AxisMask mask, std::size_t reader, std::size_t producer) const {
@@ -188,6 +191,7 @@ class DraftProgram {
 
   const State& state_;
   std::vector<DraftOperation> operations_;
+  std::vector<std::vector<DraftLoop>> own_loops_;
 };
 
 }  // namespace tensorsmith::detail

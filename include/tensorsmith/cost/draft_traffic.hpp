@@ -84,53 +84,23 @@ class DraftTraffic {
       working_set_ += is_stored && !passes ? size : 0;
     }
     layouts_ = storage_layouts(state_);
+    std::vector<bool> is_known(state_.dag().tensors().size(), false);
+    pieces_.resize(is_known.size());
+    for (std::size_t s = 0; s < state_.num_stages(); ++s) {
+      for (const DraftAccess& access : program_.operation(s).accesses) {
+        const std::size_t tensor = access.tensor.value;
+        if (!is_known[tensor]) {
+          is_known[tensor] = true;
+          pieces_[tensor] = read_pieces(access.tensor);
+        }
+      }
+    }
   }
 
   /// Pieces of the tensor's storage. One that is computed inside other loops has only the region
   /// that they need.
-  std::vector<DraftPiece> pieces_of(const DraftAccess& access) const {
-    const TensorInfo& info = state_.dag().tensor(access.tensor);
-    std::vector<double> extents(info.shape.begin(), info.shape.end());
-    if (program_.place(info.operation)) {
-      std::vector<double> region(extents.size(), 1.0);
-      for (const DraftLoop& loop : program_.own_loops(info.operation)) {
-        const std::size_t axis = DraftProgram::axis_index(loop.moves);
-        if (loop.moves != 0 && axis < region.size()) {
-          region[axis] *= loop.extent;
-        }
-      }
-      const AxisMask collapsed = program_.operation(info.operation).collapsed;
-      for (std::size_t d = extents.size(); d-- > 1;) {  // one loop runs along several dimensions
-        if ((collapsed >> d & 1) != 0) {
-          for (std::size_t a = d; a > 0 && region[a] > extents[a]; --a) {
-            region[a - 1] *= whole(region[a] / extents[a]);
-            region[a] = extents[a];
-          }
-        }
-      }
-      for (std::size_t d = 0; d < extents.size(); ++d) {
-        extents[d] = smaller_of(extents[d], region[d]);
-      }
-    }
-    std::vector<DraftPiece> pieces;
-    const StorageLayoutStep* layout = layouts_[info.operation];
-    if (layout == nullptr) {
-      for (std::size_t d = 0; d < extents.size(); ++d) {
-        pieces.push_back({d, extents[d], 1});
-      }
-      return pieces;
-    }
-    for (std::int32_t entry : layout->order) {
-      const auto d = static_cast<std::size_t>(entry / 2);
-      const double block = static_cast<double>(layout->blocks[d]);
-      const bool is_inner = entry % 2 == 1;
-      pieces.push_back({d,
-                        is_inner    ? block
-                        : block > 0 ? whole(extents[d] / block)
-                                    : extents[d],
-                        is_inner || block == 0 ? 1 : block});
-    }
-    return pieces;
+  const std::vector<DraftPiece>& pieces_of(const DraftAccess& access) const {
+    return pieces_[access.tensor.value];
   }
 
   /// Elements between neighbours along `axis`; 0: they are the same element.
@@ -164,7 +134,7 @@ class DraftTraffic {
     std::vector<double> spans(op.num_axes);
     for (std::size_t i = 0; i < count; ++i) {
       const DraftAccess& access = op.accesses[i];
-      const std::vector<DraftPiece> pieces = pieces_of(access);
+      const std::vector<DraftPiece>& pieces = pieces_of(access);
       const std::size_t inside = first_loop_inside(nest, access);
       spans.assign(op.num_axes, 1.0);
       DraftFootprint* const own = touched.data() + i * (depth + 1);
@@ -248,6 +218,51 @@ class DraftTraffic {
   }
 
  private:
+  std::vector<DraftPiece> read_pieces(TensorId tensor) const {
+    const TensorInfo& info = state_.dag().tensor(tensor);
+    std::vector<double> extents(info.shape.begin(), info.shape.end());
+    if (program_.place(info.operation)) {
+      std::vector<double> region(extents.size(), 1.0);
+      for (const DraftLoop& loop : program_.own_loops(info.operation)) {
+        const std::size_t axis = DraftProgram::axis_index(loop.moves);
+        if (loop.moves != 0 && axis < region.size()) {
+          region[axis] *= loop.extent;
+        }
+      }
+      const AxisMask collapsed = program_.operation(info.operation).collapsed;
+      for (std::size_t d = extents.size(); d-- > 1;) {  // one loop runs along several dimensions
+        if ((collapsed >> d & 1) != 0) {
+          for (std::size_t a = d; a > 0 && region[a] > extents[a]; --a) {
+            region[a - 1] *= whole(region[a] / extents[a]);
+            region[a] = extents[a];
+          }
+        }
+      }
+      for (std::size_t d = 0; d < extents.size(); ++d) {
+        extents[d] = smaller_of(extents[d], region[d]);
+      }
+    }
+    std::vector<DraftPiece> pieces;
+    const StorageLayoutStep* layout = layouts_[info.operation];
+    if (layout == nullptr) {
+      for (std::size_t d = 0; d < extents.size(); ++d) {
+        pieces.push_back({d, extents[d], 1});
+      }
+      return pieces;
+    }
+    for (std::int32_t entry : layout->order) {
+      const auto d = static_cast<std::size_t>(entry / 2);
+      const double block = static_cast<double>(layout->blocks[d]);
+      const bool is_inner = entry % 2 == 1;
+      pieces.push_back({d,
+                        is_inner    ? block
+                        : block > 0 ? whole(extents[d] / block)
+                                    : extents[d],
+                        is_inner || block == 0 ? 1 : block});
+    }
+    return pieces;
+  }
+
   /// What an access touches when axis a runs over spans[a] positions.
   DraftFootprint footprint(const DraftOperation& op, const DraftAccess& access,
                            const std::vector<DraftPiece>& pieces,
@@ -293,6 +308,7 @@ class DraftTraffic {
   std::array<double, 3> capacity_{};
   double working_set_ = 0;  ///< bytes of all tensors that outlive a call of their loops
   std::vector<const StorageLayoutStep*> layouts_;  ///< per stage; empty: none has one
+  std::vector<std::vector<DraftPiece>> pieces_;    ///< per tensor
 };
 
 }  // namespace tensorsmith::detail

@@ -13,21 +13,29 @@
 
 namespace tensorsmith {
 
-/// The state with the range of every iterator of every stage that is not inlined, or why there is
-/// none.
-inline Result<State, ScheduleError> infer_bounds(State state) {
+/// Gives `state` the range of every iterator of every stage that is not inlined; leaves it as it is
+/// and says why if there is none.
+inline StepCheck try_infer_bounds(State& state) {
   if (!state.is_concrete()) {
-    return fail(ScheduleError{ScheduleErrorCode::bounds_not_concrete});
+    return ScheduleError{ScheduleErrorCode::bounds_not_concrete};
   }
   if (state.has_bounds()) {
-    return state;
+    return {};
   }
   bounds::Inference inference(state);
-  if (const StepCheck error = inference.run()) {
-    return fail(*error);
+  if (StepCheck error = inference.run()) {
+    return error;
   }
   inference.write(state);
   state.set_has_bounds();
+  return {};
+}
+
+/// The state with these ranges, or why there is none.
+inline Result<State, ScheduleError> infer_bounds(State state) {
+  if (const StepCheck error = try_infer_bounds(state)) {
+    return fail(*error);
+  }
   return state;
 }
 

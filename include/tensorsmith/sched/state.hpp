@@ -97,6 +97,8 @@ class BasicState {
     has_bounds_ = false;
     return unshare(stages_[id]);
   }
+  /// The same for what no range depends on: bounds that were inferred stay.
+  Stage& mutable_stage_in_bounds(std::size_t id) { return unshare(stages_[id]); }
   std::vector<Shared<const Stage>>& mutable_stages() {
     has_bounds_ = false;
     return stages_;

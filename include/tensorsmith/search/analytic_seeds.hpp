@@ -15,24 +15,13 @@
 #include <variant>
 #include <vector>
 
-#include "tensorsmith/search/evolution/evolve.hpp"
-#include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/search/seed_maker.hpp"
 #include "tensorsmith/search/seed_model.hpp"
 #include "tensorsmith/support/algorithm.hpp"
-#include "tensorsmith/support/hash_map.hpp"
 #include "tensorsmith/support/sort.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
-
-/// A complete program with its estimate.
-struct Seed {
-  Candidate candidate;
-  std::string text;
-  double draft = 0;
-  std::size_t attempt = 0;                        ///< of the random stream that the rules drew from
-  std::optional<bool> is_regular = std::nullopt;  ///< if SearchCallbacks::is_regular was asked
-};
 
 namespace detail {
 
@@ -41,63 +30,42 @@ class SeedSearch {
  public:
   SeedSearch(const SearchSpace& space, const Population& population,
              const SearchCallbacks& callbacks, const Target& target, const RoundKey& key)
-      : space_(space), population_(population), callbacks_(callbacks),
-        model_(target, space.options().max_innermost_split_factor), key_(key) {}
+      : space_(space), callbacks_(callbacks),
+        model_(target, space.options().max_innermost_split_factor),
+        maker_(space, population, callbacks, key) {}
 
-  std::vector<Seed> run(std::size_t count) {
+  std::vector<Seed> run(std::size_t count, std::size_t num_checked) {
     std::vector<Seed> seeds = draw_all();
     add_all(seeds, model_choices());
     add_hinted(seeds);
     keep_best(seeds, count + count / 2);
-    put_regular_first(seeds);
-    std::vector<Seed> better;
-    for (std::size_t i = 0; i < smaller_of(num_improved, seeds.size()); ++i) {
-      improve(seeds[i], better);
-    }
-    add_all(seeds, std::move(better));
+    put_regular_first(seeds, num_improved);
+    add_all(seeds, improved(seeds));
     add_hinted(seeds);
     keep_best(seeds, count + count / 2);
-    put_regular_first(seeds);
+    put_regular_first(seeds, num_checked);
     while (seeds.size() > count) {
       seeds.pop_back();
     }
+    std::size_t num_built = 0;
     std::erase_if(seeds, [&](const Seed& seed) {  // cannot be built
-      return callbacks_.extract(seed.candidate.state).empty();
+      const bool is_empty =
+          num_built < num_checked && callbacks_.extract(seed.candidate.state).empty();
+      num_built += is_empty ? 0 : 1;
+      return is_empty;
     });
     return seeds;
   }
 
  private:
-  static constexpr std::size_t num_drawn = 96;        ///< at random, from the whole space
-  static constexpr std::size_t num_tiles = 6;         ///< of a stage
-  static constexpr std::size_t num_blocks = 8;        ///< that the other tiles are tried in
-  static constexpr std::size_t num_parts = 4;         ///< a quarter of the blocks ranks sketches
-  static constexpr std::size_t few = 4;               ///< so many sketches are never too many
-  static constexpr std::size_t num_improved = 4;      ///< starts of the descent
-  static constexpr std::size_t num_hinted = 8;        ///< programs tried with other hints to memory
-  static constexpr std::size_t max_descents = 12;     ///< moves of one start
-  static constexpr std::uint32_t generation = 0xF00;  ///< of the random streams
-
-  static void add_all(std::vector<Seed>& seeds, std::vector<Seed> more) {
-    for (Seed& seed : more) {
-      seeds.push_back(std::move(seed));
-    }
-  }
-
-  static void keep_best(std::vector<Seed>& seeds, std::size_t count) {
-    sort_items(seeds, [](const Seed& a, const Seed& b) {
-      return a.draft != b.draft ? a.draft < b.draft : a.text < b.text;
-    });
-    HashSet<std::string> known;
-    std::vector<Seed> best;
-    for (Seed& seed : seeds) {
-      if (best.size() < count && known.insert(seed.text)) {
-        best.push_back(std::move(seed));
-      }
-    }
-    seeds = std::move(best);
-  }
-
+  static constexpr std::size_t num_drawn = 96;     ///< at random, from the whole space
+  static constexpr std::size_t num_tiles = 6;      ///< of a stage
+  static constexpr std::size_t num_blocks = 8;     ///< that the other tiles are tried in
+  static constexpr std::size_t num_parts = 4;      ///< a quarter of the blocks ranks sketches
+  static constexpr std::size_t few = 4;            ///< so many sketches are never too many
+  static constexpr std::size_t num_improved = 4;   ///< starts of the descent
+  static constexpr std::size_t num_hinted = 8;     ///< programs tried with other hints to memory
+  static constexpr std::size_t max_descents = 12;  ///< moves of one start
   /// The best ones with every hint to memory that there is for them, and with none.
   void add_hinted(std::vector<Seed>& seeds) const {
     keep_best(seeds, seeds.size());
@@ -112,72 +80,36 @@ class SeedSearch {
         wanted.emplace_back(i, hint);
       }
     }
-    add_all(seeds, make_all(wanted.size(), [&](std::size_t i) {
-              const Seed& seed = seeds[wanted[i].first];
-              return rate(with_memory_hint(space_, seed.candidate, wanted[i].second), seed.attempt);
-            }));
+    add_all(seeds, maker_.make_all(wanted.size(), [&](std::size_t i) {
+      const Seed& seed = seeds[wanted[i].first];
+      return maker_.rate(with_memory_hint(space_, seed.candidate, wanted[i].second), seed.attempt);
+    }));
   }
 
-  /// Keeps the order among the regular ones, and among the others.
-  void put_regular_first(std::vector<Seed>& seeds) const {
-    run_for(callbacks_.parallel_for, seeds.size(), [&](std::size_t i) {
-      if (!seeds[i].is_regular) {
-        seeds[i].is_regular =
-            !callbacks_.is_regular || callbacks_.is_regular(seeds[i].candidate.state);
+  /// Keeps the order among the regular ones, and among the others. Looks no further than to the
+  /// first `num_wanted` regular ones: what comes behind them may be regular too.
+  void put_regular_first(std::vector<Seed>& seeds, std::size_t num_wanted) const {
+    std::size_t num_regular = 0;
+    for (std::size_t begin = 0; begin < seeds.size() && num_regular < num_wanted;) {
+      const std::size_t count = smaller_of(num_wanted - num_regular, seeds.size() - begin);
+      run_for(callbacks_.parallel_for, count, [&](std::size_t i) {
+        Seed& seed = seeds[begin + i];
+        if (!seed.is_regular) {
+          seed.is_regular = !callbacks_.is_regular || callbacks_.is_regular(seed.candidate.state);
+        }
+      });
+      for (std::size_t i = begin; i < begin + count; ++i) {
+        num_regular += *seeds[i].is_regular ? 1 : 0;
       }
+      begin += count;
+    }
+    sort_items(seeds, [](const Seed& a, const Seed& b) {
+      return a.is_regular.value_or(false) > b.is_regular.value_or(false);
     });
-    sort_items(seeds, [](const Seed& a, const Seed& b) { return *a.is_regular > *b.is_regular; });
-  }
-
-  std::optional<Seed> rate(std::optional<Candidate> candidate, std::size_t attempt) const {
-    if (!candidate || has_nested_parallel(candidate->state) ||
-        (callbacks_.is_valid && !callbacks_.is_valid(candidate->state))) {
-      return std::nullopt;
-    }
-    Seed seed{std::move(*candidate), {}, 0, attempt};
-    seed.text = state_text(seed.candidate.state);
-    seed.draft = callbacks_.draft(seed.candidate.state);
-    return seed;
-  }
-
-  /// The sketch with these lengths (one list per split, by step), completed by the rules.
-  std::optional<Seed> complete(std::uint32_t sketch, const std::vector<Step>& steps,
-                               std::size_t attempt) const {
-    CounterRng rng = key_.rng(generation, attempt);
-    std::optional<Candidate> candidate = space_.build(steps, sketch);
-    if (!candidate) {
-      return std::nullopt;
-    }
-    const bool is_legal = std::apply(
-        [&](const auto& first, const auto&... rule) {
-          (void)first;  // fills lengths, which are known
-          return (rule.apply(space_, *candidate, rng) && ...);
-        },
-        population_.rules);
-    if (!is_legal || !space_.refresh(*candidate)) {
-      return std::nullopt;
-    }
-    return rate(std::move(candidate), attempt);
-  }
-
-  template <class Make>
-  std::vector<Seed> make_all(std::size_t count, const Make& make) const {
-    std::vector<std::optional<Seed>> made(count);
-    run_for(callbacks_.parallel_for, count, [&](std::size_t i) { made[i] = make(i); });
-    std::vector<Seed> seeds;
-    for (std::optional<Seed>& seed : made) {
-      if (seed) {
-        seeds.push_back(std::move(*seed));
-      }
-    }
-    return seeds;
   }
 
   std::vector<Seed> draw_all() const {
-    return make_all(num_drawn, [&](std::size_t i) {
-      CounterRng rng = key_.rng(generation + 1, i);
-      return rate(draw_candidate(space_, population_, rng), i);
-    });
+    return maker_.make_all(num_drawn, [&](std::size_t i) { return maker_.draw(i); });
   }
 
   std::vector<Step> with_lengths(std::uint32_t sketch, const std::vector<OpenStage>& stages,
@@ -211,7 +143,7 @@ class SeedSearch {
     for (const auto& list : blocks) {
       chosen.push_back(list[block % list.size()]);
     }
-    return complete(sketch, with_lengths(sketch, stages, chosen), block);
+    return maker_.complete(sketch, with_lengths(sketch, stages, chosen), block);
   }
 
   /// One sketch on the way through model_choices.
@@ -223,13 +155,31 @@ class SeedSearch {
     std::vector<Seed> seeds;  ///< best first once ranked
   };
 
+  /// A block to be tried for all[tried].
+  struct Trial {
+    std::size_t tried;
+    const Blocks* blocks;
+    std::size_t block;
+  };
+
   /// Blocks first, first + step, first + 2 step, ... of the best tile.
-  void try_blocks(Tried& tried, std::size_t first, std::size_t step) const {
-    if (first < tried.num_choices) {
-      add_all(tried.seeds, make_all(ceil_div(tried.num_choices - first, step), [&](std::size_t i) {
-                return with_block(tried.sketch, tried.stages, tried.blocks, first + i * step);
-              }));
+  static void add_trials(const std::vector<Tried>& all, std::size_t tried, std::size_t first,
+                         std::size_t step, std::vector<Trial>& trials) {
+    for (std::size_t block = first; block < all[tried].num_choices; block += step) {
+      trials.push_back({tried, &all[tried].blocks, block});
     }
+  }
+
+  template <class Take>
+  void try_blocks(const std::vector<Tried>& all, const std::vector<Trial>& trials,
+                  const Take& take) const {
+    maker_.make_each(
+        trials.size(),
+        [&](std::size_t i) {
+          const Tried& tried = all[trials[i].tried];
+          return with_block(tried.sketch, tried.stages, *trials[i].blocks, trials[i].block);
+        },
+        [&](std::size_t i, Seed seed) { take(trials[i], std::move(seed)); });
   }
 
   /// Best sketches first, those without a legal program so far last.
@@ -259,76 +209,137 @@ class SeedSearch {
       for (const auto& list : tried.blocks) {
         tried.num_choices = larger_of(tried.num_choices, list.size());
       }
-      try_blocks(tried, 0, num_parts);
       all.push_back(std::move(tried));
     }
+    const auto keep = [&](const Trial& trial, Seed seed) {
+      all[trial.tried].seeds.push_back(std::move(seed));
+    };
+    std::vector<Trial> trials;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      add_trials(all, i, 0, num_parts, trials);
+    }
+    try_blocks(all, trials, keep);
     rank(all);
+    trials.clear();
     for (std::size_t i = 0; i < smaller_of(all.size(), larger_of(few, all.size() / 2)); ++i) {
       for (std::size_t part = 1; part < num_parts; ++part) {
-        try_blocks(all[i], part, num_parts);
+        add_trials(all, i, part, num_parts, trials);
       }
     }
+    try_blocks(all, trials, keep);
     std::erase_if(all, [](const Tried& tried) { return tried.seeds.empty(); });
     rank(all);
-    std::vector<Seed> seeds;
-    const std::size_t num_refined = larger_of(few, all.size() / 3);
+    trials.clear();
+    std::vector<Blocks> others;
+    others.reserve(all.size() * num_tiles);
     for (std::size_t i = 0; i < all.size(); ++i) {
-      Tried& tried = all[i];
-      keep_best(tried.seeds, 2 * num_blocks);
-      std::vector<std::size_t> suited;
-      for (std::size_t k = 0; k < smaller_of(num_blocks, tried.seeds.size()); ++k) {
-        suited.push_back(tried.seeds[k].attempt);
+      keep_best(all[i].seeds, 2 * num_blocks);
+      for (std::size_t tile = 1; i < larger_of(few, all.size() / 3) && tile < num_tiles; ++tile) {
+        others.push_back(blocks_around(all[i].stages, tile));
+        for (std::size_t k = 0; k < smaller_of(num_blocks, all[i].seeds.size()); ++k) {
+          trials.push_back({i, &others.back(), all[i].seeds[k].attempt});
+        }
       }
-      for (std::size_t tile = 1; i < num_refined && tile < num_tiles; ++tile) {
-        const Blocks others = blocks_around(tried.stages, tile);
-        add_all(seeds, make_all(suited.size(), [&](std::size_t k) {
-                  return with_block(tried.sketch, tried.stages, others, suited[k]);
-                }));
-      }
-      add_all(seeds, std::move(tried.seeds));
+    }
+    std::vector<std::vector<Seed>> refined(all.size());
+    try_blocks(all, trials, [&](const Trial& trial, Seed seed) {
+      refined[trial.tried].push_back(std::move(seed));
+    });
+    std::vector<Seed> seeds;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      add_all(seeds, std::move(refined[i]));
+      add_all(seeds, std::move(all[i].seeds));
     }
     return seeds;
   }
 
-  /// Steepest descent: of all programs that differ by one factor at another level the best one, as
-  /// long as it is better.
-  void improve(const Seed& start, std::vector<Seed>& better) const {
-    const std::uint32_t sketch = start.candidate.sketch;
-    if (sketch >= space_.sketches().size()) {
-      return;
+  /// One start on its way down.
+  struct Descent {
+    std::uint32_t sketch;
+    std::size_t attempt;
+    double draft;
+    std::vector<Step> steps;   ///< as many as the sketch has
+    std::vector<Seed> tried;   ///< one move away
+    std::vector<Seed> better;  ///< the best of every round
+  };
+
+  /// Steepest descent from the first few: of all programs that differ by one factor at another
+  /// level the best one, as long as it is better. Those after one start come before those after the
+  /// next one.
+  std::vector<Seed> improved(const std::vector<Seed>& starts) const {
+    std::vector<Descent> all;
+    for (std::size_t i = 0; i < smaller_of(num_improved, starts.size()); ++i) {
+      const Candidate& start = starts[i].candidate;
+      if (start.sketch < space_.sketches().size()) {
+        all.push_back({start.sketch,
+                       starts[i].attempt,
+                       starts[i].draft,
+                       first_steps(start.state, start.sketch),
+                       {},
+                       {}});
+      }
     }
-    const std::vector<Step>& open = space_.sketches()[sketch].steps();
-    std::vector<Step> steps(start.candidate.state.steps().begin(),
-                            start.candidate.state.steps().begin() +
-                                static_cast<std::ptrdiff_t>(open.size()));
-    double draft = start.draft;
-    for (std::size_t descent = 0; descent < max_descents; ++descent) {
-      std::vector<std::pair<std::size_t, LengthList>> moves;
-      for (std::size_t i = 0; i < open.size(); ++i) {
-        const SplitStep* split = std::get_if<SplitStep>(&open[i]);
-        if (split != nullptr && has_item(split->lengths, unknown_length)) {
-          add_moves(i, std::get<SplitStep>(steps[i]), moves);
+    struct Move {
+      std::size_t descent, step;
+      LengthList lengths;
+    };
+    std::vector<std::size_t> active;
+    for (std::size_t d = 0; d < all.size(); ++d) {
+      active.push_back(d);
+    }
+    for (std::size_t round = 0; round < max_descents && !active.empty(); ++round) {
+      std::vector<Move> moves;
+      for (std::size_t d : active) {
+        const std::vector<Step>& open = space_.sketches()[all[d].sketch].steps();
+        for (std::size_t i = 0; i < open.size(); ++i) {
+          const SplitStep* split = std::get_if<SplitStep>(&open[i]);
+          if (split != nullptr && has_item(split->lengths, unknown_length)) {
+            for (LengthList& lengths : moved_factors(std::get<SplitStep>(all[d].steps[i]))) {
+              moves.push_back({d, i, std::move(lengths)});
+            }
+          }
         }
       }
-      std::vector<Seed> tried = make_all(moves.size(), [&](std::size_t m) {
-        std::vector<Step> changed = steps;
-        std::get<SplitStep>(changed[moves[m].first]).lengths = moves[m].second;
-        return complete(sketch, changed, start.attempt);
+      maker_.make_each(
+          moves.size(),
+          [&](std::size_t m) {
+            const Descent& descent = all[moves[m].descent];
+            std::vector<Step> changed = descent.steps;
+            std::get<SplitStep>(changed[moves[m].step]).lengths = moves[m].lengths;
+            return maker_.complete(descent.sketch, changed, descent.attempt);
+          },
+          [&](std::size_t m, Seed seed) {
+            all[moves[m].descent].tried.push_back(std::move(seed));
+          });
+      std::erase_if(active, [&](std::size_t d) {
+        Descent& descent = all[d];
+        keep_best(descent.tried, 1);
+        if (descent.tried.empty() || descent.tried[0].draft >= descent.draft * 0.999) {
+          return true;
+        }
+        descent.draft = descent.tried[0].draft;
+        descent.steps = first_steps(descent.tried[0].candidate.state, descent.sketch);
+        descent.better.push_back(std::move(descent.tried[0]));
+        descent.tried.clear();
+        return false;
       });
-      keep_best(tried, 1);
-      if (tried.empty() || tried[0].draft >= draft * 0.999) {
-        return;
-      }
-      draft = tried[0].draft;
-      const auto& done = tried[0].candidate.state.steps();
-      steps.assign(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(open.size()));
-      better.push_back(std::move(tried[0]));
     }
+    std::vector<Seed> better;
+    for (Descent& descent : all) {
+      add_all(better, std::move(descent.better));
+    }
+    return better;
+  }
+
+  /// Those of the sketch, with the lengths of `state`.
+  std::vector<Step> first_steps(const State& state, std::uint32_t sketch) const {
+    const auto count = static_cast<std::ptrdiff_t>(space_.sketches()[sketch].steps().size());
+    return {state.steps().begin(), state.steps().begin() + count};
   }
 
   /// Every prime factor of every level moved to every other level.
-  void add_moves(std::size_t step, const SplitStep& split,
-                 std::vector<std::pair<std::size_t, LengthList>>& moves) const {
+  std::vector<LengthList> moved_factors(const SplitStep& split) const {
+    std::vector<LengthList> moves;
     std::vector<std::int64_t> lengths(split.lengths.begin(), split.lengths.end());
     std::int64_t product = 1;
     for (std::int64_t length : lengths) {
@@ -350,29 +361,31 @@ class SeedSearch {
           if (to > 0) {
             moved[to - 1] *= factor;
           }
-          moves.emplace_back(step, moved);
+          moves.push_back(std::move(moved));
         }
       }
     }
+    return moves;
   }
 
   const SearchSpace& space_;
-  const Population& population_;
   const SearchCallbacks& callbacks_;
   SeedModel model_;
-  RoundKey key_;
+  SeedMaker<Population> maker_;
 };
 
 }  // namespace detail
 
 /// The `count` programs with the best draft, regular ones first, best first. `callbacks.draft` must
-/// be set.
+/// be set. Whether they are regular and can be built is looked at until it is known of the first
+/// `num_checked`; behind them the draft alone decides.
 template <class Population>
 std::vector<Seed> analytic_seeds(const SearchSpace& space, const Population& population,
                                  const SearchCallbacks& callbacks, const Target& target,
-                                 const RoundKey& key, std::size_t count) {
+                                 const RoundKey& key, std::size_t count, std::size_t num_checked) {
   TENSORSMITH_ASSERT(callbacks.draft, "analytic seeds without a draft");
-  return detail::SeedSearch<Population>(space, population, callbacks, target, key).run(count);
+  return detail::SeedSearch<Population>(space, population, callbacks, target, key)
+      .run(count, num_checked);
 }
 
 }  // namespace tensorsmith

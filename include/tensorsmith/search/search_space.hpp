@@ -185,11 +185,9 @@ class SearchSpace {
 
   /// Infers the bounds and looks at the dag anew if it is another one; false if that is impossible.
   bool refresh(Candidate& candidate) const {
-    Result<State, ScheduleError> bounded = infer_bounds(candidate.state);
-    if (!bounded) {
+    if (try_infer_bounds(candidate.state)) {
       return false;
     }
-    candidate.state = std::move(bounded).value();
     candidate.analysis = analysis_of(candidate);
     return true;
   }

@@ -2,6 +2,7 @@
 
 #include "sched_fixtures.hpp"
 #include "support/catch.hpp"
+#include "tensorsmith/sched/replay.hpp"
 #include "unit/te/conv_block.hpp"
 
 using namespace tensorsmith;
@@ -120,6 +121,28 @@ TEST_CASE("a split is no longer than what is left of the loop") {
   s.annotate(2, 1, Annotation::thread_x);  // threads are not taken away
   s.annotate(3, 1, Annotation::block_x);
   CHECK(extents(bounded(s.state()), 2) == Ids{1, 8, 16, 16});
+}
+
+TEST_CASE("annotations and pragmas keep bounds, thread bindings and other loops forget them") {
+  ScheduleBuilder s(conv_relu_dag({14, 8, 16, 3, 1, 1}));
+  const std::int32_t conv = s.stage("Y"), relu = s.stage("R");
+  s.split(relu, 3, {4});
+  s.compute_at(conv, relu, 3);
+  State state = bounded(s.state());
+  REQUIRE(state.has_bounds());
+  REQUIRE_FALSE(try_apply(state, AnnotationStep{conv, 3, Annotation::vectorize}));
+  REQUIRE_FALSE(try_apply(state, AnnotationStep{relu, 1, Annotation::parallel}));
+  REQUIRE_FALSE(try_apply(state, PragmaStep{conv, 0, "auto_unroll_max_step$16"}));
+  CHECK(state.has_bounds());
+  const Result<State, ScheduleError> again = replay(state.restart(), state.steps());
+  REQUIRE(again);
+  REQUIRE_FALSE(again->has_bounds());
+  CHECK(state_text(state) == state_text(bounded(*again)));
+  State bound = state;
+  REQUIRE_FALSE(try_apply(bound, AnnotationStep{relu, 2, Annotation::thread_x}));
+  CHECK_FALSE(bound.has_bounds());
+  REQUIRE_FALSE(try_apply(state, FuseStep{relu, {1, 2}}));
+  CHECK_FALSE(state.has_bounds());
 }
 
 TEST_CASE("bounds through fused loops") {

@@ -32,7 +32,7 @@ Shared<const ComputeDag> dag_of(const char* text) {
 
 std::vector<Seed> seeds_of(const SearchSpace& space, const SearchCallbacks& callbacks,
                            std::size_t count = 12) {
-  return analytic_seeds(space, AnsorCpuPopulation{}, callbacks, machine(), RoundKey{1, 0, 0},
+  return analytic_seeds(space, AnsorCpuPopulation{}, callbacks, machine(), RoundKey{1, 0, 0}, count,
                         count);
 }
 
@@ -90,6 +90,31 @@ TEST_CASE("the same seeds on one thread and on three", "[threads]") {
   CHECK(one == three);
 }
 
+TEST_CASE("fewer programs are looked at where only the first seeds matter") {
+  const SearchSpace space = test::space_of(dag_of("gemm:61x67x71:f32"), 2, native_space_options());
+  SearchCallbacks callbacks = callbacks_of(machine());
+  std::set<std::string> asked;
+  callbacks.is_regular = [&asked](const State& state) {
+    const std::string text = state_text(state);
+    CHECK(asked.insert(text).second);  // nothing is lowered twice
+    return text.size() % 3 != 0;
+  };
+  const std::vector<Seed> all = seeds_of(space, callbacks);
+  const std::size_t num_asked = asked.size();
+  REQUIRE(all.size() == 12);
+  for (const std::size_t num_checked : {std::size_t{1}, std::size_t{5}}) {
+    CAPTURE(num_checked);
+    asked.clear();
+    const std::vector<Seed> some = analytic_seeds(space, AnsorCpuPopulation{}, callbacks, machine(),
+                                                  RoundKey{1, 0, 0}, 12, num_checked);
+    REQUIRE(some.size() == all.size());
+    for (std::size_t i = 0; i < num_checked; ++i) {
+      CHECK(some[i].text == all[i].text);
+    }
+    CHECK(asked.size() < num_asked);
+  }
+}
+
 TEST_CASE("a policy that knows the machine proposes seeds first, and only once") {
   test::ExtentModel model;
   PolicyOptions options;
@@ -101,7 +126,7 @@ TEST_CASE("a policy that knows the machine proposes seeds first, and only once")
   };
   const std::vector<Seed> seeds =
       analytic_seeds(make_space(), AnsorCpuPopulation{}, callbacks, machine(),
-                     RoundKey{options.seed, 0, 0}, options.num_seeds);
+                     RoundKey{options.seed, 0, 0}, options.num_seeds, options.num_checked_seeds);
   EvolutionaryPolicy policy(make_space(), model, callbacks, options);
   const std::vector<Proposal> single = policy.propose(1);
   REQUIRE(single.size() == 1);

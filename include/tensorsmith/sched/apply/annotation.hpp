@@ -53,7 +53,9 @@ StepCheck apply_to(BasicState<Extent>& state, const AnnotationStep& step) {
       (it.kind == IteratorKind::reduction || it.kind == IteratorKind::mixed)) {
     return fail_with(ScheduleErrorCode::annotation_needs_spatial, code);
   }
-  state.mutable_stage(stage).iterators[iterator].annotation = step.annotation;
+  auto& changed = is_thread_annotation(step.annotation) ? state.mutable_stage(stage)
+                                                        : state.mutable_stage_in_bounds(stage);
+  changed.iterators[iterator].annotation = step.annotation;
   return {};
 }
 

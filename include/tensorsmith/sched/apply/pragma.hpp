@@ -73,7 +73,7 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
         level > 3) {
       return ScheduleError{ScheduleErrorCode::pragma_prefetch, step.stage, step.iterator};
     }
-    state.mutable_stage(stage).prefetch = {operand, 1, level, true};
+    state.mutable_stage_in_bounds(stage).prefetch = {operand, 1, level, true};
     return {};
   }
   if (text.substr(0, prefetch_pragma.size()) == prefetch_pragma) {
@@ -82,11 +82,11 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
         lines > max_prefetch_lines || level < 1 || level > 3) {
       return ScheduleError{ScheduleErrorCode::pragma_prefetch, step.stage, step.iterator};
     }
-    state.mutable_stage(stage).prefetch = {operand, lines, level, false};
+    state.mutable_stage_in_bounds(stage).prefetch = {operand, lines, level, false};
     return {};
   }
   if (text == stream_pragma) {
-    state.mutable_stage(stage).streams_result = true;
+    state.mutable_stage_in_bounds(stage).streams_result = true;
     return {};
   }
   struct Count {
@@ -103,7 +103,7 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
           numbers[0] > count.most) {
         return ScheduleError{ScheduleErrorCode::pragma_value, step.stage, step.iterator};
       }
-      state.mutable_stage(stage).*count.field = numbers[0];
+      state.mutable_stage_in_bounds(stage).*count.field = numbers[0];
       return {};
     }
   }
@@ -112,7 +112,7 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
     if (name.size() < 2 || name[0] != '$') {
       return ScheduleError{ScheduleErrorCode::pragma_tensorize, step.stage, step.iterator};
     }
-    state.mutable_stage(stage).intrinsic = std::string(name.substr(1));
+    state.mutable_stage_in_bounds(stage).intrinsic = std::string(name.substr(1));
     return {};
   }
   if (text.substr(0, unroll.size()) != unroll) {
@@ -121,7 +121,7 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
   if (!detail::read_numbers(text.substr(unroll.size()), 1, numbers)) {
     return ScheduleError{ScheduleErrorCode::pragma_value, step.stage, step.iterator};
   }
-  state.mutable_stage(stage).auto_unroll_max_step = numbers[0];
+  state.mutable_stage_in_bounds(stage).auto_unroll_max_step = numbers[0];
   return {};
 }
 

@@ -238,19 +238,24 @@ class Inference {
       return fail_with(ScheduleErrorCode::bounds_consumer_outside, reader);
     }
     const StageLoops& loops = loops_[reader];
-    std::vector<Interval> nodes(static_cast<std::size_t>(loops.num_nodes));
-    bool found = false;
+    bool found = false, is_whole = true;  // is_whole: none of its loops stands still
+    std::vector<char> stands(loops.leaves.size(), 0);
     for (std::size_t i = loops.leaves.size(); i-- > 0;) {
-      const std::int64_t extent = leaf_extent(reader, i);
-      Interval& value = nodes[static_cast<std::size_t>(loops.leaves[i])];
       found = found || (attach != nullptr && attach->stage == static_cast<std::int32_t>(reader) &&
                         attach->iterator == static_cast<std::int32_t>(i));
-      if (extent == 1) {
-        value = constant_interval(0, 0);
-      } else if (is_relaxed(iterator(reader, i).annotation, found, scope)) {
-        value = constant_interval(0, extent - 1);
-      } else {
+      stands[i] =
+          leaf_extent(reader, i) != 1 && !is_relaxed(iterator(reader, i).annotation, found, scope)
+              ? 1
+              : 0;
+      is_whole = is_whole && stands[i] == 0;
+    }
+    std::vector<Interval> nodes(is_whole ? 0 : static_cast<std::size_t>(loops.num_nodes));
+    for (std::size_t i = is_whole ? 0 : loops.leaves.size(); i-- > 0;) {
+      Interval& value = nodes[static_cast<std::size_t>(loops.leaves[i])];
+      if (stands[i] != 0) {
         value.min = value.max = loop_point(reader, i);
+      } else {
+        value = constant_interval(0, leaf_extent(reader, i) - 1);
       }
     }
     // Loops above the reader.
@@ -276,11 +281,16 @@ class Inference {
     if (attach != nullptr && !found) {
       return fail_with(ScheduleErrorCode::bounds_consumer_outside, reader);
     }
-    pass_up(loops, extents_[reader], context_, nodes);
     const Operation& op = state_.operation(reader);
+    const std::size_t num_axes = op.axes.size() + op.reduce_axes.size();
+    if (!is_whole) {
+      pass_up(loops, extents_[reader], context_, nodes);
+    }
     std::vector<Interval> axes;
-    for (std::size_t d = 0; d < op.axes.size() + op.reduce_axes.size(); ++d) {
-      Interval value = nodes[d];
+    axes.reserve(num_axes);
+    for (std::size_t d = 0; d < num_axes; ++d) {
+      Interval value =
+          is_whole ? constant_interval(0, extents_[reader][d] - 1) : std::move(nodes[d]);
       if (d < op.axes.size()) {
         value.min.add(minima_[reader][d]);
         value.max.add(minima_[reader][d]);

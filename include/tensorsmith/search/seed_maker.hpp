@@ -1,0 +1,126 @@
+// SeedMaker: programs of given lengths, completed by the rules and rated by the draft.
+//
+// Floor 7. Own design. Deterministic: random streams are named by the attempt, so that the number
+// of threads changes nothing. Not here: which lengths are tried (analytic_seeds.hpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/search/evolution/evolve.hpp"
+#include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/support/hash_map.hpp"
+#include "tensorsmith/support/sort.hpp"
+
+namespace tensorsmith {
+
+/// A complete program with its estimate.
+struct Seed {
+  Candidate candidate;
+  std::string text;
+  double draft = 0;
+  std::size_t attempt = 0;                        ///< of the random stream that the rules drew from
+  std::optional<bool> is_regular = std::nullopt;  ///< if SearchCallbacks::is_regular was asked
+};
+
+namespace detail {
+
+inline void add_all(std::vector<Seed>& seeds, std::vector<Seed> more) {
+  for (Seed& seed : more) {
+    seeds.push_back(std::move(seed));
+  }
+}
+
+inline void keep_best(std::vector<Seed>& seeds, std::size_t count) {
+  sort_items(seeds, [](const Seed& a, const Seed& b) {
+    return a.draft != b.draft ? a.draft < b.draft : a.text < b.text;
+  });
+  HashSet<std::string> known;
+  std::vector<Seed> best;
+  for (Seed& seed : seeds) {
+    if (best.size() < count && known.insert(seed.text)) {
+      best.push_back(std::move(seed));
+    }
+  }
+  seeds = std::move(best);
+}
+
+template <class Population>
+class SeedMaker {
+ public:
+  SeedMaker(const SearchSpace& space, const Population& population,
+            const SearchCallbacks& callbacks, const RoundKey& key)
+      : space_(space), population_(population), callbacks_(callbacks), key_(key) {}
+
+  /// Nothing if there is no candidate or it may not be measured.
+  std::optional<Seed> rate(std::optional<Candidate> candidate, std::size_t attempt) const {
+    if (!candidate || has_nested_parallel(candidate->state) ||
+        (callbacks_.is_valid && !callbacks_.is_valid(candidate->state))) {
+      return std::nullopt;
+    }
+    Seed seed{std::move(*candidate), {}, 0, attempt};
+    seed.text = state_text(seed.candidate.state);
+    seed.draft = callbacks_.draft(seed.candidate.state);
+    return seed;
+  }
+
+  /// The sketch with these lengths (one list per split, by step), completed by the rules.
+  std::optional<Seed> complete(std::uint32_t sketch, const std::vector<Step>& steps,
+                               std::size_t attempt) const {
+    CounterRng rng = key_.rng(generation, attempt);
+    std::optional<Candidate> candidate = space_.build(steps, sketch);
+    if (!candidate) {
+      return std::nullopt;
+    }
+    const bool is_legal = std::apply(
+        [&](const auto& first, const auto&... rule) {
+          (void)first;  // fills lengths, which are known
+          return (rule.apply(space_, *candidate, rng) && ...);
+        },
+        population_.rules);
+    if (!is_legal || !space_.refresh(*candidate)) {
+      return std::nullopt;
+    }
+    return rate(std::move(candidate), attempt);
+  }
+
+  /// One at random, from the whole space.
+  std::optional<Seed> draw(std::size_t attempt) const {
+    CounterRng rng = key_.rng(generation + 1, attempt);
+    return rate(draw_candidate(space_, population_, rng), attempt);
+  }
+
+  /// make(i) of all i < count on all threads; then take(i, seed) of those there are, in order.
+  template <class Make, class Take>
+  void make_each(std::size_t count, const Make& make, const Take& take) const {
+    std::vector<std::optional<Seed>> made(count);
+    run_for(callbacks_.parallel_for, count, [&](std::size_t i) { made[i] = make(i); });
+    for (std::size_t i = 0; i < count; ++i) {
+      if (made[i]) {
+        take(i, std::move(*made[i]));
+      }
+    }
+  }
+
+  template <class Make>
+  std::vector<Seed> make_all(std::size_t count, const Make& make) const {
+    std::vector<Seed> seeds;
+    make_each(count, make, [&](std::size_t, Seed seed) { seeds.push_back(std::move(seed)); });
+    return seeds;
+  }
+
+ private:
+  static constexpr std::uint32_t generation = 0xF00;  ///< of the random streams
+
+  const SearchSpace& space_;
+  const Population& population_;
+  const SearchCallbacks& callbacks_;
+  RoundKey key_;
+};
+
+}  // namespace detail
+}  // namespace tensorsmith
