@@ -78,7 +78,8 @@ std::vector<Trial> measure(const std::string& text, const Arguments& arguments,
   const Target target = host_target();
   std::vector<State> states = sample_states(text, target, arguments.num_programs, arguments.seed);
   add_seeds(workload, target, arguments, states);
-  const std::unique_ptr<CandidateBuilder> builder = make_candidate_builder(target);
+  const std::unique_ptr<CandidateBuilder> builder =
+      make_candidate_builder(target, arguments.num_threads);
   WorkerMeasurer measurer;
   if (const auto prepared =
           measurer.prepare(make_measure_task(*workload.dag, arguments.num_threads, 1));

@@ -117,7 +117,7 @@ TuneResult best_of_records(const TuneTask& task, const CaseOptions& options) {
   }
   const Record& record = best->record;
   Result<BuiltCandidate, MeasureFault> built =
-      make_candidate_builder(task.target)->build(best->state);
+      make_candidate_builder(task.target, options.threads)->build(best->state);
   if (!built) {
     result.summary.message = "the recorded schedule cannot be compiled: " + built.error().message;
     return result;

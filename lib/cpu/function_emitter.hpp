@@ -188,7 +188,7 @@ class FunctionEmitter {
   LLVMValueRef function_;
   LLVMValueRef workspace_;  ///< null if there is none
   WorkspaceArea& area_;
-  LLVMValueRef runtime_;  ///< null inside of parallel bodies
+  LLVMValueRef runtime_;  ///< null inside of parallel bodies and in serial kernels
   IrBuilder b_;
   AddressBuilder addresses_;
   std::vector<Binding> bindings_;     // by VarId

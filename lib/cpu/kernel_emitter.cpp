@@ -9,8 +9,9 @@ constexpr std::int64_t max_statements = 50'000;  // after unrolling
 
 }  // namespace
 
-KernelEmitter::KernelEmitter(ModuleContext& m, const LoopProgram& program, std::string entry)
-    : m(m), program(program), facts(program), entry_(std::move(entry)) {}
+KernelEmitter::KernelEmitter(ModuleContext& m, const LoopProgram& program, std::string entry,
+                             bool is_serial)
+    : m(m), program(program), facts(program), entry_(std::move(entry)), is_serial_(is_serial) {}
 
 void KernelEmitter::count_statement() {
   if (++num_statements_ > max_statements) {
@@ -48,7 +49,7 @@ void KernelEmitter::emit() {
   }
 
   FunctionEmitter emitter(*this, inner, LLVMGetParam(inner, num_arguments), shared_,
-                          LLVMGetParam(inner, num_arguments + 1));
+                          is_serial_ ? nullptr : LLVMGetParam(inner, num_arguments + 1));
   for (unsigned i = 0; i < num_arguments; ++i) {
     emitter.bind_buffer(program.arguments[i], LLVMGetParam(inner, i));
   }

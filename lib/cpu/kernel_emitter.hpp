@@ -15,8 +15,9 @@ namespace tensorsmith::llvm_codegen {
 
 class KernelEmitter {
  public:
-  /// Throws CompileFailure if the program is malformed.
-  KernelEmitter(ModuleContext& m, const LoopProgram& program, std::string entry);
+  /// Throws CompileFailure if the program is malformed. `is_serial`: parallel loops are loops of
+  /// the inner function, and the runtime is not asked.
+  KernelEmitter(ModuleContext& m, const LoopProgram& program, std::string entry, bool is_serial);
   KernelEmitter(const KernelEmitter&) = delete;
   KernelEmitter& operator=(const KernelEmitter&) = delete;
 
@@ -48,6 +49,7 @@ class KernelEmitter {
   void emit_body_wrapper(const Body& body);
 
   std::string entry_;
+  bool is_serial_;
   WorkspaceArea shared_, per_thread_;
   std::vector<LLVMValueRef> functions_;
   std::vector<Body> bodies_;

@@ -86,7 +86,7 @@ class LlvmCompiler::Implementation {
                                           const std::string& entry) {
     std::unique_ptr<KernelEmitter> emitter;
     try {
-      emitter = std::make_unique<KernelEmitter>(m, program, entry);
+      emitter = std::make_unique<KernelEmitter>(m, program, entry, options_.is_serial);
       emitter->emit();
     } catch (const CompileFailure& failure) {
       if (emitter != nullptr) {

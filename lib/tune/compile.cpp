@@ -51,7 +51,8 @@ PrepackCode prepack_of(const KernelPrograms& programs) {
 /// Keeps one compiler; the driver uses it from one thread at a time.
 class LlvmBuilder final : public CandidateBuilder {
  public:
-  explicit LlvmBuilder(const Target& target) : target_(target), compiler_(target) {}
+  LlvmBuilder(const Target& target, std::int32_t num_threads)
+      : target_(target), compiler_(target, LlvmOptions{.is_serial = num_threads <= 1}) {}
 
   Result<BuiltCandidate, MeasureFault> build(const State& state) override {
     const Result<KernelPrograms, LowerError> programs = lower_kernel(state, target_);
@@ -148,7 +149,7 @@ Result<Done, MeasureFault> run_plain(const Shared<const ComputeDag>& dag, const 
   if (!program) {
     return problem(MeasureStatus::instantiation_error, explain(program.error()));
   }
-  LlvmBuilder builder(target);
+  LlvmBuilder builder(target, 1);
   const Result<BuiltCandidate, MeasureFault> built =
       builder.compile({std::move(program).value(), std::nullopt, {}});
   if (!built) {
@@ -169,8 +170,9 @@ Result<Done, MeasureFault> run_plain(const Shared<const ComputeDag>& dag, const 
 
 }  // namespace
 
-std::unique_ptr<CandidateBuilder> make_candidate_builder(const Target& target) {
-  return std::make_unique<LlvmBuilder>(target);
+std::unique_ptr<CandidateBuilder> make_candidate_builder(const Target& target,
+                                                         std::int32_t num_threads) {
+  return std::make_unique<LlvmBuilder>(target, num_threads);
 }
 
 KernelSignature signature_of(const BuiltCandidate& built, const ComputeDag& dag) {

@@ -3,6 +3,7 @@
 // Private to lib/ and tools/. Own design: the only file of lib/tune that knows the LLVM back end.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -11,8 +12,10 @@
 
 namespace tensorsmith {
 
-/// Lowers and compiles states for one target.
-std::unique_ptr<CandidateBuilder> make_candidate_builder(const Target& target);
+/// Lowers and compiles states for one target. Code for one thread has no parallel loops; it runs on
+/// one whatever it is given.
+std::unique_ptr<CandidateBuilder> make_candidate_builder(const Target& target,
+                                                         std::int32_t num_threads);
 
 /// How the kernel, and what packs its constants, are called.
 KernelSignature signature_of(const BuiltCandidate& built, const ComputeDag& dag);

@@ -205,7 +205,7 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   source_ = std::make_unique<PolicySource>(*search_.policy, driver_options_.flop);
   builder_ = task.target.is_simulated ? make_simulated_builder(task.target)
              : task.target.device     ? make_cuda_builder(task.target)
-                                      : make_candidate_builder(task.target);
+                                      : make_candidate_builder(task.target, options_.num_threads);
 }
 
 TuneSession::~TuneSession() = default;

@@ -125,13 +125,12 @@ inline bool is_close(double got, double want, DType type) {
   return is_float(type) && std::fabs(got - want) <= relative * std::max(1.0, std::fabs(want));
 }
 
-/// Compiled results, or the reason why there are none.
-inline Result<std::vector<HostArray>, std::string> run_compiled(const LoopProgram& program,
-                                                                std::vector<HostArray> arrays,
-                                                                const Target& target,
-                                                                int num_threads = 1) {
+inline Result<std::vector<HostArray>, std::string>
+run_compiled_as(bool is_serial, const LoopProgram& program, std::vector<HostArray> arrays,
+                const Target& target, int num_threads) {
   LlvmOptions options;
   options.verify_module = true;
+  options.is_serial = is_serial;
   LlvmCompiler compiler(target, options);
   auto object = compiler.compile(program, "kernel");
   if (!object) {
@@ -164,6 +163,23 @@ inline Result<std::vector<HostArray>, std::string> run_compiled(const LoopProgra
     std::memcpy(arrays[i].data.data(), memory[i]->data(), arrays[i].data.size());
   }
   return arrays;
+}
+
+/// Compiled results, or the reason why there are none. Serial code must give the same bits.
+inline Result<std::vector<HostArray>, std::string>
+run_compiled(const LoopProgram& program, const std::vector<HostArray>& arrays, const Target& target,
+             int num_threads = 1) {
+  auto results = run_compiled_as(false, program, arrays, target, num_threads);
+  const auto serial = run_compiled_as(true, program, arrays, target, num_threads);
+  if (results && !serial) {
+    return fail("serial code: " + serial.error());
+  }
+  for (std::size_t i = 0; results && i < results->size(); ++i) {
+    if ((*results)[i].data != (*serial)[i].data) {
+      return fail("serial code gives other values for argument " + std::to_string(i));
+    }
+  }
+  return results;
 }
 
 /// Zeros for every argument, inputs filled with small numbers (integers if `is_exact`).

@@ -47,6 +47,9 @@ struct CompiledBatch {
 struct LlvmOptions {
   std::int32_t code_generation_level = 2;  ///< 0 ... 3
   bool verify_module = false;              ///< run LLVM's verifier before code generation
+  /// Parallel loops run one after the other, whatever runs the kernel: one function, not three for
+  /// every loop, which takes less time to compile.
+  bool is_serial = false;
 };
 
 /// Keeps LLVM's target machine and context; not thread-safe, make one per thread.

@@ -24,7 +24,7 @@ Built build(const std::string& text, bool has_copy) {
     REQUIRE(!try_apply(state, CacheReadStep{1, "packed", {2}}));
     REQUIRE(!try_apply(state, StorageLayoutStep{2, {0, 16}, {2, 0, 3}, 0}));
   }
-  auto code = make_candidate_builder(host_target())->build(state);
+  auto code = make_candidate_builder(host_target(), 2)->build(state);
   REQUIRE(code);
   KernelSignature signature = signature_of(*code, *workload->dag);
   return {*workload, std::move(code).value(), std::move(signature)};
