@@ -148,6 +148,9 @@ TEST_CASE("CUDA samples and sketches of the reference are kernels that compile a
           "[golden][nvrtc]") {
   std::size_t count = 0;
   const std::vector<GoldenKernel> all = golden_kernels(wanted_kernels(), count);
+  REQUIRE(!all.empty());
+  // Other data than the project's own may have no short programs, or none that compile soon.
+  const bool is_own = golden_path("samples_cuda.jsonl") == own_golden_path("samples_cuda.jsonl");
   std::map<std::string, SmallResults> known;
   std::vector<Printed> compiled, run;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -173,7 +176,7 @@ TEST_CASE("CUDA samples and sketches of the reference are kernels that compile a
               all.size(), count);
   run_in_shim(all, run, known);
   std::printf("golden: %zu of them run in the shim\n", run.size());
-  CHECK(run.size() > 0);
+  CHECK((run.size() > 0 || !is_own));
   const auto compiler = NvrtcCompiler::open();
   if (!compiler) {
     skip(compiler.error());
@@ -199,7 +202,7 @@ TEST_CASE("CUDA samples and sketches of the reference are kernels that compile a
   std::printf("golden: %zu of them compiled by NVRTC, %zu with spills; the others are beyond the "
               "limits of a block, or of a text that compiles soon\n",
               cubins.size(), num_spilling);
-  CHECK((cubins.size() > all.size() / 3 || !wanted_kernels().empty()));
+  CHECK((cubins.size() > all.size() / 3 || !wanted_kernels().empty() || !is_own));
 }
 
 }  // namespace tensorsmith::test
