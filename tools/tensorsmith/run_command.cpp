@@ -23,7 +23,8 @@ int run_workload(const WorkloadOptions& options) {
   const BestSchedule best = load_schedule(options, {.is_run = true});
   const bool is_on_gpu = target.device.has_value();
   const Result<BuiltCandidate, MeasureFault> built =
-      (is_on_gpu ? make_cuda_builder(target) : make_candidate_builder(target))->build(best.state);
+      (is_on_gpu ? make_cuda_builder(target) : make_candidate_builder(target, options.num_threads))
+          ->build(best.state);
   if (!built) {
     throw Error("the schedule cannot be compiled: " + built.error().message);
   }
