@@ -147,7 +147,7 @@ TEST_CASE("ended after any round, the scheduler goes on from where it was") {
     REQUIRE(expected.size() > 5);
     CHECK(std::count(expected.back().is_dead.begin(), expected.back().is_dead.end(), true) > 0);
 
-    for (std::size_t rounds = 1; rounds < expected.size(); rounds += 2) {
+    for (std::size_t rounds = 1; rounds < expected.size(); rounds += 8 / scaled(4)) {
       CAPTURE(rounds);
       std::filesystem::remove(journal.path);
       bool is_cancelled = false;
