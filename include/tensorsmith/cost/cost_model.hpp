@@ -8,7 +8,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include "tensorsmith/cost/ranking.hpp"
 #include "tensorsmith/feature/feature_vector.hpp"
 #include "tensorsmith/support/flat_map.hpp"
+#include "tensorsmith/support/math.hpp"
 #include "tensorsmith/support/result.hpp"
 
 namespace tensorsmith {
@@ -31,7 +31,7 @@ struct TrainingSample {
 };
 
 /// Score of a program without features: it never wins.
-constexpr float invalid_score = -std::numeric_limits<float>::infinity();
+constexpr float invalid_score = -static_cast<float>(math::infinity);
 
 template <class M>
 concept CostModelLike = requires(M& model, const M& fixed, std::span<const TrainingSample> samples,

@@ -4,7 +4,6 @@
 // on the candidates alone.
 #pragma once
 
-#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -81,7 +80,7 @@ class Evaluator {
   /// Estimates of the valid ones (0 without a draft), no limit for the others.
   std::vector<double> draft(const std::vector<Candidate>& candidates,
                             const std::vector<std::size_t>& fresh) {
-    constexpr double none = std::numeric_limits<double>::infinity();
+    constexpr double none = math::infinity;
     std::vector<double> drafts(fresh.size(), none);
     run_for(callbacks_.parallel_for, fresh.size(), [&](std::size_t k) {
       const State& state = candidates[fresh[k]].state;
@@ -125,7 +124,7 @@ class Evaluator {
   const CostModel* model_;
   std::uint64_t seed_;
   std::uint32_t round_;
-  double best_draft_ = std::numeric_limits<double>::infinity();
+  double best_draft_ = math::infinity;
   HashMap<std::string, float> scores_;
 };
 

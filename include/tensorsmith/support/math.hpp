@@ -18,6 +18,9 @@ inline void copy_bytes(void* to, const void* from, unsigned long count) {
   __builtin_memcpy(to, from, count);
 }
 
+/// Of <limits>, which is long too.
+inline constexpr double infinity = __builtin_inf();
+
 inline double exp(double x) { return __builtin_exp(x); }
 inline double log(double x) { return __builtin_log(x); }
 inline double exp2(double x) { return __builtin_exp2(x); }
