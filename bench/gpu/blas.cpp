@@ -81,8 +81,6 @@ bool has_types(const GpuProduct& product, GpuPeer& peer) {
   return peer.absent.empty();
 }
 
-const void* address(cuda::DevicePointer pointer) { return reinterpret_cast<const void*>(pointer); }
-
 }  // namespace
 
 GpuPeer open_cublas(const cuda::Device& device, const GpuProduct& product) {
@@ -122,14 +120,14 @@ GpuPeer open_cublas(const cuda::Device& device, const GpuProduct& product) {
     const int input = data_type(product.input), output = data_type(product.output);
     const int flip_a = product.transpose_a ? 1 : 0, flip_b = product.transpose_b ? 1 : 0;
     const int row_a = flip_a == 1 ? m : k, row_b = flip_b == 1 ? k : n;
-    void* const result = const_cast<void*>(address(product.c));
+    void* const result = pointer_of(product.c);
     return product.batch == 1
-               ? multiply(handle, flip_b, flip_a, n, m, k, scales.one.data(), address(product.b),
-                          input, row_b, address(product.a), input, row_a, scales.zero.data(),
+               ? multiply(handle, flip_b, flip_a, n, m, k, scales.one.data(), pointer_of(product.b),
+                          input, row_b, pointer_of(product.a), input, row_a, scales.zero.data(),
                           result, output, n, compute_type(product), -1)
                : multiply_all(handle, flip_b, flip_a, n, m, k, scales.one.data(),
-                              address(product.b), input, row_b, product.k * product.n,
-                              address(product.a), input, row_a, product.m * product.k,
+                              pointer_of(product.b), input, row_b, product.k * product.n,
+                              pointer_of(product.a), input, row_a, product.m * product.k,
                               scales.zero.data(), result, output, n, product.m * product.n,
                               size(product.batch), compute_type(product), -1);
   };
@@ -197,10 +195,11 @@ GpuPeer open_cublas_lt(cuda::Device& device, const GpuProduct& product) {
   peer.version = std::to_string(get_version());
   peer.output = product.c;
   peer.enqueue = [=, scales = scales_of(product.output), stream = device.stream()] {
-    void* const result = const_cast<void*>(address(product.c));
-    return multiply(handle, form, scales.one.data(), address(product.b), b, address(product.a), a,
-                    scales.zero.data(), result, c, result, c, chosen.algorithm,
-                    const_cast<void*>(address(workspace)), workspace_bytes, stream);
+    void* const result = pointer_of(product.c);
+    return multiply(handle, form, scales.one.data(), pointer_of(product.b), b,
+                    pointer_of(product.a), a, scales.zero.data(), result, c, result, c,
+                    chosen.algorithm, const_cast<void*>(pointer_of(workspace)), workspace_bytes,
+                    stream);
   };
   return peer;
 }

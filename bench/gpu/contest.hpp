@@ -32,6 +32,9 @@ struct Contestant {
   std::vector<double> samples;
 };
 
+/// As libraries take it.
+inline void* pointer_of(cuda::DevicePointer memory) { return reinterpret_cast<void*>(memory); }
+
 /// Throws Error with the driver's name of the status if that is not 0.
 void require_good(cuda::Status status, const cuda::Device& device, const char* what);
 

@@ -16,15 +16,13 @@ using cuda::DevicePointer;
 using cuda::find_function;
 using cuda::Status;
 
-// Of cudnnDataType_t, cudnnTensorFormat_t, cudnnConvolutionMode_t, cudnnMathType_t,
+// Of cudnnTensorFormat_t, cudnnConvolutionMode_t, cudnnMathType_t,
 // cudnnSoftmaxAlgorithm_t.
-constexpr int f32_data = 0, nchw_format = 0, nhwc_format = 1, cross_correlation = 1, fma_math = 3,
+constexpr int nchw_format = 0, nhwc_format = 1, cross_correlation = 1, fma_math = 3,
               accurate_softmax = 1;
 constexpr int num_algorithms = 8;
 constexpr float dnn_one = 1, dnn_zero = 0;
 constexpr std::size_t element = sizeof(float);
-
-void* dnn_pointer(DevicePointer pointer) { return reinterpret_cast<void*>(pointer); }
 
 /// Opens the library once per process.
 void* cudnn_library(std::string& problem) {
@@ -45,14 +43,6 @@ void* cudnn_library(std::string& problem) {
   }();
   problem = opened != nullptr ? std::string() : why;
   return opened;
-}
-
-GpuPeer peer_of(const Cudnn& cudnn) {
-  GpuPeer peer;
-  peer.name = "cudnn";
-  peer.version = cudnn.version;
-  peer.absent = cudnn.absent;
-  return peer;
 }
 
 using Shape = std::array<std::int64_t, 4>;
@@ -172,14 +162,14 @@ void add_algorithms(cuda::Device& device, const Cudnn& cudnn, const Convolutions
   const bool is_ready =
       functions.create_tensor(&x_form) == 0 && functions.create_tensor(&y_form) == 0 &&
       functions.create_filter(&w_form) == 0 && functions.create(&form) == 0 &&
-      functions.set_tensor(x_form, format, f32_data, size(p.n), size(p.ci), size(p.spatial[0]),
+      functions.set_tensor(x_form, format, dnn_f32, size(p.n), size(p.ci), size(p.spatial[0]),
                            size(p.spatial[1])) == 0 &&
-      functions.set_tensor(y_form, format, f32_data, size(p.n), size(p.co), size(height),
+      functions.set_tensor(y_form, format, dnn_f32, size(p.n), size(p.co), size(height),
                            size(width)) == 0 &&
-      functions.set_filter(w_form, f32_data, format, size(p.co), size(inner), size(p.kernel[0]),
+      functions.set_filter(w_form, dnn_f32, format, size(p.co), size(inner), size(p.kernel[0]),
                            size(p.kernel[1])) == 0 &&
       functions.set(form, size(p.pad[0]), size(p.pad[1]), size(p.stride[0]), size(p.stride[1]),
-                    size(p.dilation[0]), size(p.dilation[1]), cross_correlation, f32_data) == 0 &&
+                    size(p.dilation[0]), size(p.dilation[1]), cross_correlation, dnn_f32) == 0 &&
       functions.set_groups(form, size(p.groups)) == 0 && functions.set_math(form, fma_math) == 0;
   for (int algorithm = 0; is_ready && algorithm < num_algorithms; ++algorithm) {
     std::size_t num_bytes = 0;
@@ -193,9 +183,9 @@ void add_algorithms(cuda::Device& device, const Cudnn& cudnn, const Convolutions
     GpuPeer one_more = peer;
     one_more.version += ", algorithm " + std::to_string(algorithm);
     one_more.enqueue = [=, run = functions.run, handle = cudnn.handle]() -> Status {
-      return run(handle, &dnn_one, x_form, dnn_pointer(data[0]), w_form, dnn_pointer(data[1]), form,
-                 algorithm, dnn_pointer(workspace), num_bytes, &dnn_zero, y_form,
-                 dnn_pointer(data[2]));
+      return run(handle, &dnn_one, x_form, pointer_of(data[0]), w_form, pointer_of(data[1]), form,
+                 algorithm, pointer_of(workspace), num_bytes, &dnn_zero, y_form,
+                 pointer_of(data[2]));
     };
     found.push_back(std::move(one_more));
   }
@@ -222,6 +212,14 @@ Cudnn open_cudnn(const cuda::Device& device) {
   }
   cudnn.version = std::to_string(get_version());
   return cudnn;
+}
+
+GpuPeer peer_of(const Cudnn& cudnn) {
+  GpuPeer peer;
+  peer.name = "cudnn";
+  peer.version = cudnn.version;
+  peer.absent = cudnn.absent;
+  return peer;
 }
 
 GpuPeer open_cudnn_convolution(cuda::Device& device, const ops::ConvParams& params, DevicePointer x,
@@ -258,7 +256,7 @@ GpuPeer open_cudnn_softmax(cuda::Device& device, std::int64_t rows, std::int64_t
   if (!find_function(cudnn.library, "cudnnCreateTensorDescriptor", create_tensor) ||
       !find_function(cudnn.library, "cudnnSetTensor4dDescriptor", set_tensor) ||
       !find_function(cudnn.library, "cudnnSoftmaxForward", run) || create_tensor(&form) != 0 ||
-      set_tensor(form, nchw_format, f32_data, static_cast<int>(rows), static_cast<int>(columns), 1,
+      set_tensor(form, nchw_format, dnn_f32, static_cast<int>(rows), static_cast<int>(columns), 1,
                  1) != 0) {
     peer.absent = "cuDNN was found, but has nothing for this softmax";
     return peer;
@@ -269,8 +267,8 @@ GpuPeer open_cudnn_softmax(cuda::Device& device, std::int64_t rows, std::int64_t
     found.push_back(peer);
     found.back().version += mode == 0 ? ", instances" : ", channels";
     found.back().enqueue = [=, handle = cudnn.handle]() -> Status {
-      return run(handle, accurate_softmax, mode, &dnn_one, form, dnn_pointer(x), &dnn_zero, form,
-                 dnn_pointer(y));
+      return run(handle, accurate_softmax, mode, &dnn_one, form, pointer_of(x), &dnn_zero, form,
+                 pointer_of(y));
     };
   }
   return fastest_of(device, found);

@@ -21,6 +21,10 @@ struct Cudnn {
   std::string version, absent;
 };
 Cudnn open_cudnn(const cuda::Device& device);
+/// Nothing to enqueue yet; absent if cuDNN is.
+GpuPeer peer_of(const Cudnn& cudnn);
+
+inline constexpr int dnn_f32 = 0;  ///< of cudnnDataType_t
 
 /// Rank 2, neither transposed nor with an epilogue; products and sums in f32 (CUDNN_FMA_MATH).
 /// Activations stay as they are, or are in the other layout beforehand if that is faster; weights

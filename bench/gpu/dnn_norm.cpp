@@ -90,11 +90,10 @@ class Graph {
   /// [rows, columns, 1, 1] in f32; one that is passed by value has one element.
   void* tensor(std::int64_t id, std::int64_t rows, std::int64_t columns, bool is_by_value) {
     void* const made = create(tensor_form);
-    const int f32_data = 0;
     const std::int64_t dimensions[] = {rows, columns, 1, 1};
     const std::int64_t strides[] = {columns, 1, columns, columns};
     const std::int64_t alignment = is_by_value ? 4 : 16;
-    set(made, tensor_type, data_type_type, &f32_data);
+    set(made, tensor_type, data_type_type, &dnn_f32);
     set(made, tensor_dimensions, int64_type, dimensions, 4);
     set(made, tensor_strides, int64_type, strides, 4);
     set(made, tensor_id, int64_type, &id);
@@ -167,10 +166,7 @@ GpuPeer open_cudnn_layernorm(cuda::Device& device, std::int64_t rows, std::int64
   static float epsilon = 1e-5F;  // that of ops/row.hpp; plans read it when they run
   constexpr std::int64_t most_workspace = std::int64_t{1} << 30;
   const Cudnn cudnn = open_cudnn(device);
-  GpuPeer peer;
-  peer.name = "cudnn";
-  peer.version = cudnn.version;
-  peer.absent = cudnn.absent;
+  GpuPeer peer = peer_of(cudnn);
   peer.output = y;
   if (cudnn.handle == nullptr) {
     return peer;
@@ -199,9 +195,9 @@ GpuPeer open_cudnn_layernorm(cuda::Device& device, std::int64_t rows, std::int64
       continue;
     }
     const std::int64_t ids[] = {1, 2, 3, 4, 5};
-    const auto address = [](DevicePointer p) { return reinterpret_cast<void*>(p); };
-    void* const pointers[] = {address(x), address(gamma), address(beta), &epsilon, address(y)};
-    void* const memory = address(workspace);
+    void* const pointers[] = {pointer_of(x), pointer_of(gamma), pointer_of(beta), &epsilon,
+                              pointer_of(y)};
+    void* const memory = pointer_of(workspace);
     void* const pack = graph.create(pack_form);
     graph.set(pack, pack_ids, int64_type, ids, 5);
     graph.set(pack, pack_pointers, pointer_type, pointers, 5);

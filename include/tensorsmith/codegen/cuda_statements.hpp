@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tensorsmith/codegen/cuda_tensor.hpp"
+#include "tensorsmith/codegen/widest_element.hpp"
 
 namespace tensorsmith::detail {
 
@@ -55,7 +56,6 @@ class CudaStatementPrinter : protected CudaTensorPrinter {
   void vector_chunk(StmtId id, VarId var, const LinearText& base, std::int32_t lanes);
   bool is_vector_body(StmtId id) const;
   double num_instances(StmtId id) const;
-  std::int32_t widest(StmtId id) const;
 
   /// Some kernel of the program has stores that are marked as copies in the background: a barrier
   /// of any of them then waits for copies, which costs nothing where there are none.
@@ -210,26 +210,6 @@ inline double CudaStatementPrinter::num_instances(StmtId id) const {
       program_[id]);
 }
 
-inline std::int32_t CudaStatementPrinter::widest(StmtId id) const {
-  std::int32_t bytes = 1;
-  const auto see = [&](DType type) { bytes = larger_of(bytes, bytes_of(type)); };
-  if (const Seq* seq = program_.as<Seq>(id)) {
-    for (StmtId item : seq->items) {
-      bytes = larger_of(bytes, widest(item));
-    }
-  } else if (const If* branch = program_.as<If>(id)) {
-    bytes = widest(branch->then_body);
-  } else if (const Store* store = program_.as<Store>(id)) {
-    see(program_[store->buffer].dtype);
-    visit_expr(program_.pool, store->value, [&](ExprId e) {
-      if (program_.pool.as<Load>(e) != nullptr) {
-        see(program_.pool.dtype(e));
-      }
-    });
-  }
-  return bytes;
-}
-
 /// Stores, and branches that all lanes take alike.
 inline bool CudaStatementPrinter::is_vector_body(StmtId id) const {
   if (const Seq* seq = program_.as<Seq>(id)) {
@@ -258,7 +238,7 @@ inline void CudaStatementPrinter::vector_chunk(StmtId id, VarId var, const Linea
 }
 
 inline void CudaStatementPrinter::emit_vectorized(const For& loop, std::int64_t extent) {
-  std::int32_t lanes = vector_bytes / widest(loop.body);
+  std::int32_t lanes = vector_bytes / widest_element_bytes(program_, loop.body);
   while (extent % lanes != 0) {
     lanes /= 2;
   }

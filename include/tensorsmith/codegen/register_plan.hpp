@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensorsmith/codegen/c_like.hpp"
+#include "tensorsmith/codegen/widest_element.hpp"
 #include "tensorsmith/ir/stmt_walk.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
@@ -76,7 +77,7 @@ class RegisterPlanner : CLikePrinter {
     const IntImm* extent = program_.pool.as<IntImm>(loop.extent);
     OpenLoop open{loop.var, id, extent != nullptr ? extent->value : 0, 0};
     if (loop.kind == ForKind::vectorized && extent != nullptr) {
-      std::int32_t limit = cpp_vector_bytes / widest(loop.body);
+      std::int32_t limit = cpp_vector_bytes / widest_element_bytes(program_, loop.body);
       while (open.extent % limit != 0) {
         limit /= 2;
       }
@@ -87,21 +88,6 @@ class RegisterPlanner : CLikePrinter {
     loops_.push_back(open);
     walk(loop.body);
     loops_.pop_back();
-  }
-  /// Bytes of the largest element the statement touches.
-  std::int32_t widest(StmtId id) const {
-    std::int32_t bytes = 1;
-    const auto see = [&](std::int32_t other) { bytes = larger_of(bytes, other); };
-    if (const Store* store = program_.as<Store>(id)) {
-      see(bytes_of(program_[store->buffer].dtype));
-      visit_expr(program_.pool, store->value, [&](ExprId e) {
-        if (program_.pool.as<Load>(e) != nullptr) {
-          see(bytes_of(program_.pool.dtype(e)));
-        }
-      });
-    }
-    for_each_child(program_[id], [&](StmtId child) { see(widest(child)); });
-    return bytes;
   }
   void loads(ExprId root) {
     visit_expr(program_.pool, root, [&](ExprId e) {

@@ -101,7 +101,7 @@ class StoreProgramBuilder : private StageNests {
     for (const FeatureStore& store : info.stores) {
       program_.allocations.push_back({store.tensor, elements, outer_prod});
     }
-    if (info.is_unreachable) {
+    if (is_unreachable(info)) {
       return;
     }
     const std::size_t depth = open_.size();

@@ -34,7 +34,6 @@ class StageNests {
     std::vector<FeatureStore> stores;  ///< without loops
     std::vector<IndexForm> axes;
     std::vector<GuardBound> bounds;  ///< what the guards around the stores say
-    bool is_unreachable = false;     ///< they say that nothing is stored
   };
 
   explicit StageNests(const State& state)
@@ -62,6 +61,12 @@ class StageNests {
   }
 
   bool is_inlined(std::size_t s) const { return state_.stage(s).compute_at == ComputeAt::inlined; }
+  /// The guards say that nothing is stored.
+  bool is_unreachable(const StageInfo& info) const {
+    return any_item(info.bounds, [&](const GuardBound& bound) {
+      return program_.atoms.range(bound.form, full_range()).min > bound.max;
+    });
+  }
   LoopValues full_range() const { return LoopValues(program_.loops); }
   /// Of loops that are taken apart.
   LoopValues fused_range() const { return {program_.loops, has_open_end_}; }
@@ -180,9 +185,6 @@ class StageNests {
             .take_apart(r, value);
       }
     }
-    info.is_unreachable = any_item(info.bounds, [&](const GuardBound& bound) {
-      return program_.atoms.range(bound.form, full_range()).min > bound.max;
-    });
     for (std::size_t a = 0; a < at(d.num_axes); ++a) {
       IndexForm form;
       if (a < op.axes.size()) {

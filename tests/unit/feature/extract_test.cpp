@@ -9,6 +9,7 @@
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/sched/replay.hpp"
 #include "tensorsmith/te/program.hpp"
+#include "unit/sketch/sketch_fixtures.hpp"
 
 #include "support/catch.hpp"
 
@@ -17,14 +18,7 @@ using tensorsmith::test::Approx;
 
 namespace {
 
-Shared<const ComputeDag> matmul(std::int64_t n) {
-  te::Program p;
-  const auto A = p.placeholder("A", {n, n}), B = p.placeholder("B", {n, n});
-  const auto k = p.reduce_axis("k", n);
-  const auto C =
-      p.compute("C", {n, n}, [&](auto i, auto j) { return te::sum(A(i, k) * B(k, j), {k}); });
-  return p.dag({A, B, C});
-}
+Shared<const ComputeDag> matmul(std::int64_t n) { return test::matmul_dag(n, n, n); }
 
 State scheduled(Shared<const ComputeDag> dag, const std::vector<Step>& steps) {
   auto state = replay(std::move(dag), steps);

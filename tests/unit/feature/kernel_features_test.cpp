@@ -7,6 +7,7 @@
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/sched/replay.hpp"
 #include "tensorsmith/te/program.hpp"
+#include "unit/sketch/sketch_fixtures.hpp"
 
 using namespace tensorsmith;
 using tensorsmith::test::Approx;
@@ -55,15 +56,6 @@ LoopProgram matmul_kernel(std::int64_t n, bool is_flat, KernelKinds kinds = {}) 
   return std::move(t.p);
 }
 
-Shared<const ComputeDag> matmul_of(std::int64_t n) {
-  te::Program p;
-  const auto A = p.placeholder("A", {n, n}), B = p.placeholder("B", {n, n});
-  const auto k = p.reduce_axis("k", n);
-  const auto C =
-      p.compute("C", {n, n}, [&](auto i, auto j) { return te::sum(A(i, k) * B(k, j), {k}); });
-  return p.dag({A, B, C});
-}
-
 void check_same_rows(const FeatureMatrix& a, const FeatureMatrix& b) {
   REQUIRE(a.num_rows == b.num_rows);
   for (std::size_t r = 0; r < a.num_rows; ++r) {
@@ -98,7 +90,7 @@ TEST_CASE("conformance 11.5 (f): a lowered kernel with flat buffers, without the
 }
 
 TEST_CASE("a kernel and the state that is the same loops have the same features", "[feature]") {
-  const auto dag = matmul_of(128);
+  const auto dag = test::matmul_dag(128, 128, 128);
   check_same_rows(extract_features(matmul_kernel(128, false)),
                   extract_features(State::initial(dag)));
   const auto annotated = replay(dag, {AnnotationStep{2, 0, Annotation::parallel},
@@ -117,7 +109,7 @@ TEST_CASE("a kernel and the state that is the same loops have the same features"
 }
 
 TEST_CASE("scaled features are the logarithms of plain ones", "[feature]") {
-  const auto dag = matmul_of(96);
+  const auto dag = test::matmul_dag(96, 96, 96);
   const auto tiled =
       replay(dag, {SplitStep{2, 0, 96, {16}, true}, SplitStep{2, 2, 96, {8}, true},
                    ReorderStep{2, {0, 2, 4, 3, 1}}, AnnotationStep{2, 0, Annotation::parallel},
@@ -137,7 +129,7 @@ TEST_CASE("scaled features are the logarithms of plain ones", "[feature]") {
 }
 
 TEST_CASE("what lowering makes of a state has rows for all that it stores", "[feature]") {
-  const auto kernel = lower(State::initial(matmul_of(32)), Target::x86_64_v2());
+  const auto kernel = lower(State::initial(test::matmul_dag(32, 32, 32)), Target::x86_64_v2());
   REQUIRE(kernel);
   const FeatureMatrix features = extract_features(*kernel, FeatureOptions{.is_log_scaled = false});
   REQUIRE(features.num_rows >= 1);
