@@ -31,9 +31,9 @@ std::int64_t complexity_of(const State& state) {
 class Driver::Impl {
  public:
   Impl(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer, Journal* journal,
-       const DriverOptions& options, double start)
+       const DriverOptions& options)
       : source_(source), builder_(builder), measurer_(measurer), journal_(journal),
-        options_(options), start_(start) {}
+        options_(options) {}
 
   void begin() { report(); }
 
@@ -98,7 +98,7 @@ class Driver::Impl {
       summary_.message = peak.error().message;
     }
   }
-  double now() const { return (options_.clock ? options_.clock() : steady_seconds()) - start_; }
+  double now() const { return options_.clock ? options_.clock() : steady_seconds(); }
   bool is_cancelled() const { return options_.is_cancelled && options_.is_cancelled(); }
   double search_seconds() const {
     const double all = options_.budget.seconds;
@@ -375,7 +375,6 @@ class Driver::Impl {
   Measurer& measurer_;
   Journal* journal_;
   const DriverOptions& options_;
-  double start_;
   double peak_gflops_ = 0;
   double best_min_ns_ = 0;
   std::int64_t trials_of_best_ = 0;
@@ -386,8 +385,8 @@ class Driver::Impl {
 };
 
 Driver::Driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer,
-               Journal* journal, const DriverOptions& options, double start)
-    : impl_(std::make_unique<Impl>(source, builder, measurer, journal, options, start)) {}
+               Journal* journal, const DriverOptions& options)
+    : impl_(std::make_unique<Impl>(source, builder, measurer, journal, options)) {}
 Driver::~Driver() = default;
 void Driver::begin() { impl_->begin(); }
 bool Driver::run_round() { return impl_->run_round(); }
@@ -400,8 +399,8 @@ double steady_seconds() {
 }
 
 DriverResult run_driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer,
-                        Journal* journal, const DriverOptions& options, double start) {
-  Driver driver(source, builder, measurer, journal, options, start);
+                        Journal* journal, const DriverOptions& options) {
+  Driver driver(source, builder, measurer, journal, options);
   driver.begin();
   while (driver.run_round()) {
   }

@@ -96,7 +96,7 @@ struct DriverOptions {
   Callback<void()> before_measuring;
   Callback<bool()> is_cancelled;
   Callback<void(const TuneProgress&)> on_progress;
-  /// Seconds since some fixed moment; empty: the steady clock.
+  /// Seconds since the budget began; empty: the steady clock, which knows of no beginning.
   Callback<double()> clock;
 };
 
@@ -115,9 +115,9 @@ struct DriverResult {
 /// owner may move the limits in between.
 class Driver {
  public:
-  /// `start`: what `clock` said when the budget began. `journal` may be null. All must outlive it.
+  /// `journal` may be null. All must outlive it.
   Driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer, Journal* journal,
-         const DriverOptions& options, double start);
+         const DriverOptions& options);
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
   ~Driver();
@@ -139,7 +139,7 @@ class Driver {
 
 /// All steps of one run.
 DriverResult run_driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer,
-                        Journal* journal, const DriverOptions& options, double start);
+                        Journal* journal, const DriverOptions& options);
 
 /// The steady clock in seconds.
 double steady_seconds();

@@ -245,7 +245,7 @@ Driver& TuneSession::start(RunResources& resources) {
   };
   driver_options_.before_unknown = [&clock] { clock.run(); };
   driver_ = std::make_unique<Driver>(*source_, *builder_, resources.measurer(), resources.journal(),
-                                     driver_options_, 0);
+                                     driver_options_);
   driver_->begin();
   return *driver_;
 }

@@ -141,7 +141,7 @@ TEST_CASE("the driver spends exactly the trials it may and finds the fastest") {
   CountingSource source;
   FakeBuilder builder;
   SimulatedMeasurer measurer = measurer_with();
-  const DriverResult result = run_driver(source, builder, measurer, nullptr, trials(100), 0);
+  const DriverResult result = run_driver(source, builder, measurer, nullptr, trials(100));
   CHECK(result.summary.trials == 100);
   CHECK(source.observed_rounds == std::vector<std::size_t>{32, 32, 32, 4});
   REQUIRE(result.best);
@@ -163,7 +163,7 @@ TEST_CASE("instant mode takes the first candidate that succeeds and measures no 
   SimulatedMeasurer measurer = measurer_with();
   DriverOptions options = trials(0);
   options.is_instant = true;
-  const DriverResult result = run_driver(source, builder, measurer, nullptr, options, 0);
+  const DriverResult result = run_driver(source, builder, measurer, nullptr, options);
   CHECK(result.summary.trials == 2);
   CHECK(builder.num_builds == 2);
   REQUIRE(result.best);
@@ -174,7 +174,7 @@ TEST_CASE("instant mode takes the first candidate that succeeds and measures no 
 
   CountingSource hopeless;
   FakeBuilder never(1);
-  const DriverResult none = run_driver(hopeless, never, measurer, nullptr, options, 0);
+  const DriverResult none = run_driver(hopeless, never, measurer, nullptr, options);
   CHECK_FALSE(none.best);
   CHECK(none.summary.trials == 8);
 }
@@ -186,7 +186,7 @@ TEST_CASE("results come back in the order proposed, build failures among them") 
   faults.crash = 0.1;
   faults.wrong_result = 0.1;
   SimulatedMeasurer measurer = measurer_with(faults);
-  const DriverResult result = run_driver(source, builder, measurer, nullptr, trials(90), 0);
+  const DriverResult result = run_driver(source, builder, measurer, nullptr, trials(90));
   REQUIRE(source.observed.size() == 90);
   std::int64_t failed_builds = 0, others = 0;
   for (std::size_t i = 0; i < 90; ++i) {
@@ -213,8 +213,7 @@ TEST_CASE("every trial is in the journal, failures included") {
   SimulatedMeasurer measurer = measurer_with();
   Result<Journal, RecordError> journal = Journal::open(file.path);
   REQUIRE(journal);
-  const DriverResult result =
-      run_driver(source, builder, measurer, &journal.value(), trials(50), 0);
+  const DriverResult result = run_driver(source, builder, measurer, &journal.value(), trials(50));
   const auto contents = read_journal(file.path);
   REQUIRE(contents);
   REQUIRE(contents->records.size() == 50);
@@ -251,7 +250,7 @@ TEST_CASE("two runs with the same seed propose and record the same") {
     REQUIRE(journal);
     DriverOptions options = trials(70);
     options.clock = [] { return 1.0; };
-    (void)run_driver(source, builder, measurer, &journal.value(), options, 0);
+    (void)run_driver(source, builder, measurer, &journal.value(), options);
     const auto contents = read_journal(file.path);
     REQUIRE(contents);
     for (const Record& record : contents->records) {
@@ -271,7 +270,7 @@ TEST_CASE("cancelling keeps the best so far") {
   auto seen = std::make_shared<std::atomic<std::int64_t>>(0);
   options.on_progress = [seen](const TuneProgress& progress) { *seen = progress.trials; };
   options.is_cancelled = [seen] { return *seen >= 40; };
-  const DriverResult result = run_driver(source, builder, measurer, nullptr, options, 0);
+  const DriverResult result = run_driver(source, builder, measurer, nullptr, options);
   CHECK(result.summary.is_cancelled);
   CHECK(result.summary.trials >= 40);
   CHECK(result.summary.trials < 49);
@@ -292,8 +291,7 @@ TEST_CASE("a journal that cannot be written ends the run") {
   REQUIRE(::getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
   const rlimit limit = {4000, old_limit.rlim_max};
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
-  const DriverResult result =
-      run_driver(source, builder, measurer, &journal.value(), trials(1000), 0);
+  const DriverResult result = run_driver(source, builder, measurer, &journal.value(), trials(1000));
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &old_limit) == 0);
   std::signal(SIGXFSZ, old_handler);
   CHECK(result.summary.is_journal_broken);
@@ -308,7 +306,7 @@ TEST_CASE("sixteen trials in a row without a worker end the run, single ones do 
   CountingSource source;
   FakeBuilder builder;
   SimulatedMeasurer lost = measurer_with(all_lost);
-  const DriverResult ended = run_driver(source, builder, lost, nullptr, trials(1000), 0);
+  const DriverResult ended = run_driver(source, builder, lost, nullptr, trials(1000));
   CHECK(ended.summary.trials >= 16);
   CHECK(ended.summary.trials < 24);  // the rest of what was handed to the measurer at once
   CHECK(ended.summary.message == "stopped, no worker survives: simulated: worker_lost");
@@ -318,7 +316,7 @@ TEST_CASE("sixteen trials in a row without a worker end the run, single ones do 
   many_lost.worker_lost = 0.3;
   CountingSource again;
   SimulatedMeasurer shaky = measurer_with(many_lost);
-  const DriverResult went_on = run_driver(again, builder, shaky, nullptr, trials(200), 0);
+  const DriverResult went_on = run_driver(again, builder, shaky, nullptr, trials(200));
   CHECK(went_on.summary.trials == 200);
   CHECK(went_on.summary.message.empty());
   CHECK(went_on.best);
@@ -334,7 +332,7 @@ TEST_CASE("the clock ends the run, and the final ranking still fits") {
   // Every question takes 10 ms of this clock.
   auto ticks = std::make_shared<std::atomic<std::int64_t>>(0);
   options.clock = [ticks] { return static_cast<double>((*ticks)++) * 0.01; };
-  const DriverResult result = run_driver(source, builder, measurer, nullptr, options, 0);
+  const DriverResult result = run_driver(source, builder, measurer, nullptr, options);
   CHECK(result.summary.trials > 10);
   CHECK(result.summary.seconds >= 10 - options.ranking_seconds);
   CHECK(result.summary.seconds <= 10.5);
@@ -349,13 +347,13 @@ TEST_CASE("a budget that setting up has used still gives the first good candidat
   options.clock = [] { return 100.0; };
   FakeBuilder builder;
   SimulatedMeasurer measurer = measurer_with();
-  const DriverResult result = run_driver(source, builder, measurer, nullptr, options, 0);
+  const DriverResult result = run_driver(source, builder, measurer, nullptr, options);
   CHECK(result.summary.trials == 1);
   CHECK(result.best);
 
   FakeBuilder all_fail(1);
   CountingSource again;
-  const DriverResult failed = run_driver(again, all_fail, measurer, nullptr, options, 0);
+  const DriverResult failed = run_driver(again, all_fail, measurer, nullptr, options);
   CHECK(failed.summary.trials == 8);
   CHECK_FALSE(failed.best);
   CHECK_FALSE(failed.summary.first_failure.empty());
@@ -365,18 +363,18 @@ TEST_CASE("an exhausted space ends the run, and nothing at all is no best") {
   FakeBuilder builder;
   SimulatedMeasurer measurer = measurer_with();
   CountingSource few(5);
-  const DriverResult small = run_driver(few, builder, measurer, nullptr, trials(100), 0);
+  const DriverResult small = run_driver(few, builder, measurer, nullptr, trials(100));
   CHECK(small.summary.trials == 5);
   CHECK(small.summary.is_exhausted);
   CHECK(small.best);
   CountingSource none(0);
-  const DriverResult empty = run_driver(none, builder, measurer, nullptr, trials(100), 0);
+  const DriverResult empty = run_driver(none, builder, measurer, nullptr, trials(100));
   CHECK_FALSE(empty.best);
   CHECK(empty.summary.best_ns == 0);
   CHECK(empty.summary.curve.empty());
   FakeBuilder broken(1);
   CountingSource source;
-  const DriverResult failed = run_driver(source, broken, measurer, nullptr, trials(10), 0);
+  const DriverResult failed = run_driver(source, broken, measurer, nullptr, trials(10));
   CHECK_FALSE(failed.best);
   CHECK(failed.summary.trials == 10);
 }

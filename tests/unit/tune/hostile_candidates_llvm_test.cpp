@@ -97,7 +97,7 @@ TEST_CASE("every kind of hostile candidate is recorded with its reason and the s
   options.budget.trials = 1000;
   options.round_size = 7;
   options.racing.first_timeout_ns = 300'000'000;
-  const DriverResult result = run_driver(source, builder, measurer, &journal.value(), options, 0);
+  const DriverResult result = run_driver(source, builder, measurer, &journal.value(), options);
   const auto contents = read_journal(path);
   std::filesystem::remove(path);
 
