@@ -3,6 +3,8 @@
 #include "sched_fixtures.hpp"
 #include "support/catch.hpp"
 #include "support/dag_results.hpp"
+#include "tensorsmith/sched/bounds.hpp"
+#include "tensorsmith/sched/print_state.hpp"
 
 using namespace tensorsmith;
 using namespace tensorsmith::test;
@@ -18,6 +20,18 @@ TEST_CASE("conformance 11.4: rfactor of the outer and the inner part") {
   CHECK(extents(outer.state(), 2) == Ids{8, 8, 32, 16});
   CHECK(iterator_names(outer.state(), 3) == Names{"ax0", "ax1", "k_o_v"});
   CHECK(extents(outer.state(), 3) == Ids{8, 8, 32});
+  const auto bounded = infer_bounds(outer.state());
+  REQUIRE(bounded);
+  CHECK(state_text(*bounded) == "Placeholder: A, B\n"
+                                "for i (0,8)\n"
+                                "  for j (0,8)\n"
+                                "    for k_o (0,32)\n"
+                                "      for k_i (0,16)\n"
+                                "        C.rf = ...\n"
+                                "for ax0 (0,8)\n"
+                                "  for ax1 (0,8)\n"
+                                "    for k_o_v (0,32)\n"
+                                "      C.repl = ...\n");
   ScheduleBuilder inner(matmul_dag(8, 8, 512));
   inner.split(2, 2, {16});
   inner.rfactor(2, 3, 2);
