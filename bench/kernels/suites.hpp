@@ -156,6 +156,11 @@ inline const std::vector<Suite>& all_suites() {
         "conv3d:n=1,d=8,h=28,w=28,ci=128,co=256,k=3,s=2,p=1,layout=free",
         "conv3d:n=1,d=4,h=14,w=14,ci=256,co=256,k=3,s=1,p=1,layout=free",
         "conv3d:n=1,d=2,h=7,w=7,ci=512,co=512,k=3,s=1,p=1,layout=free"}},
+      {"winograd",
+       {"conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,winograd=4,layout=free",
+        "conv2d:n=1,h=28,w=28,ci=128,co=128,k=3,s=1,p=1,winograd=4,layout=free",
+        "conv2d:n=1,h=14,w=14,ci=256,co=256,k=3,s=1,p=1,winograd=4,layout=free",
+        "conv2d:n=1,h=7,w=7,ci=512,co=512,k=3,s=1,p=1,winograd=4,layout=free"}},
       {"grouped",  // ResNeXt-50 32x4d, ShuffleNet, and 1-d convolutions of speech networks
        {"conv2d:n=1,h=56,w=56,ci=128,co=128,k=3,s=1,p=1,groups=32,layout=free",
         "conv2d:n=1,h=14,w=14,ci=512,co=512,k=3,s=1,p=1,groups=32,layout=free",

@@ -47,6 +47,7 @@ Problem convert(const ops::ConvParams& p) {
   s.bias = p.bias;
   s.add = p.add;
   s.activation = convert(p.activation);
+  s.rounding = p.winograd == 0 ? 1 : ops::detail::winograd_rounding(p.winograd);
   return s;
 }
 Problem convert(const ops::PoolParams& p) {

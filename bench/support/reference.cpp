@@ -195,7 +195,7 @@ double Reference::at(std::int64_t flat) const {
 
 VerifyResult compare(const std::vector<float>& got, const std::vector<double>& want,
                      const std::vector<std::int64_t>& indices, std::int64_t total,
-                     std::int64_t reduction_length) {
+                     std::int64_t reduction_length, double rounding) {
   VerifyResult result;
   result.checked = static_cast<std::int64_t>(got.size());
   result.total = total;
@@ -207,7 +207,7 @@ VerifyResult compare(const std::vector<float>& got, const std::vector<double>& w
   for (const double value : want)
     squares += value * value;
   const double rms = std::sqrt(squares / static_cast<double>(want.size()));
-  const double relative = 8 * 0x1p-23 * std::sqrt(static_cast<double>(reduction_length));
+  const double relative = 8 * 0x1p-23 * rounding * std::sqrt(static_cast<double>(reduction_length));
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double error = std::abs(double{got[i]} - want[i]);
     if (!std::isfinite(error)) {
@@ -256,7 +256,8 @@ VerifyResult verify(const Problem& problem, const Buffers& buffers, const float*
     got.push_back(output[index]);
     want.push_back(reference.at(index));
   }
-  return compare(got, want, indices, total, reference.sizes().reduction_length);
+  return compare(got, want, indices, total, reference.sizes().reduction_length,
+                 reference.sizes().rounding);
 }
 
 }  // namespace tensorsmith::bench

@@ -43,11 +43,11 @@ struct VerifyResult {
 };
 
 /// Bound per element: 8 * 2^-23 * sqrt(K) * max(|want|, rms(want)), the growth of rounding errors
-/// in a sum of K terms in any order. `indices` names the element of each pair. Not-a-number and
-/// infinity fail unless wanted.
+/// in a sum of K terms in any order, times `rounding`. `indices` names the element of each pair.
+/// Not-a-number and infinity fail unless wanted.
 VerifyResult compare(const std::vector<float>& got, const std::vector<double>& want,
                      const std::vector<std::int64_t>& indices, std::int64_t total,
-                     std::int64_t reduction_length);
+                     std::int64_t reduction_length, double rounding = 1);
 
 /// Checks `output` (plain layout) against the reference, on all elements when that costs at most
 /// `max_terms` multiply-adds, else on an even sample with the first and last elements.

@@ -43,6 +43,7 @@ ProblemSizes conv_sizes(const ConvShape& s) {
   sizes.output = s.n * s.co * out_points;
   sizes.residual = s.add ? sizes.output : 0;
   sizes.reduction_length = (s.ci / s.groups) * taps;
+  sizes.rounding = s.rounding;
   sizes.flop = s.transposed ? 2.0 * static_cast<double>(sizes.input * (s.co / s.groups) * taps)
                             : 2.0 * static_cast<double>(sizes.output * sizes.reduction_length);
   sizes.least_flop = sizes.flop;

@@ -56,6 +56,7 @@ struct ConvShape {
   WeightLayout weights = WeightLayout::oi_spatial;
   bool bias = false, add = false;  ///< add: there is a residual
   Activation activation = Activation::none;
+  double rounding = 1;  ///< allowed, times that of the direct sum; above 1 all may use Winograd's
 
   std::int64_t out_spatial(int axis) const {
     const auto a = static_cast<std::size_t>(axis);
@@ -106,6 +107,7 @@ using Problem =
 struct ProblemSizes {
   std::int64_t input = 0, weights = 0, bias = 0, residual = 0, output = 0;
   std::int64_t reduction_length = 1;  ///< terms that are added up per output element
+  double rounding = 1;                ///< allowed, times that of such a sum
   double flop = 0;                    ///< nominal: padded taps count; exp and sqrt count as 1
   double least_flop = 0;              ///< the same without the taps that see padding only
 

@@ -20,8 +20,10 @@ namespace {
 
 bool is_output(const ComputeDag& dag, TensorId id) { return !is_input(dag, dag.tensor(id)); }
 
-/// Longest reduction of any operation, and how many function calls the bodies hold.
+/// Longest reduction of any operation, how many function calls the bodies hold, and what the
+/// operations say of themselves.
 struct Rounding {
+  double growth = 1;
   std::int64_t reduction_length = 1;
   std::int64_t num_calls = 0;
 };
@@ -33,6 +35,7 @@ Rounding rounding_of(const ComputeDag& dag) {
       length *= axis.extent;
     }
     rounding.reduction_length = std::max(rounding.reduction_length, length);
+    rounding.growth = std::max(rounding.growth, operation.attrs.rounding);
     for (const ExprId body : operation.bodies) {
       visit_expr(dag.pool(), body, [&](ExprId id) {
         const Call* call = dag.pool().as<Call>(id);
@@ -109,6 +112,8 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
       argument.tolerance =
           tolerance_for(tensor.dtype, accumulator_of(tensor.dtype), rounding.reduction_length,
                         4 + 4 * static_cast<double>(rounding.num_calls));
+      argument.tolerance.relative *= rounding.growth;
+      argument.tolerance.of_rms *= rounding.growth;
     } else {
       argument.fill = default_fill(tensor.dtype);
     }

@@ -18,6 +18,7 @@
 #include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/ir/verify.hpp"
+#include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
 #include "tensorsmith/search/population/sample.hpp"
@@ -350,6 +351,17 @@ TEST_CASE("oracle chain on tensor intrinsics: exact for integers and whole numbe
   const Outcome interpreted = check_drawn_programs(workloads, target, many, false);
   CHECK(interpreted.checked > many * 0.6);
   CHECK(interpreted.with_intrinsic > many * 0.4);
+  CHECK(check_drawn_programs(workloads, host_target(), few, true).checked > few * 0.6);
+}
+
+TEST_CASE("oracle chain on Winograd's tiles: exact, their quarters are too") {
+  std::vector<test::SmallWorkload> workloads;
+  for (const char* text : {"conv2d:n=1,h=6,w=5,ci=5,co=20,k=3,p=1,winograd=2,layout=free",
+                           "conv2d:n=2,h=5,w=7,ci=18,co=3,k=3,winograd=2,bias,relu"}) {
+    workloads.push_back({text, ops::parse_workload(text)->dag});
+  }
+  const std::uint32_t many = test::scaled(320), few = test::scaled(64);
+  CHECK(check_drawn_programs(workloads, host_target(), many, false).checked > many * 0.6);
   CHECK(check_drawn_programs(workloads, host_target(), few, true).checked > few * 0.6);
 }
 

@@ -148,6 +148,13 @@ std::vector<Plan> conv_plans(const Engine& engine, const ConvShape& shape, const
                                                         dnnl::algorithm::convolution_direct, choice,
                                                         packing, "convolution");
     });
+    if (shape.rounding > 1) {
+      try_plan(plans, [&] {
+        return make_plan<dnnl::convolution_forward>(engine, shape, all,
+                                                    dnnl::algorithm::convolution_winograd, choice,
+                                                    packing, "convolution");
+      });
+    }
   };
   // In the classes with plain activations oneDNN's own layouts stay candidates: the reorders are
   // then part of the timed region.

@@ -1,4 +1,5 @@
-// Convolution of rank 1 to 3: stride, padding, dilation, groups, depthwise, transposed, epilogues.
+// Convolution of rank 1 to 3: stride, padding, dilation, groups, depthwise, transposed, epilogues,
+// and Winograd's filtering (ops/winograd.hpp).
 //
 // Floor 3. Stage and axis names follow the programs of the Ansor reference (X, Pad, W, Y, bias,
 // Ybias, Yrelu; a residual R and Yadd come between), so that workload hashes agree. Layouts:
@@ -11,11 +12,28 @@
 #include <vector>
 
 #include "tensorsmith/ops/pad.hpp"
+#include "tensorsmith/ops/winograd.hpp"
 #include "tensorsmith/ops/workload_text.hpp"
 
 namespace tensorsmith::ops {
 
 namespace detail {
+
+inline void check_winograd(const ConvParams& p) {
+  if (p.winograd != 2 && p.winograd != 4) {
+    misuse("conv", "Winograd tiles of 2 or 4 outputs", std::to_string(p.winograd));
+  }
+  bool fits = p.rank == 2 && p.groups == 1 && !p.transposed;
+  for (std::size_t a = 0; a < 2; ++a) {
+    fits = fits && p.kernel[a] == 3 && p.stride[a] == 1 && p.dilation[a] == 1;
+  }
+  if (!fits || (p.dtype != DType::f32 && p.dtype != DType::f64)) {
+    misuse("conv",
+           "a kernel of 3 x 3, stride and dilation 1, no groups, f32 or f64 with Winograd's "
+           "filtering",
+           "others");
+  }
+}
 
 inline void check_conv(const ConvParams& p) {
   const std::string op = "conv";
@@ -46,6 +64,9 @@ inline void check_conv(const ConvParams& p) {
   if (p.depthwise && (p.ci != p.groups || p.co != p.groups || p.transposed)) {
     misuse(op, "ci = co = groups and no transposition for depthwise", "others");
   }
+  if (p.winograd != 0) {
+    check_winograd(p);
+  }
   if (p.dtype == DType::boolean || (p.activation == Activation::gelu && !is_float(p.dtype))) {
     misuse(op, "a number type, a float one with gelu", std::string(name_of(p.dtype)));
   }
@@ -69,11 +90,11 @@ class ConvBuilder {
     std::vector<std::int64_t> before, after;
     for (std::size_t a = 0; a < rank_; ++a) {
       before.push_back(p_.transposed ? transposed_before(a) : p_.pad[a]);
-      after.push_back(p_.transposed ? transposed_after(a) : p_.pad[a]);
+      after.push_back(p_.transposed ? transposed_after(a) : p_.pad[a] + tiles_beyond(a));
     }
     const te::Tensor padded = pad_spatial(program_, x, axes_, before, after, 0);
     const te::Tensor w = program_.placeholder("W", weight_shape(), p_.dtype);
-    te::Tensor y = convolve(padded, w);
+    te::Tensor y = p_.winograd != 0 ? convolve_tiles(padded, w) : convolve(padded, w);
     std::vector<te::Tensor> arguments{x, w};
     if (p_.bias) {
       const te::Tensor bias = program_.placeholder("bias", {p_.co}, type_);
@@ -121,6 +142,12 @@ class ConvBuilder {
     const std::int64_t have = transposed_before(a) + p_.spatial[a] - 1;
     return last > have ? last - have : 0;
   }
+
+  /// How many outputs the last tile of Winograd's filtering has too many.
+  std::int64_t tiles_beyond(std::size_t a) const {
+    return p_.winograd == 0 ? 0 : num_tiles(a) * p_.winograd - out_[a];
+  }
+  std::int64_t num_tiles(std::size_t a) const { return (out_[a] + p_.winograd - 1) / p_.winograd; }
 
   std::int64_t taps() const {
     std::int64_t product = 1;
@@ -193,6 +220,38 @@ class ConvBuilder {
     };
     return program_.compute("Y", activation_shape(p_.rank, p_.layout, p_.n, p_.co, out_), body,
                             std::move(options));
+  }
+  te::Tensor convolve_tiles(const te::Tensor& x, const te::Tensor& w) {
+    const std::int64_t rows = num_tiles(0), columns = num_tiles(1);
+    WinogradStages stages(program_, p_.winograd, p_.n, rows, columns);
+    const te::Tensor weights = stages.weights(
+        p_.ci, p_.co, p_.packing == PackingClass::plain ? "" : "W",
+        [&](const te::Expr& kh, const te::Expr& kw, const te::Expr& ci, const te::Expr& co) {
+          return read_weight(w, co, ci, {kh, kw});
+        });
+    const te::Tensor inputs = stages.input(
+        p_.ci, [&](const te::Expr& n, const te::Expr& h, const te::Expr& v, const te::Expr& c) {
+          Indices index(4, c);
+          index[0] = n;
+          index[axes_.first_spatial] = h;
+          index[axes_.first_spatial + 1] = v;
+          return x.at(index);
+        });
+    const te::Tensor tiles = stages.output(stages.product(inputs, weights));
+    te::ComputeOptions options;
+    options.axes = activation_axes(p_.rank, p_.layout, "co").names;
+    options.attrs.rounding = winograd_rounding(p_.winograd);
+    return program_.compute(
+        "Y", activation_shape(p_.rank, p_.layout, p_.n, p_.co, out_),
+        [&](const Indices& at) {
+          const te::Expr h = at[axes_.first_spatial];
+          const te::Expr v = at[axes_.first_spatial + 1];
+          const te::Expr tile = (at[0] * rows + te::floordiv(h, p_.winograd)) * columns +
+                                te::floordiv(v, p_.winograd);
+          return tiles(te::floormod(h, p_.winograd), te::floormod(v, p_.winograd), tile,
+                       at[axes_.channel]);
+        },
+        std::move(options));
   }
   /// As the reference's operator does: spatial, taps, and the spatial axes of a cache stage.
   static std::vector<std::string> unrolled_names(const ActivationAxes& axes,

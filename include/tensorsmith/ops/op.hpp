@@ -55,6 +55,9 @@ struct ConvParams {
   std::array<std::int64_t, 3> dilation{1, 1, 1};
   bool transposed = false;
   bool depthwise = false;
+  /// 0: the sum as it is. 2 or 4: Winograd's filtering by tiles of as many outputs per axis, for
+  /// kernels of 3 x 3 and stride 1, of f32 or f64 (ops/winograd.hpp).
+  int winograd = 0;
   Layout layout = Layout::nhwc;
   bool bias = false, add = false;
   Activation activation = Activation::none;

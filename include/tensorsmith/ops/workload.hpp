@@ -304,6 +304,7 @@ class WorkloadReader {
     if (const Item* item = find("dtype")) {
       p.dtype = dtype(item->value);
     }
+    p.winograd = static_cast<int>(optional("winograd", 0));
     for (Item& item : items_) {
       item.is_used = item.is_used || (!item.has_value && epilogue(item.key, p));
     }

@@ -46,7 +46,8 @@ inline constexpr std::array<GrammarLine, 18> workload_grammar{{
     {"reduce_min", "reduce_min:RxC[:DTYPE]", "reduce_min:10x1024"},
 }};
 inline constexpr const char* workload_grammar_notes =
-    "OPTIONS of convolutions: [,groups=1][,layout=nhwc|nchw|free][,dtype=f32][,bias][,add]"
+    "OPTIONS of convolutions: "
+    "[,groups=1][,winograd=2|4][,layout=nhwc|nchw|free][,dtype=f32][,bias][,add]"
     "[,relu|gelu][,packed]. bias adds one number per output column or channel, add an operand of "
     "the "
     "output's shape. k, s, p and the dilation take one number or one per axis (k=3x5); the "

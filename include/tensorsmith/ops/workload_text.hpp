@@ -87,6 +87,7 @@ inline std::string canonical_text(const ConvParams& p) {
   if (!p.depthwise && p.groups != 1) {
     text += ",groups=" + std::to_string(p.groups);
   }
+  text += p.winograd == 0 ? "" : ",winograd=" + std::to_string(p.winograd);
   if (p.packing == PackingClass::free_layout) {
     text += ",layout=free";
   } else if (p.layout == Layout::nchw) {

@@ -9,12 +9,14 @@
 #include "tensorsmith/sketch/rules/pack_operand.hpp"
 #include "tensorsmith/sketch/rules/split_phases.hpp"
 #include "tensorsmith/sketch/rules/tile_across.hpp"
+#include "tensorsmith/sketch/rules/unroll_rows.hpp"
 
 namespace tensorsmith {
 
-using NativeCpuRules = RuleSet<AlwaysInline, SimplifyComputeWithConstTensor, AddRfactor, AttachRows,
-                               AddCacheWrite, MultiLevelTilingWithFusion, TileAcross, SplitPhases,
-                               MultiLevelTiling, SkipStage, PackOperand, InlinePadding>;
+using NativeCpuRules =
+    RuleSet<AlwaysInline, UnrollRows, SimplifyComputeWithConstTensor, AddRfactor, AttachRows,
+            AddCacheWrite, MultiLevelTilingWithFusion, TileAcross, SplitPhases, MultiLevelTiling,
+            SkipStage, PackOperand, InlinePadding>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
 

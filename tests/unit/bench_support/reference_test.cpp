@@ -125,6 +125,7 @@ TEST_CASE("comparison accepts rounding and nothing else", "[reference]") {
   CHECK(wrong.total == 10);
   CHECK(wrong.max_error == Approx(0.001).epsilon(0.01));
   CHECK_FALSE(wrong.message.empty());
+  CHECK(compare({1, -2.001F, 3}, want, at, 10, 100, 100).ok);
   CHECK_FALSE(compare({1, NAN, 3}, want, at, 10, 100).ok);
   CHECK_FALSE(compare({1, -2, INFINITY}, want, at, 10, 100).ok);
   CHECK_FALSE(compare({}, {}, {}, 0, 1).ok);

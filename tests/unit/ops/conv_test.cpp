@@ -83,6 +83,36 @@ TEST_CASE("conv2d: epilogues", "[ops]") {
   check(p, 1e-5);
 }
 
+TEST_CASE("conv2d: Winograd's tiles, whole and cut off", "[ops]") {
+  for (int outputs : {2, 4}) {
+    for (std::int64_t pad : {0, 1, 2}) {
+      for (std::int64_t rows : {3, 6, 9}) {
+        ops::ConvParams p = plane(3, 2, rows, 8, 3);
+        p.pad = {pad, pad, 0};
+        p.winograd = outputs;
+        p.dtype = DType::f64;
+        for (ops::Layout layout : {ops::Layout::nhwc, ops::Layout::nchw}) {
+          p.layout = layout;
+          check(p, outputs == 2 ? 0 : 1e-12);
+        }
+      }
+    }
+  }
+  ops::ConvParams p = plane(5, 4, 7, 6, 3);
+  p.winograd = 2;  // quarters of whole numbers: exact in f32
+  p.bias = p.add = true;
+  p.activation = ops::Activation::relu;
+  check_layouts(p);
+}
+
+TEST_CASE("conv2d: Winograd's rounding, from the squares of its matrices", "[ops]") {
+  CHECK(ops::detail::winograd_rounding(2) == Approx(5.0 / 3));
+  CHECK(ops::detail::winograd_rounding(4) == Approx(31.2).epsilon(0.01));
+  ops::ConvParams p = plane(3, 2, 6, 8, 3);
+  p.winograd = 4;
+  CHECK(ops::conv(p).dag->operations().back().attrs.rounding == ops::detail::winograd_rounding(4));
+}
+
 TEST_CASE("conv1d and conv3d", "[ops]") {
   ops::ConvParams one;
   one.rank = 1;

@@ -80,6 +80,9 @@ TEST_CASE("convolution strings", "[ops]") {
   CHECK(free->packing == ops::PackingClass::free_layout);
   CHECK(ops::letter_of(free->packing) == 'c');
   CHECK(free->name == "conv2d:n=1,h=9,w=8,ci=4,co=6,k=3,s=1,p=0,layout=free");
+  const auto tiles = ops::parse_workload("conv2d:h=9,w=8,ci=4,co=6,k=3,layout=free,winograd=4");
+  REQUIRE(tiles);
+  CHECK(tiles->name == "conv2d:n=1,h=9,w=8,ci=4,co=6,k=3,s=1,p=0,winograd=4,layout=free");
   CHECK(std::get<ops::ConvParams>(free->params).layout == ops::Layout::nhwc);
 
   const auto deep = params_of<ops::ConvParams>("conv3d:d=5,h=6,w=7,ci=2,co=3,k=3,dil=2");
@@ -152,6 +155,11 @@ TEST_CASE("every wrong workload string gets one sentence", "[ops]") {
       {"conv2d:h=3,w=3,ci=1,co=1,k=1,bias,bias", "expected every key once, got \"bias\" twice"},
       {"conv2d:h=3,w=3,ci=1,co=1,k=1,speed=9", "got \"speed=9\""},
       {"conv2d:h=3,w=3,ci=1,co=1,k=1,bias=1", "got \"bias=1\""},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=3,winograd=3",
+       "expected Winograd tiles of 2 or 4 outputs, got 3"},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=5,winograd=2",
+       "expected a kernel of 3 x 3, stride and dilation 1"},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=3,winograd=2,dtype=i8", "f32 or f64 with Winograd's filtering"},
       {"conv2d:h=2147483647,w=1,ci=1,co=1,k=1,p=2147483647", "an extent between 1 and"},
       {"depthwise:h=3,w=3,c=4,k=1,co=4", "got \"co=4\""},
       {"max_pool:c=1,h=3,w=3,k=2,p=2", "padding that is less than the kernel, got 2"},
