@@ -47,10 +47,7 @@ inline constexpr std::string_view tensorize_pragma = "tensorize";
 
 /// Whether the reference does not know this pragma.
 inline bool is_own_pragma(std::string_view text) {
-  return text == stream_pragma || text.starts_with(prefetch_pragma) ||
-         text.starts_with(unroll_reduction_pragma) || text.starts_with(fetch_ahead_pragma) ||
-         text.starts_with(load_ahead_pragma) || text.starts_with(stream_k_pragma) ||
-         text.starts_with(tensorize_pragma);
+  return !text.starts_with("auto_unroll_max_step$") && text != "debug_skip_region";
 }
 
 /// Codes of the reference (ch. 2.1), in records as numbers.
