@@ -65,7 +65,7 @@ inline bool shares_sums(const LoopProgram& program) {
                   [](const Buffer& buffer) { return buffer.name.ends_with(".parts"); });
 }
 
-/// Products whose tiles no board comes out even with, by threads and by tensor cores.
+/// Products of which few numbers of tiles come out even with three blocks; some have edges.
 inline constexpr const char* odd_tiles[] = {"gemm:40x56x64:i32", "gemm:36x44x48:i32,bias,relu",
                                             "bmm:3x24x20x32:i32"};
 
