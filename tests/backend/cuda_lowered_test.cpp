@@ -195,6 +195,34 @@ TEST_CASE("CUDA text of the native space: copies ahead, layouts, sums in parts",
   check_drawn(all, 0.0);
 }
 
+TEST_CASE("CUDA text of blocks that share sums out is exact", "[cuda_source]") {
+  std::vector<Drawn> all;
+  const auto add = [&](const char* workload, std::int32_t max_threads, std::int32_t warp_size) {
+    const auto dag = ops::parse_workload(workload)->dag;
+    const SearchSpace space = native_gpu_space(dag, small_board(), max_threads, warp_size);
+    std::uint32_t draws = 0;
+    std::vector<State> states;
+    while (states.size() < per_workload()) {
+      auto state = draw_stream_k(space, 400, draws);
+      REQUIRE(state.has_value());
+      if (shares_sums(lower(*state, small_board()).value())) {
+        states.push_back(std::move(*state));
+      }
+    }
+    add_states(dag, workload, states, all);
+  };
+  for (const char* workload : odd_tiles) {
+    add(workload, 64, 4);
+  }
+  for (const char* workload : {"gemm:96x80x64:f16", "gemm:80x80x96:i8,tb"}) {
+    add(workload, 128, 32);
+  }
+  for (const Drawn& drawn : all) {
+    CHECK(drawn.source.launches.size() >= 2);
+  }
+  check_drawn(all, 0.0);
+}
+
 TEST_CASE("CUDA text of drawn programs, every float type and operator", "[cuda_source]") {
   std::vector<Drawn> exact, wide, narrow;
   for (const char* workload :

@@ -1,6 +1,7 @@
 // The native space for GPUs, and workloads that its tensor-core programs are tested on.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,48 @@ inline SearchSpace native_gpu_space(const Shared<const ComputeDag>& dag, const T
   options.intrinsics = intrinsics_of(target);
   return SearchSpace(generate_sketches(dag, native_gpu_rules(), options), std::move(space));
 }
+
+/// An A100 of 3 multiprocessors for one block each, so that few tiles are many.
+inline Target small_board() {
+  Target target = Target::from_name("a100").value();
+  target.gpu->max_blocks_per_sm = 1;
+  target.gpu->board->num_sms = 3;
+  return target;
+}
+
+/// A program whose sums are shared out among blocks, a few mutations on; none if there is none in
+/// so many draws. `draws` counts them on.
+inline std::optional<State> draw_stream_k(const SearchSpace& space, std::uint32_t most_draws,
+                                          std::uint32_t& draws) {
+  for (const std::uint32_t end = draws + most_draws; draws < end; ++draws) {
+    CounterRng rng(1, 17, draws);
+    std::optional<Candidate> candidate = draw_candidate(space, NativeGpuPopulation{}, rng);
+    for (std::uint32_t n = rng.next_below(3); candidate && n > 0; --n) {
+      if (auto mutant = NativeGpuMutators{}.mutate(space, *candidate, rng)) {
+        candidate = std::move(mutant);
+      }
+    }
+    const auto is_streamed = [&](const Step& step) {
+      const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
+      return pragma != nullptr && pragma->pragma.starts_with(stream_k_pragma);
+    };
+    if (candidate && any_item(candidate->state.steps(), is_streamed)) {
+      ++draws;
+      return candidate->state;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Whether blocks share the sums of a lowered program out.
+inline bool shares_sums(const LoopProgram& program) {
+  return any_item(program.buffers,
+                  [](const Buffer& buffer) { return buffer.name.ends_with(".parts"); });
+}
+
+/// Products of which few numbers of tiles come out even with three blocks; some have edges.
+inline constexpr const char* odd_tiles[] = {"gemm:40x56x64:i32", "gemm:36x44x48:i32,bias,relu",
+                                            "bmm:3x24x20x32:i32"};
 
 /// Products of every type that tensor cores have, both ways round, with and without an epilogue.
 inline std::vector<std::pair<std::string, Shared<const ComputeDag>>> tensor_core_workloads() {

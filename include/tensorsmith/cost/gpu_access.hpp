@@ -175,6 +175,9 @@ class WarpThreads {
       axes_[axis] = {var, extent};
     }
   }
+  bool has(VarId var) const {
+    return axes_[0].var == var || axes_[1].var == var || axes_[2].var == var;
+  }
   std::int64_t num_threads() const { return axes_[0].extent * axes_[1].extent * axes_[2].extent; }
   /// Gives the thread variables their values in that warp; the lanes that there are.
   LaneMask set_warp(std::int64_t warp, LaneEvaluator& lanes) const {

@@ -86,6 +86,27 @@ class GpuFootprint {
     return true;
   }
 
+  /// After so many iterations of a serial loop the same rows may come again: the least n of
+  /// remainders by n of what moves by one per iteration. The loop's extent where there is none.
+  std::int64_t period(const GpuIndices& access, const GpuLoop& loop) const {
+    std::int64_t least = loop.extent;
+    for (const ExprId index : *access.indices) {
+      if (loop.kind != ForKind::serial) {
+        break;
+      }
+      visit_expr(program_.pool, index, [&](ExprId id) {
+        const Binary* mod = program_.pool.as<Binary>(id);
+        const IntImm* by = mod != nullptr && mod->op == BinaryOp::floormod
+                               ? program_.pool.as<IntImm>(mod->b)
+                               : nullptr;
+        if (by != nullptr && by->value > 0 && moves_by_one(mod->a, loop.var)) {
+          least = smaller_of(least, by->value);
+        }
+      });
+    }
+    return least;
+  }
+
   /// Some loops run, the others stand still.
   class Running {
    public:
@@ -139,6 +160,16 @@ class GpuFootprint {
   }
 
  private:
+  /// A sum that has the variable once, as it is.
+  bool moves_by_one(ExprId id, VarId var) const {
+    if (const VarRef* ref = program_.pool.as<VarRef>(id)) {
+      return ref->var == var;
+    }
+    const Binary* sum = program_.pool.as<Binary>(id);
+    return sum != nullptr && (sum->op == BinaryOp::add || sum->op == BinaryOp::sub) &&
+           (moves_by_one(sum->a, var) || (sum->op == BinaryOp::add && moves_by_one(sum->b, var)));
+  }
+
   const LoopProgram& program_;
   VarExtents still_;
   std::vector<GpuLoop> loops_;

@@ -186,7 +186,7 @@ class GpuTimer {
         before = is_same ? larger_of(before, traffic[j].grid_bytes) : before;
       }
       whole += larger_of(0.0, traffic[i].grid_bytes - before);
-      waves += traffic[i].wave_bytes * static_cast<double>(kernel.num_waves);
+      waves += traffic[i].wave_bytes * traffic[i].turns * static_cast<double>(kernel.num_waves);
       asked += traffic[i].l2_bytes * static_cast<double>(kernel.work.num_blocks);
     }
     const double room = options_.l2_usable * static_cast<double>(board_.l2_bytes);

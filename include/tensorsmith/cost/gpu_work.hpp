@@ -27,6 +27,7 @@ struct GpuTraffic {
   double l2_bytes = 0;    ///< of one block, after L1
   double wave_bytes = 0;  ///< distinct ones of the blocks that run at the same time
   double grid_bytes = 0;  ///< distinct ones of all blocks
+  double turns = 1;       ///< tiles that a block goes over, one after the other
 };
 
 /// Per kernel. "Of a warp": the average over the warps of a block.

@@ -2,7 +2,8 @@
 // background.
 //
 // Floor 6. Part of gpu_work_reader.hpp. Own design. A condition on a thread's number is evaluated
-// for all lanes of all warps, one on the iteration of a serial loop for up to 64 of its iterations.
+// for all lanes of all warps, one on the iteration of a serial loop for up to 64 of its iterations
+// (4096 where all threads agree: stream_k.hpp asks what one iteration in many does).
 #pragma once
 
 #include <optional>
@@ -12,6 +13,17 @@
 #include "tensorsmith/ir/rewrite.hpp"
 
 namespace tensorsmith::detail {
+
+/// Whether all threads of a kernel agree about it.
+inline bool GpuWorkReader::is_uniform(ExprId id) const {
+  bool uniform = true;
+  visit_expr(program_.pool, id, [&](ExprId e) {
+    const VarRef* ref = program_.pool.as<VarRef>(e);
+    uniform = uniform && program_.pool.as<Load>(e) == nullptr &&
+              (ref == nullptr || !threads_.has(ref->var));
+  });
+  return uniform;
+}
 
 /// Warps of which no lane takes an arm leave it out.
 inline GpuWorkReader::Path GpuWorkReader::walk_if(const If& branch) {
@@ -24,9 +36,10 @@ inline GpuWorkReader::Path GpuWorkReader::walk_if(const If& branch) {
       over = open;
     }
   }
+  const bool uniform = over && is_uniform(branch.condition);
   const auto share_of_warps = [&](bool wanted) {
     std::int64_t count = 0;
-    const std::int64_t num_warps = (work_.num_threads + 31) / 32;
+    const std::int64_t num_warps = uniform ? 1 : (work_.num_threads + 31) / 32;
     Lanes holds;
     for (std::int64_t warp = num_warps - 1; warp >= 0; --warp) {
       const LaneMask present = threads_.set_warp(warp, lanes_);
@@ -44,7 +57,7 @@ inline GpuWorkReader::Path GpuWorkReader::walk_if(const If& branch) {
     if (!over) {
       return share_of_warps(wanted);
     }
-    constexpr std::int64_t most_looked_at = 64;
+    const std::int64_t most_looked_at = uniform ? 4096 : 64;
     const std::int64_t step = (over->extent + most_looked_at - 1) / most_looked_at;
     double sum = 0, times = 0;
     LaneMask some = 0;
@@ -65,12 +78,15 @@ inline GpuWorkReader::Path GpuWorkReader::walk_if(const If& branch) {
     if (!body.valid()) {
       continue;
     }
-    weight_ = weight * share(wanted);
+    const double taken_share = share(wanted);
+    weight_ = weight * taken_share;
     mask_ = (taken & outer) != 0 ? taken & outer : outer;  // the first warp may be left out
     if (weight_ > 0) {
       const Path arm = walk(body);
-      path.instructions += arm.instructions;
-      path.clocks += arm.clocks;
+      // What few iterations do counts for these; else as if all did.
+      const double part = uniform && taken_share < 0.5 ? taken_share : 1;
+      path.instructions += part * arm.instructions;
+      path.clocks += part * arm.clocks;
       path.has_serial = path.has_serial || arm.has_serial;
       path.has_barrier = path.has_barrier || arm.has_barrier;
     }

@@ -185,6 +185,7 @@ class GpuWorkReader {
   }
 
   Path walk_if(const If& branch);  // gpu_work_branches.hpp
+  bool is_uniform(ExprId id) const;
 
   Place place() const {
     Place place{open_.size(), 1};
@@ -305,7 +306,7 @@ class GpuWorkReader {
     work_.global_passes += count * times * larger_of(cost.lines, cost.sectors / 4);
     const double asked = 32 * cost.sectors * count * times * static_cast<double>(work_.num_warps());
     const double kept = is_store ? asked : smaller_of(asked, after_l1(access, here) * weight_);
-    work_.traffic.push_back({id, is_store, kept, 0, 0});
+    work_.traffic.push_back({id, is_store, kept, 0, 0, is_store ? 1 : turns(access)});
     accesses_.push_back(access);
     return loaded;
   }
@@ -317,17 +318,31 @@ class GpuWorkReader {
     GpuFootprint::Running running = footprint_.block(access);
     double inside = running.bytes(), loaded = inside;
     for (std::size_t i = open_.size(); i-- > 0;) {
-      const double times = static_cast<double>(open_[i].extent);
+      double times = static_cast<double>(open_[i].extent);
       if (!footprint_.depends(access, open_[i].var)) {
         loaded *= inside <= share || i >= here.first_expanded ? 1 : times;
         continue;
       }
-      running.run(open_[i]);
+      // One that goes over several tiles begins anew with each of them.
+      GpuLoop tile = open_[i];
+      tile.extent = footprint_.period(access, open_[i]);
+      const double tiles = times / static_cast<double>(tile.extent);
+      times = static_cast<double>(tile.extent);
+      running.run(tile);
       const double outside = running.bytes();
       loaded = inside <= share ? larger_of(loaded, outside * (loaded / inside)) : loaded * times;
+      loaded *= tiles;
       inside = outside;
     }
     return loaded;
+  }
+  double turns(const GpuIndices& access) const {
+    double product = 1;
+    for (const GpuLoop& loop : open_) {
+      product *=
+          static_cast<double>(loop.extent) / static_cast<double>(footprint_.period(access, loop));
+    }
+    return product;
   }
   void leave_registers(BufferId id) {
     const bool is_new = !has_item(arrays_, id);

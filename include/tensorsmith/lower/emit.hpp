@@ -153,9 +153,11 @@ struct Kernel {
   VarId any_thread[3];
   std::vector<VarId> thread_vars;  ///< of threads and virtual threads
   std::vector<ThreadRows> rows;
-  std::int32_t fetch_stages = 1;  ///< buffers of a shared copy
-  std::int32_t load_sets = 1;     ///< of registers, for what a tile reads of them
-  std::int64_t num_vthreads = 1;  ///< that the body being emitted is repeated for
+  std::int32_t fetch_stages = 1;   ///< buffers of a shared copy
+  std::int32_t load_sets = 1;      ///< of registers, for what a tile reads of them
+  std::int32_t stream_blocks = 0;  ///< share all sums out; 0: every tile has a block
+  std::vector<BufferId> parts;     ///< of sums that lie in two blocks
+  std::int64_t num_vthreads = 1;   ///< that the body being emitted is repeated for
 };
 
 /// A tensor that is read at one point only, where its value is known.

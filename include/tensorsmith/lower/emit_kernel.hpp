@@ -13,6 +13,7 @@
 #include "tensorsmith/lower/inject_vthreads.hpp"
 #include "tensorsmith/lower/load_ahead.hpp"
 #include "tensorsmith/lower/place_barriers.hpp"
+#include "tensorsmith/lower/stream_k.hpp"
 
 namespace tensorsmith::detail {
 
@@ -129,11 +130,7 @@ inline StmtId Emitter::wrap_kernel(StmtId body) {
   // Innermost first.
   constexpr ForKind order[] = {ForKind::thread_x, ForKind::thread_y, ForKind::thread_z,
                                ForKind::block_x,  ForKind::block_y,  ForKind::block_z};
-  struct Axis {
-    VarId var;
-    std::int64_t extent = 0;
-  };
-  Axis axes[6];
+  KernelAxis axes[6];
   Substitution to_axis;
   for (std::size_t a = 0; a < 6; ++a) {
     for (const AxisBinding& binding : kernel_.bindings) {
@@ -182,6 +179,16 @@ inline StmtId Emitter::wrap_kernel(StmtId body) {
   }
   hoist_guards(program_, body);
   check_vectors(body);
+  StmtId fix_up;
+  if (kernel_.stream_blocks > 1) {
+    if (auto streamed = stream_k(program_, body, axes, kernel_.stream_blocks)) {
+      body = streamed->body;
+      fix_up = streamed->fix_up;
+      axes[3] = streamed->block;
+      axes[4] = axes[5] = {};
+      kernel_.parts = std::move(streamed->parts);
+    }
+  }
   constexpr std::int32_t first_with_async_copies = 80;
   if (kernel_.fetch_stages > 1 && num_axes > 0 &&
       target_.gpu->compute_capability >= first_with_async_copies) {
@@ -201,7 +208,7 @@ inline StmtId Emitter::wrap_kernel(StmtId body) {
       body = program_.add(For{axes[a].var, pool.int_imm(axes[a].extent), order[a], body});
     }
   }
-  return body;
+  return fix_up.valid() ? program_.add(Seq{{body, fix_up}}) : body;
 }
 
 }  // namespace tensorsmith::detail

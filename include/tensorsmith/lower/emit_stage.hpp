@@ -378,6 +378,7 @@ inline Result<LoopProgram, LowerError> Emitter::run() {
     }
     if (!error_ && is_gpu_) {
       parts.push_back(emit_kernel(stage, extent));
+      allocated.insert(allocated.end(), kernel_.parts.begin(), kernel_.parts.end());
     } else if (!error_) {
       parts.push_back(emit_stage(stage, std::vector<Affine>(op.axes.size()), extent, {}));
     }

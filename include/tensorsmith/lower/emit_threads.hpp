@@ -149,6 +149,7 @@ inline StmtId Emitter::emit_thread_stage(Emission& e, std::vector<Constraint> cl
   const auto& stage = state_.stage(static_cast<std::size_t>(e.nest.stage));
   kernel_.fetch_stages = larger_of(kernel_.fetch_stages, stage.fetch_stages);
   kernel_.load_sets = larger_of(kernel_.load_sets, stage.load_sets);
+  kernel_.stream_blocks = larger_of(kernel_.stream_blocks, stage.stream_blocks);
   guard_threads(e);
   place_warp_intrinsic(e);
   shape_threads(e);

@@ -79,6 +79,7 @@ class StatePrinter {
     attribute(" fetch_ahead: ", stage.fetch_stages);
     attribute(" unroll_reduction: ", stage.reduction_unroll);
     attribute(" load_ahead: ", stage.load_sets);
+    attribute(" stream_k: ", stage.stream_blocks);
     if (stage.prefetch.lines != 0) {
       text_.append(indent, ' ');
       text_ += name + " prefetch: operand " + std::to_string(stage.prefetch.operand) + ", ";

@@ -53,6 +53,8 @@ struct BasicStage {
   std::int32_t fetch_stages = 0;
   /// Sets of registers for what its tile reads of shared copies, loaded ahead; 0 or 1: none ahead.
   std::int32_t load_sets = 0;
+  /// Blocks of its kernel, which share out all steps of the sums of all tiles; 0: a block per tile.
+  std::int32_t stream_blocks = 0;
   /// Name of the tensor intrinsic that computes its innermost tile; empty: none.
   std::string intrinsic;
 };

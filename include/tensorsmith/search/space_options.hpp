@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tensorsmith/ir/tensor_intrinsic.hpp"
@@ -45,6 +46,9 @@ struct SpaceOptions {
   std::vector<std::int32_t> load_sets;
   /// GPUs: bytes of shared memory of a block whose copies have several buffers; 0: as of others.
   std::int64_t max_buffered_bytes = 0;
+  /// GPUs: of a board whose blocks may share out the sums of tiles that leave it a bad last wave
+  /// (lower/stream_k.hpp); none: they do not.
+  std::optional<GpuLimits> gpu;
   /// Caches of results get a layout that follows their register tiles.
   bool lay_out_results = false;
 };
@@ -63,6 +67,9 @@ inline SpaceOptions native_gpu_space_options(const Target& target) {
   constexpr std::int32_t first_with_async_copies = 80;
   options.fetch_stages = {1};
   options.load_sets = {1, 2};
+  if (target.gpu->board) {
+    options.gpu = target.gpu;
+  }
   if (target.gpu->compute_capability >= first_with_async_copies) {
     options.fetch_stages = {1, 2, 3, 4};
     options.max_buffered_bytes = target.gpu->max_shared_memory_optin_bytes;

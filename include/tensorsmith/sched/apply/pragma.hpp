@@ -7,8 +7,8 @@
 // "unroll_reduction$N", N steps of the innermost reduction loop are written out;
 // "stream_result", an output of the program is written past the caches; "fetch_ahead$STAGES",
 // shared copies of a GPU's block have so many buffers; "load_ahead$SETS", what a thread's tile
-// reads of them has so many sets of registers; "tensorize$NAME", a tensor intrinsic of the target
-// computes the innermost tile.
+// reads of them has so many sets of registers; "stream_k$BLOCKS", so many blocks share all sums of
+// a kernel out; "tensorize$NAME", a tensor intrinsic of the target computes the innermost tile.
 //   for i (0,16)  -->  C auto_unroll: 64
 //                      for i (0,16)
 #pragma once
@@ -53,6 +53,8 @@ inline constexpr std::int32_t max_reduction_unroll = 16;
 inline constexpr std::int32_t max_fetch_stages = 8;
 /// More sets than any thread has registers for.
 inline constexpr std::int32_t max_load_sets = 4;
+/// More blocks than any device holds at a time.
+inline constexpr std::int32_t max_stream_blocks = 65536;
 
 template <class Extent>
 StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
@@ -97,7 +99,8 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
   for (const Count& count :
        {Count{unroll_reduction_pragma, max_reduction_unroll, &BasicStage<Extent>::reduction_unroll},
         Count{fetch_ahead_pragma, max_fetch_stages, &BasicStage<Extent>::fetch_stages},
-        Count{load_ahead_pragma, max_load_sets, &BasicStage<Extent>::load_sets}}) {
+        Count{load_ahead_pragma, max_load_sets, &BasicStage<Extent>::load_sets},
+        Count{stream_k_pragma, max_stream_blocks, &BasicStage<Extent>::stream_blocks}}) {
     if (text.substr(0, count.pragma.size()) == count.pragma) {
       if (!detail::read_numbers(text.substr(count.pragma.size()), 1, numbers) || numbers[0] < 1 ||
           numbers[0] > count.most) {

@@ -21,6 +21,12 @@ namespace detail {
 struct BlockNeeds {
   std::int64_t threads = 1, shared_bytes = 0, private_bytes = 0;
   std::int64_t buffered_bytes = 0;  ///< shared ones, every copy as often as it has buffers
+
+  /// Of a thread, the least.
+  std::int64_t registers() const {
+    constexpr std::int64_t least_registers = 24;  // addresses and counters
+    return least_registers + private_bytes / 4;
+  }
 };
 
 inline std::int64_t element_bytes(const State& state, std::size_t stage) {
@@ -37,16 +43,9 @@ inline std::int32_t root_of(const State& state, std::int32_t stage) {
   return stage;
 }
 
-}  // namespace detail
-
-/// Whether the blocks of a complete GPU program keep the limits, as far as its state shows. What it
-/// refuses can not be run, or spills.
-/// `most_buffered_bytes`: of shared memory where copies have several buffers; 0: what one has.
-inline bool fits_block(const State& state, const HardwareParams& hardware,
-                       std::int64_t most_buffered_bytes = 0) {
-  constexpr std::int64_t registers_of_block = 65536, registers_of_thread = 255;  // CUDA guide
-  constexpr std::int64_t least_registers = 24;  // addresses and counters
-  std::vector<detail::BlockNeeds> needs(state.num_stages());
+/// By stage; what no block computes on its own has none.
+inline std::vector<BlockNeeds> block_needs(const State& state) {
+  std::vector<BlockNeeds> needs(state.num_stages());
   std::vector<std::int64_t> virtual_threads(state.num_stages(), 1);
   for (std::size_t id = 0; id < state.num_stages(); ++id) {
     for (const auto& it : state.stage(id).iterators) {
@@ -58,7 +57,7 @@ inline bool fits_block(const State& state, const HardwareParams& hardware,
     if (stage.is_placeholder || stage.compute_at == ComputeAt::inlined) {
       continue;
     }
-    const std::int32_t root = detail::root_of(state, static_cast<std::int32_t>(id));
+    const std::int32_t root = root_of(state, static_cast<std::int32_t>(id));
     std::int64_t threads = 1, elements = 1;
     for (const auto& it : stage.iterators) {
       const std::int64_t extent = it.extent.value_or(1);
@@ -68,12 +67,12 @@ inline bool fits_block(const State& state, const HardwareParams& hardware,
       threads *= is_thread ? extent : 1;
       elements *= it.kind == IteratorKind::reduction ? 1 : extent;
     }
-    detail::BlockNeeds& block = needs[static_cast<std::size_t>(root)];
+    BlockNeeds& block = needs[static_cast<std::size_t>(root)];
     block.threads = larger_of(block.threads, threads);
     if (stage.compute_at == ComputeAt::root) {
       continue;
     }
-    const std::int64_t bytes = elements * detail::element_bytes(state, id);
+    const std::int64_t bytes = elements * element_bytes(state, id);
     const std::string_view name = state.operation(id).name;
     if (name.ends_with(".shared") || threads > 1) {
       const std::int32_t reader =
@@ -85,8 +84,19 @@ inline bool fits_block(const State& state, const HardwareParams& hardware,
       block.private_bytes += bytes * virtual_threads[static_cast<std::size_t>(root)];
     }
   }
-  return all_items(needs, [&](const detail::BlockNeeds& block) {
-    const std::int64_t registers = least_registers + block.private_bytes / 4;
+  return needs;
+}
+
+}  // namespace detail
+
+/// Whether the blocks of a complete GPU program keep the limits, as far as its state shows. What it
+/// refuses can not be run, or spills.
+/// `most_buffered_bytes`: of shared memory where copies have several buffers; 0: what one has.
+inline bool fits_block(const State& state, const HardwareParams& hardware,
+                       std::int64_t most_buffered_bytes = 0) {
+  constexpr std::int64_t registers_of_block = 65536, registers_of_thread = 255;  // CUDA guide
+  return all_items(detail::block_needs(state), [&](const detail::BlockNeeds& block) {
+    const std::int64_t registers = block.registers();
     return block.threads <= hardware.max_threads_per_block &&
            block.shared_bytes <= hardware.max_shared_memory_per_block &&
            block.buffered_bytes <=

@@ -14,6 +14,7 @@
 #include "tensorsmith/search/policy.hpp"
 #include "tensorsmith/search/population/change_compute_location.hpp"
 #include "tensorsmith/search/population/draw_copies.hpp"
+#include "tensorsmith/search/population/draw_stream_k.hpp"
 #include "tensorsmith/search/population/fill_tile_size.hpp"
 #include "tensorsmith/search/population/fit_block.hpp"
 #include "tensorsmith/search/population/fit_packs.hpp"
@@ -40,7 +41,7 @@ using AnsorCpuPopulation =
 using AnsorGpuPopulation = PopulationRules<FillTileSize, ThreadBind, Unroll>;
 
 /// The same without what no block can hold.
-using NativeGpuPopulation = PopulationRules<FitBlock, Unroll, DrawCopies>;
+using NativeGpuPopulation = PopulationRules<FitBlock, Unroll, DrawCopies, DrawStreamK>;
 
 /// For sketches of native_cpu_rules(); for the reference's it draws what AnsorCpuPopulation draws.
 using NativeCpuPopulation = PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize,

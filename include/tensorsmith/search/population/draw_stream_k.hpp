@@ -1,0 +1,126 @@
+// DrawStreamK: whether the blocks that a board holds at a time share the sums of all tiles out.
+//
+// Floor 7. Own design; nothing in a space without a board. Asked only where a block per tile leaves
+// the last wave of blocks with little to do; half of such programs are drawn so, because the second
+// kernel and the way of the parts through memory cost time too.
+//     gemm of 120 tiles, 108 multiprocessors that hold one block each
+//         -->  C stream_k: 108
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tensorsmith/cost/gpu_work.hpp"
+#include "tensorsmith/search/evolution/mutator.hpp"
+#include "tensorsmith/search/population/draw_copies.hpp"
+#include "tensorsmith/search/population/fit_block.hpp"
+
+namespace tensorsmith {
+namespace detail {
+
+inline PragmaStep stream_k_step(std::int32_t stage, std::int32_t num_blocks) {
+  return {stage, 0, std::string(stream_k_pragma) + "$" + std::to_string(num_blocks)};
+}
+
+inline bool is_stream_k(const Step& step) {
+  const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
+  return pragma != nullptr && pragma->pragma.starts_with(stream_k_pragma);
+}
+
+/// Blocks of the kernel of a stage at the root: one per tile.
+inline std::int64_t num_tiles(const State& state, std::int32_t root) {
+  std::int64_t tiles = 1;
+  for (const auto& it : state.stage(static_cast<std::size_t>(root)).iterators) {
+    const bool is_block = it.annotation == Annotation::block_x ||
+                          it.annotation == Annotation::block_y ||
+                          it.annotation == Annotation::block_z;
+    tiles *= is_block ? it.extent.value_or(1) : 1;
+  }
+  return tiles;
+}
+
+/// How many of so many slots tiles fill, the last wave included.
+inline double wave_fill(std::int64_t tiles, std::int64_t slots) {
+  const std::int64_t waves = (tiles + slots - 1) / slots;
+  return static_cast<double>(tiles) / static_cast<double>(waves * slots);
+}
+
+/// Every legal choice for a complete program: the stage of a sum whose operands are copied to
+/// shared memory, and how many blocks share it out. Registers are an estimate, so one block per
+/// multiprocessor less is a choice too.
+inline std::vector<PragmaStep> stream_k_choices(const State& state, const SpaceOptions& options) {
+  constexpr double good_fill = 0.9;
+  constexpr std::int32_t other_registers = 16;  // operands; the tile itself is counted
+  std::vector<PragmaStep> choices;
+  if (!options.gpu) {
+    return choices;
+  }
+  const std::vector<BlockNeeds> needs = block_needs(state);
+  std::vector<std::int32_t> readers;
+  for (const std::int32_t copy : shared_copies(state)) {
+    const std::int32_t reader = state.attach_map().stage_to_iterator.at(copy).stage;
+    const Operation& op = state.operation(static_cast<std::size_t>(reader));
+    if (has_item(readers, reader) || op.reduce_axes.empty() || op.name.ends_with(".rf")) {
+      continue;
+    }
+    readers.push_back(reader);
+    const std::int32_t root = root_of(state, reader);
+    const BlockNeeds& block = needs[static_cast<std::size_t>(root)];
+    const std::int64_t tiles = num_tiles(state, root);
+    const std::int64_t held =
+        gpu_blocks_per_sm(*options.gpu, block.threads, block.buffered_bytes,
+                          static_cast<std::int32_t>(block.registers() + other_registers));
+    for (std::int64_t each = larger_of<std::int64_t>(1, held - 1); each <= held; ++each) {
+      const std::int64_t slots = each * options.gpu->board->num_sms;
+      if (slots > 1 && slots < tiles && wave_fill(tiles, slots) < good_fill) {
+        choices.push_back(stream_k_step(reader, static_cast<std::int32_t>(slots)));
+      }
+    }
+  }
+  return choices;
+}
+
+}  // namespace detail
+
+struct DrawStreamK {
+  static constexpr std::string_view name() { return "draw_stream_k"; }
+
+  template <class Rng>
+  bool apply(const SearchSpace& space, Candidate& candidate, Rng& rng) const {
+    const std::vector<PragmaStep> choices =
+        detail::stream_k_choices(candidate.state, space.options());
+    if (choices.empty() || rng.next_below(2) == 0) {
+      return true;
+    }
+    return try_step(candidate.state,
+                    choices[rng.next_below(static_cast<std::uint32_t>(choices.size()))]);
+  }
+};
+
+/// Gives every tile a block of its own again, or shares the sums out.
+struct MutateStreamK {
+  static constexpr std::string_view name() { return "stream_k"; }
+
+  std::optional<Candidate> mutate(const SearchSpace& space, const Candidate& parent,
+                                  CounterRng& rng) const {
+    std::vector<Step> steps = parent.state.steps();
+    const std::size_t before = steps.size();
+    std::erase_if(steps, detail::is_stream_k);
+    if (steps.size() == before) {
+      const std::vector<PragmaStep> choices =
+          detail::stream_k_choices(parent.state, space.options());
+      if (choices.empty()) {
+        return std::nullopt;
+      }
+      steps.push_back(pick(choices, rng));
+    }
+    return space.build(steps, parent.sketch);
+  }
+};
+
+}  // namespace tensorsmith
