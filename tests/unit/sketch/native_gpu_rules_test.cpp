@@ -83,9 +83,9 @@ TEST_CASE("copies fetch as many elements at once as divide a row") {
   };
   using Lanes = std::vector<std::int64_t>;
   CHECK(lanes("gemm:128x128x128:f16") == Lanes{8, 8});
-  CHECK(lanes("gemm:128x1003x1000:f16") == Lanes{8, 1});  // of A, of B
-  CHECK(lanes("gemm:128x1004x1002:f16") == Lanes{2, 4});
-  CHECK(lanes("gemm:128x1000x1003:i8") == Lanes{1, 8});
+  CHECK(lanes("gemm:128x1003x1000:f16") == Lanes{1, 8});  // of B, of A
+  CHECK(lanes("gemm:128x1004x1002:f16") == Lanes{4, 2});
+  CHECK(lanes("gemm:128x1000x1003:i8") == Lanes{8, 1});
 }
 
 TEST_CASE("very few rows, matrices that go on behind the sum, and other devices have none") {
