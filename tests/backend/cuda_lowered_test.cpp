@@ -170,6 +170,25 @@ TEST_CASE("CUDA text of drawn programs with tensor cores is exact", "[cuda_sourc
   check_drawn(all, 0.0);
 }
 
+TEST_CASE("CUDA text with tensor cores on sizes that no tile divides is exact", "[cuda_source]") {
+  std::vector<Drawn> all;
+  for (const auto& [name, dag] : odd_tensor_core_workloads()) {
+    const SearchSpace space = native_gpu_space(dag, Target::cuda(80).value(), 256);
+    const auto states =
+        draw_states(space, NativeGpuPopulation{}, NativeGpuMutators{}, per_workload() + 1);
+    CHECK(states.size() == per_workload() + 1);
+    add_states(dag, name, states, all);
+  }
+  for (const Drawn& drawn : all) {
+    INFO(drawn.what << drawn.source.text);
+    CHECK(drawn.source.text.find("_words") != std::string::npos);
+  }
+  CHECK(any_item(all, [](const Drawn& drawn) {
+    return drawn.source.text.find("copy_async_or_zero(reinterpret_cast") != std::string::npos;
+  }));
+  check_drawn(all, 0.0);
+}
+
 TEST_CASE("CUDA text of the native space: copies ahead, layouts, sums in parts", "[cuda_source]") {
   std::vector<Drawn> all;
   const auto add = [&](const Shared<const ComputeDag>& dag, const std::string& name) {

@@ -165,6 +165,10 @@ TEST_CASE("programs of the native GPU space: right, no races, and no barrier too
     INFO(name);
     check_native(dag, test::native_gpu_space(dag, test::gpu_target(), 256), 1, false, checked);
   }
+  for (const auto& [name, dag] : test::odd_tensor_core_workloads()) {
+    INFO(name);
+    check_native(dag, test::native_gpu_space(dag, test::gpu_target(), 256), 2, false, checked);
+  }
   for (const char* workload : test::long_sums) {
     INFO(workload);
     const auto dag = ops::parse_workload(workload)->dag;

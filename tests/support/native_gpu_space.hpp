@@ -92,6 +92,17 @@ inline std::vector<std::pair<std::string, Shared<const ComputeDag>>> tensor_core
   return all;
 }
 
+/// The same of sizes that no tile divides, with rows of odd and of even length.
+inline std::vector<std::pair<std::string, Shared<const ComputeDag>>> odd_tensor_core_workloads() {
+  std::vector<std::pair<std::string, Shared<const ComputeDag>>> all;
+  for (const char* workload :
+       {"gemm:67x70x37:f16", "gemm:65x72x40:bf16,tb,bias,relu", "gemm:70x68x50:f16,ta",
+        "bmm:3x65x67x33:f16,tb", "gemm:100x66x36:i8", "gemm:66x65x47:i8,tb", "gemm:65x66x19:f32"}) {
+    all.emplace_back(workload, ops::parse_workload(workload)->dag);
+  }
+  return all;
+}
+
 /// Few tiles and long sums: some sketches have the sum in parts.
 inline constexpr const char* long_sums[] = {"gemm:8x12x512:i32", "gemm:8x12x512:f32,bias,relu",
                                             "gemm:16x16x512:f32"};

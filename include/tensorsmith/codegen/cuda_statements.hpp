@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -51,6 +52,7 @@ class CudaStatementPrinter : protected CudaTensorPrinter {
   }
   void declare(BufferId id);
   void emit(StmtId id);
+  std::optional<std::string> narrow_or_zero(const Store& store) const;
   void emit_loop(const For& loop);
   void emit_vectorized(const For& loop, std::int64_t extent);
   void vector_chunk(StmtId id, VarId var, const LinearText& base, std::int32_t lanes);
@@ -77,6 +79,19 @@ inline void CudaStatementPrinter::declare(BufferId id) {
   }
 }
 
+/// An element of a narrow type, or zero where a condition fails, as the bits that it is.
+inline std::optional<std::string> CudaStatementPrinter::narrow_or_zero(const Store& store) const {
+  const DType type = program_[store.buffer].dtype;
+  Store copy = store;
+  copy.is_async = true;
+  const std::optional<BackgroundCopy> found = background_copy(program_, copy);
+  if (!found || !found->condition.valid() || (type != DType::f16 && type != DType::bf16)) {
+    return std::nullopt;
+  }
+  return value(found->condition).within(CText::or_) + " ? " +
+         element(found->load->buffer, found->load->indices) + " : 0";
+}
+
 inline void CudaStatementPrinter::emit(StmtId id) {
   std::visit(Overloaded{[&](const Seq& seq) {
                           for (StmtId item : seq.items) {
@@ -91,7 +106,9 @@ inline void CudaStatementPrinter::emit(StmtId id) {
                                 async_text(*copy, "&" + element(store.buffer, store.indices),
                                            "&" + element(copy->load->buffer, copy->load->indices)));
                           }
-                          line(element(store.buffer, store.indices) + assignment(store));
+                          const auto narrow = narrow_or_zero(store);
+                          line(element(store.buffer, store.indices) +
+                               (narrow ? " = " + *narrow + ";" : assignment(store)));
                         },
                         [&](const If& branch) {
                           if (const auto known = constant(branch.condition)) {

@@ -100,9 +100,11 @@ struct Emission {
   std::vector<BufferId> accumulators;    ///< register tile; empty = accumulate in memory
   std::vector<BufferId> temporaries;     ///< for reductions with several outputs
   std::vector<std::size_t> tile_leaves;  ///< on GPUs: the dimensions of the accumulators
-  std::vector<ExprId> guards;        ///< on GPUs: which threads store; innermost condition first
-  bool is_reading_partial = false;   ///< initialize copies the stored partial result
-  bool is_tile_indexed = false;      ///< a loop of the tile stays a loop
+  std::vector<ExprId> guards;  ///< on GPUs: which threads store; innermost condition first
+  std::vector<std::int32_t> padded_copies;  ///< on GPUs: it reads them behind their ends
+  std::vector<std::size_t> zero_axes;       ///< a padded copy's, behind whose ends it is zero
+  bool is_reading_partial = false;          ///< initialize copies the stored partial result
+  bool is_tile_indexed = false;             ///< a loop of the tile stays a loop
   std::int32_t lane_leaf = -1;       ///< the tile is this part of a reduction loop (emit_lanes.hpp)
   const Emission* reader = nullptr;  ///< its elements are written in place of our own
   std::vector<TermForm> conditions;  ///< of the terms of its reduction
@@ -276,6 +278,17 @@ class Emitter {
   StmtId emit_with_offset_sums(Emission& e, std::size_t leaf);
   ExprId with_offset(const Emission& e, ExprId source);
   StmtId emit_offset(Emission& e, const ExprList& tile_point, ExprId source);
+  // emit_padding.hpp: whole tiles of tensor intrinsics
+  bool is_padded_copy(std::int32_t stage) const;
+  bool keeps_box(std::int32_t stage) const;
+  const TensorIntrinsic* held_instruction(std::int32_t stage) const;
+  void widen_to_tile(Emission& e, std::vector<Constraint>& clips) const;
+  std::int32_t copy_to_pad(const Emission& e, const TensorRead& read, bool overruns) const;
+  void pad_warp_product(Emission& e);
+  void pad_copy(Emission& e, std::vector<Constraint>& clips) const;
+  ExprId value_or_zero(const Emission& e, const ExprList& point, ExprId value);
+  ExprId is_below(Affine form, const Affine& bound);
+  void drop_implied(Nest& nest) const;
   // emit_unroll.hpp: steps of a reduction, one after the other
   void unroll_reduction(Emission& e) const;
   // emit_prefetch.hpp: asking for operands ahead of their use
@@ -322,6 +335,7 @@ class Emitter {
 #include "tensorsmith/lower/emit_kernel.hpp"
 #include "tensorsmith/lower/emit_lanes.hpp"
 #include "tensorsmith/lower/emit_loops.hpp"
+#include "tensorsmith/lower/emit_padding.hpp"
 #include "tensorsmith/lower/emit_prefetch.hpp"
 #include "tensorsmith/lower/emit_stage.hpp"
 #include "tensorsmith/lower/emit_taps.hpp"

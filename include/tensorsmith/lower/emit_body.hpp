@@ -196,7 +196,7 @@ inline StmtId Emitter::emit_body(Emission& e) {
                     e.mode == BodyMode::offset_sum ? value_of(found->sources[0], env) : ExprId{}));
   } else if (found == nullptr) {
     for (std::size_t k = 0; k < num_outputs; ++k) {
-      store_home(k, value_of(op.bodies[k], env));
+      store_home(k, value_or_zero(e, point, value_of(op.bodies[k], env)));
     }
   } else {
     const Reduce reduce = *found;
@@ -257,8 +257,8 @@ inline StmtId Emitter::emit_body(Emission& e) {
           is_decided && (leaf < 0 || e.nest.leaf_value[static_cast<std::size_t>(leaf)].valid());
     }
     if (is_decided) {
-      const ExprId holds = fold(pool.lt(expr(with_values(pool, extents_, e.nest, c.form)),
-                                        expr(with_values(pool, extents_, e.nest, c.bound))));
+      const ExprId holds = is_below(with_values(pool, extents_, e.nest, c.form),
+                                    with_values(pool, extents_, e.nest, c.bound));
       const IntImm* known = pool.as<IntImm>(holds);
       if (known == nullptr || known->value == 0) {
         body = program_.add(If{holds, body, {}});

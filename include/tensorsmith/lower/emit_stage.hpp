@@ -146,7 +146,7 @@ inline std::vector<SymbolicInterval> Emitter::region_of(std::int32_t stage) {
     const std::int64_t extent = op.axes[d].extent;
     SymbolicInterval whole;
     whole.width = extent - 1;
-    if (!box[d] || !box[d]->is_known || box[d]->width >= extent - 1) {
+    if (!box[d] || !box[d]->is_known || (box[d]->width >= extent - 1 && !keeps_box(stage))) {
       result.push_back(whole);
       continue;
     }

@@ -140,7 +140,10 @@ inline void Emitter::shape_threads(Emission& e) const {
 
 /// emit_stage.hpp's last part, for GPUs. `clips`: their forms' constants are axes.
 inline StmtId Emitter::emit_thread_stage(Emission& e, std::vector<Constraint> clips) {
+  widen_to_tile(e, clips);
   build_nest(program_.pool, extents_, state_, e.nest);
+  drop_implied(e.nest);
+  pad_copy(e, clips);
   for (Constraint& clip : clips) {
     const auto axis = static_cast<std::size_t>(clip.form.constant);
     clip.form = e.nest.axis_value[axis];
@@ -152,6 +155,7 @@ inline StmtId Emitter::emit_thread_stage(Emission& e, std::vector<Constraint> cl
   kernel_.stream_blocks = larger_of(kernel_.stream_blocks, stage.stream_blocks);
   guard_threads(e);
   place_warp_intrinsic(e);
+  pad_warp_product(e);
   shape_threads(e);
   active_.push_back(&e);
   const StmtId result = emit_leaf(e, 0);
@@ -257,7 +261,9 @@ inline StmtId Emitter::emit_thread_loop(Emission& e, std::size_t leaf) {
   Nest& nest = e.nest;
   const auto saved = nest.constraints;
   std::vector<std::size_t> settled;
-  const std::int64_t most = bound_of(e, leaf, settled);
+  const bool is_whole = nest.derivation.leaves[leaf].annotation == Annotation::vthread &&
+                        held_instruction(nest.stage) != nullptr;  // all accumulators of a tile
+  const std::int64_t most = is_whole ? nest.leaf_extent[leaf] : bound_of(e, leaf, settled);
   for (std::size_t k : settled) {
     nest.constraints[k].residual.reset();
   }

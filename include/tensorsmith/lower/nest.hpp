@@ -46,6 +46,7 @@ struct Nest {
   std::vector<Affine> axis_value;  ///< over placeholders, relative to base
   std::vector<Constraint> constraints;
   std::vector<SolvedLoop> solved;  ///< nodes that are no leaves
+  bool is_padded = false;          ///< its loops go on behind the ends of axes, without conditions
 
   std::size_t num_leaves() const { return leaf_var.size(); }
 };

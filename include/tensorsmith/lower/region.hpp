@@ -197,6 +197,7 @@ inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents,
       is_trimmed[leaf] = true;
     }
   }
+  result.is_inside = result.is_inside && !nest.is_padded;
   const std::int64_t limit = nest.axis_extent[axis] - 1;
   result.width = result.width < limit ? result.width : limit;
   if (axis < nest.axis_base.size()) {

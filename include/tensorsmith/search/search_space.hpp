@@ -16,6 +16,7 @@
 #include "tensorsmith/search/apply_intrinsics.hpp"
 #include "tensorsmith/search/schedule_packs.hpp"
 #include "tensorsmith/search/space_options.hpp"
+#include "tensorsmith/search/warp_tiles.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
 #include "tensorsmith/support/algorithm.hpp"
@@ -47,10 +48,12 @@ class SearchSpace {
       analyses_.push_back(make_shared_of<const AccessAnalysis>(sketch.dag()));
       limits_.push_back(innermost_limits(sketch));
       fixed_.push_back(fixed_splits(sketch));
+      of_warps_.push_back(splits_of_warps(sketch));
       for (std::size_t at = 0; at < sketch.steps().size(); ++at) {
         const SplitStep* split = std::get_if<SplitStep>(&sketch.steps()[at]);
         if (split != nullptr && split->extent > 0) {
-          for (std::int64_t rounded : rounded_extents(split->extent)) {
+          const double rounding = rounding_of(of_warps_.size() - 1, at, split->extent);
+          for (std::int64_t rounded : rounded_extents(split->extent, rounding)) {
             const Key key{rounded, split->lengths.size(), limits_.back()[at]};
             if (tables_.count(key) == 0) {
               tables_.emplace(key, enumerate(key));
@@ -106,9 +109,11 @@ class SearchSpace {
 
   /// The numbers whose factors may be lengths of a split of `extent`; `extent` itself comes first.
   std::vector<std::int64_t> rounded_extents(std::int64_t extent) const {
+    return rounded_extents(extent, options_.max_rounding);
+  }
+  static std::vector<std::int64_t> rounded_extents(std::int64_t extent, double rounding) {
     std::vector<std::int64_t> found = {extent};
-    const auto most =
-        extent + static_cast<std::int64_t>(static_cast<double>(extent) * options_.max_rounding);
+    const auto most = extent + static_cast<std::int64_t>(static_cast<double>(extent) * rounding);
     for (std::int64_t multiple : {2, 3, 4, 6, 8, 12, 14, 16, 24, 28, 32, 48, 64}) {
       const std::int64_t rounded = ceil_div(extent, multiple) * multiple;
       if (rounded <= most && !has_item(found, rounded)) {
@@ -124,19 +129,22 @@ class SearchSpace {
   template <class Rng>
   std::optional<LengthList> draw_lengths(std::int64_t extent, std::size_t count,
                                          std::int64_t max_innermost, Rng& rng) const {
-    const auto pick = [&](const std::vector<std::vector<std::int64_t>>& choices) {
-      std::optional<LengthList> drawn;
-      if (!choices.empty()) {
-        const auto& chosen = choices[rng.next_below(static_cast<std::uint32_t>(choices.size()))];
-        drawn = LengthList(chosen.begin(), chosen.end());
-      }
-      return drawn;
-    };
-    if (options_.max_rounding > 0) {
-      extent = draw_rounded(extent, rng);
-    }
-    const auto* known = length_choices(extent, count, max_innermost);
-    return known != nullptr ? pick(*known) : pick(enumerate(Key{extent, count, max_innermost}));
+    return draw_lengths(extent, count, max_innermost, options_.max_rounding, rng);
+  }
+  /// The same for the split that is step `at` of a history of this sketch.
+  template <class Rng>
+  std::optional<LengthList> draw_lengths(std::uint32_t sketch, std::size_t at,
+                                         const SplitStep& split, Rng& rng) const {
+    return draw_lengths(split.extent, split.lengths.size(), max_innermost(sketch, at),
+                        rounding_of(sketch, at, split.extent), rng);
+  }
+
+  /// By which fraction lengths of that split may exceed the extent: max_rounding of the options,
+  /// or, of tiles of warps whose extent has few divisors, max_warp_rounding.
+  double rounding_of(std::size_t sketch, std::size_t at, std::int64_t extent) const {
+    return sketch < of_warps_.size() && has_item(of_warps_[sketch], at) && wants_rounding(extent)
+               ? options_.max_warp_rounding
+               : options_.max_rounding;
   }
 
   /// The candidate with this history, bounds inferred; nothing if a step is illegal. How packed
@@ -214,6 +222,25 @@ class SearchSpace {
     auto operator<=>(const Key&) const = default;
   };
 
+  template <class Rng>
+  std::optional<LengthList> draw_lengths(std::int64_t extent, std::size_t count,
+                                         std::int64_t max_innermost, double rounding,
+                                         Rng& rng) const {
+    const auto pick = [&](const std::vector<std::vector<std::int64_t>>& choices) {
+      std::optional<LengthList> drawn;
+      if (!choices.empty()) {
+        const auto& chosen = choices[rng.next_below(static_cast<std::uint32_t>(choices.size()))];
+        drawn = LengthList(chosen.begin(), chosen.end());
+      }
+      return drawn;
+    };
+    if (rounding > 0) {
+      extent = draw_rounded(extent, rounding, rng);
+    }
+    const auto* known = length_choices(extent, count, max_innermost);
+    return known != nullptr ? pick(*known) : pick(enumerate(Key{extent, count, max_innermost}));
+  }
+
   bool is_decided_here(const Step& step) const {
     const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
     return !options_.intrinsics.empty() && pragma != nullptr &&
@@ -268,9 +295,9 @@ class SearchSpace {
   }
 
   template <class Rng>
-  std::int64_t draw_rounded(std::int64_t extent, Rng& rng) const {
+  static std::int64_t draw_rounded(std::int64_t extent, double rounding, Rng& rng) {
     constexpr std::size_t many_divisors = 6;
-    const std::vector<std::int64_t> choices = rounded_extents(extent);
+    const std::vector<std::int64_t> choices = rounded_extents(extent, rounding);
     if (choices.size() == 1) {
       return extent;
     }
@@ -325,6 +352,7 @@ class SearchSpace {
   std::vector<Shared<const AccessAnalysis>> analyses_;  ///< one per sketch
   std::vector<std::vector<std::int64_t>> limits_;       ///< by sketch and step
   std::vector<std::vector<std::size_t>> fixed_;         ///< by sketch: steps
+  std::vector<std::vector<std::size_t>> of_warps_;      ///< the same
   FlatMap<Key, std::vector<std::vector<std::int64_t>>> tables_;
   std::optional<State> initial_;
 };

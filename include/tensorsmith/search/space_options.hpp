@@ -24,6 +24,8 @@ struct SpaceOptions {
   /// fraction above it (1021 is split as if it were 1024; lowering cuts off what is too much).
   /// 0 = the reference's space.
   double max_rounding = 0;
+  /// GPUs: the same of the tiles of warps that multiply with tensor cores, whole ones always.
+  double max_warp_rounding = 0;
   /// Draws and mutates as the reference does, its oddities included. The places of stages are
   /// listed before bounds are inferred, when the extents of open splits are not known, so loops of
   /// one iteration are listed too; a mutation may draw what is there already.
@@ -70,6 +72,7 @@ inline SpaceOptions native_gpu_space_options(const Target& target) {
   if (target.gpu->board) {
     options.gpu = target.gpu;
   }
+  options.max_warp_rounding = 1.0 / 7;
   if (target.gpu->compute_capability >= first_with_async_copies) {
     options.fetch_stages = {1, 2, 3, 4};
     options.max_buffered_bytes = target.gpu->max_shared_memory_optin_bytes;

@@ -53,6 +53,40 @@ TEST_CASE("two parallel loops in one loop tree are nested parallelism") {
   CHECK(has_nested_parallel(state));
 }
 
+TEST_CASE("tiles of warps may be rounded up, where few numbers divide them") {
+  CHECK(wants_rounding(63));    // of 1000 rows
+  CHECK(wants_rounding(6283));  // of 50257 columns
+  for (std::int64_t extent : {1, 8, 12, 64, 96, 256, 320}) {
+    CHECK_FALSE(wants_rounding(extent));
+  }
+  const auto products = [](const char* workload) {
+    const SearchSpace space =
+        test::native_gpu_space(ops::parse_workload(workload)->dag, Target::cuda(80).value());
+    REQUIRE(splits_of_warps(space.sketches()[0]).size() == 3);
+    std::set<std::int64_t> found;  // of rows
+    for (std::uint32_t i = 0; i < 60; ++i) {
+      CounterRng rng(3, 0, 0, i);
+      Candidate candidate = space.sketch(0);
+      REQUIRE(FillTileSize{}.apply(space, candidate, rng));
+      const auto at = splits_of_warps(space.sketches()[0])[0];
+      std::int64_t product = 1;
+      for (std::int64_t length : std::get<SplitStep>(candidate.state.steps()[at]).lengths) {
+        product *= length;
+      }
+      found.insert(product);
+    }
+    return found;
+  };
+  const auto divides = [](std::int64_t extent) {
+    return [extent](std::int64_t length) { return extent % length == 0; };
+  };
+  const std::set<std::int64_t> whole = products("gemm:1024x1024x1024:f16");
+  CHECK(std::all_of(whole.begin(), whole.end(), divides(64)));
+  const std::set<std::int64_t> rounded = products("gemm:1000x1024x1024:f16");
+  CHECK(std::any_of(rounded.begin(), rounded.end(), divides(64)));
+  CHECK_FALSE(std::all_of(rounded.begin(), rounded.end(), divides(64)));
+}
+
 TEST_CASE("a space with rounding splits primes as if they were rounder numbers") {
   const SearchSpace space =
       test::space_of(test::matmul_dag(1021, 64, 48), 4, native_space_options());

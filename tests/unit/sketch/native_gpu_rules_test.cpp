@@ -58,9 +58,48 @@ TEST_CASE("matrices of few tiles may be computed thread by thread as well") {
   CHECK(has_item(names, std::string()));
 }
 
-TEST_CASE("sizes that the tile does not divide, and devices without the instruction, have none") {
-  for (const char* workload : {"gemm:120x64x64:f16", "gemm:128x60x64:f16", "gemm:128x64x56:f16",
-                               "gemm:128x64x48:i8", "gemm:128x64x64:f64"}) {
+TEST_CASE("sizes that the tile does not divide use it too") {
+  const Names f16{"mma_m16n8k16_f16"}, s8{"mma_m16n8k32_s8"};
+  for (const char* workload : {"gemm:120x64x64:f16", "gemm:128x69x64:f16", "gemm:128x64x57:f16,tb",
+                               "gemm:127x65x33:f16,ta,bias"}) {
+    INFO(workload);
+    CHECK(instructions(workload) == f16);
+  }
+  CHECK(instructions("gemm:128x64x48:i8") == s8);
+  CHECK(has_item(instructions("gemm:7x1001x100:f16"), f16.front()));
+}
+
+TEST_CASE("copies fetch as many elements at once as divide a row") {
+  const auto lanes = [](const char* workload) {
+    std::vector<std::int64_t> found;
+    const State sketch = sketches_for_gpu(ops::parse_workload(workload)->dag, 80).front();
+    for (const Step& step : sketch.steps()) {
+      const SplitStep* split = std::get_if<SplitStep>(&step);
+      if (split != nullptr && split->lengths.size() == 2 && split->lengths[0] == 32) {
+        found.push_back(split->lengths[1]);  // of a warp's lanes
+      }
+    }
+    return found;
+  };
+  using Lanes = std::vector<std::int64_t>;
+  CHECK(lanes("gemm:128x128x128:f16") == Lanes{8, 8});
+  CHECK(lanes("gemm:128x1003x1000:f16") == Lanes{1, 8});  // of B, of A
+  CHECK(lanes("gemm:128x1004x1002:f16") == Lanes{4, 2});
+  CHECK(lanes("gemm:128x1000x1003:i8") == Lanes{8, 1});
+}
+
+TEST_CASE("very few rows, matrices that go on behind the sum, and other devices have none") {
+  te::Program p;  // a sum over 40 of 64 columns
+  auto a = p.placeholder("A", {64, 64}, DType::f16), b = p.placeholder("B", {40, 64}, DType::f16);
+  auto k = p.reduce_axis("k", 40);
+  auto c = p.compute("C", {64, 64}, [&](auto i, auto j) {
+    return te::sum(te::cast(DType::f32, a(i, k)) * te::cast(DType::f32, b(k, j)), {k});
+  });
+  for (const std::string& name : instructions(p.dag({a, b, c}))) {
+    CHECK(name.empty());
+  }
+  for (const char* workload :
+       {"gemm:3x64x64:f16", "gemm:128x7x64:f16", "gemm:128x64x15:f16", "gemm:128x64x64:f64"}) {
     INFO(workload);
     const Names names = instructions(workload);
     CHECK_FALSE(names.empty());

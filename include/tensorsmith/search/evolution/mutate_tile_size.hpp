@@ -33,9 +33,8 @@ struct MutateTileSize {
     const std::size_t chosen = pick(splits, rng);
     const std::int64_t max_innermost = space.max_innermost(parent.sketch, chosen);
     SplitStep& split = std::get<SplitStep>(steps[chosen]);
-    if (space.options().max_rounding > 0 && rng.next_below(4) == 0) {
-      std::optional<LengthList> lengths =
-          space.draw_lengths(split.extent, split.lengths.size(), max_innermost, rng);
+    if (space.rounding_of(parent.sketch, chosen, split.extent) > 0 && rng.next_below(4) == 0) {
+      std::optional<LengthList> lengths = space.draw_lengths(parent.sketch, chosen, split, rng);
       if (!lengths || *lengths == split.lengths) {
         return std::nullopt;
       }

@@ -27,8 +27,7 @@ struct FillTileSize {
       if (split == nullptr || !has_item(split->lengths, unknown_length)) {
         continue;
       }
-      std::optional<LengthList> lengths = space.draw_lengths(
-          split->extent, split->lengths.size(), space.max_innermost(candidate.sketch, at), rng);
+      std::optional<LengthList> lengths = space.draw_lengths(candidate.sketch, at, *split, rng);
       if (split->extent < 1 || !lengths) {
         return false;
       }

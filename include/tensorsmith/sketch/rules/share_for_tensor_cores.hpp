@@ -1,8 +1,8 @@
 // ShareForTensorCores: the warps of a block share copies of the matrices that they multiply.
 //
 // Floor 5. Own design. Legal for a stage that a sum of TileForTensorCores reads. All threads of the
-// block fetch together, 16 bytes each; rows are padded by as much, so that the eight rows that one
-// instruction reads lie in different banks.
+// block fetch together, 16 bytes each where that divides a row; rows are padded by as much, so that
+// the eight rows that one instruction reads lie in different banks.
 //     C: k.0 k.1 k.m i j
 //         -->  C: k.0 { A.shared: .., threadIdx.y, threadIdx.x, vectorize } k.1 k.m i j
 #pragma once
@@ -37,9 +37,13 @@ struct ShareForTensorCores {
 
     const Operation& op = state.operation(static_cast<std::size_t>(copy));
     const auto rank = static_cast<std::int32_t>(op.axes.size());
-    const std::int64_t lanes = 16 / bytes_of(state.dag().tensor(op.outputs[0]).dtype);
+    const std::int64_t unit = 16 / bytes_of(state.dag().tensor(op.outputs[0]).dtype);
+    std::int64_t lanes = unit;
+    while (op.axes.back().extent % lanes != 0) {  // rows begin where the one before ends
+      lanes /= 2;
+    }
     FuseStep all{copy, {}};
-    StorageLayoutStep rows{copy, LengthList(static_cast<std::size_t>(rank), 0), {}, lanes};
+    StorageLayoutStep rows{copy, LengthList(static_cast<std::size_t>(rank), 0), {}, unit};
     for (std::int32_t d = 0; d < rank; ++d) {
       all.iterators.push_back(d);
       rows.order.push_back(2 * d);

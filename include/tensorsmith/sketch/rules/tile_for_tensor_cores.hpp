@@ -2,8 +2,9 @@
 //
 // Floor 5. Own design (block, warp and instruction tiles as in CUTLASS and Triton; fragments as in
 // the PTX ISA). Legal for C[.., i, j] += A[.., i, k] * B[.., k, j] that an instruction of m x n x k
-// for warps computes, i, j and k multiples of m, n and k. Lengths g, w and t are open: blocks that
-// are neighbours in time, warps of a block, tiles of a warp.
+// for warps computes. Sizes that m, n and k do not divide are those of whole tiles, with zeros
+// (lower/emit_padding.hpp); worth it for no less than m/4 rows, n columns and k terms. Lengths g, w
+// and t are open: blocks that are neighbours in time, warps of a block, tiles of a warp.
 //     C: i j k, D: i j
 //         -->  D: blockIdx.x i.g j.g i.b j.b, vthread i.t j.t i.8, threadIdx.y i.w j.w,
 //                 threadIdx.x i.lane j.lane { C: k.0 k.1 k.m i j } j.pair
@@ -78,15 +79,35 @@ struct TileForTensorCores {
                                 intrinsic->n == 2 * lane_columns;
       const std::optional<TensorOperands> operands =
           is_for_warps ? tensor_operands(pool, op, *intrinsic, j) : std::nullopt;
-      if (operands && op.axes[rank - 2].extent % intrinsic->m == 0 &&
-          op.axes[rank - 1].extent % intrinsic->n == 0 &&
-          op.reduce_axes[0].extent % intrinsic->k == 0 && is_matrix(pool, *operands->a, i, k) &&
-          is_matrix(pool, *operands->b, j, k) && !detail::reads_along(pool, *operands->b, i) &&
+      if (operands && 4 * op.axes[rank - 2].extent >= intrinsic->m &&
+          op.axes[rank - 1].extent >= intrinsic->n && op.reduce_axes[0].extent >= intrinsic->k &&
+          is_padded_to_its_end(input.state, *operands, op.reduce_axes[0], *intrinsic) &&
+          is_matrix(pool, *operands->a, i, k) && is_matrix(pool, *operands->b, j, k) &&
+          !detail::reads_along(pool, *operands->b, i) &&
           operands->a->tensor != operands->b->tensor) {
         return intrinsic;
       }
     }
     return nullptr;
+  }
+
+  /// A sum whose length is no multiple of the instruction's goes on in zeros behind the ends of
+  /// both matrices; so none may go on behind the sum.
+  static bool is_padded_to_its_end(const State& state, const TensorOperands& operands,
+                                   const Axis& k, const TensorIntrinsic& intrinsic) {
+    const ExprPool& pool = state.dag().pool();
+    return k.extent % intrinsic.k == 0 ||
+           (ends_with_sum(pool, state.dag().tensor(operands.a->tensor), *operands.a, k) &&
+            ends_with_sum(pool, state.dag().tensor(operands.b->tensor), *operands.b, k));
+  }
+  static bool ends_with_sum(const ExprPool& pool, const TensorInfo& info, const TensorRead& read,
+                            const Axis& k) {
+    bool ends = false;
+    for (std::size_t d = 0; d < read.indices.size(); ++d) {
+      const VarRef* ref = pool.as<VarRef>(read.indices[d]);
+      ends = ends || (ref != nullptr && ref->var == k.var && info.shape[d] == k.extent);
+    }
+    return ends;
   }
 
   /// A thread has rows lane / 4 and eight below, and two columns at 2 * (lane % 4).
