@@ -168,7 +168,8 @@ inline const std::vector<Suite>& all_suites() {
         "conv1d:n=1,w=3000,ci=80,co=384,k=3,s=2,p=1,layout=free"}},
       {"rows",
        {"softmax:1536x128", "softmax:512x1000", "softmax:1024x1000", "softmax:1024x4096",
-        "layernorm:128x768", "layernorm:512x1024", "layernorm:4096x4096", "reduce_sum:1024x4096",
+        "log_softmax:512x1000", "log_softmax:1024x4096", "layernorm:128x768", "layernorm:512x1024",
+        "layernorm:4096x4096", "reduce_sum:1024x4096", "reduce_max:1024x4096",
         "global_avg_pool:n=1,c=2048,h=7,w=7"}},
   });
   return suites;

@@ -79,6 +79,8 @@ std::optional<Problem> problem_of(const ops::Workload& workload) {
                                  switch (p.kind) {
                                  case ops::RowKind::softmax:
                                    return Found(SoftmaxShape{p.rows, p.columns});
+                                 case ops::RowKind::log_softmax:
+                                   return Found(SoftmaxShape{p.rows, p.columns, true});
                                  case ops::RowKind::layernorm:
                                    return Found(LayernormShape{p.rows, p.columns});
                                  case ops::RowKind::sum:

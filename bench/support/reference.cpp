@@ -20,14 +20,14 @@ double activate(double x, Activation activation) {
   return x;
 }
 
-double softmax(const float* row, std::int64_t columns, std::int64_t column) {
+double softmax(const float* row, const SoftmaxShape& s, std::int64_t column) {
   double largest = row[0];
-  for (std::int64_t c = 1; c < columns; ++c)
+  for (std::int64_t c = 1; c < s.columns; ++c)
     largest = std::max(largest, double{row[c]});
   double sum = 0;
-  for (std::int64_t c = 0; c < columns; ++c)
+  for (std::int64_t c = 0; c < s.columns; ++c)
     sum += std::exp(row[c] - largest);
-  return std::exp(row[column] - largest) / sum;
+  return s.is_log ? row[column] - largest - std::log(sum) : std::exp(row[column] - largest) / sum;
 }
 
 double layernorm(const float* row, const LayernormShape& s, std::int64_t column, double gamma,
@@ -180,8 +180,7 @@ double Reference::at(std::int64_t flat) const {
           [&](const ConvShape& s) { return conv(s, flat); },
           [&](const PoolShape& s) { return pool(s, flat); },
           [&](const SoftmaxShape& s) {
-            return softmax(buffers_.input + flat / s.columns * s.columns, s.columns,
-                           flat % s.columns);
+            return softmax(buffers_.input + flat / s.columns * s.columns, s, flat % s.columns);
           },
           [&](const LayernormShape& s) {
             const std::int64_t column = flat % s.columns;

@@ -62,6 +62,11 @@ ProblemSizes row_sizes(std::int64_t rows, std::int64_t columns, double flop_per_
   return sizes;
 }
 
+ProblemSizes softmax_sizes(const SoftmaxShape& s) {
+  // maximum, subtract, exp, sum, scale; of the logarithm: subtract twice in place of scale
+  return row_sizes(s.rows, s.columns, s.is_log ? 6 : 5);
+}
+
 }  // namespace
 
 ProblemSizes sizes_of(const Problem& problem) {
@@ -79,8 +84,7 @@ ProblemSizes sizes_of(const Problem& problem) {
                           return sizes;
                         },
                         [](const ConvShape& s) { return conv_sizes(s); },
-                        // maximum, subtract, exp, sum, scale
-                        [](const SoftmaxShape& s) { return row_sizes(s.rows, s.columns, 5); },
+                        [](const SoftmaxShape& s) { return softmax_sizes(s); },
                         // sum, centre, square, sum, scale, gamma, beta
                         [](const LayernormShape& s) {
                           ProblemSizes sizes = row_sizes(s.rows, s.columns, 7);

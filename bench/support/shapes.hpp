@@ -68,6 +68,7 @@ struct ConvShape {
 
 struct SoftmaxShape {
   std::int64_t rows = 1, columns = 1;
+  bool is_log = false;  ///< its logarithm
 };
 /// out = (x - mean) / sqrt(variance + epsilon) * gamma + beta along columns.
 struct LayernormShape {

@@ -249,12 +249,13 @@ TEST_CASE("CUDA text of drawn programs, every float type and operator", "[cuda_s
         "depthwise:n=1,h=9,w=8,c=6,k=3,s=2,p=1",
         "conv2d_transpose:n=1,h=4,w=3,ci=6,co=4,k=4,s=2,p=1",
         "max_pool:n=1,c=3,h=9,w=9,k=3,s=2,p=1", "avg_pool:n=1,c=4,h=8,w=6,k=2,s=2",
-        "reduce_sum:12x40", "reduce_max:7x33", "gemm:12x20x28:i8", "gemm:12x20x28:f64",
-        "bmm:3x8x12x10:f32,tb"}) {
+        "reduce_sum:12x40", "reduce_max:7x33", "argmax:7x33", "gemm:12x20x28:i8",
+        "gemm:12x20x28:f64", "bmm:3x8x12x10:f32,tb"}) {
     add_drawn(ops::parse_workload(workload)->dag, workload, per_workload(), exact);
   }
   check_drawn(exact, 1e-6);
-  for (const char* workload : {"softmax:6x20", "layernorm:5x24", "gemm:12x20x28:f32,bias,gelu"}) {
+  for (const char* workload : {"softmax:6x20", "log_softmax:6x20", "layernorm:5x24", "rmsnorm:5x24",
+                               "gemm:12x20x28:f32,bias,gelu"}) {
     add_drawn(ops::parse_workload(workload)->dag, workload, per_workload(), wide);
   }
   check_drawn(wide, 1e-4);

@@ -29,7 +29,7 @@ void check_tunes(CommandFolder& folder, const std::string& workload, const char*
 TEST_CASE("every example of the grammar parses and tunes") {
   CommandFolder folder;
   const nlohmann::json list = folder.run({"tune", "--list", "--json"}).json();
-  REQUIRE(list["workloads"].size() >= 18);
+  REQUIRE(list["workloads"].size() >= 21);
   const std::string text = folder.run({"tune", "--list"}).out;
   for (const nlohmann::json& line : list["workloads"]) {
     const std::string example = line["example"].get<std::string>();
@@ -78,12 +78,19 @@ TEST_CASE("every class of operator, option and type tunes") {
                                "global_avg_pool:n=1,c=16,h=7,w=7",
                                "global_avg_pool:n=1,c=16,h=7,w=7,layout=nchw",
                                "softmax:8x33",
+                               "log_softmax:7x33",
+                               "log_softmax:5x19:f64",
                                "layernorm:8x33",
+                               "rmsnorm:7x33",
+                               "rmsnorm:5x19:bf16",
                                "reduce_sum:8x33",
                                "reduce_sum:8x33:i32",
                                "reduce_prod:8x9",
                                "reduce_max:8x33",
-                               "reduce_min:1x33"}) {
+                               "reduce_min:1x33",
+                               "argmax:7x33",
+                               "argmax:5x70:i8",
+                               "argmax:3x1"}) {
     check_tunes(folder, workload, "6");
   }
   const CommandResult threads = folder.run({"tune", "gemm:64x64x64:f32", "--threads", "2",

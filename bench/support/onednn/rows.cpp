@@ -29,6 +29,13 @@ Plan sum_by_matmul(const Engine& engine, std::int64_t rows, std::int64_t columns
   return builder.finish();
 }
 
+template <class Primitive, class Description>
+void add_softmax(PlanBuilder& builder, const Description& pd, const Operand& x, const Operand& y) {
+  const Args args{{DNNL_ARG_SRC, builder.input(x, x.desc, false)},
+                  {DNNL_ARG_DST, builder.output(y, y.desc, false)}};
+  builder.add(Primitive(pd), args, std::string("softmax ") + pd.impl_info_str());
+}
+
 }  // namespace
 
 std::vector<Plan> softmax_plans(const Engine& engine, const SoftmaxShape& shape,
@@ -37,16 +44,22 @@ std::vector<Plan> softmax_plans(const Engine& engine, const SoftmaxShape& shape,
   try_plan(plans, [&] {
     const Operand x = matrix(shape.rows, shape.columns, buffers.input);
     const Operand y = matrix(shape.rows, shape.columns, buffers.output);
+    PlanBuilder builder(engine, "");
 #if DNNL_VERSION_MAJOR >= 3
     const auto pd = describe<dnnl::softmax_forward>(
-        engine, {}, inference, dnnl::algorithm::softmax_accurate, x.desc, y.desc, 1);
+        engine, {}, inference,
+        shape.is_log ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate, x.desc,
+        y.desc, 1);
+    add_softmax<dnnl::softmax_forward>(builder, pd, x, y);
 #else
-    const auto pd = describe<dnnl::softmax_forward>(engine, {}, inference, x.desc, 1);
+    if (shape.is_log) {
+      const auto pd = describe<dnnl::logsoftmax_forward>(engine, {}, inference, x.desc, 1);
+      add_softmax<dnnl::logsoftmax_forward>(builder, pd, x, y);
+    } else {
+      const auto pd = describe<dnnl::softmax_forward>(engine, {}, inference, x.desc, 1);
+      add_softmax<dnnl::softmax_forward>(builder, pd, x, y);
+    }
 #endif
-    PlanBuilder builder(engine, "");
-    const Args args{{DNNL_ARG_SRC, builder.input(x, x.desc, false)},
-                    {DNNL_ARG_DST, builder.output(y, y.desc, false)}};
-    builder.add(dnnl::softmax_forward(pd), args, std::string("softmax ") + pd.impl_info_str());
     return builder.finish();
   });
   return plans;

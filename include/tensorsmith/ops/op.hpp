@@ -93,7 +93,17 @@ struct PoolParams {
   }
 };
 
-enum class RowKind : std::uint8_t { softmax, layernorm, sum, prod, min, max };
+enum class RowKind : std::uint8_t {
+  softmax,
+  log_softmax,
+  layernorm,
+  rmsnorm,
+  sum,
+  prod,
+  min,
+  max,
+  argmax
+};
 
 /// An operation on every row of a [rows, columns] matrix.
 struct RowParams {

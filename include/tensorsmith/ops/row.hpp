@@ -1,7 +1,9 @@
-// Operations on the rows of a matrix: softmax, layernorm, reductions.
+// Operations on the rows of a matrix: softmax and its logarithm, layernorm, RMSnorm, reductions,
+// the place of the largest.
 //
-// Floor 3. Stages, names and formulas are those of the programs of the Ansor reference, so that
-// workload hashes agree. Layernorm takes the variance as E[x^2] - E[x]^2.
+// Floor 3. Stages, names and formulas of softmax, layernorm and the reductions are those of the
+// programs of the Ansor reference, so that workload hashes agree. Layernorm takes the variance as
+// E[x^2] - E[x]^2.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +36,34 @@ inline Workload softmax(const RowParams& p) {
   return workload;
 }
 
+/// (A - max) - log(sum of exp(A - max)): no exponential is stored. Narrow types are computed in
+/// f32.
+inline Workload log_softmax(const RowParams& p) {
+  te::Program program;
+  const te::Shape rows{p.rows}, matrix{p.rows, p.columns};
+  const te::ComputeOptions i_only{{"i"}, {}, {}}, both{{"i", "j"}, {}, {}};
+  const DType type = accumulator_of(p.dtype);
+  const te::Tensor a = program.placeholder("A", matrix, p.dtype);
+  const te::ReduceAxis k1 = program.reduce_axis("k1", p.columns);
+  const te::ReduceAxis k2 = program.reduce_axis("k2", p.columns);
+  const te::Tensor largest = program.compute(
+      "T_max", rows, [&](auto i) { return te::max(te::cast(type, a(i, k1)), {k1}); }, i_only);
+  const te::Tensor sum = program.compute(
+      "T_sum", rows,
+      [&](auto i) { return te::sum(te::exp(te::cast(type, a(i, k2)) - largest(i)), {k2}); },
+      i_only);
+  const te::Tensor out = program.compute(
+      "T_log", matrix,
+      [&](auto i, auto j) {
+        return te::cast(p.dtype, te::cast(type, a(i, j)) - largest(i) - te::log(sum(i)));
+      },
+      both);
+  Workload workload;
+  workload.dag = program.dag({a, out});
+  workload.nominal_flop = 6;  // per element: maximum, subtract, exp, sum, subtract twice
+  return workload;
+}
+
 inline Workload layernorm(const RowParams& p) {
   te::Program program;
   const te::Shape rows{p.rows}, matrix{p.rows, p.columns};
@@ -61,6 +91,58 @@ inline Workload layernorm(const RowParams& p) {
   Workload workload;
   workload.dag = program.dag({a, gamma, beta, out});
   workload.nominal_flop = 7;  // per element: sum, centre, square, sum, scale, gamma, beta
+  return workload;
+}
+
+/// A / sqrt(mean of A^2 + 1e-5) * gamma. Narrow types are computed in f32.
+inline Workload rmsnorm(const RowParams& p) {
+  te::Program program;
+  const te::Shape rows{p.rows}, matrix{p.rows, p.columns};
+  const te::ComputeOptions i_only{{"i"}, {}, {}}, both{{"i", "j"}, {}, {}};
+  const double scale = 1.0 / static_cast<double>(p.columns);
+  const DType type = accumulator_of(p.dtype);
+  const te::Tensor a = program.placeholder("A", matrix, p.dtype);
+  const te::ReduceAxis k = program.reduce_axis("k", p.columns);
+  const auto wide = [&](auto i, auto j) { return te::cast(type, a(i, j)); };
+  const te::Tensor squares = program.compute(
+      "S2", rows, [&](auto i) { return te::sum(wide(i, k) * wide(i, k), {k}); }, i_only);
+  const te::Tensor gamma = program.placeholder("gamma", {p.columns}, p.dtype);
+  const te::Tensor out = program.compute(
+      "RN", matrix,
+      [&](auto i, auto j) {
+        return te::cast(p.dtype, wide(i, j) * te::rsqrt(squares(i) * scale + 1e-5) *
+                                     te::cast(type, gamma(j)));
+      },
+      both);
+  Workload workload;
+  workload.dag = program.dag({a, gamma, out});
+  workload.nominal_flop = 4;  // per element: square, sum, scale, gamma
+  return workload;
+}
+
+/// The first column that holds the largest value of the row, as i32. Two plain reductions, the
+/// maximum and then the least column that equals it: reductions over pairs get no vectors along the
+/// row. Where nothing equals the maximum, which begins with the least finite number (a row of
+/// nothing but -infinity), the last column; a row that holds NaN may give any.
+inline Workload argmax(const RowParams& p) {
+  te::Program program;
+  const te::ComputeOptions i_only{{"i"}, {}, {}};
+  const te::Tensor a = program.placeholder("A", {p.rows, p.columns}, p.dtype);
+  const te::ReduceAxis k1 = program.reduce_axis("k1", p.columns);
+  const te::ReduceAxis k2 = program.reduce_axis("k2", p.columns);
+  const te::Tensor largest = program.compute(
+      "T_max", {p.rows}, [&](auto i) { return te::max(a(i, k1), {k1}); }, i_only);
+  const te::Tensor out = program.compute(
+      "T_arg", {p.rows},
+      [&](auto i) {
+        return te::min(te::select(a(i, k2) == largest(i), te::cast(DType::i32, te::Expr(k2)),
+                                  te::Expr(p.columns - 1)),
+                       {k2});
+      },
+      i_only);
+  Workload workload;
+  workload.dag = program.dag({a, out});
+  workload.nominal_flop = 3;  // per element: maximum, comparison, minimum
   return workload;
 }
 
@@ -96,14 +178,17 @@ inline Workload row_reduction(const RowParams& p) {
 inline Workload row_op(const RowParams& p) {
   detail::require_positive("row_op", "number of rows", p.rows);
   detail::require_positive("row_op", "number of columns", p.columns);
-  const bool is_reduction = p.kind != RowKind::softmax && p.kind != RowKind::layernorm;
+  const bool is_reduction = p.kind >= RowKind::sum;
   if (p.dtype == DType::boolean || (!is_reduction && !is_float(p.dtype))) {
     detail::misuse("row_op", is_reduction ? "a number type" : "a float type",
                    std::string(name_of(p.dtype)));
   }
-  Workload workload = p.kind == RowKind::softmax     ? detail::softmax(p)
-                      : p.kind == RowKind::layernorm ? detail::layernorm(p)
-                                                     : detail::row_reduction(p);
+  Workload workload = p.kind == RowKind::softmax       ? detail::softmax(p)
+                      : p.kind == RowKind::log_softmax ? detail::log_softmax(p)
+                      : p.kind == RowKind::layernorm   ? detail::layernorm(p)
+                      : p.kind == RowKind::rmsnorm     ? detail::rmsnorm(p)
+                      : p.kind == RowKind::argmax      ? detail::argmax(p)
+                                                       : detail::row_reduction(p);
   workload.kind = kind_of(p);
   workload.name = canonical_text(p);
   workload.params = p;

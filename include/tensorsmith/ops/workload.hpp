@@ -71,10 +71,8 @@ class WorkloadReader {
     if (name == "gemm" || name == "bmm") {
       return read_gemm(rest, name == "bmm");
     }
-    static constexpr const char* rows[] = {"softmax",     "layernorm",  "reduce_sum",
-                                           "reduce_prod", "reduce_min", "reduce_max"};
-    for (std::size_t i = 0; i < 6; ++i) {
-      if (name == rows[i]) {
+    for (std::size_t i = 0; i < row_names.size(); ++i) {
+      if (name == row_names[i]) {
         return read_rows(rest, static_cast<RowKind>(i));
       }
     }

@@ -14,7 +14,7 @@ struct GrammarLine {
   const char* form;
   const char* example;
 };
-inline constexpr std::array<GrammarLine, 18> workload_grammar{{
+inline constexpr std::array<GrammarLine, 21> workload_grammar{{
     {"gemm", "gemm:MxNxK[:DTYPE][,ta][,tb][,bias][,add][,relu|gelu][,packed]",
      "gemm:512x512x512:f32"},
     {"bmm", "bmm:BxMxNxK[:DTYPE][,ta][,tb][,bias][,add][,relu|gelu][,packed]",
@@ -39,11 +39,14 @@ inline constexpr std::array<GrammarLine, 18> workload_grammar{{
     {"global_avg_pool", "global_avg_pool:n=N,c=C,h=H,w=W[,layout=nhwc|nchw][,dtype=f32]",
      "global_avg_pool:n=1,c=2048,h=7,w=7"},
     {"softmax", "softmax:RxC[:DTYPE]", "softmax:512x1000"},
+    {"log_softmax", "log_softmax:RxC[:DTYPE]", "log_softmax:512x1000"},
     {"layernorm", "layernorm:RxC[:DTYPE]", "layernorm:512x1024"},
+    {"rmsnorm", "rmsnorm:RxC[:DTYPE]", "rmsnorm:512x1024"},
     {"reduce_sum", "reduce_sum:RxC[:DTYPE]", "reduce_sum:1024x4096"},
     {"reduce_prod", "reduce_prod:RxC[:DTYPE]", "reduce_prod:64x64"},
     {"reduce_max", "reduce_max:RxC[:DTYPE]", "reduce_max:1024x4096"},
     {"reduce_min", "reduce_min:RxC[:DTYPE]", "reduce_min:10x1024"},
+    {"argmax", "argmax:RxC[:DTYPE]; the first of the largest, as i32", "argmax:512x1000"},
 }};
 inline constexpr const char* workload_grammar_notes =
     "OPTIONS of convolutions: "

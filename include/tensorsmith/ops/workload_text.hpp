@@ -32,6 +32,10 @@ std::string per_axis(const std::array<std::int64_t, N>& values, int rank) {
   }
   return all_equal ? std::to_string(used[0]) : times(used);
 }
+/// In the order of RowKind.
+inline constexpr std::array<const char*, 9> row_names{"softmax",    "log_softmax", "layernorm",
+                                                      "rmsnorm",    "reduce_sum",  "reduce_prod",
+                                                      "reduce_min", "reduce_max",  "argmax"};
 template <class Params>
 std::string epilogue_text(const Params& p) {
   std::string text = p.bias ? ",bias" : "";
@@ -56,9 +60,7 @@ inline std::string kind_of(const PoolParams& p) {
   return p.is_global ? "global_" + kind : kind;
 }
 inline std::string kind_of(const RowParams& p) {
-  static constexpr const char* names[] = {"softmax",     "layernorm",  "reduce_sum",
-                                          "reduce_prod", "reduce_min", "reduce_max"};
-  return names[static_cast<std::size_t>(p.kind)];
+  return detail::row_names[static_cast<std::size_t>(p.kind)];
 }
 inline std::string kind_of(const PointwiseParams&) { return "pointwise"; }
 

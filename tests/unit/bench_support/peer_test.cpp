@@ -167,6 +167,7 @@ std::vector<std::pair<std::string, Problem>> row_problems() {
   global.c = 37;
   global.spatial = global.kernel = {7, 7};
   return {{"softmax", SoftmaxShape{5, 37}},
+          {"log-softmax", SoftmaxShape{5, 37, true}},
           {"layernorm", LayernormShape{3, 41}},
           {"sum", ReduceShape{ReduceKind::sum, 7, 53}},
           {"max", ReduceShape{ReduceKind::max, 7, 53}},

@@ -68,7 +68,7 @@ TEST_CASE("a workload and its problem mean the same numbers", "[problem]") {
       "depthwise:n=1,h=7,w=6,c=5,k=3,p=1,layout=nchw", "max_pool:n=1,c=3,h=7,w=6,k=3,s=2,p=1",
       "avg_pool:n=1,c=3,h=6,w=6,k=2,s=2,layout=nchw", "avg_pool:n=2,c=3,h=7,w=6,k=3,s=2,p=1",
       "global_avg_pool:n=2,c=5,h=4,w=3", "global_avg_pool:n=2,c=5,h=4,w=3,layout=nchw",
-      "softmax:4x9", "layernorm:4x9", "reduce_sum:5x8", "reduce_max:5x8");
+      "softmax:4x9", "log_softmax:4x9", "layernorm:4x9", "reduce_sum:5x8", "reduce_max:5x8");
   INFO(text);
   const Result<ops::Workload, std::string> workload = ops::parse_workload(text);
   REQUIRE(workload.has_value());
@@ -93,8 +93,9 @@ TEST_CASE("a problem with other sizes or layouts is noticed", "[problem]") {
 }
 
 TEST_CASE("what no library understands is no problem", "[problem]") {
-  for (const char* text : {"gemm:8x8x8:i8", "gemm:8x8x8:f64", "reduce_prod:4x4", "softmax:4x4:f16",
-                           "conv2d:n=1,h=6,w=6,ci=4,co=4,k=3,dtype=bf16"}) {
+  for (const char* text :
+       {"gemm:8x8x8:i8", "gemm:8x8x8:f64", "reduce_prod:4x4", "rmsnorm:4x4", "argmax:4x4",
+        "softmax:4x4:f16", "conv2d:n=1,h=6,w=6,ci=4,co=4,k=3,dtype=bf16"}) {
     INFO(text);
     const auto workload = ops::parse_workload(text);
     REQUIRE(workload.has_value());

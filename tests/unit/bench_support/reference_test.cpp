@@ -103,6 +103,7 @@ TEST_CASE("row operators by hand", "[reference]") {
   const Buffers buffers{x, nullptr, nullptr, nullptr};
   CHECK(Reference(SoftmaxShape{2, 2}, buffers).at(1) == Approx(0.75));
   CHECK(Reference(SoftmaxShape{2, 2}, buffers).at(2) == Approx(0.5));
+  CHECK(Reference(SoftmaxShape{2, 2, true}, buffers).at(1) == Approx(std::log(0.75)));
   const float y[] = {1, 2, 6};
   const float gamma[] = {2, 2, 2};
   const float beta[] = {0, 1, 0};

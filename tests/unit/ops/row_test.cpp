@@ -34,6 +34,73 @@ TEST_CASE("softmax equals naive loops", "[ops]") {
   check_equal(result.output, expected, 1e-5);
 }
 
+TEST_CASE("log-softmax equals naive loops", "[ops]") {
+  const Run result = run(ops::row_op(params(ops::RowKind::log_softmax, 3, 17)));
+  REQUIRE(result.inputs.size() == 1);
+  Values expected;
+  for (std::size_t r = 0; r < 3; ++r) {
+    double sum = 0;
+    for (std::size_t c = 0; c < 17; ++c) {
+      sum += std::exp(result.inputs[0][r * 17 + c]);
+    }
+    for (std::size_t c = 0; c < 17; ++c) {
+      expected.push_back(result.inputs[0][r * 17 + c] - std::log(sum));
+    }
+  }
+  check_equal(result.output, expected, 1e-5);
+}
+
+TEST_CASE("RMSnorm equals naive loops", "[ops]") {
+  const Run result = run(ops::row_op(params(ops::RowKind::rmsnorm, 4, 13)));
+  REQUIRE(result.inputs.size() == 2);
+  Values expected;
+  for (std::size_t r = 0; r < 4; ++r) {
+    double squares = 0;
+    for (std::size_t c = 0; c < 13; ++c) {
+      squares += std::pow(result.inputs[0][r * 13 + c], 2);
+    }
+    for (std::size_t c = 0; c < 13; ++c) {
+      expected.push_back(result.inputs[0][r * 13 + c] / std::sqrt(squares / 13 + 1e-5) *
+                         result.inputs[1][c]);
+    }
+  }
+  check_equal(result.output, expected, 1e-5);
+}
+
+TEST_CASE("argmax is the first place of the largest, of every type", "[ops]") {
+  for (DType type : {DType::f32, DType::f16, DType::f64, DType::i32, DType::i8, DType::u8}) {
+    for (const std::int64_t columns : {1, 7, 33}) {  // nine values: the largest comes again
+      ops::RowParams p = params(ops::RowKind::argmax, 5, columns);
+      p.dtype = type;
+      const ops::Workload workload = ops::row_op(p);
+      INFO(workload.name);
+      CHECK(workload.dag->tensor(workload.dag->arguments().back()).dtype == DType::i32);
+      const Run result = run(workload);
+      Values expected;
+      for (auto row = result.inputs[0].begin(); row != result.inputs[0].end(); row += columns) {
+        expected.push_back(static_cast<double>(std::max_element(row, row + columns) - row));
+      }
+      check_equal(result.output, expected);
+    }
+  }
+}
+
+TEST_CASE("argmax of infinities and of no numbers is a column", "[ops]") {
+  const ops::Workload workload = ops::row_op(params(ops::RowKind::argmax, 4, 3));
+  HostArray input(DType::f32, {4, 3});
+  const double values[] = {-INFINITY, 2,         -INFINITY, 1,   INFINITY, INFINITY,
+                           -INFINITY, -INFINITY, -INFINITY, NAN, NAN,      NAN};
+  for (std::int64_t i = 0; i < 12; ++i) {
+    input.set_real(i, values[i]);
+  }
+  const auto output = eval_dag(*workload.dag, {input});
+  REQUIRE(output.has_value());
+  CHECK(output->front().get_int(0) == 1);
+  CHECK(output->front().get_int(1) == 1);
+  CHECK(output->front().get_int(2) == 2);  // nothing equals the least finite number
+  CHECK((output->front().get_int(3) >= 0 && output->front().get_int(3) < 3));
+}
+
 TEST_CASE("layernorm equals naive loops", "[ops]") {
   const Run result = run(ops::row_op(params(ops::RowKind::layernorm, 4, 13)));
   REQUIRE(result.inputs.size() == 3);
@@ -87,4 +154,11 @@ TEST_CASE("row operations refuse what they cannot be", "[ops]") {
   ops::RowParams p = params(ops::RowKind::softmax, 2, 2);
   p.dtype = DType::i32;
   CHECK_THROWS_AS(ops::row_op(p), Error);
+  for (ops::RowKind kind : {ops::RowKind::log_softmax, ops::RowKind::rmsnorm}) {
+    p.kind = kind;
+    CHECK_THROWS_WITH(ops::row_op(p), "ops::row_op: expected a float type, got i32");
+  }
+  p.kind = ops::RowKind::argmax;
+  p.dtype = DType::boolean;
+  CHECK_THROWS_WITH(ops::row_op(p), "ops::row_op: expected a number type, got bool");
 }

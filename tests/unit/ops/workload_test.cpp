@@ -107,6 +107,9 @@ TEST_CASE("pool and row strings", "[ops]") {
   CHECK(r.kind == ops::RowKind::sum);
   CHECK(r.columns == 4);
   CHECK(r.dtype == DType::f64);
+  CHECK(params_of<ops::RowParams>("log_softmax:3x4").kind == ops::RowKind::log_softmax);
+  CHECK(params_of<ops::RowParams>("rmsnorm:3x4").kind == ops::RowKind::rmsnorm);
+  CHECK(params_of<ops::RowParams>("argmax:3x4:i8").kind == ops::RowKind::argmax);
 }
 
 TEST_CASE("every wrong workload string gets one sentence", "[ops]") {
@@ -169,6 +172,9 @@ TEST_CASE("every wrong workload string gets one sentence", "[ops]") {
       {"global_avg_pool:c=1,h=3", "expected \"w=\""},
       {"softmax:3", "expected RxC as in softmax:512x1000, got \"3\""},
       {"softmax:3x4:i32", "expected a float type, got i32"},
+      {"log_softmax:3x4:i8", "expected a float type, got i8"},
+      {"rmsnorm:3x", "expected a positive whole number for C, got nothing"},
+      {"argmax:3", "expected RxC as in argmax:512x1000, got \"3\""},
       {"reduce_sum:3x4:bool", "got \"bool\""},
   };
   for (const auto& [text, reason] : cases) {

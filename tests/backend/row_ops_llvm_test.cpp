@@ -1,0 +1,71 @@
+// requires: llvm
+// Operations on rows as the search draws them: dag, loop program and machine code agree.
+#include "codegen_fixture.hpp"
+#include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/sketch/generate.hpp"
+#include "tensorsmith/sketch/native_rules.hpp"
+#include "tensorsmith/te/eval_dag.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::test;
+
+namespace {
+
+SearchSpace row_space(const Shared<const ComputeDag>& dag) {
+  SketchOptions options;
+  options.hardware = hardware_params(host_target());
+  options.hardware.num_cores = 2;
+  SpaceOptions native = native_space_options();
+  native.hardware = options.hardware;
+  native.min_prefetch_bytes = 0;
+  return SearchSpace(generate_sketches(dag, native_cpu_rules(), options), native);
+}
+
+/// "" if the result of the dag's interpreter is that of `arrays`, else what differs.
+std::string wrong_result(const ComputeDag& dag, const std::vector<HostArray>& arrays) {
+  const auto want = eval_dag(dag, {arrays.begin(), arrays.end() - 1});
+  REQUIRE(want.has_value());
+  const HostArray& got = arrays.back();
+  for (std::int64_t n = 0; n < got.num_elements(); ++n) {
+    if (!is_close(got.get_real(n), want->front().get_real(n), got.dtype)) {
+      return "element " + std::to_string(n) + " is " + std::to_string(got.get_real(n)) + ", not " +
+             std::to_string(want->front().get_real(n));
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("row operations as they are drawn: dag, loop program and machine code agree") {
+  const std::uint32_t count = scaled(12);
+  for (const char* text :
+       {"softmax:5x33", "log_softmax:7x33", "log_softmax:3x150", "layernorm:5x37", "rmsnorm:7x33",
+        "rmsnorm:3x151:f64", "reduce_sum:13x49", "reduce_max:11x131", "argmax:7x33", "argmax:5x150",
+        "argmax:6x70:i8", "argmax:1x19", "global_avg_pool:n=2,c=9,h=7,w=7",
+        "global_avg_pool:n=2,c=9,h=7,w=7,layout=nchw"}) {
+    const auto workload = ops::parse_workload(text);
+    REQUIRE(workload.has_value());
+    const SearchSpace space = row_space(workload->dag);
+    std::uint32_t num_checked = 0;
+    for (std::uint32_t number = 0; number < count; ++number) {
+      CounterRng rng(seed(), 21, number);
+      const auto candidate = draw_candidate(space, NativeCpuPopulation{}, rng);
+      if (!candidate) {
+        continue;
+      }
+      const auto program = lower(candidate->state, host_target());
+      if (!program) {
+        continue;
+      }
+      INFO(text << ", seed " << seed() << ", number " << number);
+      std::vector<HostArray> arrays = make_arrays(*program, rng);
+      CHECK(difference(*program, arrays, host_target(), 2) == "");
+      REQUIRE(eval(*program, arrays));
+      CHECK(wrong_result(*workload->dag, arrays) == "");
+      ++num_checked;
+    }
+    CHECK(num_checked > count / 2);
+  }
+}
