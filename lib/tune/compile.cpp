@@ -48,11 +48,13 @@ PrepackCode prepack_of(const KernelPrograms& programs) {
   return prepack;
 }
 
+LlvmOptions options_for(std::int32_t num_threads) { return {.is_serial = num_threads <= 1}; }
+
 /// Keeps one compiler; the driver uses it from one thread at a time.
 class LlvmBuilder final : public CandidateBuilder {
  public:
   LlvmBuilder(const Target& target, std::int32_t num_threads)
-      : target_(target), compiler_(target, LlvmOptions{.is_serial = num_threads <= 1}) {}
+      : target_(target), compiler_(target, options_for(num_threads)) {}
 
   Result<BuiltCandidate, MeasureFault> build(const State& state) override {
     const Result<KernelPrograms, LowerError> programs = lower_kernel(state, target_);
@@ -201,12 +203,12 @@ KernelSignature signature_of(const BuiltCandidate& built, const ComputeDag& dag)
   return signature;
 }
 
-std::string assembly_of(const State& state, const Target& target) {
+std::string assembly_of(const State& state, const Target& target, std::int32_t num_threads) {
   const Result<KernelPrograms, LowerError> programs = lower_kernel(state, target);
   if (!programs) {
     throw Error("the schedule cannot be lowered: " + explain(programs.error()));
   }
-  LlvmCompiler compiler(target);
+  LlvmCompiler compiler(target, options_for(num_threads));
   std::string all;
   for (const LoopProgram* program :
        {&programs->main, programs->prepack ? &*programs->prepack : nullptr}) {

@@ -20,8 +20,9 @@ std::unique_ptr<CandidateBuilder> make_candidate_builder(const Target& target,
 /// How the kernel, and what packs its constants, are called.
 KernelSignature signature_of(const BuiltCandidate& built, const ComputeDag& dag);
 
-/// Assembly text of a state's code, of both functions if there are two. Throws Error.
-std::string assembly_of(const State& state, const Target& target);
+/// Assembly text of a state's code as the builder of that number of threads makes it, of both
+/// functions if there are two. Throws Error.
+std::string assembly_of(const State& state, const Target& target, std::int32_t num_threads);
 
 /// Runs unscheduled programs in this process, one thread.
 PlainRunner make_plain_runner(const Target& target);

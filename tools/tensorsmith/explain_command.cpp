@@ -53,7 +53,7 @@ int explain_workload(const ExplainArguments& arguments) {
                                             : " is a GPU; tensorsmith export writes the program "
                                               "for nvcc, and cuobjdump shows its assembly"));
     }
-    json["assembly"] = assembly_of(best.state, best.target);
+    json["assembly"] = assembly_of(best.state, best.target, arguments.common.num_threads);
   }
   if (arguments.common.is_json) {
     print_json(json);
@@ -84,7 +84,8 @@ void add_explain(CLI::App& app, Action& action) {
   add_workload_options(*command, arguments->common);
   command->add_flag("--state", arguments->state, "the schedule only");
   command->add_flag("--loops", arguments->loops, "the loops only");
-  command->add_flag("--asm", arguments->assembly, "the machine code as assembly");
+  command->add_flag("--asm", arguments->assembly,
+                    "the machine code as assembly, for that number of --threads");
   command->callback(
       [arguments, &action] { action = [arguments] { return explain_workload(*arguments); }; });
 }
