@@ -1,5 +1,6 @@
 #include "bench/support/problem.hpp"
 
+#include "tensorsmith/ops/winograd.hpp"
 #include "tensorsmith/support/overloaded.hpp"
 
 namespace tensorsmith::bench {
