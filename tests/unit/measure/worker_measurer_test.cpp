@@ -299,7 +299,7 @@ TEST_CASE("the final ranking times candidates in turn and drops the bad") {
     CHECK(name_of(ranking.results[4].status) == "run_timeout");
     CHECK(name_of(ranking.results[5].status) == "out_of_bounds");
     CHECK(ranking.results[0].runs() == ranking.results[2].runs());
-    CHECK(ranking.results[2].runs() >= 5);
+    CHECK(ranking.results[2].runs() >= 1);
     CHECK(ranking.results[0].median_ns > ranking.results[2].median_ns);
     CHECK(ranking.min_peak_gflops > 0);
     CHECK(ranking.max_peak_gflops >= ranking.min_peak_gflops);
