@@ -194,6 +194,9 @@ void read_step(Cursor& in, std::string& tag, std::vector<Step>& steps) {
                         });
   if (!is_known) {
     in.note("unknown step \"" + tag + "\"");
+  } else if (const auto* pragma = steps.empty() ? nullptr : std::get_if<PragmaStep>(&steps.back());
+             pragma != nullptr && is_own_pragma(pragma->pragma)) {
+    in.note("unknown pragma \"" + pragma->pragma + "\"");
   } else if (steps.size() > most_steps) {
     in.note("too many steps");
   }

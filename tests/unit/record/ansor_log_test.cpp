@@ -167,6 +167,8 @@ TEST_CASE("what is wrong with a line is said", "[record][error]") {
   CHECK(problem_of("") != "");
   CHECK(problem_of("{}") == "no input");
   CHECK(problem_of(with(example, "\"CHW\"", "\"XYZ\"")) == "unknown step \"XYZ\"");
+  CHECK(problem_of(with(example, "auto_unroll_max_step$", "stream_k$")) ==
+        "unknown pragma \"stream_k$64\"");
   CHECK(problem_of(with(example, "[\"CHW\", 2, \"local\"]", "[\"TSL\", 2, [4], [0], 0]")) ==
         "unknown step \"TSL\"");
   CHECK(problem_of(with(example, "[\"CA\", 2, 3, 3]", "[\"CA\", 2, 3]")) ==
