@@ -148,13 +148,15 @@ void bind_at_random(CounterRng& rng, State& state) {
 
 }  // namespace
 
-TEST_CASE("programs that the GPU search draws: right in every order of threads, no races") {
+TEST_CASE("programs that the GPU search draws: right in every order of threads, no races",
+          "[blocks]") {
   const Checked integers = check_drawn(DType::i32, test::scaled(40), false);
   CHECK(integers.with_vectors > 0);
   check_drawn(DType::f32, test::scaled(10), false);
 }
 
-TEST_CASE("programs of the native GPU space: right, no races, and no barrier too many") {
+TEST_CASE("programs of the native GPU space: right, no races, and no barrier too many",
+          "[blocks]") {
   Checked checked;
   for (const test::SmallWorkload& workload : test::small_workloads(DType::i32)) {
     INFO(workload.name);
@@ -180,13 +182,14 @@ TEST_CASE("programs of the native GPU space: right, no races, and no barrier too
   CHECK(checked.found == checked.barriers);
 }
 
-TEST_CASE("every barrier of a drawn program is missed when it is taken out") {
+TEST_CASE("every barrier of a drawn program is missed when it is taken out", "[blocks]") {
   const Checked checked = check_drawn(DType::i32, test::scaled(12), true);
   CHECK(checked.with_barriers > checked.programs / 3);
   CHECK(checked.found == checked.barriers);
 }
 
-TEST_CASE("random schedules with random bindings: right in every order of threads, or refused") {
+TEST_CASE("random schedules with random bindings: right in every order of threads, or refused",
+          "[blocks]") {
   const std::vector<test::SmallWorkload> workloads = test::small_workloads(DType::i32);
   std::vector<test::KnownResults> known;
   for (const test::SmallWorkload& workload : workloads) {

@@ -42,7 +42,8 @@ void check_shared_sums(const Shared<const ComputeDag>& dag, const SearchSpace& s
 
 }  // namespace
 
-TEST_CASE("drawn programs whose blocks share the sums out: right, no races, no barrier too many") {
+TEST_CASE("drawn programs whose blocks share the sums out: right, no races, no barrier too many",
+          "[blocks]") {
   for (const char* workload : test::odd_tiles) {
     INFO(workload);
     const auto dag = ops::parse_workload(workload)->dag;
@@ -51,7 +52,7 @@ TEST_CASE("drawn programs whose blocks share the sums out: right, no races, no b
   }
 }
 
-TEST_CASE("the same with tensor cores") {
+TEST_CASE("the same with tensor cores", "[blocks]") {
   for (const char* workload : {"gemm:96x80x64:f16", "gemm:80x80x96:i8,tb"}) {
     INFO(workload);
     const auto dag = ops::parse_workload(workload)->dag;
