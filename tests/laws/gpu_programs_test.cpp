@@ -167,9 +167,12 @@ TEST_CASE("programs of the native GPU space: right, no races, and no barrier too
     INFO(name);
     check_native(dag, test::native_gpu_space(dag, test::gpu_target(), 256), 1, false, checked);
   }
-  for (const auto& [name, dag] : test::odd_tensor_core_workloads()) {
+  auto odd = test::odd_tensor_core_workloads();
+  odd.resize(test::scaled(static_cast<std::uint32_t>(odd.size())));
+  for (const auto& [name, dag] : odd) {
     INFO(name);
-    check_native(dag, test::native_gpu_space(dag, test::gpu_target(), 256), 2, false, checked);
+    check_native(dag, test::native_gpu_space(dag, test::gpu_target(), 256), test::scaled(2), false,
+                 checked);
   }
   for (const char* workload : test::long_sums) {
     INFO(workload);

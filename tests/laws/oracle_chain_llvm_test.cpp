@@ -361,7 +361,7 @@ TEST_CASE("oracle chain on Winograd's tiles: exact, their quarters are too") {
                            "conv2d:n=2,h=5,w=7,ci=18,co=3,k=3,winograd=2,bias,relu"}) {
     workloads.push_back({text, ops::parse_workload(text)->dag});
   }
-  const std::uint32_t many = test::scaled(320), few = test::scaled(64);
+  const std::uint32_t many = test::scaled(160), few = test::scaled(64);
   CHECK(check_drawn_programs(workloads, host_target(), many, false, 0).checked > many * 0.6);
   CHECK(check_drawn_programs(workloads, host_target(), few, true, 0).checked > few * 0.6);
 }

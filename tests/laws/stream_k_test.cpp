@@ -1,5 +1,8 @@
 // Blocks that share the steps of all tiles out: what the search draws is right in every order of
 // blocks and threads, without races, and no barrier can be left out.
+#include <utility>
+#include <vector>
+
 #include "support/catch.hpp"
 #include "support/gpu_programs.hpp"
 #include "support/native_gpu_space.hpp"
@@ -53,10 +56,13 @@ TEST_CASE("drawn programs whose blocks share the sums out: right, no races, no b
 }
 
 TEST_CASE("the same with tensor cores", "[blocks]") {
-  for (const char* workload : {"gemm:96x80x64:f16", "gemm:80x80x96:i8,tb"}) {
+  std::vector<const char*> workloads = {"gemm:80x80x96:i8,tb", "gemm:96x80x64:f16"};
+  workloads.resize(test::scaled(2));
+  for (const char* workload : workloads) {
     INFO(workload);
     const auto dag = ops::parse_workload(workload)->dag;
-    check_shared_sums(dag, test::native_gpu_space(dag, test::small_board(), 128), 2, false);
+    check_shared_sums(dag, test::native_gpu_space(dag, test::small_board(), 128), test::scaled(2),
+                      false);
   }
 }
 
