@@ -49,6 +49,8 @@ ProblemSizes conv_sizes(const ConvShape& s) {
   sizes.least_flop = sizes.flop;
   for (int axis = 0; axis < s.rank; ++axis)
     sizes.least_flop *= share_inside(s, axis);
+  if (s.rounding > 1)
+    sizes.least_flop /= 4;  // F(4 x 4, 3 x 3), the largest tiles that there are
   return sizes;
 }
 

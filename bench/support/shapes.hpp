@@ -110,7 +110,7 @@ struct ProblemSizes {
   std::int64_t reduction_length = 1;  ///< terms that are added up per output element
   double rounding = 1;                ///< allowed, times that of such a sum
   double flop = 0;                    ///< nominal: padded taps count; exp and sqrt count as 1
-  double least_flop = 0;              ///< the same without the taps that see padding only
+  double least_flop = 0;              ///< of the fewest products: no taps on padding, tiles
 
   /// Compulsory traffic: every operand once.
   std::int64_t bytes() const { return 4 * (input + weights + bias + residual + output); }

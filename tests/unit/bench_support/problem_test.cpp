@@ -57,6 +57,7 @@ TEST_CASE("a workload and its problem mean the same numbers", "[problem]") {
       "conv2d:n=1,h=7,w=6,ci=3,co=5,k=3,s=1,p=1,layout=free",
       "conv2d:n=2,h=7,w=6,ci=3,co=5,k=3,s=2,p=1,bias,add,relu",
       "conv2d:n=1,h=7,w=6,ci=3,co=5,k=3,s=1,p=1,layout=nchw,add",
+      "conv2d:n=1,h=7,w=6,ci=3,co=5,k=3,s=1,p=1,winograd=2,bias",
       "conv2d:n=1,h=9,w=9,ci=4,co=6,k=3,s=1,p=2,d=2,groups=2,bias,relu",
       "conv2d:n=1,h=9,w=9,ci=4,co=6,k=3,s=1,p=2,d=2,groups=2,layout=nchw",
       "conv3d:n=1,d=4,h=5,w=6,ci=2,co=3,k=2x3x1,s=1x2x1,p=0x1x0",
@@ -116,4 +117,6 @@ TEST_CASE("the operations in padding are known: they bound no time", "[problem]"
   CHECK(sizes.least_flop == test::Approx(sizes.flop * 19.0 * 40.0 / (21.0 * 42.0)));
   conv.pad = {0, 0, 0};
   CHECK(sizes_of(Problem{conv}).least_flop == sizes_of(Problem{conv}).flop);
+  conv.rounding = 31;
+  CHECK(4 * sizes_of(Problem{conv}).least_flop == test::Approx(sizes_of(Problem{conv}).flop));
 }
