@@ -1,5 +1,6 @@
 // Programs that the native space for GPUs draws, through NVRTC; skipped where there is none. Many
 // more of them: bench_cuda.
+#include "backend/nvrtc_texts.hpp"
 #include "support/catch.hpp"
 #include "support/native_gpu_space.hpp"
 #include "tensorsmith/codegen/cuda_source.hpp"
@@ -41,19 +42,11 @@ TEST_CASE("drawn programs compile for four architectures and keep their limits",
         const auto source = cuda_source(**program, target);
         INFO(workload << ", sm_" << capability << (source ? "\n" + source->text : source.error()));
         REQUIRE(source.has_value());
-        if (!all_items(source->launches, [&](const CudaLaunch& launch) {
-              return check_launch(launch, *target.gpu).has_value() && compiles_soon(launch);
-            })) {
+        if (!is_worth_compiling(*source, *target.gpu)) {
           continue;
         }
         ++num_texts;
-        const auto cubin = compiler->compile({source->text, nvrtc_architecture(*target.gpu)});
-        INFO((cubin ? "" : cubin.error()));
-        REQUIRE(cubin.has_value());
-        CHECK(cubin->kernels.size() == source->launches.size());
-        for (const CubinKernel& kernel : cubin->kernels) {
-          CHECK(kernel.num_registers <= target.gpu->max_registers_per_thread);
-        }
+        check_compiled(*compiler, *source, *target.gpu);
       }
       CHECK(num_texts == texts_each);
     }

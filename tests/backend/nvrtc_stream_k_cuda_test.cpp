@@ -1,5 +1,6 @@
 // Programs whose blocks share the sums out, drawn for whole boards, through NVRTC; skipped where
 // there is none.
+#include "backend/nvrtc_texts.hpp"
 #include "support/catch.hpp"
 #include "support/native_gpu_space.hpp"
 #include "tensorsmith/codegen/cuda_source.hpp"
@@ -32,19 +33,11 @@ TEST_CASE("blocks that share sums out compile for sm_80 and sm_90a and keep thei
         const auto source = cuda_source(*program, target);
         INFO(workload << ", " << board << (source ? "\n" + source->text : source.error()));
         REQUIRE(source.has_value());
-        if (!shares_sums(*program) || !all_items(source->launches, [&](const CudaLaunch& launch) {
-              return check_launch(launch, *target.gpu).has_value() && compiles_soon(launch);
-            })) {
+        if (!shares_sums(*program) || !is_worth_compiling(*source, *target.gpu)) {
           continue;
         }
         ++num_texts;
-        const auto cubin = compiler->compile({source->text, nvrtc_architecture(*target.gpu)});
-        INFO((cubin ? "" : cubin.error()));
-        REQUIRE(cubin.has_value());
-        CHECK(cubin->kernels.size() == source->launches.size());
-        for (const CubinKernel& kernel : cubin->kernels) {
-          CHECK(kernel.num_registers <= target.gpu->max_registers_per_thread);
-        }
+        check_compiled(*compiler, *source, *target.gpu);
       }
       CHECK(num_texts == texts_each);
     }

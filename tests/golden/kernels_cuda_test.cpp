@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backend/cuda_shim_fixture.hpp"
+#include "backend/nvrtc_texts.hpp"
 #include "support/catch.hpp"
 #include "support/golden_tasks.hpp"
 #include "support/gpu_programs.hpp"
@@ -162,9 +163,7 @@ TEST_CASE("CUDA samples and sketches of the reference are kernels that compile a
     auto source = cuda_source(*program, gpu_target(), options);
     INFO((source ? "" : source.error()));
     REQUIRE(source.has_value());
-    if (all_items(source->launches, [&](const CudaLaunch& launch) {
-          return check_launch(launch, *gpu_target().gpu).has_value() && compiles_soon(launch);
-        })) {
+    if (is_worth_compiling(*source, *gpu_target().gpu)) {
       compiled.push_back({i, *source});
     }
     const double flop = te::count_flop(*golden_task(all[i].task).dag);

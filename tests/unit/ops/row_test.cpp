@@ -17,16 +17,22 @@ ops::RowParams params(ops::RowKind kind, std::int64_t rows, std::int64_t columns
   return p;
 }
 
+/// Of a row of 17, by naive loops.
+double sum_of_exponentials(const Run& result, std::size_t row) {
+  double sum = 0;
+  for (std::size_t c = 0; c < 17; ++c) {
+    sum += std::exp(result.inputs[0][row * 17 + c]);
+  }
+  return sum;
+}
+
 }  // namespace
 
 TEST_CASE("softmax equals naive loops", "[ops]") {
   const Run result = run(ops::row_op(params(ops::RowKind::softmax, 3, 17)));
   Values expected;
   for (std::size_t r = 0; r < 3; ++r) {
-    double sum = 0;
-    for (std::size_t c = 0; c < 17; ++c) {
-      sum += std::exp(result.inputs[0][r * 17 + c]);
-    }
+    const double sum = sum_of_exponentials(result, r);
     for (std::size_t c = 0; c < 17; ++c) {
       expected.push_back(std::exp(result.inputs[0][r * 17 + c]) / sum);
     }
@@ -39,10 +45,7 @@ TEST_CASE("log-softmax equals naive loops", "[ops]") {
   REQUIRE(result.inputs.size() == 1);
   Values expected;
   for (std::size_t r = 0; r < 3; ++r) {
-    double sum = 0;
-    for (std::size_t c = 0; c < 17; ++c) {
-      sum += std::exp(result.inputs[0][r * 17 + c]);
-    }
+    const double sum = sum_of_exponentials(result, r);
     for (std::size_t c = 0; c < 17; ++c) {
       expected.push_back(result.inputs[0][r * 17 + c] - std::log(sum));
     }
