@@ -1,12 +1,11 @@
 // requires: llvm json
 #include "case.hpp"
 
-#include <algorithm>
 #include <utility>
 
-#include "bench/support/aligned_buffer.hpp"
 #include "bench/support/interrupt.hpp"
 #include "bench/support/loop_timer.hpp"
+#include "bench/support/packed_kernel.hpp"
 #include "bench/support/problem.hpp"
 #include "bench/support/race.hpp"
 #include "lib/cpu/host.hpp"
@@ -19,68 +18,6 @@
 
 namespace tensorsmith::bench {
 namespace {
-
-/// Our arguments in the dag's order.
-struct Operands {
-  std::vector<AlignedBuffer> storage;
-  std::vector<void*> pointers;
-  std::vector<float*> inputs;
-  float* output = nullptr;
-
-  explicit Operands(const std::vector<KernelParameter>& parameters) {
-    for (const KernelParameter& parameter : parameters) {
-      const std::int64_t bytes = parameter.num_elements * bytes_of(parameter.dtype);
-      storage.emplace_back((bytes + 3) / 4);
-      float* data = storage.back().data();
-      pointers.push_back(data);
-      if (parameter.is_output) {
-        output = output == nullptr ? data : output;
-        continue;
-      }
-      if (parameter.dtype == DType::f32) {
-        storage.back().fill_random(storage.size());
-      }
-      inputs.push_back(data);
-    }
-  }
-};
-
-/// Our kernel with its constants packed, as one call. The operands must outlive it.
-struct PackedKernel {
-  Kernel kernel;
-  std::vector<AlignedBuffer> packed;
-  std::vector<void*> pointers;  // of the kernel
-
-  PackedKernel(Kernel its_kernel, const std::vector<KernelParameter>& parameters,
-               const Operands& operands)
-      : kernel(std::move(its_kernel)) {
-    const KernelSignature& signature = kernel.signature();
-    std::vector<std::pair<std::string, void*>> known;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      known.emplace_back(parameters[i].name, operands.pointers[i]);
-    }
-    const auto find = [&known](const std::vector<KernelParameter>& wanted) {
-      std::vector<void*> found;
-      for (const KernelParameter& parameter : wanted) {
-        const auto at = std::find_if(known.begin(), known.end(), [&](const auto& entry) {
-          return entry.first == parameter.name;
-        });
-        found.push_back(at->second);
-      }
-      return found;
-    };
-    for (const KernelParameter& parameter : signature.prepack_parameters) {
-      if (parameter.is_output) {
-        packed.emplace_back((parameter.num_elements * bytes_of(parameter.dtype) + 3) / 4);
-        known.emplace_back(parameter.name, packed.back().data());
-      }
-    }
-    if (!signature.prepack_entry.empty()) {
-      kernel.prepack_unchecked(find(signature.prepack_parameters).data());
-    }
-    pointers = find(signature.parameters);
-  }
-};
 
 /// Whether the kernel takes the operands of the problem, in the problem's order.
 bool fits(const ProblemSizes& sizes, const std::vector<KernelParameter>& parameters) {
@@ -226,7 +163,7 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
   contest.buffers = buffers_of(contest.problem ? sizes_of(*contest.problem) : ProblemSizes{},
                                operands.inputs, operands.output);
   contest.flop = contest.problem ? sizes_of(*contest.problem).flop : workload->nominal_flop;
-  contest.ours = [&] { ours.kernel.call_unchecked(ours.pointers.data()); };
+  contest.ours = [&] { ours(); };
   std::optional<PackedKernel> instant;
   double instant_ms = 0, instant_compiled_ms = 0;
   if (options.with_instant) {
@@ -234,7 +171,7 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
     instant_compiled_ms = 1e3 * (first.summary.propose_seconds + first.summary.build_seconds);
     if (first.has_best()) {
       instant.emplace(first.kernel(), parameters, operands);
-      contest.instant = [&] { instant->kernel.call_unchecked(instant->pointers.data()); };
+      contest.instant = [&] { (*instant)(); };
     }
   }
   RaceOptions racing;

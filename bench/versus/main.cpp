@@ -8,10 +8,10 @@
 //   bench_versus --page docs/versus.md bench/results/versus.json     writes the table into the page
 //   bench_versus --check --page PAGE RESULT.json   exit code 1 if the page would change
 //
-// Both searches have the same trials, seed and machine, one after the other. Times of kernels are
-// the medians of each run's final ranking; "seconds to" is read from the curves of the fastest
-// trial so far, which ends before that ranking. Exit code 0: all runs have a verified best; 1: not;
-// 2: wrong arguments; 130: interrupted.
+// Both searches have the same trials, seed and machine, one after the other; then their winners
+// take turns, because times of different minutes are not comparable. "seconds to" is read from the
+// curves of the fastest trial so far. Exit code 0: all runs have a verified best; 1: not; 2: wrong
+// arguments; 130: interrupted.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -23,6 +23,8 @@
 
 #include "bench/support/interrupt.hpp"
 #include "bench/support/machine.hpp"
+#include "bench/support/packed_kernel.hpp"
+#include "bench/support/paired.hpp"
 #include "bench/support/report_file.hpp"
 #include "support/golden_tasks.hpp"
 #include "table.hpp"
@@ -31,6 +33,7 @@
 #include "tensorsmith/support/assert.hpp"
 #include "tensorsmith/te/workload_key.hpp"
 #include "tensorsmith/tune.hpp"
+#include "tune/measure_task.hpp"
 
 namespace tensorsmith::bench {
 namespace {
@@ -130,6 +133,28 @@ Json describe(const Run& own, const Run& other) {
   return json;
 }
 
+/// The winners of both searches in turns, on the same operands: "ratio" is the median over rounds
+/// of the reference's time / ours. Null unless both have one.
+Json race_winners(const TuneResult& reference, const TuneResult& native) {
+  if (!reference.has_best() || !native.has_best() || is_interrupted()) {
+    return nullptr;
+  }
+  const std::vector<KernelParameter> parameters = kernel_parameters(*native.task.dag);
+  const Operands operands(parameters);
+  const PackedKernel ours(native.kernel(), parameters, operands);
+  const PackedKernel theirs(reference.kernel(), parameters, operands);
+  PairOptions options;
+  options.warm_calls = 1;
+  options.is_stopped = is_interrupted;
+  const PairedResult raced = measure_pairs([&ours] { ours(); }, [&theirs] { theirs(); }, options);
+  return {{"pairs", raced.pairs},
+          {"native_ns", raced.ours.median_ns},
+          {"ansor_ns", raced.peer.median_ns},
+          {"ratio", raced.ratio},
+          {"ratio_p10", raced.ratio_p10},
+          {"ratio_p90", raced.ratio_p90}};
+}
+
 /// A workload string, or the name of a program in tests/data/golden.
 TuneTask task_of(const std::string& shape) {
   TuneTask task;
@@ -161,9 +186,8 @@ Json run_case(const std::string& shape, const Arguments& arguments,
   entry["workload"] = shape;
   entry["ansor"] = describe(reference, native);
   entry["native"] = describe(native, reference);
-  const Json &slow = entry["ansor"]["best_ns"], &fast = entry["native"]["best_ns"];
-  entry["speedup"] =
-      slow.is_number() && fast.is_number() ? Json(slow.get<double>() / fast.get<double>()) : Json();
+  entry["race"] = race_winners(reference.result, native.result);
+  entry["speedup"] = entry["race"].is_null() ? Json() : entry["race"]["ratio"];
   for (const RecordedLog& log : logs) {
     if (log.key == te::workload_key(*task.dag)) {
       entry["recorded"] = {
