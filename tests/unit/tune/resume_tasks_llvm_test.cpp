@@ -131,9 +131,6 @@ TEST_CASE("ended after any round, the scheduler goes on from where it was") {
     TasksJournal journal;
     TasksOptions options = options_with(measurer, 24);
     options.tune.database = journal.path;
-    options.tune.policy_params = {{"evolutionary_search_population", "16"},
-                                  {"evolutionary_search_num_iters", "1"},
-                                  {"sample_init_min_population", "8"}};
     options.schedule.strategy = strategy;
     options.schedule.task_early_stopping = 2;
     std::vector<SchedulerState> states;  // after each round

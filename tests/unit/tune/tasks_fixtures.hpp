@@ -51,6 +51,10 @@ inline TasksOptions options_with(Measurer& measurer, std::int64_t trials) {
   options.tune.verifies = false;
   options.tune.cost_model = "random";
   options.tune.round_size = 2;
+  // What is searched says nothing here, and the sanitizers take a second per thousand programs.
+  options.tune.policy_params = {{"evolutionary_search_population", "16"},
+                                {"evolutionary_search_num_iters", "1"},
+                                {"sample_init_min_population", "8"}};
   return options;
 }
 
