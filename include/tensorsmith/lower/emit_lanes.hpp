@@ -10,8 +10,8 @@
 //       -->  for l in 64 vectorized: acc[l] = 0
 //            for k in 15: for l in 64 vectorized: acc[l] += A[i, 64*k + l];  tail: l in 40
 //            for l in 32 vectorized: acc[l] += acc[l + 32];  16; 8; 4; 2; 1;  B[i] = acc[0]
-// With "row_block$R" the last loop around such a reduction is cut, and a step is taken in R rows one
-// after the other, so that R streams are read at a time and what does not depend on the row is
+// With "row_block$R" the last loop around such a reduction is cut, and a step is taken in R rows
+// one after the other, so that R streams are read at a time and what does not depend on the row is
 // loaded once:
 //     for i in 8: for k in 16: for i' in 4 unrolled: for l in 64 vectorized: acc[i', l] += ...
 // The second one changes the order in which an element is summed, and is the only place where
@@ -65,7 +65,10 @@ inline void add_reads_along(const State& state, const Operation& op, VarId var, 
         if (step == std::int64_t{0}) {
           continue;
         }
-        const bool is_last = d + 1 == read->indices.size();
+        bool is_last = true;  // of the dimensions that have more than one element
+        for (std::size_t later = d + 1; later < read->indices.size(); ++later) {
+          is_last = is_last && state.dag().tensor(read->tensor).shape[later] == 1;
+        }
         ++moving;
         if (step != std::int64_t{1} || moving > 1 || (!is_inlined && !is_last)) {
           found.has_jumps = true;

@@ -16,9 +16,8 @@ DagPtr reduced_rows(std::int64_t rows, std::int64_t columns, DType type = DType:
   te::Program p;
   auto a = p.placeholder("A", {rows, columns}, type);
   auto k = p.reduce_axis("k", columns);
-  auto b = p.compute("B", {rows}, [&](auto i) {
-    return is_sum ? te::sum(a(i, k), {k}) : te::max(a(i, k), {k});
-  });
+  auto b = p.compute(
+      "B", {rows}, [&](auto i) { return is_sum ? te::sum(a(i, k), {k}) : te::max(a(i, k), {k}); });
   return p.dag({a, b});
 }
 
@@ -122,7 +121,9 @@ TEST_CASE("any number of rows of any length, all types: what the formulas say") 
           INFO(name_of(type) << ", " << rows << " x " << columns << ", block " << block);
           const std::string text =
               with_rows(ScheduleBuilder(reduced_rows(rows, columns, type, is_sum)), 1, block);
-          CHECK((text.find(" unrolled:") != std::string::npos) == (rows > 1));
+          if (columns > 1) {  // one column: vectors along it
+            CHECK((text.find(" unrolled:") != std::string::npos) == (rows > 1));
+          }
         }
       }
     }

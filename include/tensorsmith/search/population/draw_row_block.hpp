@@ -41,8 +41,8 @@ inline std::vector<std::int32_t> stages_of_rows(const State& state) {
   std::vector<std::int32_t> found;
   for (std::size_t id = 0; id < state.num_stages(); ++id) {
     const auto& stage = state.stage(id);
-    if (stage.is_placeholder || stage.compute_at == ComputeAt::inlined ||
-        stage.iterators.empty() || stage.iterators.back().kind != IteratorKind::reduction) {
+    if (stage.is_placeholder || stage.compute_at == ComputeAt::inlined || stage.iterators.empty() ||
+        stage.iterators.back().kind != IteratorKind::reduction) {
       continue;
     }
     bool has_rows = false;
