@@ -1,8 +1,11 @@
 // DrawRowBlock: how many rows a reduction along long rows computes at a time.
 //
 // Floor 7. Own design; nothing in a space without blocks of rows. Asked only where a reduction ends
-// with its own loops and reads along them, so that lowering has its vectors along the row. All such
-// stages of a program are drawn the same number, one row among them; mutations change one stage.
+// with its own loops and reads along them, so that lowering has its vectors along the row. Of the
+// stages that are computed in one loop only the first: the others find the row in the nearest
+// cache, where one stream is as fast as several (layernorm 4096 x 4096 with four rows, Intel Ice
+// Lake: the mean 6 % less time for the kernel, the variance 1 %). All such stages of a program are
+// drawn the same number, one row among them; mutations change one stage.
 //     B: for i, k  -->  B row_block: 4: for i, k
 #pragma once
 
@@ -16,6 +19,7 @@
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/search/evolution/mutator.hpp"
 #include "tensorsmith/search/search_space.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 namespace detail {
@@ -36,6 +40,15 @@ inline bool reads_along_reduction(const State& state, const Operation& op) {
   return found;
 }
 
+/// Whether no stage in front of it is computed at the same loop.
+inline bool is_first_at_its_place(const State& state, std::int32_t stage) {
+  const AttachMap& map = state.attach_map();
+  const auto place = map.stage_to_iterator.find(stage);
+  return place == map.stage_to_iterator.end() ||
+         all_items(map.iterator_to_stages.at(place->second),
+                   [&](std::int32_t other) { return other >= stage; });
+}
+
 /// The stages whose reductions may compute several rows at a time.
 inline std::vector<std::int32_t> stages_of_rows(const State& state) {
   std::vector<std::int32_t> found;
@@ -45,11 +58,11 @@ inline std::vector<std::int32_t> stages_of_rows(const State& state) {
         stage.iterators.back().kind != IteratorKind::reduction) {
       continue;
     }
-    bool has_rows = false;
-    for (const auto& it : stage.iterators) {
-      has_rows = has_rows || (it.kind == IteratorKind::spatial && it.extent.value_or(2) > 1);
-    }
-    if (has_rows && reads_along_reduction(state, state.operation(id))) {
+    const bool has_rows = any_item(stage.iterators, [](const auto& it) {
+      return it.kind == IteratorKind::spatial && it.extent.value_or(2) > 1;
+    });
+    if (has_rows && is_first_at_its_place(state, static_cast<std::int32_t>(id)) &&
+        reads_along_reduction(state, state.operation(id))) {
       found.push_back(static_cast<std::int32_t>(id));
     }
   }
