@@ -182,7 +182,7 @@ class DraftEstimator {
         step += rows * vectors * (1 + 1 / rates_.stores_per_cycle);
       }
       const double again = runs > 1 ? stores / rates_.loads_per_cycle : 0;
-      const double fold = nest.is_folded ? rates_.fold : 0;
+      const double fold = nest.is_folded ? rates_.fold * rows : 0;
       sum += count * (counted / group * step +
                       runs * (rates_.run_start + fold + again + stores / rates_.stores_per_cycle));
     }

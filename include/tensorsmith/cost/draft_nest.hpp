@@ -122,19 +122,22 @@ class DraftShaper {
         if (access.is_store || (access.moved_by >> axis & 1) == 0) {
           continue;
         }
-        for (std::size_t d = 0; d < access.rank; ++d) {
+        const auto& shape = program_.state().dag().tensor(access.tensor).shape;
+        bool is_last = true;  // of the dimensions that have more than one element
+        for (std::size_t d = access.rank; d-- > 0; is_last = is_last && shape[d] == 1) {
           const double step = op.row(access, d)[axis];
-          const bool is_next = step == 1 && d + 1 == access.rank;
+          const bool is_next = step == 1 && is_last;
           has_dense = has_dense || is_next;
           has_jumps = has_jumps || (step != 0 && !is_next);
         }
       }
       return has_dense && !has_jumps;
     };
+    double rows = 1;
     const auto cut = [&](std::size_t at) {
       DraftLoop inner = loops[at];
-      double vectors =
-          inner.is_reduction ? 4 : static_cast<double>(target_.num_vector_registers / 2);
+      double vectors = static_cast<double>(target_.num_vector_registers / 2);
+      vectors = inner.is_reduction ? smaller_of(4.0, floor_of(vectors / rows)) : vectors;
       while (inner.is_parallel && vectors > 4 && inner.extent < 8 * vectors * lanes) {
         vectors /= 2;
       }
@@ -162,10 +165,25 @@ class DraftShaper {
       seen |= loops[d].moves;
       if (loops[d].moves != 0 && loops[d].is_reduction && is_inner && loops[d].extent >= 4 &&
           is_dense(DraftProgram::axis_index(loops[d].moves))) {
+        rows = spatial > nest.first_own ? cut_rows(loops, spatial - 1, stage) : 1;
         cut(d);
         return;
       }
     }
+  }
+
+  /// The rows that a step is taken in, as a loop behind all others; how many.
+  double cut_rows(std::vector<DraftLoop>& loops, std::size_t at, std::size_t stage) const {
+    DraftLoop inner = loops[at];
+    inner.extent = smaller_of(static_cast<double>(program_.state().stage(stage).row_block),
+                              whole(inner.extent));
+    if (inner.extent <= 1 || inner.moves == 0 || has_attached(inner.stage, inner.iterator)) {
+      return 1;
+    }
+    inner.is_parallel = false;
+    loops[at].extent /= inner.extent;
+    loops.push_back(inner);
+    return inner.extent;
   }
 
   /// Loops that move leave the inner part that still fits, if it divides.

@@ -210,7 +210,9 @@ class Emitter {
 
   // emit_lanes.hpp: vectors of reductions that end with their own loops
   void place_lanes(Emission& e, const std::vector<TermCondition>& conditions) const;
+  std::int64_t cut_rows(Emission& e, std::size_t leaf) const;
   StmtId emit_fold(Emission& e);
+  StmtId emit_row_fold(Emission& e);
   // emit_epilogue.hpp: elementwise readers
   bool is_sole_reader(std::int32_t stage, std::int32_t reader) const;
   bool covers_exactly(const Emission& e, std::size_t leaf,

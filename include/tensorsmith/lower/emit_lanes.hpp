@@ -10,6 +10,10 @@
 //       -->  for l in 64 vectorized: acc[l] = 0
 //            for k in 15: for l in 64 vectorized: acc[l] += A[i, 64*k + l];  tail: l in 40
 //            for l in 32 vectorized: acc[l] += acc[l + 32];  16; 8; 4; 2; 1;  B[i] = acc[0]
+// With "row_block$R" the last loop around such a reduction is cut, and a step is taken in R rows
+// one after the other, so that R streams are read at a time and what does not depend on the row is
+// loaded once:
+//     for i in 8: for k in 16: for i' in 4 unrolled: for l in 64 vectorized: acc[i', l] += ...
 // The second one changes the order in which an element is summed, and is the only place where
 // lowering does so. It needs a sum, a product, a minimum or a maximum that begins with what changes
 // nothing, no terms that are left out, and all loops of the reduction in the run.
@@ -61,7 +65,10 @@ inline void add_reads_along(const State& state, const Operation& op, VarId var, 
         if (step == std::int64_t{0}) {
           continue;
         }
-        const bool is_last = d + 1 == read->indices.size();
+        bool is_last = true;  // of the dimensions that have more than one element
+        for (std::size_t later = d + 1; later < read->indices.size(); ++later) {
+          is_last = is_last && state.dag().tensor(read->tensor).shape[later] == 1;
+        }
         ++moving;
         if (step != std::int64_t{1} || moving > 1 || (!is_inlined && !is_last)) {
           found.has_jumps = true;
@@ -130,6 +137,26 @@ inline bool has_partial_results(const ExprPool& pool, const Combiner& combiner) 
                         (node->op == BinaryOp::mul && begins_with(1)));
 }
 
+/// Cuts what "row_block" asks for off `leaf`, the last loop around the run: its inner part becomes
+/// the register tile. The number of rows; 1: nothing was cut.
+inline std::int64_t Emitter::cut_rows(Emission& e, std::size_t leaf) const {
+  StageDerivation& d = e.nest.derivation;
+  const std::int64_t extent =
+      node_extents(d, e.nest.axis_extent)[static_cast<std::size_t>(d.leaves[leaf].node)];
+  const std::int64_t rows = smaller_of<std::int64_t>(
+      state_.stage(static_cast<std::size_t>(e.nest.stage)).row_block, extent);
+  if (rows <= 1) {
+    return 1;
+  }
+  cut_leaf(d, leaf, rows);
+  LeafIterator inner = d.leaves[leaf + 1];
+  d.leaves[leaf].annotation = inner.annotation;
+  inner.annotation = Annotation::unroll;
+  d.leaves.erase(d.leaves.begin() + static_cast<std::ptrdiff_t>(leaf) + 1);
+  d.leaves.insert(d.leaves.begin() + e.shape.reduction_end, inner);
+  return rows;
+}
+
 /// Decides and cuts; before the nest is built. Does nothing where a loop behind the reduction is
 /// the vector loop already.
 inline void Emitter::place_lanes(Emission& e, const std::vector<TermCondition>& conditions) const {
@@ -138,7 +165,7 @@ inline void Emitter::place_lanes(Emission& e, const std::vector<TermCondition>& 
   StageDerivation& d = e.nest.derivation;
   const Operation& op = *e.op;
   const auto end = static_cast<std::size_t>(e.shape.reduction_end < 0 ? 0 : e.shape.reduction_end);
-  if (end == 0 || end != d.leaves.size() || !e.shape.is_promoted || op.outputs.size() != 1 ||
+  if (end == 0 || end != d.leaves.size() || !e.shape.is_promoted ||
       !state_.stage(id).intrinsic.empty()) {
     return;
   }
@@ -180,7 +207,8 @@ inline void Emitter::place_lanes(Emission& e, const std::vector<TermCondition>& 
   while (spatial > 0 && extent_of(spatial - 1) == 1 && !has_attached(spatial - 1)) {
     --spatial;
   }
-  if (spatial > 0 && !has_attached(spatial - 1) && dense(spatial - 1, true)) {
+  const bool has_loop = spatial > 0 && !has_attached(spatial - 1);
+  if (has_loop && op.outputs.size() == 1 && dense(spatial - 1, true)) {
     --spatial;
     // Half of the registers: long stretches of every row are read at a time.
     std::int64_t most = larger_of<std::int64_t>(target_.num_vector_registers / 2, 1);
@@ -199,16 +227,22 @@ inline void Emitter::place_lanes(Emission& e, const std::vector<TermCondition>& 
     return;
   }
   const ExprPool& pool = state_.dag().pool();
-  const Reduce* reduce = op.bodies.size() == 1 ? pool.as<Reduce>(op.bodies[0]) : nullptr;
-  if (reduce == nullptr || !conditions.empty() ||
-      !has_partial_results(pool, pool.combiner(reduce->combiner))) {
+  const Reduce* reduce = pool.as<Reduce>(op.bodies[0]);
+  if (reduce == nullptr || !conditions.empty()) {
     return;
   }
+  const std::int64_t rows = has_loop ? cut_rows(e, spatial - 1) : 1;
+  if (!has_partial_results(pool, pool.combiner(reduce->combiner))) {
+    return;
+  }
+  // Half of the registers: the other half is what is read.
+  const std::int64_t vectors = larger_of<std::int64_t>(
+      smaller_of(most_vectors, target_.num_vector_registers / (2 * rows)), 1);
   for (std::size_t leaf = end; leaf-- > begin;) {
     if (!dense(leaf, false)) {
       continue;
     }
-    cut_leaf(d, leaf, smaller_of(most_vectors * native, extent_of(leaf)));
+    cut_leaf(d, leaf, smaller_of(vectors * native, extent_of(leaf)));
     d.leaves[leaf].annotation = Annotation::none;
     LeafIterator lanes = d.leaves[leaf + 1];
     lanes.annotation = Annotation::vectorize;
@@ -220,14 +254,40 @@ inline void Emitter::place_lanes(Emission& e, const std::vector<TermCondition>& 
   }
 }
 
-/// The lanes of the accumulator become one value, which goes to its place.
+/// The lanes of every row's accumulators become one value, which goes to its place.
 inline StmtId Emitter::emit_fold(Emission& e) {
+  const auto saved = e.nest.constraints;
+  for (Constraint& c : e.nest.constraints) {  // of the reduction: it is over
+    for (const AffineTerm& term : c.form.terms) {
+      const std::int32_t deepest = deepest_leaf(program_.pool, e.nest, term.atom);
+      if (deepest >= 0 && e.nest.is_reduction[static_cast<std::size_t>(deepest)]) {
+        c.residual.reset();
+        break;
+      }
+    }
+  }
+  e.mode = BodyMode::write_back;
+  const StmtId all = emit_leaf(e, static_cast<std::size_t>(e.shape.reduction_end));
+  e.nest.constraints = saved;
+  return all;
+}
+
+/// The same of the row that the loops in front of the lanes have come to.
+inline StmtId Emitter::emit_row_fold(Emission& e) {
   ExprPool& pool = program_.pool;
   const auto lane = static_cast<std::size_t>(e.lane_leaf);
-  const Operation& op = *e.op;
-  const Combiner combiner = pool.combiner(pool.as<Reduce>(op.bodies[0])->combiner);
+  const Combiner combiner = pool.combiner(pool.as<Reduce>(e.op->bodies[0])->combiner);
   const BufferId buffer = e.accumulators[0];
   const DType type = program_[buffer].dtype;
+  ExprList row;
+  for (auto i = static_cast<std::size_t>(e.shape.reduction_end); i < lane; ++i) {
+    row.push_back(e.nest.leaf_value[i]);
+  }
+  const auto at = [&](ExprId index) {
+    ExprList point = row;
+    point.push_back(index);
+    return point;
+  };
   std::vector<StmtId> parts;
   for (std::int64_t left = e.nest.leaf_extent[lane]; left > 1;) {
     std::int64_t half = 1;
@@ -244,30 +304,18 @@ inline StmtId Emitter::emit_fold(Emission& e) {
     }
     const ExprId high = expr(affine(pool.add(low, pool.int_imm(half))));
     const ExprId value =
-        value_of(combiner.results[0], {{combiner.lhs[0], pool.load(buffer, type, {low})},
-                                       {combiner.rhs[0], pool.load(buffer, type, {high})}});
-    StmtId stmt = program_.add(Store{buffer, {low}, value});
+        value_of(combiner.results[0], {{combiner.lhs[0], pool.load(buffer, type, at(low))},
+                                       {combiner.rhs[0], pool.load(buffer, type, at(high))}});
+    StmtId stmt = program_.add(Store{buffer, at(low), value});
     if (count > 1) {
       stmt = program_.add(For{var, pool.int_imm(count), ForKind::vectorized, stmt});
     }
     parts.push_back(stmt);
     left = half;
   }
-  const auto saved = e.nest.constraints;
-  for (Constraint& c : e.nest.constraints) {  // of the reduction: it is over
-    for (const AffineTerm& term : c.form.terms) {
-      const std::int32_t deepest = deepest_leaf(pool, e.nest, term.atom);
-      if (deepest >= 0 && e.nest.is_reduction[static_cast<std::size_t>(deepest)]) {
-        c.residual.reset();
-        break;
-      }
-    }
-  }
   e.nest.leaf_value[lane] = pool.int_imm(0);
-  e.mode = BodyMode::write_back;
   parts.push_back(emit_body(e));
   e.nest.leaf_value[lane] = {};
-  e.nest.constraints = saved;
   return seq(std::move(parts));
 }
 

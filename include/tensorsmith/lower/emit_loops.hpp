@@ -123,6 +123,9 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
     e.prefetch_leaf = here;
     return seq({ahead, rest});
   }
+  if (static_cast<std::int32_t>(leaf) == e.lane_leaf && e.mode == BodyMode::write_back) {
+    return emit_row_fold(e);
+  }
   if (leaf == nest.num_leaves()) {
     return emit_body(e);
   }

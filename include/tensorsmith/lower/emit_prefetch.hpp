@@ -48,7 +48,7 @@ inline void Emitter::place_prefetch(Emission& e) const {
     return;
   }
   if (e.lane_leaf >= 0) {
-    e.prefetch_leaf = wanted.is_block ? -1 : e.lane_leaf;
+    e.prefetch_leaf = wanted.is_block ? -1 : e.shape.reduction_end;
     return;
   }
   StageDerivation& d = e.nest.derivation;

@@ -78,6 +78,7 @@ class StatePrinter {
     attribute(" storage_offset: ", stage.storage_offset);
     attribute(" fetch_ahead: ", stage.fetch_stages);
     attribute(" unroll_reduction: ", stage.reduction_unroll);
+    attribute(" row_block: ", stage.row_block);
     attribute(" load_ahead: ", stage.load_sets);
     attribute(" stream_k: ", stage.stream_blocks);
     if (stage.prefetch.lines != 0) {

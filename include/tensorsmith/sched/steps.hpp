@@ -33,6 +33,9 @@ inline constexpr std::string_view stream_pragma = "stream_result";
 /// How the text of a pragma begins that sets BasicStage::reduction_unroll.
 inline constexpr std::string_view unroll_reduction_pragma = "unroll_reduction";
 
+/// How the text of a pragma begins that sets BasicStage::row_block.
+inline constexpr std::string_view row_block_pragma = "row_block";
+
 /// How the text of a pragma begins that sets BasicStage::fetch_stages.
 inline constexpr std::string_view fetch_ahead_pragma = "fetch_ahead";
 

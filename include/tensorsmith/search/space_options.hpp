@@ -33,6 +33,8 @@ struct SpaceOptions {
   /// How many steps of the innermost reduction loop of a stage may be written out; none: one.
   /// Mutations draw it, where a stage has such a loop; at first all programs have one.
   std::vector<std::int32_t> reduction_unrolls;
+  /// How many rows a reduction whose own loops come last may compute at a time; none: one.
+  std::vector<std::int32_t> row_blocks;
   /// How many cache lines ahead a register tile may ask for an operand; none: prefetches are not in
   /// the space. Smaller operands than `min_prefetch_bytes` stay near the core by themselves.
   std::vector<std::int32_t> prefetch_lines;
@@ -86,6 +88,7 @@ inline SpaceOptions native_space_options() {
   options.max_rounding = 1.0 / 7;
   options.max_innermost_reduction_factor = 512;
   options.reduction_unrolls = {2, 4};
+  options.row_blocks = {2, 4, 8};
   options.prefetch_lines = {6, 12, 24};
   return options;
 }

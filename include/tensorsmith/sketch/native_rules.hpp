@@ -6,6 +6,7 @@
 #include "tensorsmith/sketch/cpu_rules.hpp"
 #include "tensorsmith/sketch/rules/attach_rows.hpp"
 #include "tensorsmith/sketch/rules/inline_padding.hpp"
+#include "tensorsmith/sketch/rules/keep_rows.hpp"
 #include "tensorsmith/sketch/rules/pack_operand.hpp"
 #include "tensorsmith/sketch/rules/split_phases.hpp"
 #include "tensorsmith/sketch/rules/tile_across.hpp"
@@ -15,8 +16,8 @@ namespace tensorsmith {
 
 using NativeCpuRules =
     RuleSet<AlwaysInline, UnrollRows, SimplifyComputeWithConstTensor, AddRfactor, AttachRows,
-            AddCacheWrite, MultiLevelTilingWithFusion, TileAcross, SplitPhases, MultiLevelTiling,
-            SkipStage, PackOperand, InlinePadding>;
+            AddCacheWrite, MultiLevelTilingWithFusion, TileAcross, KeepRows, SplitPhases,
+            MultiLevelTiling, SkipStage, PackOperand, InlinePadding>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
 

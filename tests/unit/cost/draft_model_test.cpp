@@ -219,3 +219,17 @@ TEST_CASE("a result that leaves the caches anyway is better written past them") 
   CHECK(cycles("gemm:4096x4096x4:f32", true) < 0.8 * cycles("gemm:4096x4096x4:f32", false));
   CHECK(cycles("gemm:16x4096x4:f32", true) > cycles("gemm:16x4096x4:f32", false));
 }
+
+TEST_CASE("rows that share a vector are better computed several at a time") {
+  const Target target = avx512();
+  const auto cycles = [&](const char* workload, std::int32_t stage, std::int64_t rows) {
+    return draft_cycles(bounded(State::initial(dag_of(workload)),
+                                {PragmaStep{stage, 0, "row_block$" + std::to_string(rows)}}),
+                        target);
+  };
+  CHECK(cycles("gemm:64x1x64:f32", 2, 4) < 0.95 * cycles("gemm:64x1x64:f32", 2, 1));
+  CHECK(cycles("gemm:64x1x1024:f32", 2, 8) < cycles("gemm:64x1x1024:f32", 2, 1));
+  CHECK(cycles("gemm:1x1x1024:f32", 2, 8) == cycles("gemm:1x1x1024:f32", 2, 1));
+  // Columns of a product have their vectors along themselves.
+  CHECK(cycles("gemm:64x64x64:f32", 2, 4) == cycles("gemm:64x64x64:f32", 2, 1));
+}

@@ -82,6 +82,14 @@ TEST_CASE("pragma writes out steps of a reduction") {
   CHECK(s.text().find("C unroll_reduction: 4\nfor i (0,8)") != std::string::npos);
 }
 
+TEST_CASE("pragma sets how many rows a reduction computes at a time") {
+  ScheduleBuilder s(matmul_dag(8, 8, 8));
+  s.apply(PragmaStep{2, 0, "row_block$8"});
+  s.apply(PragmaStep{2, 0, "row_block$4"});
+  CHECK(s.state().stage(2).row_block == 4);
+  CHECK(s.text().find("C row_block: 4\nfor i (0,8)") != std::string::npos);
+}
+
 TEST_CASE("pragma lets a result pass the caches") {
   ScheduleBuilder s(matmul_dag(8, 8, 8));
   CHECK_FALSE(s.state().stage(2).streams_result);

@@ -94,7 +94,8 @@ TEST_CASE("every illegal step has its own error") {
         "prefetch_block$0$4", "prefetch_block$0$1$1"}) {
     refused(Code::pragma_prefetch, chain, {PragmaStep{1, 0, text}});
   }
-  for (const char* text : {"unroll_reduction", "unroll_reduction$0", "unroll_reduction$17"}) {
+  for (const char* text : {"unroll_reduction", "unroll_reduction$0", "unroll_reduction$17",
+                           "row_block", "row_block$0", "row_block$17", "row_block$2$2"}) {
     refused(Code::pragma_value, chain, {PragmaStep{1, 0, text}});
   }
   for (const char* text : {"tensorize", "tensorize$", "tensorizer$vdpbf16ps"}) {

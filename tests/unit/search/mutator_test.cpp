@@ -1,5 +1,7 @@
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
 
+#include <set>
+
 #include "support/catch.hpp"
 #include "tensorsmith/search/evolution/crossover.hpp"
 #include "unit/search/search_fixtures.hpp"
@@ -88,6 +90,40 @@ TEST_CASE(
     program = child;
   }
   CHECK(written_out > 10);
+  CHECK(taken_back > 0);
+}
+
+TEST_CASE("auto unroll draws the rows of reductions along rows where the space has them") {
+  SpaceOptions options;
+  options.row_blocks = {2, 4};
+  const SearchSpace space = test::space_of(test::row_sum_dag(64, 48), 4, options);
+  CounterRng rng(3);
+  std::optional<Candidate> program = draw_candidate(space, AnsorCpuPopulation{}, rng);
+  REQUIRE(program);
+  std::set<std::int32_t> drawn;
+  int taken_back = 0;
+  for (int i = 0; i < 60; ++i) {
+    std::optional<Candidate> child = MutateAutoUnroll{}.mutate(space, *program, rng);
+    if (!child) {
+      continue;
+    }
+    std::int32_t before = 0, after = 0;
+    std::set<std::int32_t> stages;
+    for (std::size_t s = 0; s < child->state.num_stages(); ++s) {
+      before = std::max(before, program->state.stage(s).row_block);
+      after = std::max(after, child->state.stage(s).row_block);
+    }
+    for (const Step& step : child->state.steps()) {
+      const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
+      if (pragma != nullptr && pragma->pragma.starts_with(row_block_pragma)) {
+        CHECK(stages.insert(pragma->stage).second);
+      }
+    }
+    drawn.insert(after);
+    taken_back += after == 0 && before > 0 ? 1 : 0;
+    program = std::move(child);
+  }
+  CHECK(drawn == std::set<std::int32_t>{0, 2, 4});
   CHECK(taken_back > 0);
 }
 

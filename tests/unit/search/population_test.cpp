@@ -109,6 +109,33 @@ TEST_CASE("change_compute_location moves a free stage to different places") {
   CHECK(texts.size() >= 3);
 }
 
+TEST_CASE("rows of reductions along rows are drawn, one row among them, and nothing elsewhere") {
+  SpaceOptions options;
+  options.row_blocks = {2, 4, 8};
+  const auto drawn = [](const SearchSpace& space) {
+    std::set<std::int32_t> rows;
+    for (std::uint32_t i = 0; i < 60; ++i) {
+      CounterRng rng(5, 1, 2, i);
+      if (const auto candidate = draw_candidate(space, NativeCpuPopulation{}, rng)) {
+        for (std::size_t s = 0; s < candidate->state.num_stages(); ++s) {
+          const bool reduces = !candidate->state.operation(s).reduce_axes.empty();
+          const std::int32_t count = candidate->state.stage(s).row_block;
+          CHECK((count == 0 || reduces));
+          if (reduces) {
+            rows.insert(count);
+          }
+        }
+      }
+    }
+    return rows;
+  };
+  CHECK(drawn(test::space_of(test::row_sum_dag(64, 48), 4, options)) ==
+        std::set<std::int32_t>{0, 2, 4, 8});
+  CHECK(drawn(test::space_of(test::row_sum_dag(64, 48))) == std::set<std::int32_t>{0});
+  CHECK(drawn(test::space_of(test::matmul_dag(64, 64, 64), 4, options)) ==
+        std::set<std::int32_t>{0});
+}
+
 TEST_CASE("the same key draws the same program") {
   const SearchSpace space = test::space_of(test::matmul_dag(128, 128, 128));
   CounterRng first(5, 1, 2, 3), second(5, 1, 2, 3);

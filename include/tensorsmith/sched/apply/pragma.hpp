@@ -4,7 +4,8 @@
 // to N statements; without meaning on CPUs. "debug_skip_region": the stage leaves the attach map.
 // Own: "prefetch$OPERAND$LINES$LEVEL", the register tile asks for the lines of an operand ahead,
 // "prefetch_block$OPERAND$LEVEL", for those that the next block of the reduction reads;
-// "unroll_reduction$N", N steps of the innermost reduction loop are written out;
+// "unroll_reduction$N", N steps of the innermost reduction loop are written out; "row_block$ROWS",
+// a reduction whose own loops come last computes so many rows at a time;
 // "stream_result", an output of the program is written past the caches; "fetch_ahead$STAGES",
 // shared copies of a GPU's block have so many buffers; "load_ahead$SETS", what a thread's tile
 // reads of them has so many sets of registers; "stream_k$BLOCKS", so many blocks share all sums of
@@ -49,6 +50,8 @@ inline bool read_numbers(std::string_view text, std::size_t count, std::int32_t*
 inline constexpr std::int32_t max_prefetch_lines = 1024;
 /// More steps than a loop's own instructions could matter in.
 inline constexpr std::int32_t max_reduction_unroll = 16;
+/// More rows than the registers have accumulators for.
+inline constexpr std::int32_t max_row_block = 16;
 /// More buffers than any shared memory has room for.
 inline constexpr std::int32_t max_fetch_stages = 8;
 /// More sets than any thread has registers for.
@@ -98,6 +101,7 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
   };
   for (const Count& count :
        {Count{unroll_reduction_pragma, max_reduction_unroll, &BasicStage<Extent>::reduction_unroll},
+        Count{row_block_pragma, max_row_block, &BasicStage<Extent>::row_block},
         Count{fetch_ahead_pragma, max_fetch_stages, &BasicStage<Extent>::fetch_stages},
         Count{load_ahead_pragma, max_load_sets, &BasicStage<Extent>::load_sets},
         Count{stream_k_pragma, max_stream_blocks, &BasicStage<Extent>::stream_blocks}}) {

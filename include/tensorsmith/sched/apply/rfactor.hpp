@@ -36,9 +36,7 @@ StepCheck apply_to(BasicState<Extent>& state, const RfactorStep& step, const Ste
   }
   const FuseStep* fuse =
       history.size() < 2 ? nullptr : std::get_if<FuseStep>(&history[history.size() - 2]);
-  if (fuse != nullptr && fuse->stage != step.stage) {
-    fuse = nullptr;
-  }
+  fuse = fuse != nullptr && fuse->stage == step.stage ? fuse : nullptr;
   const auto id = static_cast<std::uint32_t>(step.stage);
   const Operation& op = state.operation(id);
   const auto num_spatial = static_cast<std::int32_t>(op.axes.size());

@@ -1,9 +1,10 @@
-// MutateAutoUnroll: draws another remark for lowering: auto_unroll_max_step, a hint to memory, or
-// how many steps of a reduction are written out.
+// MutateAutoUnroll: draws another remark for lowering: auto_unroll_max_step, a hint to memory, how
+// many rows a reduction computes at a time, or how many of its steps are written out.
 //
 // Floor 7. Ansor reference, ch. 5.3, except that the present value is not drawn again unless
-// SpaceOptions::follows_reference. Where the space has hints to memory three mutations of four
-// draw another one of those, or none; of the others every second draws the steps of a reduction.
+// SpaceOptions::follows_reference. Every second mutation of a program that reduces along rows draws
+// their number. Where the space has hints to memory three others of four draw another one of those,
+// or none; of the rest every second draws the steps of a reduction.
 //     PR C auto_unroll_max_step$16  -->  PR C auto_unroll_max_step$512
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "tensorsmith/search/evolution/mutator.hpp"
+#include "tensorsmith/search/population/draw_row_block.hpp"
 #include "tensorsmith/search/population/memory_hints.hpp"
 #include "tensorsmith/search/population/unroll.hpp"
 
@@ -66,6 +68,10 @@ struct MutateAutoUnroll {
 
   std::optional<Candidate> mutate(const SearchSpace& space, const Candidate& parent,
                                   CounterRng& rng) const {
+    if (std::optional<Candidate> child = detail::with_row_block(space, parent, rng);
+        child && rng.next_below(2) == 0) {
+      return child;
+    }
     const std::vector<PragmaStep> hints = detail::possible_memory_hints(space, parent);
     if (!hints.empty() && rng.next_below(4) != 0) {
       const std::uint32_t drawn = rng.next_below(static_cast<std::uint32_t>(hints.size()) + 1);

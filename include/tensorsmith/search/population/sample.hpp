@@ -14,6 +14,7 @@
 #include "tensorsmith/search/policy.hpp"
 #include "tensorsmith/search/population/change_compute_location.hpp"
 #include "tensorsmith/search/population/draw_copies.hpp"
+#include "tensorsmith/search/population/draw_row_block.hpp"
 #include "tensorsmith/search/population/draw_stream_k.hpp"
 #include "tensorsmith/search/population/fill_tile_size.hpp"
 #include "tensorsmith/search/population/fit_block.hpp"
@@ -44,8 +45,9 @@ using AnsorGpuPopulation = PopulationRules<FillTileSize, ThreadBind, Unroll>;
 using NativeGpuPopulation = PopulationRules<FitBlock, Unroll, DrawCopies, DrawStreamK>;
 
 /// For sketches of native_cpu_rules(); for the reference's it draws what AnsorCpuPopulation draws.
-using NativeCpuPopulation = PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize,
-                                            Unroll, Vectorize, DrawMemoryHint, FitPacks>;
+using NativeCpuPopulation =
+    PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize, Unroll, Vectorize,
+                    DrawRowBlock, DrawMemoryHint, FitPacks>;
 
 /// Draws a sketch uniformly and completes it; nothing if a rule found no legal way.
 template <class Rng, class... Rules>
