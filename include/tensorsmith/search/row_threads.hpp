@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -78,12 +77,12 @@ std::int64_t draw_threads(std::int64_t work, std::int64_t least, std::int64_t mo
 /// Lengths of such a split: {rows of a block}, or {threads, elements that a thread takes at once}.
 template <class Rng>
 LengthList draw_row_lengths(const SplitStep& split, const HardwareParams& hardware,
-                            std::int64_t most_lanes, Rng& rng) {
+                            std::int64_t widest, Rng& rng) {
   if (split.lengths.size() == 1) {
     const std::int64_t most = hardware.max_threads_per_block / hardware.warp_size;
     return {draw_threads(split.extent, 1, most, rng)};
   }
-  const std::int64_t lanes = draw_vector_width(split.extent, most_lanes, rng);
+  const std::int64_t lanes = draw_vector_width(split.extent, widest, rng);
   const std::int64_t threads = draw_threads((split.extent + lanes - 1) / lanes, hardware.warp_size,
                                             hardware.max_threads_per_block, rng);
   return {threads, lanes};
