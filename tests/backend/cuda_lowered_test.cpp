@@ -7,6 +7,7 @@
 #include "backend/cuda_shim_fixture.hpp"
 #include "support/dag_results.hpp"
 #include "support/native_gpu_space.hpp"
+#include "support/row_workloads.hpp"
 #include "support/small_workloads.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/lower/lower.hpp"
@@ -211,6 +212,24 @@ TEST_CASE("CUDA text of the native space: copies ahead, layouts, sums in parts",
   };
   CHECK(is_somewhere("copy_async("));
   CHECK(is_somewhere("copy_async_or_zero("));  // of an input with padding
+  check_drawn(all, 0.0);
+}
+
+TEST_CASE("CUDA text of rows: several of a block, vectors of their threads", "[cuda_source]") {
+  std::vector<Drawn> all;
+  for (const auto& [name, dag] : row_workloads()) {
+    const SearchSpace space = native_gpu_space(dag, Target::cuda(80).value(), 64, 4);
+    const auto states =
+        draw_states(space, NativeGpuPopulation{}, NativeGpuMutators{}, 2 * per_workload());
+    CHECK(states.size() == 2 * per_workload());
+    add_states(dag, name, states, all);
+  }
+  for (const char* wanted : {"threadIdx.y", "_lanes[", "const int4 "}) {
+    INFO(wanted);
+    CHECK(any_item(all, [&](const Drawn& drawn) {
+      return drawn.source.text.find(wanted) != std::string::npos;
+    }));
+  }
   check_drawn(all, 0.0);
 }
 

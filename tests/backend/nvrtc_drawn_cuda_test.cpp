@@ -26,7 +26,8 @@ TEST_CASE("drawn programs compile for four architectures and keep their limits",
     for (const char* workload :
          {"gemm:256x256x256:f32", "gemm:256x256x256:f16,bias,relu", "gemm:256x256x256:i8",
           "gemm:1000x1000x1000:f16", "gemm:129x301x77:bf16,bias", "gemm:100x1003x333:i8,tb",
-          "conv2d:n=1,h=14,w=14,ci=32,co=32,k=3,s=1,p=1", "softmax:64x256"}) {
+          "conv2d:n=1,h=14,w=14,ci=32,co=32,k=3,s=1,p=1", "softmax:64x256", "layernorm:37x1000",
+          "log_softmax:8x4096:f16", "argmax:64x197", "reduce_sum:64x512:bf16"}) {
       const auto built = ops::parse_workload(workload);
       REQUIRE(built.has_value());
       const SearchSpace space = native_gpu_space(built->dag, target);

@@ -8,6 +8,7 @@
 #include "support/gpu_programs.hpp"
 #include "support/native_gpu_space.hpp"
 #include "support/random_steps.hpp"
+#include "support/row_workloads.hpp"
 #include "support/small_workloads.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/lower/lower.hpp"
@@ -182,6 +183,18 @@ TEST_CASE("programs of the native GPU space: right, no races, and no barrier too
   }
   CHECK(checked.refused == 0);
   CHECK(checked.with_ahead > 0);
+  CHECK(checked.found == checked.barriers);
+}
+
+TEST_CASE("rows of a block, threads of a row, vectors of a thread: right, no races", "[blocks]") {
+  Checked checked;
+  for (const auto& [name, dag] : test::row_workloads()) {
+    INFO(name);
+    check_native(dag, test::native_gpu_space(dag, test::gpu_target(), 64, 4), test::scaled(24),
+                 true, checked);
+  }
+  CHECK(checked.refused == 0);
+  CHECK(checked.with_vectors > checked.programs / 8);
   CHECK(checked.found == checked.barriers);
 }
 

@@ -173,25 +173,36 @@ class GpuTimer {
            options_.block_clocks;
   }
 
-  /// Blocks of one wave share what they read; what stays in L2 serves all waves.
+  /// Blocks of one wave share what they read, and what they read again; what stays in L2 serves all
+  /// waves.
   double dram_bytes(const GpuKernelTime& kernel) const {
     const std::vector<GpuTraffic>& traffic = kernel.work.traffic;
-    double whole = 0, waves = 0, asked = 0;
+    const double room = options_.l2_usable * static_cast<double>(board_.l2_bytes);
+    const auto missed = [&](double bytes) {
+      return larger_of(0.0, 1 - room / larger_of(bytes, 1.0));
+    };
+    const auto num_waves = static_cast<double>(kernel.num_waves);
+    double whole = 0, wave = 0, waves = 0, waves_again = 0, asked = 0;
     for (std::size_t i = 0; i < traffic.size(); ++i) {
       // Several accesses to one buffer touch it once.
-      double before = 0;
+      double before = 0, before_in_wave = 0;
       for (std::size_t j = 0; j < i; ++j) {
         const bool is_same =
             traffic[j].buffer == traffic[i].buffer && traffic[j].is_store == traffic[i].is_store;
         before = is_same ? larger_of(before, traffic[j].grid_bytes) : before;
+        before_in_wave =
+            is_same ? larger_of(before_in_wave, traffic[j].wave_bytes) : before_in_wave;
       }
       whole += larger_of(0.0, traffic[i].grid_bytes - before);
-      waves += traffic[i].wave_bytes * traffic[i].turns * static_cast<double>(kernel.num_waves);
+      const double first = larger_of(0.0, traffic[i].wave_bytes - before_in_wave);
+      wave += first;
+      waves += first * traffic[i].turns * num_waves;
+      waves_again += (traffic[i].wave_bytes - first) * traffic[i].turns * num_waves;
       asked += traffic[i].l2_bytes * static_cast<double>(kernel.work.num_blocks);
     }
-    const double room = options_.l2_usable * static_cast<double>(board_.l2_bytes);
-    const double again = larger_of(0.0, smaller_of(waves, asked) - whole);
-    return whole + again * larger_of(0.0, 1 - room / larger_of(whole, 1.0));
+    const double fetched = waves + waves_again * missed(wave);
+    const double again = larger_of(0.0, smaller_of(fetched, asked) - whole);
+    return whole + again * missed(whole);
   }
 
   const GpuLimits& gpu_;

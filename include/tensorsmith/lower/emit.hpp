@@ -263,6 +263,8 @@ class Emitter {
   // emit_vectors.hpp: vectors of one thread
   bool is_vector_access(VarId lane, std::int64_t lanes, ExprId id);
   void check_vectors(StmtId id);
+  void find_vector_terms(VarId lane, std::int64_t lanes, ExprId id, std::vector<ExprId>& found);
+  bool fetch_vector_terms(StmtId id, const For& loop);
 
   // emit_body.hpp: stores and values
   StmtId emit_body(Emission& e);

@@ -273,7 +273,10 @@ inline StmtId Emitter::emit_thread_loop(Emission& e, std::size_t leaf) {
   } else {
     ForKind kind = nest.is_tile[leaf] ? ForKind::unrolled : ForKind::serial;
     const Annotation annotation = nest.derivation.leaves[leaf].annotation;
-    if (annotation == Annotation::vectorize && !nest.is_reduction[leaf]) {
+    const bool is_of_terms = annotation == Annotation::unroll && nest.is_reduction[leaf] &&
+                             e.mode == BodyMode::update && e.intrinsic == nullptr &&
+                             leaf + 1 == nest.num_leaves();
+    if (is_of_terms || (annotation == Annotation::vectorize && !nest.is_reduction[leaf])) {
       kind = ForKind::vectorized;  // check_vectors takes back what is none
     }
     // One that a reduction is around of is a loop like others.

@@ -2,7 +2,10 @@
 //
 // Floor 4. Part of emit.hpp. At most 16 bytes, aligned to their size: what one instruction loads
 // or stores. A copy may load a vector and store its elements one by one, in rows that are
-// exchanged.
+// exchanged. A sum of neighbours loads a vector of them and adds up its elements in order:
+//     for v in 4: acc = acc + A[4*t + v]
+//         -->  for v in 4 vectorized: A.lanes[v] = A[4*t + v]
+//              for v in 4 unrolled: acc = acc + A.lanes[v]
 #pragma once
 
 #include "tensorsmith/ir/stmt_walk.hpp"
@@ -48,8 +51,90 @@ inline bool Emitter::is_vector_access(VarId lane, std::int64_t lanes, ExprId id)
   return fits;
 }
 
-/// Vectorized loops that neither store nor copy 2 or more consecutive elements become unrolled
-/// ones.
+/// The loads of `id` that are vectors; not those that a condition may leave out.
+inline void Emitter::find_vector_terms(VarId lane, std::int64_t lanes, ExprId id,
+                                       std::vector<ExprId>& found) {
+  ExprPool& pool = program_.pool;
+  const Call* call = pool.as<Call>(id);
+  if (call != nullptr && call->op == CallOp::if_then_else) {
+    return;
+  }
+  if (const Load* load = pool.as<Load>(id)) {
+    const Scope scope = program_[load->buffer].scope;
+    if ((scope == Scope::global || scope == Scope::shared) && uses_var(pool, id, lane) &&
+        !has_item(found, id) && is_vector_access(lane, lanes, id)) {
+      found.push_back(id);
+    }
+    return;
+  }
+  std::vector<ExprId> children;
+  for_each_child(pool[id], [&](ExprId child) { children.push_back(child); });
+  for (ExprId child : children) {
+    find_vector_terms(lane, lanes, child, found);
+  }
+}
+
+/// Of a loop whose iterations all store to the same private elements; false if it is none, or loads
+/// no vectors.
+inline bool Emitter::fetch_vector_terms(StmtId id, const For& loop) {
+  ExprPool& pool = program_.pool;
+  const std::int64_t lanes = pool.as<IntImm>(loop.extent)->value;
+  std::vector<StmtId> stores{loop.body};
+  if (const Seq* seq = program_.as<Seq>(loop.body)) {
+    stores = seq->items;
+  }
+  std::vector<ExprId> terms;
+  for (StmtId item : stores) {
+    const Store* found = program_.as<Store>(item);
+    if (found == nullptr || program_[found->buffer].scope != Scope::local ||
+        any_item(found->indices, [&](ExprId at) { return uses_var(pool, at, loop.var); })) {
+      return false;
+    }
+    find_vector_terms(loop.var, lanes, ExprId{found->value}, terms);
+  }
+  if (terms.empty() || (lanes & (lanes - 1)) != 0) {
+    return false;
+  }
+  std::vector<StmtId> parts;
+  std::vector<BufferId> vectors;
+  for (ExprId term : terms) {
+    const BufferId source = pool.as<Load>(term)->buffer;
+    Buffer vector;
+    vector.name = program_[source].name + ".lanes";
+    vector.dtype = program_[source].dtype;
+    vector.scope = Scope::local;
+    vector.shape.push_back(lanes);
+    vectors.push_back(program_.add(std::move(vector)));
+    const VarId lane = pool.new_var(pool.var_name(loop.var));
+    Substitution map;
+    map.set(loop.var, pool.var(lane));
+    const StmtId load = program_.add(Store{vectors.back(), {pool.var(lane)}, map(pool, term)});
+    parts.push_back(program_.add(For{lane, loop.extent, ForKind::vectorized, load}));
+  }
+  const auto replaced = [&](const auto& self, ExprId at) -> ExprId {
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      if (terms[i] == at) {
+        return pool.load(vectors[i], program_[vectors[i]].dtype, {pool.var(loop.var)});
+      }
+    }
+    return map_children(pool, at, [&](ExprId child) { return self(self, child); });
+  };
+  for (StmtId item : stores) {
+    Store store = *program_.as<Store>(item);
+    store.value = replaced(replaced, store.value);
+    program_.stmts[item.value] = std::move(store);
+  }
+  parts.push_back(program_.add(For{loop.var, loop.extent, ForKind::unrolled, loop.body}));
+  StmtId result = program_.add(Seq{std::move(parts)});
+  for (BufferId vector : vectors) {
+    result = program_.add(Alloc{vector, result});
+  }
+  program_.stmts[id.value] = Stmt(program_[result]);
+  return true;
+}
+
+/// Vectorized loops that neither store nor copy 2 or more consecutive elements, nor add some
+/// up, become unrolled ones.
 inline void Emitter::check_vectors(StmtId id) {
   const Stmt stmt = program_[id];  // a copy: the program grows
   const For* loop = std::get_if<For>(&stmt);
@@ -70,7 +155,7 @@ inline void Emitter::check_vectors(StmtId id) {
            (is_copy || is_vector_access(loop->var, lanes, target)) &&
            is_vector_access(loop->var, lanes, store.value);
   }
-  if (!fits) {
+  if (!fits && !fetch_vector_terms(id, *loop)) {
     program_.stmts[id.value] = For{loop->var, loop->extent, ForKind::unrolled, loop->body};
   }
 }

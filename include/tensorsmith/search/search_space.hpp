@@ -14,6 +14,7 @@
 #include "tensorsmith/sched/bounds.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/search/apply_intrinsics.hpp"
+#include "tensorsmith/search/row_threads.hpp"
 #include "tensorsmith/search/schedule_packs.hpp"
 #include "tensorsmith/search/space_options.hpp"
 #include "tensorsmith/search/warp_tiles.hpp"
@@ -49,6 +50,7 @@ class SearchSpace {
       limits_.push_back(innermost_limits(sketch));
       fixed_.push_back(fixed_splits(sketch));
       of_warps_.push_back(splits_of_warps(sketch));
+      of_rows_.push_back(splits_of_rows(sketch));
       for (std::size_t at = 0; at < sketch.steps().size(); ++at) {
         const SplitStep* split = std::get_if<SplitStep>(&sketch.steps()[at]);
         if (split != nullptr && split->extent > 0) {
@@ -135,8 +137,16 @@ class SearchSpace {
   template <class Rng>
   std::optional<LengthList> draw_lengths(std::uint32_t sketch, std::size_t at,
                                          const SplitStep& split, Rng& rng) const {
+    if (is_of_rows(sketch, at)) {
+      return draw_row_lengths(split, options_.hardware, most_lanes(initial_->dag()), rng);
+    }
     return draw_lengths(split.extent, split.lengths.size(), max_innermost(sketch, at),
                         rounding_of(sketch, at, split.extent), rng);
+  }
+
+  /// Whether that split shares a row out among threads, or threads among rows.
+  bool is_of_rows(std::uint32_t sketch, std::size_t at) const {
+    return sketch < of_rows_.size() && has_item(of_rows_[sketch], at);
   }
 
   /// By which fraction lengths of that split may exceed the extent: max_rounding of the options,
@@ -353,6 +363,7 @@ class SearchSpace {
   std::vector<std::vector<std::int64_t>> limits_;       ///< by sketch and step
   std::vector<std::vector<std::size_t>> fixed_;         ///< by sketch: steps
   std::vector<std::vector<std::size_t>> of_warps_;      ///< the same
+  std::vector<std::vector<std::size_t>> of_rows_;       ///< the same
   FlatMap<Key, std::vector<std::vector<std::int64_t>>> tables_;
   std::optional<State> initial_;
 };

@@ -53,6 +53,9 @@ struct SpaceOptions {
   /// GPUs: of a board whose blocks may share out the sums of tiles that leave it a bad last wave
   /// (lower/stream_k.hpp); none: they do not.
   std::optional<GpuLimits> gpu;
+  /// GPUs: stages that are neither tiled nor reduced by several threads get as many threads in a
+  /// block, and elements that a thread takes at once, as are drawn; false: a warp and one.
+  bool draws_threads = false;
   /// Caches of results get a layout that follows their register tiles.
   bool lay_out_results = false;
 };
@@ -71,6 +74,7 @@ inline SpaceOptions native_gpu_space_options(const Target& target) {
   constexpr std::int32_t first_with_async_copies = 80;
   options.fetch_stages = {1};
   options.load_sets = {1, 2};
+  options.draws_threads = true;
   if (target.gpu->board) {
     options.gpu = target.gpu;
   }

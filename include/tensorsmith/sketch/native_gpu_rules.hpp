@@ -5,13 +5,14 @@
 #pragma once
 
 #include "tensorsmith/sketch/gpu_rules.hpp"
+#include "tensorsmith/sketch/rules/reduce_rows.hpp"
 #include "tensorsmith/sketch/rules/share_for_tensor_cores.hpp"
 #include "tensorsmith/sketch/rules/split_reduction.hpp"
 #include "tensorsmith/sketch/rules/tile_for_tensor_cores.hpp"
 
 namespace tensorsmith {
 
-using NativeGpuRules = RuleSet<SplitReduction, TileForTensorCores, ShareForTensorCores,
+using NativeGpuRules = RuleSet<SplitReduction, TileForTensorCores, ShareForTensorCores, ReduceRows,
                                AddCacheRead, SpecialComputeLocation, AlwaysInline,
                                SimplifyComputeWithConstTensor, CrossThreadReduction, AddCacheWrite,
                                MultiLevelTilingWithFusion, MultiLevelTiling, SkipStage>;

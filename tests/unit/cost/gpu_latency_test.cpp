@@ -191,6 +191,30 @@ TEST_CASE("a program that a board cannot hold is refused with the limit") {
   CHECK(gpu_latency(large, board("a100")).has_value());
 }
 
+TEST_CASE("rows that a wave reads again come from L2 if they fit there") {
+  // Each row is read `times` by its block of 256 threads.
+  const auto bytes = [](std::int64_t times, std::int64_t num_rows, std::int64_t columns) {
+    test::GpuProgram p;
+    const BufferId a = p.buffer("A", {num_rows, columns}), b = p.buffer("B", {num_rows, 256});
+    const VarId bx = p.program.pool.new_var("bx"), tx = p.program.pool.new_var("tx");
+    std::vector<StmtId> parts;
+    for (std::int64_t i = 0; i < times; ++i) {
+      const VarId k = p.program.pool.new_var("k");
+      const ExprId sum =
+          p.program.pool.add(p.load(b, {p.var(bx), p.var(tx)}),
+                             p.load(a, {p.var(bx), p.mul_add(p.var(k), 256, p.var(tx))}));
+      parts.push_back(
+          p.loop(k, columns / 256, ForKind::serial, p.store(b, {p.var(bx), p.var(tx)}, sum)));
+    }
+    p.program.body = p.loop(bx, num_rows, ForKind::block_x,
+                            p.loop(tx, 256, ForKind::thread_x, p.seq(std::move(parts))));
+    return time_of(p.program).dram_bytes;
+  };
+  const double once = bytes(1, 8192, 4096);  // 8 rows of 16 KiB per multiprocessor at a time
+  CHECK(bytes(3, 8192, 4096) == test::Approx(once).epsilon(0.01));
+  CHECK(bytes(3, 8192, 65536) > 1.5 * bytes(1, 8192, 65536));  // 256 KiB: more than L2 holds
+}
+
 TEST_CASE("a faster board takes less time; the same program always the same") {
   GemmTiles tiles;
   tiles.n = 4096, tiles.block = 128, tiles.thread = 8;

@@ -1,7 +1,8 @@
 // MutateTileSize: moves a factor from one level of a split to another.
 //
 // Floor 7. Ansor reference, ch. 5.3. The innermost length stays at most SearchSpace::max_innermost.
-// In a space with rounding one mutation of four draws the lengths of the split anew.
+// In a space with rounding one mutation of four draws the lengths of the split anew, and of splits
+// that are bound to threads (row_threads.hpp) all do.
 //     SP i 512 [4, 2, 16]  -->  SP i 512 [2, 4, 16]       (factor 2 from level 1 to level 2)
 #pragma once
 
@@ -33,7 +34,8 @@ struct MutateTileSize {
     const std::size_t chosen = pick(splits, rng);
     const std::int64_t max_innermost = space.max_innermost(parent.sketch, chosen);
     SplitStep& split = std::get<SplitStep>(steps[chosen]);
-    if (space.rounding_of(parent.sketch, chosen, split.extent) > 0 && rng.next_below(4) == 0) {
+    if (space.is_of_rows(parent.sketch, chosen) ||
+        (space.rounding_of(parent.sketch, chosen, split.extent) > 0 && rng.next_below(4) == 0)) {
       std::optional<LengthList> lengths = space.draw_lengths(parent.sketch, chosen, split, rng);
       if (!lengths || *lengths == split.lengths) {
         return std::nullopt;

@@ -6,6 +6,8 @@
 //     other root stage:      for i j  -->  blockIdx.x i@j@.0, threadIdx.x i@j@.1 (a warp)
 //     shared-memory copy:    for ax0 ax1
 //         -->  for ax0@ax1@.0.0, threadIdx.x ax0@ax1@.0.1, vectorize ax0@ax1@.1
+// In a space whose threads are drawn (SpaceOptions::draws_threads) other root stages are
+//     for i j  -->  blockIdx.x i@j@.0, threadIdx.x i@j@.1 (32 to 1024), vectorize i@j@.2
 // In a space whose copies are drawn (SpaceOptions::fetch_stages) that vector is too: of one element
 // in the reference's, for mutations to grow.
 #pragma once
@@ -41,8 +43,9 @@ struct ThreadBind {
         legal = place != ComputeAt::root || bind_blocks(state, stage);
       } else if (!has_threads(state, stage)) {
         if (place == ComputeAt::root) {
-          legal = has_item(roots, stage)
-                      ? bind_tiles(state, stage, space.options().hardware)
+          legal = has_item(roots, stage) ? bind_tiles(state, stage, space.options().hardware)
+                  : space.options().draws_threads
+                      ? bind_drawn(state, stage, space.options().hardware, rng)
                       : bind_plain(state, stage, space.options().hardware.warp_size);
         } else if (ends_with(state.operation(id).name, ".shared")) {
           const std::int64_t lanes =
@@ -101,6 +104,10 @@ struct ThreadBind {
   }
 
   static bool bind_blocks(State& state, std::int32_t stage) {
+    const auto& outer = state.stage(static_cast<std::size_t>(stage)).iterators.front();
+    if (outer.annotation == Annotation::block_x) {
+      return true;  // by the sketch
+    }
     return fuse_outer(state, stage) &&
            try_step(state, AnnotationStep{stage, 0, Annotation::block_x});
   }
@@ -119,6 +126,30 @@ struct ThreadBind {
     return try_step(state, split_of(state, stage, 0, LengthList{warp_size})) &&
            try_step(state, AnnotationStep{stage, 0, Annotation::block_x}) &&
            try_step(state, AnnotationStep{stage, 1, Annotation::thread_x});
+  }
+
+  /// The same with more threads and vectors: of fused elements that nothing stands inside of.
+  template <class Rng>
+  static bool bind_drawn(State& state, std::int32_t stage, const HardwareParams& hardware,
+                         Rng& rng) {
+    if (!fuse_outer(state, stage)) {
+      return false;
+    }
+    const std::int64_t extent = extent_of(state, stage, 0);
+    const auto& iterators = state.stage(static_cast<std::size_t>(stage)).iterators;
+    const bool is_elementwise = iterators.size() == 1 && !is_attach_point(state, stage, 0);
+    const std::int64_t lanes =
+        is_elementwise ? draw_vector_width(extent, most_lanes(state.dag()), rng) : 1;
+    const std::int64_t threads =
+        draw_threads(extent / lanes, hardware.warp_size, hardware.max_threads_per_block, rng);
+    LengthList lengths{threads};
+    if (is_elementwise) {
+      lengths.push_back(lanes);
+    }
+    return try_step(state, split_of(state, stage, 0, lengths)) &&
+           try_step(state, AnnotationStep{stage, 0, Annotation::block_x}) &&
+           try_step(state, AnnotationStep{stage, 1, Annotation::thread_x}) &&
+           (!is_elementwise || try_step(state, AnnotationStep{stage, 2, Annotation::vectorize}));
   }
 
   static bool bind_tiles(State& state, std::int32_t stage, const HardwareParams& hardware) {
