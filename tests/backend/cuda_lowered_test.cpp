@@ -275,7 +275,7 @@ TEST_CASE("CUDA text of reductions from lane to lane, every type", "[cuda_source
     INFO(drawn.what << drawn.source.text);
     CHECK(drawn.source.text.find("__shfl_xor_sync(") != std::string::npos);
     const CudaLaunch& first = drawn.source.launches[0];
-    const bool names_lanes = drawn.source.text.find("lanes_around<") != std::string::npos;
+    const bool names_lanes = drawn.source.text.find("present_lanes(") != std::string::npos;
     CHECK(names_lanes == (first.num_threads() % 32 != 0));
     CHECK((first.shared_bytes() > 0) == (first.block[0] > 32));
   }

@@ -72,12 +72,11 @@ __device__ __forceinline__ T wrap_mul(T a, T b) {
   return static_cast<T>(static_cast<unsigned long long>(a) * static_cast<unsigned long long>(b));
 }
 )"},
-    {"lanes_around<",
-     R"(// The threads of the warp whose numbers differ from the thread's own in the low bits only.
-template <unsigned count>
-__device__ __forceinline__ unsigned lanes_around() {
+    {"present_lanes(", R"(// The lanes of the thread's warp that the block has.
+__device__ __forceinline__ unsigned present_lanes() {
   const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-  return (0xffffffffu >> (32 - count)) << (thread % 32 / count * count);
+  const unsigned left = blockDim.x * blockDim.y * blockDim.z - thread / 32 * 32;
+  return left >= 32 ? 0xffffffffu : 0xffffffffu >> (32 - left);
 }
 )"},
     {"from_bf16(", R"(__device__ __forceinline__ float from_bf16(unsigned short bits) {

@@ -116,10 +116,8 @@ inline void CudaStatementPrinter::emit_lane_access(const Store& store) {
   if (*distance == 0) {
     return line(target + " = " + own + ";");
   }
-  // Of a block that ends within a warp, the lanes that exchange are named one by one.
-  const std::string mask = threads_.num_threads() % lanes_of_warp == 0
-                               ? "0xffffffffu"
-                               : "lanes_around<" + std::to_string(2 * *distance) + ">()";
+  const std::string mask =
+      threads_.num_threads() % lanes_of_warp == 0 ? "0xffffffffu" : "present_lanes()";
   const std::string value =
       "__shfl_xor_sync(" + mask + ", " + own + ", " + std::to_string(*distance) + ")";
   const DType type = program_[store.buffer].dtype;
