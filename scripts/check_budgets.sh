@@ -13,7 +13,7 @@ budget_of() {
   tensorsmith/fwd.hpp | tensorsmith/version.hpp | tensorsmith/codegen/kernel_abi.hpp) echo 3000 ;;
   tensorsmith/tensorsmith.hpp) echo 60000 ;;
   tensorsmith/ir/eval.hpp | tensorsmith/ir/eval_machine.hpp | tensorsmith/ir/eval_threads.hpp | \
-    tensorsmith/ir/simplify.hpp | \
+    tensorsmith/ir/simplify.hpp | tensorsmith/ir/verify.hpp | \
     tensorsmith/ir/simplify_linear.hpp) echo 28800 ;;
   tensorsmith/ops/conv.hpp) echo 28500 ;;
   tensorsmith/ops/workload.hpp) echo 29500 ;;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backend/cuda_shim_fixture.hpp"
+#include "backend/lane_sums.hpp"
 #include "support/dag_results.hpp"
 #include "support/native_gpu_space.hpp"
 #include "support/row_workloads.hpp"
@@ -282,4 +283,20 @@ TEST_CASE("CUDA text of drawn programs, every float type and operator", "[cuda_s
     add_drawn(ops::parse_workload(workload)->dag, workload, per_workload(), narrow);
   }
   check_drawn(narrow, 2e-2);
+}
+
+TEST_CASE("CUDA text of reductions from lane to lane, every type", "[cuda_source]") {
+  std::vector<Drawn> all;
+  for (const LaneSum& sum : lane_sums()) {
+    add_states(sum.dag, sum.name, {sum.state}, all);
+  }
+  for (const Drawn& drawn : all) {
+    INFO(drawn.what << drawn.source.text);
+    CHECK(drawn.source.text.find("__shfl_xor_sync(") != std::string::npos);
+    const CudaLaunch& first = drawn.source.launches[0];
+    const bool names_lanes = drawn.source.text.find("present_lanes(") != std::string::npos;
+    CHECK(names_lanes == (first.num_threads() % 32 != 0));
+    CHECK((first.shared_bytes() > 0) == (first.block[0] > 32));
+  }
+  check_drawn(all, 2e-2);  // sums of bf16 are rounded in another order
 }

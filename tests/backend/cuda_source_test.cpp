@@ -190,6 +190,19 @@ TEST_CASE("programs that have no CUDA text say why", "[cuda_source][error]") {
   const BufferId inside = b.temp("inside", {8}, Scope::global);
   CHECK(reason(b.loop(i, 8, b.alloc(inside, store), ForKind::thread_x)) ==
         "no CUDA text: global buffer inside is allocated in a kernel");
+  const BufferId lanes = b.temp("lanes", {1, 1, 8}, Scope::warp);
+  const auto of_lanes = [&](ExprId from, StmtId body) {
+    const ExprList at{b.n(0), b.n(0), from};
+    const StmtId use = body.valid() ? body : b.store(x, {b.v(i)}, b.load(lanes, at));
+    return b.alloc(lanes, b.loop(i, 8, use, ForKind::thread_x));
+  };
+  const std::string astray = "no CUDA text: buffer lanes of a warp is not accessed lane by lane";
+  CHECK(reason(of_lanes(b.p.pool.sub(b.n(7), b.v(i)), {})) == astray);
+  CHECK(reason(of_lanes({}, b.store(lanes, {b.n(0), b.n(0), b.n(3)}, b.c(1, DType::f32)))) ==
+        astray);
+  const ExprId own = b.load(lanes, {b.n(0), b.n(0), b.v(i)});
+  CHECK(reason(of_lanes({}, b.store(x, {b.v(i)}, b.add(own, own)))) ==
+        "no CUDA text: buffer lanes of a warp is read in an expression");
   b.p.body = b.loop(i, 8, store, ForKind::thread_x);
   CHECK(cuda_source(b.p, Target::x86_64_v3()).error() == "target x86-64-v3 is no CUDA device");
   CHECK(cuda_source(b.p, ampere).has_value());

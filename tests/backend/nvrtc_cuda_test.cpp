@@ -6,8 +6,11 @@
 
 #include "backend/cpp_source_fixture.hpp"
 #include "backend/gpu_programs.hpp"
+#include "backend/lane_sums.hpp"
+#include "backend/nvrtc_texts.hpp"
 #include "cuda/compile_cache.hpp"
 #include "tensorsmith/codegen/cuda_source.hpp"
+#include "tensorsmith/lower/lower.hpp"
 
 using namespace tensorsmith;
 using namespace tensorsmith::test;
@@ -109,6 +112,22 @@ TEST_CASE("every kind of CUDA text compiles for four architectures", "[nvrtc]") 
       CHECK(kernel->shared_bytes == launch.static_shared_bytes);
       const auto checked = check_kernel(*kernel, launch, limits[i]);
       CHECK((checked.has_value() || launch.dynamic_shared_bytes > 0));
+    }
+  }
+}
+
+TEST_CASE("reductions from lane to lane compile for four architectures", "[nvrtc]") {
+  const NvrtcCompiler* const compiler = nvrtc();
+  if (compiler == nullptr) {
+    return;
+  }
+  for (const LaneSum& sum : lane_sums()) {
+    INFO(sum.name);
+    for (const std::int32_t capability : capabilities) {
+      const Target target = Target::cuda(capability).value();
+      const auto program = lower(sum.state, target);
+      REQUIRE(program.has_value());
+      check_compiled(*compiler, source_of(*program, target), *target.gpu);
     }
   }
 }

@@ -151,13 +151,14 @@ class NameTable {
   bool is_reserved(std::string_view name) const {
     // What the text of CUDA programs uses, and functions that NVRTC declares by itself.
     constexpr std::string_view cuda_words[] = {
-        "threadIdx", "blockIdx", "blockDim", "gridDim",        "warpSize", "min",     "max",
-        "abs",       "exp",      "log",      "sqrt",           "tanh",     "erf",     "pow",
-        "floor",     "ceil",     "round",    "dynamic_shared", "j0",       "j1",      "jn",
-        "y0",        "y1",       "yn",       "block_x",        "block_y",  "block_z", "thread_x",
-        "thread_y",  "thread_z", "float2",   "float4",         "double2",  "int2",    "int4",
-        "dim3",      "norm",     "gamma",    "clock",          "trap",     "brkpt",   "signbit",
-        "isnan",     "isinf",    "isfinite", "remainder"};
+        "threadIdx", "blockIdx", "blockDim", "gridDim",   "warpSize",     "min",
+        "max",       "abs",      "exp",      "log",       "sqrt",         "tanh",
+        "erf",       "pow",      "floor",    "ceil",      "round",        "dynamic_shared",
+        "j0",        "j1",       "jn",       "y0",        "y1",           "yn",
+        "block_x",   "block_y",  "block_z",  "thread_x",  "thread_y",     "thread_z",
+        "float2",    "float4",   "double2",  "int2",      "int4",         "dim3",
+        "norm",      "gamma",    "clock",    "trap",      "brkpt",        "signbit",
+        "isnan",     "isinf",    "isfinite", "remainder", "present_lanes"};
     for (const auto& word : cuda_words) {
       if (dialect_ == CDialect::cuda && word == name) {
         return true;

@@ -60,10 +60,13 @@ class CudaEmitter : CudaStatementPrinter {
   void bind_axis(const For& loop, std::int64_t extent, CudaLaunch& launch);
   /// Buffers that the statement touches, and shared allocations in it.
   void scan(StmtId id);
-  void scan_loads(ExprId id) {
+  void scan_loads(ExprId id, bool is_whole_value) {
     visit_expr(program_.pool, id, [&](ExprId e) {
       if (const Load* node = program_.pool.as<Load>(e)) {
         touched_[node->buffer.value].is_read = true;
+        if (program_[node->buffer].scope == Scope::warp && !is_whole_value) {
+          refuse("buffer " + program_[node->buffer].name + " of a warp is read in an expression");
+        }
       }
     });
   }
@@ -72,8 +75,8 @@ class CudaEmitter : CudaStatementPrinter {
   struct Touched {
     bool is_read = false, is_written = false;
   };
-  std::vector<Touched> touched_;  // by buffer, in this kernel
-  std::vector<BufferId> shared_;  // of this kernel
+  std::vector<Touched> touched_;             // by buffer, in this kernel
+  std::vector<BufferId> shared_, of_warps_;  // of this kernel
 };
 
 inline void CudaEmitter::scan(StmtId id) {
@@ -83,11 +86,16 @@ inline void CudaEmitter::scan(StmtId id) {
     const Buffer& buffer = program_[alloc->buffer];
     if (buffer.scope == Scope::shared) {
       shared_.push_back(alloc->buffer);
+    } else if (buffer.scope == Scope::warp) {
+      of_warps_.push_back(alloc->buffer);
     } else if (buffer.scope == Scope::global) {
       refuse("global buffer " + buffer.name + " is allocated in a kernel");
     }
   }
-  for_each_expr(program_[id], [&](ExprId expr) { scan_loads(expr); });
+  const Store* store = program_.as<Store>(id);
+  for_each_expr(program_[id], [&](ExprId expr) {
+    scan_loads(expr, store != nullptr && expr == store->value && lane_load(program_, expr));
+  });
   for_each_child(program_[id], [&](StmtId child) { scan(child); });
 }
 
@@ -99,6 +107,10 @@ inline void CudaEmitter::bind_axis(const For& loop, std::int64_t extent, CudaLau
   if (loop.kind == ForKind::thread_x) {
     lane_var_ = loop.var;
     lane_extent_ = extent;
+  }
+  if (is_thread(loop.kind)) {
+    threads_.var[axis] = loop.var;
+    threads_.extent[axis] = extent;
   }
   if (extent == 1) {
     return bind(loop.var, LinearText::of(0));
@@ -117,7 +129,7 @@ inline StmtId CudaEmitter::bind_axes(StmtId id, CudaLaunch& launch) {
   std::vector<ForKind> seen;
   for (;;) {
     const Alloc* alloc = program_.as<Alloc>(id);
-    if (alloc != nullptr && program_[alloc->buffer].scope == Scope::shared) {
+    if (alloc != nullptr && is_of_block(program_[alloc->buffer].scope)) {
       id = alloc->body;
       continue;
     }
@@ -166,6 +178,8 @@ inline CudaEmitter::Kernel CudaEmitter::kernel(StmtId body, const std::string& k
   result.launch.kernel = kernel_name;
   touched_.assign(touched_.size(), Touched{});
   shared_.clear();
+  of_warps_.clear();
+  threads_ = {};
   scan(body);
   std::string parameters;
   for (std::uint32_t b = 0; b < touched_.size(); ++b) {
@@ -185,7 +199,11 @@ inline CudaEmitter::Kernel CudaEmitter::kernel(StmtId body, const std::string& k
   num_stores_ = 0;
   lane_var_ = {};
   declare_shared(result.launch);
-  emit_scope(bind_axes(body, result.launch));
+  const StmtId thread_body = bind_axes(body, result.launch);
+  for (BufferId id : of_warps_) {
+    declare(id);
+  }
+  emit_scope(thread_body);
   result.launch.private_bytes = most_private_bytes_;
   result.launch.num_stores = num_stores_;
   result.text = "extern \"C\" __global__ void __launch_bounds__(" +

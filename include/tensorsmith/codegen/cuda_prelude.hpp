@@ -72,6 +72,13 @@ __device__ __forceinline__ T wrap_mul(T a, T b) {
   return static_cast<T>(static_cast<unsigned long long>(a) * static_cast<unsigned long long>(b));
 }
 )"},
+    {"present_lanes(", R"(// The lanes of the thread's warp that the block has.
+__device__ __forceinline__ unsigned present_lanes() {
+  const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const unsigned left = blockDim.x * blockDim.y * blockDim.z - thread / 32 * 32;
+  return left >= 32 ? 0xffffffffu : 0xffffffffu >> (32 - left);
+}
+)"},
     {"from_bf16(", R"(__device__ __forceinline__ float from_bf16(unsigned short bits) {
   return __uint_as_float(static_cast<unsigned>(bits) << 16);
 }

@@ -53,6 +53,11 @@ class CudaStatementPrinter : protected CudaTensorPrinter {
   void declare(BufferId id);
   void emit(StmtId id);
   std::optional<std::string> narrow_or_zero(const Store& store) const;
+  bool accesses_lanes(const Store& store) const {
+    return program_[store.buffer].scope == Scope::warp ||
+           lane_load(program_, store.value) != nullptr;
+  }
+  void emit_lane_access(const Store& store);
   void emit_loop(const For& loop);
   void emit_vectorized(const For& loop, std::int64_t extent);
   void vector_chunk(StmtId id, VarId var, const LinearText& base, std::int32_t lanes);
@@ -71,11 +76,11 @@ class CudaStatementPrinter : protected CudaTensorPrinter {
 inline void CudaStatementPrinter::declare(BufferId id) {
   const Buffer& buffer = program_[id];
   if (is_private(id)) {
-    private_bytes_ += buffer.num_bytes();
+    const std::int64_t elements = num_private_elements(id);
+    private_bytes_ += elements * bytes_of(buffer.dtype);
     most_private_bytes_ = larger_of(most_private_bytes_, private_bytes_);
-    const std::string count = std::to_string(buffer.num_elements());
     line(std::string(c_storage_type(buffer.dtype, CDialect::cuda)) + " " + name(id) +
-         (buffer.num_elements() == 1 ? "" : "[" + count + "]") + ";");
+         (elements == 1 ? "" : "[" + std::to_string(elements) + "]") + ";");
   }
 }
 
@@ -92,6 +97,37 @@ inline std::optional<std::string> CudaStatementPrinter::narrow_or_zero(const Sto
          element(found->load->buffer, found->load->indices) + " : 0";
 }
 
+/// A thread's own element of a warp's buffer is a variable, that of another lane a shuffle.
+inline void CudaStatementPrinter::emit_lane_access(const Store& store) {
+  const Load* load = lane_load(program_, store.value);
+  const auto distance = load == nullptr
+                            ? lane_distance(program_, store.buffer, store.indices, threads_)
+                            : lane_distance(program_, load->buffer, load->indices, threads_);
+  if (!distance || (load == nullptr && *distance != 0) ||
+      (load != nullptr && program_[store.buffer].scope == Scope::warp)) {
+    return refuse("buffer " + program_[load == nullptr ? store.buffer : load->buffer].name +
+                  " of a warp is not accessed lane by lane");
+  }
+  const std::string target = element(store.buffer, store.indices);
+  if (load == nullptr) {
+    return line(target + assignment(store));
+  }
+  const std::string own = element(load->buffer, load->indices);
+  if (*distance == 0) {
+    return line(target + " = " + own + ";");
+  }
+  const std::string mask =
+      threads_.num_threads() % lanes_of_warp == 0 ? "0xffffffffu" : "present_lanes()";
+  const std::string value =
+      "__shfl_xor_sync(" + mask + ", " + own + ", " + std::to_string(*distance) + ")";
+  const DType type = program_[store.buffer].dtype;
+  line(target + " = " +
+       (bytes_of(type) < 4 ? "static_cast<" + std::string(c_storage_type(type, CDialect::cuda)) +
+                                 ">(" + value + ")"
+                           : value) +
+       ";");
+}
+
 inline void CudaStatementPrinter::emit(StmtId id) {
   std::visit(Overloaded{[&](const Seq& seq) {
                           for (StmtId item : seq.items) {
@@ -101,6 +137,9 @@ inline void CudaStatementPrinter::emit(StmtId id) {
                         [&](const For& loop) { emit_loop(loop); },
                         [&](const Store& store) {
                           num_stores_ += copies_;
+                          if (accesses_lanes(store)) {
+                            return emit_lane_access(store);
+                          }
                           if (const auto copy = copies_async(store, 1)) {
                             return line(
                                 async_text(*copy, "&" + element(store.buffer, store.indices),
@@ -141,8 +180,8 @@ inline void CudaStatementPrinter::emit(StmtId id) {
                               line("finish_copies<" + std::to_string(barrier.pending) + ">();");
                             }
                             line("__syncthreads();");
-                          } else {
-                            refuse("a barrier of another scope than shared memory");
+                          } else if (barrier.scope != Scope::warp) {  // a shuffle waits by itself
+                            refuse("a barrier of another scope than shared memory or a warp");
                           }
                         },
                         [](const Prefetch&) {}},
@@ -233,9 +272,10 @@ inline bool CudaStatementPrinter::is_vector_body(StmtId id) const {
     return all_items(seq->items, [&](StmtId item) { return is_vector_body(item); });
   }
   const If* branch = program_.as<If>(id);
+  const Store* store = program_.as<Store>(id);
   return branch != nullptr ? !branch->else_body.valid() && is_uniform(branch->condition) &&
                                  is_vector_body(branch->then_body)
-                           : program_.as<Store>(id) != nullptr;
+                           : store != nullptr && !accesses_lanes(*store);
 }
 
 inline void CudaStatementPrinter::vector_chunk(StmtId id, VarId var, const LinearText& base,

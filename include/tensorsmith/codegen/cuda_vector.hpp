@@ -15,6 +15,7 @@
 
 #include "tensorsmith/codegen/c_like_writer.hpp"
 #include "tensorsmith/ir/background_copy.hpp"
+#include "tensorsmith/ir/lane_access.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/hash_map.hpp"
 
@@ -28,12 +29,26 @@ class CudaVectorPrinter : protected CLikeWriter {
   static constexpr std::int32_t vector_bytes = 16;
 
   // --- scalars ---------------------------------------------------------------------------------
-  bool is_private(BufferId id) const { return program_[id].scope >= Scope::local; }
+  bool is_private(BufferId id) const { return program_[id].scope >= Scope::warp; }
+  /// Of a private buffer, in one thread; of a buffer of a warp what is in front of its last three
+  /// dimensions.
+  std::int64_t num_private_elements(BufferId id) const {
+    const Buffer& buffer = program_[id];
+    return buffer.scope == Scope::warp ? buffer.num_elements() / threads_.num_threads()
+                                       : buffer.num_elements();
+  }
   std::string element(BufferId id, const ExprList& indices) const {
-    if (is_private(id) && program_[id].num_elements() == 1) {
+    if (is_private(id) && num_private_elements(id) == 1) {
       return name(id);
     }
-    return name(id) + "[" + offset(id, indices).print().text + "]";
+    if (program_[id].scope != Scope::warp) {
+      return name(id) + "[" + offset(id, indices).print().text + "]";
+    }
+    LinearText at;
+    for (std::size_t d = 0; d + num_thread_axes < indices.size(); ++d) {
+      at.add(linear(indices[d]), program_[id].strides[d] / threads_.num_threads());
+    }
+    return name(id) + "[" + at.print().text + "]";
   }
   CText load(const Load& node) const override {
     return loaded(element(node.buffer, node.indices), program_[node.buffer].dtype);
@@ -265,6 +280,7 @@ class CudaVectorPrinter : protected CLikeWriter {
     return found;
   }
 
+  ThreadAxes threads_;                         ///< of the kernel
   mutable HashSet<std::string> non_negative_;  ///< terms that are never below 0
   std::vector<std::pair<std::string, std::pair<DType, std::int32_t>>> own_vectors_;
 

@@ -17,7 +17,7 @@ namespace tensorsmith {
 /// Waiting times in clocks. Nowhere promised; orders of magnitude of published microbenchmarks (Jia
 /// et al. 2019 for T4, Luo et al. 2024 for A100, RTX 4090 and H100).
 struct GpuDelays {
-  double global = 500, shared = 30, barrier = 20, arithmetic = 4, tensor = 33;
+  double global = 500, shared = 30, barrier = 20, arithmetic = 4, tensor = 33, shuffle = 25;
 };
 
 /// One load or store of global memory, all of its iterations.

@@ -96,6 +96,22 @@ inline GpuWorkReader::Path GpuWorkReader::walk_if(const If& branch) {
   return path;
 }
 
+/// An element of a warp's buffer: the thread's own is a register, that of another lane goes through
+/// the paths of shared memory, 4 bytes at a time.
+inline double GpuWorkReader::shuffle(const Buffer& buffer, bool is_store, const Place& here,
+                                     Path& path) {
+  if (is_store) {
+    return 0;
+  }
+  const double words = larger_of(1.0, bytes_of(buffer.dtype) / 4.0);
+  const double count = words * iterations(here);
+  path.instructions += count;
+  path.clocks = larger_of(path.clocks, delays_.shuffle);
+  work_.instructions += count * here.times * weight_;
+  work_.shared_passes += count * here.times * weight_;
+  return words;
+}
+
 /// Whether the hardware copies by itself, as codegen/cuda_vector.hpp has it: 4, 8 or 16 bytes that
 /// lie together, from global memory as they are or zeros. Any other marked store waits for what it
 /// loads.

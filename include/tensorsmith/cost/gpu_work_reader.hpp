@@ -96,7 +96,10 @@ class GpuWorkReader {
                                  [&](const Store& store) { return walk_store(store); },
                                  [&](const If& branch) { return walk_if(branch); },
                                  [&](const Alloc& alloc) { return walk_alloc(alloc); },
-                                 [&](const Barrier&) {
+                                 [&](const Barrier& barrier) {
+                                   if (barrier.scope == Scope::warp) {  // shuffles wait
+                                     return Path{0, 0, false, true};
+                                   }
                                    work_.instructions += all_times();
                                    return Path{1, delays_.barrier, false, true};
                                  },
@@ -178,6 +181,8 @@ class GpuWorkReader {
     const Buffer& buffer = program_[alloc.buffer];
     if (buffer.scope == Scope::shared) {
       work_.shared_bytes += buffer.num_bytes();
+    } else if (buffer.scope == Scope::warp) {
+      kept_bytes_ += static_cast<double>(buffer.num_bytes() / work_.num_threads);
     } else if (buffer.scope != Scope::global) {
       kept_bytes_ += static_cast<double>(buffer.num_bytes());
     }
@@ -240,6 +245,7 @@ class GpuWorkReader {
   }
 
   bool is_background_copy(const Store& store);  // gpu_work_branches.hpp
+  double shuffle(const Buffer& buffer, bool is_store, const Place& here, Path& path);
 
   /// Returns the registers that take what is loaded.
   /// `stretches` between barriers pass until it is waited for.
@@ -248,6 +254,9 @@ class GpuWorkReader {
     const Buffer& buffer = program_[id];
     if (buffer.scope == Scope::register_) {
       return 0;
+    }
+    if (buffer.scope == Scope::warp) {
+      return shuffle(buffer, is_store, here, path);
     }
     const GpuIndices access{id, &indices, footprint_.dependences(indices)};
     const double times = here.times * weight_;

@@ -37,8 +37,7 @@ inline bool Evaluator::threads(const EvalStmt& s) {
     threads_.begin_kernel();
   }
   threads_.block = static_cast<std::uint32_t>(&s - p_.stmts.data());
-  threads_.block_begin = ++threads_.now;
-  threads_.is_in_threads = true;
+  threads_.begin_block();
   threads_.traces.resize(buffers_.size());
   threads_.count = 1;
   for (const auto& [slot, extent] : s.axes) {
@@ -80,7 +79,7 @@ inline bool Evaluator::all_threads(std::uint32_t id) {
   }
   switch (s.kind) {
   case EvalStmt::Kind::barrier:
-    ++threads_.now;
+    threads_.pass_barrier(source_.as<Barrier>(s.origin)->scope);
     return true;
   case EvalStmt::Kind::alloc:
     buffers_[s.buffer.value].forget();
@@ -138,10 +137,10 @@ inline bool Evaluator::meets(const EvalAccess& access, Lanes lanes, std::uint32_
   if (traces.empty()) {
     traces.resize(buffers_[b].cells.size());
   }
-  const bool is_shared = source_[access.buffer].scope == Scope::shared;
+  const Scope scope = source_[access.buffer].scope;
   for (std::uint32_t n = 0; n < count; ++n) {
     const auto cell = static_cast<std::size_t>(flat_[lanes[n]]);
-    if (!threads_.note(traces[cell], is_write, is_shared)) {
+    if (!threads_.note(traces[cell], is_write, scope)) {
       return fail({EvalErrorKind::race, access.stmt, access.buffer, -1, flat_[lanes[n]], 0});
     }
   }

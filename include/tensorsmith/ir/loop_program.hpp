@@ -17,9 +17,13 @@ namespace tensorsmith {
 
 using StmtId = Id<struct StmtTag>;
 
-/// Where a buffer lives. `local` is private to a thread (stack or per-thread workspace on CPUs);
-/// `register_` is indexed by constants only (after unrolling) and becomes SSA values.
-enum class Scope : std::uint8_t { global, shared, local, register_ };
+/// Where a buffer lives. `warp` is a register of each thread of a block that the others of its warp
+/// read (ir/lane_access.hpp); `local` is private to a thread (stack or per-thread workspace on
+/// CPUs); `register_` is indexed by constants only (after unrolling) and becomes SSA values.
+enum class Scope : std::uint8_t { global, shared, warp, local, register_ };
+
+/// Whether every block has its own, in which its threads meet.
+constexpr bool is_of_block(Scope scope) { return scope == Scope::shared || scope == Scope::warp; }
 
 struct Buffer {
   std::string name;
@@ -98,6 +102,8 @@ struct Alloc {
   StmtId body;
 };
 struct Barrier {
+  /// shared: all threads of the block wait. warp: those of a warp, for what they do with buffers of
+  /// that scope.
   Scope scope;
   /// Background stores of so many last stretches between barriers may be unfinished behind it.
   std::int32_t pending = 0;

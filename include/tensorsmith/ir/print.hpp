@@ -16,7 +16,7 @@
 namespace tensorsmith {
 
 constexpr std::string_view name_of(Scope scope) {
-  constexpr std::string_view names[] = {"global", "shared", "local", "register"};
+  constexpr std::string_view names[] = {"global", "shared", "warp", "local", "register"};
   return names[static_cast<std::size_t>(scope)];
 }
 

@@ -10,40 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "tensorsmith/ir/print.hpp"
+#include "tensorsmith/ir/lane_access.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/ir/tensor_match.hpp"
-#include "tensorsmith/ir/verify_rules.hpp"
+#include "tensorsmith/ir/violation.hpp"
 
 namespace tensorsmith {
-
-struct Violation {
-  VerifyRule rule = VerifyRule::missing_body;
-  StmtId stmt;
-  BufferId buffer;
-  VarId var;
-  ExprId expr;
-  bool operator==(const Violation&) const = default;
-};
-
-/// One line for people, with the first line of the statement.
-inline std::string explain(const Violation& violation, const LoopProgram& program) {
-  std::string text(text_of(violation.rule));
-  if (violation.buffer.valid()) {
-    text += ": " + program[violation.buffer].name;
-  }
-  if (violation.var.valid()) {
-    text += ": " + program.pool.var_name(violation.var);
-  }
-  if (violation.expr.valid()) {
-    text += ": " + debug_string(violation.expr, program.pool);
-  }
-  if (violation.stmt.valid()) {
-    const std::string stmt = debug_string(violation.stmt, program);
-    text += " in `" + stmt.substr(0, stmt.find('\n')) + "`";
-  }
-  return text;
-}
 
 namespace detail {
 
@@ -149,7 +121,8 @@ class Verifier {
                           [&](const For& s) { loop(s, in_lanes); },
                           [&](const Store& s) {
                             access(s.buffer, s.indices);
-                            expr(s.value);
+                            stored_value(s.value);
+                            lane_store(s);
                             if (program_.pool.dtype(s.value) != program_[s.buffer].dtype) {
                               report(VerifyRule::store_type, s.buffer);
                             }
@@ -228,9 +201,17 @@ class Verifier {
     was_defined_[s.var.value] = true;
     const bool diverges = is_inside_threads() && differs_among_threads(s.extent);
     num_divergent_ += diverges ? 1 : 0;
+    const ThreadAxes outside = threads_;
+    if (is_thread_loop(s.kind) && constant != nullptr) {
+      const auto axis =
+          static_cast<std::size_t>(s.kind) - static_cast<std::size_t>(ForKind::thread_x);
+      threads_.var[axis] = s.var;
+      threads_.extent[axis] = constant->value;
+    }
     loops_.push_back({s.var, s.kind});
     stmt(s.body);
     loops_.pop_back();
+    threads_ = outside;
     num_divergent_ -= diverges ? 1 : 0;
   }
 
@@ -271,9 +252,8 @@ class Verifier {
     }
     was_allocated_[s.buffer.value] = true;
     const Scope scope = program_[s.buffer].scope;
-    const bool is_kernel_level =
-        scope == Scope::shared || (scope == Scope::global && loops_.empty());
-    if (scope == Scope::shared && (!is_head(false) || num_private_ > 0)) {
+    const bool is_kernel_level = is_of_block(scope) || (scope == Scope::global && loops_.empty());
+    if (is_of_block(scope) && (!is_head(false) || num_private_ > 0)) {
       report(VerifyRule::shared_place, s.buffer);
     }
     num_private_ += is_kernel_level ? 0 : 1;
@@ -313,6 +293,24 @@ class Verifier {
     return is_good;
   }
 
+  /// An element of another lane is the whole value of a store.
+  void stored_value(ExprId value) {
+    const Load* load = lane_load(program_, value);
+    if (load == nullptr) {
+      return expr(value);
+    }
+    access(load->buffer, load->indices);
+    if (num_divergent_ > 0 || !lane_distance(program_, load->buffer, load->indices, threads_)) {
+      report(VerifyRule::lane_access, load->buffer);
+    }
+  }
+  void lane_store(const Store& s) {
+    if (program_[s.buffer].scope == Scope::warp &&
+        (num_divergent_ > 0 || lane_distance(program_, s.buffer, s.indices, threads_) != 0)) {
+      report(VerifyRule::lane_access, s.buffer);
+    }
+  }
+
   /// `is_index`: in an index or an extent, where min and max stem from imperfect splits.
   void expr(ExprId id, bool is_index = false) {
     const ExprNode& node = program_.pool[id];
@@ -320,6 +318,9 @@ class Verifier {
       access(n->buffer, n->indices);
       if (node.dtype != program_[n->buffer].dtype) {
         report(VerifyRule::load_type, n->buffer);
+      }
+      if (program_[n->buffer].scope == Scope::warp) {
+        report(VerifyRule::lane_access, n->buffer);
       }
       return;
     }
@@ -367,6 +368,7 @@ class Verifier {
   const LoopProgram& program_;
   std::vector<Violation> found_;
   std::vector<OpenLoop> loops_;
+  ThreadAxes threads_;  // of the loops around
   std::vector<bool> in_scope_, was_allocated_, was_defined_;
   std::int32_t num_divergent_ = 0;  // statements around that threads may take different ways in
   std::int32_t num_private_ = 0;    // buffers of one thread around

@@ -34,6 +34,7 @@ enum class VerifyRule : std::uint8_t {
   axis_twice,     ///< a hardware axis belongs to two loops around each other
   shared_place,   ///< a shared buffer is allocated between the blocks and the threads of a kernel
   barrier_place,  ///< a barrier stands in thread loops, under nothing that differs among threads
+  lane_access,    ///< of a buffer of a warp: not as ir/lane_access.hpp says, by all threads alike
   guard_in_tile,  ///< speed: If or if_then_else on a tile's variable
   extremum_in_tile,  ///< speed: min or max of indices on a tile's variable
   intrinsic_form     ///< speed: a loop carries a tensor intrinsic that computes something else
@@ -68,6 +69,7 @@ constexpr std::string_view text_of(VerifyRule rule) {
       "a block or thread axis belongs to two loops",
       "a shared buffer is not allocated between the blocks and the threads of a kernel",
       "a barrier is not reached by all threads of a block together",
+      "a warp's buffer is not accessed lane by lane, by all threads of a block together",
       "a condition inside an unrolled or vectorized loop depends on its variable",
       "a minimum or maximum inside an unrolled or vectorized loop depends on its variable",
       "a tensor intrinsic does not compute what the loop does"};

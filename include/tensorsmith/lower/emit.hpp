@@ -160,7 +160,10 @@ struct Kernel {
   std::int32_t stream_blocks = 0;  ///< share all sums out; 0: every tile has a block
   std::vector<BufferId> parts;     ///< of sums that lie in two blocks
   std::int64_t num_vthreads = 1;   ///< that the body being emitted is repeated for
+  std::int64_t lanes = 1;          ///< the largest group that exchanges partial results
 };
+
+struct LaneExchange;
 
 /// A tensor that is read at one point only, where its value is known.
 struct FinishedTensor {
@@ -171,15 +174,18 @@ struct FinishedTensor {
 
 class Emitter {
  public:
-  Emitter(const State& state, const Target& target)
+  /// `has_shuffles`: threads that share a reduction may exchange partial results lane by lane.
+  Emitter(const State& state, const Target& target, bool has_shuffles = true)
       : state_(state), target_(target), program_(state.dag().pool_ptr()),
-        is_gpu_(target.kind == TargetKind::cuda) {
+        is_gpu_(target.kind == TargetKind::cuda), has_shuffles_(has_shuffles) {
     if (is_gpu_) {
       extents_.reduce_quotients();
     }
   }
 
   Result<LoopProgram, LowerError> run();
+  /// Whether groups of lanes that exchange partial results lie across the ends of rows of threads.
+  bool has_torn_groups() const { return has_torn_groups_; }
 
  private:
   // emit_stage.hpp: placement
@@ -260,6 +266,14 @@ class Emitter {
   // emit_exchange.hpp: reductions across threads
   StmtId emit_exchange(Emission& e, std::size_t next);
   StmtId emit_tree(Emission& e);
+  // emit_shuffles.hpp: the same from register to register
+  std::int64_t shuffled_threads(const Emission& e) const;
+  void emit_lane_steps(const Emission& e, const LaneExchange& x, std::int64_t count,
+                       std::vector<StmtId>& parts);
+  std::vector<BufferId> emit_warp_results(const Emission& e, const LaneExchange& x,
+                                          std::int64_t threads, std::int64_t lanes,
+                                          std::vector<StmtId>& parts);
+  StmtId emit_shuffles(Emission& e, std::int64_t threads);
   // emit_vectors.hpp: vectors of one thread
   bool is_vector_access(VarId lane, std::int64_t lanes, ExprId id);
   void check_vectors(StmtId id);
@@ -325,6 +339,7 @@ class Emitter {
   const std::vector<ExprId>* holds_ = nullptr;  // comparisons that are true in this body
   std::int32_t parallel_depth_ = 0;
   bool is_gpu_ = false;
+  bool has_shuffles_ = true, has_torn_groups_ = false;
   bool relaxes_threads_ = false;  // regions are those of all threads of a block together
   Kernel kernel_;
   std::optional<LowerError> error_;
@@ -341,6 +356,7 @@ class Emitter {
 #include "tensorsmith/lower/emit_loops.hpp"
 #include "tensorsmith/lower/emit_padding.hpp"
 #include "tensorsmith/lower/emit_prefetch.hpp"
+#include "tensorsmith/lower/emit_shuffles.hpp"
 #include "tensorsmith/lower/emit_stage.hpp"
 #include "tensorsmith/lower/emit_taps.hpp"
 #include "tensorsmith/lower/emit_tensor.hpp"

@@ -2,7 +2,8 @@
 //
 // Floor 4. Part of emit.hpp. Every thread reduces its part into acc; then, in shared memory,
 //     red[t] = acc; barrier; if (t < 4) red[t] = red[t] + red[t + 4]; barrier; ... ; acc = red[0]
-// (the barriers are placed by place_barriers.hpp).
+// (the barriers are placed by place_barriers.hpp). Whole groups of lanes do without:
+// emit_shuffles.hpp.
 #pragma once
 
 #include "tensorsmith/lower/emit.hpp"
@@ -13,7 +14,8 @@ namespace tensorsmith::detail {
 inline StmtId Emitter::emit_exchange(Emission& e, std::size_t next) {
   Nest& nest = e.nest;
   if (next == nest.num_leaves()) {
-    return emit_tree(e);
+    const std::int64_t threads = shuffled_threads(e);
+    return threads > 0 ? emit_shuffles(e, threads) : emit_tree(e);
   }
   const ForKind kind = bound_kind(nest.derivation.leaves[next].annotation);
   const bool is_thread = is_thread_loop(kind);

@@ -114,12 +114,12 @@ inline void Emitter::drop_guards(StmtId id, const Substitution& axes) {
   program_.stmts[id.value] = std::move(stmt);
 }
 
-/// Takes the allocations of shared buffers out of what a thread does.
+/// Takes the allocations of buffers in which threads meet out of what a thread does.
 inline void Emitter::take_shared(StmtId id, std::vector<BufferId>& shared) {
   const Stmt stmt = program_[id];  // a copy: the statement may be replaced
   for_each_child(stmt, [&](StmtId child) { take_shared(child, shared); });
   const Alloc* alloc = std::get_if<Alloc>(&stmt);
-  if (alloc != nullptr && program_[alloc->buffer].scope == Scope::shared) {
+  if (alloc != nullptr && is_of_block(program_[alloc->buffer].scope)) {
     shared.push_back(alloc->buffer);
     program_.stmts[id.value] = Stmt(program_[alloc->body]);
   }
@@ -152,6 +152,7 @@ inline StmtId Emitter::wrap_kernel(StmtId body) {
                   axes[a].extent > 1 ? pool.var(axes[a].var) : pool.int_imm(0));
     }
   }
+  has_torn_groups_ = has_torn_groups_ || axes[0].extent % kernel_.lanes != 0;
   for (const ThreadRows& row : kernel_.rows) {
     Buffer& buffer = program_[row.buffer];
     for (std::size_t a = 0; a < 3; ++a) {

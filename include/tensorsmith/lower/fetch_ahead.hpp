@@ -31,7 +31,7 @@ class FetchPipeliner {
   void run(StmtId body, const std::vector<BufferId>& shared) {
     uses_.assign(p_.buffers.size(), {});
     for (BufferId buffer : shared) {
-      shared_bytes_ += p_[buffer].num_bytes();
+      shared_bytes_ += p_[buffer].scope == Scope::shared ? p_[buffer].num_bytes() : 0;
     }
     count_uses(body, uses_);
     walk(body);
@@ -81,7 +81,8 @@ class FetchPipeliner {
     std::int32_t num_barriers = 0;
     for (std::size_t i = 0; i < body->items.size(); ++i) {
       const StmtId item = body->items[i];
-      if (std::holds_alternative<Barrier>(p_[item])) {
+      const Barrier* barrier = p_.as<Barrier>(item);
+      if (barrier != nullptr && barrier->scope == Scope::shared) {
         ++num_barriers;
       } else if (has_barrier(item) || num_barriers == 0 || num_barriers > 2) {
         return false;

@@ -11,7 +11,11 @@ namespace tensorsmith {
 
 /// The program computes every output of the workload. Errors: LowerError (explain() renders it).
 inline Result<LoopProgram, LowerError> lower(const State& state, const Target& target) {
-  Result<LoopProgram, LowerError> program = detail::Emitter(state, target).run();
+  detail::Emitter emitter(state, target);
+  Result<LoopProgram, LowerError> program = emitter.run();
+  if (program && emitter.has_torn_groups()) {  // which is known when its kernels are complete
+    program = detail::Emitter(state, target, false).run();
+  }
   if (program && target.kind == TargetKind::cpu) {
     hoist_invariants(*program);
   }

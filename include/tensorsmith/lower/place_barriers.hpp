@@ -1,4 +1,4 @@
-// place_barriers: barriers between the accesses of different threads to shared memory, by need.
+// place_barriers: barriers between the accesses of different threads to what they share, by need.
 //
 // Floor 4. Own design. A barrier stands in front of the first statement that reads what an earlier
 // one wrote, or overwrites what an earlier one read, in the innermost sequence (or at the head of
@@ -8,10 +8,12 @@
 // Sound because of how stages are emitted: one stage writes each element of its buffer from one
 // thread (so writes alone never meet), an accumulation in place reads what its own thread wrote,
 // loops have the same bounds in every thread, and conditions hold no barrier. A buffer in which all
-// threads stay in a row of their own needs none. The interpreter finds what this reasoning gets
-// wrong (eval.hpp). Linear in the program.
+// threads stay in a row of their own needs none. Where threads meet in buffers of a warp alone, the
+// barrier is one of the warp, which does not count for other buffers. The interpreter finds what
+// this reasoning gets wrong (eval.hpp). Linear in the program.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "tensorsmith/ir/loop_program.hpp"
@@ -32,24 +34,32 @@ class BarrierPlacer {
   void run(StmtId body) {
     own_dimensions_.assign(p_.buffers.size(), ~std::uint32_t{0});
     find_own(body);
+    for (std::uint32_t b = 0; b < p_.buffers.size(); ++b) {
+      if (is_of_block(p_.buffers[b].scope) && own_dimensions_[b] == 0) {
+        seen_.push_back(BufferId{b});
+        block_bits_ |= p_.buffers[b].scope == Scope::shared ? bit(BufferId{b}) : 0;
+      }
+    }
     place(body);
   }
 
  private:
-  /// Which shared buffers, by number in seen_.
+  /// Which buffers, by number in seen_.
   struct Touched {
     std::uint64_t reads = 0, writes = 0;
     void add(const Touched& other) {
       reads |= other.reads;
       writes |= other.writes;
     }
-    bool meets(const Touched& later) const {
-      return (writes & later.reads) != 0 || (reads & later.writes) != 0;
+    Touched without(std::uint64_t bits) const { return {reads & ~bits, writes & ~bits}; }
+    /// In which of them `later` needs a barrier in front.
+    std::uint64_t meeting(const Touched& later) const {
+      return (writes & later.reads) | (reads & later.writes);
     }
   };
   struct Summary {
-    Touched entry, exit;  ///< before the first barrier, after the last one
-    bool has_barrier = false;
+    Touched entry, exit;       ///< before the first barrier, after the last one
+    std::uint64_t behind = 0;  ///< what there is a barrier for
   };
 
   /// Dimensions in which every access is at the thread's own number: threads do not meet there.
@@ -74,18 +84,20 @@ class BarrierPlacer {
     for_each_child(p_[id], [&](StmtId child) { find_own(child); });
   }
 
-  std::uint64_t bit(BufferId buffer) {
-    if (p_[buffer].scope != Scope::shared || own_dimensions_[buffer.value] != 0) {
-      return 0;
+  std::uint64_t bit(BufferId buffer) const {
+    for (std::size_t n = 0; n < seen_.size(); ++n) {
+      if (seen_[n] == buffer) {
+        return std::uint64_t{1} << (n %
+                                    64);  // more than 64 share bits: a barrier too many at worst
+      }
     }
-    std::size_t n = 0;
-    while (n < seen_.size() && seen_[n] != buffer) {
-      ++n;
-    }
-    if (n == seen_.size()) {
-      seen_.push_back(buffer);
-    }
-    return std::uint64_t{1} << (n % 64);  // more than 64 share bits: a barrier too many at worst
+    return 0;
+  }
+  /// A barrier between accesses that meet so, and what it is one for.
+  std::pair<StmtId, std::uint64_t> barrier(std::uint64_t meeting) {
+    const bool is_of_warp = (meeting & block_bits_) == 0;
+    return {p_.add(Barrier{is_of_warp ? Scope::warp : Scope::shared}),
+            is_of_warp ? ~block_bits_ : ~std::uint64_t{0}};
   }
   void reads(ExprId id, const Store* own, Touched& touched) {
     if (const Load* load = p_.pool.as<Load>(id)) {
@@ -115,20 +127,16 @@ class BarrierPlacer {
       std::vector<StmtId> items;
       for (StmtId item : seq->items) {
         const Summary s = place(item);
-        if (result.exit.meets(s.entry)) {
-          items.push_back(p_.add(Barrier{Scope::shared}));
-          result.exit = {};
-          result.has_barrier = true;
+        if (const std::uint64_t meeting = result.exit.meeting(s.entry)) {
+          const auto [found, bits] = barrier(meeting);
+          items.push_back(found);
+          result.exit = result.exit.without(bits);
+          result.behind |= bits;
         }
-        if (!result.has_barrier) {
-          result.entry.add(s.entry);
-        }
-        if (s.has_barrier) {
-          result.exit = s.exit;
-          result.has_barrier = true;
-        } else {
-          result.exit.add(s.exit);
-        }
+        result.entry.add(s.entry.without(result.behind));
+        result.exit = result.exit.without(s.behind);
+        result.exit.add(s.exit);
+        result.behind |= s.behind;
         items.push_back(item);
       }
       p_.stmts[id.value] = Seq{std::move(items)};
@@ -137,17 +145,18 @@ class BarrierPlacer {
     } else if (const For* loop = std::get_if<For>(&stmt)) {
       result = place(loop->body);
       const IntImm* extent = p_.pool.as<IntImm>(loop->extent);
-      if (result.exit.meets(result.entry) && (extent == nullptr || extent->value > 1)) {
-        const StmtId barrier = p_.add(Barrier{Scope::shared});
-        const StmtId body = p_.add(Seq{{barrier, loop->body}});
+      const std::uint64_t meeting = result.exit.meeting(result.entry);
+      if (meeting != 0 && (extent == nullptr || extent->value > 1)) {
+        const auto [found, bits] = barrier(meeting);
+        const StmtId body = p_.add(Seq{{found, loop->body}});
         p_.stmts[id.value] = For{loop->var, loop->extent, loop->kind, body, loop->intrinsic};
-        result.entry = {};
-        result.has_barrier = true;
+        result.entry = result.entry.without(bits);
+        result.behind |= bits;
       }
       if (extent == nullptr) {  // perhaps it does not run at all: what came before stays open
         result.exit.add(result.entry);
         result.entry.add(result.exit);
-        result.has_barrier = false;
+        result.behind = 0;
       }
     } else {
       all(id, result.entry);
@@ -160,6 +169,7 @@ class BarrierPlacer {
   ExprId thread_;
   std::vector<std::uint32_t> own_dimensions_;  // by buffer, one bit each
   std::vector<BufferId> seen_;
+  std::uint64_t block_bits_ = 0;  // those of shared memory
 };
 
 }  // namespace detail

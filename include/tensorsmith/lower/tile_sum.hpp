@@ -80,7 +80,7 @@ class TileSumFinder {
       for (const StmtId item : seq->items) {
         flatten(item, items);
       }
-    } else if (alloc != nullptr && p_[alloc->buffer].scope != Scope::shared) {
+    } else if (alloc != nullptr && !is_of_block(p_[alloc->buffer].scope)) {
       found_.buffers.push_back(alloc->buffer);
       flatten(alloc->body, items);
     } else {
@@ -164,7 +164,7 @@ class TileSumFinder {
         is_sum[store.buffer.value] = is_sum[store.buffer.value] && is_zero(p_.pool, store.value);
       });
       each_load(item,
-                [&](const Load& load) { fits = fits && p_[load.buffer].scope != Scope::shared; });
+                [&](const Load& load) { fits = fits && !is_of_block(p_[load.buffer].scope); });
     }
     for (const StmtId item : found_.step) {
       each_store(item, [&](const Store& store) {
@@ -174,11 +174,10 @@ class TileSumFinder {
       });
     }
     for (const StmtId item : found_.after) {
-      each_store(item, [&](const Store& store) {
-        fits = fits && p_[store.buffer].scope != Scope::shared;
-      });
+      each_store(item,
+                 [&](const Store& store) { fits = fits && !is_of_block(p_[store.buffer].scope); });
       each_load(item, [&](const Load& load) {
-        fits = fits && p_[load.buffer].scope != Scope::shared;
+        fits = fits && !is_of_block(p_[load.buffer].scope);
         read[load.buffer.value] = true;
       });
     }

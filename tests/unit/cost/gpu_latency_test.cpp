@@ -1,6 +1,7 @@
 #include "tensorsmith/cost/gpu_latency.hpp"
 
 #include "support/catch.hpp"
+#include "tensorsmith/ir/lane_access.hpp"
 #include "unit/cost/gpu_fixtures.hpp"
 
 using namespace tensorsmith;
@@ -271,4 +272,32 @@ TEST_CASE("a local array that is indexed by a loop lies in memory, unrolled it d
   const GpuWork array = with(ForKind::serial), kept = with(ForKind::unrolled);
   CHECK(array.global_passes == kept.global_passes + 32);
   CHECK(kept.registers == array.registers + 16 + 15);  // the elements, and 16 loads at once, not 1
+}
+
+TEST_CASE("what lanes pass to each other costs less than a way through shared memory") {
+  const auto with = [](Scope scope) {
+    test::GpuProgram p;
+    ExprPool& pool = p.program.pool;
+    const BufferId a = p.buffer("A", {1 << 16}), b = p.buffer("B", {1 << 16});
+    const BufferId lanes = p.buffer("lanes", {1, 1, 64}, scope);
+    const BufferId own = p.buffer("own", {1}, Scope::local);
+    const VarId bx = pool.new_var("bx"), tx = pool.new_var("tx");
+    const ExprId element = p.mul_add(p.var(bx), 64, p.var(tx)), zero = p.imm(0);
+    const ExprId other = xor_index(pool, p.var(tx), 16);
+    const StmtId body = p.seq({p.store(lanes, {zero, zero, p.var(tx)}, p.load(a, {element})),
+                               p.program.add(Barrier{scope}),
+                               p.store(own, {zero}, p.load(lanes, {zero, zero, other})),
+                               p.store(b, {element}, p.load(own, {zero}))});
+    p.program.body = p.loop(bx, 1024, ForKind::block_x,
+                            p.alloc(lanes, p.loop(tx, 64, ForKind::thread_x, p.alloc(own, body))));
+    return time_of(p.program).work;
+  };
+  const GpuWork shuffled = with(Scope::warp), shared = with(Scope::shared);
+  CHECK(shuffled.shared_bytes == 0);
+  CHECK(shared.shared_bytes == 256);
+  CHECK(shuffled.shared_passes == 1);  // one way, not two
+  CHECK(shared.shared_passes == 2);
+  CHECK(shared.instructions == shuffled.instructions + 2);  // the store, the barrier
+  CHECK(shuffled.path_clocks < shared.path_clocks);
+  CHECK(shuffled.registers == shared.registers + 1);
 }

@@ -2,6 +2,7 @@
 
 #include "support/catch.hpp"
 
+using namespace tensorsmith;
 using namespace tensorsmith::detail;
 
 namespace {
@@ -12,23 +13,23 @@ struct Sample {
 
   Sample() {
     threads.begin_kernel();
-    threads.block_begin = ++threads.now;
+    threads.begin_block();
   }
-  void barrier() { ++threads.now; }
-  void next_block() { threads.block_begin = ++threads.now; }
+  void barrier(Scope scope = Scope::shared) { threads.pass_barrier(scope); }
+  void next_block() { threads.begin_block(); }
   void next_kernel() {
     threads.begin_kernel();
     next_block();
   }
-  bool read(std::int64_t thread, bool is_shared = false) {
-    return access(thread, false, is_shared);
+  bool read(std::int64_t thread, Scope scope = Scope::global) {
+    return access(thread, false, scope);
   }
-  bool write(std::int64_t thread, bool is_shared = false) {
-    return access(thread, true, is_shared);
+  bool write(std::int64_t thread, Scope scope = Scope::global) {
+    return access(thread, true, scope);
   }
-  bool access(std::int64_t thread, bool is_write, bool is_shared) {
+  bool access(std::int64_t thread, bool is_write, Scope scope) {
     threads.current = thread;
-    return threads.note(trace, is_write, is_shared);
+    return threads.note(trace, is_write, scope);
   }
 };
 
@@ -64,8 +65,27 @@ TEST_CASE_METHOD(Sample, "blocks meet in global memory, kernels do not, shared m
   next_kernel();
   CHECK(write(2));
   next_block();
-  CHECK(write(3, true));
-  CHECK_FALSE(read(2, true));
+  CHECK(write(3, Scope::shared));
+  CHECK_FALSE(read(2, Scope::shared));
   next_block();
-  CHECK_FALSE(read(3, false));
+  CHECK_FALSE(read(3));
+}
+
+TEST_CASE_METHOD(Sample, "barriers of a warp order its own buffers only, and only within a warp") {
+  CHECK(write(1, Scope::warp));
+  CHECK_FALSE(read(2, Scope::warp));
+  barrier(Scope::warp);
+  CHECK(read(2, Scope::warp));
+  CHECK_FALSE(write(1, Scope::warp));
+  barrier(Scope::warp);
+  CHECK(write(1, Scope::warp));
+  barrier();
+  CHECK(read(31, Scope::warp));
+  CHECK_FALSE(read(32, Scope::warp));
+  next_block();
+  CHECK(write(1, Scope::shared));
+  barrier(Scope::warp);
+  CHECK_FALSE(read(2, Scope::shared));
+  barrier();
+  CHECK(read(2, Scope::shared));
 }

@@ -2,6 +2,7 @@
 
 #include "support/catch.hpp"
 #include "tensorsmith/ir/eval.hpp"
+#include "tensorsmith/ir/lane_access.hpp"
 
 using namespace tensorsmith;
 
@@ -32,9 +33,14 @@ struct Kernel {
   StmtId barrier() { return p.add(Barrier{Scope::shared}); }
   /// "" and right results for reverse(A) + 0, or the name of the error.
   std::string run(std::vector<StmtId> items, LoopOrder order = LoopOrder::forward) {
+    return run_with(s, std::move(items), order);
+  }
+  /// The same with another buffer of the block in place of S.
+  std::string run_with(BufferId block, std::vector<StmtId> items,
+                       LoopOrder order = LoopOrder::forward) {
     const StmtId body = p.add(Alloc{own, p.add(Seq{std::move(items)})});
     const StmtId threads = p.add(For{vt, n(4), ForKind::thread_x, body});
-    p.body = p.add(For{vb, n(2), ForKind::block_x, p.add(Alloc{s, threads})});
+    p.body = p.add(For{vb, n(2), ForKind::block_x, p.add(Alloc{block, threads})});
     std::vector<HostArray> arguments(2, HostArray(DType::i32, {2, 4}));
     for (std::int64_t i = 0; i < 8; ++i) {
       arguments[0].set_int(i, 10 + i);
@@ -99,4 +105,38 @@ TEST_CASE("a barrier in a loop counts each time; all threads must take the same 
   Kernel one;
   const StmtId first = one.p.add(If{one.e.lt(one.t, one.n(1)), one.barrier(), {}});
   CHECK(one.run({one.fill(), first, one.reverse()}) == "barrier not reached by all threads");
+}
+
+TEST_CASE("lanes of a warp: their barrier orders their buffers and no others") {
+  Kernel k;
+  const BufferId w = k.p.add(Buffer{"W", DType::i32, {4}, {}, Scope::warp});
+  const StmtId fill = k.store(w, {k.t}, k.at(k.a, {k.b, k.t}));
+  const StmtId reverse = k.store(k.out, {k.b, k.t}, k.at(w, {k.e.sub(k.n(3), k.t)}));
+  const StmtId wait = k.p.add(Barrier{Scope::warp});
+  CHECK(k.run_with(w, {fill, wait, reverse}) == "");
+  CHECK(k.run_with(w, {fill, k.barrier(), reverse}) == "");
+  CHECK(k.run_with(w, {fill, wait, reverse, wait, fill}) == "");
+  CHECK(k.run_with(w, {fill, wait, reverse, fill}) == "race between threads");
+  CHECK(k.run({k.fill(), wait, k.reverse()}) == "race between threads");
+}
+
+TEST_CASE("two warps do not meet in a buffer of one") {
+  for (const std::int64_t distance : {1, 16, 32}) {
+    LoopProgram p;
+    ExprPool& e = p.pool;
+    Buffer a{"A", DType::i32, {64}, {}};
+    a.argument = 0;
+    p.arguments.push_back(p.add(a));
+    const BufferId w = p.add(Buffer{"W", DType::i32, {64}, {}, Scope::warp});
+    const VarId vt = e.new_var("t");
+    const ExprId t = e.var(vt), other = xor_index(e, t, distance);
+    const StmtId body =
+        p.add(Seq{{p.add(Store{w, {t}, t}), p.add(Barrier{Scope::shared}),
+                   p.add(Store{p.arguments[0], {t}, e.load(w, DType::i32, {other})})}});
+    p.body = p.add(Alloc{w, p.add(For{vt, e.int_imm(64), ForKind::thread_x, body})});
+    std::vector<HostArray> arguments(1, HostArray(DType::i32, {64}));
+    const auto done = eval(p, arguments, {LoopOrder::forward, 1, {true}});
+    CHECK(done.has_value() == (distance < 32));
+    CHECK((!done || arguments[0].get_int(5) == (5 ^ distance)));
+  }
 }

@@ -212,3 +212,26 @@ TEST_CASE_METHOD(Sample, "a tensor intrinsic computes what its loop says") {
   CHECK(rules_of(e.add(old, e.cast(DType::f32, one)), 2) == Rules{VerifyRule::intrinsic_form});
   CHECK(is_about_speed(VerifyRule::intrinsic_form));
 }
+
+TEST_CASE_METHOD(Sample, "buffers of a warp: own elements written, others read as they are") {
+  const BufferId s = p.add(Buffer{"S", DType::f32, {1, 1, 8}, {}, Scope::warp});
+  const auto threads = [&](StmtId body) { return loop(vj, n(8), body, ForKind::thread_x); };
+  const auto kernel = [&](StmtId body) {
+    return loop(vi, n(4), p.add(Alloc{s, threads(body)}), ForKind::block_x);
+  };
+  const auto lane = [&](ExprId x) { return e.load(s, DType::f32, {n(0), n(0), x}); };
+  const StmtId fill = p.add(Store{s, {n(0), n(0), j}, value()});
+  const StmtId barrier = p.add(Barrier{Scope::warp});
+  const StmtId use = store(lane(xor_index(e, j, 4)));
+  CHECK(rules(kernel(p.add(Seq{{fill, barrier, use}}))).empty());
+  CHECK(rules(loop(vi, n(4), threads(p.add(Alloc{s, fill})), ForKind::block_x)) ==
+        Rules{VerifyRule::shared_place});
+  CHECK(rules(kernel(store(lane(e.sub(n(7), j))))) == Rules{VerifyRule::lane_access});
+  CHECK(rules(kernel(store(e.add(value(), lane(xor_index(e, j, 4)))))) ==
+        Rules{VerifyRule::lane_access});
+  CHECK(rules(kernel(p.add(Store{s, {n(0), n(0), xor_index(e, j, 4)}, value()}))) ==
+        Rules{VerifyRule::lane_access});
+  const ExprId some = e.lt(j, n(3));
+  CHECK(rules(kernel(p.add(If{some, use, {}}))) == Rules{VerifyRule::lane_access});
+  CHECK(rules(kernel(p.add(If{some, barrier, {}}))) == Rules{VerifyRule::barrier_place});
+}

@@ -1,38 +1,12 @@
 #include "tensorsmith/lower/emit_exchange.hpp"
 
-#include "lower_fixtures.hpp"
-#include "support/gpu_programs.hpp"
+#include "row_sums.hpp"
 
 using namespace tensorsmith;
 using namespace tensorsmith::test;
 
-namespace {
-
-/// S[i] = sum of row i of 3 rows: stages 0 A, 1 S.
-DagPtr sum_dag(std::int64_t columns) {
-  te::Program p;
-  auto A = p.placeholder("A", {3, columns}, DType::i32);
-  auto k = p.reduce_axis("k", columns);
-  auto S = p.compute("S", {3}, [&](auto i) { return te::sum(A(i, k), {k}); });
-  return p.dag({A, S});
-}
-
-std::string exchange_text(const State& state) {
-  const LoopProgram program = lowered(state, gpu_target());
-  const std::string text = text_of(program);
-  INFO(text);
-  CHECK(KnownResults(*state.initial_dag()).wrong_with(program) == "");
-  return "\n" + text;
-}
-
-}  // namespace
-
 TEST_CASE("threads reduce their parts, then halves of what they found") {
-  ScheduleBuilder s(sum_dag(11));
-  s.split(1, 1, {6});
-  s.annotate(1, 0, Annotation::block_x);
-  s.annotate(1, 2, Annotation::thread_x);
-  CHECK(exchange_text(s.state()) == R"(
+  CHECK(exchange_text(row_sum_state(11, 6)) == R"(
 S.acc: i32[1] local
 S.red: i32[6] shared
 for bx in 3 block_x:
@@ -72,11 +46,11 @@ TEST_CASE("two results at once: all new values come from the old ones") {
 }
 
 TEST_CASE("rows of threads reduce beside each other") {
-  ScheduleBuilder s(sum_dag(8));
+  ScheduleBuilder s(sum_dag(12));
   s.annotate(1, 0, Annotation::thread_y);
   s.annotate(1, 1, Annotation::thread_x);
   const std::string text = exchange_text(s.state());
-  CHECK(text.find("S.red: i32[3, 8] shared") != std::string::npos);
+  CHECK(text.find("S.red: i32[3, 12] shared") != std::string::npos);
   CHECK(text.find("S.red[ty, tx] = S.red[ty, tx] + S.red[ty, tx + 4]") != std::string::npos);
 }
 

@@ -122,3 +122,51 @@ alloc L:
     A[v, t] = L[v, 0]
 )");
 }
+
+TEST_CASE_METHOD(ThreadBody, "lanes wait for their warp, which does not count for shared memory") {
+  const BufferId w = p.add(Buffer{"W", DType::i32, {8}, {}, Scope::warp});
+  const StmtId body =
+      loop(e.new_var("k"), 3, seq({fill(s), fill(w), use(w), fill(w), use(w), use(s)}));
+  place_barriers(p, body);
+  CHECK(text(body) == R"(
+for k in 3:
+  barrier shared
+  S[t] = t
+  W[t] = t
+  barrier warp
+  L[0] = W[7 - t]
+  barrier warp
+  W[t] = t
+  barrier warp
+  L[0] = W[7 - t]
+  barrier shared
+  L[0] = S[7 - t]
+)");
+}
+
+TEST_CASE_METHOD(ThreadBody, "a barrier of the block is one of its warps too") {
+  const BufferId w = p.add(Buffer{"W", DType::i32, {8}, {}, Scope::warp});
+  const StmtId body = seq({fill(s), fill(w), use(s), use(w)});
+  place_barriers(p, body);
+  CHECK(text(body) == R"(
+S[t] = t
+W[t] = t
+barrier shared
+L[0] = S[7 - t]
+L[0] = W[7 - t]
+)");
+}
+
+TEST_CASE_METHOD(ThreadBody,
+                 "a loop whose iterations meet in lanes alone begins with their barrier") {
+  const BufferId w = p.add(Buffer{"W", DType::i32, {8}, {}, Scope::warp});
+  const StmtId body = loop(e.new_var("k"), 3, seq({fill(w), use(w)}));
+  place_barriers(p, body);
+  CHECK(text(body) == R"(
+for k in 3:
+  barrier warp
+  W[t] = t
+  barrier warp
+  L[0] = W[7 - t]
+)");
+}
