@@ -71,6 +71,9 @@ struct LinearText {
       text += text.empty() ? (coefficient < 0 ? "-" : "") : (coefficient < 0 ? " - " : " + ");
       text += size == 1 ? name : std::to_string(size) + " * " + name;
     }
+    if (terms.empty() && constant == INT64_MIN) {  // no literal has this value
+      return {"(-9223372036854775807 - 1)", CText::atom};
+    }
     if (terms.empty()) {
       return {std::to_string(constant), constant < 0 ? CText::unary : CText::atom};
     }

@@ -85,13 +85,12 @@ class BarrierPlacer {
   }
 
   std::uint64_t bit(BufferId buffer) const {
-    for (std::size_t n = 0; n < seen_.size(); ++n) {
-      if (seen_[n] == buffer) {
-        return std::uint64_t{1} << (n %
-                                    64);  // more than 64 share bits: a barrier too many at worst
-      }
+    std::size_t n = 0;
+    while (n < seen_.size() && seen_[n] != buffer) {
+      ++n;
     }
-    return 0;
+    // More than 64 share bits: a barrier too many at worst.
+    return n < seen_.size() ? std::uint64_t{1} << (n % 64) : 0;
   }
   /// A barrier between accesses that meet so, and what it is one for.
   std::pair<StmtId, std::uint64_t> barrier(std::uint64_t meeting) {
