@@ -7,7 +7,7 @@ using namespace tensorsmith::test;
 
 namespace {
 
-std::size_t occurrences(const std::string& text, const std::string& part) {
+std::size_t num_found(const std::string& text, const std::string& part) {
   std::size_t count = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
     ++count;
@@ -90,8 +90,8 @@ TEST_CASE("groups of lanes of every size: no shared memory up to a warp, else on
     INFO(threads);
     const std::string text = exchange_text(row_sum_state(3 * threads - 1, threads));
     const std::size_t has_warps = threads > 32 ? 1 : 0;
-    CHECK(occurrences(text, " shared\n") == 2 * has_warps);  // a buffer and a barrier
-    CHECK(occurrences(text, "S.lane: i32[1, 1, " + std::to_string(threads) + "] warp") == 1);
+    CHECK(num_found(text, " shared\n") == 2 * has_warps);  // a buffer and a barrier
+    CHECK(num_found(text, "S.lane: i32[1, 1, " + std::to_string(threads) + "] warp") == 1);
   }
 }
 
