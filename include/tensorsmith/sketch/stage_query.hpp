@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/te/access_analysis.hpp"
@@ -153,6 +154,19 @@ inline std::int64_t extent_product(const State& state, std::int32_t stage, Itera
 inline bool is_attach_point(const State& state, std::int32_t stage, std::size_t iterator) {
   const IteratorKey key{stage, static_cast<std::int32_t>(iterator)};
   return state.attach_map().iterator_to_stages.count(key) != 0;
+}
+
+/// Whether the body reads some operand along the last of its dimensions with `var`.
+inline bool reads_rows_along(const ExprPool& pool, const Operation& op, VarId var) {
+  bool found = false;
+  for (ExprId body : op.bodies) {
+    visit_expr(pool, body, [&](ExprId id) {
+      const TensorRead* read = pool.as<TensorRead>(id);
+      found = found || (read != nullptr && !read->indices.empty() &&
+                        uses_var(pool, read->indices.back(), var));
+    });
+  }
+  return found;
 }
 
 /// Pieces of an iterator's name that are not tile levels: "i.0@j.1@" -> i, j.

@@ -9,6 +9,15 @@ using namespace tensorsmith::test;
 
 namespace {
 
+/// Of the schedule's program, whose results are right.
+std::string checked_text(const ScheduleBuilder& s) {
+  const LoopProgram program = lowered(s.state(), gpu_target());
+  const std::string text = text_of(program);
+  INFO(text);
+  CHECK(KnownResults(*s.state().initial_dag()).wrong_with(program) == "");
+  return text;
+}
+
 /// copy_dag(8, columns), fused, `lanes` elements per step of a thread.
 std::string copy_text(std::int64_t columns, std::int64_t lanes) {
   ScheduleBuilder s(copy_dag(8, columns));
@@ -17,11 +26,7 @@ std::string copy_text(std::int64_t columns, std::int64_t lanes) {
   s.annotate(1, 0, Annotation::block_x);
   s.annotate(1, 1, Annotation::thread_x);
   s.annotate(1, 2, Annotation::vectorize);
-  const LoopProgram program = lowered(s.state(), gpu_target());
-  const std::string text = text_of(program);
-  INFO(text);
-  CHECK(KnownResults(*s.state().initial_dag()).wrong_with(program) == "");
-  return text;
+  return checked_text(s);
 }
 
 }  // namespace
@@ -49,11 +54,7 @@ std::string row_sum_text(const char* workload, std::int64_t lanes) {
   s.annotate(stage, 0, Annotation::block_x);
   s.annotate(stage, 2, Annotation::thread_x);
   s.annotate(stage, 3, Annotation::unroll);
-  const LoopProgram program = lowered(s.state(), gpu_target());
-  const std::string text = text_of(program);
-  INFO(text);
-  CHECK(KnownResults(*s.state().initial_dag()).wrong_with(program) == "");
-  return text;
+  return checked_text(s);
 }
 
 }  // namespace

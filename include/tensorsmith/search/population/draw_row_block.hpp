@@ -16,9 +16,9 @@
 #include <variant>
 #include <vector>
 
-#include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/search/evolution/mutator.hpp"
 #include "tensorsmith/search/search_space.hpp"
+#include "tensorsmith/sketch/stage_query.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
@@ -26,18 +26,9 @@ namespace detail {
 
 /// Whether the body reads some operand along the last of its dimensions with a reduction axis.
 inline bool reads_along_reduction(const State& state, const Operation& op) {
-  const ExprPool& pool = state.dag().pool();
-  bool found = false;
-  for (ExprId body : op.bodies) {
-    visit_expr(pool, body, [&](ExprId id) {
-      const TensorRead* read = pool.as<TensorRead>(id);
-      for (const Axis& axis : op.reduce_axes) {
-        found = found || (read != nullptr && !read->indices.empty() &&
-                          uses_var(pool, read->indices.back(), axis.var));
-      }
-    });
-  }
-  return found;
+  return any_item(op.reduce_axes, [&](const Axis& axis) {
+    return reads_rows_along(state.dag().pool(), op, axis.var);
+  });
 }
 
 /// Whether no stage in front of it is computed at the same loop.

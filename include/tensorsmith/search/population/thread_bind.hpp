@@ -199,13 +199,7 @@ struct ThreadBind {
     }
     const std::int64_t row = extent_of(state, stage, operation.axes.size() - 1);
     const std::int64_t bytes = bytes_of(state.dag().tensor(operation.outputs[0]).dtype);
-    std::vector<std::int64_t> widths;
-    for (std::int64_t lanes = 1; lanes * bytes <= vector_bytes && row % lanes == 0; lanes *= 2) {
-      widths.push_back(lanes);
-    }
-    const bool is_widest = widths.size() < 2 || rng.next_below(2) == 0;
-    return is_widest ? widths.back()
-                     : widths[rng.next_below(static_cast<std::uint32_t>(widths.size() - 1))];
+    return draw_vector_width(row, vector_bytes / bytes, rng);
   }
 
   /// As many threads copy as compute: those of the tile level .2 of the stage that reads the copy.

@@ -87,16 +87,8 @@ struct ReduceRows {
   /// Whether neighbours of a reduction are neighbours in what it reads.
   static bool goes_along(const State& state, std::int32_t stage) {
     const Operation& op = state.operation(static_cast<std::size_t>(stage));
-    const ExprPool& pool = state.dag().pool();
-    bool found = op.reduce_axes.empty();
-    for (ExprId body : op.bodies) {
-      visit_expr(pool, body, [&](ExprId id) {
-        const TensorRead* read = pool.as<TensorRead>(id);
-        found = found || (read != nullptr && !read->indices.empty() &&
-                          uses_var(pool, read->indices.back(), op.reduce_axes.back().var));
-      });
-    }
-    return found;
+    return op.reduce_axes.empty() ||
+           reads_rows_along(state.dag().pool(), op, op.reduce_axes.back().var);
   }
 
   static bool is_long(const State& state, std::int32_t stage, std::int64_t length) {
