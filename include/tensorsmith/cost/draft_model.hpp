@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tensorsmith/cost/draft_nest.hpp"
+#include "tensorsmith/cost/draft_rates.hpp"
 #include "tensorsmith/cost/draft_traffic.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/sched/prepared.hpp"
@@ -29,7 +30,8 @@ class DraftEstimator {
  public:
   DraftEstimator(const State& state, const Target& target, std::int32_t num_threads)
       : state_(state), program_(state), shaper_(program_, target),
-        traffic_(program_, target, num_threads), target_(target), num_threads_(num_threads) {}
+        traffic_(program_, target, num_threads), target_(target), num_threads_(num_threads),
+        rates_(draft_rates(target)) {}
 
   double cycles() {
     const std::vector<bool> is_prepared = prepared_stages(state_);

@@ -13,30 +13,11 @@
 #include <vector>
 
 #include "tensorsmith/cost/draft_nest.hpp"
+#include "tensorsmith/cost/draft_rates.hpp"
 #include "tensorsmith/sched/layouts.hpp"
 #include "tensorsmith/te/tensor_size.hpp"
 
 namespace tensorsmith::detail {
-
-/// What the target's data do not say; measured on AMD Zen 5, close on every large x86 core.
-struct DraftRates {
-  double loads_per_cycle = 2, stores_per_cycle = 1;
-  std::array<double, 3> bytes_per_cycle = {62, 28, 10};  ///< into L1, L2, L3
-  std::array<double, 3> way_bytes = {4096, 65536, 0};    ///< apart: same set; 0: spread by a hash
-  double page_bytes = 4096;
-  std::array<double, 2> num_pages = {72, 3000};  ///< of the translation buffers
-  std::array<double, 2> page_miss = {7, 50};     ///< cycles: from the second one; a walk
-  double streams = 10;                           ///< stretches that are waited for at the same time
-  double usable_share = 0.8;   ///< of a cache: the rest holds what is just passing
-  double hidden = 0.7;         ///< of the shorter of two costs that overlap
-  double hidden_ahead = 0.95;  ///< the same of what is asked for ahead
-  double in_order = 0.95;      ///< of the time of a stream, if it is asked for in memory's order
-  double gather = 1.0;         ///< cycles per gathered or scattered element
-  double call = 12;            ///< of one vector of exp, or a division
-  double fold = 16;            ///< vectors of partial results become one value
-  double run_start = 24;       ///< filling and draining the pipeline, leaving a loop
-  std::array<double, 3> latency = {14, 60, 300};  ///< cycles until a miss of L1, L2, L3 is there
-};
 
 /// What an access touches: `segments` stretches of `run` bytes that begin `stride` bytes apart.
 struct DraftFootprint {
@@ -67,7 +48,7 @@ struct DraftPiece {
 class DraftTraffic {
  public:
   DraftTraffic(const DraftProgram& program, const Target& target, std::int32_t num_threads)
-      : program_(program), state_(program.state()), target_(target) {
+      : program_(program), state_(program.state()), target_(target), rates_(draft_rates(target)) {
     const CacheSizes& caches = target.caches;
     const auto bytes = [](std::optional<std::int64_t> size) {
       return static_cast<double>(size.value_or(0));

@@ -1,0 +1,47 @@
+// DraftRates: what a core moves per cycle and waits for, where the target's data do not say it.
+//
+// Floor 6. Own measurements. Not here: what is moved (draft_traffic.hpp).
+#pragma once
+
+#include <array>
+
+#include "tensorsmith/target.hpp"
+
+namespace tensorsmith::detail {
+
+/// As they are: those of AMD Zen 5.
+struct DraftRates {
+  double loads_per_cycle = 2, stores_per_cycle = 1;      ///< that last
+  std::array<double, 3> bytes_per_cycle = {62, 28, 10};  ///< into L1, L2, L3
+  std::array<double, 3> way_bytes = {4096, 65536, 0};    ///< apart: same set; 0: spread by a hash
+  double page_bytes = 4096;
+  std::array<double, 2> num_pages = {72, 3000};  ///< of the translation buffers
+  std::array<double, 2> page_miss = {7, 50};     ///< cycles: from the second one; a walk
+  double streams = 10;                           ///< stretches that are waited for at the same time
+  double usable_share = 0.8;   ///< of a cache: the rest holds what is just passing
+  double hidden = 0.7;         ///< of the shorter of two costs that overlap
+  double hidden_ahead = 0.95;  ///< the same of what is asked for ahead
+  double in_order = 0.95;      ///< of the time of a stream, if it is asked for in memory's order
+  double gather = 1.0;         ///< cycles per gathered or scattered element
+  double call = 12;            ///< of one vector of exp, or a division
+  double fold = 16;            ///< vectors of partial results become one value
+  double run_start = 24;       ///< filling and draining the pipeline, leaving a loop
+  std::array<double, 3> latency = {14, 60, 300};  ///< cycles until a miss of L1, L2, L3 is there
+};
+
+/// Of Intel's server cores, whose last cache lies behind a mesh, measured on Ice Lake. Two loads
+/// per cycle do not last there: 30 x 16 tiles, which need as many, take 1.6 times as long as 14 x
+/// 32 ones (convolution of 56 x 56 x 64).
+inline DraftRates draft_rates(const Target& target) {
+  DraftRates rates;
+  for (const char* name : {"skylake-avx512", "cascadelake", "cooperlake", "icelake-server",
+                           "sapphirerapids", "emeraldrapids", "graniterapids"}) {
+    if (target.llvm_cpu == name) {
+      rates.loads_per_cycle = 1.6;
+      rates.bytes_per_cycle = {45, 11, 6};
+    }
+  }
+  return rates;
+}
+
+}  // namespace tensorsmith::detail
