@@ -264,12 +264,18 @@ Outcome check_padded_tiles(DType type, std::uint32_t count, bool with_machine_co
 
 bool has_packs(const State& state) { return !PackedCopies(state.steps()).empty(); }
 
+bool has_padded_rows(const State& state) {
+  return any_item(storage_layouts(state), [](const StorageLayoutStep* layout) {
+    return layout != nullptr && layout->pad_elements > 0;
+  });
+}
+
 /// Programs as the search draws them, a few mutations on; every operand may be packed.
 Outcome check_drawn_programs(const std::vector<test::SmallWorkload>& workloads,
                              const Target& target, std::uint32_t count, bool with_machine_code,
-                             double least_packed = 0.1) {
+                             double least_packed = 0.1, double least_rows = 0) {
   std::map<const ComputeDag*, SearchSpace> spaces;
-  std::uint32_t num_packed = 0;
+  std::uint32_t num_packed = 0, num_rows = 0;
   const Outcome outcome = check_schedules(
       workloads, target, 1, count, with_machine_code,
       [&](CounterRng& rng, const Shared<const ComputeDag>& dag) -> std::optional<State> {
@@ -308,13 +314,21 @@ Outcome check_drawn_programs(const std::vector<test::SmallWorkload>& workloads,
             candidate = std::move(unrolled);
           }
         }
+        if (candidate && rng.next_below(2) == 0) {
+          const auto layouts = detail::layouts_of_rows(found->second, *candidate);
+          if (!layouts.empty()) {
+            candidate = detail::with_other_rows(found->second, *candidate, layouts, rng);
+          }
+        }
         if (!candidate || has_nested_parallel(candidate->state)) {
           return std::nullopt;
         }
         num_packed += has_packs(candidate->state) ? 1 : 0;
+        num_rows += has_padded_rows(candidate->state) ? 1 : 0;
         return candidate->state;
       });
   CHECK(num_packed >= count * least_packed);
+  CHECK(num_rows >= count * least_rows);
   CHECK(outcome.split > count * 0.02);
   return outcome;
 }
@@ -352,6 +366,19 @@ TEST_CASE("oracle chain on tensor intrinsics: exact for integers and whole numbe
   const Outcome interpreted = check_drawn_programs(workloads, target, many, false);
   CHECK(interpreted.checked > many * 0.6);
   CHECK(interpreted.with_intrinsic > many * 0.4);
+  CHECK(check_drawn_programs(workloads, host_target(), few, true).checked > few * 0.6);
+}
+
+TEST_CASE("oracle chain on packed copies that keep rows: exact") {
+  te::Program p;
+  auto a = p.placeholder("A", {13, 39}, DType::i32), b = p.placeholder("B", {39, 21}, DType::i32);
+  auto k = p.reduce_axis("k", 39);
+  auto c =
+      p.compute("C", {13, 21}, [&](auto i, auto j) { return te::sum(a(i, k) * b(k, j), {k}); });
+  const std::vector<test::SmallWorkload> workloads = {{"matmul 13x21x39", p.dag({a, b, c})}};
+  const std::uint32_t many = test::scaled(600), few = test::scaled(300);
+  const Outcome drawn = check_drawn_programs(workloads, host_target(), many, false, 0.1, 0.02);
+  CHECK(drawn.checked > many * 0.6);
   CHECK(check_drawn_programs(workloads, host_target(), few, true).checked > few * 0.6);
 }
 

@@ -43,6 +43,7 @@ struct DraftPiece {
   std::size_t dimension = 0;
   double extent = 1;  ///< positions of the piece
   double block = 1;   ///< positions of the dimension that one position of the piece covers
+  double pad = 0;     ///< positions left empty behind the last one
 };
 
 class DraftTraffic {
@@ -93,7 +94,7 @@ class DraftTraffic {
       step = (op.collapsed >> axis & 1) != 0 && step < 1 ? 0 : step;  // its rows follow each other
       const bool is_outer_block = pieces[p].block > 1;                // its inner piece counts
       sum += is_outer_block ? 0 : step * below;
-      below *= pieces[p].extent;
+      below *= pieces[p].extent + pieces[p].pad;
     }
     return sum;
   }
@@ -241,6 +242,7 @@ class DraftTraffic {
                                     : extents[d],
                         is_inner || block == 0 ? 1 : block});
     }
+    pieces.back().pad = static_cast<double>(layout->pad_elements);
     return pieces;
   }
 
@@ -264,8 +266,8 @@ class DraftTraffic {
         result.stride = below;
       }
       (is_contiguous ? result.run : result.segments) *= width;
-      is_contiguous = is_contiguous && width >= piece.extent;
-      below *= piece.extent;
+      is_contiguous = is_contiguous && width >= piece.extent + piece.pad;
+      below *= piece.extent + piece.pad;
     }
     result.stride = result.stride == 0 ? result.run : result.stride;
     return result;

@@ -12,15 +12,17 @@
 //     for j.0, k.0, j.1:  unroll k.1 (0,16):  vectorize j.2 (0,16):  B.packed = B
 // A reader that is computed by a tensor intrinsic takes k reductions at once: these come last,
 //     C tile of 6 x 64 as vdpbf16ps: [j floordiv 64][k floordiv 2][j floormod 64][k floormod 2]
+// A copy whose reader takes one element at a time may keep the rows of the source instead, a cache
+// line of padding behind each: nothing is transposed, and rows that are a power of two apart in the
+// source do not share sets of a cache in the copy (population/keep_pack_rows.hpp).
+//     A.packed[i, k] stored as [i][k], rows 512 + 16 elements apart
 #pragma once
 
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/ir/rewrite.hpp"
-#include "tensorsmith/ir/tensor_intrinsic.hpp"
-#include "tensorsmith/lower/nest.hpp"
+#include "tensorsmith/search/packed_dimensions.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/packs.hpp"
 #include "tensorsmith/support/algorithm.hpp"
@@ -29,135 +31,6 @@
 
 namespace tensorsmith {
 namespace detail {
-
-/// Extents of all nodes of a stage at root.
-inline std::vector<std::int64_t> extents_at_root(const Operation& op, const StageDerivation& d) {
-  std::vector<std::int64_t> axis_extent;
-  for (const auto* axes : {&op.axes, &op.reduce_axes}) {
-    for (const Axis& axis : *axes) {
-      axis_extent.push_back(axis.extent);
-    }
-  }
-  return node_extents(d, axis_extent);
-}
-
-/// The axis that each node is a part of, -1 for parts of fused loops.
-inline std::vector<std::int32_t> axes_of_nodes(const StageDerivation& d) {
-  std::vector<std::int32_t> axis_of(static_cast<std::size_t>(d.num_nodes), -1);
-  for (std::int32_t a = 0; a < d.num_axes; ++a) {
-    axis_of[static_cast<std::size_t>(a)] = a;
-  }
-  for (const IteratorRelation& r : d.relations) {
-    for (std::int32_t part : r.parts) {
-      if (r.is_split) {
-        axis_of[static_cast<std::size_t>(part)] = axis_of[static_cast<std::size_t>(r.parent)];
-      }
-    }
-  }
-  return axis_of;
-}
-
-/// Per spatial axis of `op`: elements that the loops behind its last reduction loop cover.
-inline std::vector<std::int64_t> innermost_tile(const Operation& op, const StageDerivation& d) {
-  const std::vector<std::int64_t> extent = extents_at_root(op, d);
-  const std::vector<bool> reduces = node_is_reduction(d);
-  const std::vector<std::int32_t> axis_of = axes_of_nodes(d);
-  std::vector<std::int64_t> tile(op.axes.size(), 1);
-  for (std::size_t i = d.leaves.size(); i-- > 0;) {
-    const auto node = static_cast<std::size_t>(d.leaves[i].node);
-    if (reduces[node]) {
-      break;
-    }
-    if (axis_of[node] >= 0) {
-      tile[static_cast<std::size_t>(axis_of[node])] *= extent[node];
-    }
-  }
-  return tile;
-}
-
-/// How the reader of a copy runs along one of its dimensions.
-struct PackedDimension {
-  std::int32_t axis = -1;  ///< of the reader, spatial axes first; -1 = none alone
-  bool is_reduction = false;
-  std::int64_t block = 0;  ///< length of the tile, 0 = not cut
-  bool is_whole = true;    ///< if a reduction: no loop around the copy runs along it
-};
-
-/// Per axis of `reader`: whether a loop of it runs around the place where `copy` is computed.
-inline std::vector<bool> axes_around(const State& state, const StageDerivation& d,
-                                     std::size_t reader, std::size_t copy) {
-  std::vector<bool> around(static_cast<std::size_t>(d.num_axes), false);
-  const auto& places = state.attach_map().stage_to_iterator;
-  const auto place = places.find(static_cast<std::int32_t>(copy));
-  if (place == places.end() || place->second.stage != static_cast<std::int32_t>(reader)) {
-    return around;
-  }
-  const std::vector<std::int64_t> extent = extents_at_root(state.operation(reader), d);
-  std::vector<bool> is_around(static_cast<std::size_t>(d.num_nodes), false);
-  for (const LeafIterator& leaf : d.leaves) {
-    const auto node = static_cast<std::size_t>(leaf.node);
-    is_around[node] = leaf.iterator <= place->second.iterator && extent[node] > 1;
-  }
-  for (std::size_t r = d.relations.size(); r-- > 0;) {  // a split by its parts, and the reverse
-    const IteratorRelation& relation = d.relations[r];
-    const auto parent = static_cast<std::size_t>(relation.parent);
-    for (std::int32_t part : relation.parts) {
-      const auto p = static_cast<std::size_t>(part);
-      const std::size_t to = relation.is_split ? parent : p, from = relation.is_split ? p : parent;
-      is_around[to] = is_around[to] || is_around[from];
-    }
-  }
-  for (std::size_t a = 0; a < around.size(); ++a) {
-    around[a] = is_around[a];
-  }
-  return around;
-}
-
-/// Nothing if no stage reads the copy.
-inline std::optional<std::vector<PackedDimension>>
-packed_dimensions(const State& state, const std::vector<StageDerivation>& derivations,
-                  std::size_t copy, const std::vector<const TensorIntrinsic*>& intrinsics) {
-  const ExprPool& pool = state.dag().pool();
-  const TensorId tensor = state.operation(copy).outputs[0];
-  for (std::size_t r = copy + 1; r < state.num_stages(); ++r) {
-    const Operation& reader = state.operation(r);
-    std::optional<ExprList> indices;
-    for (ExprId body : reader.bodies) {
-      visit_expr(pool, body, [&](ExprId id) {
-        const TensorRead* read = pool.as<TensorRead>(id);
-        if (read != nullptr && read->tensor == tensor && !indices) {
-          indices = read->indices;
-        }
-      });
-    }
-    if (!indices) {
-      continue;
-    }
-    const std::vector<std::int64_t> tile = innermost_tile(reader, derivations[r]);
-    const std::vector<bool> around = axes_around(state, derivations[r], r, copy);
-    std::vector<PackedDimension> dimensions(indices->size());
-    for (std::size_t d = 0; d < dimensions.size(); ++d) {
-      const VarRef* ref = pool.as<VarRef>((*indices)[d]);
-      for (std::size_t a = 0; ref != nullptr && a < tile.size() + reader.reduce_axes.size(); ++a) {
-        const bool is_reduction = a >= tile.size();
-        const Axis& axis = is_reduction ? reader.reduce_axes[a - tile.size()] : reader.axes[a];
-        if (axis.var == ref->var) {
-          dimensions[d] = {static_cast<std::int32_t>(a), is_reduction,
-                           is_reduction || tile[a] <= 1 ? 0 : tile[a], !around[a]};
-        }
-      }
-      for (const TensorIntrinsic* intrinsic : intrinsics) {  // groups along the last sum
-        const auto last = static_cast<std::int32_t>(tile.size() + reader.reduce_axes.size()) - 1;
-        if (state.stage(r).intrinsic == intrinsic->name && intrinsic->k > 1 &&
-            dimensions[d].is_reduction && dimensions[d].axis == last) {
-          dimensions[d].block = intrinsic->k;
-        }
-      }
-    }
-    return dimensions;
-  }
-  return std::nullopt;
-}
 
 /// Pieces in the order of memory, as StorageLayoutStep names them.
 inline IdList packed_order(const std::vector<PackedDimension>& dimensions) {
@@ -222,6 +95,79 @@ inline LengthList packed_cuts(const PackedDimension& dimension, bool is_in_squar
   return lengths;
 }
 
+/// Fewer elements than this many vectors are no row worth padding.
+inline constexpr std::int64_t least_row_vectors = 2;
+
+/// The dimension along which the source is contiguous. Filters of 1 x 1 are no rows.
+inline std::size_t contiguous_dimension(const TensorInfo& tensor) {
+  std::size_t last = tensor.shape.size() - 1;
+  while (last > 0 && tensor.shape[last] == 1) {
+    --last;
+  }
+  return last;
+}
+
+/// Elements of `tensor` that a vector holds.
+inline std::int64_t lanes_of(const TensorInfo& tensor, const HardwareParams& hardware) {
+  return larger_of(hardware.vector_unit_bytes / bytes_of(tensor.dtype), std::int32_t{1});
+}
+
+/// Whether a copy can keep the rows of its source: they are long, run along a reduction, and the
+/// reader takes one element of them at a time.
+inline bool can_keep_rows(const std::vector<PackedDimension>& dimensions, const TensorInfo& tensor,
+                          const HardwareParams& hardware) {
+  const std::size_t read = contiguous_dimension(tensor);
+  return dimensions[read].is_reduction && dimensions[read].block == 0 &&
+         tensor.shape[read] >= least_row_vectors * lanes_of(tensor, hardware) &&
+         any_item(dimensions, [](const PackedDimension& d) { return d.block > 0; }) &&
+         !any_item(dimensions, [](const PackedDimension& d) { return d.is_vector; });
+}
+
+/// Makes the outermost loop of a copy at root parallel, of those before `num_outer`.
+inline bool run_in_parallel(State& state, std::int32_t copy, std::int32_t num_outer) {
+  const auto id = static_cast<std::size_t>(copy);
+  if (state.stage(id).compute_at != ComputeAt::root) {
+    return true;
+  }
+  const auto& iterators = state.stage(id).iterators;
+  std::int32_t outermost = 0;
+  while (outermost < num_outer &&
+         iterators[static_cast<std::size_t>(outermost)].extent == std::int64_t{1}) {
+    ++outermost;
+  }
+  return outermost >= num_outer ||
+         try_step(state, AnnotationStep{copy, outermost, Annotation::parallel});
+}
+
+/// Loops in the order of the source, vectors along its rows, a line of padding behind each row.
+inline bool schedule_rows(State& state, std::int32_t copy, const HardwareParams& hardware) {
+  const auto id = static_cast<std::size_t>(copy);
+  const TensorInfo& tensor = state.dag().tensor(state.operation(id).outputs[0]);
+  const auto rank = static_cast<std::int32_t>(tensor.shape.size());
+  const auto read = static_cast<std::int32_t>(contiguous_dimension(tensor));
+  StorageLayoutStep layout{copy, LengthList(tensor.shape.size(), 0), {}, 0};
+  layout.pad_elements =
+      larger_of(hardware.cache_line_bytes / bytes_of(tensor.dtype), std::int32_t{1});
+  ReorderStep order{copy, {}};
+  for (std::int32_t d = 0; d < rank; ++d) {
+    if (d != read) {
+      layout.order.push_back(2 * d);
+    }
+    if (d != read + 1) {  // the vector
+      order.after.push_back(d);
+    }
+  }
+  layout.order.push_back(2 * read);
+  if (read + 1 < rank) {
+    order.after.push_back(rank);
+  }
+  order.after.push_back(read + 1);
+  return try_step(state, split_of(state, copy, read, {lanes_of(tensor, hardware)})) &&
+         (read + 1 == rank || try_step(state, order)) &&
+         try_step(state, AnnotationStep{copy, rank, Annotation::vectorize}) &&
+         run_in_parallel(state, copy, rank) && try_step(state, layout);
+}
+
 inline bool schedule_pack(State& state, std::vector<PackedDimension> dimensions, std::int32_t copy,
                           const HardwareParams& hardware) {
   const auto id = static_cast<std::size_t>(copy);
@@ -230,13 +176,9 @@ inline bool schedule_pack(State& state, std::vector<PackedDimension> dimensions,
     layout.blocks.push_back(dimension.block);
   }
   const TensorInfo& tensor = state.dag().tensor(state.operation(id).outputs[0]);
-  const std::int64_t lanes =
-      larger_of(hardware.vector_unit_bytes / bytes_of(tensor.dtype), std::int32_t{1});
+  const std::int64_t lanes = lanes_of(tensor, hardware);
   const auto written = static_cast<std::size_t>(layout.order.back() / 2);  // dimension by vectors
-  std::size_t read = dimensions.size() - 1;      // contiguous in the source
-  while (read > 0 && tensor.shape[read] == 1) {  // filters of 1 x 1 are no rows
-    --read;
-  }
+  std::size_t read = contiguous_dimension(tensor);
   const bool is_square = written != read;
   const std::size_t run = first_of_run(dimensions, layout.order);
   if (is_square && run < read) {
@@ -292,19 +234,7 @@ inline bool schedule_pack(State& state, std::vector<PackedDimension> dimensions,
       !try_step(state, AnnotationStep{copy, last, Annotation::vectorize})) {
     return false;
   }
-  if (state.stage(id).compute_at == ComputeAt::root) {
-    const auto& iterators = state.stage(id).iterators;
-    std::int32_t outermost = 0;
-    while (outermost < num_outer &&
-           iterators[static_cast<std::size_t>(outermost)].extent == std::int64_t{1}) {
-      ++outermost;
-    }
-    if (outermost < num_outer &&
-        !try_step(state, AnnotationStep{copy, outermost, Annotation::parallel})) {
-      return false;
-    }
-  }
-  return try_step(state, layout);
+  return run_in_parallel(state, copy, num_outer) && try_step(state, layout);
 }
 
 /// Whether the reduction comes back to its tiles, one tile after the other.
@@ -376,8 +306,14 @@ inline bool schedule_packs(State& state, const PackedCopies& copies, const Hardw
   for (std::int32_t copy : copies.stages()) {
     const auto id = static_cast<std::size_t>(copy);
     const auto dimensions = detail::packed_dimensions(state, derivations, id, intrinsics);
-    if (dimensions && !dimensions->empty() && state.stage(id).compute_at != ComputeAt::inlined &&
-        !detail::schedule_pack(state, *dimensions, copy, hardware)) {
+    if (!dimensions || dimensions->empty() || state.stage(id).compute_at == ComputeAt::inlined) {
+      continue;
+    }
+    const TensorInfo& tensor = state.dag().tensor(state.operation(id).outputs[0]);
+    const bool keeps_rows =
+        copies.keeps_rows(copy) && detail::can_keep_rows(*dimensions, tensor, hardware);
+    if (!(keeps_rows ? detail::schedule_rows(state, copy, hardware)
+                     : detail::schedule_pack(state, *dimensions, copy, hardware))) {
       return false;
     }
   }

@@ -158,8 +158,8 @@ class SearchSpace {
   }
 
   /// The candidate with this history, bounds inferred; nothing if a step is illegal. How packed
-  /// copies run, and how caches of results lie in memory, and which stages are computed by an
-  /// intrinsic, is not taken from the history: it follows from the rest.
+  /// copies run (but whether they keep rows), how caches of results lie in memory, and which stages
+  /// are computed by an intrinsic is not taken from the history: it follows from the rest.
   std::optional<Candidate> build(const std::vector<Step>& steps, std::uint32_t sketch) const {
     State state = *initial_;
     PackedCopies packs;
@@ -170,10 +170,11 @@ class SearchSpace {
       const bool is_layout = options_.lay_out_results && i >= own &&
                              std::holds_alternative<StorageLayoutStep>(step) &&
                              caches.contains(stage_of(step));
-      if (packs.is_about_loops(step) || is_layout || is_decided_here(step)) {
+      const bool is_decided = packs.is_about_loops(step) || is_layout || is_decided_here(step);
+      packs.follow(step);
+      if (is_decided) {
         continue;
       }
-      packs.follow(step);
       caches.follow(step);
       if (!try_step(state, step)) {
         return std::nullopt;

@@ -56,6 +56,9 @@ struct SpaceOptions {
   /// GPUs: stages that are neither tiled nor reduced by several threads get as many threads in a
   /// block, and elements that a thread takes at once, as are drawn; false: a warp and one.
   bool draws_threads = false;
+  /// Mutations may let packed copies keep the rows of their source, a cache line of padding behind
+  /// each, instead of panels.
+  bool keeps_pack_rows = false;
   /// Caches of results get a layout that follows their register tiles.
   bool lay_out_results = false;
 };
@@ -94,6 +97,7 @@ inline SpaceOptions native_space_options() {
   options.reduction_unrolls = {2, 4};
   options.row_blocks = {2, 4, 8};
   options.prefetch_lines = {6, 12, 24};
+  options.keeps_pack_rows = true;
   return options;
 }
 

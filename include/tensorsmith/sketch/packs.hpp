@@ -2,7 +2,8 @@
 //
 // Floor 5. Own design. A packed copy is a cache read of scope `packed_scope`. A rule makes it
 // (sketch/rules/pack_operand.hpp); its loops and its layout follow from the register tile of its
-// reader (search/schedule_packs.hpp), so no other step decides them.
+// reader (search/schedule_packs.hpp), so no other step decides them, but for one thing: padding in
+// its layout step says that it keeps the rows of its source.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,9 @@ class PackedCopies {
   const std::vector<std::int32_t>& stages() const { return stages_; }
   bool contains(std::int32_t stage) const { return has_item(stages_, stage); }
 
+  /// Whether the layout that the history gives this copy has padding.
+  bool keeps_rows(std::int32_t stage) const { return has_item(with_rows_, stage); }
+
   /// Whether the step says how a packed copy runs or lies in memory. Where it is computed is free.
   bool is_about_loops(const Step& step) const {
     const bool is_place = std::holds_alternative<ComputeAtStep>(step) ||
@@ -42,17 +46,26 @@ class PackedCopies {
 
   /// `step` is applied next.
   void follow(const Step& step) {
-    for (std::int32_t& stage : stages_) {
-      stage = stage_after(step, stage);
+    for (auto* stages : {&stages_, &with_rows_}) {
+      for (std::int32_t& stage : *stages) {
+        stage = stage_after(step, stage);
+      }
     }
     const CacheReadStep* read = std::get_if<CacheReadStep>(&step);
     if (read != nullptr && read->scope == packed_scope) {
       stages_.push_back(read->stage + 1);
     }
+    const StorageLayoutStep* layout = std::get_if<StorageLayoutStep>(&step);
+    if (layout != nullptr && contains(layout->stage)) {
+      std::erase(with_rows_, layout->stage);
+      if (layout->pad_elements > 0) {
+        with_rows_.push_back(layout->stage);
+      }
+    }
   }
 
  private:
-  std::vector<std::int32_t> stages_;
+  std::vector<std::int32_t> stages_, with_rows_;
 };
 
 /// The caches of results that a history computes into first, followed like PackedCopies.

@@ -105,6 +105,22 @@ TEST_CASE("the draft reads a packed copy as it lies in memory") {
                                  avx512()));  // the copy is not free
 }
 
+TEST_CASE("the draft sees that padding takes rows of a copy to other sets of a cache") {
+  Target target = avx512();
+  target.caches.l1d_bytes = 48 * 1024;
+  target.caches.l2_bytes = 1280 * 1024;
+  const State initial = State::initial(dag_of("gemm:16x16x65536:f32"));
+  const auto rows = [&](std::int64_t padding) {  // 16 of them, 4 KB long, copied inside of k.0
+    return draft_cycles(
+        bounded(initial, {CacheReadStep{0, "packed", {2}}, SplitStep{3, 2, 65536, {1024}, true},
+                          ReorderStep{3, {2, 3, 0, 1}}, ComputeAtStep{1, 3, 0},
+                          StorageLayoutStep{1, {0, 0}, {0, 2}, padding}}),
+        target);
+  };
+  CHECK(rows(0) > 1.1 * rows(16));
+  CHECK(rows(1024) == test::Approx(rows(0)).epsilon(0.05));  // twice as far apart is no help
+}
+
 TEST_CASE("the draft sees which loop order keeps operands in a cache") {
   Target target = avx512();
   target.caches.l1d_bytes = 32 * 1024;

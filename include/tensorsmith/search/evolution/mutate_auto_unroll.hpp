@@ -1,10 +1,12 @@
 // MutateAutoUnroll: draws another remark for lowering: auto_unroll_max_step, a hint to memory, how
-// many rows a reduction computes at a time, or how many of its steps are written out.
+// many rows a reduction computes at a time, how many of its steps are written out, or whether a
+// packed copy keeps rows.
 //
 // Floor 7. Ansor reference, ch. 5.3, except that the present value is not drawn again unless
 // SpaceOptions::follows_reference. Every second mutation of a program that reduces along rows draws
-// their number. Where the space has hints to memory three others of four draw another one of those,
-// or none; of the rest every second draws the steps of a reduction.
+// their number, every fourth of one with a packed copy that can keep rows is about those. Where the
+// space has hints to memory three others of four draw another one of those, or none; of the rest
+// every second draws the steps of a reduction.
 //     PR C auto_unroll_max_step$16  -->  PR C auto_unroll_max_step$512
 #pragma once
 
@@ -15,6 +17,7 @@
 
 #include "tensorsmith/search/evolution/mutator.hpp"
 #include "tensorsmith/search/population/draw_row_block.hpp"
+#include "tensorsmith/search/population/keep_pack_rows.hpp"
 #include "tensorsmith/search/population/memory_hints.hpp"
 #include "tensorsmith/search/population/unroll.hpp"
 
@@ -71,6 +74,10 @@ struct MutateAutoUnroll {
     if (std::optional<Candidate> child = detail::with_row_block(space, parent, rng);
         child && rng.next_below(2) == 0) {
       return child;
+    }
+    if (const std::vector<std::size_t> layouts = detail::layouts_of_rows(space, parent);
+        !layouts.empty() && rng.next_below(4) == 0) {
+      return detail::with_other_rows(space, parent, layouts, rng);
     }
     const std::vector<PragmaStep> hints = detail::possible_memory_hints(space, parent);
     if (!hints.empty() && rng.next_below(4) != 0) {
