@@ -270,7 +270,7 @@ TEST_CASE("CUDA text of groups of blocks is exact", "[cuda_source]") {
     std::uint32_t draws = 0;
     std::vector<State> states;
     while (states.size() < per_workload()) {
-      auto state = draw_grouped(space, 400, draws);
+      auto state = draw_grouped(space, 2000, draws);
       REQUIRE(state.has_value());
       states.push_back(std::move(*state));
     }

@@ -41,7 +41,7 @@ TEST_CASE("drawn programs with groups of blocks: right, no races, no barrier too
     const test::KnownResults known(*dag);
     std::uint32_t draws = 0;
     for (std::uint32_t i = 0; i < test::scaled(6); ++i) {
-      const auto state = test::draw_grouped(space, 400, draws);
+      const auto state = test::draw_grouped(space, 2000, draws);
       REQUIRE(state.has_value());
       check_group(*state, known, true);
     }
@@ -54,7 +54,7 @@ TEST_CASE("groups of any length are right", "[blocks]") {
   const test::KnownResults known(*dag);
   std::uint32_t draws = 0, num_uneven = 0;
   for (const std::int64_t length : {2, 3, 4, 5, 7, 100}) {
-    const auto drawn = test::draw_grouped(space, 400, draws);
+    const auto drawn = test::draw_grouped(space, 2000, draws);
     REQUIRE(drawn.has_value());
     std::vector<Step> steps = drawn->steps();
     const std::uint32_t sketch = space.sketch_of(steps);

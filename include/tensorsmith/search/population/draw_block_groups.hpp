@@ -1,9 +1,10 @@
 // DrawBlockGroups: which tiles of a product are computed at about the same time.
 //
-// Floor 7. Own design; nothing in a space without a board. Asked only where the tiles are more than
-// the board holds at a time, of a loop along which some operand does not change: the blocks of a
-// group read the same part of it, and what lies in L2 serves them all. Half of such programs have a
-// group. Tensor cores have groups of their own (sketch/rules/tile_for_tensor_cores.hpp).
+// Floor 7. Own design; nothing in a space without a board. The blocks of a group read the same part
+// of an operand that does not change along their loop, and what lies in L2 serves them all. Asked
+// only where the blocks that the board holds at a time read less so: never if it holds all of them.
+// Half of such programs have a group. Tensor cores have groups of their own
+// (sketch/rules/tile_for_tensor_cores.hpp).
 //     gemm of 64 x 64 tiles, 216 at a time: 4 rows of A and all columns of B
 //         -->  in groups of 16 rows: 16 rows of A and 14 columns of B
 #pragma once
@@ -45,50 +46,80 @@ inline std::optional<TileLoops> tile_loops(const SearchSpace& space, const std::
   return found;
 }
 
-/// Whether a sum that is computed inside of `root` reads something that is the same all along one
-/// of its axes.
-inline bool is_shared_along(const State& state, std::int32_t root, std::size_t axis) {
+/// How many tiles along each loop the first `wave` blocks have.
+inline std::vector<std::int64_t> covered_tiles(const std::vector<std::int64_t>& extents,
+                                               const BlockGroup& group, std::int64_t wave) {
+  std::vector<std::int64_t> covered(extents.size(), 1);
+  const auto take = [&](std::size_t loop, std::int64_t most) {
+    covered[loop] *= smaller_of(most, wave);
+    wave = ceil_div(wave, most);
+  };
+  const auto grouped = static_cast<std::size_t>(group.loop);
+  take(grouped, group.length);
+  for (std::size_t loop = extents.size(); loop-- > 0;) {
+    take(loop, loop == grouped ? extents[loop] / group.length : extents[loop]);
+  }
+  return covered;
+}
+
+/// Bytes that the tiles so covered read per step of the sums that are computed inside of `root`.
+inline double covered_bytes(const State& state, std::int32_t root,
+                            const std::vector<std::int64_t>& extents,
+                            const std::vector<std::int64_t>& covered) {
   const ExprPool& pool = state.dag().pool();
-  bool is_shared = false;
+  double bytes = 0;
   for (std::size_t id = 0; id < state.num_stages(); ++id) {
     const Operation& op = state.operation(id);
     if (state.stage(id).compute_at != ComputeAt::iterator || op.reduce_axes.empty() ||
-        axis >= op.axes.size() || root_of(state, static_cast<std::int32_t>(id)) != root) {
+        op.axes.size() != extents.size() || root_of(state, static_cast<std::int32_t>(id)) != root) {
       continue;
     }
+    const auto add = [&](ExprId read) {
+      double of_read = bytes_of(pool.dtype(read));
+      for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+        of_read *= uses_var(pool, read, op.axes[axis].var)
+                       ? static_cast<double>(op.axes[axis].extent * covered[axis]) /
+                             static_cast<double>(extents[axis])
+                       : 1;
+      }
+      bytes += of_read;
+    };
     for (const ExprId body : op.bodies) {
       visit_expr(pool, body, [&](ExprId expr) {
-        is_shared = is_shared || (pool.as<TensorRead>(expr) != nullptr &&
-                                  !uses_var(pool, expr, op.axes[axis].var));
+        if (pool.as<TensorRead>(expr) != nullptr) {
+          add(expr);
+        }
       });
     }
   }
-  return is_shared;
+  return bytes;
 }
 
-/// Every group that is worth a try, of the loops over tiles of one stage of a complete program.
-/// Like tiles of threads it divides: else every access of every block would have a condition.
+/// Every group with which the blocks that a board holds at a time read a tenth less than without,
+/// of the loops over tiles of one stage of a complete program. Like tiles of threads it divides:
+/// else every access of every block would have a condition.
 inline std::vector<BlockGroup> group_choices(const SearchSpace& space, const State& state,
                                              const BlockLoops& loops, const TileLoops& tiles) {
   constexpr std::int64_t longest = 32;
+  constexpr double worth = 0.9;
   std::vector<BlockGroup> choices;
-  const auto root = static_cast<std::size_t>(loops.stage);
   const GpuLimits& gpu = *space.options().gpu;
-  const std::int64_t wave = gpu.board->num_sms * blocks_held(gpu, block_needs(state)[root]);
-  std::int64_t inside = 1;  // blocks per iteration of the loop
-  for (std::size_t loop = tiles.extents.size(); loop-- > 0;) {
-    const std::int64_t extent = tiles.extents[loop];
-    if (inside > 1 && inside * extent > wave &&
-        state.operation(root).axes.size() == tiles.extents.size() &&
-        is_shared_along(state, loops.stage, loop)) {
-      for (std::int64_t length = 2; length <= smaller_of(smaller_of(extent, wave), longest);
-           ++length) {
-        if (extent % length == 0) {
-          choices.push_back({static_cast<std::int32_t>(loop), extent, length});
-        }
+  const std::int64_t wave =
+      gpu.board->num_sms *
+      blocks_held(gpu, block_needs(state)[static_cast<std::size_t>(loops.stage)]);
+  const auto bytes = [&](const BlockGroup& group) {
+    return covered_bytes(state, loops.stage, tiles.extents,
+                         covered_tiles(tiles.extents, group, wave));
+  };
+  const double without = wave > 0 ? bytes(BlockGroup{}) : 0;
+  for (std::int32_t loop = 0; loop + 1 < loops.count && without > 0; ++loop) {
+    const std::int64_t extent = tiles.extents[static_cast<std::size_t>(loop)];
+    for (std::int64_t length = 2; length <= smaller_of(extent, longest); ++length) {
+      const BlockGroup group{loop, extent, length};
+      if (extent % length == 0 && bytes(group) <= worth * without) {
+        choices.push_back(group);
       }
     }
-    inside *= extent;
   }
   return choices;
 }
