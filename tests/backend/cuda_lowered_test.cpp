@@ -262,6 +262,23 @@ TEST_CASE("CUDA text of blocks that share sums out is exact", "[cuda_source]") {
   check_drawn(all, 0.0);
 }
 
+TEST_CASE("CUDA text of groups of blocks is exact", "[cuda_source]") {
+  std::vector<Drawn> all;
+  for (const char* workload : many_tiles) {
+    const auto dag = ops::parse_workload(workload)->dag;
+    const SearchSpace space = native_gpu_space(dag, small_board(), 64, 4);
+    std::uint32_t draws = 0;
+    std::vector<State> states;
+    while (states.size() < per_workload()) {
+      auto state = draw_grouped(space, 2000, draws);
+      REQUIRE(state.has_value());
+      states.push_back(std::move(*state));
+    }
+    add_states(dag, workload, states, all);
+  }
+  check_drawn(all, 0.0);
+}
+
 TEST_CASE("CUDA text of drawn programs, every float type and operator", "[cuda_source]") {
   std::vector<Drawn> exact, wide, narrow;
   for (const char* workload :

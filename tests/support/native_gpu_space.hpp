@@ -35,10 +35,11 @@ inline Target small_board() {
   return target;
 }
 
-/// A program whose sums are shared out among blocks, a few mutations on; none if there is none in
-/// so many draws. `draws` counts them on.
-inline std::optional<State> draw_stream_k(const SearchSpace& space, std::uint32_t most_draws,
-                                          std::uint32_t& draws) {
+/// A program for which `is_wanted(space, candidate)` holds, a few mutations on; none if there is
+/// none in so many draws. `draws` counts them on.
+template <class Wanted>
+std::optional<State> draw_wanted(const SearchSpace& space, std::uint32_t most_draws,
+                                 std::uint32_t& draws, const Wanted& is_wanted) {
   for (const std::uint32_t end = draws + most_draws; draws < end; ++draws) {
     CounterRng rng(1, 17, draws);
     std::optional<Candidate> candidate = draw_candidate(space, NativeGpuPopulation{}, rng);
@@ -47,17 +48,42 @@ inline std::optional<State> draw_stream_k(const SearchSpace& space, std::uint32_
         candidate = std::move(mutant);
       }
     }
-    const auto is_streamed = [&](const Step& step) {
-      const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
-      return pragma != nullptr && pragma->pragma.starts_with(stream_k_pragma);
-    };
-    if (candidate && any_item(candidate->state.steps(), is_streamed)) {
+    if (candidate && is_wanted(space, *candidate)) {
       ++draws;
       return candidate->state;
     }
   }
   return std::nullopt;
 }
+
+/// One whose sums are shared out among blocks.
+inline std::optional<State> draw_stream_k(const SearchSpace& space, std::uint32_t most_draws,
+                                          std::uint32_t& draws) {
+  return draw_wanted(space, most_draws, draws, [](const SearchSpace&, const Candidate& candidate) {
+    return any_item(candidate.state.steps(), [](const Step& step) {
+      const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
+      return pragma != nullptr && pragma->pragma.starts_with(stream_k_pragma);
+    });
+  });
+}
+
+/// Whether the tiles of some stage get their blocks in groups.
+inline bool has_block_group(const SearchSpace& space, const Candidate& candidate) {
+  const std::vector<Step>& steps = candidate.state.steps();
+  return any_item(block_loops(steps, num_sketch_steps(space, candidate)),
+                  [](const BlockLoops& loops) { return loops.is_grouped; });
+}
+
+/// One of those.
+inline std::optional<State> draw_grouped(const SearchSpace& space, std::uint32_t most_draws,
+                                         std::uint32_t& draws) {
+  return draw_wanted(space, most_draws, draws, has_block_group);
+}
+
+/// Sums of more tiles than three blocks, threads multiply for themselves.
+inline constexpr const char* many_tiles[] = {"gemm:40x56x24:i32", "gemm:36x44x24:i32,bias,relu",
+                                             "bmm:3x48x40x8:i32",
+                                             "conv2d:n=2,h=8,w=6,ci=6,co=12,k=3,s=1,p=1"};
 
 /// Whether blocks share the sums of a lowered program out.
 inline bool shares_sums(const LoopProgram& program) {

@@ -164,6 +164,7 @@ struct Kernel {
 };
 
 struct LaneExchange;
+struct SharingThreads;
 
 /// A tensor that is read at one point only, where its value is known.
 struct FinishedTensor {
@@ -266,6 +267,8 @@ class Emitter {
   // emit_exchange.hpp: reductions across threads
   StmtId emit_exchange(Emission& e, std::size_t next);
   StmtId emit_tree(Emission& e);
+  SharingThreads settle_threads(Emission& e);
+  ExprList tile_point(const Emission& e);
   // emit_shuffles.hpp: the same from register to register
   std::int64_t shuffled_threads(const Emission& e) const;
   void emit_lane_steps(const Emission& e, const LaneExchange& x, std::int64_t count,

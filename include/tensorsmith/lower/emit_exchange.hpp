@@ -51,6 +51,57 @@ inline StmtId Emitter::emit_exchange(Emission& e, std::size_t next) {
   return program_.add(For{var, program_.pool.int_imm(most), ForKind::serial, body});
 }
 
+/// Which threads share a reduction, by its loops over threads.
+struct SharingThreads {
+  std::vector<ExprId> inside;            ///< conditions of those that share it
+  std::vector<ExprId> outside;           ///< of the others, behind those of the stage
+  Affine number;                         ///< of the thread among those that share
+  std::int64_t count = 1;                ///< of those
+  ExprList others;                       ///< numbers of the thread along the other loops
+  SmallVector<std::int64_t, 6> extents;  ///< of those loops
+};
+
+/// Loops of the reduction over threads have no value afterwards: every thread has the result.
+inline SharingThreads Emitter::settle_threads(Emission& e) {
+  ExprPool& pool = program_.pool;
+  Nest& nest = e.nest;
+  SharingThreads found;
+  found.outside = e.guards;
+  for (std::size_t i = nest.num_leaves(); i-- > 0;) {
+    if (nest.leaf_extent[i] == 1 ||
+        !is_thread_loop(bound_kind(nest.derivation.leaves[i].annotation))) {
+      continue;
+    }
+    const ExprId value = nest.leaf_value[i];
+    const ExprId condition = pool.lt(value, pool.int_imm(nest.leaf_extent[i]));
+    if (nest.is_reduction[i]) {
+      found.inside.push_back(condition);
+      found.number.add(value, found.count);
+      found.count *= nest.leaf_extent[i];
+      nest.leaf_value[i] = {};
+    } else {
+      if (!has_item(found.outside, condition)) {
+        found.outside.push_back(condition);
+      }
+      found.others.push_back(value);
+      found.extents.push_back(nest.leaf_extent[i]);
+    }
+  }
+  return found;
+}
+
+/// Where the accumulators of this element of the tile are.
+inline ExprList Emitter::tile_point(const Emission& e) {
+  ExprList point;
+  for (const std::size_t leaf : e.tile_leaves) {
+    point.push_back(e.nest.leaf_value[leaf]);
+  }
+  if (point.empty()) {
+    point.push_back(program_.pool.int_imm(0));
+  }
+  return point;
+}
+
 /// red[t] = acc; halves of red are combined until one element is left; result = red[0].
 inline StmtId Emitter::emit_tree(Emission& e) {
   ExprPool& pool = program_.pool;
@@ -58,10 +109,7 @@ inline StmtId Emitter::emit_tree(Emission& e) {
   const std::size_t num_outputs = e.op->outputs.size();
   ExprList place;  // of the threads that do not share this reduction
   SmallVector<std::int64_t, 6> shape;
-  Affine number;  // of the thread among those that do
-  std::int64_t count = 1;
   const auto guards = e.guards;
-  std::vector<ExprId> outside = e.guards, inside;  // of other threads; of those that share
   const bool is_private = program_[homes_[e.op->outputs[0].value].buffer].scope == Scope::local;
   for (std::size_t axis = 3; is_private && axis-- > 0;) {
     bool shares = false;
@@ -75,26 +123,15 @@ inline StmtId Emitter::emit_tree(Emission& e) {
       shape.push_back(1);
     }
   }
-  for (std::size_t i = nest.num_leaves(); i-- > 0;) {
-    if (nest.leaf_extent[i] == 1 ||
-        !is_thread_loop(bound_kind(nest.derivation.leaves[i].annotation))) {
-      continue;
-    }
-    const ExprId value = nest.leaf_value[i];
-    const ExprId condition = pool.lt(value, pool.int_imm(nest.leaf_extent[i]));
-    if (nest.is_reduction[i]) {
-      inside.push_back(condition);
-      number.add(value, count);
-      count *= nest.leaf_extent[i];
-      nest.leaf_value[i] = {};
-    } else {
-      if (!has_item(outside, condition)) {
-        outside.push_back(condition);
-      }
-      place.push_back(value);
-      shape.push_back(nest.leaf_extent[i]);
-    }
+  SharingThreads threads = settle_threads(e);
+  for (std::size_t i = 0; i < threads.others.size(); ++i) {
+    place.push_back(threads.others[i]);
+    shape.push_back(threads.extents[i]);
   }
+  const Affine& number = threads.number;
+  const std::int64_t count = threads.count;
+  const std::vector<ExprId>& outside = threads.outside;
+  std::vector<ExprId>& inside = threads.inside;
   inside.insert(inside.end(), outside.begin(), outside.end());
   shape.push_back(count);
   std::vector<BufferId> shared;
@@ -126,17 +163,11 @@ inline StmtId Emitter::emit_tree(Emission& e) {
     }
     return body;
   };
-  ExprList tile_point;
-  for (std::size_t leaf : e.tile_leaves) {
-    tile_point.push_back(nest.leaf_value[leaf]);
-  }
-  if (tile_point.empty()) {
-    tile_point.push_back(pool.int_imm(0));
-  }
+  const ExprList point = tile_point(e);
   std::vector<StmtId> parts, stores;
   for (std::size_t k = 0; k < num_outputs; ++k) {
-    stores.push_back(program_.add(
-        Store{shared[k], at(0), pool.load(e.accumulators[k], dtype_of(k), tile_point)}));
+    stores.push_back(
+        program_.add(Store{shared[k], at(0), pool.load(e.accumulators[k], dtype_of(k), point)}));
   }
   parts.push_back(guarded(std::move(stores), inside));
   std::int64_t whole = 1;  // the largest power of two among them
@@ -176,8 +207,8 @@ inline StmtId Emitter::emit_tree(Emission& e) {
   first.push_back(pool.int_imm(0));
   std::vector<StmtId> loads, results;
   for (std::size_t k = 0; k < num_outputs; ++k) {
-    loads.push_back(program_.add(
-        Store{e.accumulators[k], tile_point, pool.load(shared[k], dtype_of(k), first)}));
+    loads.push_back(
+        program_.add(Store{e.accumulators[k], point, pool.load(shared[k], dtype_of(k), first)}));
   }
   results.push_back(guarded(std::move(loads), outside));
   const Scope scope = program_[homes_[e.op->outputs[0].value].buffer].scope;

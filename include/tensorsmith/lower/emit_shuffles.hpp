@@ -128,31 +128,13 @@ inline std::vector<BufferId> Emitter::emit_warp_results(const Emission& e, const
 /// `threads` along x share the reduction.
 inline StmtId Emitter::emit_shuffles(Emission& e, std::int64_t threads) {
   ExprPool& pool = program_.pool;
-  Nest& nest = e.nest;
   const auto guards = e.guards;
-  std::vector<ExprId> outside = e.guards;
-  for (std::size_t i = nest.num_leaves(); i-- > 0;) {
-    if (nest.leaf_extent[i] == 1 ||
-        !is_thread_loop(bound_kind(nest.derivation.leaves[i].annotation))) {
-      continue;
-    }
-    const ExprId condition = pool.lt(nest.leaf_value[i], pool.int_imm(nest.leaf_extent[i]));
-    if (nest.is_reduction[i]) {
-      nest.leaf_value[i] = {};
-    } else if (!has_item(outside, condition)) {
-      outside.push_back(condition);
-    }
-  }
+  const SharingThreads sharing = settle_threads(e);
   LaneExchange x;
   for (std::size_t axis = num_thread_axes; axis-- > 0;) {
     x.self.push_back(pool.var(kernel_.any_thread[axis]));
   }
-  for (std::size_t leaf : e.tile_leaves) {
-    x.tile_point.push_back(nest.leaf_value[leaf]);
-  }
-  if (x.tile_point.empty()) {
-    x.tile_point.push_back(pool.int_imm(0));
-  }
+  x.tile_point = tile_point(e);
   const std::size_t num_outputs = e.op->outputs.size();
   const auto make = [&](const char* name, std::size_t k, Scope scope) {
     Buffer buffer;
@@ -185,7 +167,7 @@ inline StmtId Emitter::emit_shuffles(Emission& e, std::int64_t threads) {
   }
   // Every thread has the result now; what is stored for all is stored by the first.
   if (program_[homes_[e.op->outputs[0].value].buffer].scope != Scope::local) {
-    e.guards = outside;
+    e.guards = sharing.outside;
     e.guards.push_back(pool.eq(x.self.back(), pool.int_imm(0)));
   }
   parts.push_back(emit_body(e));

@@ -53,6 +53,9 @@ struct SpaceOptions {
   /// GPUs: of a board whose blocks may share out the sums of tiles that leave it a bad last wave
   /// (lower/stream_k.hpp); none: they do not.
   std::optional<GpuLimits> gpu;
+  /// GPUs: tiles of such a board, if there are more than it holds at a time, may get their blocks
+  /// in groups (search/block_groups.hpp).
+  bool groups_blocks = false;
   /// GPUs: stages that are neither tiled nor reduced by several threads get as many threads in a
   /// block, and elements that a thread takes at once, as are drawn; false: a warp and one.
   bool draws_threads = false;
@@ -80,6 +83,7 @@ inline SpaceOptions native_gpu_space_options(const Target& target) {
   options.draws_threads = true;
   if (target.gpu->board) {
     options.gpu = target.gpu;
+    options.groups_blocks = true;
   }
   options.max_warp_rounding = 1.0 / 7;
   if (target.gpu->compute_capability >= first_with_async_copies) {

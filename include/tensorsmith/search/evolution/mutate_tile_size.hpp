@@ -2,7 +2,7 @@
 //
 // Floor 7. Ansor reference, ch. 5.3. The innermost length stays at most SearchSpace::max_innermost.
 // In a space with rounding one mutation of four draws the lengths of the split anew, and of splits
-// that are bound to threads (row_threads.hpp) all do.
+// that are bound to threads (row_threads.hpp) all do. Groups of blocks have mutations of their own.
 //     SP i 512 [4, 2, 16]  -->  SP i 512 [2, 4, 16]       (factor 2 from level 1 to level 2)
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/search/block_groups.hpp"
 #include "tensorsmith/search/evolution/mutator.hpp"
 
 namespace tensorsmith {
@@ -22,10 +23,12 @@ struct MutateTileSize {
                                   CounterRng& rng) const {
     std::vector<Step> steps = parent.state.steps();
     const std::size_t num_free = num_steps_before_packs(steps);
+    const std::vector<BlockLoops> blocks = block_loops(steps, num_sketch_steps(space, parent));
     const std::vector<std::size_t> splits =
         steps_where<SplitStep>(steps, [&](std::size_t at, const SplitStep& split) {
           return at < num_free && split.extent > 1 && !split.lengths.empty() &&
                  space.is_open(parent.sketch, at) &&
+                 !any_item(blocks, [&](const auto& loops) { return loops.is_split(at); }) &&
                  split.lengths.back() <= space.max_innermost(parent.sketch, at);
         });
     if (splits.empty()) {

@@ -35,6 +35,13 @@ std::vector<std::size_t> steps_where(const std::vector<Step>& steps, Test&& test
   return found;
 }
 
+/// With so many steps the history begins: those of its sketch.
+inline std::size_t num_sketch_steps(const SearchSpace& space, const Candidate& candidate) {
+  return candidate.sketch < space.sketches().size()
+             ? space.sketches()[candidate.sketch].steps().size()
+             : 0;
+}
+
 template <class T>
 const T& pick(const std::vector<T>& items, CounterRng& rng) {
   return items[rng.next_below(static_cast<std::uint32_t>(items.size()))];

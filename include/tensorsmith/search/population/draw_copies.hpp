@@ -115,9 +115,7 @@ struct MutateCopies {
   std::optional<Candidate> mutate(const SearchSpace& space, const Candidate& parent,
                                   CounterRng& rng) const {
     std::vector<Step> steps = parent.state.steps();
-    const std::size_t own = parent.sketch < space.sketches().size()
-                                ? space.sketches()[parent.sketch].steps().size()
-                                : 0;
+    const std::size_t own = num_sketch_steps(space, parent);
     std::vector<std::size_t> decisions;
     for (std::size_t at = own; at < steps.size(); ++at) {
       const PragmaStep* pragma = std::get_if<PragmaStep>(&steps[at]);

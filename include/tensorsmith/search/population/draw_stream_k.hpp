@@ -15,8 +15,8 @@
 #include <variant>
 #include <vector>
 
-#include "tensorsmith/cost/gpu_work.hpp"
 #include "tensorsmith/search/evolution/mutator.hpp"
+#include "tensorsmith/search/population/board_waves.hpp"
 #include "tensorsmith/search/population/draw_copies.hpp"
 #include "tensorsmith/search/population/fit_block.hpp"
 
@@ -55,7 +55,6 @@ inline double wave_fill(std::int64_t tiles, std::int64_t slots) {
 /// multiprocessor less is a choice too.
 inline std::vector<PragmaStep> stream_k_choices(const State& state, const SpaceOptions& options) {
   constexpr double good_fill = 0.9;
-  constexpr std::int32_t other_registers = 16;  // operands; the tile itself is counted
   std::vector<PragmaStep> choices;
   if (!options.gpu) {
     return choices;
@@ -70,11 +69,8 @@ inline std::vector<PragmaStep> stream_k_choices(const State& state, const SpaceO
     }
     readers.push_back(reader);
     const std::int32_t root = root_of(state, reader);
-    const BlockNeeds& block = needs[static_cast<std::size_t>(root)];
     const std::int64_t tiles = num_tiles(state, root);
-    const std::int64_t held =
-        gpu_blocks_per_sm(*options.gpu, block.threads, block.buffered_bytes,
-                          static_cast<std::int32_t>(block.registers() + other_registers));
+    const std::int64_t held = blocks_held(*options.gpu, needs[static_cast<std::size_t>(root)]);
     for (std::int64_t each = larger_of<std::int64_t>(1, held - 1); each <= held; ++each) {
       const std::int64_t slots = each * options.gpu->board->num_sms;
       if (slots > 1 && slots < tiles && wave_fill(tiles, slots) < good_fill) {

@@ -13,6 +13,7 @@
 
 #include "tensorsmith/search/policy.hpp"
 #include "tensorsmith/search/population/change_compute_location.hpp"
+#include "tensorsmith/search/population/draw_block_groups.hpp"
 #include "tensorsmith/search/population/draw_copies.hpp"
 #include "tensorsmith/search/population/draw_row_block.hpp"
 #include "tensorsmith/search/population/draw_stream_k.hpp"
@@ -42,7 +43,8 @@ using AnsorCpuPopulation =
 using AnsorGpuPopulation = PopulationRules<FillTileSize, ThreadBind, Unroll>;
 
 /// The same without what no block can hold.
-using NativeGpuPopulation = PopulationRules<FitBlock, Unroll, DrawCopies, DrawStreamK>;
+using NativeGpuPopulation =
+    PopulationRules<FitBlock, DrawBlockGroups, Unroll, DrawCopies, DrawStreamK>;
 
 /// For sketches of native_cpu_rules(); for the reference's it draws what AnsorCpuPopulation draws.
 using NativeCpuPopulation =

@@ -1,0 +1,44 @@
+// Programs whose blocks come in groups, drawn for whole boards, through NVRTC; skipped where there
+// is none.
+#include "backend/nvrtc_texts.hpp"
+#include "support/catch.hpp"
+#include "support/native_gpu_space.hpp"
+#include "tensorsmith/codegen/cuda_source.hpp"
+#include "tensorsmith/codegen/nvrtc.hpp"
+#include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/ops/workload.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::test;
+
+TEST_CASE("groups of blocks compile for four boards and keep their limits", "[nvrtc]") {
+  const auto compiler = NvrtcCompiler::open();
+  if (!compiler) {
+    skip(compiler.error());
+    return;
+  }
+  constexpr std::size_t texts_each = 2;
+  for (const char* board : {"t4", "a100", "l4", "h200"}) {
+    const Target target = Target::from_name(board).value();
+    for (const char* workload : {"gemm:2048x2048x512:i32", "gemm:3000x2000x500:f64,bias,relu",
+                                 "conv2d:n=8,h=56,w=56,ci=64,co=128,k=3,s=1,p=1"}) {
+      const SearchSpace space = native_gpu_space(ops::parse_workload(workload)->dag, target);
+      std::size_t num_texts = 0;
+      for (std::uint32_t draws = 0; num_texts < texts_each && draws < 1000;) {
+        const auto state = draw_grouped(space, 200, draws);
+        REQUIRE(state.has_value());
+        const auto program = lower(*state, target);
+        REQUIRE(program.has_value());
+        const auto source = cuda_source(*program, target);
+        INFO(workload << ", " << board << (source ? "\n" + source->text : source.error()));
+        REQUIRE(source.has_value());
+        if (!is_worth_compiling(*source, *target.gpu)) {
+          continue;
+        }
+        ++num_texts;
+        check_compiled(*compiler, *source, *target.gpu);
+      }
+      CHECK(num_texts == texts_each);
+    }
+  }
+}
