@@ -2,7 +2,9 @@
 //
 // Floor 3. Own design. Formula: AttentionParams in ops/op.hpp. Rows are divided by the sums of
 // their exponentials behind the second product, where there are fewer numbers.
-//     S = Q K^T;  T_exp = exp((S - row maxima) / sqrt(D));  O = (T_exp V) / row sums
+//     S = Q K^T;  T_exp = exp((S - row maxima) / sqrt(D));  O = 1 / row sums * (T_exp V)
+// The sums are a stage in front of the second product: the rules of the reference for GPUs make a
+// shared copy of T_exp for every reader where a product is the first one.
 #pragma once
 
 #include <string>
@@ -58,7 +60,7 @@ inline Workload attention(const AttentionParams& p) {
       of_results);
   const te::Tensor out = program.compute(
       "O", results,
-      [&](auto b, auto i, auto d) { return te::cast(p.dtype, product(b, i, d) / sum(b, i)); },
+      [&](auto b, auto i, auto d) { return te::cast(p.dtype, 1.0 / sum(b, i) * product(b, i, d)); },
       of_results);
   Workload workload;
   workload.kind = kind_of(p);

@@ -71,7 +71,8 @@ inline bool is_tiled(const State& state, std::int32_t stage) {
   return state.stage(id).iterators.size() != operation.axes.size() + operation.reduce_axes.size();
 }
 
-/// The consumer that multi-level tiling can fuse with: the only one, elementwise on the way.
+/// The consumer that multi-level tiling can fuse with: the only one, elementwise on the way and not
+/// tiled itself.
 inline std::optional<std::int32_t> single_elementwise_consumer(const State& state,
                                                                const AccessAnalysis& analysis,
                                                                std::int32_t stage) {
@@ -80,7 +81,8 @@ inline std::optional<std::int32_t> single_elementwise_consumer(const State& stat
     return std::nullopt;
   }
   const std::int32_t target = readers.front();
-  if (has_non_spatial_iterator(state, stage) && has_non_spatial_iterator(state, target)) {
+  if (is_tiled(state, target) ||
+      (has_non_spatial_iterator(state, stage) && has_non_spatial_iterator(state, target))) {
     return std::nullopt;
   }
   constexpr std::string_view shared = ".shared";

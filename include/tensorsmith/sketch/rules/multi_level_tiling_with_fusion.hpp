@@ -21,8 +21,8 @@ struct MultiLevelTilingWithFusion {
   static constexpr std::string_view name() { return "multi_level_tiling_with_fusion"; }
 
   Applicability applicability(const RuleInput& input) const {
-    const auto target = single_elementwise_consumer(input.state, input.analysis, input.stage);
-    if (!needs_tiling(input.analysis, input.stage) || !target || is_tiled(input.state, *target)) {
+    if (!needs_tiling(input.analysis, input.stage) ||
+        !single_elementwise_consumer(input.state, input.analysis, input.stage)) {
       return Applicability::skip;
     }
     // A cache that is not fused with its copy is of no use.
