@@ -71,8 +71,7 @@ inline bool is_tiled(const State& state, std::int32_t stage) {
   return state.stage(id).iterators.size() != operation.axes.size() + operation.reduce_axes.size();
 }
 
-/// The consumer that multi-level tiling can fuse with: the only one, elementwise on the way and not
-/// tiled itself.
+/// The consumer that multi-level tiling can fuse with: the only one, elementwise on the way.
 inline std::optional<std::int32_t> single_elementwise_consumer(const State& state,
                                                                const AccessAnalysis& analysis,
                                                                std::int32_t stage) {
@@ -81,8 +80,7 @@ inline std::optional<std::int32_t> single_elementwise_consumer(const State& stat
     return std::nullopt;
   }
   const std::int32_t target = readers.front();
-  if (is_tiled(state, target) ||
-      (has_non_spatial_iterator(state, stage) && has_non_spatial_iterator(state, target))) {
+  if (has_non_spatial_iterator(state, stage) && has_non_spatial_iterator(state, target)) {
     return std::nullopt;
   }
   constexpr std::string_view shared = ".shared";
@@ -96,6 +94,14 @@ inline std::optional<std::int32_t> single_elementwise_consumer(const State& stat
     return std::nullopt;
   }
   return target;
+}
+
+/// The same unless another rule has tiled it.
+inline std::optional<std::int32_t> untiled_elementwise_consumer(const State& state,
+                                                                const AccessAnalysis& analysis,
+                                                                std::int32_t stage) {
+  const auto target = single_elementwise_consumer(state, analysis, stage);
+  return target && !is_tiled(state, *target) ? target : std::nullopt;
 }
 
 /// Whether `stage` (today's id) was made by a cache write: it is the cache.

@@ -22,7 +22,7 @@ struct MultiLevelTilingWithFusion {
 
   Applicability applicability(const RuleInput& input) const {
     if (!needs_tiling(input.analysis, input.stage) ||
-        !single_elementwise_consumer(input.state, input.analysis, input.stage)) {
+        !untiled_elementwise_consumer(input.state, input.analysis, input.stage)) {
       return Applicability::skip;
     }
     // A cache that is not fused with its copy is of no use.
@@ -32,7 +32,7 @@ struct MultiLevelTilingWithFusion {
   }
 
   std::vector<Derivation> expand(const RuleInput& input) const {
-    const auto target = single_elementwise_consumer(input.state, input.analysis, input.stage);
+    const auto target = untiled_elementwise_consumer(input.state, input.analysis, input.stage);
     TENSORSMITH_ASSERT(target.has_value(), "expand of a rule that does not apply");
     const std::string& structure = input.options.tiling_structure;
     State tiled = input.state;
