@@ -22,8 +22,8 @@ namespace {
 /// Whether the kernel takes the operands of the problem, in the problem's order.
 bool fits(const ProblemSizes& sizes, const std::vector<KernelParameter>& parameters) {
   std::vector<std::int64_t> wanted;
-  for (const std::int64_t size :
-       {sizes.input, sizes.weights, sizes.bias, sizes.residual, sizes.output}) {
+  for (const std::int64_t size : {sizes.input, sizes.weights, sizes.bias, sizes.residual,
+                                  sizes.gamma, sizes.beta, sizes.values, sizes.output}) {
     if (size > 0) {
       wanted.push_back(size);
     }

@@ -166,6 +166,9 @@ inline const std::vector<Suite>& all_suites() {
         "conv2d:n=1,h=14,w=14,ci=512,co=512,k=3,s=1,p=1,groups=32,layout=free",
         "conv1d:n=1,w=1500,ci=384,co=384,k=3,s=1,p=1,layout=free",
         "conv1d:n=1,w=3000,ci=80,co=384,k=3,s=2,p=1,layout=free"}},
+      {"chains",  // BERT: what follows the products of an attention block, and attention itself
+       {"gemm:128x768x768:f32,bias,add,layernorm", "gemm:128x768x3072:f32,bias,add,layernorm",
+        "attention:12x128x128x64", "attention:12x384x384x64"}},
       {"rows",
        {"softmax:1536x128", "softmax:512x1000", "softmax:1024x1000", "softmax:1024x4096",
         "log_softmax:512x1000", "log_softmax:1024x4096", "layernorm:128x768", "layernorm:512x1024",

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -165,6 +166,7 @@ class CblasPeer final : public Peer {
                               : "";
       routine_ += gemm->bias && gemm->add ? ", added to the residual" : "";
       routine_ += gemm->activation == Activation::relu ? ", relu in a second pass" : "";
+      routine_ += gemm->layernorm ? ", layernorm in loops" : "";
       return Prepared::yes();
     }
     if (const auto* reduce = std::get_if<ReduceShape>(&problem);
@@ -209,7 +211,7 @@ class CblasPeer final : public Peer {
           out[row * s.n + i] = buffers_.bias[i] + (s.add ? out[row * s.n + i] : 0.0F);
       }
       library_.sgemm(row_major, s.transpose_a ? transpose : no_transpose,
-                     s.transpose_b ? transpose : no_transpose, m, n, k, 1.0F,
+                     s.transpose_b ? transpose : no_transpose, m, n, k, s.scale,
                      buffers_.input + b * s.m * s.k, s.transpose_a ? m : k,
                      buffers_.weights + b * s.k * s.n, s.transpose_b ? k : n,
                      s.bias || s.add ? 1.0F : 0.0F, out, n);
@@ -217,7 +219,34 @@ class CblasPeer final : public Peer {
         for (std::int64_t i = 0; i < s.m * s.n; ++i)
           out[i] = out[i] > 0 ? out[i] : 0.0F;
       }
+      for (std::int64_t row = 0; s.layernorm && row < s.m; ++row) {
+        normalize(out + row * s.n, s.n);
+      }
     }
+  }
+
+  /// In place; lanes of partial sums, so that the compiler makes vectors of them.
+  void normalize(float* row, std::int64_t columns) const {
+    constexpr std::int64_t lanes = 64;
+    float sums[lanes] = {}, squares[lanes] = {};
+    const std::int64_t whole = columns / lanes * lanes;
+    for (std::int64_t i = 0; i < whole; i += lanes) {
+      for (std::int64_t l = 0; l < lanes; ++l) {
+        sums[l] += row[i + l];
+        squares[l] += row[i + l] * row[i + l];
+      }
+    }
+    float sum = 0, square = 0;
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      sum += sums[l] + (whole + l < columns ? row[whole + l] : 0);
+      square += squares[l] + (whole + l < columns ? row[whole + l] * row[whole + l] : 0);
+    }
+    const auto count = static_cast<float>(columns);
+    const float mean = sum / count;
+    const float variance = square / count - mean * mean;
+    const float scale = 1 / std::sqrt(variance + LayernormShape{}.epsilon);
+    for (std::int64_t i = 0; i < columns; ++i)
+      row[i] = (row[i] - mean) * scale * buffers_.gamma[i] + buffers_.beta[i];
   }
 
   const CblasLibrary& library_;

@@ -26,6 +26,7 @@ Problem convert(const ops::GemmParams& p) {
   s.bias = p.bias;
   s.add = p.add;
   s.activation = convert(p.activation);
+  s.layernorm = p.layernorm;
   return s;
 }
 Problem convert(const ops::ConvParams& p) {
@@ -92,7 +93,10 @@ std::optional<Problem> problem_of(const ops::Workload& workload) {
                                    return Found();
                                  }
                                },
-                               [](const ops::PointwiseParams&) { return Found(); }},
+                               [](const ops::PointwiseParams&) { return Found(); },
+                               [](const ops::AttentionParams& p) {
+                                 return Found(AttentionShape{p.batch, p.queries, p.keys, p.width});
+                               }},
                     workload.params);
 }
 

@@ -67,8 +67,60 @@ double Reference::gemm(const GemmShape& s, std::int64_t flat) const {
   double sum = s.bias ? double{buffers_.bias[n]} : 0.0;
   sum += s.add ? double{buffers_.residual[flat]} : 0.0;
   for (std::int64_t k = 0; k < s.k; ++k)
-    sum += double{a[k * a_step]} * double{w[k * w_step]};
+    sum += double{s.scale} * double{a[k * a_step]} * double{w[k * w_step]};
   return activate(sum, s.activation);
+}
+
+template <class Compute>
+double Reference::of_row(std::int64_t flat, std::int64_t columns, const Compute& compute) const {
+  if (row_ != flat / columns) {
+    row_ = flat / columns;
+    compute(row_);
+  }
+  return values_[static_cast<std::size_t>(flat % columns)];
+}
+
+void Reference::gemm_row(const GemmShape& s, std::int64_t row) const {
+  const auto columns = static_cast<double>(s.n);
+  values_.clear();
+  double mean = 0;
+  for (std::int64_t n = 0; n < s.n; ++n) {
+    values_.push_back(gemm(s, row * s.n + n));
+    mean += values_.back() / columns;
+  }
+  double variance = 0;
+  for (const double value : values_)
+    variance += (value - mean) * (value - mean) / columns;
+  const double scale = 1 / std::sqrt(variance + double{LayernormShape{}.epsilon});
+  for (std::int64_t n = 0; n < s.n; ++n) {
+    double& value = values_[static_cast<std::size_t>(n)];
+    value = (value - mean) * scale * double{buffers_.gamma[n]} + double{buffers_.beta[n]};
+  }
+}
+
+void Reference::attention_row(const AttentionShape& s, std::int64_t row) const {
+  const float* q = buffers_.input + row * s.width;
+  const std::int64_t first = row / s.queries * s.keys * s.width;
+  std::vector<double> weights;
+  double largest = -INFINITY, sum = 0;
+  for (std::int64_t n = 0; n < s.keys; ++n) {
+    double product = 0;
+    for (std::int64_t d = 0; d < s.width; ++d)
+      product += double{q[d]} * double{buffers_.weights[first + n * s.width + d]};
+    weights.push_back(product / std::sqrt(static_cast<double>(s.width)));
+    largest = std::max(largest, weights.back());
+  }
+  for (double& weight : weights) {
+    weight = std::exp(weight - largest);
+    sum += weight;
+  }
+  values_.assign(static_cast<std::size_t>(s.width), 0.0);
+  for (std::int64_t n = 0; n < s.keys; ++n) {
+    for (std::int64_t d = 0; d < s.width; ++d) {
+      values_[static_cast<std::size_t>(d)] += weights[static_cast<std::size_t>(n)] / sum *
+                                              double{buffers_.values[first + n * s.width + d]};
+    }
+  }
 }
 
 double Reference::conv(const ConvShape& s, std::int64_t flat) const {
@@ -176,7 +228,13 @@ double Reference::pool(const PoolShape& s, std::int64_t flat) const {
 double Reference::at(std::int64_t flat) const {
   return std::visit(
       Overloaded{
-          [&](const GemmShape& s) { return gemm(s, flat); },
+          [&](const GemmShape& s) {
+            return s.layernorm ? of_row(flat, s.n, [&](std::int64_t row) { gemm_row(s, row); })
+                               : gemm(s, flat);
+          },
+          [&](const AttentionShape& s) {
+            return of_row(flat, s.width, [&](std::int64_t row) { attention_row(s, row); });
+          },
           [&](const ConvShape& s) { return conv(s, flat); },
           [&](const PoolShape& s) { return pool(s, flat); },
           [&](const SoftmaxShape& s) {

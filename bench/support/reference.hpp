@@ -25,12 +25,19 @@ class Reference {
 
  private:
   double gemm(const GemmShape& shape, std::int64_t flat) const;
+  /// Element of a result whose rows are computed whole; the last one is kept.
+  template <class Compute>
+  double of_row(std::int64_t flat, std::int64_t columns, const Compute& compute) const;
+  void gemm_row(const GemmShape& shape, std::int64_t row) const;
+  void attention_row(const AttentionShape& shape, std::int64_t row) const;
   double conv(const ConvShape& shape, std::int64_t flat) const;
   double pool(const PoolShape& shape, std::int64_t flat) const;
 
   Problem problem_;
   Buffers buffers_;
   ProblemSizes sizes_;
+  mutable std::int64_t row_ = -1;
+  mutable std::vector<double> values_;  ///< of that row
 };
 
 struct VerifyResult {

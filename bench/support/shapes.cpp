@@ -1,5 +1,6 @@
 #include "bench/support/shapes.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "tensorsmith/support/overloaded.hpp"
@@ -80,7 +81,9 @@ ProblemSizes sizes_of(const Problem& problem) {
                           sizes.bias = s.bias ? s.n : 0;
                           sizes.output = s.batch * s.m * s.n;
                           sizes.residual = s.add ? sizes.output : 0;
-                          sizes.reduction_length = s.k;
+                          sizes.gamma = s.layernorm ? s.n : 0;
+                          sizes.beta = sizes.gamma;
+                          sizes.reduction_length = s.layernorm ? std::max(s.n, s.k) : s.k;
                           sizes.flop = 2.0 * static_cast<double>(sizes.output * s.k);
                           sizes.least_flop = sizes.flop;
                           return sizes;
@@ -109,6 +112,17 @@ ProblemSizes sizes_of(const Problem& problem) {
                           sizes.least_flop = static_cast<double>(sizes.output);
                           return sizes;
                         },
+                        [](const AttentionShape& s) {
+                          ProblemSizes sizes;
+                          sizes.input = s.batch * s.queries * s.width;
+                          sizes.weights = s.batch * s.keys * s.width;
+                          sizes.values = sizes.weights;
+                          sizes.output = sizes.input;
+                          sizes.reduction_length = std::max(s.keys, s.width);
+                          sizes.flop = 4.0 * static_cast<double>(sizes.input * s.keys);
+                          sizes.least_flop = sizes.flop;
+                          return sizes;
+                        },
                     },
                     problem);
 }
@@ -126,6 +140,9 @@ Buffers buffers_of(const ProblemSizes& sizes, const std::vector<float*>& inputs,
   take(sizes.weights, buffers.weights);
   take(sizes.bias, buffers.bias);
   take(sizes.residual, buffers.residual);
+  take(sizes.gamma, buffers.gamma);
+  take(sizes.beta, buffers.beta);
+  take(sizes.values, buffers.values);
   return buffers;
 }
 

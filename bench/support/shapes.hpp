@@ -24,13 +24,16 @@ enum class PackingClass : std::uint8_t {
 inline char class_letter(PackingClass c) { return static_cast<char>('a' + static_cast<int>(c)); }
 
 /// out[b, m, n] = act(sum_k A[b, m, k] * B[b, k, n] + bias[n] + residual[b, m, n]), row-major.
-/// transpose_a: A is stored as [b, k, m]; transpose_b: B is stored as [b, n, k].
+/// transpose_a: A is stored as [b, k, m]; transpose_b: B is stored as [b, n, k]. layernorm: of the
+/// rows of this, with gamma and beta. The sums over k are taken times `scale` first.
 struct GemmShape {
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
   bool transpose_a = false;
   bool transpose_b = false;
   bool bias = false, add = false;  ///< add: there is a residual
   Activation activation = Activation::none;
+  bool layernorm = false;
+  float scale = 1;
 };
 
 enum class ActivationLayout : std::uint8_t { nchw, nhwc };  ///< channels first / channels last
@@ -100,20 +103,29 @@ struct PoolShape {
   }
 };
 
-using Problem =
-    std::variant<GemmShape, ConvShape, SoftmaxShape, LayernormShape, ReduceShape, PoolShape>;
+/// out[b, m, d] = sum_n softmax over n of (Q[b, m, :] . K[b, n, :] / sqrt(width)) * V[b, n, d].
+struct AttentionShape {
+  std::int64_t batch = 1, queries = 1, keys = 1, width = 1;
+};
+
+using Problem = std::variant<GemmShape, ConvShape, SoftmaxShape, LayernormShape, ReduceShape,
+                             PoolShape, AttentionShape>;
 
 /// Sizes of a problem in elements; 0 for operands that it does not have. `weights` is B, the
-/// filter or gamma; `bias` the bias or beta.
+/// filter, gamma or K; `bias` the bias or beta; `gamma` and `beta` are those of a layernorm behind
+/// a product, `values` is V.
 struct ProblemSizes {
   std::int64_t input = 0, weights = 0, bias = 0, residual = 0, output = 0;
+  std::int64_t gamma = 0, beta = 0, values = 0;
   std::int64_t reduction_length = 1;  ///< terms that are added up per output element
   double rounding = 1;                ///< allowed, times that of such a sum
   double flop = 0;                    ///< nominal: padded taps count; exp and sqrt count as 1
   double least_flop = 0;              ///< of the fewest products: no taps on padding, tiles
 
   /// Compulsory traffic: every operand once.
-  std::int64_t bytes() const { return 4 * (input + weights + bias + residual + output); }
+  std::int64_t bytes() const {
+    return 4 * (input + weights + bias + residual + gamma + beta + values + output);
+  }
 };
 ProblemSizes sizes_of(const Problem& problem);
 
@@ -124,6 +136,9 @@ struct Buffers {
   const float* bias = nullptr;
   float* output = nullptr;
   const float* residual = nullptr;
+  const float* gamma = nullptr;
+  const float* beta = nullptr;
+  const float* values = nullptr;
 };
 
 /// Inputs in the order of a kernel's parameters: those of the fields that `sizes` has.

@@ -29,7 +29,7 @@ void check_tunes(CommandFolder& folder, const std::string& workload, const char*
 TEST_CASE("every example of the grammar parses and tunes") {
   CommandFolder folder;
   const nlohmann::json list = folder.run({"tune", "--list", "--json"}).json();
-  REQUIRE(list["workloads"].size() >= 21);
+  REQUIRE(list["workloads"].size() >= 22);
   const std::string text = folder.run({"tune", "--list"}).out;
   for (const nlohmann::json& line : list["workloads"]) {
     const std::string example = line["example"].get<std::string>();
@@ -57,6 +57,10 @@ TEST_CASE("every class of operator, option and type tunes") {
                                "gemm:1x1x1:f32",
                                "bmm:3x12x8x16:f32",
                                "bmm:3x12x8x16:f32,tb,relu",
+                               "gemm:13x20x28:f32,bias,add,layernorm",
+                               "bmm:2x12x20x7:f64,tb,layernorm",
+                               "attention:2x13x11x6",
+                               "attention:2x8x16x16:f16",
                                "conv1d:n=1,w=17,ci=4,co=8,k=3,s=2,p=1",
                                "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1",
                                "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=2,p=1,layout=nchw",
@@ -103,12 +107,13 @@ TEST_CASE("instant mode compiles one verified kernel and writes one record") {
   CommandFolder folder;
   for (const char* workload : {"gemm:37x29x41:f32,bias,relu", "bmm:3x16x16x16:f32", "softmax:8x33",
                                "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1,layout=free",
-                               "depthwise:n=1,h=9,w=9,c=8,k=3,s=1,p=1"}) {
+                               "depthwise:n=1,h=9,w=9,c=8,k=3,s=1,p=1", "attention:2x13x16x8",
+                               "gemm:13x20x28:f32,bias,add,layernorm"}) {
     check_tunes(folder, workload, "0");
     const nlohmann::json run = folder.run({"run", workload, "--db", "j", "--json"}).json();
     REQUIRE(run.is_object());
   }
-  CHECK(lines_of(folder.read("j")).size() == 5);
+  CHECK(lines_of(folder.read("j")).size() == 7);
   const CommandResult text = folder.run({"tune", "softmax:8x33", "--trials", "0", "--db", "j"});
   CHECK(text.code == 0);
   CHECK(text.out.find("instant: ") != std::string::npos);

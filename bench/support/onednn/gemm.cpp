@@ -45,9 +45,9 @@ std::vector<Plan> gemm_plans(const Engine& engine, const GemmShape& shape, const
                         : describe<dnnl::matmul>(engine, attributes, a, b, c);
     };
     // The layout of a residual is that of the result.
-    auto pd = describe_with(epilogue(shape.activation));
+    auto pd = describe_with(epilogue(shape.activation, Residual::none, {}, shape.scale));
     if (way != Residual::none) {
-      pd = describe_with(epilogue(shape.activation, way, pd.dst_desc()));
+      pd = describe_with(epilogue(shape.activation, way, pd.dst_desc(), shape.scale));
     }
     PlanBuilder builder(engine, "");
     Args args;

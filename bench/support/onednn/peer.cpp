@@ -64,12 +64,16 @@ class OnednnPeer final : public Peer {
     try {
       plans = std::visit(
           Overloaded{
-              [&](const GemmShape& s) { return onednn::gemm_plans(engine_, s, buffers, packing); },
+              [&](const GemmShape& s) {
+                return s.layernorm ? onednn::gemm_layernorm_plans(engine_, s, buffers, packing)
+                                   : onednn::gemm_plans(engine_, s, buffers, packing);
+              },
               [&](const ConvShape& s) { return onednn::conv_plans(engine_, s, buffers, packing); },
               [&](const SoftmaxShape& s) { return onednn::softmax_plans(engine_, s, buffers); },
               [&](const LayernormShape& s) { return onednn::layernorm_plans(engine_, s, buffers); },
               [&](const ReduceShape& s) { return onednn::reduce_plans(engine_, s, buffers); },
               [&](const PoolShape& s) { return onednn::pool_plans(engine_, s, buffers, packing); },
+              [&](const AttentionShape& s) { return onednn::attention_plans(engine_, s, buffers); },
           },
           problem);
       choose(plans);

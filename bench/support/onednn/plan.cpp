@@ -13,7 +13,7 @@ Plan::Step reorder_step(const dnnl::memory& from, const dnnl::memory& to) {
 void SgemmCall::run() const {
   const GemmShape& s = shape;
   for (std::int64_t b = 0; b < s.batch; ++b) {
-    dnnl::sgemm(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', s.m, s.n, s.k, 1.0F,
+    dnnl::sgemm(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', s.m, s.n, s.k, s.scale,
                 buffers.input + b * s.m * s.k, s.transpose_a ? s.m : s.k,
                 buffers.weights + b * s.k * s.n, s.transpose_b ? s.k : s.n, 0.0F,
                 buffers.output + b * s.m * s.n, s.n);
@@ -23,6 +23,8 @@ void SgemmCall::run() const {
 void Plan::rewind(const Engine& engine) const {
   for (const Step& step : before)
     step.primitive.execute(engine.stream, step.args);
+  for (const Plan& plan : next)
+    plan.rewind(engine);
 }
 
 void Plan::run(const Engine& engine) const {
@@ -30,11 +32,15 @@ void Plan::run(const Engine& engine) const {
     call.run();
   for (const Step& step : steps)
     step.primitive.execute(engine.stream, step.args);
+  for (const Plan& plan : next)
+    plan.run(engine);
 }
 
 void Plan::write_output(const Engine& engine) const {
   for (const Step& step : after)
     step.primitive.execute(engine.stream, step.args);
+  for (const Plan& plan : next)
+    plan.write_output(engine);
 }
 
 dnnl::memory PlanBuilder::input(const Operand& operand, const Desc& wanted, bool ahead) {
@@ -65,11 +71,14 @@ dnnl::memory PlanBuilder::output(const Operand& operand, const Desc& wanted, boo
 
 dnnl::memory PlanBuilder::output_over(const Operand& residual, const Operand& operand,
                                       const Desc& wanted) {
-  dnnl::memory result(wanted, engine_.engine);
+  const dnnl::memory plain(operand.desc, engine_.engine, operand.data);
+  const bool is_plain = wanted == operand.desc;
+  dnnl::memory result = is_plain ? plain : dnnl::memory(wanted, engine_.engine);
   plan_.before.push_back(
       reorder_step(dnnl::memory(residual.desc, engine_.engine, residual.data), result));
-  plan_.after.push_back(
-      reorder_step(result, dnnl::memory(operand.desc, engine_.engine, operand.data)));
+  if (!is_plain) {
+    plan_.after.push_back(reorder_step(result, plain));
+  }
   plan_.rewind(engine_);
   return result;
 }
@@ -98,22 +107,29 @@ const char* name_of(Residual residual) {
                                           : " + binary_add";
 }
 
-dnnl::primitive_attr epilogue(Activation activation, Residual residual, const Desc& layout) {
+dnnl::primitive_attr epilogue(Activation activation, Residual residual, const Desc& layout,
+                              float scale) {
   dnnl::primitive_attr attributes;
   dnnl::post_ops after;
+  const auto add_eltwise = [&](dnnl::algorithm algorithm, float alpha) {
+#if DNNL_VERSION_MAJOR >= 3
+    after.append_eltwise(algorithm, alpha, 0.0F);
+#else
+    after.append_eltwise(1.0F, algorithm, alpha, 0.0F);
+#endif
+  };
+  if (scale != 1) {
+    add_eltwise(dnnl::algorithm::eltwise_linear, scale);
+  }
   if (residual == Residual::in_place) {
     after.append_sum();
   } else if (residual == Residual::operand) {
     after.append_binary(dnnl::algorithm::binary_add, layout);
   }
   if (activation != Activation::none) {
-    const auto algorithm = activation == Activation::relu ? dnnl::algorithm::eltwise_relu
-                                                          : dnnl::algorithm::eltwise_gelu_erf;
-#if DNNL_VERSION_MAJOR >= 3
-    after.append_eltwise(algorithm, 0.0F, 0.0F);
-#else
-    after.append_eltwise(1.0F, algorithm, 0.0F, 0.0F);
-#endif
+    add_eltwise(activation == Activation::relu ? dnnl::algorithm::eltwise_relu
+                                               : dnnl::algorithm::eltwise_gelu_erf,
+                0);
   }
   attributes.set_post_ops(after);
   return attributes;

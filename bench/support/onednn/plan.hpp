@@ -5,6 +5,7 @@
 #pragma once
 
 #include <dnnl.hpp>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -31,8 +32,8 @@ struct SgemmCall {
   void run() const;
 };
 
-/// Ordered primitives. `run` is timed; `before` fills a result that is added to, `after` brings it
-/// into the plain output.
+/// Ordered primitives, then the plans behind them. `run` is timed; `before` fills a result that is
+/// added to, `after` brings it into the plain output.
 struct Plan {
   struct Step {
     dnnl::primitive primitive;
@@ -43,6 +44,8 @@ struct Plan {
   std::vector<Step> before;
   std::vector<Step> steps;
   std::vector<Step> after;
+  std::vector<Plan> next;
+  std::shared_ptr<AlignedBuffer> passed;  ///< what it leaves for the plan behind it
 
   void rewind(const Engine& engine) const;
   void run(const Engine& engine) const;
@@ -65,8 +68,8 @@ class PlanBuilder {
   dnnl::memory input(const Operand& operand, const Desc& wanted, bool ahead);
   /// Memory for a result; the way back to the plain layout is timed unless `is_free`.
   dnnl::memory output(const Operand& operand, const Desc& wanted, bool is_free);
-  /// Memory of its own that holds the residual, and after a run the result; neither the copy into
-  /// it nor the one out of it is timed.
+  /// Memory that holds the residual, and after a run the result: the output's own where it has this
+  /// layout; neither the copy into it nor the one out of it is timed.
   dnnl::memory output_over(const Operand& residual, const Operand& operand, const Desc& wanted);
   void add(dnnl::primitive primitive, Args args, const std::string& implementation);
   Plan finish();
@@ -89,6 +92,11 @@ std::vector<Plan> layernorm_plans(const Engine& engine, const LayernormShape& sh
                                   const Buffers& buffers);
 std::vector<Plan> reduce_plans(const Engine& engine, const ReduceShape& shape,
                                const Buffers& buffers);
+/// Products, softmax and layernorm one after the other, every way of each with every other.
+std::vector<Plan> gemm_layernorm_plans(const Engine& engine, const GemmShape& shape,
+                                       const Buffers& buffers, PackingClass packing);
+std::vector<Plan> attention_plans(const Engine& engine, const AttentionShape& shape,
+                                  const Buffers& buffers);
 std::vector<Plan> pool_plans(const Engine& engine, const PoolShape& shape, const Buffers& buffers,
                              PackingClass packing);
 
@@ -97,9 +105,9 @@ std::vector<Plan> pool_plans(const Engine& engine, const PoolShape& shape, const
 enum class Residual : std::uint8_t { none, operand, in_place };
 /// For the report: "", " + binary_add" or " + sum".
 const char* name_of(Residual residual);
-/// Post-operations: the residual, of this layout where it is an operand, then the activation.
+/// Post-operations: a factor, the residual, of this layout where it is an operand, the activation.
 dnnl::primitive_attr epilogue(Activation activation, Residual residual = Residual::none,
-                              const Desc& layout = {});
+                              const Desc& layout = {}, float scale = 1);
 /// The ways to add a residual, or none where there is none.
 std::vector<Residual> ways_to_add(bool has_residual);
 

@@ -22,7 +22,8 @@ class XsmmPeer final : public Peer {
   Prepared prepare(const Problem& problem, const Buffers& buffers, PackingClass packing,
                    int threads) override {
     const GemmShape* gemm = std::get_if<GemmShape>(&problem);
-    if (gemm == nullptr || gemm->bias || gemm->add || gemm->activation != Activation::none) {
+    if (gemm == nullptr || gemm->bias || gemm->add || gemm->layernorm || gemm->scale != 1 ||
+        gemm->activation != Activation::none) {
       return Prepared::no("libxsmm has only matrix products");
     }
     if (packing != PackingClass::plain || gemm->transpose_a || gemm->transpose_b) {

@@ -1,4 +1,5 @@
-// Matrix multiplication, plain and batched, with transposed operands and fused epilogues.
+// Matrix multiplication, plain and batched, with transposed operands, epilogues, and a layernorm of
+// the rows behind them.
 //
 // Floor 3. Stage and axis names follow the programs of the Ansor reference (A, B, C, bias, D, E),
 // so that workload hashes agree. Formula: GemmParams in ops/op.hpp.
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/ops/layernorm.hpp"
 #include "tensorsmith/ops/workload_text.hpp"
 
 namespace tensorsmith::ops {
@@ -26,8 +28,9 @@ inline void check_gemm(const GemmParams& p) {
   if (p.dtype == DType::boolean) {
     misuse(op, "a number type", "bool");
   }
-  if (p.activation == Activation::gelu && !is_float(p.dtype)) {
-    misuse(op, "a float type with gelu", std::string(name_of(p.dtype)));
+  if ((p.activation == Activation::gelu || p.layernorm) && !is_float(p.dtype)) {
+    misuse(op, std::string("a float type with ") + (p.layernorm ? "layernorm" : "gelu"),
+           std::string(name_of(p.dtype)));
   }
 }
 
@@ -89,6 +92,9 @@ inline Workload gemm(const GemmParams& p) {
   } else if (p.activation == Activation::gelu) {
     pointwise([](const te::Expr& x, const Indices&) { return detail::gelu(x); });
   }
+  if (p.layernorm) {
+    out = detail::layernorm_of(program, out, shape(p.m, p.n), axes, type, arguments);
+  }
   arguments.push_back(out);
   Workload workload;
   workload.kind = kind_of(p);
@@ -98,7 +104,7 @@ inline Workload gemm(const GemmParams& p) {
   workload.dag = program.dag(arguments);
   workload.nominal_flop = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) *
                           static_cast<double>(p.n) * static_cast<double>(p.k);
-  workload.reduction_length = p.k;
+  workload.reduction_length = p.layernorm && p.n > p.k ? p.n : p.k;
   return workload;
 }
 

@@ -29,15 +29,23 @@ constexpr char letter_of(PackingClass c) { return static_cast<char>('a' + static
 
 /// out[b, m, n] = act(sum_k A[b, m, k] * B[b, k, n] + bias[n] + R[b, m, n]). transpose_a: A is
 /// [b, k, m]; transpose_b: B is [b, n, k]. `is_batched`: tensors have the batch dimension. `add`:
-/// there is a residual R, in the output's layout and type.
+/// there is a residual R, in the output's layout and type. `layernorm`: the rows of that are
+/// normalized as a layernorm's, with gamma and beta.
 struct GemmParams {
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
   bool is_batched = false;
   bool transpose_a = false, transpose_b = false;
-  bool bias = false, add = false;
+  bool bias = false, add = false, layernorm = false;
   Activation activation = Activation::none;
   DType dtype = DType::f32;
   PackingClass packing = PackingClass::plain;
+};
+
+/// out[b, m, d] = sum_n softmax over n of (Q[b, m, :] . K[b, n, :] / sqrt(D)) * V[b, n, d]: `batch`
+/// heads of `queries` rows, `keys` rows of K and V, rows of D = `width`.
+struct AttentionParams {
+  std::int64_t batch = 1, queries = 1, keys = 1, width = 1;
+  DType dtype = DType::f32;
 };
 
 /// Convolution of rank 1, 2 or 3; the first `rank` entries of the arrays count.
@@ -120,7 +128,8 @@ struct PointwiseParams {
   DType dtype = DType::f32;
 };
 
-using OpParams = std::variant<GemmParams, ConvParams, PoolParams, RowParams, PointwiseParams>;
+using OpParams =
+    std::variant<GemmParams, ConvParams, PoolParams, RowParams, PointwiseParams, AttentionParams>;
 
 /// An operator with its sizes, ready to be tuned.
 struct Workload {

@@ -2,13 +2,14 @@
 // the place of the largest.
 //
 // Floor 3. Stages, names and formulas of softmax, layernorm and the reductions are those of the
-// programs of the Ansor reference, so that workload hashes agree. Layernorm takes the variance as
-// E[x^2] - E[x]^2.
+// programs of the Ansor reference, so that workload hashes agree.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "tensorsmith/ops/layernorm.hpp"
 #include "tensorsmith/ops/workload_text.hpp"
 
 namespace tensorsmith::ops {
@@ -66,30 +67,12 @@ inline Workload log_softmax(const RowParams& p) {
 
 inline Workload layernorm(const RowParams& p) {
   te::Program program;
-  const te::Shape rows{p.rows}, matrix{p.rows, p.columns};
-  const te::ComputeOptions i_only{{"i"}, {}, {}}, both{{"i", "j"}, {}, {}};
-  const double scale = 1.0 / static_cast<double>(p.columns);
-  const te::Tensor a = program.placeholder("A", matrix, p.dtype);
-  const te::ReduceAxis k1 = program.reduce_axis("k1", p.columns);
-  const te::ReduceAxis k2 = program.reduce_axis("k2", p.columns);
-  const te::Tensor s1 = program.compute(
-      "S1", rows, [&](auto i) { return te::sum(a(i, k1), {k1}); }, i_only);
-  const te::Tensor mean = program.compute(
-      "Mean", rows, [&](auto i) { return s1(i) * scale; }, i_only);
-  const te::Tensor s2 = program.compute(
-      "S2", rows, [&](auto i) { return te::sum(a(i, k2) * a(i, k2), {k2}); }, i_only);
-  const te::Tensor variance = program.compute(
-      "Var", rows, [&](auto i) { return s2(i) * scale - mean(i) * mean(i); }, i_only);
-  const te::Tensor gamma = program.placeholder("gamma", {p.columns}, p.dtype);
-  const te::Tensor beta = program.placeholder("beta", {p.columns}, p.dtype);
-  const te::Tensor out = program.compute(
-      "LN", matrix,
-      [&](auto i, auto j) {
-        return (a(i, j) - mean(i)) * te::rsqrt(variance(i) + 1e-5) * gamma(j) + beta(j);
-      },
-      both);
+  const te::Tensor a = program.placeholder("A", {p.rows, p.columns}, p.dtype);
+  std::vector<te::Tensor> arguments{a};
+  arguments.push_back(
+      layernorm_of(program, a, {p.rows, p.columns}, {"i", "j"}, p.dtype, arguments));
   Workload workload;
-  workload.dag = program.dag({a, gamma, beta, out});
+  workload.dag = program.dag(arguments);
   workload.nominal_flop = 7;  // per element: sum, centre, square, sum, scale, gamma, beta
   return workload;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/ops/attention.hpp"
 #include "tensorsmith/ops/conv.hpp"
 #include "tensorsmith/ops/gemm.hpp"
 #include "tensorsmith/ops/pointwise.hpp"
@@ -28,7 +29,8 @@ inline Workload build_workload(const OpParams& params) {
                                [](const ConvParams& p) { return conv(p); },
                                [](const PoolParams& p) { return pool(p); },
                                [](const RowParams& p) { return row_op(p); },
-                               [](const PointwiseParams& p) { return pointwise(p); }},
+                               [](const PointwiseParams& p) { return pointwise(p); },
+                               [](const AttentionParams& p) { return attention(p); }},
                     params);
 }
 
@@ -70,6 +72,9 @@ class WorkloadReader {
     const std::string rest = text_.substr(colon + 1);
     if (name == "gemm" || name == "bmm") {
       return read_gemm(rest, name == "bmm");
+    }
+    if (name == "attention") {
+      return read_attention(rest);
     }
     for (std::size_t i = 0; i < row_names.size(); ++i) {
       if (name == row_names[i]) {
@@ -137,39 +142,50 @@ class WorkloadReader {
     GemmParams p;
     p.is_batched = is_batched;
     std::vector<std::string> flags = split_text(rest, ',');
-    const std::vector<std::string> head = split_text(flags[0], ':');
-    if (head.size() > 2) {
-      refuse("sizes, a colon and one type", "\"" + flags[0] + "\"");
-    }
-    const std::vector<std::int64_t> numbers = sizes(is_batched ? "BxMxNxK" : "MxNxK", head[0]);
+    const std::vector<std::int64_t> numbers =
+        sizes_and_type(is_batched ? "BxMxNxK" : "MxNxK", flags[0], p.dtype);
     p.batch = is_batched ? numbers[0] : 1;
     p.m = numbers[numbers.size() - 3];
     p.n = numbers[numbers.size() - 2];
     p.k = numbers[numbers.size() - 1];
-    if (head.size() == 2) {
-      p.dtype = dtype(head[1]);
-    }
     flags.erase(flags.begin());
     for (const std::string& flag : flags) {
       if (flag == "ta" || flag == "tb") {
         set_once(flag, flag == "ta" ? p.transpose_a : p.transpose_b);
+      } else if (flag == "layernorm") {
+        set_once(flag, p.layernorm);
       } else if (!epilogue(flag, p)) {
-        refuse("flags out of ta, tb, bias, add, relu, gelu, packed", "\"" + flag + "\"");
+        refuse("flags out of ta, tb, bias, add, relu, gelu, layernorm, packed", "\"" + flag + "\"");
       }
     }
     return p;
   }
-  OpParams read_rows(const std::string& rest, RowKind kind) const {
+  /// Sizes of this form and the type behind them.
+  std::vector<std::int64_t> sizes_and_type(const std::string& form, const std::string& rest,
+                                           DType& type) const {
     const std::vector<std::string> head = split_text(rest, ':');
     if (head.size() > 2) {
       refuse("sizes, a colon and one type", "\"" + rest + "\"");
     }
-    const std::vector<std::int64_t> numbers = sizes("RxC", head[0]);
+    const std::vector<std::int64_t> numbers = sizes(form, head[0]);
+    type = head.size() == 2 ? dtype(head[1]) : DType::f32;
+    return numbers;
+  }
+  OpParams read_rows(const std::string& rest, RowKind kind) const {
     RowParams p;
+    const std::vector<std::int64_t> numbers = sizes_and_type("RxC", rest, p.dtype);
     p.kind = kind;
     p.rows = numbers[0];
     p.columns = numbers[1];
-    p.dtype = head.size() == 2 ? dtype(head[1]) : DType::f32;
+    return p;
+  }
+  OpParams read_attention(const std::string& rest) const {
+    AttentionParams p;
+    const std::vector<std::int64_t> numbers = sizes_and_type("BxMxNxD", rest, p.dtype);
+    p.batch = numbers[0];
+    p.queries = numbers[1];
+    p.keys = numbers[2];
+    p.width = numbers[3];
     return p;
   }
 

@@ -14,11 +14,13 @@ struct GrammarLine {
   const char* form;
   const char* example;
 };
-inline constexpr std::array<GrammarLine, 21> workload_grammar{{
-    {"gemm", "gemm:MxNxK[:DTYPE][,ta][,tb][,bias][,add][,relu|gelu][,packed]",
+inline constexpr std::array<GrammarLine, 22> workload_grammar{{
+    {"gemm", "gemm:MxNxK[:DTYPE][,ta][,tb][,bias][,add][,relu|gelu][,layernorm][,packed]",
      "gemm:512x512x512:f32"},
-    {"bmm", "bmm:BxMxNxK[:DTYPE][,ta][,tb][,bias][,add][,relu|gelu][,packed]",
+    {"bmm", "bmm:BxMxNxK[:DTYPE][,ta][,tb][,bias][,add][,relu|gelu][,layernorm][,packed]",
      "bmm:12x128x128x64:f32,tb"},
+    {"attention", "attention:BxMxNxD[:DTYPE]; softmax(Q K^T / sqrt(D)) V, N rows of K and V",
+     "attention:12x128x128x64"},
     {"conv1d", "conv1d:n=N,w=W,ci=C,co=C,k=K[,s=1][,p=0][,dil=1][,OPTIONS]",
      "conv1d:n=1,w=256,ci=64,co=128,k=3,s=2,p=1"},
     {"conv2d", "conv2d:n=N,h=H,w=W,ci=C,co=C,k=K[,s=1][,p=0][,d=1][,OPTIONS]",
@@ -53,7 +55,8 @@ inline constexpr const char* workload_grammar_notes =
     "[,groups=1][,winograd=2|4][,layout=nhwc|nchw|free][,dtype=f32][,bias][,add]"
     "[,relu|gelu][,packed]. bias adds one number per output column or channel, add an operand of "
     "the "
-    "output's shape. k, s, p and the dilation take one number or one per axis (k=3x5); the "
+    "output's shape, layernorm normalizes the rows of what is before it. k, s, p and the dilation "
+    "take one number or one per axis (k=3x5); the "
     "dilation is "
     "d= or dil=, in conv3d d= is the depth. DTYPE: f64 f32 f16 bf16 i64 i32 i8 u8. layout=free is "
     "class c, packed (weights prepared beforehand) class b, everything else class a.";

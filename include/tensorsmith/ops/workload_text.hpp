@@ -43,6 +43,9 @@ std::string epilogue_text(const Params& p) {
   text += p.activation == Activation::relu   ? ",relu"
           : p.activation == Activation::gelu ? ",gelu"
                                              : "";
+  if constexpr (requires { p.layernorm; }) {
+    text += p.layernorm ? ",layernorm" : "";
+  }
   return text + (p.packing == PackingClass::packed_weights ? ",packed" : "");
 }
 
@@ -63,6 +66,7 @@ inline std::string kind_of(const RowParams& p) {
   return detail::row_names[static_cast<std::size_t>(p.kind)];
 }
 inline std::string kind_of(const PointwiseParams&) { return "pointwise"; }
+inline std::string kind_of(const AttentionParams&) { return "attention"; }
 
 inline std::string canonical_text(const GemmParams& p) {
   std::vector<std::int64_t> sizes{p.m, p.n, p.k};
@@ -114,7 +118,11 @@ inline std::string canonical_text(const RowParams& p) {
   return kind_of(p) + ":" + detail::times({p.rows, p.columns}) +
          (p.dtype == DType::f32 ? "" : ":" + std::string(name_of(p.dtype)));
 }
-/// A name only: there is no workload string for chains.
+inline std::string canonical_text(const AttentionParams& p) {
+  return kind_of(p) + ":" + detail::times({p.batch, p.queries, p.keys, p.width}) +
+         (p.dtype == DType::f32 ? "" : ":" + std::string(name_of(p.dtype)));
+}
+/// A name only: there is no workload string for chains of pointwise operations.
 inline std::string canonical_text(const PointwiseParams& p) {
   static constexpr const char* names[] = {"add", "mul", "relu", "gelu", "sigmoid", "tanh", "exp"};
   std::string text = kind_of(p) + ":" + detail::times(p.shape) + ":";

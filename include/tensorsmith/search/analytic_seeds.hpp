@@ -63,6 +63,7 @@ class SeedSearch {
   static constexpr std::size_t num_blocks = 8;     ///< that the other tiles are tried in
   static constexpr std::size_t num_parts = 4;      ///< a quarter of the blocks ranks sketches
   static constexpr std::size_t few = 4;            ///< so many sketches are never too many
+  static constexpr std::size_t many = 48;          ///< more sketches than these are ranked first
   static constexpr std::size_t num_improved = 4;   ///< starts of the descent
   static constexpr std::size_t num_hinted = 8;     ///< programs tried with other hints to memory
   static constexpr std::size_t max_descents = 12;  ///< moves of one start
@@ -196,8 +197,8 @@ class SeedSearch {
     });
   }
 
-  /// The best tile in some blocks; for the better half of the sketches in all of them; for the best
-  /// ones the other tiles in the blocks that suited it best.
+  /// The best tile in some blocks (of very many sketches in few first); for the better half of the
+  /// sketches in all of them; for the best ones the other tiles in the blocks that suited it best.
   std::vector<Seed> model_choices() const {
     std::vector<Tried> all;
     for (std::uint32_t sketch = 0; sketch < space_.sketches().size(); ++sketch) {
@@ -215,20 +216,28 @@ class SeedSearch {
       all[trial.tried].seeds.push_back(std::move(seed));
     };
     std::vector<Trial> trials;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      add_trials(all, i, 0, num_parts, trials);
-    }
-    try_blocks(all, trials, keep);
-    rank(all);
-    trials.clear();
-    for (std::size_t i = 0; i < smaller_of(all.size(), larger_of(few, all.size() / 2)); ++i) {
-      for (std::size_t part = 1; part < num_parts; ++part) {
-        add_trials(all, i, part, num_parts, trials);
+    // Some of so many parts of the blocks, for the first sketches.
+    const auto try_parts = [&](std::size_t num_sketches, std::size_t first, std::size_t last,
+                               std::size_t parts) {
+      trials.clear();
+      for (std::size_t i = 0; i < num_sketches; ++i) {
+        for (std::size_t part = first; part < last; ++part) {
+          add_trials(all, i, part, parts, trials);
+        }
+      }
+      try_blocks(all, trials, keep);
+      rank(all);
+    };
+    if (all.size() > many) {
+      try_parts(all.size(), 0, 1, num_parts * num_parts);
+      all.erase(all.begin() + many, all.end());
+      for (Tried& tried : all) {
+        tried.seeds.clear();  // tried again with the others
       }
     }
-    try_blocks(all, trials, keep);
+    try_parts(all.size(), 0, 1, num_parts);
+    try_parts(smaller_of(all.size(), larger_of(few, all.size() / 2)), 1, num_parts, num_parts);
     std::erase_if(all, [](const Tried& tried) { return tried.seeds.empty(); });
-    rank(all);
     trials.clear();
     std::vector<Blocks> others;
     others.reserve(all.size() * num_tiles);

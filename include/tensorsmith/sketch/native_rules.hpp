@@ -5,9 +5,11 @@
 
 #include "tensorsmith/sketch/cpu_rules.hpp"
 #include "tensorsmith/sketch/rules/attach_rows.hpp"
+#include "tensorsmith/sketch/rules/chain_rows.hpp"
 #include "tensorsmith/sketch/rules/inline_padding.hpp"
 #include "tensorsmith/sketch/rules/keep_rows.hpp"
 #include "tensorsmith/sketch/rules/pack_operand.hpp"
+#include "tensorsmith/sketch/rules/skip_placed.hpp"
 #include "tensorsmith/sketch/rules/split_phases.hpp"
 #include "tensorsmith/sketch/rules/tile_across.hpp"
 #include "tensorsmith/sketch/rules/unroll_rows.hpp"
@@ -15,9 +17,9 @@
 namespace tensorsmith {
 
 using NativeCpuRules =
-    RuleSet<AlwaysInline, UnrollRows, SimplifyComputeWithConstTensor, AddRfactor, AttachRows,
-            AddCacheWrite, MultiLevelTilingWithFusion, TileAcross, KeepRows, SplitPhases,
-            MultiLevelTiling, SkipStage, PackOperand, InlinePadding>;
+    RuleSet<SkipPlaced, AlwaysInline, UnrollRows, SimplifyComputeWithConstTensor, AddRfactor,
+            AttachRows, ChainRows, AddCacheWrite, MultiLevelTilingWithFusion, TileAcross, KeepRows,
+            SplitPhases, MultiLevelTiling, SkipStage, PackOperand, InlinePadding>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
 

@@ -96,6 +96,14 @@ inline std::optional<std::int32_t> single_elementwise_consumer(const State& stat
   return target;
 }
 
+/// The same unless another rule has tiled it.
+inline std::optional<std::int32_t> untiled_elementwise_consumer(const State& state,
+                                                                const AccessAnalysis& analysis,
+                                                                std::int32_t stage) {
+  const auto target = single_elementwise_consumer(state, analysis, stage);
+  return target && !is_tiled(state, *target) ? target : std::nullopt;
+}
+
 /// Whether `stage` (today's id) was made by a cache write: it is the cache.
 inline bool has_cache_write(const State& state, std::int32_t stage) {
   const std::vector<Step>& steps = state.steps();

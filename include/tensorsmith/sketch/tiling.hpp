@@ -28,9 +28,11 @@ inline bool is_not_split(const State& state, std::int32_t stage, const std::stri
 
 /// Splits every iterator and orders the parts by `structure`. Returns the indices of the split
 /// steps of the spatial iterators, in iterator order. The iterators `held` stay whole and come
-/// right behind the outermost level, spatial ones first.
+/// right behind the outermost level, spatial ones first. The spatial iterator `follower`, -1: none,
+/// is split as the split step `source` says, which stands for its own in the answer.
 inline std::vector<std::int32_t> tile_stage(State& state, std::int32_t stage,
-                                            std::string_view structure, const IdList& held = {}) {
+                                            std::string_view structure, const IdList& held = {},
+                                            std::int32_t follower = -1, std::int32_t source = -1) {
   const auto num_spatial_levels = count_items(structure, is_spatial_level);
   const std::size_t num_reduce_levels = structure.size() - num_spatial_levels;
   TENSORSMITH_ASSERT(num_spatial_levels > 0 && num_reduce_levels > 0,
@@ -46,6 +48,7 @@ inline std::vector<std::int32_t> tile_stage(State& state, std::int32_t stage,
     TENSORSMITH_ASSERT(is_spatial || it.kind == IteratorKind::reduction,
                        "tiling of a fused or special iterator");
     auto& levels = is_spatial ? spatial : reduce;
+    const bool follows = number == follower;
     if (has_item(held, number++)) {
       (is_spatial ? held_spatial : held_reduce).push_back(position++);
       continue;
@@ -56,9 +59,13 @@ inline std::vector<std::int32_t> tile_stage(State& state, std::int32_t stage,
     }
     if (levels.size() > 1) {
       if (is_spatial) {
-        spatial_splits.push_back(static_cast<std::int32_t>(state.steps().size()));
+        spatial_splits.push_back(follows ? source
+                                         : static_cast<std::int32_t>(state.steps().size()));
       }
-      grow(state, split_of(state, stage, position, LengthList(levels.size() - 1, unknown_length)));
+      const LengthList open(levels.size() - 1, unknown_length);
+      grow(state, follows ? Step(FollowSplitStep{stage, position, source,
+                                                 static_cast<std::int32_t>(open.size())})
+                          : Step(split_of(state, stage, position, open)));
     }
     for (auto& level : levels) {
       level.push_back(position++);

@@ -22,7 +22,12 @@ int check_problem(Peer& peer, const Problem& problem, const std::string& name) {
   weights.fill_random(tensorsmith::test::seed() + 1);
   bias.fill_random(tensorsmith::test::seed() + 2);
   residual.fill_random(tensorsmith::test::seed() + 3);
-  const Buffers buffers{input.data(), weights.data(), bias.data(), output.data(), residual.data()};
+  AlignedBuffer gamma(sizes.gamma), beta(sizes.beta), values(sizes.values);
+  gamma.fill_random(tensorsmith::test::seed() + 4);
+  beta.fill_random(tensorsmith::test::seed() + 5);
+  values.fill_random(tensorsmith::test::seed() + 6);
+  const Buffers buffers{input.data(),    weights.data(), bias.data(), output.data(),
+                        residual.data(), gamma.data(),   beta.data(), values.data()};
   int supported = 0;
   for (const PackingClass packing :
        {PackingClass::plain, PackingClass::packed_weights, PackingClass::free_layout}) {
@@ -59,6 +64,8 @@ std::vector<GemmShape> gemm_shapes() {
     s.bias = variant == 1 || variant == 4 || variant == 6;
     s.add = variant >= 6;
     s.activation = variant == 4 || variant == 8 ? Activation::relu : Activation::none;
+    s.layernorm = variant == 3 || variant >= 7;
+    s.scale = variant == 5 ? 0.5F : 1;
     shapes.push_back(s);
   }
   return shapes;
@@ -172,6 +179,7 @@ std::vector<std::pair<std::string, Problem>> row_problems() {
           {"sum", ReduceShape{ReduceKind::sum, 7, 53}},
           {"max", ReduceShape{ReduceKind::max, 7, 53}},
           {"mean", ReduceShape{ReduceKind::mean, 7, 53}},
+          {"attention", AttentionShape{3, 7, 19, 5}},
           {"max pool", max},
           {"average pool", average},
           {"global average pool", global}};

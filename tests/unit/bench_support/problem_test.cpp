@@ -51,6 +51,7 @@ TEST_CASE("a workload and its problem mean the same numbers", "[problem]") {
   const std::string text = GENERATE(
       as<std::string>{}, "gemm:5x7x3:f32", "gemm:5x7x3:f32,ta", "gemm:5x7x3:f32,tb",
       "gemm:5x7x3:f32,ta,tb,bias,relu", "gemm:4x6x9:f32,bias,gelu", "gemm:5x7x3:f32,add,relu",
+      "gemm:5x7x3:f32,bias,add,layernorm", "bmm:2x5x9x4:f32,tb,layernorm", "attention:2x5x7x4",
       "bmm:2x4x5x6:f32,bias,add", "bmm:3x4x5x6:f32", "bmm:2x4x5x6:f32,ta,tb",
       "conv1d:n=2,w=11,ci=3,co=4,k=3,s=2,p=1", "conv2d:n=2,h=7,w=5,ci=3,co=4,k=3x2,s=2x1,p=1x0",
       "conv2d:n=2,h=7,w=5,ci=3,co=4,k=3x2,s=2x1,p=1x0,layout=nchw",

@@ -44,6 +44,26 @@ TEST_CASE("batched gemm equals naive loops", "[ops]") {
   }
 }
 
+TEST_CASE("gemm with a layernorm of its rows equals naive loops", "[ops]") {
+  for (int bits = 0; bits < 8; ++bits) {
+    ops::GemmParams p;
+    p.is_batched = bits >= 4;
+    p.batch = p.is_batched ? 2 : 1;
+    p.m = 3;
+    p.n = 11;
+    p.k = 4;
+    p.layernorm = true;
+    p.bias = (bits & 1) != 0;
+    p.add = (bits & 2) != 0;
+    const ops::Workload workload = ops::gemm(p);
+    INFO(workload.name);
+    const Run result = run(workload);
+    CHECK(result.inputs.size() == 4u + (p.bias ? 1u : 0u) + (p.add ? 1u : 0u));
+    check_equal(result.output, naive_gemm(p, result.inputs), 1e-4);
+    CHECK(workload.reduction_length == 11);
+  }
+}
+
 TEST_CASE("gemm with gelu", "[ops]") {
   ops::GemmParams p;
   p.m = 4;
@@ -85,6 +105,9 @@ TEST_CASE("gemm refuses what it cannot be", "[ops]") {
   p.dtype = DType::i32;
   p.activation = ops::Activation::gelu;
   CHECK_THROWS_AS(ops::gemm(p), Error);
+  p.activation = ops::Activation::none;
+  p.layernorm = true;
+  CHECK_THROWS_WITH(ops::gemm(p), "ops::gemm: expected a float type with layernorm, got i32");
 }
 
 TEST_CASE("packed weights are layout-free", "[ops]") {

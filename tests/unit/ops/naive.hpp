@@ -89,6 +89,25 @@ inline double activate(double x, ops::Activation activation) {
   }
 }
 
+/// Layernorm of rows as long as gamma, from the definition.
+inline Values naive_layernorm(const Values& x, const Values& gamma, const Values& beta) {
+  Values out;
+  const std::size_t columns = gamma.size();
+  for (std::size_t row = 0; row < x.size(); row += columns) {
+    double mean = 0, variance = 0;
+    for (std::size_t c = 0; c < columns; ++c) {
+      mean += x[row + c] / static_cast<double>(columns);
+    }
+    for (std::size_t c = 0; c < columns; ++c) {
+      variance += std::pow(x[row + c] - mean, 2) / static_cast<double>(columns);
+    }
+    for (std::size_t c = 0; c < columns; ++c) {
+      out.push_back((x[row + c] - mean) / std::sqrt(variance + 1e-5) * gamma[c] + beta[c]);
+    }
+  }
+  return out;
+}
+
 inline Values naive_gemm(const ops::GemmParams& p, const std::vector<Values>& in) {
   Values out;
   for (std::int64_t b = 0; b < p.batch; ++b) {
@@ -106,7 +125,7 @@ inline Values naive_gemm(const ops::GemmParams& p, const std::vector<Values>& in
       }
     }
   }
-  return out;
+  return p.layernorm ? naive_layernorm(out, in[in.size() - 2], in[in.size() - 1]) : out;
 }
 
 /// Flat position in [n, c, spatial] or [n, spatial, c].

@@ -54,6 +54,20 @@ TEST_CASE("gemm strings", "[ops]") {
   CHECK(ops::parse_workload("gemm:3x5x7")->name == "gemm:3x5x7:f32");
   CHECK(ops::parse_workload("gemm:3x5x7:f32,relu,add,bias,tb,ta")->name ==
         "gemm:3x5x7:f32,ta,tb,bias,add,relu");
+  const auto norm = ops::parse_workload("gemm:3x5x7:f32,packed,layernorm,bias");
+  REQUIRE(norm.has_value());
+  CHECK(norm->name == "gemm:3x5x7:f32,bias,layernorm,packed");
+  CHECK(std::get<ops::GemmParams>(norm->params).layernorm);
+}
+
+TEST_CASE("attention strings", "[ops]") {
+  const auto p = params_of<ops::AttentionParams>("attention:2x3x5x7:f16");
+  CHECK(p.batch == 2);
+  CHECK(p.queries == 3);
+  CHECK(p.keys == 5);
+  CHECK(p.width == 7);
+  CHECK(p.dtype == DType::f16);
+  CHECK(ops::parse_workload("attention:2x3x5x7:f32")->name == "attention:2x3x5x7");
 }
 
 TEST_CASE("convolution strings", "[ops]") {
@@ -134,11 +148,18 @@ TEST_CASE("every wrong workload string gets one sentence", "[ops]") {
       {"gemm:3x4x5:f31", "got \"f31\""},
       {"gemm:3x4x5:bool", "got \"bool\""},
       {"gemm:3x4x5:f32:f32", "a colon and one type"},
-      {"gemm:3x4x5:f32,fast", "expected flags out of ta, tb, bias, add, relu, gelu, packed"},
+      {"gemm:3x4x5:f32,fast", "expected flags out of ta, tb, bias, add, relu, gelu, layernorm"},
       {"gemm:3x4x5:f32,", "got \"\""},
       {"gemm:3x4x5:f32,ta,ta", "expected every flag once"},
       {"gemm:3x4x5:f32,relu,gelu", "at most one of relu and gelu"},
       {"gemm:3x4x5:i8,gelu", "expected a float type with gelu, got i8"},
+      {"gemm:3x4x5:i8,layernorm", "expected a float type with layernorm, got i8"},
+      {"gemm:3x4x5,layernorm,layernorm", "expected every flag once"},
+      {"conv2d:h=3,w=3,ci=1,co=1,k=1,layernorm", "got \"layernorm\""},
+      {"attention:3x4x5", "expected BxMxNxD as in attention:12x128x128x64, got \"3x4x5\""},
+      {"attention:3x4x0x5", "expected a positive whole number for N, got 0"},
+      {"attention:3x4x5x6:i8", "expected a float type, got i8"},
+      {"attention:3x4x5x6,packed", "for D, got \"6,packed\""},
       {"conv2d:h=3,w=3,ci=1,co=1", "expected \"k=\" as in conv2d:"},
       {"conv2d:w=3,ci=1,co=1,k=1", "expected \"h=\""},
       {"conv2d:h,w=3,ci=1,co=1,k=1", "expected \"h=\""},

@@ -39,6 +39,10 @@ TEST_CASE("several consumers have a common one if they stand in one root stage")
 TEST_CASE("a matmul fuses with its relu, not with another reduction") {
   const State fused = State::initial(test::matmul_dag(8, 8, 8, true));
   CHECK(single_elementwise_consumer(fused, AccessAnalysis(fused.dag()), 2) == 3);
+  CHECK(untiled_elementwise_consumer(fused, AccessAnalysis(fused.dag()), 2) == 3);
+  State tiled = fused;
+  grow(tiled, split_of(tiled, 3, 0, {2}));
+  CHECK_FALSE(untiled_elementwise_consumer(tiled, AccessAnalysis(tiled.dag()), 2));
   const State rows = State::initial(test::row_sum_dag(8, 16));
   const AccessAnalysis analysis(rows.dag());
   CHECK_FALSE(single_elementwise_consumer(rows, analysis, 1));

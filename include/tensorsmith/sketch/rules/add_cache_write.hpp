@@ -1,7 +1,8 @@
 // AddCacheWrite: gives a stage a local cache that later rules tile and fuse with the copy.
 //
 // Floor 5. Ansor reference, ch. 4.3. Legal for a stage that needs multi-level tiling and has no
-// elementwise consumer to fuse with. On CPUs the stage without a cache is tried as well.
+// elementwise consumer to fuse with, or one that is tiled already. On CPUs the stage without a
+// cache is tried as well.
 //     C[i, j] += A[i, k] * B[k, j]  -->  C.local[i_c, j_c] += A * B;  C[i, j] = C.local[i, j]
 #pragma once
 
@@ -19,7 +20,7 @@ struct AddCacheWrite {
 
   Applicability applicability(const RuleInput& input) const {
     const bool applies = needs_tiling(input.analysis, input.stage) &&
-                         !single_elementwise_consumer(input.state, input.analysis, input.stage);
+                         !untiled_elementwise_consumer(input.state, input.analysis, input.stage);
     if (!applies) {
       return Applicability::skip;
     }

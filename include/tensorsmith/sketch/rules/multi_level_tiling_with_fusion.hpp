@@ -1,8 +1,8 @@
 // MultiLevelTilingWithFusion: tiles a stage and computes it inside its elementwise consumer.
 //
 // Floor 5. Ansor reference, ch. 4.3. Legal for a stage that needs multi-level tiling and has
-// exactly one consumer, reached elementwise. Levels 1 and 2 on CPUs; 3, inside the threads, on
-// GPUs. Level 1 of a matmul with relu:
+// exactly one consumer, reached elementwise and not tiled. Levels 1 and 2 on CPUs; 3, inside the
+// threads, on GPUs. Level 1 of a matmul with relu:
 //     C: i j k, relu: i j  -->  relu: i.0 j.0 { C: i.0 j.0 i.1 j.1 k.0 i.2 j.2 k.1 i.3 j.3 } i.1
 //     j.1
 #pragma once
@@ -22,7 +22,7 @@ struct MultiLevelTilingWithFusion {
 
   Applicability applicability(const RuleInput& input) const {
     if (!needs_tiling(input.analysis, input.stage) ||
-        !single_elementwise_consumer(input.state, input.analysis, input.stage)) {
+        !untiled_elementwise_consumer(input.state, input.analysis, input.stage)) {
       return Applicability::skip;
     }
     // A cache that is not fused with its copy is of no use.
@@ -32,7 +32,7 @@ struct MultiLevelTilingWithFusion {
   }
 
   std::vector<Derivation> expand(const RuleInput& input) const {
-    const auto target = single_elementwise_consumer(input.state, input.analysis, input.stage);
+    const auto target = untiled_elementwise_consumer(input.state, input.analysis, input.stage);
     TENSORSMITH_ASSERT(target.has_value(), "expand of a rule that does not apply");
     const std::string& structure = input.options.tiling_structure;
     State tiled = input.state;
