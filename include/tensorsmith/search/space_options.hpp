@@ -39,7 +39,7 @@ struct SpaceOptions {
   /// the space. Smaller operands than `min_prefetch_bytes` stay near the core by themselves.
   std::vector<std::int32_t> prefetch_lines;
   std::int64_t min_prefetch_bytes = 1 << 20;
-  std::int64_t max_prefetch_uses = 256;  ///< per element; an operand that is used more is blocked
+  std::int64_t max_prefetch_uses = 64;  ///< per element; an operand that is used more is blocked
   /// A result of this size may be written past the caches; 0: not in the space.
   std::int64_t min_streamed_bytes = 0;
   /// Sums of products that one of these computes are computed by it, always.
