@@ -1,6 +1,7 @@
 #!/bin/sh
 # From a clone to tuned kernels: installs what is missing, builds, tunes a matrix product and a
-# convolution for this CPU, and races both against oneDNN and OpenBLAS.
+# convolution for this CPU, and races both against oneDNN and OpenBLAS. Where there is an NVIDIA GPU
+# the product is tuned for it as well.
 #   scripts/quickstart.sh [--seconds S] [--threads T] [--no-setup]
 # Defaults: 20 seconds per workload, 1 thread. Everything it writes is in build/.
 set -eu
@@ -23,7 +24,7 @@ while [ $# -gt 0 ]; do
     ;;
   --no-setup) setup=0 ;;
   -h | --help)
-    sed -n '2,5s/^# \{0,1\}//p' "$0"
+    sed -n '2,6s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
   *)
@@ -42,7 +43,9 @@ say() { printf '\n== %s\n' "$*"; }
 
 if [ "$setup" = 1 ]; then
   say "1/4 packages"
-  scripts/setup.sh
+  nvrtc=
+  if [ -e /dev/nvidiactl ] || [ -e /proc/driver/nvidia/version ]; then nvrtc=--nvrtc; fi
+  scripts/setup.sh $nvrtc
 fi
 
 say "2/4 build (log: $out/build.log)"
@@ -77,7 +80,18 @@ fi
 "$bin/tensorsmith" report "$gemm" "$conv" --db "$out/records.jsonl" \
   --compare "$out/compare.json" --output "$out/report.html" >/dev/null
 
+gpu_status=0
+if "$bin/tensorsmith" devices --json | grep -q '"target":"cuda:0"'; then
+  say "and for the GPU: $seconds s"
+  "$bin/tensorsmith" tune "$gemm" --target cuda --seconds "$seconds" --db "$out/gpu.jsonl" ||
+    gpu_status=$?
+fi
+
 say "done"
 echo "records:    $PWD/$out/records.jsonl (every trial, one JSON object a line)"
 echo "comparison: $PWD/$out/compare.json (ratio = their time / ours, above 1 means we are faster)"
 echo "report:     $PWD/$out/report.html (open it in a browser)"
+if [ -e "$out/gpu.jsonl" ]; then
+  echo "GPU:        $PWD/$out/gpu.jsonl (its trials; tensorsmith export $gemm --target cuda --db ... writes the .cu)"
+fi
+exit $gpu_status
