@@ -164,7 +164,16 @@ struct Kernel {
 };
 
 struct LaneExchange;
-struct SharingThreads;
+
+/// Which threads share a reduction, by its loops over threads.
+struct SharingThreads {
+  std::vector<ExprId> inside;            ///< conditions of those that share it
+  std::vector<ExprId> outside;           ///< of the others, behind those of the stage
+  Affine number;                         ///< of the thread among those that share
+  std::int64_t count = 1;                ///< of those
+  ExprList others;                       ///< numbers of the thread along the other loops
+  SmallVector<std::int64_t, 6> extents;  ///< of those loops
+};
 
 /// A tensor that is read at one point only, where its value is known.
 struct FinishedTensor {

@@ -51,16 +51,6 @@ inline StmtId Emitter::emit_exchange(Emission& e, std::size_t next) {
   return program_.add(For{var, program_.pool.int_imm(most), ForKind::serial, body});
 }
 
-/// Which threads share a reduction, by its loops over threads.
-struct SharingThreads {
-  std::vector<ExprId> inside;            ///< conditions of those that share it
-  std::vector<ExprId> outside;           ///< of the others, behind those of the stage
-  Affine number;                         ///< of the thread among those that share
-  std::int64_t count = 1;                ///< of those
-  ExprList others;                       ///< numbers of the thread along the other loops
-  SmallVector<std::int64_t, 6> extents;  ///< of those loops
-};
-
 /// Loops of the reduction over threads have no value afterwards: every thread has the result.
 inline SharingThreads Emitter::settle_threads(Emission& e) {
   ExprPool& pool = program_.pool;
