@@ -108,24 +108,23 @@ std::string check_program(const MeasureTask& task, const KernelSource& kernel,
   for (std::size_t i = 0; i < task.arguments.size(); ++i) {
     const KernelArgument& argument = task.arguments[i];
     const std::string type = type_name(argument.dtype);
-    const std::string reference_type = type_name(wide(argument.dtype));
-    text += fmt::format("  {0}* const a{2} = allocate<{0}>({3});\n"
-                        "  {1}* const r{2} = allocate<{1}>({3});\n",
-                        type, reference_type, i, argument.num_elements);
+    text +=
+        fmt::format("  {0}* const a{1} = allocate<{0}>({2});\n", type, i, argument.num_elements);
     if (!argument.is_output) {
       const double width = argument.fill.high - argument.fill.low;
       text += fmt::format("  for (std::size_t i = 0; i < {0}; ++i) {{\n"
-                          "    a{1}[i] = static_cast<{2}>({3:g} + {4:g} * draw());\n"
-                          "    r{1}[i] = a{1}[i];\n  }}\n",
+                          "    a{1}[i] = static_cast<{2}>({3:g} + {4:g} * draw());\n  }}\n",
                           argument.num_elements, i, type, argument.fill.low, width);
     } else {
+      text += fmt::format("  {0}* const r{1} = allocate<{0}>({2});\n",
+                          type_name(wide(argument.dtype)), i, argument.num_elements);
       const OutputTolerance& tolerance = argument.tolerance;
       checks += fmt::format("  wrong += check(\"{}\", a{}, r{}, {}, {:.9g}, {:.9g}, {:.9g});\n",
                             argument.name, i, i, argument.num_elements, tolerance.absolute,
                             tolerance.relative, tolerance.of_rms);
     }
     variables[argument.name] = fmt::format("a{}", i);
-    reference_call += fmt::format("{}r{}", i == 0 ? "" : ", ", i);
+    reference_call += fmt::format("{}{}{}", i == 0 ? "" : ", ", argument.is_output ? "r" : "a", i);
   }
   const auto call = [&variables](const KernelSource& function) {
     std::string list;
