@@ -100,8 +100,9 @@ struct TuneOptions {
   std::string random_numbers = "counter";
   /// "native", or "ansor": the reference's, whose tile sizes divide the extents.
   std::string space = "native";
-  /// "mlp" (needs the library built with Eigen), "xgb" (with libxgboost: the reference's trees) or
-  /// "random"; empty: the best there is.
+  /// "draft" (CPUs, native space: the analytic estimate, corrected by what was measured), "mlp"
+  /// (needs the library built with Eigen), "xgb" (with libxgboost: the reference's trees) or
+  /// "random"; empty: the best there is, in this order.
   std::string cost_model;
   std::string database;  ///< journal file; empty: none is written
   /// Goes on with the run of the same options whose trials are in `database`: they are not measured

@@ -28,8 +28,8 @@ constexpr double smallest_deviation = 1e-4;  // below it a column counts as cons
 constexpr std::uint32_t max_hidden = 4096;
 
 bool is_usable(const FeatureMatrix& features) {
-  return !features.empty() && std::all_of(features.values.begin(), features.values.end(),
-                                          [](float value) { return std::isfinite(value); });
+  return features.num_rows > 0 && std::all_of(features.values.begin(), features.values.end(),
+                                              [](float value) { return std::isfinite(value); });
 }
 
 // x -> clamp((x - mean) * scale); a constant column has scale 0.

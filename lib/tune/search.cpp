@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "tensorsmith/cost/corrected_draft.hpp"
 #include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/cost/random_model.hpp"
 #include "tensorsmith/feature/extract.hpp"
@@ -206,38 +207,50 @@ PolicyParams policy_params(const TuneOptions& options, PolicyOptions& policy) {
   return params;
 }
 
+/// Whether there is an analytic estimate for the programs of this search.
+bool has_draft(const TuneOptions& options, const Target& target) {
+  return target.kind == TargetKind::cpu && options.space != "ansor" && options.policy != "ansor";
+}
+
+const std::string learned_models =
+#if defined(TENSORSMITH_HAS_EIGEN)
+    "mlp, "
+#endif
+#if defined(TENSORSMITH_HAS_XGB)
+    "xgb, "
+#endif
+    "random";
+
 }  // namespace
 
-std::unique_ptr<CostModel> make_model(const TuneOptions& options) {
-  if (options.cost_model == "random") {
-    return std::make_unique<RandomModel>(options.seed);
+std::unique_ptr<CostModel> make_model(const TuneOptions& options, const Target& target) {
+  const std::string& name = options.cost_model;
+  if (name == "draft" || (name.empty() && has_draft(options, target))) {
+    if (!has_draft(options, target)) {
+      throw Error("the cost model draft is there for CPUs with the native space and the policy "
+                  "evolution; known beside it: " +
+                  learned_models);
+    }
+    return std::make_unique<CorrectedDraft>(options.seed);
   }
 #if defined(TENSORSMITH_HAS_EIGEN)
-  if (options.cost_model.empty() || options.cost_model == "mlp") {
+  if (name.empty() || name == "mlp") {
     MlpOptions mlp;
     mlp.seed = options.seed;
     return std::make_unique<MlpModel>(mlp);
   }
-#else
-  if (options.cost_model.empty()) {
-    return std::make_unique<RandomModel>(options.seed);
-  }
 #endif
 #if defined(TENSORSMITH_HAS_XGB)
-  if (options.cost_model == "xgb") {
+  if (name == "xgb") {
     XgbOptions xgb;
     xgb.seed = options.seed;
     return std::make_unique<XgbModel>(xgb);
   }
 #endif
-  throw Error("unknown cost model \"" + options.cost_model + "\"; known: " +
-#if defined(TENSORSMITH_HAS_EIGEN)
-              "mlp, "
-#endif
-#if defined(TENSORSMITH_HAS_XGB)
-              "xgb, "
-#endif
-              "random");
+  if (name.empty() || name == "random") {
+    return std::make_unique<RandomModel>(options.seed);
+  }
+  throw Error("unknown cost model \"" + name + "\"; known: draft, " + learned_models);
 }
 
 Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index) {
@@ -254,7 +267,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
   Search search;
   CostModel* model = options.model;
   if (model == nullptr) {
-    search.model = make_model(options);
+    search.model = make_model(options, task.target);
     model = search.model.get();
   }
 
@@ -302,7 +315,15 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
   callbacks.extract = [features](const State& state) { return extract_features(state, features); };
   callbacks.is_valid = [](const State& state) { return !has_nested_parallel(state); };
   callbacks.parallel_for = run_on_threads;
-  if (is_native && !is_reference) {
+  if (has_draft(options, target)) {
+    const bool needs_rows = dynamic_cast<const CorrectedDraft*>(model) == nullptr;
+    callbacks.extract = [=, num_threads = options.num_threads](const State& state) {
+      FeatureMatrix seen = needs_rows ? extract_features(state, features) : FeatureMatrix{};
+      if (!needs_rows || !seen.empty()) {
+        seen.draft = draft_columns(draft_parts(state, target, num_threads));
+      }
+      return seen;
+    };
     callbacks.draft = [target, num_threads = options.num_threads](const State& state) {
       return draft_cycles(state, target, num_threads);
     };

@@ -22,7 +22,8 @@ struct Search {
 /// tells the tasks of a common cost model apart.
 Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index = 0);
 
-/// The cost model that the options name. Throws Error for an unknown name.
-std::unique_ptr<CostModel> make_model(const TuneOptions& options);
+/// The cost model that the options name, for tasks of that target. Throws Error for an unknown
+/// name, or one that this search cannot use.
+std::unique_ptr<CostModel> make_model(const TuneOptions& options, const Target& target);
 
 }  // namespace tensorsmith

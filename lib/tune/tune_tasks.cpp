@@ -55,7 +55,8 @@ class TasksRun {
  public:
   TasksRun(const std::vector<WeightedTask>& tasks, const TasksOptions& options, double start)
       : tasks_(tasks), options_(options), share_(share_of(options.tune, tasks.size())),
-        model_(options.tune.model == nullptr ? make_model(options.tune) : nullptr),
+        model_(options.tune.model == nullptr ? make_model(options.tune, tasks.front().task.target)
+                                             : nullptr),
         scheduler_(scheduled(), schedule()) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       sessions_.push_back(std::make_unique<TuneSession>(tasks[i].task, share_, model_.get(),

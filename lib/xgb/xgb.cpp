@@ -37,8 +37,8 @@ constexpr const char* predict_sums = R"({"type": 1, "training": false, "iteratio
                                      R"( "iteration_end": 0, "strict_shape": false})";
 
 bool is_usable(const FeatureMatrix& features) {
-  return !features.empty() && std::all_of(features.values.begin(), features.values.end(),
-                                          [](float value) { return std::isfinite(value); });
+  return features.num_rows > 0 && std::all_of(features.values.begin(), features.values.end(),
+                                              [](float value) { return std::isfinite(value); });
 }
 
 /// A call of the library; what fails in it was asked for wrongly here.

@@ -300,7 +300,7 @@ void add_tune(CLI::App& app, Action& action) {
                       "whose turn it is with --tasks: gradient or round-robin");
   command->add_option("--space", arguments->tune.space, "space of programs: native or ansor");
   command->add_option("--cost-model,--model", arguments->tune.cost_model,
-                      "cost model: mlp, xgb or random");
+                      "cost model: draft, mlp, xgb or random");
   command->add_option("--report", arguments->report,
                       "HTML page to write from the journal afterwards");
   command->add_flag("--resume", arguments->tune.resumes,

@@ -10,9 +10,10 @@
 //   threads  the busiest one's share
 // What is computed once, before the first call, costs nothing (sched/prepared.hpp).
 // Not here: the loops (draft_program.hpp, draft_nest.hpp), footprints (draft_traffic.hpp), anything
-// that measures or learns.
+// that measures or learns (corrected_draft.hpp).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -24,6 +25,16 @@
 
 namespace tensorsmith {
 
+/// A draft and what it is made of, in cycles of one run, all stages together. Some of the parts
+/// hide behind others, so that the sum is more than the total.
+struct DraftParts {
+  double total = 0;
+  double core = 0;                 ///< arithmetic, loads and stores of the register tiles
+  double tiles = 0;                ///< waiting for accumulators that come back
+  double ahead = 0;                ///< of the levels: what is asked for in time
+  std::array<double, 5> levels{};  ///< waiting for L1, L2, L3, the two translation buffers
+};
+
 namespace detail {
 
 class DraftEstimator {
@@ -33,13 +44,15 @@ class DraftEstimator {
         traffic_(program_, target, num_threads), target_(target), num_threads_(num_threads),
         rates_(draft_rates(target)) {}
 
-  double cycles() {
+  DraftParts parts() {
     const std::vector<bool> is_prepared = prepared_stages(state_);
-    double sum = 0;
+    DraftParts parts;
     for (std::size_t s = 0; s < state_.num_stages(); ++s) {
-      sum += program_.is_computed(s) && !is_prepared[s] ? stage_cycles(s) : 0;
+      if (program_.is_computed(s) && !is_prepared[s]) {
+        add_stage(s, parts);
+      }
     }
-    return sum;
+    return parts;
   }
 
  private:
@@ -204,13 +217,15 @@ class DraftEstimator {
     return whole(whole(chunks) / threads) / whole(chunks);
   }
 
-  double stage_cycles(std::size_t stage) const {
+  void add_stage(std::size_t stage, DraftParts& parts) const {
     const DraftNest nest = shaper_.shape(stage);
     const double core = core_cycles(stage, nest);
     const DraftTraffic::Waits waits =
         traffic_.waits(stage, nest, revisits_tile(nest) ? lines_of_tile(stage, nest) : 0);
+    const double share = share_of_busiest(nest);
     double sum = core + waits.tiles, most = sum, ahead = 0, most_ahead = 0;
     for (std::size_t level = 0; level < waits.levels.size(); ++level) {
+      parts.levels[level] += waits.levels[level] * share;
       sum += waits.levels[level];
       ahead += waits.ahead[level];
       if (waits.levels[level] > most) {
@@ -218,9 +233,13 @@ class DraftEstimator {
         most_ahead = waits.ahead[level];
       }
     }
+    parts.core += core * share;
+    parts.tiles += waits.tiles * share;
+    parts.ahead += ahead * share;
     ahead -= most_ahead;
-    return (most + (1 - rates_.hidden) * (sum - most - ahead) + (1 - rates_.hidden_ahead) * ahead) *
-           share_of_busiest(nest);
+    parts.total +=
+        (most + (1 - rates_.hidden) * (sum - most - ahead) + (1 - rates_.hidden_ahead) * ahead) *
+        share;
   }
 
   const State& state_;
@@ -234,9 +253,15 @@ class DraftEstimator {
 
 }  // namespace detail
 
-/// Cycles of one run, for comparing programs of one workload; bounds must be inferred.
+/// An estimate for comparing programs of one workload; bounds must be inferred.
+inline DraftParts draft_parts(const State& state, const Target& target,
+                              std::int32_t num_threads = 1) {
+  return detail::DraftEstimator(state, target, num_threads).parts();
+}
+
+/// The total alone.
 inline double draft_cycles(const State& state, const Target& target, std::int32_t num_threads = 1) {
-  return detail::DraftEstimator(state, target, num_threads).cycles();
+  return draft_parts(state, target, num_threads).total;
 }
 
 }  // namespace tensorsmith

@@ -164,8 +164,11 @@ class DraftTraffic {
             own[from].stride > granule && !stays && !is_prefetched ? own[from].segments : 0;
         const int ways = op.accesses[i].is_streamed ? 0 : op.accesses[i].is_store ? 2 : 1;
         const double rate = op.accesses[i].is_block_ahead ? each * rates_.in_order : each;
-        cycles += (missed * rate + stretches * outer * first) * ways;
-        ahead += is_prefetched ? missed * rate : 0;
+        // A block that does not fit beside the one in use has gone again when it is wanted.
+        const bool is_lost =
+            op.accesses[i].is_block_ahead && 2 * own[nest.run_begin].room(granule, way) > room;
+        cycles += (missed * rate * (is_lost ? 2 : 1) + stretches * outer * first) * ways;
+        ahead += is_prefetched && !is_lost ? missed * rate : 0;
         stored_lines = op.accesses[i].is_store ? missed : stored_lines;
       }
       return cycles;

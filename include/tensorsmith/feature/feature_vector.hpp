@@ -22,13 +22,15 @@ constexpr std::size_t feature_length = 164;  // Ansor reference, ch. 6.2 (max_n_
 /// trained on another schema are refused.
 constexpr std::uint32_t feature_schema_version = 1;
 
-/// Row-major [num_rows, feature_length]. No rows: the features could not be extracted, which means
-/// "this program cannot be built".
+/// Row-major [num_rows, feature_length]. Neither rows nor a draft: the features could not be
+/// extracted, which means "this program cannot be built".
 struct FeatureMatrix {
   std::uint32_t num_rows = 0;
   std::vector<float> values;
+  /// What the analytic model says of the program (cost/corrected_draft.hpp); empty: nothing.
+  std::vector<float> draft;
 
-  bool empty() const { return num_rows == 0; }
+  bool empty() const { return num_rows == 0 && draft.empty(); }
 
   std::span<const float, feature_length> row(std::size_t index) const {
     TENSORSMITH_ASSERT(index < num_rows && is_well_formed(), "feature row out of range");
@@ -57,10 +59,12 @@ struct FeatureMatrix {
 /// Bit pattern hash, equal on every run; a row order is part of the content.
 inline std::uint64_t hash_features(const FeatureMatrix& features) {
   std::uint64_t h = hash_mix(features.num_rows);
-  for (float value : features.values) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &value, sizeof(bits));
-    h = hash_combine(h, bits);
+  for (const std::vector<float>* values : {&features.values, &features.draft}) {
+    for (const float value : *values) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, &value, sizeof(bits));
+      h = hash_combine(h, bits);
+    }
   }
   return h;
 }

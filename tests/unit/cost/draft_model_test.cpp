@@ -238,6 +238,36 @@ TEST_CASE("a prefetch pays where a tile reads from many places in memory") {
   CHECK(cycles(256, true) < cycles(256, false));
 }
 
+TEST_CASE("a block that is asked for ahead must fit beside the one in use") {
+  const State initial = State::initial(dag_of("gemm:8x4096x4096:f32"));
+  const auto share_ahead = [&](std::int64_t run) {
+    const DraftParts parts = draft_parts(
+        bounded(initial, {SplitStep{2, 1, 4096, {32}, true}, SplitStep{2, 3, 4096, {run}, true},
+                          ReorderStep{2, {3, 1, 4, 0, 2}}, PragmaStep{2, 0, "prefetch_block$1$1"}}),
+        *Target::from_name("znver5"));
+    return parts.ahead / (parts.levels[0] + parts.levels[1] + parts.levels[2] + parts.levels[3] +
+                          parts.levels[4]);
+  };
+  // Rows lie 16 KB apart: 1024 of them do not fit into L1's sets, nor into L2's.
+  CHECK(share_ahead(1024) < 0.7 * share_ahead(4));
+}
+
+TEST_CASE("the parts of a draft are those of its total") {
+  const State initial = State::initial(dag_of("gemm:64x64x64:f32"));
+  const DraftParts tile = draft_parts(tiled(initial, 8, 32), avx512());
+  CHECK(tile.total == draft_cycles(tiled(initial, 8, 32), avx512()));
+  CHECK(tile.core == tile.total);  // everything stays in L1
+  const DraftParts large = draft_parts(bounded(State::initial(dag_of("gemm:512x512x512:f32")), {}),
+                                       *Target::from_name("znver5"));
+  double sum = large.core + large.tiles;
+  for (const double level : large.levels) {
+    CHECK(level <= large.total);
+    sum += level;
+  }
+  CHECK(large.core <= large.total);
+  CHECK(sum > large.total);
+}
+
 TEST_CASE("a result that leaves the caches anyway is better written past them") {
   Target target = *Target::from_name("znver5");
   target.caches.l3_bytes = 32 << 20;

@@ -39,7 +39,10 @@ TEST_CASE("unknown names are refused with the known ones") {
   CHECK(refusal(task, options) == "unknown space \"everything\"; known: native, ansor");
   options = {};
   options.cost_model = "oracle";
-  CHECK(refusal(task, options).find("unknown cost model \"oracle\"; known: ") == 0);
+  CHECK(refusal(task, options).find("unknown cost model \"oracle\"; known: draft, ") == 0);
+  options.cost_model = "draft";
+  options.space = "ansor";
+  CHECK(refusal(task, options).find("the cost model draft is there for CPUs") == 0);
 }
 
 TEST_CASE("search parameters have the reference's names") {
