@@ -102,7 +102,7 @@ struct TuneOptions {
   std::string space = "native";
   /// "draft" (CPUs, native space: the analytic estimate, corrected by what was measured), "mlp"
   /// (needs the library built with Eigen), "xgb" (with libxgboost: the reference's trees) or
-  /// "random"; empty: the best there is, in this order.
+  /// "random"; empty: the first of draft, mlp and random that there is.
   std::string cost_model;
   std::string database;  ///< journal file; empty: none is written
   /// Goes on with the run of the same options whose trials are in `database`: they are not measured
