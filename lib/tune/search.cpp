@@ -212,14 +212,16 @@ bool has_draft(const TuneOptions& options, const Target& target) {
   return target.kind == TargetKind::cpu && options.space != "ansor" && options.policy != "ansor";
 }
 
-const std::string learned_models =
+std::string learned_models() {
+  return
 #if defined(TENSORSMITH_HAS_EIGEN)
-    "mlp, "
+      "mlp, "
 #endif
 #if defined(TENSORSMITH_HAS_XGB)
-    "xgb, "
+      "xgb, "
 #endif
-    "random";
+      "random";
+}
 
 }  // namespace
 
@@ -229,7 +231,7 @@ std::unique_ptr<CostModel> make_model(const TuneOptions& options, const Target& 
     if (!has_draft(options, target)) {
       throw Error("the cost model draft is there for CPUs with the native space and the policy "
                   "evolution; known beside it: " +
-                  learned_models);
+                  learned_models());
     }
     return std::make_unique<CorrectedDraft>(options.seed);
   }
@@ -250,7 +252,7 @@ std::unique_ptr<CostModel> make_model(const TuneOptions& options, const Target& 
   if (name.empty() || name == "random") {
     return std::make_unique<RandomModel>(options.seed);
   }
-  throw Error("unknown cost model \"" + name + "\"; known: draft, " + learned_models);
+  throw Error("unknown cost model \"" + name + "\"; known: draft, " + learned_models());
 }
 
 Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index) {
