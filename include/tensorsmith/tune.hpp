@@ -34,7 +34,7 @@ struct TuneTask {
 
 /// Whatever is reached first ends the run; 0: no limit. Compilation counts. Both 0: instant mode,
 /// the program that the analytic model puts first is compiled, and run to be verified and timed;
-/// another one only if it fails.
+/// another one only if it fails. Of a large result some rows are verified.
 struct TuneBudget {
   double seconds = 20;
   std::int64_t trials = 0;
@@ -69,6 +69,7 @@ struct TuneSummary {
   double seconds = 0;
   std::int64_t num_repeated = 0;  ///< trials measured again: the clock went down, and the like
   bool is_verified = false;
+  double verified_share = 1;  ///< of the elements of the result; in instant mode often some rows
   bool is_cancelled = false;
   bool is_exhausted = false;       ///< the search ran out of candidates
   bool is_journal_broken = false;  ///< it could not be written, which ended the run

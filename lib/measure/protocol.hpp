@@ -176,7 +176,8 @@ void transfer(A& a, RacingPolicy& m) {
       a(m.triple_calls);
   a(m.stop_after_triple), a(m.full_calls), a(m.full_budget_ns), a(m.long_budget_ns),
       a(m.min_sample_ns);
-  a(m.first_calls), a(m.timeout_factor), a(m.timeout_floor_ns), a(m.first_timeout_ns), a(m.verify);
+  a(m.only_call_ns), a(m.first_calls), a(m.timeout_factor), a(m.timeout_floor_ns);
+  a(m.first_timeout_ns), a(m.verify);
 }
 template <class A>
 void transfer(A& a, RankingPolicy& m) {

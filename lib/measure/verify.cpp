@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <type_traits>
 
 #include "tensorsmith/measure/narrow_float.hpp"
 
@@ -16,6 +17,7 @@ constexpr std::uint64_t poison_f64 = 0xFFF8A5A5A5A5A5A5U;
 constexpr std::uint32_t poison_f32 = 0xFFE5A5A5U;
 constexpr std::uint16_t poison_f16 = 0xFEA5U;
 constexpr std::uint16_t poison_bf16 = 0xFFE5U;
+constexpr std::uint64_t unverified_f64 = 0xFFF8C3C3C3C3C3C3U;
 
 struct F64 {
   using Bits = std::uint64_t;
@@ -79,6 +81,12 @@ bool is_close(double got, double wanted, const Bounds& bounds) {
   return got == wanted || (std::isnan(got) && std::isnan(wanted));
 }
 
+template <class Out, class Ref>
+bool is_right(typename Out::Bits got, typename Ref::Bits wanted, const Bounds& bounds) {
+  const bool is_any = std::is_same_v<Ref, F64> && wanted == unverified_f64;
+  return got != Out::poison && (is_any || is_close(Out::value(got), Ref::value(wanted), bounds));
+}
+
 // The loop that everything correct goes through: no branch per element, so compilers vectorise it.
 template <class Out, class Ref>
 std::size_t count_suspects(std::span<const std::byte> output, std::span<const std::byte> reference,
@@ -110,15 +118,13 @@ Verdict verify_floats(const KernelArgument& argument, std::span<const std::byte>
     }
     for (std::size_t i = begin; i < end; ++i) {
       const auto bits = load<Out>(output, i);
-      const double got = Out::value(bits);
-      const double wanted = Ref::value(load<Ref>(reference, i));
-      if (is_close(got, wanted, bounds)) {
+      if (is_right<Out, Ref>(bits, load<Ref>(reference, i), bounds)) {
         continue;
       }
       first_bad = num_bad == 0 ? i : first_bad;
       ++num_bad;
       num_unwritten += bits == Out::poison ? 1U : 0U;
-      num_nan += bits != Out::poison && std::isnan(got) ? 1U : 0U;
+      num_nan += bits != Out::poison && std::isnan(Out::value(bits)) ? 1U : 0U;
     }
   }
   Verdict verdict;
@@ -181,6 +187,13 @@ double rms_of(std::span<const std::byte> reference, DType dtype) {
     }
     return finite == 0 || !std::isfinite(sum) ? 0.0 : std::sqrt(sum / static_cast<double>(finite));
   });
+}
+
+void leave_unverified(std::span<std::byte> reference) {
+  for (std::size_t i = 0; i + sizeof(unverified_f64) <= reference.size();
+       i += sizeof(unverified_f64)) {
+    std::memcpy(reference.data() + i, &unverified_f64, sizeof(unverified_f64));
+  }
 }
 
 void poison_output(const KernelArgument& argument, std::span<const std::byte> reference,

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include <unistd.h>
 
+#include "measure/verify.hpp"
 #include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/measure/fill.hpp"
@@ -14,6 +18,7 @@
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/te/tensor_size.hpp"
 #include "tune/f64_twin.hpp"
+#include "tune/sample_rows.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -92,6 +97,29 @@ double machine_bytes() {
   return bytes;
 }
 
+/// The rows that were computed at their places in an output of f64, the others without a reference.
+std::vector<std::byte> spread(const TensorInfo& output, const SampledRows& rows,
+                              std::span<const std::byte> computed) {
+  std::size_t outer = 1, inner = sizeof(double);
+  for (std::size_t i = 0; i < output.shape.size(); ++i) {
+    (i < rows.axis ? outer : inner) *=
+        i == rows.axis ? 1 : static_cast<std::size_t>(output.shape[i]);
+  }
+  const auto extent = static_cast<std::size_t>(rows.extent);
+  const auto count = static_cast<std::size_t>(rows.count);
+  std::vector<std::byte> all(outer * extent * inner);
+  leave_unverified(all);
+  for (std::size_t o = 0; o < outer; ++o) {
+    for (std::size_t row = 0; row < count; ++row) {
+      const auto at =
+          static_cast<std::size_t>(rows.first) + row * static_cast<std::size_t>(rows.stride);
+      std::memcpy(all.data() + (o * extent + at) * inner,
+                  computed.data() + (o * count + row) * inner, inner);
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
@@ -160,9 +188,15 @@ std::string memory_problem(const ComputeDag& dag) {
   return text;
 }
 
-Result<Done, MeasureFault> add_reference(MeasureTask& task, const Shared<const ComputeDag>& dag,
-                                         const PlainRunner& run_plain) {
-  const Shared<const ComputeDag> wide = f64_twin(dag);
+Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const ComputeDag>& dag,
+                                           const PlainRunner& run_plain, double most_points) {
+  const bool is_float_only =
+      std::all_of(task.arguments.begin(), task.arguments.end(), [](const KernelArgument& argument) {
+        return !argument.is_output || is_float(argument.dtype);
+      });
+  const std::optional<SampledRows> rows =
+      is_float_only ? sample_rows(*dag, most_points) : std::nullopt;
+  const Shared<const ComputeDag> wide = f64_twin(rows ? rows->dag : dag);
   ArgumentBuffers arguments;
   for (std::size_t i = 0; i < wide->arguments().size(); ++i) {
     const TensorInfo& tensor = wide->tensor(wide->arguments()[i]);
@@ -171,20 +205,25 @@ Result<Done, MeasureFault> add_reference(MeasureTask& task, const Shared<const C
       fill_input(task, i, {arguments[i].data(), arguments[i].size()});
     }
   }
-  const double work = te::count_flop(*dag);
+  const double work = te::count_flop(*wide);
   const bool is_interpreted = !run_plain || (work >= 0 && work < most_interpreted_flop);
   const Result<Done, MeasureFault> ran =
       is_interpreted ? interpret(*wide, arguments) : run_plain(wide, arguments);
   if (!ran) {
-    return ran;
+    return fail(ran.error());
   }
   for (std::size_t i = 0; i < task.arguments.size(); ++i) {
     if (task.arguments[i].is_output) {
       task.arguments[i].reference_dtype = wide->tensor(wide->arguments()[i]).dtype;
-      task.arguments[i].reference.assign(arguments[i].begin(), arguments[i].end());
+      const std::span<const std::byte> computed(arguments[i].data(), arguments[i].size());
+      if (rows) {
+        task.arguments[i].reference = spread(dag->tensor(dag->arguments()[i]), *rows, computed);
+      } else {
+        task.arguments[i].reference.assign(computed.begin(), computed.end());
+      }
     }
   }
-  return Done{};
+  return rows ? static_cast<double>(rows->count) / static_cast<double>(rows->extent) : 1.0;
 }
 
 }  // namespace tensorsmith

@@ -29,9 +29,11 @@ using PlainRunner =
     Callback<Result<Done, MeasureFault>(const Shared<const ComputeDag>&, ArgumentBuffers&)>;
 
 /// Fills in the reference of every output. `run_plain` empty: the interpreter, however long it
-/// takes.
-Result<Done, MeasureFault> add_reference(MeasureTask& task, const Shared<const ComputeDag>& dag,
-                                         const PlainRunner& run_plain);
+/// takes. Of a float result that takes more than `most_points` points of all loops (0: any) some
+/// rows only (sample_rows.hpp); the others need to be written, with whatever. The share of the
+/// elements that have a reference.
+Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const ComputeDag>& dag,
+                                           const PlainRunner& run_plain, double most_points = 0);
 
 /// Memory that preparing, verifying and measuring takes at its peak, over all processes.
 double bytes_to_measure(const ComputeDag& dag);

@@ -168,7 +168,7 @@ PolicyOptions policy_options(const TuneOptions& options) {
     policy.evolution = EvolutionOptions::for_budget(options.budget.seconds);
   } else if (options.budget.trials <= 0) {
     policy.evolution.num_generations = instant_generations;
-    policy.num_checked_seeds = 1;
+    policy.seeds = SeedEffort::single();
   }
   policy.seed = options.seed;
   if (options.random_numbers == "reference") {

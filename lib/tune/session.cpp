@@ -18,6 +18,8 @@ namespace tensorsmith {
 namespace {
 
 constexpr std::uint64_t input_seed = 1;
+/// Of the reference in instant mode: some 10 ms.
+constexpr double instant_points = 1e8;
 
 /// A SearchPolicy in the driver's terms: throughput instead of times, 0 for a candidate's failure.
 class PolicySource final : public CandidateSource {
@@ -216,12 +218,14 @@ void TuneSession::add_reference_result() {
   if (!options_.verifies) {
     return;
   }
-  const Result<Done, MeasureFault> referenced =
+  const Result<double, MeasureFault> referenced =
       add_reference(measure_task_, task_.dag,
-                    make_plain_runner(task_.target.device ? host_target() : task_.target));
+                    make_plain_runner(task_.target.device ? host_target() : task_.target),
+                    is_instant(options_) ? instant_points : 0);
   if (!referenced) {
     throw Error("tune: no reference result: " + referenced.error().message);
   }
+  verified_share_ = *referenced;
 }
 
 void TuneSession::prepare(Measurer& measurer) const {
@@ -254,6 +258,7 @@ TuneResult TuneSession::finish() {
   DriverResult driven = driver_->finish();
   TuneResult result;
   result.summary = std::move(driven.summary);
+  result.summary.verified_share = verified_share_;
   result.task = task_;
   result.num_threads = options_.num_threads;
   if (driven.best) {

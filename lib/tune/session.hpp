@@ -69,6 +69,7 @@ class TuneSession {
   TuneOptions options_;
   Search search_;
   MeasureTask measure_task_;
+  double verified_share_ = 1;
   DriverOptions driver_options_;
   std::unique_ptr<CandidateSource> source_;
   std::unique_ptr<CandidateBuilder> builder_;

@@ -37,11 +37,13 @@ int run_workload(const WorkloadOptions& options) {
   WorkerMeasurer measurer;
   MeasureTask task = make_measure_task(*best.dag, options.num_threads, 1);
   task.device = target.device.value_or(-1);
-  Result<Done, MeasureFault> step =
+  const Result<double, MeasureFault> referenced =
       add_reference(task, best.dag, make_plain_runner(is_on_gpu ? host_target() : target));
-  step = step ? measurer.prepare(task) : step;
-  if (!step) {
-    throw Error(step.error().message);
+  if (!referenced) {
+    throw Error(referenced.error().message);
+  }
+  if (const Result<Done, MeasureFault> prepared = measurer.prepare(task); !prepared) {
+    throw Error(prepared.error().message);
   }
   const CompiledCandidate candidate = candidate_of(*built, 1);
   const std::vector<MeasureResult> results =

@@ -29,6 +29,13 @@ struct TuneArguments {
   bool is_unverified = false;
 };
 
+/// "verified", with the share if it is not all of the result.
+std::string verified_text(const TuneSummary& summary) {
+  return summary.verified_share < 1
+             ? fmt::format("verified ({} of the result)", percent_text(summary.verified_share))
+             : "verified";
+}
+
 Json failed_json(const TuneSummary& summary) {
   Json failed = Json::object();
   for (std::size_t i = 0; i < num_measure_statuses; ++i) {
@@ -61,6 +68,7 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
   json["failed"] = failed_json(summary);
   json["seconds"] = summary.seconds;
   json["verified"] = summary.is_verified;
+  json["verified_share"] = summary.verified_share;
   json["simulated"] = result.task.target.is_simulated;
   json["repeated"] = summary.num_repeated;
   json["journal"] = arguments.tune.database;
@@ -101,7 +109,7 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
     if (summary.peak_fraction > 0) {
       fmt::print(", {} of peak", percent_text(summary.peak_fraction));
     }
-    fmt::print(", {}\n", summary.is_verified               ? "verified"
+    fmt::print(", {}\n", summary.is_verified               ? verified_text(summary)
                          : result.task.target.is_simulated ? "simulated, nothing was run"
                                                            : "not verified");
     if (summary.num_ties > 0) {

@@ -30,6 +30,9 @@ struct RacingPolicy {
   /// A sample of a shorter kernel is the mean over as many back-to-back calls as fill this time.
   std::int64_t min_sample_ns = 20'000;
 
+  /// The first call is the only one, and the result, if it takes at least this time; 0: never.
+  std::int64_t only_call_ns = 0;
+
   /// Above 0: a sample takes this many calls, and one that is shorter than min_sample_ns is taken
   /// again with more (Ansor reference, ch. 8.3).
   std::int64_t first_calls = 0;
@@ -50,6 +53,7 @@ struct RacingPolicy {
     policy.warm_up_calls = 1;
     policy.triple_calls = 0;
     policy.full_budget_ns = 2'000'000;
+    policy.only_call_ns = 5'000'000;
     return policy;
   }
 

@@ -47,6 +47,11 @@ class Race {
     if (warm_ups_ == 0 && loses(ns, policy_.stop_after_warm_up)) {
       samples_.push_back(ns);
       is_over_ = true;
+    } else if (warm_ups_ == 0 && policy_.only_call_ns > 0 &&
+               ns >= static_cast<double>(policy_.only_call_ns)) {
+      samples_.push_back(ns);
+      is_over_ = true;
+      stage_ = RaceStage::single;
     }
     ++warm_ups_;
     last_ns_ = ns;

@@ -29,17 +29,19 @@ template <class Population>
 class SeedSearch {
  public:
   SeedSearch(const SearchSpace& space, const Population& population,
-             const SearchCallbacks& callbacks, const Target& target, const RoundKey& key)
-      : space_(space), callbacks_(callbacks),
+             const SearchCallbacks& callbacks, const Target& target, const RoundKey& key,
+             const SeedEffort& effort)
+      : space_(space), callbacks_(callbacks), effort_(effort),
         model_(target, space.options().max_innermost_split_factor),
         maker_(space, population, callbacks, key) {}
 
-  std::vector<Seed> run(std::size_t count, std::size_t num_checked) {
+  std::vector<Seed> run() {
+    const std::size_t count = effort_.count, num_checked = effort_.num_checked;
     std::vector<Seed> seeds = draw_all();
     add_all(seeds, model_choices());
     add_hinted(seeds);
     keep_best(seeds, count + count / 2);
-    put_regular_first(seeds, num_improved);
+    put_regular_first(seeds, effort_.num_improved);
     add_all(seeds, improved(seeds));
     add_hinted(seeds);
     keep_best(seeds, count + count / 2);
@@ -58,20 +60,13 @@ class SeedSearch {
   }
 
  private:
-  static constexpr std::size_t num_drawn = 96;     ///< at random, from the whole space
   static constexpr std::size_t num_tiles = 6;      ///< of a stage
-  static constexpr std::size_t num_blocks = 8;     ///< that the other tiles are tried in
-  static constexpr std::size_t num_parts = 4;      ///< a quarter of the blocks ranks sketches
-  static constexpr std::size_t few = 4;            ///< so many sketches are never too many
-  static constexpr std::size_t many = 48;          ///< more sketches than these are ranked first
-  static constexpr std::size_t num_improved = 4;   ///< starts of the descent
-  static constexpr std::size_t num_hinted = 8;     ///< programs tried with other hints to memory
   static constexpr std::size_t max_descents = 12;  ///< moves of one start
   /// The best ones with every hint to memory that there is for them, and with none.
   void add_hinted(std::vector<Seed>& seeds) const {
     keep_best(seeds, seeds.size());
     std::vector<std::pair<std::size_t, std::optional<PragmaStep>>> wanted;
-    for (std::size_t i = 0; i < smaller_of(num_hinted, seeds.size()); ++i) {
+    for (std::size_t i = 0; i < smaller_of(effort_.num_hinted, seeds.size()); ++i) {
       const std::vector<PragmaStep> all = possible_memory_hints(space_, seeds[i].candidate);
       if (all.empty()) {
         continue;
@@ -110,7 +105,7 @@ class SeedSearch {
   }
 
   std::vector<Seed> draw_all() const {
-    return maker_.make_all(num_drawn, [&](std::size_t i) { return maker_.draw(i); });
+    return maker_.make_all(effort_.num_drawn, [&](std::size_t i) { return maker_.draw(i); });
   }
 
   std::vector<Step> with_lengths(std::uint32_t sketch, const std::vector<OpenStage>& stages,
@@ -228,24 +223,26 @@ class SeedSearch {
       try_blocks(all, trials, keep);
       rank(all);
     };
-    if (all.size() > many) {
-      try_parts(all.size(), 0, 1, num_parts * num_parts);
-      all.erase(all.begin() + many, all.end());
+    if (all.size() > effort_.many) {
+      try_parts(all.size(), 0, 1, effort_.num_parts * effort_.num_parts);
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(effort_.many), all.end());
       for (Tried& tried : all) {
         tried.seeds.clear();  // tried again with the others
       }
     }
-    try_parts(all.size(), 0, 1, num_parts);
-    try_parts(smaller_of(all.size(), larger_of(few, all.size() / 2)), 1, num_parts, num_parts);
+    try_parts(all.size(), 0, 1, effort_.num_parts);
+    try_parts(smaller_of(all.size(), larger_of(effort_.few, all.size() / 2)), 1, effort_.num_parts,
+              effort_.num_parts);
     std::erase_if(all, [](const Tried& tried) { return tried.seeds.empty(); });
     trials.clear();
     std::vector<Blocks> others;
     others.reserve(all.size() * num_tiles);
     for (std::size_t i = 0; i < all.size(); ++i) {
-      keep_best(all[i].seeds, 2 * num_blocks);
-      for (std::size_t tile = 1; i < larger_of(few, all.size() / 3) && tile < num_tiles; ++tile) {
+      keep_best(all[i].seeds, 2 * effort_.num_blocks);
+      for (std::size_t tile = 1; i < larger_of(effort_.few, all.size() / 3) && tile < num_tiles;
+           ++tile) {
         others.push_back(blocks_around(all[i].stages, tile));
-        for (std::size_t k = 0; k < smaller_of(num_blocks, all[i].seeds.size()); ++k) {
+        for (std::size_t k = 0; k < smaller_of(effort_.num_blocks, all[i].seeds.size()); ++k) {
           trials.push_back({i, &others.back(), all[i].seeds[k].attempt});
         }
       }
@@ -277,7 +274,7 @@ class SeedSearch {
   /// next one.
   std::vector<Seed> improved(const std::vector<Seed>& starts) const {
     std::vector<Descent> all;
-    for (std::size_t i = 0; i < smaller_of(num_improved, starts.size()); ++i) {
+    for (std::size_t i = 0; i < smaller_of(effort_.num_improved, starts.size()); ++i) {
       const Candidate& start = starts[i].candidate;
       if (start.sketch < space_.sketches().size()) {
         all.push_back({start.sketch,
@@ -379,22 +376,22 @@ class SeedSearch {
 
   const SearchSpace& space_;
   const SearchCallbacks& callbacks_;
+  SeedEffort effort_;
   SeedModel model_;
   SeedMaker<Population> maker_;
 };
 
 }  // namespace detail
 
-/// The `count` programs with the best draft, regular ones first, best first. `callbacks.draft` must
-/// be set. Whether they are regular and can be built is looked at until it is known of the first
-/// `num_checked`; behind them the draft alone decides.
+/// The programs with the best draft, regular ones first, best first. `callbacks.draft` must be set.
+/// Whether they are regular and can be built is looked at until it is known of the first
+/// `effort.num_checked`; behind them the draft alone decides.
 template <class Population>
 std::vector<Seed> analytic_seeds(const SearchSpace& space, const Population& population,
                                  const SearchCallbacks& callbacks, const Target& target,
-                                 const RoundKey& key, std::size_t count, std::size_t num_checked) {
+                                 const RoundKey& key, const SeedEffort& effort) {
   TENSORSMITH_ASSERT(callbacks.draft, "analytic seeds without a draft");
-  return detail::SeedSearch<Population>(space, population, callbacks, target, key)
-      .run(count, num_checked);
+  return detail::SeedSearch<Population>(space, population, callbacks, target, key, effort).run();
 }
 
 }  // namespace tensorsmith

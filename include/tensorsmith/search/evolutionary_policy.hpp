@@ -44,8 +44,7 @@ struct PolicyOptions {
   bool carries_exploration = true;     ///< see ExplorationShare
   RandomSource random = RandomSource::counter;
   std::optional<Target> target;  ///< for analytic seeds, which need a draft; none: no seeds
-  std::uint32_t num_seeds = 32;
-  std::uint32_t num_checked_seeds = 32;  ///< the first ones, by lowering them: see analytic_seeds
+  SeedEffort seeds;
   double near_share = 0;  ///< of a batch: mutations of the best measured programs (own design)
 
   /// As the reference searches: roulette by score, no crossover, no carry, 100 observations before
@@ -140,8 +139,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     std::vector<Proposal> proposals;
     if (!use_model && options_.target && callbacks_.draft) {
       if (key.round == 0) {
-        seeds_ = analytic_seeds(space_, population_, callbacks_, *options_.target, key,
-                                options_.num_seeds, options_.num_checked_seeds);
+        seeds_ =
+            analytic_seeds(space_, population_, callbacks_, *options_.target, key, options_.seeds);
       }
       take_seeds((n + 1) / 2, proposals);
     }

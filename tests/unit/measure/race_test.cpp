@@ -57,6 +57,15 @@ TEST_CASE("without a best, everybody runs to the end of calls or of time") {
   CHECK(run(between, 1e6) == 12);
 }
 
+TEST_CASE("in instant mode a first call that takes long is the only one") {
+  Race lengthy(RacingPolicy::instant(), 0);
+  CHECK(run(lengthy, 6e6) == 1);
+  CHECK(lengthy.stage() == RaceStage::single);
+  CHECK(lengthy.median_ns() == 6e6);
+  Race brief(RacingPolicy::instant(), 0);
+  CHECK(run(brief, 4e6) == 2);
+}
+
 TEST_CASE("calls that take long are few: the ranking times the best ones again") {
   Race survivor({}, 8e7);
   CHECK(run(survivor, 8e7) == 2);  // one warms up, one is timed

@@ -1,5 +1,6 @@
 #include "tensorsmith/search/analytic_seeds.hpp"
 
+#include <atomic>
 #include <set>
 
 #include "support/catch.hpp"
@@ -32,8 +33,8 @@ Shared<const ComputeDag> dag_of(const char* text) {
 
 std::vector<Seed> seeds_of(const SearchSpace& space, const SearchCallbacks& callbacks,
                            std::size_t count = 12) {
-  return analytic_seeds(space, AnsorCpuPopulation{}, callbacks, machine(), RoundKey{1, 0, 0}, count,
-                        count);
+  return analytic_seeds(space, AnsorCpuPopulation{}, callbacks, machine(), RoundKey{1, 0, 0},
+                        {.count = count, .num_checked = count});
 }
 
 }  // namespace
@@ -105,14 +106,35 @@ TEST_CASE("fewer programs are looked at where only the first seeds matter") {
   for (const std::size_t num_checked : {std::size_t{1}, std::size_t{5}}) {
     CAPTURE(num_checked);
     asked.clear();
-    const std::vector<Seed> some = analytic_seeds(space, AnsorCpuPopulation{}, callbacks, machine(),
-                                                  RoundKey{1, 0, 0}, 12, num_checked);
+    const std::vector<Seed> some =
+        analytic_seeds(space, AnsorCpuPopulation{}, callbacks, machine(), RoundKey{1, 0, 0},
+                       {.count = 12, .num_checked = num_checked});
     REQUIRE(some.size() == all.size());
     for (std::size_t i = 0; i < num_checked; ++i) {
       CHECK(some[i].text == all[i].text);
     }
     CHECK(asked.size() < num_asked);
   }
+}
+
+TEST_CASE("the best seed alone takes half of the drafts, and is as good") {
+  SearchCallbacks callbacks = callbacks_of(machine());
+  std::atomic<int> num_drafts{0};
+  callbacks.draft = [&num_drafts, draft = callbacks.draft](const State& state) {
+    ++num_drafts;
+    return draft(state);
+  };
+  const SearchSpace space =
+      test::space_of(dag_of("gemm:128x768x768:f32"), 1, native_space_options());
+  const std::vector<Seed> all = analytic_seeds(space, AnsorCpuPopulation{}, callbacks, machine(),
+                                               RoundKey{1, 0, 0}, SeedEffort{});
+  const int num_of_all = num_drafts.exchange(0);
+  const std::vector<Seed> single = analytic_seeds(space, AnsorCpuPopulation{}, callbacks, machine(),
+                                                  RoundKey{1, 0, 0}, SeedEffort::single());
+  REQUIRE_FALSE(all.empty());
+  REQUIRE_FALSE(single.empty());
+  CHECK(num_drafts < 0.6 * num_of_all);
+  CHECK(single[0].draft <= 1.02 * all[0].draft);
 }
 
 TEST_CASE("a policy that knows the machine proposes seeds first, and only once") {
@@ -126,7 +148,7 @@ TEST_CASE("a policy that knows the machine proposes seeds first, and only once")
   };
   const std::vector<Seed> seeds =
       analytic_seeds(make_space(), AnsorCpuPopulation{}, callbacks, machine(),
-                     RoundKey{options.seed, 0, 0}, options.num_seeds, options.num_checked_seeds);
+                     RoundKey{options.seed, 0, 0}, options.seeds);
   EvolutionaryPolicy policy(make_space(), model, callbacks, options);
   const std::vector<Proposal> single = policy.propose(1);
   REQUIRE(single.size() == 1);

@@ -1,0 +1,132 @@
+#include "tune/sample_rows.hpp"
+
+#include <cstring>
+
+#include "measure/verify.hpp"
+#include "support/catch.hpp"
+#include "tensorsmith/measure/task.hpp"
+#include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/te/program.hpp"
+#include "tune/measure_task.hpp"
+
+using namespace tensorsmith;
+
+namespace {
+
+Shared<const ComputeDag> dag_of(const char* text) {
+  const auto workload = ops::parse_workload(text);
+  REQUIRE(workload);
+  return workload->dag;
+}
+
+const KernelArgument& output_of(const MeasureTask& task) {
+  const KernelArgument* output = nullptr;
+  for (const KernelArgument& argument : task.arguments) {
+    output = argument.is_output ? &argument : output;
+  }
+  REQUIRE(output != nullptr);
+  return *output;
+}
+
+double element(const std::vector<std::byte>& bytes, std::size_t i) {
+  double value = 0;
+  std::memcpy(&value, bytes.data() + i * sizeof(value), sizeof(value));
+  return value;
+}
+
+}  // namespace
+
+TEST_CASE("a reference of some rows has the whole one's values there, and none elsewhere") {
+  struct Row {
+    const char* workload;
+    double most_points;
+  };
+  const Row rows[] = {
+      {"gemm:33x20x40", 6000},
+      {"gemm:33x20x40,bias,add,relu", 6000},
+      {"gemm:20x48x40,layernorm", 12000},
+      {"bmm:5x17x12x8:f64,tb", 3000},
+      {"softmax:40x30", 1500},
+      {"conv2d:n=1,h=9,w=9,ci=3,co=24,k=3,p=1,bias,relu,layout=free", 12000},
+      {"conv2d:n=1,h=27,w=7,ci=4,co=6,k=3,p=1,layout=nhwc", 10000},
+      {"attention:2x24x24x8", 8000},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.workload);
+    const auto dag = dag_of(row.workload);
+    const auto sampled = sample_rows(*dag, row.most_points);
+    REQUIRE(sampled);
+    CHECK(sampled->stride % 2 == 1);
+    CHECK(sampled->first + (sampled->count - 1) * sampled->stride == sampled->extent - 1);
+    MeasureTask whole = make_measure_task(*dag, 1, 7), some = make_measure_task(*dag, 1, 7);
+    CHECK(*add_reference(whole, dag, {}) == 1.0);
+    const auto share = add_reference(some, dag, {}, row.most_points);
+    REQUIRE(share);
+    CHECK(*share == double(sampled->count) / double(sampled->extent));
+    CHECK(check_task(some).empty());
+    const std::vector<std::byte>&all = output_of(whole).reference, &few = output_of(some).reference;
+    REQUIRE(few.size() == all.size());
+    std::vector<std::byte> none(sizeof(double));
+    leave_unverified(none);
+    std::size_t num_equal = 0, num_left = 0;
+    for (std::size_t i = 0; i < all.size() / sizeof(double); ++i) {
+      const bool is_left = std::memcmp(&few[i * sizeof(double)], none.data(), none.size()) == 0;
+      num_left += is_left ? 1 : 0;
+      num_equal += !is_left && element(all, i) == element(few, i) ? 1 : 0;
+    }
+    CHECK(num_equal == std::size_t(*share * double(all.size() / sizeof(double)) + 0.5));
+    CHECK(num_equal + num_left == all.size() / sizeof(double));
+    CHECK(num_left > num_equal);
+  }
+}
+
+TEST_CASE("what is small, exact or has several results keeps its whole reference") {
+  CHECK_FALSE(sample_rows(*dag_of("gemm:8x8x8"), 0));
+  CHECK_FALSE(sample_rows(*dag_of("gemm:8x8x8"), 8 * 8 * 8));
+  CHECK(sample_rows(*dag_of("gemm:8x8x8"), 100));
+  const auto integers = dag_of("gemm:16x16x16:i32");
+  MeasureTask exact = make_measure_task(*integers, 1, 1);
+  CHECK(*add_reference(exact, integers, {}, 100) == 1.0);
+  te::Program p;
+  auto a = p.placeholder("A", {64, 64}, DType::f32);
+  auto b = p.compute("B", {64, 64}, [&](auto i, auto j) { return a(i, j) * 2.0F; });
+  auto c = p.compute("C", {64, 64}, [&](auto i, auto j) { return b(i, j) + 1.0F; });
+  CHECK_FALSE(sample_rows(*p.dag({a, b, c}), 100));
+}
+
+TEST_CASE("a stage that is read beside its own row stays whole") {
+  te::Program p;
+  auto a = p.placeholder("A", {66, 8}, DType::f32);
+  auto b = p.compute("B", {66, 8}, [&](auto i, auto j) { return a(i, j) * 2.0F; });
+  auto c = p.compute("C", {64, 8}, [&](auto i, auto j) { return b(i, j) + b(i + 2, j); });
+  const auto dag = p.dag({a, c});
+  const auto sampled = sample_rows(*dag, 500);
+  REQUIRE(sampled);
+  CHECK(sampled->axis == 1);  // along the columns both stages shrink
+  const auto tall = sample_rows(*p.dag({a, c}), 900);
+  REQUIRE(tall);
+  CHECK(tall->dag->operation(1).axes[0].extent == 66);
+}
+
+TEST_CASE("any value passes where there is no reference, but one must be written") {
+  KernelArgument output;
+  output.name = "C";
+  output.num_elements = 3;
+  output.is_output = true;
+  output.reference_dtype = DType::f64;
+  output.tolerance = tolerance_for(DType::f32, DType::f32, 10);
+  std::vector<std::byte> reference(3 * sizeof(double));
+  leave_unverified(reference);
+  const double two = 2;
+  std::memcpy(reference.data() + sizeof(double), &two, sizeof(two));
+  std::vector<std::byte> bytes(3 * sizeof(float));
+  const auto verdict = [&](float value, std::size_t at) {
+    std::memcpy(bytes.data() + at * sizeof(float), &value, sizeof(value));
+    return verify_output(output, reference, 1, bytes);
+  };
+  poison_output(output, reference, bytes);
+  CHECK(verdict(2.0F, 1).message.find("2 never written") != std::string::npos);
+  CHECK(verdict(-1e30F, 0).message.find("1 never written") != std::string::npos);
+  CHECK(verdict(7.0F, 2).status == MeasureStatus::ok);
+  CHECK(verdict(3.0F, 1).status == MeasureStatus::wrong_result);
+}
