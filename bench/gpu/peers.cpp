@@ -9,8 +9,8 @@ namespace {
 
 template <class Params>
 bool has_epilogue(const Params& p) {
-  return p.bias || p.add || p.activation != ops::Activation::none ||
-         p.packing != ops::PackingClass::plain;
+  return p.bias || p.add || p.requant != ops::ByteType::none || p.weights != ops::ByteType::none ||
+         p.activation != ops::Activation::none || p.packing != ops::PackingClass::plain;
 }
 
 }  // namespace

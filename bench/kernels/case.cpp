@@ -22,8 +22,9 @@ namespace {
 /// Whether the kernel takes the operands of the problem, in the problem's order.
 bool fits(const ProblemSizes& sizes, const std::vector<KernelParameter>& parameters) {
   std::vector<std::int64_t> wanted;
-  for (const std::int64_t size : {sizes.input, sizes.weights, sizes.bias, sizes.residual,
-                                  sizes.gamma, sizes.beta, sizes.values, sizes.output}) {
+  for (const std::int64_t size :
+       {sizes.input, sizes.weights, sizes.bias, sizes.residual, sizes.gamma, sizes.beta,
+        sizes.values, sizes.scales, sizes.zero_point, sizes.output}) {
     if (size > 0) {
       wanted.push_back(size);
     }
@@ -154,15 +155,22 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
   }
   const std::vector<KernelParameter> parameters = kernel_parameters(*workload->dag);
   Operands operands(parameters);
-  const PackedKernel ours(result.kernel(), parameters, operands);
   Contest contest;
   contest.problem = problem_of(*workload);
   if (contest.problem && !fits(sizes_of(*contest.problem), parameters)) {
     throw Error("the kernel of " + text + " does not take the operands of its problem");
   }
-  contest.buffers = buffers_of(contest.problem ? sizes_of(*contest.problem) : ProblemSizes{},
-                               operands.inputs, operands.output);
-  contest.flop = contest.problem ? sizes_of(*contest.problem).flop : workload->nominal_flop;
+  const ProblemSizes sizes = contest.problem ? sizes_of(*contest.problem) : ProblemSizes{};
+  std::optional<ByteOperands> bytes;
+  if (sizes.is_low_precision()) {
+    bytes.emplace(parameters, operands);
+    contest.buffers = buffers_of(sizes, bytes->inputs, bytes->output);
+    contest.write_output = [&] { bytes->write_output(); };
+  } else {
+    contest.buffers = buffers_of(sizes, operands.inputs, operands.output);
+  }
+  const PackedKernel ours(result.kernel(), parameters, operands);
+  contest.flop = contest.problem ? sizes.flop : workload->nominal_flop;
   contest.ours = [&] { ours(); };
   std::optional<PackedKernel> instant;
   double instant_ms = 0, instant_compiled_ms = 0;

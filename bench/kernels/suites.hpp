@@ -169,6 +169,19 @@ inline const std::vector<Suite>& all_suites() {
       {"chains",  // BERT: what follows the products of an attention block, and attention itself
        {"gemm:128x768x768:f32,bias,add,layernorm", "gemm:128x768x3072:f32,bias,add,layernorm",
         "attention:12x128x128x64", "attention:12x384x384x64"}},
+      {"int8",  // requantized products, and convolutions of ResNet-50
+       {"gemm:512x512x512:u8,weights=i8,requant=u8",
+        "gemm:1024x1024x1024:u8,weights=i8,requant=u8,packed",
+        "gemm:128x768x768:u8,weights=i8,requant=u8,packed",
+        "gemm:128x3072x768:u8,weights=i8,relu,requant=u8,packed",
+        "gemm:128x768x3072:u8,weights=i8,requant=u8,packed",
+        "conv2d:n=1,h=56,w=56,ci=64,co=64,k=1,s=1,p=0,layout=free,dtype=u8,weights=i8,requant=u8",
+        "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,layout=free,dtype=u8,weights=i8,requant=u8",
+        "conv2d:n=1,h=28,w=28,ci=128,co=512,k=1,s=1,p=0,layout=free,dtype=u8,weights=i8,"
+        "requant=u8",
+        "conv2d:n=1,h=14,w=14,ci=256,co=256,k=3,s=1,p=1,layout=free,dtype=u8,weights=i8,"
+        "requant=u8",
+        "conv2d:n=1,h=28,w=28,ci=128,co=128,k=3,s=2,p=1,dtype=u8,weights=i8,relu,requant=u8"}},
       {"rows",
        {"softmax:1536x128", "softmax:512x1000", "softmax:1024x1000", "softmax:1024x4096",
         "log_softmax:512x1000", "log_softmax:1024x4096", "layernorm:128x768", "layernorm:512x1024",

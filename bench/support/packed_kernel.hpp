@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,76 @@ struct Operands {
         storage.back().fill_random(storage.size());
       }
       inputs.push_back(data);
+    }
+  }
+};
+
+/// Fills operands of bytes with numbers whose sums are exact in f32, the zero point with 3 and
+/// scales with what keeps most results within a byte; the same numbers as f32.
+struct ByteOperands {
+  std::vector<AlignedBuffer> numbers;
+  std::vector<float*> inputs;
+  float* output = nullptr;
+  KernelParameter result;
+  const void* written = nullptr;
+
+  ByteOperands(const std::vector<KernelParameter>& parameters, Operands& operands) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const KernelParameter& parameter = parameters[i];
+      numbers.emplace_back(parameter.num_elements);
+      AlignedBuffer& values = numbers.back();
+      if (parameter.is_output) {
+        output = values.data();
+        result = parameter;
+        written = operands.pointers[i];
+        std::memset(operands.pointers[i], 0xA5,  // what is not written fails
+                    static_cast<std::size_t>(parameter.num_elements * bytes_of(parameter.dtype)));
+        continue;
+      }
+      values.fill_random(i + 1);
+      for (std::int64_t e = 0; e < values.size(); ++e) {
+        values[e] = number(parameter.dtype, values[e]);
+        store(parameter.dtype, operands.pointers[i], e, values[e]);
+      }
+      inputs.push_back(values.data());
+    }
+  }
+  /// The kernel's result as f32.
+  void write_output() const {
+    for (std::int64_t e = 0; e < result.num_elements; ++e) {
+      const int value = result.dtype == DType::u8   ? static_cast<const std::uint8_t*>(written)[e]
+                        : result.dtype == DType::i8 ? static_cast<const std::int8_t*>(written)[e]
+                                                    : static_cast<const std::int32_t*>(written)[e];
+      output[e] = static_cast<float>(value);
+    }
+  }
+
+ private:
+  static float number(DType type, float uniform) {  // in [-1, 1)
+    switch (type) {
+    case DType::u8:
+      return static_cast<float>(static_cast<int>(uniform * 8 + 8));
+    case DType::i8:
+      return static_cast<float>(static_cast<int>(uniform * 8));
+    case DType::i32:
+      return 3;
+    default:
+      return (uniform + 1) / 64;
+    }
+  }
+  static void store(DType type, void* to, std::int64_t at, float value) {
+    switch (type) {
+    case DType::u8:
+      static_cast<std::uint8_t*>(to)[at] = static_cast<std::uint8_t>(value);
+      break;
+    case DType::i8:
+      static_cast<std::int8_t*>(to)[at] = static_cast<std::int8_t>(value);
+      break;
+    case DType::i32:
+      static_cast<std::int32_t*>(to)[at] = static_cast<std::int32_t>(value);
+      break;
+    default:
+      static_cast<float*>(to)[at] = value;
     }
   }
 };

@@ -152,6 +152,9 @@ class CblasPeer final : public Peer {
       return Prepared::no(library_.name + " was loaded where it may use only " +
                           std::to_string(got) + " threads, wanted " + std::to_string(threads));
     }
+    if (sizes_of(problem).is_low_precision()) {
+      return Prepared::no(library_.name + " has floats only");
+    }
     if (packing != PackingClass::plain) {
       return Prepared::no(library_.name + " has no packed or free layouts");
     }

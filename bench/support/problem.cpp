@@ -15,8 +15,36 @@ ActivationLayout convert(ops::Layout layout) {
 static_assert(static_cast<int>(Activation::relu) == static_cast<int>(ops::Activation::relu) &&
               static_cast<int>(Activation::gelu) == static_cast<int>(ops::Activation::gelu));
 
+Element element_of(DType type) {
+  return type == DType::i8    ? Element::i8
+         : type == DType::u8  ? Element::u8
+         : type == DType::i32 ? Element::i32
+                              : Element::f32;
+}
+template <class Params>
+ElementTypes types_of(const Params& p) {
+  const DType sum = p.dtype == DType::f32 ? DType::f32 : DType::i32;
+  return {element_of(p.dtype), element_of(ops::dtype_of(p.weights, p.dtype)),
+          element_of(ops::dtype_of(p.requant, sum))};
+}
+/// Bytes: products and convolutions, with no operand that libraries take in another type.
+bool is_known_type(const ops::OpParams& params) {
+  return std::visit(
+      [](const auto& p) {
+        if constexpr (requires { p.requant; }) {
+          const bool is_of_bytes = p.dtype == DType::i8 || p.dtype == DType::u8;
+          if (is_of_bytes && !p.bias && !p.add) {
+            return true;
+          }
+        }
+        return p.dtype == DType::f32;
+      },
+      params);
+}
+
 Problem convert(const ops::GemmParams& p) {
   GemmShape s;
+  s.types = types_of(p);
   s.batch = p.batch;
   s.m = p.m;
   s.n = p.n;
@@ -31,6 +59,7 @@ Problem convert(const ops::GemmParams& p) {
 }
 Problem convert(const ops::ConvParams& p) {
   ConvShape s;
+  s.types = types_of(p);
   s.rank = p.rank;
   s.n = p.n;
   s.ci = p.ci;
@@ -68,9 +97,7 @@ Problem convert(const ops::PoolParams& p) {
 }  // namespace
 
 std::optional<Problem> problem_of(const ops::Workload& workload) {
-  const bool is_f32 =
-      std::visit([](const auto& p) { return p.dtype == DType::f32; }, workload.params);
-  if (!is_f32) {
+  if (!is_known_type(workload.params)) {
     return std::nullopt;
   }
   using Found = std::optional<Problem>;

@@ -28,6 +28,8 @@ constexpr std::chrono::milliseconds pause_between_turns{25};
 constexpr double wake_up_ns = 5e6;
 /// What is faster than the roofline by more than the clock drifts is a bug.
 constexpr double roofline_margin = 0.95;
+/// Of one instruction, times those of f32.
+constexpr double products_of_bytes = 4;
 constexpr std::int64_t evicting_floats = std::int64_t{32} << 20;
 
 /// Keeps the calling thread on the core that it is on and, on request, all others of the process
@@ -99,7 +101,7 @@ std::vector<Peer*> prepare_peers(const Contest& contest, const RaceOptions& opti
   for (FoundPeer& found : peers) {
     if (!found.peer || !contest.problem) {
       left_out[found.name] =
-          found.peer ? "this operation is compared with libraries in f32 only, or not at all"
+          found.peer ? "this operation is compared with libraries in other types, or not at all"
                      : found.reason;
       continue;
     }
@@ -121,6 +123,13 @@ std::vector<Peer*> prepare_peers(const Contest& contest, const RaceOptions& opti
     racing.push_back(found.peer.get());
   }
   return racing;
+}
+
+void run_to_output(const Contest& contest) {
+  contest.ours();
+  if (contest.write_output) {
+    contest.write_output();
+  }
 }
 
 PairOptions pair_options(const RaceOptions& options) {
@@ -156,7 +165,7 @@ nlohmann::ordered_json race(const Contest& contest, const RaceOptions& options,
   if (contest.problem) {
     float* const output = contest.buffers.output;
     std::fill(output, output + sizes.output, NAN);
-    contest.ours();
+    run_to_output(contest);
     const VerifyResult check = verify(*contest.problem, contest.buffers, output);
     report["verified"] = check.ok;
     report["checked_elements"] = {check.checked, check.total};
@@ -190,20 +199,24 @@ nlohmann::ordered_json race(const Contest& contest, const RaceOptions& options,
   if (contest.instant) {
     contest.ours();  // both write the same buffer
   }
+  if (contest.write_output) {
+    contest.write_output();
+  }
   if (!first_output.empty() && std::memcmp(first_output.data(), contest.buffers.output,
                                            first_output.size() * sizeof(float)) != 0) {
     report["verified"] = false;
     report["problem"] = "our later runs wrote another result than the first";
   }
 
-  const double peak = calibration.gflops() * options.threads;
+  const double width = sizes.is_low_precision() ? products_of_bytes : 1;
+  const double peak = width * calibration.gflops() * options.threads;
   report["ours_ns"] = times[0].median_ns;
   report["ours_gflops"] = contest.flop / times[0].median_ns;
   report["peak_fraction"] = contest.flop / times[0].median_ns / peak;
   if (contest.problem) {
     // Clocks drift: the peak next to the race counts, not the one when the program started.
     Roofline here = roofline;
-    here.peak_gflops = std::max(calibration.before_gflops, calibration.after_gflops);
+    here.peak_gflops = width * std::max(calibration.before_gflops, calibration.after_gflops);
     report["roofline_ns"] = roofline_ns(sizes.least_flop, sizes.bytes(), here, options.threads);
     report["below_roofline"] =
         times[0].median_ns < roofline_margin * report["roofline_ns"].get<double>();

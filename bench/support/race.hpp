@@ -31,7 +31,8 @@ struct Contest {
   std::optional<Problem> problem;
   Buffers buffers;
   double flop = 0;
-  std::function<void()> ours;  ///< writes all of buffers.output
+  std::function<void()> ours;  ///< writes all of buffers.output, with `write_output` behind it
+  std::function<void()> write_output = {};  ///< not timed; empty: there is nothing to do
   /// Another kernel of ours, timed in turn with the rest; empty: none.
   std::function<void()> instant;
 };

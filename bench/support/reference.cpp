@@ -68,7 +68,16 @@ double Reference::gemm(const GemmShape& s, std::int64_t flat) const {
   sum += s.add ? double{buffers_.residual[flat]} : 0.0;
   for (std::int64_t k = 0; k < s.k; ++k)
     sum += double{s.scale} * double{a[k * a_step]} * double{w[k * w_step]};
-  return activate(sum, s.activation);
+  return requantized(activate(sum, s.activation), s.types.output, n);
+}
+
+double Reference::requantized(double sum, Element type, std::int64_t column) const {
+  if (!is_byte(type)) {
+    return sum;
+  }
+  const double low = type == Element::u8 ? 0 : -128;
+  const double value = sum * double{buffers_.scales[column]} + double{buffers_.zero_point[0]};
+  return std::clamp(std::nearbyint(value), low, low + 255);
 }
 
 template <class Compute>
@@ -197,7 +206,7 @@ double Reference::conv(const ConvShape& s, std::int64_t flat) const {
       sum += double{buffers_.input[input]} * double{buffers_.weights[weight]};
     }
   }
-  return activate(sum, s.activation);
+  return requantized(activate(sum, s.activation), s.types.output, co);
 }
 
 double Reference::pool(const PoolShape& s, std::int64_t flat) const {
@@ -291,6 +300,35 @@ VerifyResult compare(const std::vector<float>& got, const std::vector<double>& w
   return result;
 }
 
+VerifyResult compare_integers(const std::vector<float>& got, const std::vector<double>& want,
+                              const std::vector<std::int64_t>& indices, std::int64_t total,
+                              bool is_rounded) {
+  VerifyResult result;
+  result.checked = static_cast<std::int64_t>(got.size());
+  result.total = total;
+  if (got.empty() || got.size() != want.size() || got.size() != indices.size()) {
+    result.message = "nothing to compare, or lists of different lengths";
+    return result;
+  }
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double error = std::abs(double{got[i]} - want[i]);
+    different += error != 0 ? 1 : 0;
+    if (result.worst_index < 0 || !(error <= result.max_error)) {
+      result.worst_index = indices[i];
+      result.max_error = std::isfinite(error) ? error : INFINITY;
+    }
+  }
+  const bool is_near = is_rounded && different <= 1 + got.size() / 64;
+  result.max_error_over_bound = different == 0 ? 0 : is_near ? result.max_error : INFINITY;
+  result.ok = result.max_error_over_bound <= 1;
+  if (!result.ok) {
+    result.message = std::to_string(different) + " outputs differ, the most by " +
+                     std::to_string(result.max_error) + " at " + std::to_string(result.worst_index);
+  }
+  return result;
+}
+
 VerifyResult verify(const Problem& problem, const Buffers& buffers, const float* output,
                     double max_terms) {
   const Reference reference(problem, buffers);
@@ -312,6 +350,10 @@ VerifyResult verify(const Problem& problem, const Buffers& buffers, const float*
     indices.push_back(index);
     got.push_back(output[index]);
     want.push_back(reference.at(index));
+  }
+  const Element type = reference.sizes().types.output;
+  if (type != Element::f32) {
+    return compare_integers(got, want, indices, total, is_byte(type));
   }
   return compare(got, want, indices, total, reference.sizes().reduction_length,
                  reference.sizes().rounding);

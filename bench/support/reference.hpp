@@ -1,4 +1,4 @@
-// Naive reference in double precision and the comparison of a float result with it.
+// Naive reference in double precision and the comparison of a result, as floats, with it.
 //
 // Own design. The reference takes the operands in their plain layouts. Large problems are checked
 // on a deterministic sample of outputs (stated in the result), small ones completely. Not here:
@@ -25,6 +25,7 @@ class Reference {
 
  private:
   double gemm(const GemmShape& shape, std::int64_t flat) const;
+  double requantized(double sum, Element type, std::int64_t column) const;
   /// Element of a result whose rows are computed whole; the last one is kept.
   template <class Compute>
   double of_row(std::int64_t flat, std::int64_t columns, const Compute& compute) const;
@@ -55,6 +56,12 @@ struct VerifyResult {
 VerifyResult compare(const std::vector<float>& got, const std::vector<double>& want,
                      const std::vector<std::int64_t>& indices, std::int64_t total,
                      std::int64_t reduction_length, double rounding = 1);
+
+/// Whole numbers: equal, or rounded from floats (`is_rounded`): one element, or one in 64, may be a
+/// neighbour.
+VerifyResult compare_integers(const std::vector<float>& got, const std::vector<double>& want,
+                              const std::vector<std::int64_t>& indices, std::int64_t total,
+                              bool is_rounded);
 
 /// Checks `output` (plain layout) against the reference, on all elements when that costs at most
 /// `max_terms` multiply-adds, else on an even sample with the first and last elements.

@@ -31,6 +31,12 @@ double share_inside(const ConvShape& s, int axis) {
   return static_cast<double>(inside) / static_cast<double>(from * s.kernel[a]);
 }
 
+void add_types(const ElementTypes& types, std::int64_t columns, ProblemSizes& sizes) {
+  sizes.types = types;
+  sizes.scales = is_byte(types.output) ? columns : 0;
+  sizes.zero_point = is_byte(types.output) ? 1 : 0;
+}
+
 ProblemSizes conv_sizes(const ConvShape& s) {
   ProblemSizes sizes;
   std::int64_t out_points = 1;
@@ -52,6 +58,7 @@ ProblemSizes conv_sizes(const ConvShape& s) {
     sizes.least_flop *= share_inside(s, axis);
   if (s.rounding > 1)
     sizes.least_flop /= 4;  // F(4 x 4, 3 x 3), the largest tiles that there are
+  add_types(s.types, s.co, sizes);
   return sizes;
 }
 
@@ -86,6 +93,7 @@ ProblemSizes sizes_of(const Problem& problem) {
                           sizes.reduction_length = s.layernorm ? std::max(s.n, s.k) : s.k;
                           sizes.flop = 2.0 * static_cast<double>(sizes.output * s.k);
                           sizes.least_flop = sizes.flop;
+                          add_types(s.types, s.n, sizes);
                           return sizes;
                         },
                         [](const ConvShape& s) { return conv_sizes(s); },
@@ -143,6 +151,8 @@ Buffers buffers_of(const ProblemSizes& sizes, const std::vector<float*>& inputs,
   take(sizes.gamma, buffers.gamma);
   take(sizes.beta, buffers.beta);
   take(sizes.values, buffers.values);
+  take(sizes.scales, buffers.scales);
+  take(sizes.zero_point, buffers.zero_point);
   return buffers;
 }
 

@@ -1,4 +1,4 @@
-// The problems that peers and references understand: plain numbers, f32, no schedule.
+// The problems that peers and references understand: plain numbers, no schedule.
 //
 // Own design. Sizes are exact element counts; layouts are those of the plain (class a) buffers.
 // Not here: parsing of workload strings (ops/workload.hpp), running anything.
@@ -23,6 +23,16 @@ enum class PackingClass : std::uint8_t {
 };
 inline char class_letter(PackingClass c) { return static_cast<char>('a' + static_cast<int>(c)); }
 
+/// Types of the operands in memory. Buffers hold the same numbers as f32; a peer of narrow types
+/// makes operands of its own, outside of what is timed.
+enum class Element : std::uint8_t { f32, i32, i8, u8 };
+inline bool is_byte(Element type) { return type == Element::i8 || type == Element::u8; }
+/// Sums of bytes are of 32 bits. A result of bytes is requantized: times a scale per column, plus
+/// a zero point, rounded and clamped.
+struct ElementTypes {
+  Element input = Element::f32, weights = Element::f32, output = Element::f32;
+};
+
 /// out[b, m, n] = act(sum_k A[b, m, k] * B[b, k, n] + bias[n] + residual[b, m, n]), row-major.
 /// transpose_a: A is stored as [b, k, m]; transpose_b: B is stored as [b, n, k]. layernorm: of the
 /// rows of this, with gamma and beta. The sums over k are taken times `scale` first.
@@ -34,6 +44,7 @@ struct GemmShape {
   Activation activation = Activation::none;
   bool layernorm = false;
   float scale = 1;
+  ElementTypes types = {};
 };
 
 enum class ActivationLayout : std::uint8_t { nchw, nhwc };  ///< channels first / channels last
@@ -60,6 +71,7 @@ struct ConvShape {
   bool bias = false, add = false;  ///< add: there is a residual
   Activation activation = Activation::none;
   double rounding = 1;  ///< allowed, times that of the direct sum; above 1 all may use Winograd's
+  ElementTypes types = {};
 
   std::int64_t out_spatial(int axis) const {
     const auto a = static_cast<std::size_t>(axis);
@@ -117,6 +129,8 @@ using Problem = std::variant<GemmShape, ConvShape, SoftmaxShape, LayernormShape,
 struct ProblemSizes {
   std::int64_t input = 0, weights = 0, bias = 0, residual = 0, output = 0;
   std::int64_t gamma = 0, beta = 0, values = 0;
+  std::int64_t scales = 0, zero_point = 0;  ///< of a requantized result
+  ElementTypes types = {};
   std::int64_t reduction_length = 1;  ///< terms that are added up per output element
   double rounding = 1;                ///< allowed, times that of such a sum
   double flop = 0;                    ///< nominal: padded taps count; exp and sqrt count as 1
@@ -124,8 +138,12 @@ struct ProblemSizes {
 
   /// Compulsory traffic: every operand once.
   std::int64_t bytes() const {
-    return 4 * (input + weights + bias + residual + gamma + beta + values + output);
+    return 4 * (bias + residual + gamma + beta + values + scales + zero_point) +
+           (is_byte(types.input) ? 1 : 4) * input + (is_byte(types.weights) ? 1 : 4) * weights +
+           (is_byte(types.output) ? 1 : 4) * output;
   }
+  /// Products of bytes: a vector instruction does four times as many.
+  bool is_low_precision() const { return is_byte(types.input); }
 };
 ProblemSizes sizes_of(const Problem& problem);
 
@@ -139,6 +157,8 @@ struct Buffers {
   const float* gamma = nullptr;
   const float* beta = nullptr;
   const float* values = nullptr;
+  const float* scales = nullptr;
+  const float* zero_point = nullptr;
 };
 
 /// Inputs in the order of a kernel's parameters: those of the fields that `sizes` has.

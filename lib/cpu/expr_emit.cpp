@@ -1,4 +1,6 @@
 // Values of expressions: uniform ones as scalars, those that depend on the lane as vectors.
+#include <llvm/Config/llvm-config.h>
+
 #include <algorithm>
 
 #include "function_emitter.hpp"
@@ -9,6 +11,19 @@
 #include <tuple>
 
 namespace tensorsmith::llvm_codegen {
+namespace {
+
+/// An integer of at most 32 bits of a rounded f32, where both are one instruction; else nullptr.
+const Call* rounded_to_integer(const ExprPool& pool, const Cast& cast, DType to) {
+  // LLVM before 19 has it for single numbers only.
+  const bool is_known = LLVM_VERSION_MAJOR >= 19;
+  const Call* call = pool.as<Call>(cast.a);
+  const bool fits =
+      (to == DType::i32 || to == DType::i8 || to == DType::u8) && pool.dtype(cast.a) == DType::f32;
+  return is_known && fits && call != nullptr && call->op == CallOp::round ? call : nullptr;
+}
+
+}  // namespace
 
 Value FunctionEmitter::eval(ExprId id) {
   const auto found = memo_.find(id.value);
@@ -82,6 +97,13 @@ Value FunctionEmitter::compute(ExprId id) {
     return select(condition, a, eval(n->if_false));
   }
   if (const Cast* n = std::get_if<Cast>(&node.op)) {
+    const Call* round = rounded_to_integer(program_.pool, *n, type);
+    if (round != nullptr) {
+      const Value x = eval(round->args[0]);
+      const LLVMTypeRef i32 = m_.vector_of(m_.i32, lanes_of(x.ref));
+      const LLVMValueRef nearest = b_.intrinsic("llvm.lrint", {i32, LLVMTypeOf(x.ref)}, {x.ref});
+      return {b_.cast(nearest, DType::i32, type), type, x.lanes};
+    }
     const Value a = eval(n->a);
     return {b_.cast(a.ref, a.type, type), type, a.lanes};
   }

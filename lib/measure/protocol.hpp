@@ -133,7 +133,7 @@ void transfer(A& a, HelloMessage& m) {
 }
 template <class A>
 void transfer(A& a, OutputTolerance& m) {
-  a.enumeration(m.kind, 2);
+  a.enumeration(m.kind, 3);
   a(m.absolute), a(m.relative), a(m.of_rms);
 }
 template <class A>

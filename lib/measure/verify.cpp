@@ -145,20 +145,58 @@ Verdict verify_floats(const KernelArgument& argument, std::span<const std::byte>
   return verdict;
 }
 
-Verdict verify_exact(const KernelArgument& argument, std::span<const std::byte> reference,
-                     std::span<const std::byte> output) {
+template <class T>
+std::int64_t integer_at(std::span<const std::byte> bytes, std::size_t index) {
+  T value;
+  std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
+  return static_cast<std::int64_t>(value);
+}
+std::int64_t integer_at(DType dtype, std::span<const std::byte> bytes, std::size_t index) {
+  switch (dtype) {
+  case DType::i64:
+    return integer_at<std::int64_t>(bytes, index);
+  case DType::i32:
+    return integer_at<std::int32_t>(bytes, index);
+  case DType::i8:
+    return integer_at<std::int8_t>(bytes, index);
+  default:
+    return integer_at<std::uint8_t>(bytes, index);
+  }
+}
+
+Verdict verify_integers(const KernelArgument& argument, std::span<const std::byte> reference,
+                        std::span<const std::byte> output) {
   Verdict verdict;
   if (output.empty() || std::memcmp(reference.data(), output.data(), output.size()) == 0) {
     return verdict;
   }
+  const bool is_rounded = argument.tolerance.kind == OutputTolerance::Kind::rounded;
   const std::size_t width = static_cast<std::size_t>(bytes_of(argument.dtype));
+  const std::size_t count = output.size() / width;
+  std::size_t num_different = 0;
+  std::size_t first_different = 0;
   std::size_t num_bad = 0;
   std::size_t first_bad = 0;
-  for (std::size_t i = 0; i + width <= output.size(); i += width) {
-    if (std::memcmp(reference.data() + i, output.data() + i, width) != 0) {
-      first_bad = num_bad == 0 ? i / width : first_bad;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t got = integer_at(argument.dtype, output, i);
+    const std::int64_t wanted = integer_at(argument.dtype, reference, i);
+    if (got == wanted) {
+      continue;
+    }
+    first_different = num_different == 0 ? i : first_different;
+    ++num_different;
+    const bool is_next = got < wanted ? got == wanted - 1 : got - 1 == wanted;
+    if (!is_rounded || !is_next) {
+      first_bad = num_bad == 0 ? i : first_bad;
       ++num_bad;
     }
+  }
+  if (num_bad == 0 && num_different > 1 + count / OutputTolerance::rounded_share) {
+    num_bad = num_different;
+    first_bad = first_different;
+  }
+  if (num_bad == 0) {
+    return verdict;
   }
   verdict.status = MeasureStatus::wrong_result;
   verdict.message = "output '" + argument.name + "': " + std::to_string(num_bad) + " of " +
@@ -203,8 +241,11 @@ void poison_output(const KernelArgument& argument, std::span<const std::byte> re
       std::fill(output.begin(), output.end(), std::byte{0xA5});
       return;
     }
+    // The complements of 127 and, signed, of 0 are their neighbours.
+    const bool is_rounded = argument.tolerance.kind == OutputTolerance::Kind::rounded;
+    const std::byte flips = is_rounded ? std::byte{0x80} : std::byte{0xFF};
     std::transform(reference.begin(), reference.end(), output.begin(),
-                   [](std::byte value) { return ~value; });
+                   [flips](std::byte value) { return value ^ flips; });
     return;
   }
   with_float_type(argument.dtype, [output](auto type) {
@@ -220,7 +261,7 @@ Verdict verify_output(const KernelArgument& argument, std::span<const std::byte>
                       double rms, std::span<const std::byte> output) {
   const OutputTolerance& tolerance = argument.tolerance;
   if (!is_float(argument.dtype)) {
-    return verify_exact(argument, reference, output);
+    return verify_integers(argument, reference, output);
   }
   Bounds bounds = {0, 0};
   if (tolerance.kind == OutputTolerance::Kind::bounded) {

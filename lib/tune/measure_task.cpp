@@ -31,6 +31,7 @@ struct Rounding {
   double growth = 1;
   std::int64_t reduction_length = 1;
   std::int64_t num_calls = 0;
+  bool makes_integers = false;  ///< of floats
 };
 Rounding rounding_of(const ComputeDag& dag) {
   Rounding rounding;
@@ -46,6 +47,10 @@ Rounding rounding_of(const ComputeDag& dag) {
         const Call* call = dag.pool().as<Call>(id);
         const bool is_function = call != nullptr && call->op != CallOp::if_then_else;
         rounding.num_calls += is_function ? 1 : 0;
+        const Cast* cast = dag.pool().as<Cast>(id);
+        rounding.makes_integers =
+            rounding.makes_integers || (cast != nullptr && is_integer(dag.pool().dtype(id)) &&
+                                        is_float(dag.pool().dtype(cast->a)));
       });
     }
   }
@@ -142,6 +147,9 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
                         4 + 4 * static_cast<double>(rounding.num_calls));
       argument.tolerance.relative *= rounding.growth;
       argument.tolerance.of_rms *= rounding.growth;
+      if (rounding.makes_integers && is_integer(tensor.dtype)) {
+        argument.tolerance = tolerance_for_rounded();
+      }
     } else {
       argument.fill = default_fill(tensor.dtype);
     }

@@ -52,6 +52,10 @@ TEST_CASE("every class of operator, option and type tunes") {
                                "gemm:12x20x28:bf16",
                                "gemm:12x20x28:i32",
                                "gemm:12x20x28:i8",
+                               "gemm:13x20x28:u8,weights=i8,bias,relu,requant=u8",
+                               "bmm:2x7x19x13:i8,tb,requant=i8,packed",
+                               "conv2d:n=1,h=7,w=9,ci=6,co=18,k=3,s=1,p=1,dtype=u8,weights=i8,"
+                               "requant=u8",
                                "gemm:12x20x28:u8",
                                "gemm:12x20x28:i64",
                                "gemm:1x1x1:f32",

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tensorsmith/ops/conv.hpp"
+#include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/te/program.hpp"
 
 namespace tensorsmith::test {
@@ -270,6 +270,14 @@ inline std::vector<SmallWorkload> small_tensor_workloads() {
   product("i8 8x64x24", DType::i8, DType::i8, DType::i32, 8, 64, 24, false, false);
   product("i8 13x33x37, transposed, relu", DType::i8, DType::i8, DType::i32, 13, 33, 37, true,
           true);
+  for (const char* text :
+       {"gemm:7x35x19:u8,weights=i8,bias,requant=u8", "bmm:2x6x33x16:i8,tb,requant=i8",
+        "conv2d:h=6,w=5,ci=8,co=35,k=3,p=1,dtype=u8,weights=i8",
+        "conv2d:h=5,w=7,ci=16,co=19,k=1,dtype=u8,weights=i8,relu,requant=u8",
+        "conv2d:h=7,w=6,ci=5,co=16,k=3,s=2,p=1,layout=free,dtype=u8,weights=i8,bias,requant=i8",
+        "conv2d:h=4,w=9,ci=9,co=20,k=3,p=1,dtype=i8,weights=i8"}) {
+    all.push_back({text, ops::parse_workload(text)->dag});
+  }
   return all;
 }
 

@@ -82,6 +82,9 @@ ConvOperands operands_of(const ConvShape& s, const Buffers& buffers) {
   all.residual = activations(s, s.co, out, buffers.residual);
   all.weights = weights_of(s, buffers.weights);
   all.bias = operand({s.co}, {1}, buffers.bias);
+  all.src.type = type_of(s.types.input);
+  all.weights.type = type_of(s.types.weights);
+  all.dst.type = type_of(s.types.output);
   return all;
 }
 
@@ -92,12 +95,12 @@ struct Choice {
 
 /// Forward convolution and deconvolution have descriptors of the same shape.
 template <class Primitive>
-Plan make_plan(const Engine& engine, const ConvShape& s, const ConvOperands& all,
-               dnnl::algorithm algorithm, Choice choice, PackingClass packing,
-               const char* primitive_name) {
-  const Desc src = choice.any_src ? any_layout(all.src) : all.src.desc;
-  const Desc weights = choice.any_weights ? any_layout(all.weights) : all.weights.desc;
-  const Desc dst = choice.any_dst ? any_layout(all.dst) : all.dst.desc;
+Plan make_plan(const Engine& engine, const ConvShape& s, const Buffers& buffers,
+               const ConvOperands& all, dnnl::algorithm algorithm, Choice choice,
+               PackingClass packing, const char* primitive_name) {
+  const Desc src = choice.any_src ? any_layout(all.src) : all.src.typed();
+  const Desc weights = choice.any_weights ? any_layout(all.weights) : all.weights.typed();
+  const Desc dst = choice.any_dst ? any_layout(all.dst) : all.dst.typed();
   const auto kind = dnnl::prop_kind::forward_inference;
   const auto describe_with = [&](const dnnl::primitive_attr& attributes) {
     return s.bias
@@ -107,13 +110,17 @@ Plan make_plan(const Engine& engine, const ConvShape& s, const ConvOperands& all
                                      all.stride, all.dilation, all.pad, all.pad);
   };
   // The layout of a residual is that of the result.
-  auto pd = describe_with(epilogue(s.activation));
+  Args args;
+  dnnl::primitive_attr attributes = epilogue(s.activation);
+  if (is_byte(s.types.output)) {
+    requantize(engine, buffers, s.co, 1, s.groups > 1 ? 3 : 1, attributes, args);
+  }
+  auto pd = describe_with(attributes);
   if (choice.residual != Residual::none) {
     pd = describe_with(epilogue(s.activation, choice.residual, pd.dst_desc()));
   }
   PlanBuilder builder(engine, "");
   const bool is_free = packing == PackingClass::free_layout;
-  Args args;
   args[DNNL_ARG_SRC] = builder.input(all.src, pd.src_desc(), is_free);
   args[DNNL_ARG_WEIGHTS] =
       builder.input(all.weights, pd.weights_desc(), packing != PackingClass::plain);
@@ -141,16 +148,16 @@ std::vector<Plan> conv_plans(const Engine& engine, const ConvShape& shape, const
   const auto add = [&](Choice choice) {
     try_plan(plans, [&] {
       return shape.transposed
-                 ? make_plan<dnnl::deconvolution_forward>(engine, shape, all,
+                 ? make_plan<dnnl::deconvolution_forward>(engine, shape, buffers, all,
                                                           dnnl::algorithm::deconvolution_direct,
                                                           choice, packing, "deconvolution")
-                 : make_plan<dnnl::convolution_forward>(engine, shape, all,
+                 : make_plan<dnnl::convolution_forward>(engine, shape, buffers, all,
                                                         dnnl::algorithm::convolution_direct, choice,
                                                         packing, "convolution");
     });
     if (shape.rounding > 1) {
       try_plan(plans, [&] {
-        return make_plan<dnnl::convolution_forward>(engine, shape, all,
+        return make_plan<dnnl::convolution_forward>(engine, shape, buffers, all,
                                                     dnnl::algorithm::convolution_winograd, choice,
                                                     packing, "convolution");
       });

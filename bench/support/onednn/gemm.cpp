@@ -25,6 +25,9 @@ GemmOperands operands_of(const GemmShape& s, const Buffers& buffers) {
   all.c = matrix(s.m, s.n, false, buffers.output);
   all.residual = matrix(s.m, s.n, false, buffers.residual);
   const Dims bias_dims = is_batched ? Dims{1, 1, s.n} : Dims{1, s.n};
+  all.a.type = type_of(s.types.input);
+  all.b.type = type_of(s.types.weights);
+  all.c.type = type_of(s.types.output);
   all.bias = operand(bias_dims, dense_strides(bias_dims), buffers.bias);
   return all;
 }
@@ -37,20 +40,25 @@ std::vector<Plan> gemm_plans(const Engine& engine, const GemmShape& shape, const
   std::vector<Plan> plans;
   // a, b, c: whether the layout is oneDNN's choice.
   const auto matmul = [&](bool any_a, bool any_b, bool any_c, Residual way) {
-    const Desc a = any_a ? any_layout(all.a) : all.a.desc;
-    const Desc b = any_b ? any_layout(all.b) : all.b.desc;
-    const Desc c = any_c ? any_layout(all.c) : all.c.desc;
+    const Desc a = any_a ? any_layout(all.a) : all.a.typed();
+    const Desc b = any_b ? any_layout(all.b) : all.b.typed();
+    const Desc c = any_c ? any_layout(all.c) : all.c.typed();
     const auto describe_with = [&](const dnnl::primitive_attr& attributes) {
       return shape.bias ? describe<dnnl::matmul>(engine, attributes, a, b, all.bias.desc, c)
                         : describe<dnnl::matmul>(engine, attributes, a, b, c);
     };
     // The layout of a residual is that of the result.
-    auto pd = describe_with(epilogue(shape.activation, Residual::none, {}, shape.scale));
+    Args args;
+    dnnl::primitive_attr attributes = epilogue(shape.activation, Residual::none, {}, shape.scale);
+    if (is_byte(shape.types.output)) {
+      const int column = shape.batch > 1 ? 2 : 1;
+      requantize(engine, buffers, shape.n, column, 1 << column, attributes, args);
+    }
+    auto pd = describe_with(attributes);
     if (way != Residual::none) {
       pd = describe_with(epilogue(shape.activation, way, pd.dst_desc(), shape.scale));
     }
     PlanBuilder builder(engine, "");
-    Args args;
     args[DNNL_ARG_SRC] = builder.input(all.a, pd.src_desc(), packing == PackingClass::free_layout);
     args[DNNL_ARG_WEIGHTS] =
         builder.input(all.b, pd.weights_desc(), packing != PackingClass::plain);
@@ -68,7 +76,8 @@ std::vector<Plan> gemm_plans(const Engine& engine, const GemmShape& shape, const
     builder.add(dnnl::matmul(pd), args, std::string("matmul ") + pd.impl_info_str() + name_of(way));
     return builder.finish();
   };
-  const bool is_bare = !shape.bias && !shape.add && shape.activation == Activation::none;
+  const bool is_bare = !shape.bias && !shape.add && shape.activation == Activation::none &&
+                       shape.types.input == Element::f32;
   if (is_bare && packing == PackingClass::plain) {
     Plan plan;
     plan.info = shape.batch == 1 ? "dnnl_sgemm" : "dnnl_sgemm in a loop";

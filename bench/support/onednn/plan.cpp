@@ -45,7 +45,13 @@ void Plan::write_output(const Engine& engine) const {
 
 dnnl::memory PlanBuilder::input(const Operand& operand, const Desc& wanted, bool ahead) {
   dnnl::memory plain(operand.desc, engine_.engine, operand.data);
-  if (wanted == operand.desc) {
+  if (!operand.is_f32()) {
+    const dnnl::memory numbers = plain;
+    plain = dnnl::memory(operand.typed(), engine_.engine);
+    const Plan::Step step = reorder_step(numbers, plain);
+    step.primitive.execute(engine_.stream, step.args);
+  }
+  if (wanted == operand.typed()) {
     return plain;
   }
   dnnl::memory packed(wanted, engine_.engine);
@@ -61,10 +67,19 @@ dnnl::memory PlanBuilder::input(const Operand& operand, const Desc& wanted, bool
 
 dnnl::memory PlanBuilder::output(const Operand& operand, const Desc& wanted, bool is_free) {
   dnnl::memory plain(operand.desc, engine_.engine, operand.data);
-  if (wanted == operand.desc) {
+  if (!operand.is_f32()) {
+    const dnnl::memory numbers = plain;
+    plain = dnnl::memory(operand.typed(), engine_.engine);
+    plan_.after.push_back(reorder_step(plain, numbers));
+  }
+  if (wanted == operand.typed()) {
     return plain;
   }
   dnnl::memory packed(wanted, engine_.engine);
+  if (is_free && !operand.is_f32()) {
+    plan_.after.insert(plan_.after.begin(), reorder_step(packed, plain));
+    return packed;
+  }
   (is_free ? plan_.after : last_).push_back(reorder_step(packed, plain));
   return packed;
 }
@@ -133,6 +148,27 @@ dnnl::primitive_attr epilogue(Activation activation, Residual residual, const De
   }
   attributes.set_post_ops(after);
   return attributes;
+}
+
+void requantize(const Engine& engine, const Buffers& buffers, std::int64_t columns, int column,
+                int weights_mask, dnnl::primitive_attr& attributes, Args& args) {
+  const auto zero_point = static_cast<std::int32_t>(buffers.zero_point[0]);
+#if DNNL_VERSION_MAJOR >= 3
+  (void)column;
+  attributes.set_scales_mask(DNNL_ARG_WEIGHTS, weights_mask);
+  attributes.set_zero_points_mask(DNNL_ARG_DST, 0);
+  const dnnl::memory scales(Desc({columns}, dnnl::memory::data_type::f32, Tag::a), engine.engine,
+                            const_cast<float*>(buffers.scales));
+  dnnl::memory zero(Desc({1}, dnnl::memory::data_type::s32, Tag::a), engine.engine);
+  *static_cast<std::int32_t*>(zero.get_data_handle()) = zero_point;
+  args[DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS] = scales;
+  args[DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST] = zero;
+#else
+  (void)engine, (void)weights_mask, (void)args;
+  attributes.set_output_scales(1 << column,
+                               std::vector<float>(buffers.scales, buffers.scales + columns));
+  attributes.set_zero_points(DNNL_ARG_DST, 0, {zero_point});
+#endif
 }
 
 Dims dense_strides(const Dims& dims) {

@@ -52,10 +52,17 @@ struct Plan {
   void write_output(const Engine& engine) const;
 };
 
-/// Makes plans for one problem. `Operand` keeps what the user gave: plain description and pointer.
+/// Makes plans for one problem. `Operand` keeps what the user gave: plain description and pointer,
+/// and the type that the numbers have for the primitive.
 struct Operand {
   Desc desc;
   float* data = nullptr;
+  dnnl::memory::data_type type = dnnl::memory::data_type::f32;
+  Dims strides = {};
+
+  bool is_f32() const { return type == dnnl::memory::data_type::f32; }
+  /// Plain, of that type.
+  Desc typed() const;
 };
 
 class PlanBuilder {
@@ -65,6 +72,7 @@ class PlanBuilder {
   }
   /// Memory of `wanted` with the operand's contents. Same layout: the user's own memory. Otherwise
   /// a reorder: once and now when `ahead`, else as a timed step.
+  /// Numbers become another type ahead in any case.
   dnnl::memory input(const Operand& operand, const Desc& wanted, bool ahead);
   /// Memory for a result; the way back to the plain layout is timed unless `is_free`.
   dnnl::memory output(const Operand& operand, const Desc& wanted, bool is_free);
@@ -108,6 +116,10 @@ const char* name_of(Residual residual);
 /// Post-operations: a factor, the residual, of this layout where it is an operand, the activation.
 dnnl::primitive_attr epilogue(Activation activation, Residual residual = Residual::none,
                               const Desc& layout = {}, float scale = 1);
+/// A factor per column or channel, dimension `column` of the result, and a zero point; the
+/// memory of both into `args`. `weights_mask`: of the weights' dimensions, the one of the columns.
+void requantize(const Engine& engine, const Buffers& buffers, std::int64_t columns, int column,
+                int weights_mask, dnnl::primitive_attr& attributes, Args& args);
 /// The ways to add a residual, or none where there is none.
 std::vector<Residual> ways_to_add(bool has_residual);
 
@@ -119,10 +131,19 @@ inline Dims dims_of(const Desc& desc) {
 #endif
 }
 inline Operand operand(const Dims& dims, const Dims& strides, const float* data) {
-  return {Desc(dims, dnnl::memory::data_type::f32, strides), const_cast<float*>(data)};
+  return {Desc(dims, dnnl::memory::data_type::f32, strides), const_cast<float*>(data),
+          dnnl::memory::data_type::f32, strides};
 }
+inline dnnl::memory::data_type type_of(Element element) {
+  using Type = dnnl::memory::data_type;
+  return element == Element::u8    ? Type::u8
+         : element == Element::i8  ? Type::s8
+         : element == Element::i32 ? Type::s32
+                                   : Type::f32;
+}
+inline Desc Operand::typed() const { return is_f32() ? desc : Desc(dims_of(desc), type, strides); }
 inline Desc any_layout(const Operand& operand) {
-  return Desc(dims_of(operand.desc), dnnl::memory::data_type::f32, Tag::any);
+  return Desc(dims_of(operand.desc), operand.type, Tag::any);
 }
 /// What a primitive of version 2 or 3 will do; its arguments are those of version 3, without the
 /// engine and the attributes.

@@ -23,8 +23,8 @@ class XsmmPeer final : public Peer {
                    int threads) override {
     const GemmShape* gemm = std::get_if<GemmShape>(&problem);
     if (gemm == nullptr || gemm->bias || gemm->add || gemm->layernorm || gemm->scale != 1 ||
-        gemm->activation != Activation::none) {
-      return Prepared::no("libxsmm has only matrix products");
+        gemm->activation != Activation::none || gemm->types.input != Element::f32) {
+      return Prepared::no("libxsmm has only matrix products, here of f32");
     }
     if (packing != PackingClass::plain || gemm->transpose_a || gemm->transpose_b) {
       return Prepared::no("libxsmm has plain layouts only");

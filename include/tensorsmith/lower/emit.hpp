@@ -300,7 +300,7 @@ class Emitter {
   void place_intrinsic(Emission& e) const;
   void place_warp_intrinsic(Emission& e) const;
   const TensorIntrinsic* intrinsic_of_loop(const Emission& e, std::size_t leaf, ForKind kind,
-                                           ExprId extent) const;
+                                           ExprId extent, StmtId body) const;
   void make_offset_sums(Emission& e);
   void emit_offset_tile(Emission& e, BodyMode mode, std::vector<StmtId>& parts);
   bool wants_offset_sums(const Emission& e, std::size_t leaf) const;

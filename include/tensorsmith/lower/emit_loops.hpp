@@ -97,7 +97,7 @@ inline StmtId Emitter::emit_loop(Emission& e, std::size_t leaf, ForKind kind, co
   const StmtId body = emit_below(e, leaf);
   e.nest.constraints = saved;
   parallel_depth_ -= kind == ForKind::parallel ? 1 : 0;
-  return program_.add(For{var, extent, kind, body, intrinsic_of_loop(e, leaf, kind, extent)});
+  return program_.add(For{var, extent, kind, body, intrinsic_of_loop(e, leaf, kind, extent, body)});
 }
 
 inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {

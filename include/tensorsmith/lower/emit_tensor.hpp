@@ -11,6 +11,7 @@
 //     ... acc[i, j] = acc[i, j] - sums[j]
 #pragma once
 
+#include "tensorsmith/ir/tensor_match.hpp"
 #include "tensorsmith/lower/emit.hpp"
 #include "tensorsmith/lower/tensor_operands.hpp"
 
@@ -44,7 +45,9 @@ inline void Emitter::place_intrinsic(Emission& e) const {
     return;
   }
   for (const TensorRead* read : {operands->a, operands->b}) {
-    if (is_inlined(static_cast<std::int32_t>(state_.dag().tensor(read->tensor).operation))) {
+    const std::uint32_t producer = state_.dag().tensor(read->tensor).operation;
+    if (is_inlined(static_cast<std::int32_t>(producer)) &&
+        !takes_inlined(program_.pool, state_.operation(producer), *intrinsic)) {
       return;
     }
   }
@@ -79,15 +82,18 @@ inline void Emitter::place_warp_intrinsic(Emission& e) const {
   }
 }
 
-/// What computes the loop of this leaf; nullptr: the loop itself.
+/// What computes the loop of this leaf; nullptr: the loop itself, as where a tile on the border of
+/// padding has a condition.
 inline const TensorIntrinsic* Emitter::intrinsic_of_loop(const Emission& e, std::size_t leaf,
-                                                         ForKind kind, ExprId extent) const {
+                                                         ForKind kind, ExprId extent,
+                                                         StmtId body) const {
   const IntImm* constant = program_.pool.as<IntImm>(extent);
   const bool is_covered = static_cast<std::int32_t>(leaf) == e.tensor_leaf && constant != nullptr &&
                           (e.mode == BodyMode::update || e.mode == BodyMode::offset_sum) &&
                           (kind == ForKind::unrolled || is_gpu_) &&
                           constant->value == e.intrinsic->k &&
-                          (e.intrinsic->a_offset == 0 || e.offset_sums.valid());
+                          (e.intrinsic->a_offset == 0 || e.offset_sums.valid()) &&
+                          (is_gpu_ || is_tensor_tile(program_, *e.intrinsic, body));
   return is_covered ? e.intrinsic : nullptr;
 }
 

@@ -28,6 +28,36 @@ inline bool reads_along(const ExprPool& pool, const TensorRead& read, VarId var)
   return found;
 }
 
+/// Whether the values are those of a tensor inside of a region, and zero outside.
+inline bool is_zero_padding(const ExprPool& pool, const Operation& op) {
+  const auto arms = [&](ExprId id) -> std::pair<ExprId, ExprId> {
+    const Call* call = pool.as<Call>(id);
+    const Select* select = pool.as<Select>(id);
+    return call != nullptr && call->op == CallOp::if_then_else
+               ? std::pair(call->args[1], call->args[2])
+           : select != nullptr ? std::pair(select->if_true, select->if_false)
+                               : std::pair(ExprId{}, ExprId{});
+  };
+  const auto [inside, outside] = op.bodies.size() == 1 && op.reduce_axes.empty()
+                                     ? arms(op.bodies[0])
+                                     : std::pair(ExprId{}, ExprId{});
+  if (!inside.valid()) {
+    return false;
+  }
+  const IntImm* integer = pool.as<IntImm>(outside);
+  const FloatImm* real = pool.as<FloatImm>(outside);
+  const bool is_zero =
+      integer != nullptr ? integer->value == 0 : real != nullptr && real->value == 0;
+  return is_zero && pool.as<TensorRead>(inside) != nullptr;
+}
+
+/// Whether the intrinsic can take what an inlined operation computes: padding whose terms are left
+/// out. With an offset it cannot, for the sums that are taken off know of no terms left out.
+inline bool takes_inlined(const ExprPool& pool, const Operation& op,
+                          const TensorIntrinsic& intrinsic) {
+  return intrinsic.a_offset == 0 && is_zero_padding(pool, op);
+}
+
 }  // namespace detail
 
 /// Nothing if it is something else. Of two operands of the right types a is the one that does not

@@ -1,10 +1,13 @@
 // OutputTolerance: how far an output element may be from its reference, and where that comes from.
 //
-// Floor 6. Own design. Integers are exact. Floats get a bound from the type's precision and the
-// length of the reduction: rounding errors of a sum of K terms grow like sqrt(K) (Higham, "Accuracy
-// and Stability of Numerical Algorithms", sec. 4.5), so a fixed 1e-2 would hide real bugs.
+// Floor 6. Own design. Integers are exact, except where they were rounded from floats: there a
+// value next to a half (or, cut off, next to a whole number) may become either neighbour. Floats
+// get a bound from the type's precision and the length of the reduction: rounding errors of a sum
+// of K terms grow like sqrt(K) (Higham, "Accuracy and Stability of Numerical Algorithms",
+// sec. 4.5), so a fixed 1e-2 would hide real bugs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "tensorsmith/ir/dtype.hpp"
@@ -14,8 +17,11 @@ namespace tensorsmith {
 
 /// `exact`: equal values. `bounded`: |got - reference| <= absolute + relative * |reference| +
 /// of_rms * rms(reference), where rms is over the whole output; NaN and infinity must agree.
+/// `rounded`: integers, |got - reference| <= 1, and equal but for one element or one in
+/// `rounded_share`, so that another rounding than the workload's is an error.
 struct OutputTolerance {
-  enum class Kind : std::uint8_t { exact, bounded };
+  enum class Kind : std::uint8_t { exact, bounded, rounded };
+  static constexpr std::size_t rounded_share = 64;
   Kind kind = Kind::exact;
   double absolute = 0;
   double relative = 0;
@@ -36,6 +42,14 @@ inline double epsilon_of(DType type) {
   default:
     return 0;
   }
+}
+
+/// For integers that were converted from floats.
+inline OutputTolerance tolerance_for_rounded() {
+  OutputTolerance tolerance;
+  tolerance.kind = OutputTolerance::Kind::rounded;
+  tolerance.absolute = 1;
+  return tolerance;
 }
 
 /// Bound for an output of type `output` that sums `reduction_length` terms in type `accumulator`

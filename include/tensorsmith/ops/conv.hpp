@@ -2,8 +2,8 @@
 // and Winograd's filtering (ops/winograd.hpp).
 //
 // Floor 3. Stage and axis names follow the programs of the Ansor reference (X, Pad, W, Y, bias,
-// Ybias, Yrelu; a residual R and Yadd come between), so that workload hashes agree. Layouts:
-// ConvParams in ops/op.hpp.
+// Ybias, Yrelu; a residual R and Yadd come between, Yrequant behind), so that workload hashes
+// agree. Layouts: ConvParams in ops/op.hpp.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tensorsmith/ops/pad.hpp"
+#include "tensorsmith/ops/requantize.hpp"
 #include "tensorsmith/ops/winograd.hpp"
 #include "tensorsmith/ops/workload_text.hpp"
 
@@ -70,6 +71,7 @@ inline void check_conv(const ConvParams& p) {
   if (p.dtype == DType::boolean || (p.activation == Activation::gelu && !is_float(p.dtype))) {
     misuse(op, "a number type, a float one with gelu", std::string(name_of(p.dtype)));
   }
+  check_byte_types(op, p);
 }
 
 /// One convolution being built.
@@ -93,7 +95,7 @@ class ConvBuilder {
       after.push_back(p_.transposed ? transposed_after(a) : p_.pad[a] + tiles_beyond(a));
     }
     const te::Tensor padded = pad_spatial(program_, x, axes_, before, after, 0);
-    const te::Tensor w = program_.placeholder("W", weight_shape(), p_.dtype);
+    const te::Tensor w = program_.placeholder("W", weight_shape(), dtype_of(p_.weights, p_.dtype));
     te::Tensor y = p_.winograd != 0 ? convolve_tiles(padded, w) : convolve(padded, w);
     std::vector<te::Tensor> arguments{x, w};
     if (p_.bias) {
@@ -113,6 +115,12 @@ class ConvBuilder {
       y = pointwise("Yrelu", y, [](const te::Expr& v, const Indices&) { return te::max(v, 0); });
     } else if (p_.activation == Activation::gelu) {
       y = pointwise("Ygelu", y, [](const te::Expr& v, const Indices&) { return gelu(v); });
+    }
+    if (p_.requant != ByteType::none) {
+      const Requantize requantize(program_, p_.co, p_.requant, arguments);
+      y = pointwise("Yrequant", y, [&](const te::Expr& v, const Indices& at) {
+        return requantize(v, at[axes_.channel]);
+      });
     }
     arguments.push_back(y);
     Workload workload;

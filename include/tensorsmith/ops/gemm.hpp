@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensorsmith/ops/layernorm.hpp"
+#include "tensorsmith/ops/requantize.hpp"
 #include "tensorsmith/ops/workload_text.hpp"
 
 namespace tensorsmith::ops {
@@ -32,6 +33,7 @@ inline void check_gemm(const GemmParams& p) {
     misuse(op, std::string("a float type with ") + (p.layernorm ? "layernorm" : "gelu"),
            std::string(name_of(p.dtype)));
   }
+  check_byte_types(op, p);
 }
 
 }  // namespace detail
@@ -44,8 +46,8 @@ inline Workload gemm(const GemmParams& p) {
   };
   const te::Tensor a =
       program.placeholder("A", p.transpose_a ? shape(p.k, p.m) : shape(p.m, p.k), p.dtype);
-  const te::Tensor b =
-      program.placeholder("B", p.transpose_b ? shape(p.n, p.k) : shape(p.k, p.n), p.dtype);
+  const te::Tensor b = program.placeholder("B", p.transpose_b ? shape(p.n, p.k) : shape(p.k, p.n),
+                                           dtype_of(p.weights, p.dtype));
   const te::ReduceAxis k = program.reduce_axis("k", p.k);
   const DType type = detail::accumulator_of(p.dtype);
   te::ComputeOptions options;
@@ -94,6 +96,10 @@ inline Workload gemm(const GemmParams& p) {
   }
   if (p.layernorm) {
     out = detail::layernorm_of(program, out, shape(p.m, p.n), axes, type, arguments);
+  }
+  if (p.requant != ByteType::none) {
+    const detail::Requantize requantize(program, p.n, p.requant, arguments);
+    pointwise([&](const te::Expr& x, const Indices& at) { return requantize(x, at.back()); });
   }
   arguments.push_back(out);
   Workload workload;

@@ -19,6 +19,12 @@ namespace tensorsmith::ops {
 enum class Activation : std::uint8_t { none, relu, gelu };  ///< gelu: the exact one, with erf
 enum class Layout : std::uint8_t { nchw, nhwc };            ///< channels first / channels last
 
+/// A type of 8 bits, where an operator may have one.
+enum class ByteType : std::uint8_t { none, i8, u8 };
+constexpr DType dtype_of(ByteType type, DType otherwise) {
+  return type == ByteType::i8 ? DType::i8 : type == ByteType::u8 ? DType::u8 : otherwise;
+}
+
 /// What may happen to operands outside the timed region; results of two classes are not comparable.
 enum class PackingClass : std::uint8_t {
   plain,           ///< a: every operand in its plain layout
@@ -30,7 +36,8 @@ constexpr char letter_of(PackingClass c) { return static_cast<char>('a' + static
 /// out[b, m, n] = act(sum_k A[b, m, k] * B[b, k, n] + bias[n] + R[b, m, n]). transpose_a: A is
 /// [b, k, m]; transpose_b: B is [b, n, k]. `is_batched`: tensors have the batch dimension. `add`:
 /// there is a residual R, in the output's layout and type. `layernorm`: the rows of that are
-/// normalized as a layernorm's, with gamma and beta.
+/// normalized as a layernorm's, with gamma and beta. `weights`: the type of B, none: that of A.
+/// `requant`: the result is requantized to this type (ops/requantize.hpp).
 struct GemmParams {
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
   bool is_batched = false;
@@ -38,6 +45,7 @@ struct GemmParams {
   bool bias = false, add = false, layernorm = false;
   Activation activation = Activation::none;
   DType dtype = DType::f32;
+  ByteType weights = ByteType::none, requant = ByteType::none;
   PackingClass packing = PackingClass::plain;
 };
 
@@ -52,7 +60,7 @@ struct AttentionParams {
 /// nhwc: X [n, spatial, ci], W [kernel, ci / groups, co]; nchw: X [n, ci, spatial], W [co, ci /
 /// groups, kernel]. Depthwise (ci = co = groups): W [kernel, c] or [c, kernel]. Transposed: the
 /// gradient of the convolution with the same numbers, W of nchw is [ci, co / groups, kernel].
-/// Epilogue as in GemmParams: act(y + bias[co] + R).
+/// Epilogue as in GemmParams: act(y + bias[co] + R). `weights` (of W) and `requant` as there.
 struct ConvParams {
   int rank = 2;
   std::int64_t n = 1, ci = 1, co = 1, groups = 1;
@@ -70,6 +78,7 @@ struct ConvParams {
   bool bias = false, add = false;
   Activation activation = Activation::none;
   DType dtype = DType::f32;
+  ByteType weights = ByteType::none, requant = ByteType::none;
   PackingClass packing = PackingClass::plain;
 
   /// Output extent along one spatial axis; not positive if the output would be empty.

@@ -1,7 +1,8 @@
 // Reader of workload strings such as "gemm:512x512x512:f32".
 //
 // Floor 3. Own design. Every kind of wrong input gives one sentence that names the text, what was
-// expected and what came. Grammar: ops/workload_grammar.hpp; the way back: ops/workload_text.hpp.
+// expected and what came. Grammar: ops/workload_grammar.hpp; numbers, types and epilogues:
+// ops/workload_fields.hpp; the way back: ops/workload_text.hpp.
 #pragma once
 
 #include <array>
@@ -17,6 +18,7 @@
 #include "tensorsmith/ops/pointwise.hpp"
 #include "tensorsmith/ops/pool.hpp"
 #include "tensorsmith/ops/row.hpp"
+#include "tensorsmith/ops/workload_fields.hpp"
 #include "tensorsmith/ops/workload_grammar.hpp"
 #include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/result.hpp"
@@ -36,22 +38,10 @@ inline Workload build_workload(const OpParams& params) {
 
 namespace detail {
 
-inline std::vector<std::string> split_text(std::string_view text, char separator) {
-  std::vector<std::string> parts(1);
-  for (char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back().push_back(c);
-    }
-  }
-  return parts;
-}
-
 /// Reads one workload string. Wrong input is an Error inside, a sentence outside.
-class WorkloadReader {
+class WorkloadReader : WorkloadFields {
  public:
-  explicit WorkloadReader(std::string_view text) : text_(text) {}
+  explicit WorkloadReader(std::string_view text) : WorkloadFields(text) {}
 
   OpParams read() {
     const std::size_t colon = text_.find(':');
@@ -92,52 +82,6 @@ class WorkloadReader {
     bool has_value = false, is_used = false;
   };
 
-  [[noreturn]] void refuse(const std::string& expected, const std::string& came) const {
-    throw Error("workload \"" + text_ + "\": expected " + expected + ", got " + came);
-  }
-
-  std::int64_t number(const std::string& what, const std::string& digits,
-                      std::int64_t least = 1) const {
-    const std::string range =
-        least == 0 ? "a whole number of at least 0" : "a positive whole number";
-    if (digits.empty()) {
-      refuse(range + " for " + what, "nothing");
-    }
-    std::int64_t value = 0;
-    for (char c : digits) {
-      if (c < '0' || c > '9') {
-        refuse(range + " for " + what, "\"" + digits + "\"");
-      }
-      value = value * 10 + (c - '0');
-      if (value > INT32_MAX) {
-        refuse("at most 2147483647 for " + what, digits);
-      }
-    }
-    if (value < least) {
-      refuse(range + " for " + what, digits);
-    }
-    return value;
-  }
-  DType dtype(const std::string& name) const {
-    for (DType type : all_dtypes) {
-      if (type != DType::boolean && is_name_of(name, type)) {
-        return type;
-      }
-    }
-    refuse("a type out of f64, f32, f16, bf16, i64, i32, i8, u8", "\"" + name + "\"");
-  }
-  std::vector<std::int64_t> sizes(const std::string& form, const std::string& text) const {
-    const std::vector<std::string> names = split_text(form, 'x'), parts = split_text(text, 'x');
-    if (names.size() != parts.size()) {
-      refuse(form + " as in " + example_, "\"" + text + "\"");
-    }
-    std::vector<std::int64_t> numbers;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      numbers.push_back(number(names[i], parts[i]));
-    }
-    return numbers;
-  }
-
   OpParams read_gemm(const std::string& rest, bool is_batched) const {
     GemmParams p;
     p.is_batched = is_batched;
@@ -155,21 +99,11 @@ class WorkloadReader {
       } else if (flag == "layernorm") {
         set_once(flag, p.layernorm);
       } else if (!epilogue(flag, p)) {
-        refuse("flags out of ta, tb, bias, add, relu, gelu, layernorm, packed", "\"" + flag + "\"");
+        refuse("flags out of ta, tb, weights=, bias, add, relu, gelu, layernorm, requant=, packed",
+               "\"" + flag + "\"");
       }
     }
     return p;
-  }
-  /// Sizes of this form and the type behind them.
-  std::vector<std::int64_t> sizes_and_type(const std::string& form, const std::string& rest,
-                                           DType& type) const {
-    const std::vector<std::string> head = split_text(rest, ':');
-    if (head.size() > 2) {
-      refuse("sizes, a colon and one type", "\"" + rest + "\"");
-    }
-    const std::vector<std::int64_t> numbers = sizes(form, head[0]);
-    type = head.size() == 2 ? dtype(head[1]) : DType::f32;
-    return numbers;
   }
   OpParams read_rows(const std::string& rest, RowKind kind) const {
     RowParams p;
@@ -187,33 +121,6 @@ class WorkloadReader {
     p.keys = numbers[2];
     p.width = numbers[3];
     return p;
-  }
-
-  void set_once(const std::string& flag, bool& field) const {
-    if (field) {
-      refuse("every flag once", "\"" + flag + "\" twice");
-    }
-    field = true;
-  }
-  /// bias, add, relu, gelu, packed; false for anything else.
-  template <class Params>
-  bool epilogue(const std::string& flag, Params& p) const {
-    if (flag == "bias" || flag == "add") {
-      set_once(flag, flag == "bias" ? p.bias : p.add);
-    } else if (flag == "relu" || flag == "gelu") {
-      if (p.activation != Activation::none) {
-        refuse("at most one of relu and gelu", "a second one");
-      }
-      p.activation = flag == "relu" ? Activation::relu : Activation::gelu;
-    } else if (flag == "packed") {
-      if (p.packing != PackingClass::plain) {
-        refuse("at most one of packed and layout=free", "a second one");
-      }
-      p.packing = PackingClass::packed_weights;
-    } else {
-      return false;
-    }
-    return true;
   }
 
   void read_items(const std::string& rest) {
@@ -320,7 +227,8 @@ class WorkloadReader {
     }
     p.winograd = static_cast<int>(optional("winograd", 0));
     for (Item& item : items_) {
-      item.is_used = item.is_used || (!item.has_value && epilogue(item.key, p));
+      item.is_used =
+          item.is_used || epilogue(item.has_value ? item.key + "=" + item.value : item.key, p);
     }
     refuse_unused();
     if (p.ci % p.groups != 0 || p.co % p.groups != 0) {
@@ -373,8 +281,6 @@ class WorkloadReader {
     }
   }
 
-  std::string text_;
-  std::string example_;
   std::vector<Item> items_;
 };
 

@@ -15,9 +15,9 @@ struct GrammarLine {
   const char* example;
 };
 inline constexpr std::array<GrammarLine, 22> workload_grammar{{
-    {"gemm", "gemm:MxNxK[:DTYPE][,ta][,tb][,bias][,add][,relu|gelu][,layernorm][,packed]",
+    {"gemm", "gemm:MxNxK[:DTYPE][,weights=i8|u8][,ta][,tb][,EPILOGUE][,layernorm][,packed]",
      "gemm:512x512x512:f32"},
-    {"bmm", "bmm:BxMxNxK[:DTYPE][,ta][,tb][,bias][,add][,relu|gelu][,layernorm][,packed]",
+    {"bmm", "bmm:BxMxNxK[:DTYPE][,weights=i8|u8][,ta][,tb][,EPILOGUE][,layernorm][,packed]",
      "bmm:12x128x128x64:f32,tb"},
     {"attention", "attention:BxMxNxD[:DTYPE]; softmax(Q K^T / sqrt(D)) V, N rows of K and V",
      "attention:12x128x128x64"},
@@ -51,14 +51,14 @@ inline constexpr std::array<GrammarLine, 22> workload_grammar{{
     {"argmax", "argmax:RxC[:DTYPE]; the first of the largest, as i32", "argmax:512x1000"},
 }};
 inline constexpr const char* workload_grammar_notes =
-    "OPTIONS of convolutions: "
-    "[,groups=1][,winograd=2|4][,layout=nhwc|nchw|free][,dtype=f32][,bias][,add]"
-    "[,relu|gelu][,packed]. bias adds one number per output column or channel, add an operand of "
-    "the "
-    "output's shape, layernorm normalizes the rows of what is before it. k, s, p and the dilation "
-    "take one number or one per axis (k=3x5); the "
-    "dilation is "
-    "d= or dil=, in conv3d d= is the depth. DTYPE: f64 f32 f16 bf16 i64 i32 i8 u8. layout=free is "
-    "class c, packed (weights prepared beforehand) class b, everything else class a.";
+    "OPTIONS of convolutions: [,groups=1][,winograd=2|4][,layout=nhwc|nchw|free][,dtype=f32]"
+    "[,weights=i8|u8][,EPILOGUE][,packed]. EPILOGUE: [,bias][,add][,relu|gelu][,requant=i8|u8]. "
+    "bias adds one number per output column or channel, add an operand of the output's shape, "
+    "layernorm normalizes the rows of what is before it. i8 and u8 are summed up in i32; requant= "
+    "makes the sum 8 bits again: times a scale per column or channel, plus a zero point. weights= "
+    "is the type of B or W where it is another than the first operand's. k, s, p and the dilation "
+    "take one number or one per axis (k=3x5); the dilation is d= or dil=, in conv3d d= is the "
+    "depth. DTYPE: f64 f32 f16 bf16 i64 i32 i8 u8. layout=free is class c, packed (weights "
+    "prepared beforehand) class b, everything else class a.";
 
 }  // namespace tensorsmith::ops

@@ -36,6 +36,14 @@ std::string per_axis(const std::array<std::int64_t, N>& values, int rank) {
 inline constexpr std::array<const char*, 9> row_names{"softmax",    "log_softmax", "layernorm",
                                                       "rmsnorm",    "reduce_sum",  "reduce_prod",
                                                       "reduce_min", "reduce_max",  "argmax"};
+inline std::string byte_text(const char* key, ByteType type) {
+  return type == ByteType::none ? std::string()
+                                : key + std::string(name_of(dtype_of(type, DType::i8)));
+}
+template <class Params>
+std::string weights_text(const Params& p) {
+  return dtype_of(p.weights, p.dtype) == p.dtype ? "" : byte_text(",weights=", p.weights);
+}
 template <class Params>
 std::string epilogue_text(const Params& p) {
   std::string text = p.bias ? ",bias" : "";
@@ -46,6 +54,7 @@ std::string epilogue_text(const Params& p) {
   if constexpr (requires { p.layernorm; }) {
     text += p.layernorm ? ",layernorm" : "";
   }
+  text += byte_text(",requant=", p.requant);
   return text + (p.packing == PackingClass::packed_weights ? ",packed" : "");
 }
 
@@ -74,7 +83,8 @@ inline std::string canonical_text(const GemmParams& p) {
     sizes.insert(sizes.begin(), p.batch);
   }
   return kind_of(p) + ":" + detail::times(sizes) + ":" + std::string(name_of(p.dtype)) +
-         (p.transpose_a ? ",ta" : "") + (p.transpose_b ? ",tb" : "") + detail::epilogue_text(p);
+         detail::weights_text(p) + (p.transpose_a ? ",ta" : "") + (p.transpose_b ? ",tb" : "") +
+         detail::epilogue_text(p);
 }
 inline std::string canonical_text(const ConvParams& p) {
   static constexpr const char* names[] = {",d=", ",h=", ",w="};
@@ -102,7 +112,7 @@ inline std::string canonical_text(const ConvParams& p) {
   if (p.dtype != DType::f32) {
     text += ",dtype=" + std::string(name_of(p.dtype));
   }
-  return text + detail::epilogue_text(p);
+  return text + detail::weights_text(p) + detail::epilogue_text(p);
 }
 inline std::string canonical_text(const PoolParams& p) {
   std::string text = kind_of(p) + ":n=" + std::to_string(p.n) + ",c=" + std::to_string(p.c) +

@@ -37,7 +37,8 @@ inline const TensorIntrinsic* intrinsic_for(const State& state, std::size_t stag
       const std::uint32_t producer = state.dag().tensor(read->tensor).operation;
       is_dense =
           is_dense || (!read->indices.empty() && uses_var(pool, read->indices.back(), group));
-      is_read = is_read && state.stage(producer).compute_at != ComputeAt::inlined;
+      is_read = is_read && (state.stage(producer).compute_at != ComputeAt::inlined ||
+                            takes_inlined(pool, state.operation(producer), *intrinsic));
     }
     if (is_dense && is_read) {
       return intrinsic;

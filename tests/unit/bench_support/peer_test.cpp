@@ -1,7 +1,9 @@
 // requires: llvm
 #include "bench/support/peer.hpp"
 
+#include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/support/aligned_buffer.hpp"
@@ -11,6 +13,13 @@
 using namespace tensorsmith::bench;
 
 namespace {
+
+/// Numbers that an operand of this type can have.
+void make_whole(AlignedBuffer& numbers, Element type) {
+  for (std::int64_t i = 0; i < numbers.size() && type != Element::f32; ++i) {
+    numbers[i] = std::floor(8 * numbers[i]) + (type == Element::u8 ? 8.0F : 0.0F);
+  }
+}
 
 /// Runs a problem in every class and compares with the naive loops. Returns how many classes the
 /// peer supports.
@@ -26,8 +35,17 @@ int check_problem(Peer& peer, const Problem& problem, const std::string& name) {
   gamma.fill_random(tensorsmith::test::seed() + 4);
   beta.fill_random(tensorsmith::test::seed() + 5);
   values.fill_random(tensorsmith::test::seed() + 6);
-  const Buffers buffers{input.data(),    weights.data(), bias.data(), output.data(),
-                        residual.data(), gamma.data(),   beta.data(), values.data()};
+  make_whole(input, sizes.types.input);
+  make_whole(weights, sizes.types.weights);
+  AlignedBuffer scales(sizes.scales), zero_point(sizes.zero_point);
+  scales.fill_random(tensorsmith::test::seed() + 7);
+  for (std::int64_t i = 0; i < scales.size(); ++i) {
+    scales[i] = (scales[i] + 1) / 16;
+  }
+  zero_point.fill(3);
+  const Buffers buffers{input.data(),    weights.data(),   bias.data(), output.data(),
+                        residual.data(), gamma.data(),     beta.data(), values.data(),
+                        scales.data(),   zero_point.data()};
   int supported = 0;
   for (const PackingClass packing :
        {PackingClass::plain, PackingClass::packed_weights, PackingClass::free_layout}) {
@@ -69,6 +87,38 @@ std::vector<GemmShape> gemm_shapes() {
     shapes.push_back(s);
   }
   return shapes;
+}
+
+/// Sums of bytes, as they are and requantized.
+std::vector<std::pair<std::string, Problem>> byte_problems() {
+  std::vector<std::pair<std::string, Problem>> problems;
+  GemmShape gemm;
+  gemm.m = 17;
+  gemm.n = 35;
+  gemm.k = 31;
+  gemm.types = {Element::u8, Element::i8, Element::i32};
+  problems.emplace_back("gemm of bytes", gemm);
+  gemm.types.output = Element::u8;
+  problems.emplace_back("requantized gemm", gemm);
+  gemm.activation = Activation::relu;
+  gemm.batch = 3;
+  gemm.types.output = Element::i8;
+  problems.emplace_back("requantized batch", gemm);
+  ConvShape conv;
+  conv.n = 2;
+  conv.ci = 5;
+  conv.co = 19;
+  conv.spatial = {9, 7, 1};
+  conv.kernel = {3, 3, 1};
+  conv.pad = {1, 1, 0};
+  conv.layout = ActivationLayout::nhwc;
+  conv.weights = WeightLayout::spatial_io;
+  conv.types = {Element::u8, Element::i8, Element::u8};
+  problems.emplace_back("requantized convolution", conv);
+  conv.types.output = Element::i32;
+  conv.stride = {2, 1, 1};
+  problems.emplace_back("convolution of bytes", conv);
+  return problems;
 }
 
 std::vector<ConvShape> conv_shapes() {
@@ -227,6 +277,9 @@ TEST_CASE("oneDNN, in every version found, computes what the naive loops compute
     gelu.bias = true;
     gelu.activation = Activation::gelu;
     CHECK(check_problem(*found.peer, gelu, "gelu") == 3);
+    for (const auto& [name, problem] : byte_problems()) {
+      CHECK(check_problem(*found.peer, problem, name) == 3);
+    }
     number = 0;
     for (const ConvShape& shape : conv_shapes()) {
       CHECK(check_problem(*found.peer, shape, "conv " + std::to_string(number++)) == 3);

@@ -134,6 +134,24 @@ TEST_CASE("comparison accepts rounding and nothing else", "[reference]") {
   CHECK(compare({0, 0}, {0, 0}, {0, 1}, 2, 1).ok);
 }
 
+TEST_CASE("whole numbers are equal, few rounded ones may be neighbours", "[reference]") {
+  std::vector<double> want(128, 7);
+  std::vector<std::int64_t> at(128);
+  std::vector<float> got(128, 7);
+  CHECK(compare_integers(got, want, at, 128, false).ok);
+  got[3] = got[90] = got[91] = 8;  // 1 + 128 / 64 may
+  CHECK(compare_integers(got, want, at, 128, true).ok);
+  CHECK_FALSE(compare_integers(got, want, at, 128, false).ok);
+  got[5] = 6;
+  CHECK_FALSE(compare_integers(got, want, at, 128, true).ok);
+  got = std::vector<float>(128, 7);
+  got[5] = 5;
+  CHECK_FALSE(compare_integers(got, want, at, 128, true).ok);
+  got[5] = NAN;
+  CHECK_FALSE(compare_integers(got, want, at, 128, true).ok);
+  CHECK_FALSE(compare_integers({}, {}, {}, 0, true).ok);
+}
+
 TEST_CASE("a sampled check sees the last element", "[reference]") {
   GemmShape shape;
   shape.m = 50;

@@ -102,6 +102,48 @@ TEST_CASE("without the intrinsic, its types or its loops the loops stay as they 
   CHECK(checked_text(tiled(single, "vdpbf16ps"), znver4()).find(" as ") == std::string::npos);
 }
 
+TEST_CASE("padding whose terms are left out: the intrinsic computes borders and interior") {
+  // Loops y, f, r, c.
+  const auto convolution = [](DType type, std::int64_t rows) {
+    te::Program p;
+    auto X = p.placeholder("X", {rows, 8}, type), W = p.placeholder("W", {3, 8, 16}, DType::i8);
+    auto P = p.compute("Pad", {rows + 2, 8}, [&](auto y, auto c) {
+      return te::if_then_else(y >= 1 && y < rows + 1, X(y - 1, c), 0);
+    });
+    auto r = p.reduce_axis("r", 3), c = p.reduce_axis("c", 8);
+    auto Y = p.compute("Y", {rows, 16}, [&](auto y, auto f) {
+      return te::sum(te::cast(DType::i32, P(y + r, c)) * te::cast(DType::i32, W(r, c, f)), {r, c});
+    });
+    return p.dag({X, W, Y});
+  };
+  const auto text_with = [](const DagPtr& dag, const char* name, const IdList& order) {
+    ScheduleBuilder s(dag);
+    const std::int32_t pad = s.stage("Pad"), sum = s.stage("Y");
+    s.reorder(sum, order);
+    State state = s.state();
+    REQUIRE(!try_apply(state, ComputeInlineStep{pad}));
+    REQUIRE(!try_apply(state, PragmaStep{sum, 0, std::string("tensorize$") + name}));
+    return checked_text(state, znver4());
+  };
+  const auto count = [](const std::string& text, const std::string& what) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  // Rows in the tile: a copy for the first tap, one for the middle and one for the last.
+  const std::string tile = text_with(convolution(DType::u8, 5), "vpdpbusd", {2, 3, 0, 1});
+  CHECK(count(tile, "unrolled as vpdpbusd") == 3);
+  CHECK(count(tile, "if_then_else") == 0);
+  // Rows around the tile: the loop of taps has bounds.
+  const std::string bounds = text_with(convolution(DType::u8, 5), "vpdpbusd", {0, 2, 3, 1});
+  CHECK(count(bounds, "unrolled as vpdpbusd") == 1);
+  CHECK(count(bounds, "if_then_else") == 0);
+  // The sums that are taken off for signed operands know of no terms left out.
+  CHECK(count(text_with(convolution(DType::i8, 5), "vpdpbusd_signed", {2, 3, 0, 1}), " as ") == 0);
+}
+
 TEST_CASE("an intrinsic of the user's own is found by the target that carries it") {
   static constexpr TensorIntrinsic own{
       .name = "pairs_of_i32",

@@ -7,6 +7,8 @@ using namespace tensorsmith;
 TEST_CASE("integers are exact, floats are bounded by type and reduction length") {
   CHECK(tolerance_for(DType::i32, DType::i32, 512).kind == OutputTolerance::Kind::exact);
   CHECK(tolerance_for(DType::boolean, DType::f32, 1).kind == OutputTolerance::Kind::exact);
+  CHECK(tolerance_for_rounded().kind == OutputTolerance::Kind::rounded);
+  CHECK(tolerance_for_rounded().absolute == 1);
   const OutputTolerance one = tolerance_for(DType::f32, DType::f32, 1);
   const OutputTolerance many = tolerance_for(DType::f32, DType::f32, 10'000);
   CHECK(one.kind == OutputTolerance::Kind::bounded);

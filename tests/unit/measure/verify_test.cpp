@@ -65,6 +65,31 @@ TEST_CASE("exact tolerance means equal values") {
   CHECK(compare<float>(argument, {1}, {1.0000001F}).status == MeasureStatus::wrong_result);
 }
 
+TEST_CASE("few rounded integers may be their neighbours, none may be another number") {
+  KernelArgument argument = output(DType::u8, 256);
+  argument.tolerance = tolerance_for_rounded();
+  const std::vector<std::uint8_t> wanted(256, 100);
+  const auto with = [&](std::size_t count, std::uint8_t value) {
+    std::vector<std::uint8_t> got = wanted;
+    std::fill_n(got.begin() + 3, count, value);
+    return compare(argument, wanted, got);
+  };
+  CHECK(with(5, 101).status == MeasureStatus::ok);
+  CHECK(with(5, 99).status == MeasureStatus::ok);
+  CHECK(with(6, 99).status == MeasureStatus::wrong_result);  // 1 + 256 / 64 may
+  CHECK(with(6, 99).message.find("6 of 256") != std::string::npos);
+  CHECK(with(1, 102).status == MeasureStatus::wrong_result);
+  CHECK(with(1, 98).status == MeasureStatus::wrong_result);
+  argument.dtype = DType::i8;
+  argument.num_elements = 3;
+  CHECK(compare<std::int8_t>(argument, {-1, 0, 127}, {0, 0, 127}).status == MeasureStatus::ok);
+  CHECK(compare<std::int8_t>(argument, {-1, 0, 127}, {-1, 0, -128}).status ==
+        MeasureStatus::wrong_result);
+  argument.tolerance = OutputTolerance{};
+  CHECK(compare<std::int8_t>(argument, {-1, 0, 127}, {0, 0, 127}).status ==
+        MeasureStatus::wrong_result);
+}
+
 TEST_CASE("NaN and infinity must be where the reference has them") {
   KernelArgument argument = output(DType::f32, 3);
   argument.tolerance = {OutputTolerance::Kind::bounded, 10, 10, 10};
@@ -126,6 +151,11 @@ TEST_CASE("an element that stays poisoned never passes, whatever its type") {
     CHECK(verify_output(argument, reference, 0, reference).status == MeasureStatus::ok);
     if (is_float(dtype)) {
       CHECK(verdict.message.find("256 never written") != std::string::npos);
+    } else if (dtype != DType::boolean) {
+      argument.tolerance = tolerance_for_rounded();
+      poison_output(argument, reference, got);
+      const Verdict rounded = verify_output(argument, reference, 0, got);
+      CHECK(rounded.message.find("256 of 256") != std::string::npos);
     }
   }
   std::vector<std::byte> unreferenced(4);

@@ -37,7 +37,8 @@ struct Run {
   Values output;
   std::vector<std::int64_t> shape;
 };
-inline Run run(const ops::Workload& workload) {
+/// Values of f32 inputs are whole multiples of `unit`.
+inline Run run(const ops::Workload& workload, double unit = 1) {
   const ComputeDag& dag = *workload.dag;
   std::vector<HostArray> arrays;
   Run result;
@@ -48,6 +49,7 @@ inline Run run(const ops::Workload& workload) {
     for (std::int64_t i = 0; i < array.num_elements(); ++i) {
       double value = input_value(a, i);
       value = info.dtype == DType::u8 ? value + 4 : value;
+      value = info.dtype == DType::f32 ? value * unit : value;
       array.set_real(i, value);
       values.push_back(value);
     }
@@ -108,6 +110,18 @@ inline Values naive_layernorm(const Values& x, const Values& gamma, const Values
   return out;
 }
 
+/// Sums as 8-bit numbers; `column_of` of an element. The last two inputs are scales and zero point.
+template <class ColumnOf>
+void naive_requantize(Values& sums, ops::ByteType type, const std::vector<Values>& in,
+                      ColumnOf column_of) {
+  const double low = type == ops::ByteType::u8 ? 0 : -128, high = low + 255;
+  const Values& scale = in[in.size() - 2];
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const double exact = sums[i] * scale[column_of(i)] + in.back()[0];
+    sums[i] = std::fmin(std::fmax(std::nearbyint(exact), low), high);
+  }
+}
+
 inline Values naive_gemm(const ops::GemmParams& p, const std::vector<Values>& in) {
   Values out;
   for (std::int64_t b = 0; b < p.batch; ++b) {
@@ -124,6 +138,10 @@ inline Values naive_gemm(const ops::GemmParams& p, const std::vector<Values>& in
         out.push_back(activate(sum, p.activation));
       }
     }
+  }
+  if (p.requant != ops::ByteType::none) {
+    naive_requantize(out, p.requant, in,
+                     [&](std::size_t i) { return i % static_cast<std::size_t>(p.n); });
   }
   return p.layernorm ? naive_layernorm(out, in[in.size() - 2], in[in.size() - 1]) : out;
 }
@@ -205,12 +223,18 @@ inline Values naive_conv(const ops::ConvParams& p, const std::vector<Values>& in
     }
   }
   std::int64_t plane = out_extent[0] * out_extent[1] * out_extent[2];
-  for (std::size_t i = 0; i < out.size(); ++i) {
+  const auto channel_of = [&](std::size_t i) {
     const std::int64_t flat = static_cast<std::int64_t>(i);
-    const std::int64_t c = p.layout == ops::Layout::nhwc ? flat % p.co : flat / plane % p.co;
-    out[i] += p.bias ? in[2][static_cast<std::size_t>(c)] : 0;
+    return static_cast<std::size_t>(p.layout == ops::Layout::nhwc ? flat % p.co
+                                                                  : flat / plane % p.co);
+  };
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] += p.bias ? in[2][channel_of(i)] : 0;
     out[i] += p.add ? in[p.bias ? 3 : 2][i] : 0;
     out[i] = activate(out[i], p.activation);
+  }
+  if (p.requant != ops::ByteType::none) {
+    naive_requantize(out, p.requant, in, channel_of);
   }
   return out;
 }

@@ -59,6 +59,37 @@ TEST_CASE("a program has the intrinsics that fit, once, and keeps them when it i
   CHECK(num_grouped > 0);
 }
 
+TEST_CASE("convolutions of bytes have the intrinsic, padded in memory or not at all") {
+  for (const auto& [workload, inlines] :
+       {std::pair("conv2d:n=1,h=14,w=14,ci=32,co=64,k=3,p=1,dtype=u8,weights=i8", true),
+        std::pair("conv2d:n=1,h=14,w=14,ci=32,co=64,k=3,p=1,dtype=i8", false),
+        std::pair("conv2d:n=1,h=14,w=14,ci=32,co=64,k=1,layout=free,dtype=u8,weights=i8,bias,"
+                  "requant=u8",
+                  false)}) {
+    CAPTURE(workload);
+    const SearchSpace space = tensor_space(workload, "znver4");
+    std::uint32_t num_drawn = 0, num_inlined = 0;
+    for (std::uint32_t i = 0; i < 24; ++i) {
+      CounterRng rng(1, 2, i);
+      const auto drawn = draw_candidate(space, NativeCpuPopulation{}, rng);
+      if (!drawn) {
+        continue;
+      }
+      ++num_drawn;
+      const State& state = drawn->state;
+      bool is_inlined = false;
+      for (std::size_t stage = 0; stage < state.num_stages(); ++stage) {
+        is_inlined = is_inlined || (state.operation(stage).name == "Pad" &&
+                                    state.stage(stage).compute_at == ComputeAt::inlined);
+      }
+      CHECK(num_tensorized(state.steps()) == (is_inlined && !inlines ? 0u : 1u));
+      num_inlined += is_inlined ? 1 : 0;
+    }
+    CHECK(num_drawn > 12);
+    CHECK((num_inlined > 0) == (std::string(workload).find("p=1") != std::string::npos));
+  }
+}
+
 TEST_CASE("what no intrinsic computes has none") {
   for (const auto& [workload, target] :
        {std::pair("gemm:64x96x128:f32", "znver4"), std::pair("gemm:64x96x128:bf16", "znver3"),

@@ -104,6 +104,35 @@ TEST_CASE("an integer reference is exact and of the output's type") {
   CHECK(task.arguments[2].reference.size() == 16);
 }
 
+TEST_CASE("integers that are rounded from floats may be their neighbours") {
+  te::Program p;
+  auto a = p.placeholder("A", {64, 64}, DType::i8);
+  auto scale = p.placeholder("S", {64}, DType::f32);
+  auto r = p.reduce_axis("r", 64);
+  auto sum =
+      p.compute("C", {64}, [&](auto j) { return te::sum(te::cast(DType::i32, a(r, j)), {r}); });
+  auto out = p.compute("D", {64}, [&](auto j) {
+    return te::cast(DType::i32, te::round(te::cast(DType::f32, sum(j)) * scale(j)));
+  });
+  const auto dag = p.dag({a, scale, out});
+  MeasureTask task = make_measure_task(*dag, 1, 1);
+  CHECK(task.arguments[2].tolerance.kind == OutputTolerance::Kind::rounded);
+  REQUIRE(add_reference(task, dag, {}));
+  CHECK(task.arguments[2].reference_dtype == DType::i32);
+  CHECK(check_task(task).empty());
+  std::vector<std::byte> sums(64 * 64), scales(64 * sizeof(float));
+  fill_input(task, 0, sums);
+  fill_input(task, 1, scales);
+  for (std::int64_t j = 0; j < 64; ++j) {
+    double exact = 0;
+    for (std::int64_t i = 0; i < 64; ++i) {
+      exact += element<std::int8_t>(sums, i * 64 + j);
+    }
+    exact = std::nearbyint(exact * double(element<float>(scales, j)));
+    CHECK(element<std::int32_t>(task.arguments[2].reference, j) == exact);
+  }
+}
+
 TEST_CASE("large programs go to the plain runner, and its failure is passed on") {
   const auto dag = matmul(128, 128, 128, DType::f32);
   MeasureTask task = make_measure_task(*dag, 1, 1);

@@ -1,0 +1,140 @@
+// The parts of workload strings that several forms have: numbers, types, sizes, epilogues.
+//
+// Floor 3. Own design. What is wrong is an Error that names the text, what was expected and what
+// came. Not here: the forms (ops/workload.hpp), the grammar (ops/workload_grammar.hpp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensorsmith/ops/op.hpp"
+#include "tensorsmith/support/error.hpp"
+
+namespace tensorsmith::ops::detail {
+
+inline std::vector<std::string> split_text(std::string_view text, char separator) {
+  std::vector<std::string> parts(1);
+  for (char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back().push_back(c);
+    }
+  }
+  return parts;
+}
+
+/// The text being read, and an example of its form for messages.
+class WorkloadFields {
+ protected:
+  explicit WorkloadFields(std::string_view text) : text_(text) {}
+
+  [[noreturn]] void refuse(const std::string& expected, const std::string& came) const {
+    throw Error("workload \"" + text_ + "\": expected " + expected + ", got " + came);
+  }
+
+  std::int64_t number(const std::string& what, const std::string& digits,
+                      std::int64_t least = 1) const {
+    const std::string range =
+        least == 0 ? "a whole number of at least 0" : "a positive whole number";
+    if (digits.empty()) {
+      refuse(range + " for " + what, "nothing");
+    }
+    std::int64_t value = 0;
+    for (char c : digits) {
+      if (c < '0' || c > '9') {
+        refuse(range + " for " + what, "\"" + digits + "\"");
+      }
+      value = value * 10 + (c - '0');
+      if (value > INT32_MAX) {
+        refuse("at most 2147483647 for " + what, digits);
+      }
+    }
+    if (value < least) {
+      refuse(range + " for " + what, digits);
+    }
+    return value;
+  }
+  DType dtype(const std::string& name) const {
+    for (DType type : all_dtypes) {
+      if (type != DType::boolean && is_name_of(name, type)) {
+        return type;
+      }
+    }
+    refuse("a type out of f64, f32, f16, bf16, i64, i32, i8, u8", "\"" + name + "\"");
+  }
+  std::vector<std::int64_t> sizes(const std::string& form, const std::string& text) const {
+    const std::vector<std::string> names = split_text(form, 'x'), parts = split_text(text, 'x');
+    if (names.size() != parts.size()) {
+      refuse(form + " as in " + example_, "\"" + text + "\"");
+    }
+    std::vector<std::int64_t> numbers;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      numbers.push_back(number(names[i], parts[i]));
+    }
+    return numbers;
+  }
+  /// Sizes of this form and the type behind them.
+  std::vector<std::int64_t> sizes_and_type(const std::string& form, const std::string& rest,
+                                           DType& type) const {
+    const std::vector<std::string> head = split_text(rest, ':');
+    if (head.size() > 2) {
+      refuse("sizes, a colon and one type", "\"" + rest + "\"");
+    }
+    const std::vector<std::int64_t> numbers = sizes(form, head[0]);
+    type = head.size() == 2 ? dtype(head[1]) : DType::f32;
+    return numbers;
+  }
+  void set_once(const std::string& flag, bool& field) const {
+    if (field) {
+      refuse("every flag once", "\"" + flag + "\" twice");
+    }
+    field = true;
+  }
+  /// The value of "KEY=i8" or "KEY=u8", for operands of 8 bits.
+  void set_byte_type(const std::string& flag, DType operands, ByteType& field) const {
+    const std::size_t equals = flag.find('=');
+    const std::string key = flag.substr(0, equals), value = flag.substr(equals + 1);
+    if (field != ByteType::none) {
+      refuse("every flag once", "\"" + key + "=\" twice");
+    }
+    if (value != "i8" && value != "u8") {
+      refuse(key + "=i8 or " + key + "=u8", "\"" + flag + "\"");
+    }
+    if (operands != DType::i8 && operands != DType::u8) {
+      refuse("operands of i8 or u8 with " + key + "=", std::string(name_of(operands)));
+    }
+    field = value == "i8" ? ByteType::i8 : ByteType::u8;
+  }
+  /// weights=, bias, add, relu, gelu, requant=, packed; false for anything else.
+  template <class Params>
+  bool epilogue(const std::string& flag, Params& p) const {
+    if (flag == "bias" || flag == "add") {
+      set_once(flag, flag == "bias" ? p.bias : p.add);
+    } else if (flag == "relu" || flag == "gelu") {
+      if (p.activation != Activation::none) {
+        refuse("at most one of relu and gelu", "a second one");
+      }
+      p.activation = flag == "relu" ? Activation::relu : Activation::gelu;
+    } else if (flag == "packed") {
+      if (p.packing != PackingClass::plain) {
+        refuse("at most one of packed and layout=free", "a second one");
+      }
+      p.packing = PackingClass::packed_weights;
+    } else if (flag.rfind("weights=", 0) == 0) {
+      set_byte_type(flag, p.dtype, p.weights);
+    } else if (flag.rfind("requant=", 0) == 0) {
+      set_byte_type(flag, p.dtype, p.requant);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  std::string text_;
+  std::string example_;
+};
+
+}  // namespace tensorsmith::ops::detail
