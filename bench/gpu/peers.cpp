@@ -9,6 +9,11 @@ namespace {
 
 template <class Params>
 bool has_epilogue(const Params& p) {
+  if constexpr (requires { p.pool; }) {
+    if (p.pool) {
+      return true;
+    }
+  }
   return p.bias || p.add || p.activation != ops::Activation::none ||
          p.packing != ops::PackingClass::plain;
 }

@@ -29,7 +29,7 @@ Problem convert(const ops::GemmParams& p) {
   s.layernorm = p.layernorm;
   return s;
 }
-Problem convert(const ops::ConvParams& p) {
+ConvShape convert_conv(const ops::ConvParams& p) {
   ConvShape s;
   s.rank = p.rank;
   s.n = p.n;
@@ -52,7 +52,7 @@ Problem convert(const ops::ConvParams& p) {
   s.rounding = p.winograd == 0 ? 1 : ops::detail::winograd_rounding(p.winograd);
   return s;
 }
-Problem convert(const ops::PoolParams& p) {
+PoolShape convert(const ops::PoolParams& p) {
   PoolShape s;
   s.kind = p.kind == ops::PoolKind::max ? PoolKind::max : PoolKind::average;
   s.n = p.n;
@@ -63,6 +63,12 @@ Problem convert(const ops::PoolParams& p) {
   s.pad = p.pad;
   s.layout = convert(p.layout);
   return s;
+}
+Problem convert(const ops::ConvParams& p) {
+  if (p.pool) {
+    return ConvPoolShape{convert_conv(p), convert(ops::detail::pooling_of(p))};
+  }
+  return convert_conv(p);
 }
 
 }  // namespace
