@@ -9,8 +9,8 @@ namespace {
 
 template <class Params>
 bool has_epilogue(const Params& p) {
-  if constexpr (requires { p.pool; }) {
-    if (p.pool) {
+  if constexpr (requires { p.has_pool; }) {
+    if (p.has_pool) {
       return true;
     }
   }

@@ -65,7 +65,7 @@ PoolShape convert(const ops::PoolParams& p) {
   return s;
 }
 Problem convert(const ops::ConvParams& p) {
-  if (p.pool) {
+  if (p.has_pool) {
     return ConvPoolShape{convert_conv(p), convert(ops::detail::pooling_of(p))};
   }
   return convert_conv(p);

@@ -354,7 +354,7 @@ TEST_CASE("oracle chain without machine code, many more schedules") {
 
 TEST_CASE("oracle chain on programs that the search draws: all of them are exact") {
   const std::uint32_t many = test::scaled(4000), few = test::scaled(600);
-  const auto workloads = test::small_workloads(DType::i32);
+  const auto workloads = test::with_pooled_convolutions(test::small_workloads(DType::i32));
   check_drawn_programs(workloads, host_target(), many, false);
   check_drawn_programs(workloads, host_target(), few, true);
 }
@@ -390,25 +390,6 @@ TEST_CASE("oracle chain on Winograd's tiles: exact, their quarters are too") {
   const std::uint32_t many = test::scaled(160), few = test::scaled(64);
   check_drawn_programs(workloads, host_target(), many, false, 0);
   check_drawn_programs(workloads, host_target(), few, true, 0);
-}
-
-TEST_CASE("oracle chain on convolutions with windows over their results: exact") {
-  std::vector<test::SmallWorkload> workloads;
-  for (const char* text :
-       {"conv2d:n=2,h=9,w=7,ci=3,co=20,k=3,p=1,dtype=i32,bias,relu,max_pool=3,pool_s=2,pool_p=1",
-        "conv2d:n=1,h=11,w=8,ci=5,co=9,k=3,s=2,p=1,dtype=i32,layout=free,relu,max_pool=2",
-        "conv2d:n=1,h=8,w=9,ci=4,co=7,k=2,layout=nchw,dtype=i32,bias,max_pool=3x2,pool_s=1,pool_p="
-        "1",
-        "conv2d:n=2,h=6,w=10,ci=3,co=18,k=3,p=1,bias,avg_pool=2",
-        "conv2d:n=1,h=7,w=9,ci=3,co=6,k=3,p=1,layout=nchw,relu,avg_pool=4x2,pool_s=2,pool_p=1",
-        "depthwise:n=1,h=9,w=8,c=20,k=3,p=1,dtype=i32,max_pool=2,pool_s=1"}) {
-    const auto workload = ops::parse_workload(text);
-    REQUIRE(workload.has_value());
-    workloads.push_back({text, workload->dag});
-  }
-  const std::uint32_t many = test::scaled(2400), few = test::scaled(300);
-  check_drawn_programs(workloads, host_target(), many, false);
-  check_drawn_programs(workloads, host_target(), few, true);
 }
 
 TEST_CASE("oracle chain on convolutions that leave padding out: all of them are exact") {

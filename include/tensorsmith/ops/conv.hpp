@@ -68,10 +68,10 @@ inline void check_conv(const ConvParams& p) {
   if (p.winograd != 0) {
     check_winograd(p);
   }
-  if (p.pool && p.rank != 2) {
+  if (p.has_pool && p.rank != 2) {
     misuse(op, "rank 2 with a pooling behind it", std::to_string(p.rank));
   }
-  if (p.pool) {
+  if (p.has_pool) {
     check_pool(pooling_of(p));
   }
   if (p.dtype == DType::boolean || (p.activation == Activation::gelu && !is_float(p.dtype))) {
@@ -121,7 +121,7 @@ class ConvBuilder {
     } else if (p_.activation == Activation::gelu) {
       y = pointwise("Ygelu", y, [](const te::Expr& v, const Indices&) { return gelu(v); });
     }
-    if (p_.pool) {
+    if (p_.has_pool) {
       y = pool_windows(program_, y, pooling_of(p_), {"Ypad", "Ypoolsum", "Ypool", {"py", "px"}});
     }
     arguments.push_back(y);

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -78,7 +77,8 @@ struct ConvParams {
   Layout layout = Layout::nhwc;
   bool bias = false, add = false;
   Activation activation = Activation::none;
-  std::optional<PoolWindow> pool;  ///< over the result of the epilogue, of rank 2
+  bool has_pool = false;  ///< windows over the result of the epilogue, of rank 2
+  PoolWindow pool;
   DType dtype = DType::f32;
   PackingClass packing = PackingClass::plain;
 
@@ -177,16 +177,16 @@ inline DType accumulator_of(DType type) {
   }
 }
 
-/// The pooling behind a convolution, which has one, as an operator of its own.
+/// The pooling behind a convolution that has one, as an operator of its own.
 inline PoolParams pooling_of(const ConvParams& p) {
   PoolParams pool;
-  pool.kind = p.pool->kind;
+  pool.kind = p.pool.kind;
   pool.n = p.n;
   pool.c = p.co;
   pool.spatial = {p.out_spatial(0), p.out_spatial(1)};
-  pool.kernel = p.pool->kernel;
-  pool.stride = p.pool->stride;
-  pool.pad = p.pool->pad;
+  pool.kernel = p.pool.kernel;
+  pool.stride = p.pool.stride;
+  pool.pad = p.pool.pad;
   pool.layout = p.layout;
   pool.dtype = accumulator_of(p.dtype);
   return pool;

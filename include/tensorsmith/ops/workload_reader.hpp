@@ -319,7 +319,7 @@ class WorkloadReader {
                    extents[a + 3 - p.rank]);
       }
     }
-    if (p.pool) {
+    if (p.has_pool) {
       check_windows(pooling_of(p));
     }
     return p;
@@ -337,13 +337,12 @@ class WorkloadReader {
     if (p.rank != 2) {
       refuse("convolutions of h and w with " + key + "=", std::to_string(p.rank) + " axes");
     }
-    PoolWindow window;
-    window.kind = is_max ? PoolKind::max : PoolKind::average;
-    per_axis(key, 2, 1, window.kernel);
-    window.stride = window.kernel;
-    per_axis("pool_s", 2, 1, window.stride);
-    per_axis("pool_p", 2, 0, window.pad);
-    p.pool = window;
+    p.has_pool = true;
+    p.pool.kind = is_max ? PoolKind::max : PoolKind::average;
+    per_axis(key, 2, 1, p.pool.kernel);
+    p.pool.stride = p.pool.kernel;
+    per_axis("pool_s", 2, 1, p.pool.stride);
+    per_axis("pool_p", 2, 0, p.pool.pad);
   }
 
   PoolParams read_pool(const std::string& name) {

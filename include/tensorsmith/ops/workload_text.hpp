@@ -103,12 +103,11 @@ inline std::string canonical_text(const ConvParams& p) {
     text += ",dtype=" + std::string(name_of(p.dtype));
   }
   text += detail::epilogue_text(p);
-  if (p.pool) {
-    text += (p.pool->kind == PoolKind::max ? ",max_pool=" : ",avg_pool=") +
-            detail::per_axis(p.pool->kernel, 2);
-    text +=
-        p.pool->stride == p.pool->kernel ? "" : ",pool_s=" + detail::per_axis(p.pool->stride, 2);
-    const std::string pad = detail::per_axis(p.pool->pad, 2);
+  if (p.has_pool) {
+    text += (p.pool.kind == PoolKind::max ? ",max_pool=" : ",avg_pool=") +
+            detail::per_axis(p.pool.kernel, 2);
+    text += p.pool.stride == p.pool.kernel ? "" : ",pool_s=" + detail::per_axis(p.pool.stride, 2);
+    const std::string pad = detail::per_axis(p.pool.pad, 2);
     text += pad == "0" ? "" : ",pool_p=" + pad;
   }
   return text;

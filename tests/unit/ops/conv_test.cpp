@@ -193,6 +193,7 @@ TEST_CASE("conv2d: windows over the result are those of the pooling alone", "[op
       p.bias = true;
       p.activation = ops::Activation::relu;
       const Run before = run(ops::conv(p));
+      p.has_pool = true;
       p.pool = ops::PoolWindow{kind, {3, 2}, {2, 1}, {1, 0}};
       const ops::Workload workload = ops::conv(p);
       INFO(workload.name);
@@ -232,6 +233,7 @@ TEST_CASE("convolution refuses what it cannot be", "[ops]") {
   p.depthwise = true;
   CHECK_THROWS_AS(ops::conv(p), Error);
   p = plane(3, 2, 4, 4, 3);
+  p.has_pool = true;
   p.pool = ops::PoolWindow{ops::PoolKind::max, {3, 3}, {1, 1}, {0, 0}};
   CHECK_THROWS_WITH(ops::conv(p), "ops::pool: expected an output that is not empty, got a kernel "
                                   "larger than the padded input");

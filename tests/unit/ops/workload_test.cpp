@@ -114,12 +114,12 @@ TEST_CASE("convolution strings", "[ops]") {
 TEST_CASE("strings of convolutions with a pooling behind them", "[ops]") {
   const auto p = params_of<ops::ConvParams>(
       "conv2d:h=9,w=8,ci=4,co=6,k=3,layout=nchw,bias,relu,max_pool=3x2,pool_s=2,pool_p=1x0");
-  REQUIRE(p.pool.has_value());
-  CHECK(p.pool->kind == ops::PoolKind::max);
-  CHECK(p.pool->kernel == std::array<std::int64_t, 2>{3, 2});
-  CHECK(p.pool->stride == std::array<std::int64_t, 2>{2, 2});
-  CHECK(p.pool->pad == std::array<std::int64_t, 2>{1, 0});
-  CHECK_FALSE(params_of<ops::ConvParams>("conv2d:h=9,w=8,ci=4,co=6,k=3").pool.has_value());
+  REQUIRE(p.has_pool);
+  CHECK(p.pool.kind == ops::PoolKind::max);
+  CHECK(p.pool.kernel == std::array<std::int64_t, 2>{3, 2});
+  CHECK(p.pool.stride == std::array<std::int64_t, 2>{2, 2});
+  CHECK(p.pool.pad == std::array<std::int64_t, 2>{1, 0});
+  CHECK_FALSE(params_of<ops::ConvParams>("conv2d:h=9,w=8,ci=4,co=6,k=3").has_pool);
   for (const char* text :
        {"conv2d:n=1,h=9,w=8,ci=4,co=6,k=3,s=1,p=0,bias,relu,max_pool=2",
         "conv2d:n=2,h=9,w=8,ci=4,co=6,k=3,s=1,p=1,layout=free,avg_pool=3,pool_s=2,pool_p=1",
