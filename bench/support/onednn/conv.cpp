@@ -127,7 +127,9 @@ Plan make_plan(const Engine& engine, const ConvShape& s, const ConvOperands& all
   if (pool != nullptr) {  // what lies between is nobody's operand: it stays as it is
     const dnnl::memory between(pd.dst_desc(), engine.engine);
     args[DNNL_ARG_DST] = between;
-    builder.add(Primitive(pd), args, std::string(primitive_name) + " " + pd.impl_info_str() + ", ");
+    builder.add(Primitive(pd), args,
+                std::string(primitive_name) + " " + pd.impl_info_str() + name_of(choice.residual) +
+                    ", ");
     add_pool(builder, engine, *pool, between, output, is_free);
     return builder.finish();
   }
@@ -157,7 +159,7 @@ std::vector<Plan> plans_of(const Engine& engine, const ConvShape& shape, const P
       try_plan(plans, [&] {
         return make_plan<dnnl::convolution_forward>(engine, shape, all,
                                                     dnnl::algorithm::convolution_winograd, choice,
-                                                    packing, "convolution");
+                                                    packing, "convolution", pool, buffers.output);
       });
     }
   };

@@ -171,9 +171,11 @@ TEST_CASE("the native space has these sketches beside those that keep two nests"
   const auto workload =
       ops::parse_workload("conv2d:n=1,h=16,w=12,ci=3,co=8,k=3,p=1,bias,relu,max_pool=2");
   REQUIRE(workload.has_value());
+  SketchOptions options;
+  options.hardware.num_cores = 1;
+  options.core_cache_bytes = 0;
   std::size_t num_together = 0, num_apart = 0;
-  for (const State& sketch :
-       generate_sketches(workload->dag, native_cpu_rules(), SketchOptions{})) {
+  for (const State& sketch : generate_sketches(workload->dag, native_cpu_rules(), options)) {
     const bool is_together = where(sketch, "Yrelu") == "Ypool.0";
     num_together += is_together ? 1 : 0;
     num_apart += is_together ? 0 : 1;

@@ -142,10 +142,11 @@ struct WindowRows {
     if (source < 0) {
       return -1;
     }
-    const StageAccess& facts = input.analysis.stage(static_cast<std::uint32_t>(source));
-    const bool is_free =
-        input.state.stage(static_cast<std::size_t>(source)).compute_at == ComputeAt::root &&
-        !is_tiled(input.state, source) && !facts.is_output && facts.readers.size() == 1;
+    const auto id = static_cast<std::size_t>(source);
+    const bool is_free = input.state.stage(id).compute_at == ComputeAt::root &&
+                         !is_tiled(input.state, source) &&
+                         !detail::is_argument(input.state.dag(), input.state.operation(id)) &&
+                         input.analysis.readers(static_cast<std::uint32_t>(source)).size() == 1;
     return is_free ? source : -1;
   }
 
