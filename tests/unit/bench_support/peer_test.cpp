@@ -170,6 +170,7 @@ std::vector<std::pair<std::string, Problem>> row_problems() {
   average.kind = PoolKind::average;
   average.layout = ActivationLayout::nhwc;
   ConvPoolShape behind;
+  behind.conv.n = max.n;
   behind.conv.ci = 3;
   behind.conv.co = 17;
   behind.conv.spatial = {9, 8, 1};
