@@ -9,6 +9,11 @@ namespace {
 
 template <class Params>
 bool has_epilogue(const Params& p) {
+  if constexpr (requires { p.has_pool; }) {
+    if (p.has_pool) {
+      return true;
+    }
+  }
   return p.bias || p.add || p.requant != ops::ByteType::none || p.weights != ops::ByteType::none ||
          p.activation != ops::Activation::none || p.packing != ops::PackingClass::plain;
 }

@@ -32,7 +32,10 @@ bool is_known_type(const ops::OpParams& params) {
   return std::visit(
       [](const auto& p) {
         if constexpr (requires { p.requant; }) {
-          const bool is_of_bytes = p.dtype == DType::i8 || p.dtype == DType::u8;
+          bool is_of_bytes = p.dtype == DType::i8 || p.dtype == DType::u8;
+          if constexpr (requires { p.has_pool; }) {
+            is_of_bytes = is_of_bytes && !p.has_pool;
+          }
           if (is_of_bytes && !p.bias && !p.add) {
             return true;
           }
@@ -57,7 +60,7 @@ Problem convert(const ops::GemmParams& p) {
   s.layernorm = p.layernorm;
   return s;
 }
-Problem convert(const ops::ConvParams& p) {
+ConvShape convert_conv(const ops::ConvParams& p) {
   ConvShape s;
   s.types = types_of(p);
   s.rank = p.rank;
@@ -81,7 +84,7 @@ Problem convert(const ops::ConvParams& p) {
   s.rounding = p.winograd == 0 ? 1 : ops::detail::winograd_rounding(p.winograd);
   return s;
 }
-Problem convert(const ops::PoolParams& p) {
+PoolShape convert(const ops::PoolParams& p) {
   PoolShape s;
   s.kind = p.kind == ops::PoolKind::max ? PoolKind::max : PoolKind::average;
   s.n = p.n;
@@ -92,6 +95,12 @@ Problem convert(const ops::PoolParams& p) {
   s.pad = p.pad;
   s.layout = convert(p.layout);
   return s;
+}
+Problem convert(const ops::ConvParams& p) {
+  if (p.has_pool) {
+    return ConvPoolShape{convert_conv(p), convert(ops::detail::pooling_of(p))};
+  }
+  return convert_conv(p);
 }
 
 }  // namespace

@@ -209,7 +209,8 @@ double Reference::conv(const ConvShape& s, std::int64_t flat) const {
   return requantized(activate(sum, s.activation), s.types.output, co);
 }
 
-double Reference::pool(const PoolShape& s, std::int64_t flat) const {
+template <class ValueAt>
+double Reference::pool(const PoolShape& s, std::int64_t flat, const ValueAt& value_at) const {
   const bool last = s.layout == ActivationLayout::nhwc;
   const std::int64_t out_h = s.out_spatial(0);
   const std::int64_t out_w = s.out_spatial(1);
@@ -224,9 +225,8 @@ double Reference::pool(const PoolShape& s, std::int64_t flat) const {
       if (h < 0 || w < 0 || h >= s.spatial[0] || w >= s.spatial[1]) {
         continue;
       }
-      const double value =
-          buffers_.input[last ? ((n * s.spatial[0] + h) * s.spatial[1] + w) * s.c + c
-                              : ((n * s.c + c) * s.spatial[0] + h) * s.spatial[1] + w];
+      const double value = value_at(last ? ((n * s.spatial[0] + h) * s.spatial[1] + w) * s.c + c
+                                         : ((n * s.c + c) * s.spatial[0] + h) * s.spatial[1] + w);
       result = s.kind == PoolKind::max ? std::max(result, value) : result + value;
     }
   }
@@ -245,7 +245,12 @@ double Reference::at(std::int64_t flat) const {
             return of_row(flat, s.width, [&](std::int64_t row) { attention_row(s, row); });
           },
           [&](const ConvShape& s) { return conv(s, flat); },
-          [&](const PoolShape& s) { return pool(s, flat); },
+          [&](const PoolShape& s) {
+            return pool(s, flat, [&](std::int64_t at) { return double{buffers_.input[at]}; });
+          },
+          [&](const ConvPoolShape& s) {
+            return pool(s.pool, flat, [&](std::int64_t at) { return conv(s.conv, at); });
+          },
           [&](const SoftmaxShape& s) {
             return softmax(buffers_.input + flat / s.columns * s.columns, s, flat % s.columns);
           },

@@ -120,6 +120,12 @@ ProblemSizes sizes_of(const Problem& problem) {
                           sizes.least_flop = static_cast<double>(sizes.output);
                           return sizes;
                         },
+                        [](const ConvPoolShape& s) {
+                          ProblemSizes sizes = conv_sizes(s.conv);
+                          sizes.output =
+                              s.pool.n * s.pool.c * s.pool.out_spatial(0) * s.pool.out_spatial(1);
+                          return sizes;
+                        },
                         [](const AttentionShape& s) {
                           ProblemSizes sizes;
                           sizes.input = s.batch * s.queries * s.width;

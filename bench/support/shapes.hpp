@@ -115,13 +115,19 @@ struct PoolShape {
   }
 };
 
+/// A convolution and the windows over its result: `pool` has the sizes and the layout of that.
+struct ConvPoolShape {
+  ConvShape conv;
+  PoolShape pool;
+};
+
 /// out[b, m, d] = sum_n softmax over n of (Q[b, m, :] . K[b, n, :] / sqrt(width)) * V[b, n, d].
 struct AttentionShape {
   std::int64_t batch = 1, queries = 1, keys = 1, width = 1;
 };
 
 using Problem = std::variant<GemmShape, ConvShape, SoftmaxShape, LayernormShape, ReduceShape,
-                             PoolShape, AttentionShape>;
+                             PoolShape, ConvPoolShape, AttentionShape>;
 
 /// Sizes of a problem in elements; 0 for operands that it does not have. `weights` is B, the
 /// filter, gamma or K; `bias` the bias or beta; `gamma` and `beta` are those of a layernorm behind

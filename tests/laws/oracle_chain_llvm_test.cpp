@@ -355,7 +355,7 @@ TEST_CASE("oracle chain without machine code, many more schedules") {
 
 TEST_CASE("oracle chain on programs that the search draws: all of them are exact") {
   const std::uint32_t many = test::scaled(4000), few = test::scaled(600);
-  const auto workloads = test::small_workloads(DType::i32);
+  const auto workloads = test::with_pooled_convolutions(test::small_workloads(DType::i32));
   check_drawn_programs(workloads, host_target(), many, false);
   check_drawn_programs(workloads, host_target(), few, true);
 }

@@ -281,4 +281,45 @@ inline std::vector<SmallWorkload> small_tensor_workloads() {
   return all;
 }
 
+/// These, and convolutions with windows over their results: exact, means of 4 and 8 numbers too.
+inline std::vector<SmallWorkload> with_pooled_convolutions(std::vector<SmallWorkload> all) {
+  const auto add = [&](ops::ConvParams p, const ops::PoolWindow& window) {
+    p.has_pool = true;
+    p.pool = window;
+    p.dtype = window.kind == ops::PoolKind::max ? DType::i32 : DType::f32;
+    const ops::Workload workload = ops::conv(p);
+    all.push_back({workload.name, workload.dag});
+  };
+  const auto conv = [](std::int64_t n, std::int64_t ci, std::int64_t co, std::int64_t h,
+                       std::int64_t w, std::int64_t pad) {
+    ops::ConvParams p;
+    p.n = n;
+    p.ci = ci;
+    p.co = co;
+    p.spatial = {h, w, 1};
+    p.kernel = {3, 3, 1};
+    p.pad = {pad, pad, 0};
+    return p;
+  };
+  ops::ConvParams p = conv(2, 3, 20, 9, 7, 1);
+  p.bias = true;
+  p.activation = ops::Activation::relu;
+  add(p, {ops::PoolKind::max, {3, 3}, {2, 2}, {1, 1}});
+  add(p, {ops::PoolKind::average, {2, 2}, {2, 2}, {0, 0}});
+  p = conv(1, 5, 9, 11, 8, 1);
+  p.stride = {2, 2, 1};
+  p.packing = ops::PackingClass::free_layout;
+  add(p, {ops::PoolKind::max, {2, 2}, {2, 2}, {0, 0}});
+  p = conv(1, 4, 7, 8, 9, 0);
+  p.layout = ops::Layout::nchw;
+  p.activation = ops::Activation::relu;
+  add(p, {ops::PoolKind::max, {3, 2}, {1, 1}, {1, 0}});
+  add(p, {ops::PoolKind::average, {4, 2}, {2, 2}, {1, 1}});
+  p = conv(1, 20, 20, 9, 8, 1);
+  p.groups = 20;
+  p.depthwise = true;
+  add(p, {ops::PoolKind::max, {2, 2}, {1, 1}, {0, 0}});
+  return all;
+}
+
 }  // namespace tensorsmith::test

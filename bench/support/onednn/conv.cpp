@@ -97,7 +97,7 @@ struct Choice {
 template <class Primitive>
 Plan make_plan(const Engine& engine, const ConvShape& s, const Buffers& buffers,
                const ConvOperands& all, dnnl::algorithm algorithm, Choice choice,
-               PackingClass packing, const char* primitive_name) {
+               PackingClass packing, const char* primitive_name, const PoolShape* pool) {
   const Desc src = choice.any_src ? any_layout(all.src) : all.src.typed();
   const Desc weights = choice.any_weights ? any_layout(all.weights) : all.weights.typed();
   const Desc dst = choice.any_dst ? any_layout(all.dst) : all.dst.typed();
@@ -131,6 +131,15 @@ Plan make_plan(const Engine& engine, const ConvShape& s, const Buffers& buffers,
     args[DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1] =
         builder.input(all.residual, pd.dst_desc(), is_free);
   }
+  if (pool != nullptr) {  // what lies between is nobody's operand: it stays as it is
+    const dnnl::memory between(pd.dst_desc(), engine.engine);
+    args[DNNL_ARG_DST] = between;
+    builder.add(Primitive(pd), args,
+                std::string(primitive_name) + " " + pd.impl_info_str() + name_of(choice.residual) +
+                    ", ");
+    add_pool(builder, engine, *pool, between, buffers.output, is_free);
+    return builder.finish();
+  }
   args[DNNL_ARG_DST] = choice.residual == Residual::in_place
                            ? builder.output_over(all.residual, all.dst, pd.dst_desc())
                            : builder.output(all.dst, pd.dst_desc(), is_free);
@@ -139,10 +148,9 @@ Plan make_plan(const Engine& engine, const ConvShape& s, const Buffers& buffers,
   return builder.finish();
 }
 
-}  // namespace
-
-std::vector<Plan> conv_plans(const Engine& engine, const ConvShape& shape, const Buffers& buffers,
-                             PackingClass packing) {
+/// `pool`: null without one behind the convolution.
+std::vector<Plan> plans_of(const Engine& engine, const ConvShape& shape, const PoolShape* pool,
+                           const Buffers& buffers, PackingClass packing) {
   const ConvOperands all = operands_of(shape, buffers);
   std::vector<Plan> plans;
   const auto add = [&](Choice choice) {
@@ -150,23 +158,29 @@ std::vector<Plan> conv_plans(const Engine& engine, const ConvShape& shape, const
       return shape.transposed
                  ? make_plan<dnnl::deconvolution_forward>(engine, shape, buffers, all,
                                                           dnnl::algorithm::deconvolution_direct,
-                                                          choice, packing, "deconvolution")
+                                                          choice, packing, "deconvolution", pool)
                  : make_plan<dnnl::convolution_forward>(engine, shape, buffers, all,
                                                         dnnl::algorithm::convolution_direct, choice,
-                                                        packing, "convolution");
+                                                        packing, "convolution", pool);
     });
     if (shape.rounding > 1) {
       try_plan(plans, [&] {
         return make_plan<dnnl::convolution_forward>(engine, shape, buffers, all,
                                                     dnnl::algorithm::convolution_winograd, choice,
-                                                    packing, "convolution");
+                                                    packing, "convolution", pool);
       });
     }
   };
   // In the classes with plain activations oneDNN's own layouts stay candidates: the reorders are
   // then part of the timed region.
   for (const Residual way : ways_to_add(shape.add)) {
+    if (pool != nullptr && way == Residual::in_place) {
+      continue;  // the residual would have to be written anew before every run
+    }
     add({false, true, false, way});
+    if (pool != nullptr) {
+      add({false, true, true, way});
+    }
     // In place only where the residual comes in the layout of the result.
     if (way != Residual::in_place || packing == PackingClass::free_layout) {
       add({true, true, true, way});
@@ -176,6 +190,18 @@ std::vector<Plan> conv_plans(const Engine& engine, const ConvShape& shape, const
     }
   }
   return plans;
+}
+
+}  // namespace
+
+std::vector<Plan> conv_plans(const Engine& engine, const ConvShape& shape, const Buffers& buffers,
+                             PackingClass packing) {
+  return plans_of(engine, shape, nullptr, buffers, packing);
+}
+
+std::vector<Plan> conv_pool_plans(const Engine& engine, const ConvPoolShape& shape,
+                                  const Buffers& buffers, PackingClass packing) {
+  return plans_of(engine, shape.conv, &shape.pool, buffers, packing);
 }
 
 }  // namespace tensorsmith::bench::onednn

@@ -73,6 +73,9 @@ class OnednnPeer final : public Peer {
               [&](const LayernormShape& s) { return onednn::layernorm_plans(engine_, s, buffers); },
               [&](const ReduceShape& s) { return onednn::reduce_plans(engine_, s, buffers); },
               [&](const PoolShape& s) { return onednn::pool_plans(engine_, s, buffers, packing); },
+              [&](const ConvPoolShape& s) {
+                return onednn::conv_pool_plans(engine_, s, buffers, packing);
+              },
               [&](const AttentionShape& s) { return onednn::attention_plans(engine_, s, buffers); },
           },
           problem);

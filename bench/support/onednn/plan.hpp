@@ -107,6 +107,12 @@ std::vector<Plan> attention_plans(const Engine& engine, const AttentionShape& sh
                                   const Buffers& buffers);
 std::vector<Plan> pool_plans(const Engine& engine, const PoolShape& shape, const Buffers& buffers,
                              PackingClass packing);
+/// A convolution and the windows over its result, in the layout in which that comes.
+std::vector<Plan> conv_pool_plans(const Engine& engine, const ConvPoolShape& shape,
+                                  const Buffers& buffers, PackingClass packing);
+/// Adds windows over `source`.
+void add_pool(PlanBuilder& builder, const Engine& engine, const PoolShape& shape,
+              const dnnl::memory& source, float* output, bool is_free);
 
 /// How a residual is added: as an operand of its own, or to what the output holds, which costs no
 /// further stream and destroys the residual.

@@ -29,6 +29,13 @@ Plan sum_by_matmul(const Engine& engine, std::int64_t rows, std::int64_t columns
   return builder.finish();
 }
 
+Operand activations(const PoolShape& s, std::int64_t h, std::int64_t w, const float* data) {
+  const std::int64_t image = h * w * s.c;
+  const Dims strides =
+      s.layout == ActivationLayout::nhwc ? Dims{image, 1, w * s.c, s.c} : Dims{image, h * w, w, 1};
+  return operand({s.n, s.c, h, w}, strides, data);
+}
+
 template <class Primitive, class Description>
 void add_softmax(PlanBuilder& builder, const Description& pd, const Operand& x, const Operand& y) {
   const Args args{{DNNL_ARG_SRC, builder.input(x, x.desc, false)},
@@ -118,37 +125,38 @@ std::vector<Plan> reduce_plans(const Engine& engine, const ReduceShape& shape,
   return plans;
 }
 
-std::vector<Plan> pool_plans(const Engine& engine, const PoolShape& shape, const Buffers& buffers,
-                             PackingClass packing) {
-  const bool last = shape.layout == ActivationLayout::nhwc;
-  const auto activations = [&](std::int64_t h, std::int64_t w, const float* data) {
-    const Dims strides =
-        last ? Dims{h * w * shape.c, 1, w * shape.c, shape.c} : Dims{h * w * shape.c, h * w, w, 1};
-    return operand({shape.n, shape.c, h, w}, strides, data);
-  };
-  const Operand x = activations(shape.spatial[0], shape.spatial[1], buffers.input);
-  const Operand y = activations(shape.out_spatial(0), shape.out_spatial(1), buffers.output);
+void add_pool(PlanBuilder& builder, const Engine& engine, const PoolShape& shape,
+              const dnnl::memory& source, float* output, bool is_free) {
+  const Operand y = activations(shape, shape.out_spatial(0), shape.out_spatial(1), output);
   const auto algorithm = shape.kind == PoolKind::max ? dnnl::algorithm::pooling_max
                                                      : dnnl::algorithm::pooling_avg_include_padding;
   const Dims stride(shape.stride.begin(), shape.stride.end());
   const Dims kernel(shape.kernel.begin(), shape.kernel.end());
   const Dims pad(shape.pad.begin(), shape.pad.end());
+#if DNNL_VERSION_MAJOR >= 3
+  const Dims gaps(kernel.size(), 0);
+  const auto pd =
+      describe<dnnl::pooling_forward>(engine, {}, inference, algorithm, source.get_desc(),
+                                      any_layout(y), stride, kernel, gaps, pad, pad);
+#else
+  const auto pd = describe<dnnl::pooling_forward>(
+      engine, {}, inference, algorithm, source.get_desc(), any_layout(y), stride, kernel, pad, pad);
+#endif
+  const Args args{{DNNL_ARG_SRC, source},
+                  {DNNL_ARG_DST, builder.output(y, pd.dst_desc(), is_free)}};
+  builder.add(dnnl::pooling_forward(pd), args, std::string("pooling ") + pd.impl_info_str());
+}
+
+std::vector<Plan> pool_plans(const Engine& engine, const PoolShape& shape, const Buffers& buffers,
+                             PackingClass packing) {
+  const bool last = shape.layout == ActivationLayout::nhwc;
+  const Operand x = activations(shape, shape.spatial[0], shape.spatial[1], buffers.input);
   std::vector<Plan> plans;
   const auto add = [&](const Desc& source) {
     try_plan(plans, [&] {
       const bool is_free = packing == PackingClass::free_layout;
-#if DNNL_VERSION_MAJOR >= 3
-      const Dims gaps(kernel.size(), 0);
-      const auto pd = describe<dnnl::pooling_forward>(
-          engine, {}, inference, algorithm, source, any_layout(y), stride, kernel, gaps, pad, pad);
-#else
-      const auto pd = describe<dnnl::pooling_forward>(engine, {}, inference, algorithm, source,
-                                                      any_layout(y), stride, kernel, pad, pad);
-#endif
       PlanBuilder builder(engine, "");
-      const Args args{{DNNL_ARG_SRC, builder.input(x, pd.src_desc(), is_free)},
-                      {DNNL_ARG_DST, builder.output(y, pd.dst_desc(), is_free)}};
-      builder.add(dnnl::pooling_forward(pd), args, std::string("pooling ") + pd.impl_info_str());
+      add_pool(builder, engine, shape, builder.input(x, source, is_free), buffers.output, is_free);
       return builder.finish();
     });
   };

@@ -1,9 +1,9 @@
 // Convolution of rank 1 to 3: stride, padding, dilation, groups, depthwise, transposed, epilogues,
-// and Winograd's filtering (ops/winograd.hpp).
+// Winograd's filtering (ops/winograd.hpp), and windows over the result (ops/pool.hpp).
 //
 // Floor 3. Stage and axis names follow the programs of the Ansor reference (X, Pad, W, Y, bias,
-// Ybias, Yrelu; a residual R and Yadd come between, Yrequant behind), so that workload hashes
-// agree. Layouts: ConvParams in ops/op.hpp.
+// Ybias, Yrelu; a residual R and Yadd come between, Yrequant and Ypool behind), so that workload
+// hashes agree. Layouts: ConvParams in ops/op.hpp.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tensorsmith/ops/pad.hpp"
+#include "tensorsmith/ops/pool.hpp"
 #include "tensorsmith/ops/requantize.hpp"
 #include "tensorsmith/ops/winograd.hpp"
 #include "tensorsmith/ops/workload_text.hpp"
@@ -68,6 +69,12 @@ inline void check_conv(const ConvParams& p) {
   if (p.winograd != 0) {
     check_winograd(p);
   }
+  if (p.has_pool && p.rank != 2) {
+    misuse(op, "rank 2 with a pooling behind it", std::to_string(p.rank));
+  }
+  if (p.has_pool) {
+    check_pool(pooling_of(p));
+  }
   if (p.dtype == DType::boolean || (p.activation == Activation::gelu && !is_float(p.dtype))) {
     misuse(op, "a number type, a float one with gelu", std::string(name_of(p.dtype)));
   }
@@ -121,6 +128,9 @@ class ConvBuilder {
       y = pointwise("Yrequant", y, [&](const te::Expr& v, const Indices& at) {
         return requantize(v, at[axes_.channel]);
       });
+    }
+    if (p_.has_pool) {
+      y = pool_windows(program_, y, pooling_of(p_), {"Ypad", "Ypoolsum", "Ypool", {"py", "px"}});
     }
     arguments.push_back(y);
     Workload workload;

@@ -56,6 +56,14 @@ struct AttentionParams {
   DType dtype = DType::f32;
 };
 
+enum class PoolKind : std::uint8_t { max, average };  ///< average: padding is part of the window
+
+/// Windows over two spatial axes.
+struct PoolWindow {
+  PoolKind kind = PoolKind::max;
+  std::array<std::int64_t, 2> kernel{1, 1}, stride{1, 1}, pad{0, 0};
+};
+
 /// Convolution of rank 1, 2 or 3; the first `rank` entries of the arrays count.
 /// nhwc: X [n, spatial, ci], W [kernel, ci / groups, co]; nchw: X [n, ci, spatial], W [co, ci /
 /// groups, kernel]. Depthwise (ci = co = groups): W [kernel, c] or [c, kernel]. Transposed: the
@@ -77,11 +85,14 @@ struct ConvParams {
   Layout layout = Layout::nhwc;
   bool bias = false, add = false;
   Activation activation = Activation::none;
+  bool has_pool = false;  ///< windows over the result of the epilogue, of rank 2
+  PoolWindow pool;
   DType dtype = DType::f32;
   ByteType weights = ByteType::none, requant = ByteType::none;
   PackingClass packing = PackingClass::plain;
 
-  /// Output extent along one spatial axis; not positive if the output would be empty.
+  /// Output extent of the convolution along one spatial axis; not positive if the output would be
+  /// empty.
   std::int64_t out_spatial(int axis) const {
     const auto a = static_cast<std::size_t>(axis);
     const std::int64_t reach = dilation[a] * (kernel[a] - 1) + 1;
@@ -92,8 +103,6 @@ struct ConvParams {
     return room < 0 ? 0 : room / stride[a] + 1;
   }
 };
-
-enum class PoolKind : std::uint8_t { max, average };  ///< average: padding is part of the window
 
 struct PoolParams {
   PoolKind kind = PoolKind::max;
@@ -175,6 +184,21 @@ inline DType accumulator_of(DType type) {
   default:
     return type;
   }
+}
+
+/// The pooling behind a convolution that has one, as an operator of its own.
+inline PoolParams pooling_of(const ConvParams& p) {
+  PoolParams pool;
+  pool.kind = p.pool.kind;
+  pool.n = p.n;
+  pool.c = p.co;
+  pool.spatial = {p.out_spatial(0), p.out_spatial(1)};
+  pool.kernel = p.pool.kernel;
+  pool.stride = p.pool.stride;
+  pool.pad = p.pool.pad;
+  pool.layout = p.layout;
+  pool.dtype = dtype_of(p.requant, accumulator_of(p.dtype));
+  return pool;
 }
 
 /// act(x) of a float expression.

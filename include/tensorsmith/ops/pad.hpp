@@ -49,10 +49,11 @@ inline te::Shape activation_shape(int rank, Layout layout, std::int64_t n, std::
   return shape;
 }
 
-/// The input itself if nothing is padded, else stage "Pad" with `value` around it.
+/// The input itself if nothing is padded, else stage `name` with `value` around it.
 inline te::Tensor pad_spatial(te::Program& program, const te::Tensor& in,
                               const ActivationAxes& axes, const std::vector<std::int64_t>& before,
-                              const std::vector<std::int64_t>& after, const te::Expr& value) {
+                              const std::vector<std::int64_t>& after, const te::Expr& value,
+                              const std::string& name = "Pad") {
   bool is_needed = false;
   te::Shape shape = in.shape();
   for (std::size_t s = 0; s < before.size(); ++s) {
@@ -62,7 +63,7 @@ inline te::Tensor pad_spatial(te::Program& program, const te::Tensor& in,
   if (!is_needed) {
     return in;
   }
-  return program.compute("Pad", shape,
+  return program.compute(name, shape,
                          [&](const std::vector<te::Expr>& at) {
                            std::vector<te::Expr> index = at, bounds;
                            for (std::size_t s = 0; s < before.size(); ++s) {

@@ -4,6 +4,7 @@
 // PoolParams in ops/op.hpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -66,40 +67,55 @@ inline Workload global_pool(const PoolParams& p) {
   return workload;
 }
 
-inline Workload window_pool(const PoolParams& p) {
-  te::Program program;
+/// What the stages and the axes of windows are called.
+struct PoolNames {
+  const char* padded = "Pad";
+  const char* sum = "Ysum";
+  const char* result = "Y";
+  std::array<const char*, 2> window{"ry", "rx"};
+};
+
+/// The result of windows over `x`.
+inline te::Tensor pool_windows(te::Program& program, const te::Tensor& x, const PoolParams& p,
+                               const PoolNames& names) {
   const ActivationAxes axes = activation_axes(2, p.layout);
-  const te::Tensor x = program.placeholder(
-      "X", activation_shape(2, p.layout, p.n, p.c, {p.spatial[0], p.spatial[1]}), p.dtype);
+  const bool is_average = p.kind == PoolKind::average;
   const std::vector<std::int64_t> pad{p.pad[0], p.pad[1]};
-  const te::Expr outside = p.kind == PoolKind::max ? te::detail::extreme(p.dtype, -1) : te::Expr(0);
-  const te::Tensor padded = pad_spatial(program, x, axes, pad, pad, outside);
-  const te::ReduceAxes window{program.reduce_axis("ry", p.kernel[0]),
-                              program.reduce_axis("rx", p.kernel[1])};
+  const te::Expr outside = is_average ? te::Expr(0) : te::detail::extreme(p.dtype, -1);
+  const te::Tensor padded = pad_spatial(program, x, axes, pad, pad, outside, names.padded);
+  const te::ReduceAxes window{program.reduce_axis(names.window[0], p.kernel[0]),
+                              program.reduce_axis(names.window[1], p.kernel[1])};
   const te::Shape shape =
       activation_shape(2, p.layout, p.n, p.c, {p.out_spatial(0), p.out_spatial(1)});
-  const DType type = p.kind == PoolKind::average ? accumulator_of(p.dtype) : p.dtype;
-  te::Tensor y = program.compute(p.kind == PoolKind::average ? "Ysum" : "Y", shape,
-                                 [&](const std::vector<te::Expr>& at) {
-                                   std::vector<te::Expr> index = at;
-                                   for (std::size_t a = 0; a < 2; ++a) {
-                                     te::Expr& i = index[axes.first_spatial + a];
-                                     i = i * p.stride[a] + window[a];
-                                   }
-                                   const te::Expr value = te::cast(type, padded.at(index));
-                                   return p.kind == PoolKind::average ? te::sum(value, window)
-                                                                      : te::max(value, window);
-                                 },
-                                 {axes.names, {}, {}});
-  if (p.kind == PoolKind::average) {
+  const DType type = is_average ? accumulator_of(p.dtype) : p.dtype;
+  te::Tensor y =
+      program.compute(is_average ? names.sum : names.result, shape,
+                      [&](const std::vector<te::Expr>& at) {
+                        std::vector<te::Expr> index = at;
+                        for (std::size_t a = 0; a < 2; ++a) {
+                          te::Expr& i = index[axes.first_spatial + a];
+                          i = i * p.stride[a] + window[a];
+                        }
+                        const te::Expr value = te::cast(type, padded.at(index));
+                        return is_average ? te::sum(value, window) : te::max(value, window);
+                      },
+                      {axes.names, {}, {}});
+  if (is_average) {
     const double scale = 1.0 / static_cast<double>(p.kernel[0] * p.kernel[1]);
     const te::Tensor sum = y;
-    y = program.compute("Y", shape,
+    y = program.compute(names.result, shape,
                         [&](const std::vector<te::Expr>& at) { return sum.at(at) * scale; },
                         {axes.names, {}, {}});
   }
+  return y;
+}
+
+inline Workload window_pool(const PoolParams& p) {
+  te::Program program;
+  const te::Tensor x = program.placeholder(
+      "X", activation_shape(2, p.layout, p.n, p.c, {p.spatial[0], p.spatial[1]}), p.dtype);
   Workload workload;
-  workload.dag = program.dag({x, y});
+  workload.dag = program.dag({x, pool_windows(program, x, p, {})});
   return workload;
 }
 

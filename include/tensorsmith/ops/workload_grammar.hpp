@@ -52,11 +52,13 @@ inline constexpr std::array<GrammarLine, 22> workload_grammar{{
 }};
 inline constexpr const char* workload_grammar_notes =
     "OPTIONS of convolutions: [,groups=1][,winograd=2|4][,layout=nhwc|nchw|free][,dtype=f32]"
-    "[,weights=i8|u8][,EPILOGUE][,packed]. EPILOGUE: [,bias][,add][,relu|gelu][,requant=i8|u8]. "
-    "bias adds one number per output column or channel, add an operand of the output's shape, "
-    "layernorm normalizes the rows of what is before it. i8 and u8 are summed up in i32; requant= "
-    "makes the sum 8 bits again: times a scale per column or channel, plus a zero point. weights= "
-    "is the type of B or W where it is another than the first operand's. k, s, p and the dilation "
+    "[,weights=i8|u8][,EPILOGUE][,packed][,WINDOWS]. EPILOGUE: "
+    "[,bias][,add][,relu|gelu][,requant=i8|u8]. bias adds one number per output column or channel, "
+    "add an operand of the output's shape, layernorm normalizes the rows of what is before it. i8 "
+    "and u8 are summed up in i32; requant= makes the sum 8 bits again: times a scale per column or "
+    "channel, plus a zero point. weights= is the type of B or W where it is another than the first "
+    "operand's. WINDOWS, over all that, of convolutions of h and w: "
+    "max_pool=K|avg_pool=K[,pool_s=K][,pool_p=0]. k, s, p, the dilation and the numbers of windows "
     "take one number or one per axis (k=3x5); the dilation is d= or dil=, in conv3d d= is the "
     "depth. DTYPE: f64 f32 f16 bf16 i64 i32 i8 u8. layout=free is class c, packed (weights "
     "prepared beforehand) class b, everything else class a.";

@@ -112,7 +112,15 @@ inline std::string canonical_text(const ConvParams& p) {
   if (p.dtype != DType::f32) {
     text += ",dtype=" + std::string(name_of(p.dtype));
   }
-  return text + detail::weights_text(p) + detail::epilogue_text(p);
+  text += detail::weights_text(p) + detail::epilogue_text(p);
+  if (p.has_pool) {
+    text += (p.pool.kind == PoolKind::max ? ",max_pool=" : ",avg_pool=") +
+            detail::per_axis(p.pool.kernel, 2);
+    text += p.pool.stride == p.pool.kernel ? "" : ",pool_s=" + detail::per_axis(p.pool.stride, 2);
+    const std::string pad = detail::per_axis(p.pool.pad, 2);
+    text += pad == "0" ? "" : ",pool_p=" + pad;
+  }
+  return text;
 }
 inline std::string canonical_text(const PoolParams& p) {
   std::string text = kind_of(p) + ":n=" + std::to_string(p.n) + ",c=" + std::to_string(p.c) +

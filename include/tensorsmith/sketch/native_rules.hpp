@@ -13,13 +13,14 @@
 #include "tensorsmith/sketch/rules/split_phases.hpp"
 #include "tensorsmith/sketch/rules/tile_across.hpp"
 #include "tensorsmith/sketch/rules/unroll_rows.hpp"
+#include "tensorsmith/sketch/rules/window_rows.hpp"
 
 namespace tensorsmith {
 
-using NativeCpuRules =
-    RuleSet<SkipPlaced, AlwaysInline, UnrollRows, SimplifyComputeWithConstTensor, AddRfactor,
-            AttachRows, ChainRows, AddCacheWrite, MultiLevelTilingWithFusion, TileAcross, KeepRows,
-            SplitPhases, MultiLevelTiling, SkipStage, PackOperand, InlinePadding>;
+using NativeCpuRules = RuleSet<SkipPlaced, AlwaysInline, UnrollRows, SimplifyComputeWithConstTensor,
+                               AddRfactor, AttachRows, ChainRows, WindowRows, AddCacheWrite,
+                               MultiLevelTilingWithFusion, TileAcross, KeepRows, SplitPhases,
+                               MultiLevelTiling, SkipStage, PackOperand, InlinePadding>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
 

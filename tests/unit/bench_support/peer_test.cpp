@@ -219,6 +219,22 @@ std::vector<std::pair<std::string, Problem>> row_problems() {
   PoolShape average = max;
   average.kind = PoolKind::average;
   average.layout = ActivationLayout::nhwc;
+  ConvPoolShape behind;
+  behind.conv.n = max.n;
+  behind.conv.ci = 3;
+  behind.conv.co = 17;
+  behind.conv.spatial = {9, 8, 1};
+  behind.conv.kernel = {3, 3, 1};
+  behind.conv.pad = {1, 1, 0};
+  behind.conv.bias = true;
+  behind.conv.activation = Activation::relu;
+  behind.pool = max;
+  behind.pool.c = 17;
+  behind.pool.spatial = {9, 8};
+  ConvPoolShape last = behind;
+  last.conv.layout = last.pool.layout = ActivationLayout::nhwc;
+  last.conv.weights = WeightLayout::spatial_io;
+  last.pool.kind = PoolKind::average;
   PoolShape global;
   global.kind = PoolKind::average;
   global.c = 37;
@@ -230,6 +246,8 @@ std::vector<std::pair<std::string, Problem>> row_problems() {
           {"max", ReduceShape{ReduceKind::max, 7, 53}},
           {"mean", ReduceShape{ReduceKind::mean, 7, 53}},
           {"attention", AttentionShape{3, 7, 19, 5}},
+          {"convolution and max pool", behind},
+          {"convolution and average pool", last},
           {"max pool", max},
           {"average pool", average},
           {"global average pool", global}};

@@ -185,6 +185,37 @@ TEST_CASE("convolution of bytes is summed up in i32", "[ops]") {
   check_layouts(p);
 }
 
+TEST_CASE("conv2d: windows over the result are those of the pooling alone", "[ops]") {
+  for (ops::PoolKind kind : {ops::PoolKind::max, ops::PoolKind::average}) {
+    for (ops::Layout layout : {ops::Layout::nhwc, ops::Layout::nchw}) {
+      ops::ConvParams p = plane(3, 4, 7, 6, 3);
+      p.layout = layout;
+      p.bias = true;
+      p.activation = ops::Activation::relu;
+      const Run before = run(ops::conv(p));
+      p.has_pool = true;
+      p.pool = ops::PoolWindow{kind, {3, 2}, {2, 1}, {1, 0}};
+      const ops::Workload workload = ops::conv(p);
+      INFO(workload.name);
+      const Run result = run(workload);
+      // The same numbers again, through a program of the windows only.
+      const ops::Workload alone = ops::pool(ops::detail::pooling_of(p));
+      HostArray between(p.dtype, before.shape);
+      for (std::int64_t i = 0; i < between.num_elements(); ++i) {
+        between.set_real(i, before.output[static_cast<std::size_t>(i)]);
+      }
+      const auto expected = eval_dag(*alone.dag, {between});
+      REQUIRE(expected.has_value());
+      REQUIRE(result.shape == expected->front().shape);
+      Values values;
+      for (std::int64_t i = 0; i < expected->front().num_elements(); ++i) {
+        values.push_back(expected->front().get_real(i));
+      }
+      check_equal(result.output, values);
+    }
+  }
+}
+
 TEST_CASE("convolution refuses what it cannot be", "[ops]") {
   ops::ConvParams p = plane(3, 2, 4, 4, 5);
   CHECK_THROWS_WITH(ops::conv(p), "ops::conv: expected an output that is not empty, got a kernel "
@@ -201,4 +232,11 @@ TEST_CASE("convolution refuses what it cannot be", "[ops]") {
   p.pad[0] = 0;
   p.depthwise = true;
   CHECK_THROWS_AS(ops::conv(p), Error);
+  p = plane(3, 2, 4, 4, 3);
+  p.has_pool = true;
+  p.pool = ops::PoolWindow{ops::PoolKind::max, {3, 3}, {1, 1}, {0, 0}};
+  CHECK_THROWS_WITH(ops::conv(p), "ops::pool: expected an output that is not empty, got a kernel "
+                                  "larger than the padded input");
+  p.rank = 1;
+  CHECK_THROWS_WITH(ops::conv(p), "ops::conv: expected rank 2 with a pooling behind it, got 1");
 }

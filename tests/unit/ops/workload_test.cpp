@@ -111,6 +111,31 @@ TEST_CASE("convolution strings", "[ops]") {
   CHECK(deeply.co == 5);
 }
 
+TEST_CASE("strings of convolutions with a pooling behind them", "[ops]") {
+  const auto p = params_of<ops::ConvParams>(
+      "conv2d:h=9,w=8,ci=4,co=6,k=3,layout=nchw,bias,relu,max_pool=3x2,pool_s=2,pool_p=1x0");
+  REQUIRE(p.has_pool);
+  CHECK(p.pool.kind == ops::PoolKind::max);
+  CHECK(p.pool.kernel == std::array<std::int64_t, 2>{3, 2});
+  CHECK(p.pool.stride == std::array<std::int64_t, 2>{2, 2});
+  CHECK(p.pool.pad == std::array<std::int64_t, 2>{1, 0});
+  CHECK_FALSE(params_of<ops::ConvParams>("conv2d:h=9,w=8,ci=4,co=6,k=3").has_pool);
+  for (const char* text :
+       {"conv2d:n=1,h=9,w=8,ci=4,co=6,k=3,s=1,p=0,bias,relu,max_pool=2",
+        "conv2d:n=2,h=9,w=8,ci=4,co=6,k=3,s=1,p=1,layout=free,avg_pool=3,pool_s=2,pool_p=1",
+        "conv2d:n=1,h=9,w=8,ci=4,co=6,k=3,s=1,p=1,layout=nchw,packed,max_pool=2x3,pool_p=0x1",
+        "conv2d_transpose:n=1,h=4,w=4,ci=4,co=6,k=3,s=2,p=1,max_pool=2",
+        "depthwise:n=1,h=9,w=8,c=5,k=3,s=1,p=0,relu,max_pool=2,pool_s=1"}) {
+    INFO(text);
+    const auto workload = ops::parse_workload(text);
+    REQUIRE(workload.has_value());
+    CHECK(workload->name == text);
+  }
+  const auto whole = ops::parse_workload("conv2d:h=9,w=8,ci=4,co=6,k=3,max_pool=2,pool_s=2x2");
+  REQUIRE(whole.has_value());
+  CHECK(whole->name == "conv2d:n=1,h=9,w=8,ci=4,co=6,k=3,s=1,p=0,max_pool=2");
+}
+
 TEST_CASE("pool and row strings", "[ops]") {
   const auto p = params_of<ops::PoolParams>("max_pool:c=3,h=8,w=9,k=3x2,s=2,p=1,layout=nchw");
   CHECK(p.kind == ops::PoolKind::max);
@@ -192,6 +217,15 @@ TEST_CASE("every wrong workload string gets one sentence", "[ops]") {
       {"conv2d:h=9,w=9,ci=1,co=1,k=3,winograd=2,dtype=i8", "f32 or f64 with Winograd's filtering"},
       {"conv2d:h=2147483647,w=1,ci=1,co=1,k=1,p=2147483647", "an extent between 1 and"},
       {"depthwise:h=3,w=3,c=4,k=1,co=4", "got \"co=4\""},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=1,max_pool", "got \"max_pool\""},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=1,pool_s=2", "got \"pool_s=2\""},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=1,max_pool=0", "a positive whole number for max_pool, got 0"},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=1,max_pool=2,avg_pool=2", "at most one of max_pool="},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=1,max_pool=2,pool_p=2",
+       "padding that is less than the kernel, got 2"},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=3,avg_pool=8", "an output that is not empty"},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=1,dtype=i8,avg_pool=2", "a float one for averages"},
+      {"conv1d:w=9,ci=1,co=1,k=1,max_pool=2", "convolutions of h and w with max_pool="},
       {"max_pool:c=1,h=3,w=3,k=2,p=2", "padding that is less than the kernel, got 2"},
       {"max_pool:c=1,h=3,w=3,k=4", "an output that is not empty"},
       {"max_pool:c=1,h=3,w=3,k=2,layout=free", "expected layout=nchw or nhwc"},
