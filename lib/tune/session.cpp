@@ -258,7 +258,7 @@ TuneResult TuneSession::finish() {
   DriverResult driven = driver_->finish();
   TuneResult result;
   result.summary = std::move(driven.summary);
-  result.summary.verified_share = verified_share_;
+  result.summary.verified_share = result.summary.is_verified ? verified_share_ : 0;
   result.task = task_;
   result.num_threads = options_.num_threads;
   if (driven.best) {
