@@ -3,10 +3,23 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tensorsmith/measure/tolerance.hpp"
 #include "tensorsmith/support/overloaded.hpp"
 
 namespace tensorsmith::bench {
 namespace {
+
+/// How many elements are compared; with a message if that is impossible.
+VerifyResult counted(const std::vector<float>& got, const std::vector<double>& want,
+                     const std::vector<std::int64_t>& indices, std::int64_t total) {
+  VerifyResult result;
+  result.checked = static_cast<std::int64_t>(got.size());
+  result.total = total;
+  if (got.empty() || got.size() != want.size() || got.size() != indices.size()) {
+    result.message = "nothing to compare, or lists of different lengths";
+  }
+  return result;
+}
 
 double activate(double x, Activation activation) {
   switch (activation) {
@@ -267,11 +280,8 @@ double Reference::at(std::int64_t flat) const {
 VerifyResult compare(const std::vector<float>& got, const std::vector<double>& want,
                      const std::vector<std::int64_t>& indices, std::int64_t total,
                      std::int64_t reduction_length, double rounding) {
-  VerifyResult result;
-  result.checked = static_cast<std::int64_t>(got.size());
-  result.total = total;
-  if (got.empty() || got.size() != want.size() || got.size() != indices.size()) {
-    result.message = "nothing to compare, or lists of different lengths";
+  VerifyResult result = counted(got, want, indices, total);
+  if (!result.message.empty()) {
     return result;
   }
   double squares = 0;
@@ -308,11 +318,8 @@ VerifyResult compare(const std::vector<float>& got, const std::vector<double>& w
 VerifyResult compare_integers(const std::vector<float>& got, const std::vector<double>& want,
                               const std::vector<std::int64_t>& indices, std::int64_t total,
                               bool is_rounded) {
-  VerifyResult result;
-  result.checked = static_cast<std::int64_t>(got.size());
-  result.total = total;
-  if (got.empty() || got.size() != want.size() || got.size() != indices.size()) {
-    result.message = "nothing to compare, or lists of different lengths";
+  VerifyResult result = counted(got, want, indices, total);
+  if (!result.message.empty()) {
     return result;
   }
   std::size_t different = 0;
@@ -324,7 +331,7 @@ VerifyResult compare_integers(const std::vector<float>& got, const std::vector<d
       result.max_error = std::isfinite(error) ? error : INFINITY;
     }
   }
-  const bool is_near = is_rounded && different <= 1 + got.size() / 64;
+  const bool is_near = is_rounded && different <= 1 + got.size() / OutputTolerance::rounded_share;
   result.max_error_over_bound = different == 0 ? 0 : is_near ? result.max_error : INFINITY;
   result.ok = result.max_error_over_bound <= 1;
   if (!result.ok) {

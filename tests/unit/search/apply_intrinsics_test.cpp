@@ -30,21 +30,28 @@ std::size_t num_tensorized(const std::vector<Step>& steps) {
   });
 }
 
+/// The legal ones of 24 draws.
+std::vector<Candidate> drawn_programs(const SearchSpace& space) {
+  std::vector<Candidate> programs;
+  for (std::uint32_t i = 0; i < 24; ++i) {
+    CounterRng rng(1, 2, i);
+    if (std::optional<Candidate> drawn = draw_candidate(space, NativeCpuPopulation{}, rng)) {
+      programs.push_back(std::move(*drawn));
+    }
+  }
+  return programs;
+}
+
 }  // namespace
 
 TEST_CASE("a program has the intrinsics that fit, once, and keeps them when it is built anew") {
   const SearchSpace space = tensor_space("gemm:64x96x128:bf16", "znver4");
-  std::uint32_t num_drawn = 0, num_grouped = 0;
-  for (std::uint32_t i = 0; i < 24; ++i) {
-    CounterRng rng(1, 2, i);
-    const auto drawn = draw_candidate(space, NativeCpuPopulation{}, rng);
-    if (!drawn) {
-      continue;
-    }
-    ++num_drawn;
-    const std::vector<Step>& steps = drawn->state.steps();
+  const std::vector<Candidate> programs = drawn_programs(space);
+  std::uint32_t num_grouped = 0;
+  for (const Candidate& program : programs) {
+    const std::vector<Step>& steps = program.state.steps();
     CHECK(num_tensorized(steps) == 1);
-    const auto again = space.build(steps, drawn->sketch);
+    const auto again = space.build(steps, program.sketch);
     REQUIRE(again);
     CHECK(again->state.steps() == steps);
     for (const Step& step : steps) {  // B.packed in groups of two along k, which come last
@@ -55,7 +62,7 @@ TEST_CASE("a program has the intrinsics that fit, once, and keeps them when it i
                          : 0;
     }
   }
-  CHECK(num_drawn > 12);
+  CHECK(programs.size() > 12);
   CHECK(num_grouped > 0);
 }
 
@@ -68,15 +75,10 @@ TEST_CASE("convolutions of bytes have the intrinsic, padded in memory or not at 
                   false)}) {
     CAPTURE(workload);
     const SearchSpace space = tensor_space(workload, "znver4");
-    std::uint32_t num_drawn = 0, num_inlined = 0;
-    for (std::uint32_t i = 0; i < 24; ++i) {
-      CounterRng rng(1, 2, i);
-      const auto drawn = draw_candidate(space, NativeCpuPopulation{}, rng);
-      if (!drawn) {
-        continue;
-      }
-      ++num_drawn;
-      const State& state = drawn->state;
+    const std::vector<Candidate> programs = drawn_programs(space);
+    std::uint32_t num_inlined = 0;
+    for (const Candidate& program : programs) {
+      const State& state = program.state;
       bool is_inlined = false;
       for (std::size_t stage = 0; stage < state.num_stages(); ++stage) {
         is_inlined = is_inlined || (state.operation(stage).name == "Pad" &&
@@ -85,7 +87,7 @@ TEST_CASE("convolutions of bytes have the intrinsic, padded in memory or not at 
       CHECK(num_tensorized(state.steps()) == (is_inlined && !inlines ? 0u : 1u));
       num_inlined += is_inlined ? 1 : 0;
     }
-    CHECK(num_drawn > 12);
+    CHECK(programs.size() > 12);
     CHECK((num_inlined > 0) == (std::string(workload).find("p=1") != std::string::npos));
   }
 }
