@@ -27,8 +27,6 @@ struct CompileFailure {
 
 /// Registers the x86 back end; any number of times, on any thread.
 void initialize_llvm();
-/// Modules of this context are compiled without the passes that kernels do without.
-void leave_out_passes(LLVMContextRef context);
 
 /// A value of element type `type`: scalar if lanes == 1, else a vector.
 struct Value {

@@ -5,6 +5,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <memory>
 
+#include "code_passes.hpp"
 #include "kernel_emitter.hpp"
 
 namespace tensorsmith {
@@ -66,7 +67,6 @@ class LlvmCompiler::Implementation {
       problem_ = "LLVM has no target machine for " + target.name;
     }
     context_ = LLVMContextCreate();
-    leave_out_passes(context_);
   }
   ~Implementation() {
     if (machine_ != nullptr) {
@@ -152,12 +152,10 @@ class LlvmCompiler::Implementation {
         return fail("LLVM's verifier: " + report);
       }
     }
-    LLVMMemoryBufferRef buffer = nullptr;
-    if (LLVMTargetMachineEmitToMemoryBuffer(machine_, module, type, &message, &buffer)) {
-      return fail("LLVM: " + take(message));
+    std::string bytes;
+    if (!generate_code(machine_, module, type, bytes)) {
+      return fail(std::string("LLVM cannot write such a file for ") + triple_);
     }
-    std::string bytes(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
-    LLVMDisposeMemoryBuffer(buffer);
     return bytes;
   }
 

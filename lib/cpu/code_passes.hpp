@@ -1,0 +1,17 @@
+// generate_code: LLVM's code generation without the passes that kernels do without.
+//
+// Private to lib/cpu. Own design.
+#pragma once
+
+#include <string>
+
+#include <llvm-c/TargetMachine.h>
+
+namespace tensorsmith::llvm_codegen {
+
+/// An object file or assembly text of the module, for its target's processor; the module is used
+/// up. False if LLVM cannot write such a file for the target.
+bool generate_code(LLVMTargetMachineRef machine, LLVMModuleRef module, LLVMCodeGenFileType type,
+                   std::string& code);
+
+}  // namespace tensorsmith::llvm_codegen
