@@ -9,7 +9,7 @@ using namespace tensorsmith;
 namespace {
 
 /// for b in 2 block_x: alloc S[4] shared: for t in 4 thread_x: body.
-struct Kernel {
+struct ThreadedKernel {
   LoopProgram p;
   ExprPool& e = p.pool;
   VarId vb = e.new_var("b"), vt = e.new_var("t");
@@ -63,24 +63,24 @@ struct Kernel {
 
 TEST_CASE("threads run from barrier to barrier, in any order") {
   for (LoopOrder order : {LoopOrder::forward, LoopOrder::reversed, LoopOrder::shuffled}) {
-    Kernel k;
+    ThreadedKernel k;
     CHECK(k.run({k.fill(), k.barrier(), k.reverse()}, order) == "");
   }
 }
 
 TEST_CASE("a private buffer is another one in every thread, across barriers too") {
-  Kernel k;
+  ThreadedKernel k;
   CHECK(k.run({k.store(k.own, {k.n(0)}, k.at(k.a, {k.b, k.e.sub(k.n(3), k.t)})), k.barrier(),
                k.store(k.out, {k.b, k.t}, k.at(k.own, {k.n(0)}))}) == "");
 }
 
 TEST_CASE("threads that meet without a barrier are a race, whatever the order") {
   for (LoopOrder order : {LoopOrder::forward, LoopOrder::reversed, LoopOrder::shuffled}) {
-    Kernel read;  // everything has a value, but some of it could be new
+    ThreadedKernel read;  // everything has a value, but some of it could be new
     CHECK(read.run({read.fill(), read.barrier(), read.reverse(),
                     read.store(read.s, {read.t}, read.n(0))},
                    order) == "race between threads");
-    Kernel write;
+    ThreadedKernel write;
     CHECK(write.run({write.fill(), write.barrier(), write.store(write.s, {write.n(0)}, write.t),
                      write.barrier(), write.reverse()},
                     order) == "race between threads");
@@ -88,27 +88,27 @@ TEST_CASE("threads that meet without a barrier are a race, whatever the order") 
 }
 
 TEST_CASE("blocks that meet in global memory are a race, with barriers too") {
-  Kernel k;
+  ThreadedKernel k;
   CHECK(k.run({k.fill(), k.barrier(), k.reverse(), k.barrier(),
                k.store(k.out, {k.n(0), k.t}, k.t)}) == "race between threads");
 }
 
 TEST_CASE("a barrier in a loop counts each time; all threads must take the same way") {
-  Kernel k;
+  ThreadedKernel k;
   const VarId v = k.e.new_var("i");
   const StmtId again = k.p.add(Seq{{k.barrier(), k.fill(), k.barrier(), k.reverse()}});
   CHECK(k.run({k.p.add(For{v, k.n(3), ForKind::serial, again})}) == "");
-  Kernel some;
+  ThreadedKernel some;
   const VarId w = some.e.new_var("i");
   const StmtId few = some.p.add(For{w, some.t, ForKind::serial, some.barrier()});
   CHECK(some.run({some.fill(), few, some.reverse()}) == "barrier not reached by all threads");
-  Kernel one;
+  ThreadedKernel one;
   const StmtId first = one.p.add(If{one.e.lt(one.t, one.n(1)), one.barrier(), {}});
   CHECK(one.run({one.fill(), first, one.reverse()}) == "barrier not reached by all threads");
 }
 
 TEST_CASE("lanes of a warp: their barrier orders their buffers and no others") {
-  Kernel k;
+  ThreadedKernel k;
   const BufferId w = k.p.add(Buffer{"W", DType::i32, {4}, {}, Scope::warp});
   const StmtId fill = k.store(w, {k.t}, k.at(k.a, {k.b, k.t}));
   const StmtId reverse = k.store(k.out, {k.b, k.t}, k.at(w, {k.e.sub(k.n(3), k.t)}));
