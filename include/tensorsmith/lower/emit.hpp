@@ -300,6 +300,7 @@ class Emitter {
   // emit_tensor.hpp: tensor intrinsics
   bool fills_tile_registers(Emission& e, bool has_all_terms) const;
   void place_intrinsic(Emission& e) const;
+  static void mark_tile_loops(Emission& e);
   void place_warp_intrinsic(Emission& e) const;
   const TensorIntrinsic* intrinsic_of_loop(const Emission& e, std::size_t leaf, ForKind kind,
                                            ExprId extent, StmtId body) const;

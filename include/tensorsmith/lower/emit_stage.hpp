@@ -301,10 +301,7 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   if (e.shape.vector_leaf >= 0) {
     e.nest.is_tile[static_cast<std::size_t>(e.shape.vector_leaf)] = true;
   }
-  for (auto leaf = static_cast<std::size_t>(e.tensor_leaf);
-       e.has_tiles && leaf < e.nest.num_leaves(); ++leaf) {
-    e.nest.is_tile[leaf] = true;  // of constant extent, though they stay loops
-  }
+  mark_tile_loops(e);
   if (reader != nullptr && (!e.shape.is_promoted || e.shape.vector_leaf < 0 || e.lane_leaf >= 0)) {
     cannot_finish_ = true;  // the reader's own pass has vectors
     return program_.add(Seq{});

@@ -100,6 +100,14 @@ inline void Emitter::place_intrinsic(Emission& e) const {
   }
 }
 
+/// Loops around accumulators in tile registers stay loops, but are of constant extent.
+inline void Emitter::mark_tile_loops(Emission& e) {
+  for (auto leaf = static_cast<std::size_t>(e.tensor_leaf);
+       e.has_tiles && leaf < e.nest.num_leaves(); ++leaf) {
+    e.nest.is_tile[leaf] = true;
+  }
+}
+
 /// For GPUs: the innermost reduction loop is covered if it is as long as the instruction's. That a
 /// warp's threads and loops lie as the instruction wants them is the schedule's affair.
 inline void Emitter::place_warp_intrinsic(Emission& e) const {
