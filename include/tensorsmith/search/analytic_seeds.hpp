@@ -31,7 +31,7 @@ class SeedSearch {
   SeedSearch(const SearchSpace& space, const Population& population,
              const SearchCallbacks& callbacks, const Target& target, const RoundKey& key,
              const SeedEffort& effort)
-      : space_(space), callbacks_(callbacks), effort_(effort), target_(target),
+      : space_(space), callbacks_(callbacks), effort_(effort),
         model_(target, space.options().max_innermost_split_factor),
         maker_(space, population, callbacks, key) {}
 
@@ -198,7 +198,11 @@ class SeedSearch {
     std::vector<Tried> all;
     for (std::uint32_t sketch = 0; sketch < space_.sketches().size(); ++sketch) {
       Tried tried{
-          sketch, open_stages(space_.initial(), space_.sketches()[sketch], target_), {}, 0, {}};
+          sketch,
+          open_stages(space_.initial(), space_.sketches()[sketch], space_.options().intrinsics),
+          {},
+          0,
+          {}};
       if (tried.stages.empty()) {
         continue;
       }
@@ -378,7 +382,6 @@ class SeedSearch {
   const SearchSpace& space_;
   const SearchCallbacks& callbacks_;
   SeedEffort effort_;
-  const Target& target_;
   SeedModel model_;
   SeedMaker<Population> maker_;
 };

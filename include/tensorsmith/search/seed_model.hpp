@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/tensor_operands.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/support/algorithm.hpp"
@@ -36,10 +35,11 @@ struct OpenSplit {
 /// The open splits of one stage, in the order of its iterators.
 using OpenStage = std::vector<OpenSplit>;
 
-/// One of the target's that computes the operation in tile registers; nullptr = there is none.
-inline const TensorIntrinsic* tile_intrinsic(const ExprPool& pool, const Operation& op,
-                                             const Target& target) {
-  for (const TensorIntrinsic* intrinsic : intrinsics_of(target)) {
+/// One of them that computes the operation in tile registers; nullptr = there is none.
+inline const TensorIntrinsic*
+tile_intrinsic(const ExprPool& pool, const Operation& op,
+               const std::vector<const TensorIntrinsic*>& intrinsics) {
+  for (const TensorIntrinsic* intrinsic : intrinsics) {
     if (intrinsic->has_tiles() && !op.axes.empty() && !op.reduce_axes.empty() &&
         tensor_operands(pool, op, *intrinsic, op.axes.back().var)) {
       return intrinsic;
@@ -49,7 +49,7 @@ inline const TensorIntrinsic* tile_intrinsic(const ExprPool& pool, const Operati
 }
 
 inline std::vector<OpenStage> open_stages(const State& initial, const State& sketch,
-                                          const Target& target) {
+                                          const std::vector<const TensorIntrinsic*>& intrinsics) {
   std::vector<OpenStage> stages;
   std::vector<std::string> names;
   State state = initial;
@@ -72,10 +72,10 @@ inline std::vector<OpenStage> open_stages(const State& initial, const State& ske
         is_last = is_last && iterators[k].kind != IteratorKind::spatial;
       }
       const bool is_reduction = iterator.kind == IteratorKind::reduction;
-      stages.back().push_back({i, split->extent, split->lengths.size(), is_reduction,
-                               bytes_of(result.dtype),
-                               split->lengths.size() == 1 && !is_reduction && !is_last,
-                               tile_intrinsic(state.dag().pool(), state.operation(stage), target)});
+      stages.back().push_back(
+          {i, split->extent, split->lengths.size(), is_reduction, bytes_of(result.dtype),
+           split->lengths.size() == 1 && !is_reduction && !is_last,
+           tile_intrinsic(state.dag().pool(), state.operation(stage), intrinsics)});
     }
     if (!try_step(state, step)) {
       return {};

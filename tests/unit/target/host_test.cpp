@@ -92,6 +92,12 @@ TEST_CASE("CPUID agrees with the kernel's flags", "[host]") {
   }
 }
 
+TEST_CASE("tile registers are there only if the kernel lets this process use them", "[host]") {
+  const CpuFeatures f = probe_host().features;
+  CHECK((!f.amx_tile || request_tiles()));
+  CHECK((f.amx_tile || !(f.amx_bf16 || f.amx_int8)));
+}
+
 TEST_CASE("levels need every feature", "[host]") {
   CpuFeatures f;
   CHECK(isa_level(f) == IsaLevel::x86_64_v1);
