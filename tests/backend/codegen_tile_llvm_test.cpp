@@ -25,7 +25,8 @@ struct TileProduct {
   End end = End::copy;
   Around around = Around::nothing;
   bool b_has_groups = true, a_has_rows = true;
-  bool has_more = false;  ///< accumulators are read by another statement in the loop
+  bool has_more = false;     ///< accumulators are read by another statement in the loop
+  std::int64_t skipped = 0;  ///< of the sum, behind each step
 };
 
 /// C[t*rows + i, j] = start + sum over s, g of A[t*rows + i, s, g] * B[s, g, j], accumulators in a
@@ -35,11 +36,14 @@ LoopProgram tile_program(const TileProduct& d) {
   Maker m;
   ExprPool& p = m.pool();
   using Shape = std::vector<std::int64_t>;
-  const std::int64_t depth = d.steps * x.k, group = x.group(), all_rows = d.tiles * d.rows;
+  const std::int64_t depth = d.steps * (x.k + d.skipped), group = x.group(),
+                     all_rows = d.tiles * d.rows;
   const BufferId a =
       m.argument("A", x.a, d.a_has_rows ? Shape{all_rows, depth} : Shape{depth, all_rows});
-  const BufferId b = m.argument(
-      "B", x.b, d.b_has_groups ? Shape{depth / group, d.columns, group} : Shape{depth, d.columns});
+  const BufferId b =
+      m.argument("B", x.b,
+                 d.b_has_groups ? Shape{(depth + group - 1) / group, d.columns, group}
+                                : Shape{depth, d.columns});
   const BufferId c = m.argument("C", x.accumulator, {all_rows, d.columns});
   const BufferId seen = m.argument("seen", x.accumulator, {d.steps});
   const BufferId acc = m.buffer("acc", x.accumulator, {d.rows, d.columns}, Scope::local);
@@ -59,7 +63,7 @@ LoopProgram tile_program(const TileProduct& d) {
                        : d.start == Start::memory ? resumed
                                                   : m.branch(p.lt(m.v(t), m.i(1)), fresh, resumed);
   const StmtId update = nest([&](ExprId i, ExprId j) {
-    const ExprId k = p.add(p.mul(m.v(s), m.i(x.k)), m.v(g));
+    const ExprId k = p.add(p.mul(m.v(s), m.i(x.k + d.skipped)), m.v(g));
     const ExprId left = m.load(a, d.a_has_rows ? ExprList{row(i), k} : ExprList{k, row(i)});
     const ExprId right =
         m.load(b, d.b_has_groups ? ExprList{p.floordiv(k, m.i(group)), j, p.floormod(k, m.i(group))}
@@ -180,6 +184,17 @@ TEST_CASE("operands that lie in another way are computed by the loops") {
       CHECK(counts_of(d) == TileCounts{});
     }
   }
+}
+
+TEST_CASE(
+    "operands that lie in another way in later steps: accumulators leave the tiles for them") {
+  TileProduct d;
+  d.skipped = 1;  // the second step begins in the middle of a group
+  const TileCounts counts = counts_of(d);
+  CHECK(counts.fault == 0);
+  CHECK(counts.dot == 0);
+  CHECK(counts.zero == runs * 4);
+  CHECK(counts.store == runs * 4 * (3 + 1));
 }
 
 TEST_CASE("extreme bytes and sums that wrap in tiles") {

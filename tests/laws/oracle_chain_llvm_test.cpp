@@ -11,11 +11,9 @@
 
 #include "cpu/host.hpp"
 #include "support/catch.hpp"
-#include "support/emulated_tiles.hpp"
 #include "support/random_steps.hpp"
 #include "support/random_tiles.hpp"
 #include "support/small_workloads.hpp"
-#include "support/tile_draws.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
 #include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/ir/print.hpp"
@@ -370,48 +368,6 @@ TEST_CASE("oracle chain on tensor intrinsics: exact for integers and whole numbe
   const Outcome interpreted = check_drawn_programs(workloads, target, many, false);
   CHECK(interpreted.with_intrinsic > many * 0.4);
   check_drawn_programs(workloads, host_target(), few, true);
-}
-
-// Both operands packed, tails of all axes, several tiles side by side.
-TEST_CASE("oracle chain on tile registers: exact, on tiles in software") {
-  std::vector<test::SmallWorkload> workloads;
-  for (const char* text : {"gemm:32x64x64:bf16", "gemm:48x32x128:i8", "bmm:2x32x32x96:bf16,tb",
-                           "gemm:33x34x70:bf16", "gemm:64x32x130:u8,weights=i8,bias,requant=u8",
-                           "conv2d:h=4,w=32,ci=64,co=32,k=1,layout=free,dtype=i8,weights=i8"}) {
-    workloads.push_back({text, ops::parse_workload(text)->dag});
-  }
-  const Target target = test::with_emulated_tiles();
-  const std::uint32_t count = test::scaled(240);
-  std::map<const ComputeDag*, SearchSpace> spaces;
-  reset_tile_counts();
-  const Outcome outcome = check_schedules(
-      workloads, target, 1, count, true,
-      [&](CounterRng& rng, const Shared<const ComputeDag>& dag) -> std::optional<State> {
-        auto found = spaces.find(dag.get());
-        if (found == spaces.end()) {
-          SketchOptions options;
-          options.hardware = hardware_params(target);
-          options.hardware.num_cores = 2;
-          options.core_cache_bytes = rng.next_below(2) == 0 ? 0 : 1 << 20;
-          options.intrinsics = intrinsics_of(target);
-          SpaceOptions native = native_space_options();
-          native.hardware = options.hardware;
-          native.intrinsics = options.intrinsics;
-          found =
-              spaces
-                  .emplace(dag.get(),
-                           SearchSpace(generate_sketches(dag, native_cpu_rules(), options), native))
-                  .first;
-        }
-        std::optional<Candidate> drawn = test::draw_with_tiles(found->second, target, rng);
-        return drawn && !has_nested_parallel(drawn->state) ? std::optional<State>(drawn->state)
-                                                           : std::nullopt;
-      });
-  CHECK(outcome.checked > count * 0.5);
-  CHECK(outcome.with_intrinsic > count * 0.1);
-  CHECK(tile_counts().dot > count);
-  CHECK(tile_counts().fault == 0);
-  CHECK(tile_counts().configure >= tile_counts().release);  // again behind a parallel loop
 }
 
 TEST_CASE("oracle chain on packed copies that keep rows: exact") {

@@ -68,7 +68,7 @@ TEST_CASE("the draft gives tiles that need two loads per cycle less on Intel's s
   CHECK(ratio("icelake-server") == test::Approx(ratio("sapphirerapids")));
 }
 
-TEST_CASE("the draft gives tile registers sixteen cycles for a product, and loops what is left") {
+TEST_CASE("the draft gives tile registers sixteen cycles for a product") {
   const State initial = State::initial(dag_of("gemm:64x64x256:bf16"));
   const auto cycles = [&](std::int64_t rows, std::int64_t columns, const char* intrinsic) {
     State state = tiled(initial, rows, columns);
@@ -80,8 +80,7 @@ TEST_CASE("the draft gives tile registers sixteen cycles for a product, and loop
   CHECK(tiles > 16 * 16 * 8);
   CHECK(tiles < 2 * 16 * 16 * 8);
   CHECK(cycles(8, 32, "tensorize$vdpbf16ps") > 3 * tiles);
-  CHECK(cycles(16, 16, "tensorize$tdpbf16ps") > 1.2 * tiles);  // two loads for every product
-  CHECK(cycles(48, 16, "tensorize$tdpbf16ps") > 2 * tiles);    // 16 of 64 rows are a tail of 48
+  CHECK(cycles(16, 16, "tensorize$tdpbf16ps") > 2 * tiles);  // a product waits for the last one
 }
 
 TEST_CASE("the draft knows reductions inside, gathers, idle cores and attached stages") {

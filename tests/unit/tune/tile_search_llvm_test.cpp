@@ -13,8 +13,8 @@ using namespace tensorsmith;
 TEST_CASE("the program that the analytic model puts first multiplies in tiles") {
   for (const auto& [workload, intrinsic] :
        {std::pair("gemm:256x256x256:bf16", " as tdpbf16ps"),
-        std::pair("gemm:128x128x256:i8", " as tdpbssd"),
-        std::pair("gemm:96x160x192:u8,weights=i8", " as tdpbusd")}) {
+        std::pair("gemm:512x128x256:i8", " as tdpbssd"),
+        std::pair("gemm:512x160x192:u8,weights=i8", " as tdpbusd")}) {
     CAPTURE(workload);
     const Target target = test::with_emulated_tiles();
     const TuneTask task{ops::parse_workload(workload)->dag, target, workload, 0};
