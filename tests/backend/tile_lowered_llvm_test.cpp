@@ -65,7 +65,7 @@ TileCounts counts_of(const State& state, const Target& target) {
   return counts;
 }
 
-constexpr std::int64_t runs = 2;  // with the runtime and without it
+constexpr std::int64_t num_runs = 2;  // with the runtime and without it
 
 }  // namespace
 
@@ -82,14 +82,14 @@ TEST_CASE("lowered products run in tiles, tails as loops") {
       INFO(intrinsic->name << ", " << d.batch << " x " << d.m << " x " << d.n << " x " << d.k);
       const TileCounts counts = counts_of(tiled(d), target);
       // Rows and columns of tiles: whole blocks, and what is left of 16 in the last one.
-      const std::int64_t dots = runs * d.batch * (d.m / 16) * (d.n / 16) * (d.k / k);
+      const std::int64_t dots = num_runs * d.batch * (d.m / 16) * (d.n / 16) * (d.k / k);
       CHECK(counts.dot == dots);
-      CHECK(counts.configure == runs);
+      CHECK(counts.configure == num_runs);
     }
   }
 }
 
-TEST_CASE("a pointwise convolution runs in tiles of pixels") {
+TEST_CASE("a pointwise convolution num_runs in tiles of pixels") {
   constexpr std::int64_t width = 32, channels = 64, filters = 32;
   const auto convolution = [](std::int64_t stride) {
     te::Program p;
@@ -108,6 +108,6 @@ TEST_CASE("a pointwise convolution runs in tiles of pixels") {
     return state;
   };
   for (std::int64_t stride : {1, 2}) {
-    CHECK(counts_of(convolution(stride), with_emulated_tiles()).dot == runs * 2 * 4);
+    CHECK(counts_of(convolution(stride), with_emulated_tiles()).dot == num_runs * 2 * 4);
   }
 }

@@ -27,7 +27,7 @@ DagPtr grouped_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::
 }
 
 /// Loops of the batch, rows and columns, the sum, and the tile.
-State tiled(const DagPtr& dag, std::int64_t rows, std::int64_t columns) {
+State tiled_product(const DagPtr& dag, std::int64_t rows, std::int64_t columns) {
   ScheduleBuilder s(dag);
   s.split(2, 1, {rows});
   s.split(2, 3, {columns});
@@ -44,7 +44,7 @@ bool is_tiled(const State& state, const Target& target = with_tiles()) {
 }  // namespace
 
 TEST_CASE("a tile for tile registers keeps its loops, and its accumulators have addresses") {
-  CHECK(checked_text(tiled(grouped_product(1, 32, 32, 64), 32, 32), with_tiles()) == R"(
+  CHECK(checked_text(tiled_product(grouped_product(1, 32, 32, 64), 32, 32), with_tiles()) == R"(
 C.acc: f32[32, 32] local
 alloc C.acc:
   for j.1 in 32:
@@ -66,8 +66,8 @@ TEST_CASE("tails of rows, columns and sums run as loops behind the whole tiles")
                                      std::tuple(32, 32, 72), std::tuple(40, 40, 72)}) {
     INFO(m << " x " << n << " x " << extent);
     const DagPtr dag = grouped_product(2, m, n, extent);
-    CHECK(is_tiled(tiled(dag, 32, 32)));
-    CHECK(is_tiled(tiled(dag, 16, 16)));
+    CHECK(is_tiled(tiled_product(dag, 32, 32)));
+    CHECK(is_tiled(tiled_product(dag, 16, 16)));
   }
 }
 
@@ -78,9 +78,9 @@ TEST_CASE("what fills no tiles runs as if there were none") {
         std::tuple(48, 32, false), std::tuple(24, 32, false), std::tuple(32, 24, false),
         std::tuple(1, 32, false)}) {
     INFO(rows << " x " << columns);
-    CHECK(is_tiled(tiled(dag, rows, columns)) == fits);
+    CHECK(is_tiled(tiled_product(dag, rows, columns)) == fits);
   }
-  const State state = tiled(dag, 32, 32);
+  const State state = tiled_product(dag, 32, 32);
   CHECK(!is_tiled(state, *Target::from_name("znver4")));
   CHECK(!is_tiled(state, Target::x86_64_v3()));
   Target refused = with_tiles();
@@ -89,5 +89,5 @@ TEST_CASE("what fills no tiles runs as if there were none") {
   Target level = Target::x86_64_v4();
   level.llvm_features += ",+amx-tile,+amx-bf16";
   CHECK(is_tiled(state, level));
-  CHECK(!is_tiled(tiled(grouped_product(1, 32, 32, 31), 32, 32)));
+  CHECK(!is_tiled(tiled_product(grouped_product(1, 32, 32, 31), 32, 32)));
 }
