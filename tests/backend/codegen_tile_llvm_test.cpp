@@ -238,6 +238,21 @@ TEST_CASE("sums of bf16 in tiles keep the bound of a sum in f32") {
   }
 }
 
+TEST_CASE("a level with the features of tiles has their instructions") {  // as a host is described
+  Target target = Target::x86_64_v4();
+  target.llvm_features += ",+amx-tile,+amx-bf16,+amx-int8";
+  for (const TensorIntrinsic* intrinsic : {&tdpbf16ps, &tdpbssd, &tdpbusd}) {
+    CHECK(intrinsic->is_available(target));
+    CHECK_FALSE(intrinsic->is_available(Target::x86_64_v4()));
+    TileProduct d;
+    d.intrinsic = intrinsic;
+    LlvmCompiler compiler(target);
+    const auto text = compiler.assembly(tile_program(d), "kernel");
+    REQUIRE(text);
+    CHECK(count_in(*text, "\t" + std::string(intrinsic->name) + "\t") == 4);
+  }
+}
+
 TEST_CASE("instructions for a processor with tiles: none but loads and products in the loop") {
   for (const auto& [intrinsic, name] :
        {std::pair(&tdpbf16ps, "\ttdpbf16ps\t"), std::pair(&tdpbssd, "\ttdpbssd\t"),
