@@ -4,13 +4,15 @@
 // by phis; no alloca + mem2reg), loops are rotated, unrolled loops are expanded, vectorized loops
 // are cut into chunks of native vectors. Its parts: stmt_emit.cpp (control flow), vector_emit.cpp
 // (vectorized loops), transpose_emit.cpp (transposing copies), access_emit.cpp (loads and stores),
-// index_emit.cpp (linear forms), expr_emit.cpp (values). KernelEmitter owns what all functions of a
+// index_emit.cpp (linear forms), expr_emit.cpp (values), tensor_emit.cpp and tile_emit.cpp (tensor
+// intrinsics). KernelEmitter owns what all functions of a
 // kernel share.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -78,6 +80,18 @@ class FunctionEmitter {
   };
   using LoadKey = std::tuple<LLVMValueRef, std::int64_t, std::int64_t, int, int, DType>;
   using LoadCache = std::map<LoadKey, CachedLoad>;
+  /// Elements of a buffer in rows: in row n they are at first + n * stride and evenly spaced.
+  struct Rows {
+    BufferId buffer;
+    LinearForm first;
+    std::int64_t stride = 0;
+  };
+  /// A loop that tiles compute, and where its operands lie.
+  struct TileStep {
+    const TensorIntrinsic* intrinsic = nullptr;
+    std::int64_t num_rows = 0, num_columns = 0;  ///< of accumulators, in tiles
+    Rows accumulators, a, b;
+  };
   using Memo = std::unordered_map<std::uint32_t, Value>;
   using Body = std::function<void()>;
   using LoopBody = std::function<void(std::uint32_t term)>;  ///< of the loop's variable
@@ -127,6 +141,24 @@ class FunctionEmitter {
   bool write_dot(const Store& store);
   LLVMValueRef dot_operand(const TensorFactor& factor, DType type);
   LLVMValueRef dot_groups(const Load& load, DType type);
+
+  // tile_emit.cpp
+  bool emit_tile_run(const For& loop);
+  bool emit_tile_body(const Alloc& alloc);
+  void emit_in_tiles(const For& loop, const TileStep& run);
+  void emit_tile_step(const For& group);
+  void emit_tile_start(StmtId start, const TileStep& run);
+  std::optional<TileStep> tile_run(const For& loop);
+  std::optional<TileStep> tile_step(const For& group);
+  std::optional<Rows> tile_copy(StmtId nest, const TileStep& run, bool is_start);
+  bool is_tile_start(StmtId start, const TileStep& run);
+  std::optional<Rows> rows_of(BufferId buffer, const ExprList& indices, VarId row,
+                              std::int64_t count, VarId lane, std::int64_t group);
+  const For* tile_group(StmtId id, std::vector<VarId>& loops) const;
+  void each_accumulator(const TileStep& run, const Rows& rows, std::string_view function);
+  void call_tile(std::string_view function, std::initializer_list<LLVMValueRef> arguments);
+  LLVMValueRef tile_address(const Rows& rows, std::int64_t offset);
+  void configure_tiles();
 
   // transpose_emit.cpp
   void emit_transposed(const For& loop, const Transposition& plan);
@@ -196,10 +228,13 @@ class FunctionEmitter {
   RegisterFile registers_;
   Chunk chunk_;
   bool in_vectorized_ = false;
-  bool is_raw_copy_ = false;      // loads of f16 and bf16 give the bits that will be stored
-  bool is_dry_run_ = false;       // forms are wanted for their shape only
-  LLVMValueRef guard_ = nullptr;  // scalar mode under a mask: is this lane active?
-  const For* group_ = nullptr;    // the loop around that a tensor intrinsic computes
+  bool is_raw_copy_ = false;       // loads of f16 and bf16 give the bits that will be stored
+  bool is_dry_run_ = false;        // forms are wanted for their shape only
+  LLVMValueRef guard_ = nullptr;   // scalar mode under a mask: is this lane active?
+  const For* group_ = nullptr;     // the loop around that a tensor intrinsic computes
+  const TileStep* run_ = nullptr;  // whose accumulators are in tiles
+  const TensorIntrinsic* tile_user_ = nullptr;  // tiles are used in this function
+  std::vector<LLVMValueRef> parallel_calls_;    // they leave the tiles unconfigured
   Memo memo_;
   LoadCache loads_;
   bool has_streamed_ = false;  // something was written past the caches

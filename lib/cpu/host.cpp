@@ -1,6 +1,8 @@
 #include "lib/cpu/host.hpp"
 
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -227,7 +229,7 @@ CpuFeatures read_features() {
     f.avx512_fp16 = bit(seven.edx, 23);
     f.avx512_bf16 = bit(seven_one.eax, 5);
   }
-  if (saves_tiles) {
+  if (saves_tiles && request_tiles()) {
     f.amx_bf16 = bit(seven.edx, 22);
     f.amx_tile = bit(seven.edx, 24);
     f.amx_int8 = bit(seven.edx, 25);
@@ -289,6 +291,16 @@ void read_caches_from_cpuid(HostInfo& info) {
 #endif
 
 }  // namespace
+
+bool request_tiles() {
+#if defined(__x86_64__) && defined(__linux__) && defined(SYS_arch_prctl)
+  constexpr long request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM
+  static const bool is_permitted = ::syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+  return is_permitted;
+#else
+  return false;
+#endif
+}
 
 IsaLevel isa_level(const CpuFeatures& f) {
   const bool v2 = f.sse3 && f.ssse3 && f.sse4_1 && f.sse4_2 && f.popcnt && f.cx16 && f.lahf;

@@ -16,7 +16,7 @@
 namespace tensorsmith {
 
 /// Features that decide code generation, usable ones only (CPUID bit set and registers saved by the
-/// operating system).
+/// operating system, which permits their use).
 struct CpuFeatures {
   bool sse3 = false, ssse3 = false, sse4_1 = false, sse4_2 = false, popcnt = false, cx16 = false;
   bool lahf = false, lzcnt = false, bmi1 = false, bmi2 = false, movbe = false, f16c = false;
@@ -43,6 +43,10 @@ struct HostInfo {
 
 /// Probes once per call (well under 1 ms); nothing is cached.
 HostInfo probe_host();
+
+/// Asks the kernel once per process to let it use tile registers (AMX), which threads must not
+/// touch before; whether it does. Linux; false elsewhere and on processors without them.
+bool request_tiles();
 
 /// Highest psABI level of which every feature is present.
 IsaLevel isa_level(const CpuFeatures& features);

@@ -1,10 +1,13 @@
 #include <mutex>
+#include <vector>
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 
+#include "cpu/host.hpp"
+#include "cpu/tile_emulation.hpp"
 #include "ir_builder.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
 
@@ -53,6 +56,10 @@ class LinkerPool {
       return nullptr;
     }
     LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(jit), process);
+    if (!define_emulated_tiles(jit, problem)) {
+      LLVMConsumeError(LLVMOrcDisposeLLJIT(jit));
+      return nullptr;
+    }
     return jit;
   }
   void release(LLVMOrcLLJITRef jit) {
@@ -61,7 +68,31 @@ class LinkerPool {
   }
 
  private:
-  LinkerPool() { llvm_codegen::initialize_llvm(); }
+  LinkerPool() {
+    llvm_codegen::initialize_llvm();
+    request_tiles();  // kernels may use them
+  }
+
+  static bool define_emulated_tiles(LLVMOrcLLJITRef jit, std::string& problem) {
+    const tile_emulation::FunctionList functions = tile_emulation::functions();
+    std::vector<LLVMOrcCSymbolMapPair> symbols;
+    for (std::int64_t i = 0; i < functions.count; ++i) {
+      const tile_emulation::Function& function = functions.first[i];
+      LLVMJITEvaluatedSymbol symbol{};
+      symbol.Address = reinterpret_cast<std::uintptr_t>(function.address);
+      symbol.Flags.GenericFlags =
+          LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
+      symbols.push_back({LLVMOrcLLJITMangleAndIntern(jit, function.name), symbol});
+    }
+    const LLVMOrcMaterializationUnitRef unit =
+        LLVMOrcAbsoluteSymbols(symbols.data(), symbols.size());
+    if (LLVMErrorRef error = LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit), unit)) {
+      LLVMOrcDisposeMaterializationUnit(unit);
+      problem = take_message(error);
+      return false;
+    }
+    return true;
+  }
 
   std::mutex mutex_;
   std::vector<LLVMOrcLLJITRef> idle_;

@@ -1,5 +1,7 @@
 #include "cpu/host.hpp"
 
+#include "tensorsmith/lower/known_intrinsics.hpp"
+
 namespace tensorsmith {
 
 Result<Target, std::string> runnable_target(const std::string& name) {
@@ -26,6 +28,9 @@ Result<Target, std::string> runnable_target(const std::string& name) {
   if (!is_runnable) {
     return fail("this machine (" + host.llvm_cpu + ") cannot run code for " + name +
                 ", so it cannot be tuned for it here");
+  }
+  if (detail::has_tile_feature(target, "amx-tile") && !detail::has_tile_feature(host, "amx-tile")) {
+    target.llvm_features += ",-amx-tile";  // everything else of it runs here
   }
   const auto adopt = [](auto& field, const auto& own) {
     if (!field) {

@@ -47,6 +47,7 @@ void FunctionEmitter::finish() {
   if (has_streamed_) {  // other threads see what was written past the caches
     b_.intrinsic("llvm.x86.sse.sfence", {}, {});
   }
+  configure_tiles();
   LLVMBuildRetVoid(b_.ref);
   addresses_.close_function();
 }
@@ -77,7 +78,10 @@ void FunctionEmitter::emit_loop(const For& loop) {
   if (bindings_[loop.var.value].kind != Binding::Kind::none) {
     give_up("loop variable " + program_.pool.var_name(loop.var) + " is already in use");
   }
-  if (loop.intrinsic != nullptr && group_ == nullptr &&
+  if (emit_tile_run(loop)) {
+    return;
+  }
+  if (loop.intrinsic != nullptr && !loop.intrinsic->has_tiles() && group_ == nullptr &&
       constant_extent(loop) == loop.intrinsic->k) {
     emit_tensor(loop);
     return;
@@ -413,7 +417,9 @@ void FunctionEmitter::emit_alloc(const Alloc& alloc) {
   const std::int64_t used = area_.used;
   const StackSlot slot = allocate(buffer);
   bind_buffer(alloc.buffer, slot.pointer);
-  emit(alloc.body);
+  if (!emit_tile_body(alloc)) {
+    emit(alloc.body);
+  }
   forget_loads(alloc.buffer);  // its memory may soon be another buffer's
   buffers_[alloc.buffer.value] = BufferState{};
   if (slot.bytes > 0) {
@@ -481,7 +487,8 @@ void FunctionEmitter::emit_parallel(const For& loop) {
   LLVMTypeRef types[] = {m_.ptr, m_.ptr, m_.ptr, m_.i64};
   const LLVMTypeRef type = LLVMFunctionType(m_.void_type, types, 4, 0);
   LLVMValueRef arguments[] = {runtime_, body, closure, addresses_.value(extent)};
-  LLVMBuildCall2(b_.ref, type, b_.load(m_.ptr, runtime_, 8), arguments, 4, "");
+  parallel_calls_.push_back(
+      LLVMBuildCall2(b_.ref, type, b_.load(m_.ptr, runtime_, 8), arguments, 4, ""));
   forget_loads(facts);
 }
 

@@ -117,6 +117,9 @@ bool has_varying_inner_loop(const LoopProgram& program, StmtId id, std::vector<V
   if (loop == nullptr || program.pool.var_name(loop->var).ends_with("_tail")) {
     return false;
   }
+  if (loop->intrinsic != nullptr && loop->intrinsic->has_tiles()) {
+    return false;  // accumulators are in tile registers
+  }
   const bool varies =
       program.as<Store>(loop->body) != nullptr && program.pool.as<IntImm>(loop->extent) == nullptr;
   loops.push_back(loop->var);

@@ -11,6 +11,8 @@
 #include <llvm-c/Target.h>
 
 #include "code_loader.hpp"
+#include "cpu/host.hpp"
+#include "cpu/tile_emulation.hpp"
 #include "tensorsmith/measure/narrow_float.hpp"
 
 namespace tensorsmith {
@@ -50,6 +52,10 @@ std::vector<Helper> helpers() {
   list.push_back({"__truncdfhf2", reinterpret_cast<std::uintptr_t>(&truncate_f64_to_f16)});
   list.push_back({"__extendhfsf2", reinterpret_cast<std::uintptr_t>(&extend_f16_to_f32)});
 #endif
+  const tile_emulation::FunctionList tiles = tile_emulation::functions();
+  for (std::int64_t i = 0; i < tiles.count; ++i) {
+    list.push_back({tiles.first[i].name, reinterpret_cast<std::uintptr_t>(tiles.first[i].address)});
+  }
   return list;
 }
 
@@ -65,6 +71,7 @@ class OrcLoader final : public CodeLoader {
   }
 
   bool add_slot(std::string& problem) {
+    request_tiles();  // kernels may use them
     Slot slot;
     if (LLVMErrorRef error = LLVMOrcCreateLLJIT(&slot.jit, LLVMOrcCreateLLJITBuilder())) {
       problem = take_message(error);

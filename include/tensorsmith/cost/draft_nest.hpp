@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tensorsmith/cost/draft_program.hpp"
+#include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/target.hpp"
@@ -25,8 +26,9 @@ struct DraftNest {
   std::size_t run_begin = 0, tile_begin = 0;  ///< innermost reductions; what is behind them
   bool has_vector = false;                    ///< the last loop is one
   bool is_promoted = false;                   ///< accumulators stay in registers
-  bool is_folded = false;                     ///< the vector loop is a part of the reduction
-  double width = 1;                           ///< of the vector loop, at most four vectors
+  bool in_tiles = false;   ///< those of a tensor intrinsic (lower/tile_block.hpp)
+  bool is_folded = false;  ///< the vector loop is a part of the reduction
+  double width = 1;        ///< of the vector loop, at most four vectors
 };
 
 class DraftShaper {
@@ -77,7 +79,10 @@ class DraftShaper {
           break;
         }
       }
-      nest.width = smaller_of(extent, 4 * lanes);
+      const TensorIntrinsic* intrinsic =
+          find_intrinsic(target_, program_.state().stage(stage).intrinsic);
+      nest.in_tiles = intrinsic != nullptr && intrinsic->has_tiles();
+      nest.width = nest.in_tiles ? extent : smaller_of(extent, 4 * lanes);
       if (loops.back().extent > nest.width) {
         DraftLoop inner = loops.back();
         inner.extent = nest.width;
@@ -195,6 +200,9 @@ class DraftShaper {
       }
     }
     nest.is_promoted = true;
+    if (nest.in_tiles) {
+      return;
+    }
     const std::size_t end = loops.size() - (nest.has_vector ? 1 : 0);
     const double vectors = nest.has_vector ? whole(nest.width / lanes) : 1;
     const double registers = static_cast<double>(target_.num_vector_registers);

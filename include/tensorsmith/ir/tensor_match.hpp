@@ -81,7 +81,8 @@ inline TensorUpdate match_tensor_update(const LoopProgram& program, const Store&
   return {};
 }
 
-/// Whether the statement is a tile of such updates: unrolled and vectorized loops around stores.
+/// Whether the statement is a tile of such updates: unrolled and vectorized loops around stores. In
+/// tile registers they have addresses, so that other loops may be among them.
 inline bool is_tensor_tile(const LoopProgram& program, const TensorIntrinsic& intrinsic,
                            StmtId id) {
   if (const Seq* s = program.as<Seq>(id)) {
@@ -93,7 +94,8 @@ inline bool is_tensor_tile(const LoopProgram& program, const TensorIntrinsic& in
     return true;
   }
   if (const For* s = program.as<For>(id)) {
-    const bool is_tile = s->kind == ForKind::unrolled || s->kind == ForKind::vectorized;
+    const bool is_tile = s->kind == ForKind::unrolled || s->kind == ForKind::vectorized ||
+                         (intrinsic.has_tiles() && s->kind == ForKind::serial);
     return is_tile && s->intrinsic == nullptr && is_tensor_tile(program, intrinsic, s->body);
   }
   const Store* store = program.as<Store>(id);

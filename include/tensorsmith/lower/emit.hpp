@@ -121,6 +121,7 @@ struct Emission {
   /// Computes the loop of leaf `tensor_leaf`, the last of its run, and all inside of it.
   const TensorIntrinsic* intrinsic = nullptr;
   std::int32_t tensor_leaf = -1;
+  bool has_tiles = false;     ///< its accumulators are tile registers
   std::vector<bool> moves_b;  ///< per leaf: whether operand b depends on it
   bool is_a_first = true;     ///< in the product
   bool is_summing = false;    ///< the sums of this step are written
@@ -297,7 +298,9 @@ class Emitter {
   ExprId value_of(ExprId id, const std::vector<std::pair<VarId, ExprId>>& env);
   ExprId fold(ExprId id);
   // emit_tensor.hpp: tensor intrinsics
+  bool fills_tile_registers(Emission& e, bool has_all_terms) const;
   void place_intrinsic(Emission& e) const;
+  static void mark_tile_loops(Emission& e);
   void place_warp_intrinsic(Emission& e) const;
   const TensorIntrinsic* intrinsic_of_loop(const Emission& e, std::size_t leaf, ForKind kind,
                                            ExprId extent, StmtId body) const;

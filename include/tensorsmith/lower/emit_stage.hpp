@@ -274,7 +274,8 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   const std::vector<TermCondition> conditions = term_conditions(state_, id);
   take_solved(e, conditions);
   e.shape = shape_nest(target_, node_is_reduction(e.nest.derivation), e.nest, bits,
-                       static_cast<std::int64_t>(e.op->outputs.size()), has_attached);
+                       static_cast<std::int64_t>(e.op->outputs.size()), has_attached,
+                       fills_tile_registers(e, conditions.empty()));
   place_lanes(e, conditions);
   place_intrinsic(e);
   place_prefetch(e);
@@ -300,6 +301,7 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   if (e.shape.vector_leaf >= 0) {
     e.nest.is_tile[static_cast<std::size_t>(e.shape.vector_leaf)] = true;
   }
+  mark_tile_loops(e);
   if (reader != nullptr && (!e.shape.is_promoted || e.shape.vector_leaf < 0 || e.lane_leaf >= 0)) {
     cannot_finish_ = true;  // the reader's own pass has vectors
     return program_.add(Seq{});

@@ -4,6 +4,8 @@
 // reduction loop is cut into groups of what the instruction takes, a loop that stays in front of
 // the register tile:
 //     for k in 64: tile   -->   for k.0 in 32: for k.1 in 2 unrolled as vdpbf16ps: tile
+// For tile registers all of these stay loops, and accumulators have addresses:
+//     for k in 256: tile   -->   for k.0 in 8: for k.1 in 32 as tdpbf16ps: tile
 // Where the instruction wants a + offset for a, the surplus is summed up beside the tile and taken
 // off behind the run:
 //     for k.1 in 4 as vpdpbusd_signed: acc[i, j] = acc[i, j] + (i32(A) + 128)*i32(B)
@@ -14,14 +16,44 @@
 #include "tensorsmith/ir/tensor_match.hpp"
 #include "tensorsmith/lower/emit.hpp"
 #include "tensorsmith/lower/tensor_operands.hpp"
+#include "tensorsmith/lower/tile_block.hpp"
 
 namespace tensorsmith::detail {
+
+/// Whether the stage's intrinsic keeps accumulators in tile registers and the loops suit it. What
+/// they read must be in memory: a tile is loaded row by row.
+inline bool Emitter::fills_tile_registers(Emission& e, bool has_all_terms) const {
+  const std::string& name = state_.stage(static_cast<std::size_t>(e.nest.stage)).intrinsic;
+  const TensorIntrinsic* intrinsic = name.empty() ? nullptr : find_intrinsic(target_, name);
+  bool reads_memory = true;
+  for (ExprId body : e.op->bodies) {
+    visit_expr(program_.pool, body, [&](ExprId id) {
+      const TensorRead* read = program_.pool.as<TensorRead>(id);
+      reads_memory =
+          reads_memory &&
+          (read == nullptr ||
+           !is_inlined(static_cast<std::int32_t>(state_.dag().tensor(read->tensor).operation)));
+    });
+  }
+  if (intrinsic == nullptr || !has_all_terms || !reads_memory) {
+    return false;
+  }
+  const StageDerivation& d = e.nest.derivation;
+  const auto has_attached = [&](std::int32_t iterator) {
+    return state_.attach_map().iterator_to_stages.contains(IteratorKey{e.nest.stage, iterator});
+  };
+  e.has_tiles = tile_block(program_.pool, *e.op, d, node_extents(d, e.nest.axis_extent), *intrinsic,
+                           has_attached)
+                    .has_value();
+  return e.has_tiles;
+}
 
 /// Decides which loop the stage's intrinsic covers; cuts the innermost reduction loop.
 inline void Emitter::place_intrinsic(Emission& e) const {
   const std::string& name = state_.stage(static_cast<std::size_t>(e.nest.stage)).intrinsic;
   const TensorIntrinsic* intrinsic = name.empty() ? nullptr : find_intrinsic(target_, name);
-  if (intrinsic == nullptr || !e.shape.is_promoted || e.shape.vector_leaf < 0) {
+  if (intrinsic == nullptr || !e.shape.is_promoted || e.shape.vector_leaf < 0 ||
+      intrinsic->has_tiles() != e.has_tiles) {
     return;  // the loops do the same
   }
   StageDerivation& d = e.nest.derivation;
@@ -58,12 +90,21 @@ inline void Emitter::place_intrinsic(Emission& e) const {
     ++e.shape.vector_leaf;
     ++e.tensor_leaf;
   }
-  d.leaves[static_cast<std::size_t>(e.tensor_leaf)].annotation = Annotation::unroll;
+  d.leaves[static_cast<std::size_t>(e.tensor_leaf)].annotation =
+      e.has_tiles ? Annotation::none : Annotation::unroll;
   e.intrinsic = intrinsic;
   e.is_a_first = operands->is_a_first;
   for (std::size_t leaf = 0; leaf < d.leaves.size(); ++leaf) {
     const VarId var = var_of(leaf);
     e.moves_b.push_back(!var.valid() || reads_along(program_.pool, *operands->b, var));
+  }
+}
+
+/// Loops around accumulators in tile registers stay loops, but are of constant extent.
+inline void Emitter::mark_tile_loops(Emission& e) {
+  for (auto leaf = static_cast<std::size_t>(e.tensor_leaf);
+       e.has_tiles && leaf < e.nest.num_leaves(); ++leaf) {
+    e.nest.is_tile[leaf] = true;
   }
 }
 
@@ -90,7 +131,7 @@ inline const TensorIntrinsic* Emitter::intrinsic_of_loop(const Emission& e, std:
   const IntImm* constant = program_.pool.as<IntImm>(extent);
   const bool is_covered = static_cast<std::int32_t>(leaf) == e.tensor_leaf && constant != nullptr &&
                           (e.mode == BodyMode::update || e.mode == BodyMode::offset_sum) &&
-                          (kind == ForKind::unrolled || is_gpu_) &&
+                          (kind == ForKind::unrolled || is_gpu_ || e.has_tiles) &&
                           constant->value == e.intrinsic->k &&
                           (e.intrinsic->a_offset == 0 || e.offset_sums.valid()) &&
                           (is_gpu_ || is_tensor_tile(program_, *e.intrinsic, body));

@@ -36,7 +36,11 @@ class InvariantHoister {
       hoist(id);
     }
     const Stmt stmt = p_[id];  // a copy: the program grows
-    const bool is_loop = std::holds_alternative<For>(stmt);
+    const For* loop = std::get_if<For>(&stmt);
+    const bool is_loop = loop != nullptr;
+    if (is_loop && loop->intrinsic != nullptr) {
+      return;  // one instruction
+    }
     depth_ += is_loop ? 1 : 0;
     for_each_child(stmt, [&](StmtId child) { run(child); });
     depth_ -= is_loop ? 1 : 0;

@@ -1,6 +1,7 @@
 // The tensor intrinsics that every target may have, and those of one target.
 //
-// Floor 4. Sources: Intel 64 Software Developer's Manual, vol. 2 (VDPBF16PS, VPDPBUSD);
+// Floor 4. Sources: Intel 64 Software Developer's Manual, vol. 2 (VDPBF16PS, VPDPBUSD, TDPBF16PS,
+// TDPBSSD);
 // NVIDIA, PTX ISA (mma). Not here:
 // what a description means (ir/tensor_intrinsic.hpp).
 #pragma once
@@ -16,6 +17,29 @@ namespace tensorsmith {
 
 namespace detail {
 
+/// Whether LLVM may use a feature of x86: one that the target names, or that its processor has.
+inline bool has_feature(const Target& target, std::string_view name, bool of_processor) {
+  bool has_it = of_processor;
+  for (std::string_view rest = target.llvm_features; !rest.empty();) {  // the last one counts
+    const std::size_t end = rest.find(',');
+    const std::string_view word = rest.substr(0, end);
+    if (word.size() > 1 && word.substr(1) == name) {
+      has_it = word[0] == '+';
+    }
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  }
+  return has_it;
+}
+inline bool has_tile_feature(const Target& target, std::string_view name) {
+  bool of_processor = false;
+  for (std::string_view cpu : {"sapphirerapids", "emeraldrapids", "graniterapids"}) {
+    of_processor = of_processor || target.llvm_cpu == cpu;
+  }
+  return target.kind == TargetKind::cpu && has_feature(target, "amx-tile", of_processor) &&
+         has_feature(target, name, of_processor);
+}
+inline bool has_bf16_tiles(const Target& target) { return has_tile_feature(target, "amx-bf16"); }
+inline bool has_int8_tiles(const Target& target) { return has_tile_feature(target, "amx-int8"); }
 inline bool has_bf16_dot(const Target& target) { return target.has_bf16_dot; }
 /// AVX512-VNNI: the forms of AVX-VNNI have other encodings and no masks.
 inline bool has_int8_dot(const Target& target) { return target.has_int8_dot && target.has_masks; }
@@ -57,6 +81,48 @@ inline constexpr TensorIntrinsic vpdpbusd_signed{.name = "vpdpbusd_signed",
                                                  .dots = vpdpbusd_forms,
                                                  .is_available = detail::has_int8_dot};
 
+/// The functions of AMX, with this one for products.
+constexpr TileFunctions amx_functions(std::string_view dot) {
+  return {.configure = "llvm.x86.ldtilecfg",
+          .release = "llvm.x86.tilerelease",
+          .zero = "llvm.x86.tilezero",
+          .load = "llvm.x86.tileloadd64",
+          .store = "llvm.x86.tilestored64",
+          .dot = dot};
+}
+
+/// AMX: 16 x 16 sums of 32 products of bf16. The even terms of a sum and the odd ones are added up
+/// by themselves, each sum is rounded to nearest even, denormal numbers count as 0.
+inline constexpr TensorIntrinsic tdpbf16ps{.name = "tdpbf16ps",
+                                           .a = DType::bf16,
+                                           .b = DType::bf16,
+                                           .accumulator = DType::f32,
+                                           .m = 16,
+                                           .n = 16,
+                                           .k = 32,
+                                           .tile = amx_functions("llvm.x86.tdpbf16ps"),
+                                           .is_available = detail::has_bf16_tiles};
+
+/// AMX: 16 x 16 sums of 64 products of bytes, exact.
+inline constexpr TensorIntrinsic tdpbssd{.name = "tdpbssd",
+                                         .a = DType::i8,
+                                         .b = DType::i8,
+                                         .accumulator = DType::i32,
+                                         .m = 16,
+                                         .n = 16,
+                                         .k = 64,
+                                         .tile = amx_functions("llvm.x86.tdpbssd"),
+                                         .is_available = detail::has_int8_tiles};
+inline constexpr TensorIntrinsic tdpbusd{.name = "tdpbusd",
+                                         .a = DType::u8,
+                                         .b = DType::i8,
+                                         .accumulator = DType::i32,
+                                         .m = 16,
+                                         .n = 16,
+                                         .k = 64,
+                                         .tile = amx_functions("llvm.x86.tdpbusd"),
+                                         .is_available = detail::has_int8_tiles};
+
 namespace detail {
 
 inline bool has_sm80_mma(const Target& target) {
@@ -93,10 +159,11 @@ inline constexpr TensorIntrinsic mma_m16n8k32_s8 =
                    "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32");
 
 inline constexpr const TensorIntrinsic* known_intrinsics[] = {
-    &vdpbf16ps,         &vpdpbusd,         &vpdpbusd_signed, &mma_m16n8k16_f16,
-    &mma_m16n8k16_bf16, &mma_m16n8k8_tf32, &mma_m16n8k32_s8};
+    &tdpbf16ps,       &tdpbssd,          &tdpbusd,           &vdpbf16ps,        &vpdpbusd,
+    &vpdpbusd_signed, &mma_m16n8k16_f16, &mma_m16n8k16_bf16, &mma_m16n8k8_tf32, &mma_m16n8k32_s8};
 
-/// What code for the target may use: the user's own first, then the known ones.
+/// What code for the target may use: the user's own first, then the known ones, of which those that
+/// compute more at a time come first.
 inline std::vector<const TensorIntrinsic*> intrinsics_of(const Target& target) {
   std::vector<const TensorIntrinsic*> found;
   const auto add = [&](const TensorIntrinsic* intrinsic) {

@@ -36,10 +36,11 @@ inline void cut_leaf(StageDerivation& d, std::size_t leaf, std::int64_t inner) {
 /// `element_bits`: widest element the body touches; `num_outputs`: values accumulated per element.
 /// Changes derivation.leaves (order, cuts) and returns what the leaves then mean.
 /// `has_attached(i)`: whether stages are computed at iterator i of the state's stage.
+/// `in_tiles`: the tile fills tile registers as it is (tile_block.hpp), so its loops stay loops.
 template <class HasAttached>
 NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_reduction, Nest& nest,
                      std::int64_t element_bits, std::int64_t num_outputs,
-                     const HasAttached& has_attached) {
+                     const HasAttached& has_attached, bool in_tiles = false) {
   StageDerivation& d = nest.derivation;
   NestShape shape;
   if (d.leaves.empty()) {
@@ -73,7 +74,7 @@ NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_redu
                              inner.annotation <= Annotation::vectorize;
   if (may_vectorize) {
     const std::int64_t extent = extents()[static_cast<std::size_t>(inner.node)];
-    const std::int64_t limit = 4 * lanes;
+    const std::int64_t limit = in_tiles ? extent : 4 * lanes;
     d.leaves.back().annotation = Annotation::vectorize;
     if (extent > limit) {
       // Own choice: four vectors hide the latency of a chain of loads, and code stays small.
@@ -111,6 +112,13 @@ NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_redu
     if (has_attached(d.leaves[i].iterator) || d.leaves[i].annotation > Annotation::vectorize) {
       return shape;  // a producer is computed inside the tile: it stays in memory
     }
+  }
+  if (in_tiles) {
+    for (auto i = static_cast<std::size_t>(last_reduction); i + 1 < d.leaves.size(); ++i) {
+      d.leaves[i].annotation = Annotation::none;
+    }
+    shape.is_promoted = true;
+    return shape;
   }
   // Registers: move the outer tile loops out of the reduction run until accumulators and operands
   // fit.

@@ -146,9 +146,9 @@ class SeedSearch {
   struct Tried {
     std::uint32_t sketch;
     std::vector<OpenStage> stages;
-    Blocks blocks;            ///< around the best tile
-    std::size_t num_choices;  ///< of the stage with most of them
-    std::vector<Seed> seeds;  ///< best first once ranked
+    Blocks blocks = {};            ///< around the best tile
+    std::size_t num_choices = 0;   ///< of the stage with most of them
+    std::vector<Seed> seeds = {};  ///< best first once ranked
   };
 
   /// A block to be tried for all[tried].
@@ -197,7 +197,8 @@ class SeedSearch {
   std::vector<Seed> model_choices() const {
     std::vector<Tried> all;
     for (std::uint32_t sketch = 0; sketch < space_.sketches().size(); ++sketch) {
-      Tried tried{sketch, open_stages(space_.initial(), space_.sketches()[sketch]), {}, 0, {}};
+      const State& steps = space_.sketches()[sketch];
+      Tried tried{sketch, open_stages(space_.initial(), steps, space_.options().intrinsics)};
       if (tried.stages.empty()) {
         continue;
       }

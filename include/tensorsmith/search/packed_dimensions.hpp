@@ -10,6 +10,7 @@
 #include "tensorsmith/ir/tensor_intrinsic.hpp"
 #include "tensorsmith/lower/nest.hpp"
 #include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith::detail {
 
@@ -137,11 +138,14 @@ packed_dimensions(const State& state, const std::vector<StageDerivation>& deriva
                            static_cast<std::int32_t>(a) == innermost};
         }
       }
+    }
+    const bool is_b = any_item(dimensions, [](const PackedDimension& d) { return d.is_vector; });
+    const auto last = static_cast<std::int32_t>(tile.size() + reader.reduce_axes.size()) - 1;
+    for (PackedDimension& dimension : dimensions) {
       for (const TensorIntrinsic* intrinsic : intrinsics) {  // groups along the last sum
-        const auto last = static_cast<std::int32_t>(tile.size() + reader.reduce_axes.size()) - 1;
         if (state.stage(r).intrinsic == intrinsic->name && intrinsic->k > 1 &&
-            dimensions[d].is_reduction && dimensions[d].axis == last) {
-          dimensions[d].block = intrinsic->k;
+            dimension.is_reduction && dimension.axis == last) {
+          dimension.block = is_b ? intrinsic->group() : intrinsic->k;
         }
       }
     }

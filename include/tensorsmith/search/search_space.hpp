@@ -180,7 +180,7 @@ class SearchSpace {
         return std::nullopt;
       }
     }
-    if (!apply_intrinsics(state, options_.intrinsics) ||
+    if (!apply_intrinsics(state, options_.intrinsics, packs) ||
         !schedule_packs(state, packs, options_.hardware, options_.intrinsics) ||
         (options_.lay_out_results && !schedule_result_caches(state, caches))) {
       return std::nullopt;

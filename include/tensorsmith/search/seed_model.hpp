@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "tensorsmith/lower/tensor_operands.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/factorize.hpp"
@@ -26,14 +27,29 @@ struct OpenSplit {
   std::int64_t extent = 1;
   std::size_t num_lengths = 0;
   bool is_reduction = false;
-  std::int32_t element_bytes = 4;  ///< of the stage's result
-  bool is_block = false;           ///< of rows: the vectors run along another axis
+  std::int32_t element_bytes = 4;          ///< of the stage's result
+  bool is_block = false;                   ///< of rows: the vectors run along another axis
+  const TensorIntrinsic* tiles = nullptr;  ///< of the stage: it may be computed in tile registers
 };
 
 /// The open splits of one stage, in the order of its iterators.
 using OpenStage = std::vector<OpenSplit>;
 
-inline std::vector<OpenStage> open_stages(const State& initial, const State& sketch) {
+/// One of them that computes the operation in tile registers; nullptr = there is none.
+inline const TensorIntrinsic*
+tile_intrinsic(const ExprPool& pool, const Operation& op,
+               const std::vector<const TensorIntrinsic*>& intrinsics) {
+  for (const TensorIntrinsic* intrinsic : intrinsics) {
+    if (intrinsic->has_tiles() && !op.axes.empty() && !op.reduce_axes.empty() &&
+        tensor_operands(pool, op, *intrinsic, op.axes.back().var)) {
+      return intrinsic;
+    }
+  }
+  return nullptr;
+}
+
+inline std::vector<OpenStage> open_stages(const State& initial, const State& sketch,
+                                          const std::vector<const TensorIntrinsic*>& intrinsics) {
   std::vector<OpenStage> stages;
   std::vector<std::string> names;
   State state = initial;
@@ -56,9 +72,10 @@ inline std::vector<OpenStage> open_stages(const State& initial, const State& ske
         is_last = is_last && iterators[k].kind != IteratorKind::spatial;
       }
       const bool is_reduction = iterator.kind == IteratorKind::reduction;
-      stages.back().push_back({i, split->extent, split->lengths.size(), is_reduction,
-                               bytes_of(result.dtype),
-                               split->lengths.size() == 1 && !is_reduction && !is_last});
+      stages.back().push_back(
+          {i, split->extent, split->lengths.size(), is_reduction, bytes_of(result.dtype),
+           split->lengths.size() == 1 && !is_reduction && !is_last,
+           tile_intrinsic(state.dag().pool(), state.operation(stage), intrinsics)});
     }
     if (!try_step(state, step)) {
       return {};
@@ -173,7 +190,7 @@ class SeedModel {
     sort_items(rated, [](const Rated& a, const Rated& b) {
       return a.share != b.share ? a.share > b.share : a.choice.rows > b.choice.rows;
     });
-    std::vector<TileChoice> best;
+    std::vector<TileChoice> best = tile_registers(stage);
     for (const Rated& one : rated) {
       // At most two heights of one width: variety counts more than the last percent.
       const std::size_t alike = count_items(
@@ -247,6 +264,40 @@ class SeedModel {
   }
 
  private:
+  struct TileShape {
+    std::int64_t rows, columns;
+  };
+  /// Blocks of tile registers, those that leave no tails first, then those that multiply most for
+  /// every tile that is loaded.
+  std::vector<TileChoice> tile_registers(const OpenStage& stage) const {
+    std::vector<TileChoice> choices;
+    const TensorIntrinsic* tiles = stage.front().tiles;
+    const OpenSplit* rows = nullptr;  // the innermost one
+    const std::size_t last = last_spatial(stage);
+    for (std::size_t i = 0; i < stage.size(); ++i) {
+      rows = !stage[i].is_reduction && i != last ? &stage[i] : rows;
+    }
+    if (tiles == nullptr || rows == nullptr || tiles->n % lanes(stage) != 0) {
+      return choices;
+    }
+    for (const bool wants_whole : {true, false}) {
+      for (const TileShape shape : {TileShape{2, 2}, TileShape{1, 4}, TileShape{4, 1},
+                                    TileShape{1, 2}, TileShape{2, 1}, TileShape{1, 1}}) {
+        TileChoice choice;
+        choice.rows = tiles->m * shape.rows;
+        choice.vectors = tiles->n * shape.columns / lanes(stage);
+        const std::int64_t columns = tiles->n * shape.columns;
+        const bool is_whole = rows->extent % choice.rows == 0 && stage[last].extent % columns == 0;
+        if (rows->extent >= choice.rows && stage[last].extent >= columns &&
+            is_whole == wants_whole && choices.size() < most_tile_shapes) {
+          choices.push_back(choice);
+        }
+      }
+    }
+    return choices;
+  }
+  static constexpr std::size_t most_tile_shapes = 3;
+
   /// With so few rows an operand is streamed rather than kept.
   static constexpr std::int64_t few_rows = 64;
 

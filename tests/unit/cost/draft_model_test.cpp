@@ -68,6 +68,21 @@ TEST_CASE("the draft gives tiles that need two loads per cycle less on Intel's s
   CHECK(ratio("icelake-server") == test::Approx(ratio("sapphirerapids")));
 }
 
+TEST_CASE("the draft gives tile registers sixteen cycles for a product") {
+  const State initial = State::initial(dag_of("gemm:64x64x256:bf16"));
+  const auto cycles = [&](std::int64_t rows, std::int64_t columns, const char* intrinsic) {
+    State state = tiled(initial, rows, columns);
+    REQUIRE(!try_apply(state, PragmaStep{2, 0, intrinsic}));
+    return draft_parts(state, *Target::from_name("sapphirerapids")).core;
+  };
+  // 4 x 4 tiles, 8 products of each.
+  const double tiles = cycles(32, 32, "tensorize$tdpbf16ps");
+  CHECK(tiles > 16 * 16 * 8);
+  CHECK(tiles < 2 * 16 * 16 * 8);
+  CHECK(cycles(8, 32, "tensorize$vdpbf16ps") > 3 * tiles);
+  CHECK(cycles(16, 16, "tensorize$tdpbf16ps") > 2 * tiles);  // a product waits for the last one
+}
+
 TEST_CASE("the draft knows reductions inside, gathers, idle cores and attached stages") {
   const State initial = State::initial(dag_of("gemm:64x64x64:f32"));
   const double tile = draft_cycles(tiled(initial, 8, 32), avx512());

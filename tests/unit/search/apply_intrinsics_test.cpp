@@ -1,6 +1,9 @@
 #include "tensorsmith/search/apply_intrinsics.hpp"
 
+#include <tuple>
+
 #include "support/catch.hpp"
+#include "support/tile_draws.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/search/population/sample.hpp"
@@ -89,6 +92,46 @@ TEST_CASE("convolutions of bytes have the intrinsic, padded in memory or not at 
     }
     CHECK(programs.size() > 12);
     CHECK((num_inlined > 0) == (std::string(workload).find("p=1") != std::string::npos));
+  }
+}
+
+TEST_CASE("tile registers compute what fills them, other instructions the rest") {
+  for (const auto& [workload, tiles, lanes, group] :
+       {std::tuple("gemm:64x96x128:bf16", "tensorize$tdpbf16ps", "tensorize$vdpbf16ps", 2),
+        std::tuple("gemm:64x96x128:i8", "tensorize$tdpbssd", "tensorize$vpdpbusd_signed", 4)}) {
+    CAPTURE(workload);
+    const SearchSpace space = tensor_space(workload, "sapphirerapids");
+    std::uint32_t num_tiles = 0, num_lanes = 0;
+    const Target target = Target::from_name("sapphirerapids").value();
+    for (std::uint32_t i = 0; i < 48; ++i) {
+      CounterRng rng(1, 2, i);
+      const std::optional<Candidate> drawn =
+          i % 2 == 0 ? test::draw_with_tiles(space, target, rng)
+                     : draw_candidate(space, NativeCpuPopulation{}, rng);
+      if (!drawn) {
+        continue;
+      }
+      const std::vector<Step>& steps = drawn->state.steps();
+      CHECK(num_tensorized(steps) <= 1);
+      const bool in_tiles = count_items(steps, [&](const Step& step) {
+                              const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
+                              return pragma != nullptr && pragma->pragma == tiles;
+                            }) == 1;
+      num_tiles += in_tiles ? 1 : 0;
+      num_lanes += count_items(steps, [&](const Step& step) {
+        const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
+        return pragma != nullptr && pragma->pragma == lanes;
+      });
+      for (const Step& step : steps) {  // B lies in groups that a lane adds up, not in those of k
+        const StorageLayoutStep* layout = std::get_if<StorageLayoutStep>(&step);
+        if (in_tiles && layout != nullptr) {
+          CHECK(layout->blocks[0] == group);
+          CHECK(layout->blocks[1] % 16 == 0);
+        }
+      }
+    }
+    CHECK(num_tiles > 8);
+    CHECK(num_lanes > 8);
   }
 }
 

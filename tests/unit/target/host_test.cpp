@@ -8,6 +8,7 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "tensorsmith/lower/known_intrinsics.hpp"
 
 using namespace tensorsmith;
 
@@ -90,6 +91,14 @@ TEST_CASE("CPUID agrees with the kernel's flags", "[host]") {
     INFO(name);
     CHECK((flags.count(name) == 1) == present);
   }
+}
+
+TEST_CASE("tile registers are there only if the kernel lets this process use them", "[host]") {
+  const CpuFeatures f = probe_host().features;
+  CHECK((!f.amx_tile || request_tiles()));
+  CHECK((f.amx_tile || !(f.amx_bf16 || f.amx_int8)));
+  const auto named = runnable_target("sapphirerapids");
+  CHECK((!named || tdpbf16ps.is_available(*named) == tdpbf16ps.is_available(host_target())));
 }
 
 TEST_CASE("levels need every feature", "[host]") {

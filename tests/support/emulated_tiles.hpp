@@ -1,0 +1,23 @@
+// Descriptions of AMX's products that any machine computes, and targets that have them.
+#pragma once
+
+#include "lib/cpu/host.hpp"
+#include "lib/cpu/tile_emulation.hpp"
+#include "tensorsmith/lower/known_intrinsics.hpp"
+
+namespace tensorsmith::test {
+
+inline constexpr TensorIntrinsic emulated_tdpbf16ps =
+    emulated(tdpbf16ps, "tensorsmith_tile_dot_bf16");
+inline constexpr TensorIntrinsic emulated_tdpbssd = emulated(tdpbssd, "tensorsmith_tile_dot_s8");
+inline constexpr TensorIntrinsic emulated_tdpbusd = emulated(tdpbusd, "tensorsmith_tile_dot_u8");
+inline constexpr const TensorIntrinsic* emulated_tiles[] = {&emulated_tdpbf16ps, &emulated_tdpbssd,
+                                                            &emulated_tdpbusd};
+
+/// A machine that has them, whose code this one can run as well.
+inline Target with_emulated_tiles(Target target = host_target()) {
+  target.intrinsics.assign(std::begin(emulated_tiles), std::end(emulated_tiles));
+  return target;
+}
+
+}  // namespace tensorsmith::test
