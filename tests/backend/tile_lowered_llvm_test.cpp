@@ -89,7 +89,7 @@ TEST_CASE("lowered products run in tiles, tails as loops") {
   }
 }
 
-TEST_CASE("a pointwise convolution num_runs in tiles of pixels") {
+TEST_CASE("a pointwise convolution runs in tiles of pixels") {
   constexpr std::int64_t width = 32, channels = 64, filters = 32;
   const auto convolution = [](std::int64_t stride) {
     te::Program p;
