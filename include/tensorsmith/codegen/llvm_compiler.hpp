@@ -36,7 +36,7 @@ struct BatchItem {
   std::string entry;  ///< different for every item
 };
 
-/// Several kernels in one object file: one to load and, by 5 % of the instructions, cheaper to make.
+/// Several kernels in one object file: one to load, and 5 % fewer instructions to make them.
 struct CompiledBatch {
   /// The `object` of the entries is empty: it is this one.
   std::string object;
