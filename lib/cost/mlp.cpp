@@ -32,21 +32,21 @@ bool is_usable(const FeatureMatrix& features) {
                                               [](float value) { return std::isfinite(value); });
 }
 
-// x -> clamp((x - mean) * scale); a constant column has scale 0.
-struct InputStatistics {
-  std::vector<float> mean = std::vector<float>(feature_length, 0.0F);
-  std::vector<float> scale = std::vector<float>(feature_length, 0.0F);
-
-  void apply(const float* row, float* out) const {
-    for (std::size_t i = 0; i < feature_length; ++i) {
-      out[i] = std::clamp((row[i] - mean[i]) * scale[i], -input_limit, input_limit);
-    }
-  }
-};
-
 }  // namespace
 
 struct MlpModel::Impl {
+  // x -> clamp((x - mean) * scale); a constant column has scale 0.
+  struct InputStatistics {
+    std::vector<float> mean = std::vector<float>(feature_length, 0.0F);
+    std::vector<float> scale = std::vector<float>(feature_length, 0.0F);
+
+    void apply(const float* row, float* out) const {
+      for (std::size_t i = 0; i < feature_length; ++i) {
+        out[i] = std::clamp((row[i] - mean[i]) * scale[i], -input_limit, input_limit);
+      }
+    }
+  };
+
   explicit Impl(const MlpOptions& chosen) : options(chosen), network(chosen.num_hidden) {
     TENSORSMITH_ASSERT(chosen.num_hidden > 0 && chosen.num_hidden <= max_hidden,
                        "num_hidden out of range");

@@ -33,6 +33,13 @@ std::size_t num_tensorized(const std::vector<Step>& steps) {
   });
 }
 
+std::size_t num_pragmas(const std::vector<Step>& steps, std::string_view name) {
+  return count_items(steps, [name](const Step& step) {
+    const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
+    return pragma != nullptr && pragma->pragma == name;
+  });
+}
+
 /// The legal ones of 24 draws.
 std::vector<Candidate> drawn_programs(const SearchSpace& space) {
   std::vector<Candidate> programs;
@@ -101,7 +108,7 @@ TEST_CASE("tile registers compute what fills them, other instructions the rest")
         std::tuple("gemm:64x96x128:i8", "tensorize$tdpbssd", "tensorize$vpdpbusd_signed", 4)}) {
     CAPTURE(workload);
     const SearchSpace space = tensor_space(workload, "sapphirerapids");
-    std::uint32_t num_tiles = 0, num_lanes = 0;
+    std::size_t num_tiles = 0, num_lanes = 0;
     const Target target = Target::from_name("sapphirerapids").value();
     for (std::uint32_t i = 0; i < 48; ++i) {
       CounterRng rng(1, 2, i);
@@ -113,15 +120,9 @@ TEST_CASE("tile registers compute what fills them, other instructions the rest")
       }
       const std::vector<Step>& steps = drawn->state.steps();
       CHECK(num_tensorized(steps) <= 1);
-      const bool in_tiles = count_items(steps, [&](const Step& step) {
-                              const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
-                              return pragma != nullptr && pragma->pragma == tiles;
-                            }) == 1;
+      const bool in_tiles = num_pragmas(steps, tiles) == 1;
       num_tiles += in_tiles ? 1 : 0;
-      num_lanes += count_items(steps, [&](const Step& step) {
-        const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
-        return pragma != nullptr && pragma->pragma == lanes;
-      });
+      num_lanes += num_pragmas(steps, lanes);
       for (const Step& step : steps) {  // B lies in groups that a lane adds up, not in those of k
         const StorageLayoutStep* layout = std::get_if<StorageLayoutStep>(&step);
         if (in_tiles && layout != nullptr) {
