@@ -12,7 +12,7 @@
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/te/workload_key.hpp"
-#include "tensorsmith/tune.hpp"
+#include "tensorsmith/tune_tasks.hpp"
 #include "tune/compile.hpp"
 #include "tune/replay_steps.hpp"
 
@@ -67,9 +67,13 @@ TuneResult best_of_records(const TuneTask& task, const CaseOptions& options) {
   return result;
 }
 
-TuneResult best_of(const TuneTask& task, const CaseOptions& options) {
+/// Of the tasks, which are ways to compute the same.
+TuneResult best_of(const std::vector<TuneTask>& tasks, const CaseOptions& options) {
   if (!options.records.empty()) {
-    return best_of_records(task, options);
+    if (tasks.size() > 1) {
+      throw Error("--records: expected workloads without alternatives");
+    }
+    return best_of_records(tasks.front(), options);
   }
   TuneOptions tuning;
   tuning.budget.seconds = options.tune_seconds;
@@ -77,7 +81,19 @@ TuneResult best_of(const TuneTask& task, const CaseOptions& options) {
   tuning.num_threads = options.threads;
   tuning.space = options.space.empty() ? tuning.space : options.space;
   tuning.is_cancelled = is_interrupted;
-  return tune(task, tuning);
+  if (tasks.size() == 1) {
+    return tune(tasks.front(), tuning);
+  }
+  TasksOptions together;
+  together.tune = tuning;
+  together.schedule.strategy = TaskStrategy::fastest;
+  std::vector<WeightedTask> weighted;
+  for (const TuneTask& task : tasks) {
+    weighted.push_back({task});
+  }
+  TasksResult tuned = tune_tasks(weighted, together);
+  const TuneResult* fastest = tuned.fastest();
+  return std::move(tuned.tasks[fastest == nullptr ? 0 : fastest - tuned.tasks.data()]);
 }
 
 /// What an empty budget gives, with the milliseconds that it took in all; none if it gave nothing.
@@ -120,20 +136,37 @@ void add_curve(const TuneSummary& summary, nlohmann::ordered_json& entry) {
 
 }  // namespace
 
+std::vector<std::string> alternatives_of(const std::string& text) {
+  const std::string separator = " or ";
+  std::vector<std::string> alternatives;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; end != std::string::npos; begin = end + separator.size()) {
+    end = text.find(separator, begin);
+    alternatives.push_back(text.substr(begin, end - begin));
+  }
+  return alternatives;
+}
+
 nlohmann::ordered_json run_case(const std::string& suite, const std::string& text,
                                 const CaseOptions& options, const Roofline& roofline,
                                 std::vector<FoundPeer>& peers) {
-  const Result<ops::Workload, std::string> workload = ops::parse_workload(text);
-  if (!workload) {
-    throw Error(workload.error());
+  std::vector<TuneTask> tasks;
+  const Target target = target_of(options.target);
+  for (const std::string& alternative : alternatives_of(text)) {
+    Result<ops::Workload, std::string> parsed = ops::parse_workload(alternative);
+    if (!parsed) {
+      throw Error(parsed.error());
+    }
+    tasks.push_back({parsed->dag, target, parsed->name, parsed->nominal_flop});
   }
-  const TuneTask task{workload->dag, target_of(options.target), workload->name,
-                      workload->nominal_flop};
-  const TuneResult result = best_of(task, options);
+  const TuneResult result = best_of(tasks, options);
+  const TuneTask& task = result.task;
+  const Result<ops::Workload, std::string> workload =
+      ops::parse_workload(alternatives_of(text).front());
 
   nlohmann::ordered_json entry;
   entry["suite"] = suite;
-  entry["workload"] = text;
+  entry["workload"] = tasks.size() > 1 ? task.workload : text;
   entry["class"] = std::string(1, ops::letter_of(workload->packing));
   entry["threads"] = options.threads;
   entry["target"] = result.task.target.name;
@@ -153,7 +186,7 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
         result.summary.message.empty() ? result.summary.first_failure : result.summary.message;
     return entry;
   }
-  const std::vector<KernelParameter> parameters = kernel_parameters(*workload->dag);
+  const std::vector<KernelParameter> parameters = kernel_parameters(*task.dag);
   Operands operands(parameters);
   Contest contest;
   contest.problem = problem_of(*workload);
@@ -161,11 +194,11 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
     throw Error("the kernel of " + text + " does not take the operands of its problem");
   }
   const ProblemSizes sizes = contest.problem ? sizes_of(*contest.problem) : ProblemSizes{};
-  std::optional<ByteOperands> bytes;
+  std::optional<NarrowOperands> narrow;
   if (sizes.is_low_precision()) {
-    bytes.emplace(parameters, operands);
-    contest.buffers = buffers_of(sizes, bytes->inputs, bytes->output);
-    contest.write_output = [&] { bytes->write_output(); };
+    narrow.emplace(parameters, operands);
+    contest.buffers = buffers_of(sizes, narrow->inputs, narrow->output);
+    contest.write_output = [&] { narrow->write_output(); };
   } else {
     contest.buffers = buffers_of(sizes, operands.inputs, operands.output);
   }

@@ -22,7 +22,12 @@ struct CaseOptions {
   std::string records;          ///< journal whose best schedule races instead of a newly tuned one
 };
 
-/// One entry of "cases". Throws Error for a workload that cannot be read or tuned at all.
+/// Of "A or B": A and B.
+std::vector<std::string> alternatives_of(const std::string& text);
+
+/// One entry of "cases". Of "A or B", which must take the same operands, the one that tuning found
+/// to be faster races; the first says what is computed, and how exactly.
+/// Throws Error for a workload that cannot be read or tuned at all.
 nlohmann::ordered_json run_case(const std::string& suite, const std::string& workload,
                                 const CaseOptions& options, const Roofline& roofline,
                                 std::vector<FoundPeer>& peers);

@@ -54,8 +54,10 @@ std::vector<Entry> chosen(const std::vector<std::string>& suites,
     entries.push_back({"shape", shape, 0});
   }
   for (const Entry& entry : entries) {
-    if (const auto workload = ops::parse_workload(entry.workload); !workload) {
-      throw Error(workload.error());
+    for (const std::string& text : alternatives_of(entry.workload)) {
+      if (const auto workload = ops::parse_workload(text); !workload) {
+        throw Error(workload.error());
+      }
     }
   }
   return entries;
@@ -235,7 +237,9 @@ int main(int argc, char** argv) {
   std::string json_path;
   tensorsmith::bench::CaseOptions options;
   app.add_option("--suite", suites, "suites, comma separated")->delimiter(',');
-  app.add_option("--shape", shapes, "workload strings; may be repeated")->delimiter('\0');
+  app.add_option("--shape", shapes,
+                 "workload strings, or \"A or B\", ways to compute the same; may be repeated")
+      ->delimiter('\0');
   app.add_option("--threads", options.threads, "threads of every contestant")
       ->check(CLI::Range(1, 1024));
   app.add_option("--tune-seconds", options.tune_seconds, "tuning budget per case")

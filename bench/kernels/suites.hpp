@@ -11,6 +11,7 @@ namespace tensorsmith::bench {
 
 struct Suite {
   std::string name;
+  /// "A or B": ways to compute the same, of which the fastest races; see run_case.
   std::vector<std::string> workloads;
   /// How often a network has each; empty: the workloads are of no network.
   std::vector<int> counts = {};
@@ -30,6 +31,13 @@ void add_variant(std::vector<Suite>& suites, const std::string& name, const std:
       return;
     }
   }
+}
+
+/// A 3 x 3 convolution of stride 1, by tiles of 4 x 4 or 2 x 2 outputs or as it is.
+inline std::string any_algorithm(const std::string& sizes) {
+  const std::string conv = "conv2d:" + sizes + ",k=3,s=1,p=1";
+  return conv + ",winograd=4,layout=free or " + conv + ",winograd=2,layout=free or " + conv +
+         ",layout=free";
 }
 
 /// Class b of matrix products; convolutions with activations and weights as given (class a).
@@ -156,11 +164,9 @@ inline const std::vector<Suite>& all_suites() {
         "conv3d:n=1,d=8,h=28,w=28,ci=128,co=256,k=3,s=2,p=1,layout=free",
         "conv3d:n=1,d=4,h=14,w=14,ci=256,co=256,k=3,s=1,p=1,layout=free",
         "conv3d:n=1,d=2,h=7,w=7,ci=512,co=512,k=3,s=1,p=1,layout=free"}},
-      {"winograd",
-       {"conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,winograd=4,layout=free",
-        "conv2d:n=1,h=28,w=28,ci=128,co=128,k=3,s=1,p=1,winograd=4,layout=free",
-        "conv2d:n=1,h=14,w=14,ci=256,co=256,k=3,s=1,p=1,winograd=4,layout=free",
-        "conv2d:n=1,h=7,w=7,ci=512,co=512,k=3,s=1,p=1,winograd=4,layout=free"}},
+      {"winograd",  // any algorithm, of the library as well
+       {any_algorithm("n=1,h=56,w=56,ci=64,co=64"), any_algorithm("n=1,h=28,w=28,ci=128,co=128"),
+        any_algorithm("n=1,h=14,w=14,ci=256,co=256"), any_algorithm("n=1,h=7,w=7,ci=512,co=512")}},
       {"grouped",  // ResNeXt-50 32x4d, ShuffleNet, and 1-d convolutions of speech networks
        {"conv2d:n=1,h=56,w=56,ci=128,co=128,k=3,s=1,p=1,groups=32,layout=free",
         "conv2d:n=1,h=14,w=14,ci=512,co=512,k=3,s=1,p=1,groups=32,layout=free",
@@ -186,6 +192,14 @@ inline const std::vector<Suite>& all_suites() {
         "conv2d:n=1,h=14,w=14,ci=256,co=256,k=3,s=1,p=1,layout=free,dtype=u8,weights=i8,"
         "requant=u8",
         "conv2d:n=1,h=28,w=28,ci=128,co=128,k=3,s=2,p=1,dtype=u8,weights=i8,relu,requant=u8"}},
+      {"bf16",
+       {"gemm:512x512x512:bf16", "gemm:1024x1024x1024:bf16,packed", "gemm:128x768x768:bf16,packed",
+        "gemm:128x3072x768:bf16,relu,packed", "gemm:128x768x3072:bf16,packed",
+        "bmm:12x128x128x64:bf16,tb",
+        "conv2d:n=1,h=56,w=56,ci=64,co=64,k=1,s=1,p=0,layout=free,dtype=bf16",
+        "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,layout=free,dtype=bf16",
+        "conv2d:n=1,h=28,w=28,ci=128,co=512,k=1,s=1,p=0,layout=free,dtype=bf16",
+        "conv2d:n=1,h=14,w=14,ci=256,co=256,k=3,s=1,p=1,layout=free,dtype=bf16"}},
       {"rows",
        {"softmax:1536x128", "softmax:512x1000", "softmax:1024x1000", "softmax:1024x4096",
         "log_softmax:512x1000", "log_softmax:1024x4096", "layernorm:128x768", "layernorm:512x1024",

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -39,16 +40,16 @@ struct Operands {
   }
 };
 
-/// Fills operands of bytes with numbers whose sums are exact in f32, the zero point with 3 and
-/// scales with what keeps most results within a byte; the same numbers as f32.
-struct ByteOperands {
+/// Fills operands of bytes or bf16 with numbers whose sums are exact in f32, the zero point with 3
+/// and scales with what keeps most results within a byte; the same numbers as f32.
+struct NarrowOperands {
   std::vector<AlignedBuffer> numbers;
   std::vector<float*> inputs;
   float* output = nullptr;
   KernelParameter result;
   const void* written = nullptr;
 
-  ByteOperands(const std::vector<KernelParameter>& parameters, Operands& operands) {
+  NarrowOperands(const std::vector<KernelParameter>& parameters, Operands& operands) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const KernelParameter& parameter = parameters[i];
       numbers.emplace_back(parameter.num_elements);
@@ -72,14 +73,23 @@ struct ByteOperands {
   /// The kernel's result as f32.
   void write_output() const {
     for (std::int64_t e = 0; e < result.num_elements; ++e) {
-      const int value = result.dtype == DType::u8   ? static_cast<const std::uint8_t*>(written)[e]
-                        : result.dtype == DType::i8 ? static_cast<const std::int8_t*>(written)[e]
-                                                    : static_cast<const std::int32_t*>(written)[e];
-      output[e] = static_cast<float>(value);
+      output[e] = load(e);
     }
   }
 
  private:
+  float load(std::int64_t at) const {
+    switch (result.dtype) {
+    case DType::u8:
+      return static_cast<float>(static_cast<const std::uint8_t*>(written)[at]);
+    case DType::i8:
+      return static_cast<float>(static_cast<const std::int8_t*>(written)[at]);
+    case DType::i32:
+      return static_cast<float>(static_cast<const std::int32_t*>(written)[at]);
+    default:
+      return static_cast<const float*>(written)[at];
+    }
+  }
   static float number(DType type, float uniform) {  // in [-1, 1)
     switch (type) {
     case DType::u8:
@@ -88,6 +98,8 @@ struct ByteOperands {
       return static_cast<float>(static_cast<int>(uniform * 8));
     case DType::i32:
       return 3;
+    case DType::bf16:  // 7 bits
+      return static_cast<float>(static_cast<int>(uniform * 64)) / 64;
     default:
       return (uniform + 1) / 64;
     }
@@ -102,6 +114,10 @@ struct ByteOperands {
       break;
     case DType::i32:
       static_cast<std::int32_t*>(to)[at] = static_cast<std::int32_t>(value);
+      break;
+    case DType::bf16:
+      static_cast<std::uint16_t*>(to)[at] =
+          static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
       break;
     default:
       static_cast<float*>(to)[at] = value;

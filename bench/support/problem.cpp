@@ -16,27 +16,28 @@ static_assert(static_cast<int>(Activation::relu) == static_cast<int>(ops::Activa
               static_cast<int>(Activation::gelu) == static_cast<int>(ops::Activation::gelu));
 
 Element element_of(DType type) {
-  return type == DType::i8    ? Element::i8
-         : type == DType::u8  ? Element::u8
-         : type == DType::i32 ? Element::i32
-                              : Element::f32;
+  return type == DType::i8     ? Element::i8
+         : type == DType::u8   ? Element::u8
+         : type == DType::i32  ? Element::i32
+         : type == DType::bf16 ? Element::bf16
+                               : Element::f32;
 }
 template <class Params>
 ElementTypes types_of(const Params& p) {
-  const DType sum = p.dtype == DType::f32 ? DType::f32 : DType::i32;
+  const DType sum = ops::detail::accumulator_of(p.dtype);
   return {element_of(p.dtype), element_of(ops::dtype_of(p.weights, p.dtype)),
           element_of(ops::dtype_of(p.requant, sum))};
 }
-/// Bytes: products and convolutions, with no operand that libraries take in another type.
+/// Bytes and bf16: products and convolutions, with no operand that libraries take in another type.
 bool is_known_type(const ops::OpParams& params) {
   return std::visit(
       [](const auto& p) {
         if constexpr (requires { p.requant; }) {
-          bool is_of_bytes = p.dtype == DType::i8 || p.dtype == DType::u8;
+          bool is_narrow = p.dtype == DType::i8 || p.dtype == DType::u8 || p.dtype == DType::bf16;
           if constexpr (requires { p.has_pool; }) {
-            is_of_bytes = is_of_bytes && !p.has_pool;
+            is_narrow = is_narrow && !p.has_pool;
           }
-          if (is_of_bytes && !p.bias && !p.add) {
+          if (is_narrow && !p.bias && !p.add) {
             return true;
           }
         }

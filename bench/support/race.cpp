@@ -29,7 +29,6 @@ constexpr double wake_up_ns = 5e6;
 /// What is faster than the roofline by more than the clock drifts is a bug.
 constexpr double roofline_margin = 0.95;
 /// Of one instruction, times those of f32.
-constexpr double products_of_bytes = 4;
 constexpr std::int64_t evicting_floats = std::int64_t{32} << 20;
 
 /// Keeps the calling thread on the core that it is on and, on request, all others of the process
@@ -208,7 +207,7 @@ nlohmann::ordered_json race(const Contest& contest, const RaceOptions& options,
     report["problem"] = "our later runs wrote another result than the first";
   }
 
-  const double width = sizes.is_low_precision() ? products_of_bytes : 1;
+  const auto width = static_cast<double>(sizes.products_per_lane());
   const double peak = width * calibration.gflops() * options.threads;
   report["ours_ns"] = times[0].median_ns;
   report["ours_gflops"] = contest.flop / times[0].median_ns;

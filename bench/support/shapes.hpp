@@ -25,9 +25,12 @@ inline char class_letter(PackingClass c) { return static_cast<char>('a' + static
 
 /// Types of the operands in memory. Buffers hold the same numbers as f32; a peer of narrow types
 /// makes operands of its own, outside of what is timed.
-enum class Element : std::uint8_t { f32, i32, i8, u8 };
+enum class Element : std::uint8_t { f32, i32, bf16, i8, u8 };
 inline bool is_byte(Element type) { return type == Element::i8 || type == Element::u8; }
-/// Sums of bytes are of 32 bits. A result of bytes is requantized: times a scale per column, plus
+inline std::int64_t bytes_of(Element type) {
+  return is_byte(type) ? 1 : type == Element::bf16 ? 2 : 4;
+}
+/// Sums are of 32 bits. A result of bytes is requantized: times a scale per column, plus
 /// a zero point, rounded and clamped.
 struct ElementTypes {
   Element input = Element::f32, weights = Element::f32, output = Element::f32;
@@ -145,11 +148,12 @@ struct ProblemSizes {
   /// Compulsory traffic: every operand once.
   std::int64_t bytes() const {
     return 4 * (bias + residual + gamma + beta + values + scales + zero_point) +
-           (is_byte(types.input) ? 1 : 4) * input + (is_byte(types.weights) ? 1 : 4) * weights +
-           (is_byte(types.output) ? 1 : 4) * output;
+           bytes_of(types.input) * input + bytes_of(types.weights) * weights +
+           bytes_of(types.output) * output;
   }
-  /// Products of bytes: a vector instruction does four times as many.
-  bool is_low_precision() const { return is_byte(types.input); }
+  /// How many more products a vector instruction does than of f32.
+  std::int64_t products_per_lane() const { return 4 / bytes_of(types.input); }
+  bool is_low_precision() const { return products_per_lane() > 1; }
 };
 ProblemSizes sizes_of(const Problem& problem);
 

@@ -1,8 +1,9 @@
 // tune_tasks: several computations under one budget. The facade beside tune().
 //
 // Floor 9; compiled in lib/tune. The Ansor reference's task scheduler (search/task_scheduler.hpp)
-// chooses round by round which task gets the next trials; tasks share a cost model, a journal and
-// worker processes. Not here: where the tasks of a network come from.
+// chooses round by round which task gets the next trials, or (TaskStrategy::fastest) the tasks are
+// ways to compute the same and those that are far behind get none; tasks share a cost model, a
+// journal and worker processes. Not here: where the tasks of a network come from.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +48,16 @@ struct TasksResult {
   bool is_cancelled = false;
   std::string message;  ///< one sentence if something went wrong along the way
 
+  /// Of the tasks with a best, the one with the least time; null: none has.
+  const TuneResult* fastest() const {
+    const TuneResult* found = nullptr;
+    for (const TuneResult& result : tasks) {
+      const bool is_better = result.has_best() &&
+                             (found == nullptr || result.summary.best_ns < found->summary.best_ns);
+      found = is_better ? &result : found;
+    }
+    return found;
+  }
   bool has_all() const {
     return all_items(tasks, [](const TuneResult& result) { return result.has_best(); });
   }

@@ -137,7 +137,7 @@ TEST_CASE("wrong files of tasks: the line is named") {
   check_refusal(folder.run({"tune", "--tasks", "none", "--trials", "4"}), "cannot read \"none\"");
   folder.write("tasks", "gemm:8x8x8:f32\n");
   check_refusal(folder.run({"tune", "--tasks", "tasks", "--strategy", "luck"}),
-                "unknown strategy \"luck\"; known: gradient, round-robin");
+                "unknown strategy \"luck\"; known: gradient, round-robin, fastest");
   check_refusal(folder.run({"tune", "--tasks", "tasks", "--trials", "0"}), "expected a budget");
 }
 

@@ -304,8 +304,10 @@ void add_tune(CLI::App& app, Action& action) {
       ->add_option("--task-early-stopping", arguments->task_early_stopping,
                    "with --tasks: trials of one task without a better one that end it; 0: no limit")
       ->check(whole_number(0, std::uint64_t{1} << 40));
-  command->add_option("--strategy", arguments->strategy,
-                      "whose turn it is with --tasks: gradient or round-robin");
+  command->add_option(
+      "--strategy", arguments->strategy,
+      "whose turn it is with --tasks: gradient, round-robin, or fastest, where the tasks "
+      "are ways to compute the same and only the fastest counts");
   command->add_option("--space", arguments->tune.space, "space of programs: native or ansor");
   command->add_option("--cost-model,--model", arguments->tune.cost_model,
                       "cost model: draft, mlp, xgb or random");

@@ -61,10 +61,21 @@ std::vector<WeightedTask> read_tasks(const std::string& path, const Target& targ
 }
 
 TaskStrategy strategy_of(const std::string& name) {
-  if (name != "gradient" && name != "round-robin") {
-    throw Error("unknown strategy \"" + name + "\"; known: gradient, round-robin");
+  if (name == "gradient") {
+    return TaskStrategy::gradient;
   }
-  return name == "gradient" ? TaskStrategy::gradient : TaskStrategy::round_robin;
+  if (name == "round-robin") {
+    return TaskStrategy::round_robin;
+  }
+  if (name != "fastest") {
+    throw Error("unknown strategy \"" + name + "\"; known: gradient, round-robin, fastest");
+  }
+  return TaskStrategy::fastest;
+}
+
+/// Whether the tasks are ways to compute the same.
+bool is_choice(const TaskFileArguments& arguments) {
+  return strategy_of(arguments.strategy) == TaskStrategy::fastest;
 }
 
 Json result_json(const TaskFileArguments& arguments, const std::vector<WeightedTask>& tasks,
@@ -81,6 +92,10 @@ Json result_json(const TaskFileArguments& arguments, const std::vector<WeightedT
   json["cancelled"] = result.is_cancelled;
   json["journal"] = arguments.tune.database;
   json["weighted_ns"] = result.has_all() ? Json(result.weighted_ns) : Json(nullptr);
+  if (is_choice(arguments)) {
+    const TuneResult* fastest = result.fastest();
+    json["fastest"] = fastest == nullptr ? Json(nullptr) : Json(fastest->task.workload);
+  }
   json["order"] = result.order;
   json["tasks"] = Json::array();
   for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -103,8 +118,8 @@ Json result_json(const TaskFileArguments& arguments, const std::vector<WeightedT
   return json;
 }
 
-void print_result(const std::vector<WeightedTask>& tasks, const TasksResult& result,
-                  const std::string& journal) {
+void print_result(const TaskFileArguments& arguments, const std::vector<WeightedTask>& tasks,
+                  const TasksResult& result) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const TuneResult& task = result.tasks[i];
     const TuneSummary& summary = task.summary;
@@ -118,9 +133,15 @@ void print_result(const std::vector<WeightedTask>& tasks, const TasksResult& res
                summary.is_verified ? "verified" : "not verified", tasks[i].weight, summary.trials,
                summary.rounds);
   }
-  fmt::print("{}: {}, {} trials in {:.1f} s\njournal: {}\n",
-             result.has_all() ? "all, weighted" : "those found, weighted",
-             duration_text(result.weighted_ns), result.trials, result.seconds, journal);
+  const TuneResult* fastest = is_choice(arguments) ? result.fastest() : nullptr;
+  const std::string whole =
+      fastest != nullptr
+          ? fmt::format("fastest: {}, {}", fastest->task.workload,
+                        duration_text(fastest->summary.best_ns))
+          : fmt::format("{}: {}", result.has_all() ? "all, weighted" : "those found, weighted",
+                        duration_text(result.weighted_ns));
+  fmt::print("{}, {} trials in {:.1f} s\njournal: {}\n", whole, result.trials, result.seconds,
+             arguments.tune.database);
 }
 
 }  // namespace
@@ -153,7 +174,7 @@ int tune_task_file(const TaskFileArguments& arguments) {
   if (arguments.common.is_json) {
     print_json(result_json(arguments, tasks, result));
   } else {
-    print_result(tasks, result, arguments.tune.database);
+    print_result(arguments, tasks, result);
   }
   if (!result.message.empty()) {
     warn(result.message);
@@ -166,7 +187,7 @@ int tune_task_file(const TaskFileArguments& arguments) {
       warn(tasks[i].task.workload + ": the first failure was " + summary.first_failure);
     }
   }
-  if (result.has_all()) {
+  if (result.has_all() || (is_choice(arguments) && result.fastest() != nullptr)) {
     return is_journal_broken ? exit_failed : exit_ok;
   }
   return result.is_cancelled ? exit_interrupted : exit_failed;

@@ -142,10 +142,11 @@ inline Operand operand(const Dims& dims, const Dims& strides, const float* data)
 }
 inline dnnl::memory::data_type type_of(Element element) {
   using Type = dnnl::memory::data_type;
-  return element == Element::u8    ? Type::u8
-         : element == Element::i8  ? Type::s8
-         : element == Element::i32 ? Type::s32
-                                   : Type::f32;
+  return element == Element::u8     ? Type::u8
+         : element == Element::i8   ? Type::s8
+         : element == Element::i32  ? Type::s32
+         : element == Element::bf16 ? Type::bf16
+                                    : Type::f32;
 }
 inline Desc Operand::typed() const { return is_f32() ? desc : Desc(dims_of(desc), type, strides); }
 inline Desc any_layout(const Operand& operand) {

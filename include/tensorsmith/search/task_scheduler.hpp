@@ -21,10 +21,17 @@
 
 namespace tensorsmith {
 
-enum class TaskStrategy : std::uint8_t { gradient, round_robin };
+enum class TaskStrategy : std::uint8_t {
+  gradient,
+  round_robin,
+  /// The tasks are ways to compute the same, of which only the fastest will be used: in turn among
+  /// those whose best time is near the least (own design).
+  fastest
+};
 
 struct TaskSchedulerOptions {
   TaskStrategy strategy = TaskStrategy::gradient;
+  double near = 1.25;  ///< `fastest`: slower ones than this times the least get no more rounds
   double alpha = 0.2;  ///< weight of the past against the expected gain
   double beta = 2;     ///< how much slower than a similar task is still similar
   std::int32_t backward_window = 3;
@@ -33,8 +40,8 @@ struct TaskSchedulerOptions {
   std::int64_t early_stopping = 0;
   /// Trials of one task without improvement that end it; 0: no limit.
   std::int64_t task_early_stopping = 0;
-  /// Of the best times in seconds, one per task; empty: their sum, weighted. Must not fall when a
-  /// time grows.
+  /// Of the best times in seconds, one per task; empty: their sum, weighted, or the least with
+  /// `fastest`. Must not fall when a time grows.
   Callback<double(std::span<const double>)> objective;
   std::uint64_t seed = 1;  ///< of the draw among equal promises
 };
@@ -85,7 +92,14 @@ class TaskScheduler {
     if (has_stalled_) {
       return std::nullopt;
     }
-    return options_.strategy == TaskStrategy::round_robin ? next_in_turn() : steepest();
+    switch (options_.strategy) {
+    case TaskStrategy::round_robin:
+      return next_in_turn(no_time);
+    case TaskStrategy::fastest:
+      return next_in_turn(options_.near * least_seconds());
+    default:
+      return steepest();
+    }
   }
 
   /// A round of `task` has measured `num_trials` programs; the best time of the task so far is
@@ -150,6 +164,9 @@ class TaskScheduler {
     if (options_.objective) {
       return options_.objective(seconds);
     }
+    if (options_.strategy == TaskStrategy::fastest) {
+      return least_of(seconds);
+    }
     double sum = 0;
     for (std::size_t i = 0; i < seconds.size(); ++i) {
       // Beside 1e10 of a task without a program the others would be lost.
@@ -160,10 +177,20 @@ class TaskScheduler {
 
   bool is_hopeless(std::size_t task) const { return is_dead(task) && best_[task] >= no_time; }
 
-  std::optional<std::size_t> next_in_turn() const {
+  static double least_of(std::span<const double> seconds) {
+    double least = no_time;
+    for (const double time : seconds) {
+      least = smaller_of(least, time);
+    }
+    return least;
+  }
+  double least_seconds() const { return least_of(best_); }
+
+  /// Among those that take no longer than `most_seconds`.
+  std::optional<std::size_t> next_in_turn(double most_seconds) const {
     for (std::size_t offset = 1; offset <= num_tasks(); ++offset) {
       const std::size_t task = (last_ + offset) % num_tasks();
-      if (!is_dead(task)) {
+      if (!is_dead(task) && best_[task] <= most_seconds) {
         return task;
       }
     }

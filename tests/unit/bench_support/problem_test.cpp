@@ -31,6 +31,7 @@ VerifyResult interpreted(const ops::Workload& workload, const Problem& problem) 
         storage.back()[e] = std::floor(8 * storage.back()[e]) + (info.dtype == DType::u8 ? 8 : 0);
       }
       array.set_real(e, double{storage.back()[e]});
+      storage.back()[e] = static_cast<float>(array.get_real(e));  // rounded to its type
     }
     arrays.push_back(std::move(array));
   }
@@ -57,7 +58,8 @@ TEST_CASE("a workload and its problem mean the same numbers", "[problem]") {
       "gemm:5x7x3:f32,ta,tb,bias,relu", "gemm:4x6x9:f32,bias,gelu", "gemm:5x7x3:f32,add,relu",
       "gemm:5x7x3:f32,bias,add,layernorm", "bmm:2x5x9x4:f32,tb,layernorm", "attention:2x5x7x4",
       "bmm:2x4x5x6:f32,bias,add", "bmm:3x4x5x6:f32", "bmm:2x4x5x6:f32,ta,tb",
-      "gemm:5x7x9:u8,weights=i8,requant=u8", "gemm:5x7x9:i8,tb",
+      "gemm:5x7x9:u8,weights=i8,requant=u8", "gemm:5x7x9:i8,tb", "gemm:5x7x9:bf16,relu",
+      "conv2d:n=1,h=7,w=6,ci=3,co=5,k=3,p=1,dtype=bf16",
       "bmm:2x4x5x6:i8,weights=u8,relu,requant=i8",
       "conv2d:n=1,h=7,w=6,ci=3,co=5,k=3,p=1,dtype=u8,weights=i8,requant=u8",
       "conv2d:n=2,h=7,w=6,ci=4,co=6,k=3,s=2,groups=2,layout=nchw,dtype=u8,weights=i8,requant=i8",
@@ -105,9 +107,9 @@ TEST_CASE("a problem with other sizes or layouts is noticed", "[problem]") {
 }
 
 TEST_CASE("what no library understands is no problem", "[problem]") {
-  for (const char* text :
-       {"gemm:8x8x8:i8,bias", "gemm:8x8x8:f64", "reduce_prod:4x4", "rmsnorm:4x4", "argmax:4x4",
-        "softmax:4x4:f16", "conv2d:n=1,h=6,w=6,ci=4,co=4,k=3,dtype=bf16"}) {
+  for (const char* text : {"gemm:8x8x8:i8,bias", "gemm:8x8x8:bf16,add", "gemm:8x8x8:f64",
+                           "reduce_prod:4x4", "rmsnorm:4x4", "argmax:4x4", "softmax:4x4:f16",
+                           "conv2d:n=1,h=6,w=6,ci=4,co=4,k=3,dtype=f16"}) {
     INFO(text);
     const auto workload = ops::parse_workload(text);
     REQUIRE(workload.has_value());

@@ -62,6 +62,21 @@ TEST_CASE("conformance 11.7: the worked gradients") {
   CHECK(scheduler.next() == 1);
 }
 
+TEST_CASE("fastest: those near the least time take turns, the others get one round") {
+  TaskSchedulerOptions options;
+  options.strategy = TaskStrategy::fastest;
+  TaskScheduler scheduler(equal_tasks(4), options);
+  const auto times = [](std::size_t task, std::int64_t round) {
+    const double first[] = {1.2e-3, 2e-3, 1e-3, 1.3e-3};  // 1.25 times the least are near
+    return task == 2 && round > 2 ? 0.5e-3 : first[task];
+  };
+  CHECK(run(scheduler, 8, times) == std::vector<std::int64_t>{3, 1, 3, 1});
+  CHECK(scheduler.objective() == 0.5e-3);
+  CHECK(run(scheduler, 4, times) == std::vector<std::int64_t>{3, 1, 7, 1});
+  scheduler.record(2, 0.5e-3, 0);  // nothing more is found
+  CHECK_FALSE(scheduler.next());
+}
+
 TEST_CASE("weights: a task called more often gets more rounds") {
   TaskScheduler scheduler({{1e9, 1, ""}, {1e9, 10, ""}}, {});
   const auto times = [](std::size_t, std::int64_t round) {

@@ -57,6 +57,18 @@ TEST_CASE("round robin takes turns; the same seed takes the same order") {
   CHECK(tune_tasks(small_tasks(), options).order == tune_tasks(small_tasks(), options).order);
 }
 
+TEST_CASE("fastest: of ways to compute the same the one with the least time") {
+  SimulatedMeasurer measurer = simulated();
+  TasksOptions options = options_with(measurer, 12);
+  options.schedule.strategy = TaskStrategy::fastest;
+  const TasksResult result = tune_tasks(small_tasks(), options);
+  REQUIRE(result.fastest() != nullptr);
+  for (const TuneResult& task : result.tasks) {
+    CHECK(result.fastest()->summary.best_ns <= task.summary.best_ns);
+  }
+  CHECK(TasksResult{}.fastest() == nullptr);
+}
+
 TEST_CASE("an interruption keeps what there is, in the result and in the journal") {
   SimulatedMeasurer measurer = simulated();
   TasksOptions options = options_with(measurer, 60);
