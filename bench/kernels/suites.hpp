@@ -50,6 +50,8 @@ inline std::vector<Suite> with_variants(std::vector<Suite> suites) {
       return text.substr(0, text.rfind("free")) + layout;
     });
   }
+  add_variant(suites, "depthwise", "_nchw",
+              [](const std::string& text) { return text + ",layout=nchw"; });
   return suites;
 }
 

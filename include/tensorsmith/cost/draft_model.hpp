@@ -73,6 +73,17 @@ class DraftEstimator {
     return lines;
   }
 
+  /// Of what a run of the reduction waits for at its start: meanwhile the core goes on with as many
+  /// of the next runs as it can look ahead to.
+  double share_exposed(std::size_t stage, const DraftNest& nest) const {
+    double run = 1;
+    for (std::size_t d = nest.run_begin; d < nest.tile_begin; ++d) {
+      run *= nest.loops[d].is_reduction ? nest.loops[d].extent : 1;
+    }
+    const double lines = lines_of_tile(stage, nest);
+    return smaller_of(1.0, (run * (lines + 2) + 2 * lines) / rates_.window);
+  }
+
   /// Cycles of one group of reductions in tile registers: a product takes as many as a tile has
   /// rows, loads go at half of that beside it, and the next product of the same accumulators waits
   /// for the last one (Intel's optimisation manual: 16, 8 and 52 cycles). What is no whole tile
@@ -215,8 +226,9 @@ class DraftEstimator {
       }
       const double again = runs > 1 ? stores / rates_.loads_per_cycle : 0;
       const double fold = nest.is_folded ? rates_.fold * rows : 0;
-      sum += count * (counted / group * step +
-                      runs * (rates_.run_start + fold + again + stores / rates_.stores_per_cycle));
+      sum += count *
+             (counted / group * step + runs * (rates_.run_start * share_exposed(stage, nest) +
+                                               fold + again + stores / rates_.stores_per_cycle));
     }
     return sum * outer;
   }
@@ -237,8 +249,9 @@ class DraftEstimator {
   void add_stage(std::size_t stage, DraftParts& parts) const {
     const DraftNest nest = shaper_.shape(stage);
     const double core = core_cycles(stage, nest);
-    const DraftTraffic::Waits waits =
+    DraftTraffic::Waits waits =
         traffic_.waits(stage, nest, revisits_tile(nest) ? lines_of_tile(stage, nest) : 0);
+    waits.tiles *= share_exposed(stage, nest);
     const double share = share_of_busiest(nest);
     double sum = core + waits.tiles, most = sum, ahead = 0, most_ahead = 0;
     for (std::size_t level = 0; level < waits.levels.size(); ++level) {

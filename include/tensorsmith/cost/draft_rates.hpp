@@ -22,6 +22,8 @@ struct DraftRates {
   double hidden = 0.7;         ///< of the shorter of two costs that overlap
   double hidden_ahead = 0.95;  ///< the same of what is asked for ahead
   double in_order = 0.95;      ///< of the time of a stream, if it is asked for in memory's order
+  double tracked = 1e9;        ///< streams from memory that hardware fetches ahead
+  double window = 1;           ///< instructions that a core runs ahead; 1: it waits for every run
   double gather = 1.0;         ///< cycles per gathered or scattered element
   double call = 12;            ///< of one vector of exp, or a division
   double fold = 16;            ///< vectors of partial results become one value
@@ -29,19 +31,36 @@ struct DraftRates {
   std::array<double, 3> latency = {14, 60, 300};  ///< cycles until a miss of L1, L2, L3 is there
 };
 
-/// Of Intel's server cores, whose last cache lies behind a mesh, measured on Ice Lake. Two loads
-/// per cycle do not last there: 30 x 16 tiles, which need as many, take 1.6 times as long as 14 x
-/// 32 ones (convolution of 56 x 56 x 64). Page misses as in a virtual machine, whose walks are two
+/// Intel's server cores have their last cache behind a mesh; measured on Ice Lake. Two loads per
+/// cycle do not last there: 30 x 16 tiles, which need as many, take 1.6 times as long as 14 x 32
+/// ones (convolution of 56 x 56 x 64). Page misses as in a virtual machine, whose walks are two
 /// walks (16 x 4096 x 4096: the order of programs that differ in the length of their runs).
+/// AMD's Zen 4 has one load and half a store of 64 bytes per cycle, runs far enough ahead to hide
+/// misses of L1 and the start of short runs, and fetches ahead from some 16 rows at a time: beyond
+/// that a product of few rows (1, 4, 16 x 4096 x 4096) takes twice as long.
 inline DraftRates draft_rates(const Target& target) {
+  // The host is a level of instructions, tuned for what it is.
+  const std::string& core = target.llvm_tune.empty() ? target.llvm_cpu : target.llvm_tune;
   DraftRates rates;
   for (const char* name : {"skylake-avx512", "cascadelake", "cooperlake", "icelake-server",
                            "sapphirerapids", "emeraldrapids", "graniterapids"}) {
-    if (target.llvm_cpu == name) {
+    if (core == name) {
       rates.loads_per_cycle = 1.6;
       rates.bytes_per_cycle = {45, 11, 6};
       rates.page_miss = {12, 120};
     }
+  }
+  if (core == "znver4") {
+    rates.loads_per_cycle = 1.2;
+    rates.stores_per_cycle = 0.7;
+    rates.bytes_per_cycle = {120, 20, 5};
+    rates.page_miss = {7, 80};
+    rates.streams = 40;
+    rates.tracked = 16;
+    rates.window = 400;
+    rates.hidden = 0.75;
+    rates.hidden_ahead = 0.4;
+    rates.in_order = 0.9;
   }
   return rates;
 }

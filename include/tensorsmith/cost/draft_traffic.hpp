@@ -134,7 +134,8 @@ class DraftTraffic {
     const double line = static_cast<double>(target_.cache_line_bytes);
     double stored_lines = 0;  // of the output, missed at the level looked at last
     double ahead = 0;         // cycles of that level for what is prefetched
-    const auto cycles_of = [&](double room, double granule, double way, double each, double first) {
+    const auto cycles_of = [&](double room, double granule, double way, double each, double first,
+                               double tracked) {
       std::size_t fitting = 0;
       for (; fitting < depth; ++fitting) {
         double taken = 0;
@@ -160,26 +161,31 @@ class DraftTraffic {
             own[0].room(granule, way) <= room / 2 && first_loop_inside(nest, op.accesses[i]) > 0;
         const double missed = stays ? 0 : own[from].granules(granule) * outer;
         const bool is_prefetched = op.accesses[i].lines_ahead > 0;
-        const double stretches =
-            own[from].stride > granule && !stays && !is_prefetched ? own[from].segments : 0;
+        double stretches =
+            own[from].stride > granule && !stays && !is_prefetched ? own[from].segments * outer : 0;
+        const DraftFootprint& run = own[nest.run_begin];
+        if (run.segments > tracked && run.stride > granule) {  // each begins anew in every run
+          stretches = missed / run.granules(granule) * run.segments;
+        }
         const int ways = op.accesses[i].is_streamed ? 0 : op.accesses[i].is_store ? 2 : 1;
         const double rate = op.accesses[i].is_block_ahead ? each * rates_.in_order : each;
         // A block that does not fit beside the one in use has gone again when it is wanted.
         const bool is_lost =
             op.accesses[i].is_block_ahead && 2 * own[nest.run_begin].room(granule, way) > room;
-        cycles += (missed * rate * (is_lost ? 2 : 1) + stretches * outer * first) * ways;
+        cycles += (missed * rate * (is_lost ? 2 : 1) + stretches * first) * ways;
         ahead += is_prefetched && !is_lost ? missed * rate : 0;
         stored_lines = op.accesses[i].is_store ? missed : stored_lines;
       }
       return cycles;
     };
+    constexpr double all = math::infinity;
     Waits waits;
     for (std::size_t level = 0; level < 3; ++level) {
       const double room = capacity_[level] * rates_.usable_share;
       if (room > 0 && working_set_ > room) {  // else unknown, or it all stays from call to call
         waits.levels[level] =
             cycles_of(room, line, rates_.way_bytes[level], line / rates_.bytes_per_cycle[level],
-                      rates_.latency[level] / rates_.streams);
+                      rates_.latency[level] / rates_.streams, level == 2 ? rates_.tracked : all);
         waits.ahead[level] = ahead;
         // A run of the reduction cannot begin before its accumulators are there.
         waits.tiles += tile_lines > 0 ? stored_lines / tile_lines * rates_.latency[level] : 0;
@@ -195,7 +201,7 @@ class DraftTraffic {
       const double mapped = rates_.num_pages[level] * rates_.page_bytes;
       if (working_set_ > mapped) {
         waits.levels[3 + level] =
-            cycles_of(mapped, rates_.page_bytes, 0, rates_.page_miss[level], 0);
+            cycles_of(mapped, rates_.page_bytes, 0, rates_.page_miss[level], 0, all);
         waits.ahead[3 + level] = ahead;
       }
     }
