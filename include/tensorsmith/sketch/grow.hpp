@@ -4,6 +4,7 @@
 // Floor 5. Own design.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 #include <variant>
 
@@ -19,6 +20,27 @@ inline bool try_step(State& state, const Step& step) { return !try_apply(state, 
 inline void grow(State& state, const Step& step) {
   const bool legal = try_step(state, step);
   TENSORSMITH_ASSERT(legal, "a sketch rule made an illegal step");
+}
+
+namespace detail {
+
+inline void append_loops(ReorderStep& order, std::int32_t loop) { order.after.push_back(loop); }
+template <class List>
+void append_loops(ReorderStep& order, const List& list) {
+  for (const auto& item : list) {
+    append_loops(order, item);
+  }
+}
+
+}  // namespace detail
+
+/// Brings the loops of a stage into the order of the lists (of positions, or of lists of those),
+/// one behind the other.
+template <class... Lists>
+void order_loops(State& state, std::int32_t stage, const Lists&... lists) {
+  ReorderStep order{stage, {}};
+  (detail::append_loops(order, lists), ...);
+  grow(state, order);
 }
 
 /// Splits an iterator into lengths.size() + 1 parts, inner to outer, with the extent recorded.

@@ -120,13 +120,7 @@ inline void follow_tiling(State& state, std::int32_t stage,
     }
   }
   TENSORSMITH_ASSERT(next_source == source_splits.size(), "fewer iterators than splits to follow");
-  ReorderStep order{stage, {}};
-  for (const auto& level : levels) {
-    for (std::int32_t iterator : level) {
-      order.after.push_back(iterator);
-    }
-  }
-  grow(state, order);
+  order_loops(state, stage, levels);
 }
 
 }  // namespace tensorsmith

@@ -68,6 +68,34 @@ TEST_CASE("the draft gives tiles that need two loads per cycle less on Intel's s
   CHECK(ratio("icelake-server") == test::Approx(ratio("sapphirerapids")));
 }
 
+TEST_CASE("a host, a level of instructions, has the rates of the core that it is") {
+  for (const char* core : {"icelake-server", "znver4", "znver5"}) {
+    Target host = Target::x86_64_v4();
+    host.llvm_tune = core;
+    const auto rates = detail::draft_rates(host),
+               known = detail::draft_rates(*Target::from_name(core));
+    CHECK(rates.loads_per_cycle == known.loads_per_cycle);
+    CHECK(rates.tracked == known.tracked);
+  }
+  CHECK(detail::draft_rates(*Target::from_name("icelake-server")).loads_per_cycle == 1.6);
+  CHECK(detail::draft_rates(*Target::from_name("znver4")).tracked == 16);
+  CHECK(detail::draft_rates(Target::x86_64_v4()).tracked > 1e6);
+}
+
+TEST_CASE("on Zen 4 a product of few rows reads few rows of memory at a time") {
+  const State initial = State::initial(dag_of("gemm:4x4096x4096:f32"));
+  const auto cycles = [&](const char* cpu, std::int64_t run) {  // columns inside blocks of rows
+    const State state =
+        bounded(initial, {SplitStep{2, 2, 4096, {16}, true}, SplitStep{2, 4, 4096, {run}, true},
+                          ReorderStep{2, {3, 1, 4, 0, 2}}});
+    Target target = *Target::from_name(cpu);
+    target.caches.l3_bytes = 32 << 20;
+    return draft_cycles(state, target);
+  };
+  CHECK(cycles("znver4", 32) > 1.5 * cycles("znver4", 8));
+  CHECK(cycles("znver5", 32) < 1.1 * cycles("znver5", 8));
+}
+
 TEST_CASE("the draft gives tile registers sixteen cycles for a product") {
   const State initial = State::initial(dag_of("gemm:64x64x256:bf16"));
   const auto cycles = [&](std::int64_t rows, std::int64_t columns, const char* intrinsic) {

@@ -168,8 +168,9 @@ TEST_CASE("a scheduler that is told the rounds of an earlier one decides as that
     const std::int64_t steps = round < static_cast<std::int64_t>(task) ? round : 3;
     return task == 7 ? TaskScheduler::no_time : 1e-3 / static_cast<double>(steps);
   };
-  for (const TaskStrategy strategy : {TaskStrategy::gradient, TaskStrategy::round_robin}) {
-    CAPTURE(strategy == TaskStrategy::gradient);
+  for (const TaskStrategy strategy :
+       {TaskStrategy::gradient, TaskStrategy::round_robin, TaskStrategy::fastest}) {
+    CAPTURE(static_cast<int>(strategy));
     TaskSchedulerOptions options;
     options.strategy = strategy;
     options.round_size = 4;

@@ -118,8 +118,9 @@ TEST_CASE("a run of several tasks that was ended goes on as it would have") {
 }
 
 TEST_CASE("ended after any round, the scheduler goes on from where it was") {
-  for (const TaskStrategy strategy : {TaskStrategy::gradient, TaskStrategy::round_robin}) {
-    CAPTURE(strategy == TaskStrategy::gradient);
+  for (const TaskStrategy strategy :
+       {TaskStrategy::gradient, TaskStrategy::round_robin, TaskStrategy::fastest}) {
+    CAPTURE(static_cast<int>(strategy));
     // Few different times: the best one is found soon, and the task is given up.
     SimulatedDevice exact;
     exact.noise = 0;

@@ -38,20 +38,16 @@ struct AttachRows {
     const auto& iterators = state.stage(static_cast<std::size_t>(input.stage)).iterators;
     const auto count = static_cast<std::int32_t>(iterators.size());
     const auto num_shared = static_cast<std::int32_t>(group->shared.size());
-    ReorderStep order{input.stage, {}};
-    std::vector<std::int32_t> inner;
+    IdList outer, inner;
     std::int32_t position = 0;
     for (std::int32_t axis = 0; axis < count; ++axis) {
       if (has_item(group->shared, axis)) {
         grow(state, split_of(state, input.stage, position, LengthList(1, unknown_length)));
-        order.after.push_back(position++);
+        outer.push_back(position++);
       }
       inner.push_back(position++);
     }
-    for (std::int32_t iterator : inner) {
-      order.after.push_back(iterator);
-    }
-    grow(state, order);
+    order_loops(state, input.stage, outer, inner);
     for (std::int32_t stage : group->stages) {
       grow(state, ComputeAtStep{stage, input.stage, num_shared - 1});
     }

@@ -209,7 +209,8 @@ struct ChainRows {
       (axis == row_axis ? rows : outer).push_back(position++);
       (axis == row_axis ? inner_rows : inner).push_back(position++);
     }
-    return reorder(state, stage, {whole, rows, outer}, {inner_rows, inner});
+    order_loops(state, stage, whole, rows, outer, inner_rows, inner);
+    return static_cast<std::int32_t>(whole.size() + rows.size() + outer.size()) - 1;
   }
 
   /// Splits the rows of the last stage, which finishes no product.
@@ -228,24 +229,7 @@ struct ChainRows {
         (has_item(shared, axis) ? outer : inner).push_back(position++);
       }
     }
-    static_cast<void>(reorder(state, stage, {outer}, {inner}));
-  }
-
-  /// Returns the last of the outer loops.
-  static std::int32_t reorder(State& state, std::int32_t stage, const std::vector<IdList>& outer,
-                              const std::vector<IdList>& inner) {
-    ReorderStep order{stage, {}};
-    std::int32_t num_outer = 0;
-    for (const auto* lists : {&outer, &inner}) {
-      for (const IdList& list : *lists) {
-        for (std::int32_t iterator : list) {
-          order.after.push_back(iterator);
-          num_outer += lists == &outer ? 1 : 0;
-        }
-      }
-    }
-    grow(state, order);
-    return num_outer - 1;
+    order_loops(state, stage, outer, inner);
   }
 };
 

@@ -41,13 +41,7 @@ struct SimplifyComputeWithConstTensor {
       levels[0].push_back(position++);
       levels[1].push_back(position++);
     }
-    ReorderStep order{input.stage, {}};
-    for (const auto* list : {&levels[0], &levels[1], &unrolled}) {
-      for (std::int32_t iterator : *list) {
-        order.after.push_back(iterator);
-      }
-    }
-    grow(state, order);
+    order_loops(state, input.stage, levels[0], levels[1], unrolled);
     return {Derivation{std::move(state), input.stage - 1}};
   }
 

@@ -52,13 +52,7 @@ struct UnrollRows {
       unrolled.push_back(inner.back());
       inner.pop_back();
     }
-    ReorderStep order{input.stage, {}};
-    for (const auto* list : {&outer, &inner, &unrolled}) {
-      for (std::int32_t iterator : *list) {
-        order.after.push_back(iterator);
-      }
-    }
-    grow(state, order);
+    order_loops(state, input.stage, outer, inner, unrolled);
     if (is_inside) {
       grow(state, ComputeAtStep{input.stage, *reader, last_in_front_of_rows(state, *reader)});
     }

@@ -293,7 +293,7 @@ struct WindowRows {
       outer.push_back(position++);
       inner.push_back(position++);
     }
-    reorder(state, stage, {whole, outer, inner});
+    order_loops(state, stage, whole, outer, inner);
     return static_cast<std::int32_t>(whole.size() + outer.size()) - 1;
   }
 
@@ -312,17 +312,7 @@ struct WindowRows {
         (has_item(outer, axis) ? front : inner).push_back(position++);
       }
     }
-    reorder(state, stage, {front, inner});
-  }
-
-  static void reorder(State& state, std::int32_t stage, const std::vector<IdList>& lists) {
-    ReorderStep order{stage, {}};
-    for (const IdList& list : lists) {
-      for (std::int32_t iterator : list) {
-        order.after.push_back(iterator);
-      }
-    }
-    grow(state, order);
+    order_loops(state, stage, front, inner);
   }
 };
 
