@@ -28,7 +28,6 @@ constexpr std::chrono::milliseconds pause_between_turns{25};
 constexpr double wake_up_ns = 5e6;
 /// What is faster than the roofline by more than the clock drifts is a bug.
 constexpr double roofline_margin = 0.95;
-/// Of one instruction, times those of f32.
 constexpr std::int64_t evicting_floats = std::int64_t{32} << 20;
 
 /// Keeps the calling thread on the core that it is on and, on request, all others of the process
