@@ -86,13 +86,13 @@ TEST_CASE("on Zen 4 a product of few rows reads few rows of memory at a time") {
   const State initial = State::initial(dag_of("gemm:4x4096x4096:f32"));
   const auto cycles = [&](const char* cpu, std::int64_t run) {  // columns inside blocks of rows
     const State state =
-        bounded(initial, {SplitStep{2, 2, 4096, {16}, true}, SplitStep{2, 4, 4096, {run}, true},
+        bounded(initial, {SplitStep{2, 1, 4096, {16}, true}, SplitStep{2, 3, 4096, {run}, true},
                           ReorderStep{2, {3, 1, 4, 0, 2}}});
     Target target = *Target::from_name(cpu);
     target.caches.l3_bytes = 32 << 20;
     return draft_cycles(state, target);
   };
-  CHECK(cycles("znver4", 32) > 1.5 * cycles("znver4", 8));
+  CHECK(cycles("znver4", 32) > 1.3 * cycles("znver4", 8));
   CHECK(cycles("znver5", 32) < 1.1 * cycles("znver5", 8));
 }
 
