@@ -183,7 +183,8 @@ TEST_CASE("a scheduler that is told the rounds of an earlier one decides as that
       whole.record(*task, seconds(*task, whole.rounds(*task) + 1), 4);
       REQUIRE(order.size() < 1000);
     }
-    REQUIRE(order.size() > 15);
+    // The fastest leaves those that are behind after one round.
+    REQUIRE(order.size() > (strategy == TaskStrategy::fastest ? 15U : 20U));
     CHECK(whole.is_dead(7));
     for (std::size_t ended = 0; ended <= order.size(); ++ended) {
       // The first rounds as the records of a journal say them, then its own.
