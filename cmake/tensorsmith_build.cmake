@@ -23,6 +23,14 @@ function(tensorsmith_use_ccache)
   endif()
 endfunction()
 
+# For programs that gain nothing from more, tests and examples: their build is the longest part of a
+# test run.
+function(tensorsmith_optimise_less target scope)
+  if(CMAKE_CXX_FLAGS_RELWITHDEBINFO MATCHES "-O2" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+    target_compile_options(${target} ${scope} -O1)
+  endif()
+endfunction()
+
 set_property(GLOBAL PROPERTY TENSORSMITH_SUMMARY "")
 function(tensorsmith_note text)
   string(REPLACE ";" " " text "${text}")

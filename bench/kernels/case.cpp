@@ -151,6 +151,7 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
                                 const CaseOptions& options, const Roofline& roofline,
                                 std::vector<FoundPeer>& peers) {
   std::vector<TuneTask> tasks;
+  std::optional<ops::Workload> workload;  // the first
   const Target target = target_of(options.target);
   for (const std::string& alternative : alternatives_of(text)) {
     Result<ops::Workload, std::string> parsed = ops::parse_workload(alternative);
@@ -158,11 +159,12 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
       throw Error(parsed.error());
     }
     tasks.push_back({parsed->dag, target, parsed->name, parsed->nominal_flop});
+    if (!workload) {
+      workload = std::move(*parsed);
+    }
   }
   const TuneResult result = best_of(tasks, options);
   const TuneTask& task = result.task;
-  const Result<ops::Workload, std::string> workload =
-      ops::parse_workload(alternatives_of(text).front());
 
   nlohmann::ordered_json entry;
   entry["suite"] = suite;

@@ -4,13 +4,14 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/support/aligned_buffer.hpp"
+#include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/kernel.hpp"
 
 namespace tensorsmith::bench {
@@ -79,16 +80,9 @@ struct NarrowOperands {
 
  private:
   float load(std::int64_t at) const {
-    switch (result.dtype) {
-    case DType::u8:
-      return static_cast<float>(static_cast<const std::uint8_t*>(written)[at]);
-    case DType::i8:
-      return static_cast<float>(static_cast<const std::int8_t*>(written)[at]);
-    case DType::i32:
-      return static_cast<float>(static_cast<const std::int32_t*>(written)[at]);
-    default:
-      return static_cast<const float*>(written)[at];
-    }
+    const auto* from = static_cast<const std::byte*>(written) + at * bytes_of(result.dtype);
+    const Scalar value = load_scalar(from, result.dtype);
+    return static_cast<float>(cast_scalar(value, result.dtype, DType::f64).real);
   }
   static float number(DType type, float uniform) {  // in [-1, 1)
     switch (type) {
@@ -105,23 +99,8 @@ struct NarrowOperands {
     }
   }
   static void store(DType type, void* to, std::int64_t at, float value) {
-    switch (type) {
-    case DType::u8:
-      static_cast<std::uint8_t*>(to)[at] = static_cast<std::uint8_t>(value);
-      break;
-    case DType::i8:
-      static_cast<std::int8_t*>(to)[at] = static_cast<std::int8_t>(value);
-      break;
-    case DType::i32:
-      static_cast<std::int32_t*>(to)[at] = static_cast<std::int32_t>(value);
-      break;
-    case DType::bf16:
-      static_cast<std::uint16_t*>(to)[at] =
-          static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
-      break;
-    default:
-      static_cast<float*>(to)[at] = value;
-    }
+    store_scalar(static_cast<std::byte*>(to) + at * bytes_of(type), type,
+                 cast_scalar(scalar_of_real(double{value}), DType::f64, type));
   }
 };
 

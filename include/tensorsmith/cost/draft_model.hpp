@@ -102,7 +102,8 @@ class DraftEstimator {
     double extent, whole_count, tail;  ///< tail: extent of the last, shorter one; 0: none
   };
 
-  double core_cycles(std::size_t stage, const DraftNest& nest) const {
+  /// `exposed`: see share_exposed.
+  double core_cycles(std::size_t stage, const DraftNest& nest, double exposed) const {
     const DraftOperation& op = program_.operation(stage);
     const double lanes = shaper_.lanes_of(stage);
     const bool reduces = nest.run_begin < nest.tile_begin;
@@ -226,9 +227,8 @@ class DraftEstimator {
       }
       const double again = runs > 1 ? stores / rates_.loads_per_cycle : 0;
       const double fold = nest.is_folded ? rates_.fold * rows : 0;
-      sum += count *
-             (counted / group * step + runs * (rates_.run_start * share_exposed(stage, nest) +
-                                               fold + again + stores / rates_.stores_per_cycle));
+      sum += count * (counted / group * step + runs * (rates_.run_start * exposed + fold + again +
+                                                       stores / rates_.stores_per_cycle));
     }
     return sum * outer;
   }
@@ -248,10 +248,11 @@ class DraftEstimator {
 
   void add_stage(std::size_t stage, DraftParts& parts) const {
     const DraftNest nest = shaper_.shape(stage);
-    const double core = core_cycles(stage, nest);
+    const double exposed = share_exposed(stage, nest);
+    const double core = core_cycles(stage, nest, exposed);
     DraftTraffic::Waits waits =
         traffic_.waits(stage, nest, revisits_tile(nest) ? lines_of_tile(stage, nest) : 0);
-    waits.tiles *= share_exposed(stage, nest);
+    waits.tiles *= exposed;
     const double share = share_of_busiest(nest);
     double sum = core + waits.tiles, most = sum, ahead = 0, most_ahead = 0;
     for (std::size_t level = 0; level < waits.levels.size(); ++level) {
