@@ -24,11 +24,13 @@ bool fits(const ProblemSizes& sizes, const std::vector<KernelParameter>& paramet
   std::vector<std::int64_t> wanted;
   for (const std::int64_t size :
        {sizes.input, sizes.weights, sizes.bias, sizes.residual, sizes.gamma, sizes.beta,
-        sizes.values, sizes.scales, sizes.zero_point, sizes.output}) {
+        sizes.values, sizes.scales, sizes.zero_point}) {
     if (size > 0) {
       wanted.push_back(size);
     }
   }
+  wanted.insert(wanted.end(), sizes.operands.begin(), sizes.operands.end());
+  wanted.push_back(sizes.output);
   std::vector<std::int64_t> ours;
   for (const KernelParameter& parameter : parameters) {
     ours.push_back(parameter.num_elements);

@@ -175,12 +175,19 @@ inline const std::vector<Suite>& all_suites() {
         "conv1d:n=1,w=1500,ci=384,co=384,k=3,s=1,p=1,layout=free",
         "conv1d:n=1,w=3000,ci=80,co=384,k=3,s=2,p=1,layout=free"}},
       {"chains",  // BERT: what follows the products of an attention block, and attention itself;
-                  // the first convolution of ResNet, and one of VGG, with the pooling behind them
+                  // the first convolution of ResNet, and one of VGG, with the pooling behind them;
+                  // elementwise: batch norm, residual and relu of ResNet-50, bias and gelu of
+                  // BERT-large, bias, layer scale and residual of DINOv2 ViT-L, and the gate of
+                  // Conformer-L on 30 s
        {"gemm:128x768x768:f32,bias,add,layernorm", "gemm:128x768x3072:f32,bias,add,layernorm",
         "attention:12x128x128x64", "attention:12x384x384x64",
         "conv2d:n=1,h=224,w=224,ci=3,co=64,k=7,s=2,p=3,layout=free,bias,relu,max_pool=3,pool_s=2,"
         "pool_p=1",
-        "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,layout=free,bias,relu,max_pool=2"}},
+        "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,layout=free,bias,relu,max_pool=2",
+        "pointwise:3136x256:f32,mul_per_column,add_per_column,add,relu",
+        "pointwise:384x4096:f32,add_per_column,gelu",
+        "pointwise:257x1024:f32,add_per_column,mul_per_column,add",
+        "pointwise:750x512:f32,sigmoid,mul"}},
       {"int8",  // requantized products, and convolutions of ResNet-50
        {"gemm:512x512x512:u8,weights=i8,requant=u8",
         "gemm:1024x1024x1024:u8,weights=i8,requant=u8,packed",

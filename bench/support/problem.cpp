@@ -12,6 +12,13 @@ Activation convert(ops::Activation activation) {
 ActivationLayout convert(ops::Layout layout) {
   return layout == ops::Layout::nchw ? ActivationLayout::nchw : ActivationLayout::nhwc;
 }
+PointwiseStep convert(const ops::PointwiseStep& step) {
+  return {static_cast<PointwiseOp>(static_cast<int>(step.op)),
+          static_cast<Broadcast>(static_cast<int>(step.broadcast))};
+}
+static_assert(static_cast<int>(PointwiseOp::min) == static_cast<int>(ops::PointwiseOp::min) &&
+              static_cast<int>(PointwiseOp::exp) == static_cast<int>(ops::PointwiseOp::exp) &&
+              static_cast<int>(Broadcast::per_row) == static_cast<int>(ops::Broadcast::per_row));
 static_assert(static_cast<int>(Activation::relu) == static_cast<int>(ops::Activation::relu) &&
               static_cast<int>(Activation::gelu) == static_cast<int>(ops::Activation::gelu));
 
@@ -97,6 +104,16 @@ PoolShape convert(const ops::PoolParams& p) {
   s.layout = convert(p.layout);
   return s;
 }
+PointwiseShape convert(const ops::PointwiseParams& p) {
+  PointwiseShape s;
+  s.columns = p.shape.back();
+  for (const std::int64_t extent : p.shape)
+    s.rows *= extent;
+  s.rows /= s.columns;
+  for (const ops::PointwiseStep& step : p.chain)
+    s.chain.push_back(convert(step));
+  return s;
+}
 Problem convert(const ops::ConvParams& p) {
   if (p.has_pool) {
     return ConvPoolShape{convert_conv(p), convert(ops::detail::pooling_of(p))};
@@ -130,7 +147,7 @@ std::optional<Problem> problem_of(const ops::Workload& workload) {
                                    return Found();
                                  }
                                },
-                               [](const ops::PointwiseParams&) { return Found(); },
+                               [](const ops::PointwiseParams& p) { return Found(convert(p)); },
                                [](const ops::AttentionParams& p) {
                                  return Found(AttentionShape{p.batch, p.queries, p.keys, p.width});
                                }},

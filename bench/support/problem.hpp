@@ -10,7 +10,7 @@
 
 namespace tensorsmith::bench {
 
-/// Nothing for operators that no peer understands (chains, other element types than f32).
+/// Nothing for operators that no peer understands (some reductions, other element types).
 std::optional<Problem> problem_of(const ops::Workload& workload);
 
 }  // namespace tensorsmith::bench

@@ -56,6 +56,34 @@ double layernorm(const float* row, const LayernormShape& s, std::int64_t column,
   return (row[column] - mean) / std::sqrt(variance + double{s.epsilon}) * gamma + beta;
 }
 
+double pointwise(PointwiseOp op, double x, double y) {
+  switch (op) {
+  case PointwiseOp::add:
+    return x + y;
+  case PointwiseOp::sub:
+    return x - y;
+  case PointwiseOp::mul:
+    return x * y;
+  case PointwiseOp::div:
+    return x / y;
+  case PointwiseOp::max:
+    return std::max(x, y);
+  case PointwiseOp::min:
+    return std::min(x, y);
+  case PointwiseOp::relu:
+    return activate(x, Activation::relu);
+  case PointwiseOp::gelu:
+    return activate(x, Activation::gelu);
+  case PointwiseOp::sigmoid:
+    return 1 / (1 + std::exp(-x));
+  case PointwiseOp::tanh:
+    return std::tanh(x);
+  case PointwiseOp::exp:
+    return std::exp(x);
+  }
+  return x;
+}
+
 double reduce(const float* row, const ReduceShape& s) {
   double result = row[0];
   for (std::int64_t c = 1; c < s.columns; ++c) {
@@ -222,6 +250,22 @@ double Reference::conv(const ConvShape& s, std::int64_t flat) const {
   return requantized(activate(sum, s.activation), s.types.output, co);
 }
 
+double Reference::chain(const PointwiseShape& s, std::int64_t flat) const {
+  double x = buffers_.input[flat];
+  std::size_t next = 0;
+  for (const PointwiseStep& step : s.chain) {
+    double y = 0;
+    if (is_binary(step.op)) {
+      const std::int64_t at = step.broadcast == Broadcast::per_column ? flat % s.columns
+                              : step.broadcast == Broadcast::per_row  ? flat / s.columns
+                                                                      : flat;
+      y = buffers_.operands[next++][at];
+    }
+    x = pointwise(step.op, x, y);
+  }
+  return x;
+}
+
 template <class ValueAt>
 double Reference::pool(const PoolShape& s, std::int64_t flat, const ValueAt& value_at) const {
   const bool last = s.layout == ActivationLayout::nhwc;
@@ -272,6 +316,7 @@ double Reference::at(std::int64_t flat) const {
             return layernorm(buffers_.input + flat / s.columns * s.columns, s, column,
                              buffers_.weights[column], buffers_.bias[column]);
           },
+          [&](const PointwiseShape& s) { return chain(s, flat); },
           [&](const ReduceShape& s) { return reduce(buffers_.input + flat * s.columns, s); },
       },
       problem_);

@@ -77,6 +77,17 @@ ProblemSizes softmax_sizes(const SoftmaxShape& s) {
   return row_sizes(s.rows, s.columns, s.is_log ? 6 : 5);
 }
 
+ProblemSizes chain_sizes(const PointwiseShape& s) {
+  ProblemSizes sizes = row_sizes(s.rows, s.columns, static_cast<double>(s.chain.size()));
+  sizes.reduction_length = 1;
+  sizes.rounding = static_cast<double>(std::max<std::size_t>(s.chain.size(), 1));  // of every step
+  for (const PointwiseStep& step : s.chain) {
+    if (is_binary(step.op))
+      sizes.operands.push_back(s.operand_size(step));
+  }
+  return sizes;
+}
+
 }  // namespace
 
 ProblemSizes sizes_of(const Problem& problem) {
@@ -137,6 +148,7 @@ ProblemSizes sizes_of(const Problem& problem) {
                           sizes.least_flop = sizes.flop;
                           return sizes;
                         },
+                        [](const PointwiseShape& s) { return chain_sizes(s); },
                     },
                     problem);
 }
@@ -159,6 +171,11 @@ Buffers buffers_of(const ProblemSizes& sizes, const std::vector<float*>& inputs,
   take(sizes.values, buffers.values);
   take(sizes.scales, buffers.scales);
   take(sizes.zero_point, buffers.zero_point);
+  for (const std::int64_t size : sizes.operands) {
+    const float* operand = nullptr;
+    take(size, operand);
+    buffers.operands.push_back(operand);
+  }
   return buffers;
 }
 

@@ -129,8 +129,43 @@ struct AttentionShape {
   std::int64_t batch = 1, queries = 1, keys = 1, width = 1;
 };
 
+/// Of the value so far, x; those of two operands, which come first, with y: x - y, x / y.
+enum class PointwiseOp : std::uint8_t {
+  add,
+  sub,
+  mul,
+  div,
+  max,
+  min,
+  relu,
+  gelu,
+  sigmoid,
+  tanh,
+  exp
+};
+inline bool is_binary(PointwiseOp op) { return op <= PointwiseOp::min; }
+enum class Broadcast : std::uint8_t {
+  none,        ///< y is [rows, columns]
+  per_column,  ///< [columns]
+  per_row      ///< [rows]
+};
+struct PointwiseStep {
+  PointwiseOp op = PointwiseOp::relu;
+  Broadcast broadcast = Broadcast::none;
+};
+/// x[rows, columns] through all steps of `chain`, one after the other.
+struct PointwiseShape {
+  std::int64_t rows = 1, columns = 1;
+  std::vector<PointwiseStep> chain;
+
+  std::int64_t operand_size(const PointwiseStep& step) const {
+    return (step.broadcast == Broadcast::per_column ? 1 : rows) *
+           (step.broadcast == Broadcast::per_row ? 1 : columns);
+  }
+};
+
 using Problem = std::variant<GemmShape, ConvShape, SoftmaxShape, LayernormShape, ReduceShape,
-                             PoolShape, ConvPoolShape, AttentionShape>;
+                             PoolShape, ConvPoolShape, AttentionShape, PointwiseShape>;
 
 /// Sizes of a problem in elements; 0 for operands that it does not have. `weights` is B, the
 /// filter, gamma or K; `bias` the bias or beta; `gamma` and `beta` are those of a layernorm behind
@@ -139,6 +174,7 @@ struct ProblemSizes {
   std::int64_t input = 0, weights = 0, bias = 0, residual = 0, output = 0;
   std::int64_t gamma = 0, beta = 0, values = 0;
   std::int64_t scales = 0, zero_point = 0;  ///< of a requantized result
+  std::vector<std::int64_t> operands = {};  ///< of the steps of a chain
   ElementTypes types = {};
   std::int64_t reduction_length = 1;  ///< terms that are added up per output element
   double rounding = 1;                ///< allowed, times that of such a sum
@@ -147,7 +183,10 @@ struct ProblemSizes {
 
   /// Compulsory traffic: every operand once.
   std::int64_t bytes() const {
-    return 4 * (bias + residual + gamma + beta + values + scales + zero_point) +
+    std::int64_t of_steps = 0;
+    for (const std::int64_t size : operands)
+      of_steps += size;
+    return 4 * (bias + residual + gamma + beta + values + scales + zero_point + of_steps) +
            bytes_of(types.input) * input + bytes_of(types.weights) * weights +
            bytes_of(types.output) * output;
   }
@@ -169,6 +208,7 @@ struct Buffers {
   const float* values = nullptr;
   const float* scales = nullptr;
   const float* zero_point = nullptr;
+  std::vector<const float*> operands = {};  ///< of the steps of a chain
 };
 
 /// Inputs in the order of a kernel's parameters: those of the fields that `sizes` has.

@@ -25,8 +25,25 @@ namespace {
 
 bool is_output(const ComputeDag& dag, TensorId id) { return !is_input(dag, dag.tensor(id)); }
 
-/// Longest reduction of any operation, how many function calls the bodies hold, and what the
-/// operations say of themselves.
+/// A float sum or difference of something that was computed: where terms cancel, what remains has
+/// their rounding errors.
+bool may_cancel(const ComputeDag& dag, ExprId id) {
+  const ExprPool& pool = dag.pool();
+  const auto* sum = pool.as<Binary>(id);
+  if (sum == nullptr || (sum->op != BinaryOp::add && sum->op != BinaryOp::sub) ||
+      !is_float(pool.dtype(id))) {
+    return false;
+  }
+  const auto is_rounded = [&](ExprId term) {
+    const auto* read = pool.as<TensorRead>(term);
+    return read == nullptr ? pool.as<FloatImm>(term) == nullptr
+                           : !is_input(dag, dag.tensor(read->tensor));
+  };
+  return is_rounded(sum->a) || is_rounded(sum->b);
+}
+
+/// Longest reduction of any operation (a sum that may cancel is one of two terms), how many
+/// function calls the bodies hold, and what the operations say of themselves.
 struct Rounding {
   double growth = 1;
   std::int64_t reduction_length = 1;
@@ -47,6 +64,9 @@ Rounding rounding_of(const ComputeDag& dag) {
         const Call* call = dag.pool().as<Call>(id);
         const bool is_function = call != nullptr && call->op != CallOp::if_then_else;
         rounding.num_calls += is_function ? 1 : 0;
+        if (may_cancel(dag, id)) {
+          rounding.reduction_length = std::max<std::int64_t>(rounding.reduction_length, 2);
+        }
         const Cast* cast = dag.pool().as<Cast>(id);
         rounding.makes_integers =
             rounding.makes_integers || (cast != nullptr && is_integer(dag.pool().dtype(id)) &&

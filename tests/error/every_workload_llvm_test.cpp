@@ -29,7 +29,7 @@ void check_tunes(CommandFolder& folder, const std::string& workload, const char*
 TEST_CASE("every example of the grammar parses and tunes") {
   CommandFolder folder;
   const nlohmann::json list = folder.run({"tune", "--list", "--json"}).json();
-  REQUIRE(list["workloads"].size() >= 22);
+  REQUIRE(list["workloads"].size() >= 23);
   const std::string text = folder.run({"tune", "--list"}).out;
   for (const nlohmann::json& line : list["workloads"]) {
     const std::string example = line["example"].get<std::string>();
@@ -98,7 +98,10 @@ TEST_CASE("every class of operator, option and type tunes") {
                                "reduce_min:1x33",
                                "argmax:7x33",
                                "argmax:5x70:i8",
-                               "argmax:3x1"}) {
+                               "argmax:3x1",
+                               "pointwise:13x33:f32,mul_per_column,add_per_column,add,relu",
+                               "pointwise:5x7x9:f32,sub,div_per_row,max_per_column,tanh",
+                               "pointwise:70:f64,sigmoid,mul,min,exp"}) {
     check_tunes(folder, workload, "6");
   }
   const CommandResult threads = folder.run({"tune", "gemm:64x64x64:f32", "--threads", "2",

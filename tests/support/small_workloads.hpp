@@ -17,6 +17,18 @@ struct SmallWorkload {
   Shared<const ComputeDag> dag;
 };
 
+/// Chains of pointwise operations with broadcast operands; f32 is exact in them.
+inline std::vector<SmallWorkload> small_chains() {
+  std::vector<SmallWorkload> all;
+  for (const char* text :
+       {"pointwise:7x35:f32,mul_per_column,add_per_column,add,relu,mul_per_row",
+        "pointwise:3x5x17:f32,sub_per_row,max_per_column,min,add_per_row",
+        "pointwise:67:f32,mul,add_per_column,relu", "pointwise:12x1:f32,mul_per_row,add"}) {
+    all.push_back({text, ops::parse_workload(text)->dag});
+  }
+  return all;
+}
+
 /// `type` i32 checks exactly; f32 with whole numbers small enough to stay exact too.
 inline std::vector<SmallWorkload> small_workloads(DType type) {
   std::vector<SmallWorkload> all;
@@ -238,6 +250,9 @@ inline std::vector<SmallWorkload> small_workloads(DType type) {
     auto at = p.compute("at", {7},
                         [&](auto i) { return te::cast(DType::i32, best[1](i)) * 16 + best[0](i); });
     add("argmax", p.dag({A, at}));
+  }
+  for (SmallWorkload& chain : small_chains()) {
+    all.push_back(std::move(chain));
   }
   return all;
 }

@@ -77,6 +77,7 @@ class OnednnPeer final : public Peer {
                 return onednn::conv_pool_plans(engine_, s, buffers, packing);
               },
               [&](const AttentionShape& s) { return onednn::attention_plans(engine_, s, buffers); },
+              [&](const PointwiseShape& s) { return onednn::pointwise_plans(engine_, s, buffers); },
           },
           problem);
       choose(plans);

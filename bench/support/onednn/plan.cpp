@@ -126,15 +126,8 @@ dnnl::primitive_attr epilogue(Activation activation, Residual residual, const De
                               float scale) {
   dnnl::primitive_attr attributes;
   dnnl::post_ops after;
-  const auto add_eltwise = [&](dnnl::algorithm algorithm, float alpha) {
-#if DNNL_VERSION_MAJOR >= 3
-    after.append_eltwise(algorithm, alpha, 0.0F);
-#else
-    after.append_eltwise(1.0F, algorithm, alpha, 0.0F);
-#endif
-  };
   if (scale != 1) {
-    add_eltwise(dnnl::algorithm::eltwise_linear, scale);
+    append_eltwise(after, dnnl::algorithm::eltwise_linear, scale);
   }
   if (residual == Residual::in_place) {
     after.append_sum();
@@ -142,9 +135,10 @@ dnnl::primitive_attr epilogue(Activation activation, Residual residual, const De
     after.append_binary(dnnl::algorithm::binary_add, layout);
   }
   if (activation != Activation::none) {
-    add_eltwise(activation == Activation::relu ? dnnl::algorithm::eltwise_relu
-                                               : dnnl::algorithm::eltwise_gelu_erf,
-                0);
+    append_eltwise(after,
+                   activation == Activation::relu ? dnnl::algorithm::eltwise_relu
+                                                  : dnnl::algorithm::eltwise_gelu_erf,
+                   0);
   }
   attributes.set_post_ops(after);
   return attributes;

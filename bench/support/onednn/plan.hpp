@@ -110,6 +110,9 @@ std::vector<Plan> pool_plans(const Engine& engine, const PoolShape& shape, const
 /// A convolution and the windows over its result, in the layout in which that comes.
 std::vector<Plan> conv_pool_plans(const Engine& engine, const ConvPoolShape& shape,
                                   const Buffers& buffers, PackingClass packing);
+/// A chain of pointwise operations, in one primitive with post-operations or in several.
+std::vector<Plan> pointwise_plans(const Engine& engine, const PointwiseShape& shape,
+                                  const Buffers& buffers);
 /// Adds windows over `source`.
 void add_pool(PlanBuilder& builder, const Engine& engine, const PoolShape& shape,
               const dnnl::memory& source, float* output, bool is_free);
@@ -119,6 +122,13 @@ void add_pool(PlanBuilder& builder, const Engine& engine, const PoolShape& shape
 enum class Residual : std::uint8_t { none, operand, in_place };
 /// For the report: "", " + binary_add" or " + sum".
 const char* name_of(Residual residual);
+inline void append_eltwise(dnnl::post_ops& after, dnnl::algorithm algorithm, float alpha) {
+#if DNNL_VERSION_MAJOR >= 3
+  after.append_eltwise(algorithm, alpha, 0.0F);
+#else
+  after.append_eltwise(1.0F, algorithm, alpha, 0.0F);
+#endif
+}
 /// Post-operations: a factor, the residual, of this layout where it is an operand, the activation.
 dnnl::primitive_attr epilogue(Activation activation, Residual residual = Residual::none,
                               const Desc& layout = {}, float scale = 1);

@@ -138,11 +138,42 @@ struct RowParams {
   DType dtype = DType::f32;
 };
 
-/// A chain of pointwise operations on equal shapes; binary ones bring an input of their own.
-enum class PointwiseOp : std::uint8_t { add, mul, relu, gelu, sigmoid, tanh, exp };
+/// Of the value so far, x; binary ones, which come first, bring an operand y: x - y, x / y.
+enum class PointwiseOp : std::uint8_t {
+  add,
+  sub,
+  mul,
+  div,
+  max,
+  min,
+  relu,
+  gelu,
+  sigmoid,
+  tanh,
+  exp
+};
+constexpr bool is_binary(PointwiseOp op) { return op <= PointwiseOp::min; }
+
+/// How the operand of a binary operation is spread over the shape of the chain.
+enum class Broadcast : std::uint8_t {
+  none,        ///< it has that shape
+  per_column,  ///< one number per element of the last axis: a bias or scale of channels last
+  per_row      ///< one number per row, that is the shape without its last axis
+};
+
+/// An operation with the broadcast of its operand; `none` for those of one operand.
+struct PointwiseStep {
+  PointwiseOp op;
+  Broadcast broadcast;
+  PointwiseStep(PointwiseOp its_op, Broadcast its_broadcast = Broadcast::none)
+      : op(its_op), broadcast(its_broadcast) {}
+  bool operator==(const PointwiseStep&) const = default;
+};
+
+/// A chain of pointwise operations: each is done with the result of the one before it.
 struct PointwiseParams {
   te::Shape shape;
-  std::vector<PointwiseOp> chain;
+  std::vector<PointwiseStep> chain;
   DType dtype = DType::f32;
 };
 

@@ -1,4 +1,4 @@
-// The parts of workload strings that several forms have: numbers, types, sizes, epilogues.
+// The parts of workload strings: numbers, types, sizes, epilogues, chains.
 //
 // Floor 3. Own design. What is wrong is an Error that names the text, what was expected and what
 // came. Not here: the forms (ops/workload.hpp), the grammar (ops/workload_grammar.hpp).
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tensorsmith/ops/op.hpp"
+#include "tensorsmith/ops/workload_text.hpp"
 #include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith::ops::detail {
@@ -131,6 +131,36 @@ class WorkloadFields {
       return false;
     }
     return true;
+  }
+
+  /// Sizes, a type and the steps of a chain.
+  PointwiseParams chain(const std::string& rest) const {
+    PointwiseParams p;
+    const std::vector<std::string> parts = split_text(rest, ',');
+    const std::string extents = parts[0].substr(0, parts[0].find(':'));
+    std::string form = "D1";
+    for (std::size_t axis = 2; axis <= split_text(extents, 'x').size(); ++axis) {
+      form += "xD" + std::to_string(axis);
+    }
+    p.shape = sizes_and_type(form, parts[0], p.dtype);
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      p.chain.push_back(step(parts[i]));
+    }
+    return p;
+  }
+  PointwiseStep step(const std::string& text) const {
+    std::string known;
+    for (std::size_t op = 0; op < pointwise_names.size(); ++op) {
+      for (std::size_t broadcast = 0; broadcast < broadcast_names.size(); ++broadcast) {
+        const PointwiseStep found(static_cast<PointwiseOp>(op), static_cast<Broadcast>(broadcast));
+        if ((broadcast == 0 || is_binary(found.op)) && text == step_text(found)) {
+          return found;
+        }
+      }
+      known += (op > 0 ? ", " : "") + std::string(pointwise_names[op]);
+    }
+    refuse("steps out of " + known + ", add to min also with _per_column or _per_row",
+           "\"" + text + "\"");
   }
 
   std::string text_;

@@ -14,7 +14,7 @@ struct GrammarLine {
   const char* form;
   const char* example;
 };
-inline constexpr std::array<GrammarLine, 22> workload_grammar{{
+inline constexpr std::array<GrammarLine, 23> workload_grammar{{
     {"gemm", "gemm:MxNxK[:DTYPE][,weights=i8|u8][,ta][,tb][,EPILOGUE][,layernorm][,packed]",
      "gemm:512x512x512:f32"},
     {"bmm", "bmm:BxMxNxK[:DTYPE][,weights=i8|u8][,ta][,tb][,EPILOGUE][,layernorm][,packed]",
@@ -49,6 +49,8 @@ inline constexpr std::array<GrammarLine, 22> workload_grammar{{
     {"reduce_max", "reduce_max:RxC[:DTYPE]", "reduce_max:1024x4096"},
     {"reduce_min", "reduce_min:RxC[:DTYPE]", "reduce_min:10x1024"},
     {"argmax", "argmax:RxC[:DTYPE]; the first of the largest, as i32", "argmax:512x1000"},
+    {"pointwise", "pointwise:D1x...xDn[:DTYPE],STEP[,STEP...]",
+     "pointwise:3136x256:f32,mul_per_column,add_per_column,add,relu"},
 }};
 inline constexpr const char* workload_grammar_notes =
     "OPTIONS of convolutions: [,groups=1][,winograd=2|4][,layout=nhwc|nchw|free][,dtype=f32]"
@@ -60,7 +62,11 @@ inline constexpr const char* workload_grammar_notes =
     "operand's. WINDOWS, over all that, of convolutions of h and w: "
     "max_pool=K|avg_pool=K[,pool_s=K][,pool_p=0]. k, s, p, the dilation and the numbers of windows "
     "take one number or one per axis (k=3x5); the dilation is d= or dil=, in conv3d d= is the "
-    "depth. DTYPE: f64 f32 f16 bf16 i64 i32 i8 u8. layout=free is class c, packed (weights "
+    "depth. STEP, of the value so far: relu|gelu|sigmoid|tanh|exp, or "
+    "add|sub|mul|div|max|min with one more operand: of the shape D1x...xDn, with _per_column "
+    "(add_per_column) one number per element of the last axis, with _per_row one per row, the "
+    "shape without its last axis. DTYPE: f64 f32 f16 bf16 i64 i32 i8 u8. layout=free is class c, "
+    "packed (weights "
     "prepared beforehand) class b, everything else class a.";
 
 }  // namespace tensorsmith::ops

@@ -45,8 +45,8 @@ class WorkloadReader : WorkloadFields {
     if (name == "gemm" || name == "bmm") {
       return read_gemm(rest, name == "bmm");
     }
-    if (name == "attention") {
-      return read_attention(rest);
+    if (name == "attention" || name == "pointwise") {
+      return name == "attention" ? OpParams(read_attention(rest)) : OpParams(chain(rest));
     }
     for (std::size_t i = 0; i < row_names.size(); ++i) {
       if (name == row_names[i]) {

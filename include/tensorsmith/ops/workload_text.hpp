@@ -36,6 +36,14 @@ std::string per_axis(const std::array<std::int64_t, N>& values, int rank) {
 inline constexpr std::array<const char*, 9> row_names{"softmax",    "log_softmax", "layernorm",
                                                       "rmsnorm",    "reduce_sum",  "reduce_prod",
                                                       "reduce_min", "reduce_max",  "argmax"};
+/// In the order of PointwiseOp and of Broadcast.
+inline constexpr std::array<const char*, 11> pointwise_names{
+    "add", "sub", "mul", "div", "max", "min", "relu", "gelu", "sigmoid", "tanh", "exp"};
+inline constexpr std::array<const char*, 3> broadcast_names{"", "_per_column", "_per_row"};
+inline std::string step_text(const PointwiseStep& step) {
+  return std::string(pointwise_names[static_cast<std::size_t>(step.op)]) +
+         broadcast_names[static_cast<std::size_t>(step.broadcast)];
+}
 inline std::string byte_text(const char* key, ByteType type) {
   return type == ByteType::none ? std::string()
                                 : key + std::string(name_of(dtype_of(type, DType::i8)));
@@ -140,14 +148,13 @@ inline std::string canonical_text(const AttentionParams& p) {
   return kind_of(p) + ":" + detail::times({p.batch, p.queries, p.keys, p.width}) +
          (p.dtype == DType::f32 ? "" : ":" + std::string(name_of(p.dtype)));
 }
-/// A name only: there is no workload string for chains of pointwise operations.
 inline std::string canonical_text(const PointwiseParams& p) {
-  static constexpr const char* names[] = {"add", "mul", "relu", "gelu", "sigmoid", "tanh", "exp"};
-  std::string text = kind_of(p) + ":" + detail::times(p.shape) + ":";
-  for (std::size_t i = 0; i < p.chain.size(); ++i) {
-    text += (i > 0 ? "+" : "") + std::string(names[static_cast<std::size_t>(p.chain[i])]);
+  std::string text =
+      kind_of(p) + ":" + detail::times(p.shape) + ":" + std::string(name_of(p.dtype));
+  for (const PointwiseStep& step : p.chain) {
+    text += "," + detail::step_text(step);
   }
-  return text + (p.dtype == DType::f32 ? "" : ":" + std::string(name_of(p.dtype)));
+  return text;
 }
 
 }  // namespace tensorsmith::ops

@@ -43,9 +43,16 @@ int check_problem(Peer& peer, const Problem& problem, const std::string& name) {
     scales[i] = (scales[i] + 1) / 16;
   }
   zero_point.fill(3);
-  const Buffers buffers{input.data(),    weights.data(),   bias.data(), output.data(),
-                        residual.data(), gamma.data(),     beta.data(), values.data(),
-                        scales.data(),   zero_point.data()};
+  std::vector<AlignedBuffer> operands;
+  for (const std::int64_t size : sizes.operands) {
+    operands.emplace_back(size);
+    operands.back().fill_random(tensorsmith::test::seed() + 8 + operands.size());
+  }
+  Buffers buffers{input.data(), weights.data(), bias.data(),   output.data(), residual.data(),
+                  gamma.data(), beta.data(),    values.data(), scales.data(), zero_point.data()};
+  for (const AlignedBuffer& operand : operands) {
+    buffers.operands.push_back(operand.data());
+  }
   int supported = 0;
   for (const PackingClass packing :
        {PackingClass::plain, PackingClass::packed_weights, PackingClass::free_layout}) {
@@ -246,6 +253,29 @@ std::vector<std::pair<std::string, Problem>> row_problems() {
           {"max", ReduceShape{ReduceKind::max, 7, 53}},
           {"mean", ReduceShape{ReduceKind::mean, 7, 53}},
           {"attention", AttentionShape{3, 7, 19, 5}},
+          {"batch norm, residual, relu", PointwiseShape{13,
+                                                        37,
+                                                        {{PointwiseOp::mul, Broadcast::per_column},
+                                                         {PointwiseOp::add, Broadcast::per_column},
+                                                         {PointwiseOp::add},
+                                                         {PointwiseOp::relu}}}},
+          {"batch norm of rows, relu", PointwiseShape{13,
+                                                      37,
+                                                      {{PointwiseOp::mul, Broadcast::per_row},
+                                                       {PointwiseOp::add, Broadcast::per_row},
+                                                       {PointwiseOp::relu}}}},
+          {"bias, gelu",
+           PointwiseShape{5, 70, {{PointwiseOp::add, Broadcast::per_column}, {PointwiseOp::gelu}}}},
+          {"gate", PointwiseShape{7, 19, {{PointwiseOp::sigmoid}, {PointwiseOp::mul}}}},
+          {"long chain", PointwiseShape{9,
+                                        33,
+                                        {{PointwiseOp::tanh},
+                                         {PointwiseOp::sub, Broadcast::per_row},
+                                         {PointwiseOp::max, Broadcast::per_column},
+                                         {PointwiseOp::min},
+                                         {PointwiseOp::exp},
+                                         {PointwiseOp::add}}}},
+          {"division", PointwiseShape{9, 33, {{PointwiseOp::exp}, {PointwiseOp::div}}}},
           {"convolution and max pool", behind},
           {"convolution and average pool", last},
           {"max pool", max},

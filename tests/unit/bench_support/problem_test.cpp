@@ -82,7 +82,10 @@ TEST_CASE("a workload and its problem mean the same numbers", "[problem]") {
       "conv2d:n=1,h=7,w=6,ci=3,co=5,k=3,layout=nchw,avg_pool=2",
       "avg_pool:n=1,c=3,h=6,w=6,k=2,s=2,layout=nchw", "avg_pool:n=2,c=3,h=7,w=6,k=3,s=2,p=1",
       "global_avg_pool:n=2,c=5,h=4,w=3", "global_avg_pool:n=2,c=5,h=4,w=3,layout=nchw",
-      "softmax:4x9", "log_softmax:4x9", "layernorm:4x9", "reduce_sum:5x8", "reduce_max:5x8");
+      "softmax:4x9", "log_softmax:4x9", "layernorm:4x9", "reduce_sum:5x8", "reduce_max:5x8",
+      "pointwise:6x9:f32,mul_per_column,add_per_column,add,relu",
+      "pointwise:2x3x5,sub_per_row,tanh", "pointwise:37,sigmoid,mul,max,min,exp",
+      "pointwise:6x9,add_per_column,gelu,sub,div_per_row");
   INFO(text);
   const Result<ops::Workload, std::string> workload = ops::parse_workload(text);
   REQUIRE(workload.has_value());
@@ -108,8 +111,8 @@ TEST_CASE("a problem with other sizes or layouts is noticed", "[problem]") {
 
 TEST_CASE("what no library understands is no problem", "[problem]") {
   for (const char* text : {"gemm:8x8x8:i8,bias", "gemm:8x8x8:bf16,add", "gemm:8x8x8:f64",
-                           "reduce_prod:4x4", "rmsnorm:4x4", "argmax:4x4", "softmax:4x4:f16",
-                           "conv2d:n=1,h=6,w=6,ci=4,co=4,k=3,dtype=f16"}) {
+                           "reduce_prod:4x4", "pointwise:4x4:f64,relu", "rmsnorm:4x4", "argmax:4x4",
+                           "softmax:4x4:f16", "conv2d:n=1,h=6,w=6,ci=4,co=4,k=3,dtype=f16"}) {
     INFO(text);
     const auto workload = ops::parse_workload(text);
     REQUIRE(workload.has_value());

@@ -114,6 +114,30 @@ TEST_CASE("row operators by hand", "[reference]") {
   CHECK(Reference(ReduceShape{ReduceKind::mean, 1, 3}, rows).at(0) == 3);
 }
 
+TEST_CASE("chains by hand", "[reference]") {
+  const float x[] = {1, -2, 3, 4, -5, 6}, columns[] = {1, 10, 100}, rows[] = {2, -1};
+  PointwiseShape shape;
+  shape.rows = 2;
+  shape.columns = 3;
+  shape.chain = {{PointwiseOp::mul, Broadcast::per_column},
+                 {PointwiseOp::add, Broadcast::per_row},
+                 {PointwiseOp::relu},
+                 {PointwiseOp::sub}};
+  Buffers buffers{x};
+  buffers.operands = {columns, rows, x};
+  CHECK(Reference(shape, buffers).at(0) == 1 + 2 - 1);
+  CHECK(Reference(shape, buffers).at(1) == 2);
+  CHECK(Reference(shape, buffers).at(5) == 600 - 1 - 6);
+  CHECK(sizes_of(shape).flop == 4 * 6);
+  shape.chain = {{PointwiseOp::div}, {PointwiseOp::max, Broadcast::per_row}, {PointwiseOp::tanh}};
+  buffers.operands = {x, rows};
+  CHECK(Reference(shape, buffers).at(2) == Approx(std::tanh(2.0)));
+  CHECK(Reference(shape, buffers).at(3) == Approx(std::tanh(1.0)));
+  shape.chain = {{PointwiseOp::min, Broadcast::per_row}, {PointwiseOp::sigmoid}};
+  buffers.operands = {rows};
+  CHECK(Reference(shape, buffers).at(1) == Approx(1 / (1 + std::exp(2.0))));
+}
+
 TEST_CASE("comparison accepts rounding and nothing else", "[reference]") {
   const std::vector<double> want{1, -2, 3};
   const std::vector<std::int64_t> at{0, 5, 9};

@@ -35,4 +35,17 @@ TEST_CASE("inputs come in the order of the sizes that a problem has", "[shapes]"
   CHECK(buffers.bias == &c);
   CHECK(buffers.residual == &r);
   CHECK(buffers_of(sizes_of(s), {&a}, &out).weights == nullptr);
+  PointwiseShape chain;
+  chain.rows = 3;
+  chain.columns = 5;
+  chain.chain = {{PointwiseOp::mul, Broadcast::per_column},
+                 {PointwiseOp::relu},
+                 {PointwiseOp::add},
+                 {PointwiseOp::sub, Broadcast::per_row}};
+  const ProblemSizes sizes = sizes_of(chain);
+  CHECK(sizes.operands == std::vector<std::int64_t>{5, 15, 3});
+  CHECK(sizes.bytes() == 4 * (15 + 15 + 5 + 15 + 3));
+  buffers = buffers_of(sizes, {&a, &b, &c, &r}, &out);
+  CHECK(buffers.input == &a);
+  CHECK(buffers.operands == std::vector<const float*>{&b, &c, &r});
 }

@@ -11,7 +11,7 @@ TEST_CASE("a chain of all pointwise operations equals naive loops", "[ops]") {
   p.shape = {3, 5, 2};
   p.chain = {Op::add, Op::relu, Op::mul, Op::gelu, Op::tanh, Op::add, Op::sigmoid, Op::exp};
   const ops::Workload workload = ops::pointwise(p);
-  CHECK(workload.name == "pointwise:3x5x2:add+relu+mul+gelu+tanh+add+sigmoid+exp");
+  CHECK(workload.name == "pointwise:3x5x2:f32,add,relu,mul,gelu,tanh,add,sigmoid,exp");
   const Run result = run(workload);
   REQUIRE(result.inputs.size() == 4);
   Values expected;
@@ -25,6 +25,103 @@ TEST_CASE("a chain of all pointwise operations equals naive loops", "[ops]") {
   CHECK(workload.nominal_flop == 8.0 * 30);
 }
 
+namespace {
+
+/// Divisions by 0 agree in what they are.
+void check_finite_equal(const Values& got, const Values& expected) {
+  REQUIRE(got.size() == expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const bool is_equal = std::isnan(expected[i]) ? std::isnan(got[i]) : got[i] == expected[i];
+    INFO("element " << i << ": " << got[i] << ", expected " << expected[i]);
+    CHECK(is_equal);
+  }
+}
+
+/// A chain of this one step behind A, on the interpreter, against loops.
+void check_step(ops::PointwiseOp op, ops::Broadcast broadcast, double (*value)(double, double)) {
+  const std::size_t planes = 3, rows = 5, columns = 2;
+  ops::PointwiseParams p;
+  p.shape = {planes, rows, columns};
+  p.chain = {{op, broadcast}};
+  p.dtype = DType::f64;
+  const ops::Workload workload = ops::pointwise(p);
+  INFO(workload.name);
+  const Run result = run(workload);
+  REQUIRE(result.inputs.size() == 2);
+  const Values &a = result.inputs[0], &y = result.inputs[1];
+  Values expected;
+  for (std::size_t i = 0; i < planes; ++i) {
+    for (std::size_t j = 0; j < rows; ++j) {
+      for (std::size_t k = 0; k < columns; ++k) {
+        const std::size_t row = i * rows + j, at = row * columns + k;
+        const std::size_t of_operand = broadcast == ops::Broadcast::none         ? at
+                                       : broadcast == ops::Broadcast::per_column ? k
+                                                                                 : row;
+        REQUIRE(of_operand < y.size());
+        expected.push_back(value(a[at], y[of_operand]));
+      }
+    }
+  }
+  CHECK(y.size() == (broadcast == ops::Broadcast::none         ? planes * rows * columns
+                     : broadcast == ops::Broadcast::per_column ? columns
+                                                               : planes * rows));
+  check_finite_equal(result.output, expected);
+}
+
+}  // namespace
+
+TEST_CASE("every operation of two operands, with every broadcast, equals naive loops", "[ops]") {
+  using Op = ops::PointwiseOp;
+  const std::pair<Op, double (*)(double, double)> all[] = {
+      {Op::add, [](double x, double y) { return x + y; }},
+      {Op::sub, [](double x, double y) { return x - y; }},
+      {Op::mul, [](double x, double y) { return x * y; }},
+      {Op::div, [](double x, double y) { return x / y; }},
+      {Op::max, [](double x, double y) { return x > y ? x : y; }},
+      {Op::min, [](double x, double y) { return x < y ? x : y; }}};
+  for (const auto& [op, value] : all) {
+    CHECK(ops::is_binary(op));
+    for (const ops::Broadcast broadcast :
+         {ops::Broadcast::none, ops::Broadcast::per_column, ops::Broadcast::per_row}) {
+      check_step(op, broadcast, value);
+    }
+  }
+  CHECK_FALSE(ops::is_binary(Op::relu));
+}
+
+TEST_CASE("a scale and a shift per column, a residual and a factor per row equal naive loops",
+          "[ops]") {
+  using Op = ops::PointwiseOp;
+  const std::size_t rows = 7, columns = 5;
+  ops::PointwiseParams p;
+  p.shape = {7, 5};
+  p.chain = {{Op::mul, ops::Broadcast::per_column},
+             {Op::add, ops::Broadcast::per_column},
+             Op::add,
+             Op::relu,
+             {Op::mul, ops::Broadcast::per_row}};
+  const ops::Workload workload = ops::pointwise(p);
+  CHECK(workload.name == "pointwise:7x5:f32,mul_per_column,add_per_column,add,relu,mul_per_row");
+  const Run result = run(workload);
+  REQUIRE(result.inputs.size() == 5);
+  const std::vector<Values>& in = result.inputs;
+  Values expected;
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      const std::size_t at = i * columns + j;
+      const double x = in[0][at] * in[1][j] + in[2][j] + in[3][at];
+      expected.push_back((x > 0 ? x : 0) * in[4][i]);
+    }
+  }
+  check_equal(result.output, expected);
+  const ComputeDag& dag = *workload.dag;
+  std::vector<std::string> names;
+  for (const TensorId id : dag.arguments()) {
+    names.push_back(dag.tensor(id).name);
+  }
+  CHECK(names == std::vector<std::string>{"A", "B", "X2", "X3", "X4", "T4"});
+}
+
 TEST_CASE("a chain refuses what it cannot be", "[ops]") {
   ops::PointwiseParams p;
   p.shape = {3};
@@ -32,4 +129,11 @@ TEST_CASE("a chain refuses what it cannot be", "[ops]") {
   p.chain = {ops::PointwiseOp::relu};
   p.dtype = DType::i32;
   CHECK_THROWS_AS(ops::pointwise(p), Error);
+  p.dtype = DType::f32;
+  p.chain = {{ops::PointwiseOp::relu, ops::Broadcast::per_column}};
+  CHECK_THROWS_WITH(ops::pointwise(p), "ops::pointwise: expected a broadcast of operations of two "
+                                       "operands only, got relu_per_column");
+  p.chain = {{ops::PointwiseOp::add, ops::Broadcast::per_row}};
+  CHECK_THROWS_WITH(ops::pointwise(p),
+                    "ops::pointwise: expected at least 2 dimensions with add_per_row, got 1");
 }

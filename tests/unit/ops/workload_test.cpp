@@ -151,11 +151,44 @@ TEST_CASE("pool and row strings", "[ops]") {
   CHECK(params_of<ops::RowParams>("argmax:3x4:i8").kind == ops::RowKind::argmax);
 }
 
+TEST_CASE("strings of chains of pointwise operations", "[ops]") {
+  using Op = ops::PointwiseOp;
+  using ops::Broadcast;
+  const auto p =
+      params_of<ops::PointwiseParams>("pointwise:3x5x2:f64,mul_per_column,sub,max_per_row,exp");
+  CHECK(p.shape == te::Shape{3, 5, 2});
+  CHECK(p.dtype == DType::f64);
+  CHECK(p.chain ==
+        std::vector<ops::PointwiseStep>{
+            {Op::mul, Broadcast::per_column}, Op::sub, {Op::max, Broadcast::per_row}, Op::exp});
+  CHECK(ops::parse_workload("pointwise:7,relu")->name == "pointwise:7:f32,relu");
+  for (const char* op : {"add", "sub", "mul", "div", "max", "min"}) {
+    for (const char* broadcast : {"", "_per_column", "_per_row"}) {
+      const std::string text = "pointwise:4x3:f32," + std::string(op) + broadcast;
+      CHECK(ops::parse_workload(text)->name == text);
+    }
+  }
+  const std::string text = "pointwise:4x3:f16,relu,gelu,sigmoid,tanh,exp,relu";
+  CHECK(ops::parse_workload(text)->name == text);
+}
+
 TEST_CASE("every wrong workload string gets one sentence", "[ops]") {
   const std::pair<const char*, const char*> cases[] = {
       {"", "expected one of gemm, bmm"},
       {"gem:1x1x1", "got \"gem\""},
-      {"pointwise:3x3:add", "got \"pointwise\""},
+      {"pointwise", "expected sizes after \"pointwise:\""},
+      {"pointwise:3x4", "expected at least one operation, got none"},
+      {"pointwise:3x4:add", "got \"add\""},
+      {"pointwise:3x0,relu", "expected a positive whole number for D2, got 0"},
+      {"pointwise:3xx4,relu", "expected a positive whole number for D2, got nothing"},
+      {"pointwise:1x1x1x1x1x1x1x1x1,relu", "expected 1 to 8 dimensions, got 9"},
+      {"pointwise:3x4:i32,relu", "expected a float type, got i32"},
+      {"pointwise:3x4:f32,", "expected steps out of add, sub, mul, div, max, min, relu, gelu"},
+      {"pointwise:3x4:f32,bias", "also with _per_column or _per_row, got \"bias\""},
+      {"pointwise:3x4:f32,relu_per_row", "got \"relu_per_row\""},
+      {"pointwise:3x4:f32,add_per_plane", "got \"add_per_plane\""},
+      {"pointwise:12:f32,relu,add_per_row", "at least 2 dimensions with add_per_row, got 1"},
+      {"pointwise:2147483647x2147483647,relu", "fewer than 2^60 elements"},
       {"gemm", "expected sizes after \"gemm:\""},
       {"gemm:", "expected sizes after \"gemm:\""},
       {"gemm:3x4", "expected MxNxK as in gemm:512x512x512:f32, got \"3x4\""},

@@ -47,6 +47,22 @@ TEST_CASE("the task of a matmul names its arguments and bounds its error by the 
   CHECK(parameters[2].num_elements == 15);
 }
 
+TEST_CASE(
+    "a sum of what was rounded before may cancel: its error is bounded by the result's size") {
+  te::Program p;
+  const auto a = p.placeholder("A", {8}), b = p.placeholder("B", {8});
+  const auto sum = p.compute("C", {8}, [&](auto i) { return a(i) + b(i); });
+  const auto relu = p.compute("D", {8}, [&](auto i) { return te::max(sum(i), 0); });
+  const auto product = p.compute("E", {8}, [&](auto i) { return a(i) * b(i); });
+  const auto shifted = p.compute("F", {8}, [&](auto i) { return product(i) - a(i); });
+  const auto of_rms = [&](const te::Tensor& result) {
+    return make_measure_task(*p.dag({a, b, result}), 1, 9).arguments[2].tolerance.of_rms;
+  };
+  CHECK(of_rms(relu) == 0);
+  CHECK(of_rms(product) == 0);
+  CHECK(of_rms(shifted) == test::Approx(tolerance_for(DType::f32, DType::f32, 2).of_rms));
+}
+
 TEST_CASE("the f64 twin computes in f64 from the inputs as they are") {
   const auto dag = matmul(3, 5, 7, DType::f32);
   const auto twin = f64_twin(dag);
