@@ -75,6 +75,7 @@ dnnl::algorithm algorithm_of(PointwiseOp op) {
 struct Way {
   std::uint64_t cuts = 0;  ///< bit i: the primitive of step i ends with it
   bool by_norm = false;    ///< the first one is a batch normalization
+  bool by_binary = false;  ///< the first one is max(x, x), which takes more behind it than eltwise
   bool in_place = false;   ///< the output holds what the first full operand of an addition does
 
   bool is_cut_behind(std::size_t step) const {
@@ -113,6 +114,8 @@ class ChainBuilder {
       separator_ = begin == 0 ? "" : ", ";
       if (begin == 0 && way.by_norm) {
         add_norm(end);
+      } else if (begin == 0 && way.by_binary) {
+        add_identity(end);
       } else if (is_binary(shape_.chain[begin].op)) {
         add_binary(begin, end);
       } else {
@@ -164,14 +167,26 @@ class ChainBuilder {
   void add_binary(std::size_t begin, std::size_t end) {
     Args args;
     const dnnl::primitive_attr attributes = post_operations(begin + 1, end, args);
-    const bool is_over = begin == summed_;  // the residual is the first operand: the output's own
-    const dnnl::memory operand = is_over ? value_ : memory_of(step_operand(begin));
-    args[DNNL_ARG_SRC_0] = is_over ? out_ : value_;
-    args[DNNL_ARG_SRC_1] = operand;
-    const auto pd = describe<dnnl::binary>(
-        engine_, attributes, algorithm_of(shape_.chain[begin].op), args[DNNL_ARG_SRC_0].get_desc(),
-        operand.get_desc(), out_.get_desc());
-    add<dnnl::binary>(pd, std::move(args), "binary", end - begin - 1);
+    // The residual as the first operand is the output's own.
+    const bool is_over = begin == summed_;
+    add_binary(algorithm_of(shape_.chain[begin].op), is_over ? out_ : value_,
+               is_over ? value_ : memory_of(step_operand(begin)), attributes, std::move(args),
+               end - begin - 1);
+  }
+
+  void add_identity(std::size_t end) {
+    Args args;
+    const dnnl::primitive_attr attributes = post_operations(0, end, args);
+    add_binary(dnnl::algorithm::binary_max, value_, value_, attributes, std::move(args), end);
+  }
+
+  void add_binary(dnnl::algorithm algorithm, const dnnl::memory& x, const dnnl::memory& y,
+                  const dnnl::primitive_attr& attributes, Args args, std::size_t behind) {
+    args[DNNL_ARG_SRC_0] = x;
+    args[DNNL_ARG_SRC_1] = y;
+    const auto pd = describe<dnnl::binary>(engine_, attributes, algorithm, x.get_desc(),
+                                           y.get_desc(), out_.get_desc());
+    add<dnnl::binary>(pd, std::move(args), "binary", behind);
   }
 
   void add_eltwise(std::size_t begin, std::size_t end) {
@@ -262,8 +277,9 @@ std::vector<Way> ways_of(const PointwiseShape& s, Broadcast channels) {
     while (end < steps && !way.is_cut_behind(end - 1)) {
       ++end;
     }
-    way.by_norm = true;
-    if (is_norm(s, end, channels)) {
+    way.by_norm = is_norm(s, end, channels);
+    way.by_binary = !is_binary(s.chain[0].op) && end > 1;
+    if (way.by_norm || way.by_binary) {
       ways.push_back(way);
     }
   }
@@ -271,7 +287,7 @@ std::vector<Way> ways_of(const PointwiseShape& s, Broadcast channels) {
     return step.op == PointwiseOp::add && step.broadcast == Broadcast::none;
   });
   if (has_residual) {
-    ways.push_back({0, false, true});
+    ways.push_back({0, false, !is_binary(s.chain[0].op), true});
   }
   return ways;
 }
@@ -288,7 +304,7 @@ std::vector<Plan> pointwise_plans(const Engine& engine, const PointwiseShape& sh
   }
   // Plain loops, hundreds of times slower, only if there is nothing else.
   const auto is_plain = [](const Plan& plan) {
-    return plan.info.find(" ref:") != std::string::npos;
+    return plan.info.find("ref:") != std::string::npos;
   };
   if (!std::all_of(plans.begin(), plans.end(), is_plain)) {
     plans.erase(std::remove_if(plans.begin(), plans.end(), is_plain), plans.end());
