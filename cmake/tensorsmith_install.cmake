@@ -28,7 +28,7 @@ install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR
 
 # pkg-config: users before used, so that a static link resolves in one pass.
 set(TENSORSMITH_PC_LIBS "")
-set(_order tune report records measure mlp xgb cuda cpu)
+set(_order tune report records measure mlp xgb cuda cpu compiled)
 foreach(_name IN LISTS _order)
   if(TARGET tensorsmith_${_name})
     get_target_property(_type tensorsmith_${_name} TYPE)
@@ -37,7 +37,7 @@ foreach(_name IN LISTS _order)
     endif()
   endif()
 endforeach()
-set(TENSORSMITH_PC_CFLAGS "")
+set(TENSORSMITH_PC_CFLAGS " -DTENSORSMITH_COMPILED=1")
 foreach(_pair cpu:LLVM mlp:EIGEN xgb:XGB records:JSON records:SQLITE cuda:CUDA)
   string(REPLACE ":" ";" _pair "${_pair}")
   list(GET _pair 0 _name)

@@ -1,5 +1,5 @@
 // Lesson 0: the ten lines of the README.
-// links: core
+// links: compiled
 #include <cstdio>
 
 #include "tensorsmith/ir/print.hpp"

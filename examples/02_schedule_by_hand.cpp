@@ -1,5 +1,5 @@
 // Lesson 2: a schedule is a value. Apply steps to it and print what the loops look like.
-// links: core
+// links: compiled
 #include <cstdio>
 
 #include "tensorsmith/sched/apply.hpp"

@@ -2,7 +2,7 @@
 //
 // No factor divides here (29 x 70 x 37): the loops get bounds and tail copies, and no condition
 // ends up inside the register tile.
-// links: core
+// links: compiled
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

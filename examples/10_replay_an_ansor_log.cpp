@@ -1,7 +1,7 @@
 // Lesson 10: replay a log of the Ansor reference. Read records, choose the best one as the
 // reference would, make its program again from the key, apply the steps, and run the loops.
 // requires: json
-// links: core records
+// links: compiled records
 #include <cstdio>
 #include <string>
 #include <vector>

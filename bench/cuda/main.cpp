@@ -22,6 +22,7 @@
 #include "tensorsmith/codegen/nvrtc.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/ops/workload_grammar.hpp"
 #include "tensorsmith/sketch/native_gpu_rules.hpp"
 
 namespace tensorsmith::bench {

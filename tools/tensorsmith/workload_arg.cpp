@@ -3,6 +3,7 @@
 
 #include "command.hpp"
 #include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/ops/workload_grammar.hpp"
 #include "tensorsmith/te/flop.hpp"
 
 #include <algorithm>

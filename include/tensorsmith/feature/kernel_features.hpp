@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tensorsmith/feature/extract.hpp"
+#include "tensorsmith/feature/feature_rows.hpp"
 #include "tensorsmith/feature/value_walk.hpp"
 #include "tensorsmith/ir/stmt_walk.hpp"
 

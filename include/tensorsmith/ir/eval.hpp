@@ -6,48 +6,36 @@
 // after the other from barrier to barrier, and races between threads are errors. Not here: speed.
 #pragma once
 
-#include <utility>
+#include <cstdint>
 #include <vector>
 
-#include "tensorsmith/ir/eval_compile.hpp"
-#include "tensorsmith/ir/eval_machine.hpp"
+#include "tensorsmith/ir/eval_error.hpp"
 #include "tensorsmith/ir/host_array.hpp"
+#include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/support/compiled.hpp"
 #include "tensorsmith/support/result.hpp"
 
 namespace tensorsmith {
 
+enum class LoopOrder : std::uint8_t { forward, reversed, shuffled };
+
+struct EvalOptions {
+  /// Of loops whose iterations are independent by contract: parallel, vthread, block_*, thread_*.
+  LoopOrder parallel_order = LoopOrder::forward;
+  std::uint64_t seed = 1;  ///< of LoopOrder::shuffled
+  /// By argument position: contents count as undefined at first, and every element must have got a
+  /// value in the end. Missing entries: false.
+  std::vector<bool> is_output = {};
+};
+
 /// Runs `program` on `arguments` (in the order of program.arguments), which receive the results. On
 /// an error the arguments keep what they were.
-inline Result<Done, EvalError> eval(const LoopProgram& program, std::vector<HostArray>& arguments,
-                                    const EvalOptions& options = {}) {
-  const detail::EvalProgram compiled = detail::EvalCompiler(program).finish();
-  if (compiled.error) {
-    return fail(*compiled.error);
-  }
-  if (arguments.size() != program.arguments.size()) {
-    return fail(EvalError{
-        EvalErrorKind::wrong_argument, {}, {}, -1, static_cast<std::int64_t>(arguments.size()), 0});
-  }
-  const auto is_output = [&](std::size_t i) {
-    return i < options.is_output.size() && options.is_output[i];
-  };
-  detail::Evaluator evaluator(compiled, options);
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (!evaluator.set_argument(i, arguments[i], is_output(i))) {
-      return fail(evaluator.error());
-    }
-  }
-  if (!evaluator.run()) {
-    return fail(evaluator.error());
-  }
-  std::vector<HostArray> results = arguments;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!evaluator.get_argument(i, results[i], is_output(i))) {
-      return fail(evaluator.error());
-    }
-  }
-  arguments = std::move(results);
-  return Done{};
-}
+TENSORSMITH_INLINE Result<Done, EvalError> eval(const LoopProgram& program,
+                                                std::vector<HostArray>& arguments,
+                                                const EvalOptions& options = {});
 
 }  // namespace tensorsmith
+
+#ifndef TENSORSMITH_COMPILED
+#include "tensorsmith/ir/eval_body.hpp"
+#endif

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/ir/eval_buffer.hpp"
 #include "tensorsmith/ir/eval_program.hpp"
 #include "tensorsmith/ir/eval_races.hpp"
@@ -14,17 +15,6 @@
 #include "tensorsmith/support/rng.hpp"
 
 namespace tensorsmith {
-
-enum class LoopOrder : std::uint8_t { forward, reversed, shuffled };
-
-struct EvalOptions {
-  /// Of loops whose iterations are independent by contract: parallel, vthread, block_*, thread_*.
-  LoopOrder parallel_order = LoopOrder::forward;
-  std::uint64_t seed = 1;  ///< of LoopOrder::shuffled
-  /// By argument position: contents count as undefined at first, and every element must have got a
-  /// value in the end. Missing entries: false.
-  std::vector<bool> is_output = {};
-};
 
 namespace detail {
 

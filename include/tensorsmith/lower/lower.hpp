@@ -4,22 +4,20 @@
 // makes. For CUDA targets the program is kernels (docs/decisions/0007). Not here: machine code.
 #pragma once
 
-#include "tensorsmith/lower/emit.hpp"
-#include "tensorsmith/lower/hoist_invariants.hpp"
+#include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/lower/lower_error.hpp"
+#include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/support/compiled.hpp"
+#include "tensorsmith/support/result.hpp"
+#include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
 
 /// The program computes every output of the workload. Errors: LowerError (explain() renders it).
-inline Result<LoopProgram, LowerError> lower(const State& state, const Target& target) {
-  detail::Emitter emitter(state, target);
-  Result<LoopProgram, LowerError> program = emitter.run();
-  if (program && emitter.has_torn_groups()) {  // which is known when its kernels are complete
-    program = detail::Emitter(state, target, false).run();
-  }
-  if (program && target.kind == TargetKind::cpu) {
-    hoist_invariants(*program);
-  }
-  return program;
-}
+TENSORSMITH_INLINE Result<LoopProgram, LowerError> lower(const State& state, const Target& target);
 
 }  // namespace tensorsmith
+
+#ifndef TENSORSMITH_COMPILED
+#include "tensorsmith/lower/lower_body.hpp"  // IWYU pragma: keep
+#endif

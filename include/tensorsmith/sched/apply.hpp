@@ -44,6 +44,10 @@ StepCheck try_apply(BasicState<Extent>& state, Step step) {
   return {};
 }
 
+#ifdef TENSORSMITH_COMPILED
+extern template StepCheck try_apply(State& state, Step step);
+#endif
+
 template <class Extent>
 Result<BasicState<Extent>, ScheduleError> apply_step(BasicState<Extent> state, Step step) {
   if (const StepCheck error = try_apply(state, std::move(step))) {

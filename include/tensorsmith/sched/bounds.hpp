@@ -9,27 +9,18 @@
 // prints them (feature/range_text.hpp).
 #pragma once
 
-#include "tensorsmith/sched/bounds/inference.hpp"
+#include <utility>
+
+#include "tensorsmith/sched/schedule_error.hpp"
+#include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/support/compiled.hpp"
+#include "tensorsmith/support/result.hpp"
 
 namespace tensorsmith {
 
 /// Gives `state` the range of every iterator of every stage that is not inlined; leaves it as it is
 /// and says why if there is none.
-inline StepCheck try_infer_bounds(State& state) {
-  if (!state.is_concrete()) {
-    return ScheduleError{ScheduleErrorCode::bounds_not_concrete};
-  }
-  if (state.has_bounds()) {
-    return {};
-  }
-  bounds::Inference inference(state);
-  if (StepCheck error = inference.run()) {
-    return error;
-  }
-  inference.write(state);
-  state.set_has_bounds();
-  return {};
-}
+TENSORSMITH_INLINE StepCheck try_infer_bounds(State& state);
 
 /// The state with these ranges, or why there is none.
 inline Result<State, ScheduleError> infer_bounds(State state) {
@@ -40,3 +31,7 @@ inline Result<State, ScheduleError> infer_bounds(State state) {
 }
 
 }  // namespace tensorsmith
+
+#ifndef TENSORSMITH_COMPILED
+#include "tensorsmith/sched/bounds_body.hpp"
+#endif

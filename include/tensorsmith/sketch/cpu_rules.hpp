@@ -4,6 +4,9 @@
 //     ansor_cpu_rules().preceded_by(MyRule{})
 #pragma once
 
+#include <vector>
+
+#include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/rule.hpp"
 #include "tensorsmith/sketch/rules/add_cache_write.hpp"
 #include "tensorsmith/sketch/rules/add_rfactor.hpp"
@@ -20,5 +23,11 @@ using AnsorCpuRules =
             MultiLevelTilingWithFusion, MultiLevelTiling, SkipStage>;
 
 inline AnsorCpuRules ansor_cpu_rules() { return AnsorCpuRules{}; }
+
+#ifdef TENSORSMITH_COMPILED
+extern template std::vector<State> generate_sketches(Shared<const ComputeDag> dag,
+                                                     const AnsorCpuRules& rules,
+                                                     const SketchOptions& options);
+#endif
 
 }  // namespace tensorsmith

@@ -5,6 +5,9 @@
 //     ansor_gpu_rules().preceded_by(MyRule{})
 #pragma once
 
+#include <vector>
+
+#include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/rule.hpp"
 #include "tensorsmith/sketch/rules/add_cache_read.hpp"
 #include "tensorsmith/sketch/rules/add_cache_write.hpp"
@@ -23,5 +26,11 @@ using AnsorGpuRules = RuleSet<AddCacheRead, SpecialComputeLocation, AlwaysInline
                               MultiLevelTilingWithFusion, MultiLevelTiling, SkipStage>;
 
 inline AnsorGpuRules ansor_gpu_rules() { return AnsorGpuRules{}; }
+
+#ifdef TENSORSMITH_COMPILED
+extern template std::vector<State> generate_sketches(Shared<const ComputeDag> dag,
+                                                     const AnsorGpuRules& rules,
+                                                     const SketchOptions& options);
+#endif
 
 }  // namespace tensorsmith

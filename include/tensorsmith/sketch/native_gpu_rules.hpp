@@ -4,6 +4,9 @@
 // gpu_sketch_options() with the target's intrinsics.
 #pragma once
 
+#include <vector>
+
+#include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"
 #include "tensorsmith/sketch/rules/reduce_rows.hpp"
 #include "tensorsmith/sketch/rules/share_for_tensor_cores.hpp"
@@ -18,5 +21,11 @@ using NativeGpuRules = RuleSet<SplitReduction, TileForTensorCores, ShareForTenso
                                MultiLevelTilingWithFusion, MultiLevelTiling, SkipStage>;
 
 inline NativeGpuRules native_gpu_rules() { return NativeGpuRules{}; }
+
+#ifdef TENSORSMITH_COMPILED
+extern template std::vector<State> generate_sketches(Shared<const ComputeDag> dag,
+                                                     const NativeGpuRules& rules,
+                                                     const SketchOptions& options);
+#endif
 
 }  // namespace tensorsmith

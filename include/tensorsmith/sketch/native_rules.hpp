@@ -3,7 +3,10 @@
 // Floor 5. Own design. Each rule beyond the reference's adds sketches and takes none away.
 #pragma once
 
+#include <vector>
+
 #include "tensorsmith/sketch/cpu_rules.hpp"
+#include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/rules/attach_rows.hpp"
 #include "tensorsmith/sketch/rules/chain_rows.hpp"
 #include "tensorsmith/sketch/rules/inline_padding.hpp"
@@ -23,5 +26,11 @@ using NativeCpuRules = RuleSet<SkipPlaced, AlwaysInline, UnrollRows, SimplifyCom
                                MultiLevelTiling, SkipStage, PackOperand, InlinePadding>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
+
+#ifdef TENSORSMITH_COMPILED
+extern template std::vector<State> generate_sketches(Shared<const ComputeDag> dag,
+                                                     const NativeCpuRules& rules,
+                                                     const SketchOptions& options);
+#endif
 
 }  // namespace tensorsmith

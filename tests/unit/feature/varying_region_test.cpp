@@ -1,6 +1,7 @@
 #include "tensorsmith/feature/read_region.hpp"
 
 #include "support/catch.hpp"
+#include "tensorsmith/feature/build_store_program.hpp"
 #include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/feature/loop_extents.hpp"
 #include "tensorsmith/ops/workload.hpp"

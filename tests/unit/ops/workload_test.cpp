@@ -1,4 +1,5 @@
 #include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/ops/workload_grammar.hpp"
 
 #include "support/catch.hpp"
 

@@ -1,0 +1,24 @@
+// The definition of lower.
+//
+// Floor 4. Included by lower/lower.hpp or compiled once (support/compiled.hpp).
+#pragma once
+
+#include "tensorsmith/lower/emit.hpp"
+#include "tensorsmith/lower/hoist_invariants.hpp"
+#include "tensorsmith/lower/lower.hpp"
+
+namespace tensorsmith {
+
+TENSORSMITH_INLINE Result<LoopProgram, LowerError> lower(const State& state, const Target& target) {
+  detail::Emitter emitter(state, target);
+  Result<LoopProgram, LowerError> program = emitter.run();
+  if (program && emitter.has_torn_groups()) {  // which is known when its kernels are complete
+    program = detail::Emitter(state, target, false).run();
+  }
+  if (program && target.kind == TargetKind::cpu) {
+    hoist_invariants(*program);
+  }
+  return program;
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,1 @@
+#include "tensorsmith/feature/extract_body.hpp"

@@ -1,0 +1,1 @@
+#include "tensorsmith/lower/lower_body.hpp"

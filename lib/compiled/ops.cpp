@@ -1,0 +1,1 @@
+#include "tensorsmith/ops/workload_body.hpp"

@@ -1,0 +1,8 @@
+#include "tensorsmith/sched/apply.hpp"
+#include "tensorsmith/sched/bounds_body.hpp"
+
+namespace tensorsmith {
+
+template StepCheck try_apply(State& state, Step step);
+
+}  // namespace tensorsmith

@@ -1,0 +1,21 @@
+#include "tensorsmith/sketch/cpu_rules.hpp"
+#include "tensorsmith/sketch/gpu_rules.hpp"
+#include "tensorsmith/sketch/native_gpu_rules.hpp"
+#include "tensorsmith/sketch/native_rules.hpp"
+
+namespace tensorsmith {
+
+template std::vector<State> generate_sketches(Shared<const ComputeDag> dag,
+                                              const AnsorCpuRules& rules,
+                                              const SketchOptions& options);
+template std::vector<State> generate_sketches(Shared<const ComputeDag> dag,
+                                              const NativeCpuRules& rules,
+                                              const SketchOptions& options);
+template std::vector<State> generate_sketches(Shared<const ComputeDag> dag,
+                                              const AnsorGpuRules& rules,
+                                              const SketchOptions& options);
+template std::vector<State> generate_sketches(Shared<const ComputeDag> dag,
+                                              const NativeGpuRules& rules,
+                                              const SketchOptions& options);
+
+}  // namespace tensorsmith
