@@ -101,7 +101,7 @@ TEST_CASE("every class of operator, option and type tunes") {
                                "argmax:3x1",
                                "pointwise:13x33:f32,mul_per_column,add_per_column,add,relu",
                                "pointwise:5x7x9:f32,sub,div_per_row,max_per_column,tanh",
-                               "pointwise:70:f64,sigmoid,mul,min,exp"}) {
+                               "pointwise:70:f64,sigmoid,mul_per_row,min,exp"}) {
     check_tunes(folder, workload, "6");
   }
   const CommandResult threads = folder.run({"tune", "gemm:64x64x64:f32", "--threads", "2",

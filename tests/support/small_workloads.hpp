@@ -20,10 +20,10 @@ struct SmallWorkload {
 /// Chains of pointwise operations with broadcast operands; f32 is exact in them.
 inline std::vector<SmallWorkload> small_chains() {
   std::vector<SmallWorkload> all;
-  for (const char* text :
-       {"pointwise:7x35:f32,mul_per_column,add_per_column,add,relu,mul_per_row",
-        "pointwise:3x5x17:f32,sub_per_row,max_per_column,min,add_per_row",
-        "pointwise:67:f32,mul,add_per_column,relu", "pointwise:12x1:f32,mul_per_row,add"}) {
+  for (const char* text : {"pointwise:7x35:f32,mul_per_column,add_per_column,add,relu,mul_per_row",
+                           "pointwise:3x5x17:f32,sub_per_row,max_per_column,min,add_per_row",
+                           "pointwise:67:f32,mul,add_per_column,relu,sub_per_row",
+                           "pointwise:12x1:f32,mul_per_row,add"}) {
     all.push_back({text, ops::parse_workload(text)->dag});
   }
   return all;

@@ -139,35 +139,19 @@ struct RowParams {
 };
 
 /// Of the value so far, x; binary ones, which come first, bring an operand y: x - y, x / y.
-enum class PointwiseOp : std::uint8_t {
-  add,
-  sub,
-  mul,
-  div,
-  max,
-  min,
-  relu,
-  gelu,
-  sigmoid,
-  tanh,
-  exp
-};
+enum class PointwiseOp { add, sub, mul, div, max, min, relu, gelu, sigmoid, tanh, exp };
 constexpr bool is_binary(PointwiseOp op) { return op <= PointwiseOp::min; }
 
-/// How the operand of a binary operation is spread over the shape of the chain.
-enum class Broadcast : std::uint8_t {
-  none,        ///< it has that shape
-  per_column,  ///< one number per element of the last axis: a bias or scale of channels last
-  per_row      ///< one number per row, that is the shape without its last axis
-};
+/// How the operand of a binary operation is spread over the shape of the chain. none: it has that
+/// shape; per_column: one number per element of the last axis, as a bias or scale of channels last;
+/// per_row: the shape without its last axis, one number if that was the only one.
+enum class Broadcast : std::uint8_t { none, per_column, per_row };
 
-/// An operation with the broadcast of its operand; `none` for those of one operand.
 struct PointwiseStep {
   PointwiseOp op;
-  Broadcast broadcast;
+  Broadcast broadcast;  ///< of the operand, if there is one
   PointwiseStep(PointwiseOp its_op, Broadcast its_broadcast = Broadcast::none)
       : op(its_op), broadcast(its_broadcast) {}
-  bool operator==(const PointwiseStep&) const = default;
 };
 
 /// A chain of pointwise operations: each is done with the result of the one before it.

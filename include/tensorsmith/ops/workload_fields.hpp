@@ -149,18 +149,17 @@ class WorkloadFields {
     return p;
   }
   PointwiseStep step(const std::string& text) const {
-    std::string known;
-    for (std::size_t op = 0; op < pointwise_names.size(); ++op) {
-      for (std::size_t broadcast = 0; broadcast < broadcast_names.size(); ++broadcast) {
-        const PointwiseStep found(static_cast<PointwiseOp>(op), static_cast<Broadcast>(broadcast));
-        if ((broadcast == 0 || is_binary(found.op)) && text == step_text(found)) {
-          return found;
-        }
+    for (std::size_t i = 0; i < pointwise_names.size() * broadcast_names.size(); ++i) {
+      const PointwiseStep found(static_cast<PointwiseOp>(i / broadcast_names.size()),
+                                static_cast<Broadcast>(i % broadcast_names.size()));
+      if (text == step_text(found)) {
+        return found;
       }
-      known += (op > 0 ? ", " : "") + std::string(pointwise_names[op]);
     }
-    refuse("steps out of " + known + ", add to min also with _per_column or _per_row",
-           "\"" + text + "\"");
+    refuse(
+        "steps out of relu, gelu, sigmoid, tanh, exp and add, sub, mul, div, max, min, these also "
+        "with _per_column or _per_row",
+        "\"" + text + "\"");
   }
 
   std::string text_;

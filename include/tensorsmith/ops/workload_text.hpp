@@ -42,7 +42,7 @@ inline constexpr std::array<const char*, 11> pointwise_names{
 inline constexpr std::array<const char*, 3> broadcast_names{"", "_per_column", "_per_row"};
 inline std::string step_text(const PointwiseStep& step) {
   return std::string(pointwise_names[static_cast<std::size_t>(step.op)]) +
-         broadcast_names[static_cast<std::size_t>(step.broadcast)];
+         (is_binary(step.op) ? broadcast_names[static_cast<std::size_t>(step.broadcast)] : "");
 }
 inline std::string byte_text(const char* key, ByteType type) {
   return type == ByteType::none ? std::string()

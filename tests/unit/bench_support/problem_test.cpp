@@ -84,7 +84,7 @@ TEST_CASE("a workload and its problem mean the same numbers", "[problem]") {
       "global_avg_pool:n=2,c=5,h=4,w=3", "global_avg_pool:n=2,c=5,h=4,w=3,layout=nchw",
       "softmax:4x9", "log_softmax:4x9", "layernorm:4x9", "reduce_sum:5x8", "reduce_max:5x8",
       "pointwise:6x9:f32,mul_per_column,add_per_column,add,relu",
-      "pointwise:2x3x5,sub_per_row,tanh", "pointwise:37,sigmoid,mul,max,min,exp",
+      "pointwise:2x3x5,sub_per_row,tanh", "pointwise:37,sigmoid,mul,max,min_per_row,exp",
       "pointwise:6x9,add_per_column,gelu,sub,div_per_row");
   INFO(text);
   const Result<ops::Workload, std::string> workload = ops::parse_workload(text);

@@ -130,10 +130,13 @@ TEST_CASE("a chain refuses what it cannot be", "[ops]") {
   p.dtype = DType::i32;
   CHECK_THROWS_AS(ops::pointwise(p), Error);
   p.dtype = DType::f32;
-  p.chain = {{ops::PointwiseOp::relu, ops::Broadcast::per_column}};
-  CHECK_THROWS_WITH(ops::pointwise(p), "ops::pointwise: expected a broadcast of operations of two "
-                                       "operands only, got relu_per_column");
-  p.chain = {{ops::PointwiseOp::add, ops::Broadcast::per_row}};
-  CHECK_THROWS_WITH(ops::pointwise(p),
-                    "ops::pointwise: expected at least 2 dimensions with add_per_row, got 1");
+  p.chain = {{ops::PointwiseOp::relu, ops::Broadcast::per_column}};  // of no operand
+  CHECK(ops::pointwise(p).name == "pointwise:3:f32,relu");
+  p.chain = {{ops::PointwiseOp::add, ops::Broadcast::per_row}};  // one number
+  const ops::Workload one = ops::pointwise(p);
+  CHECK(one.dag->tensor(one.dag->arguments()[1]).shape.empty());
+  const Run result = run(one);
+  const double y = result.inputs[1][0];
+  check_equal(result.output,
+              {result.inputs[0][0] + y, result.inputs[0][1] + y, result.inputs[0][2] + y});
 }
