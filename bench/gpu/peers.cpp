@@ -10,7 +10,7 @@ namespace {
 template <class Params>
 bool has_epilogue(const Params& p) {
   if constexpr (requires { p.has_pool; }) {
-    if (p.has_pool) {
+    if (p.has_pool || p.has_depthwise) {
       return true;
     }
   }

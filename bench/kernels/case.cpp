@@ -24,7 +24,7 @@ bool fits(const ProblemSizes& sizes, const std::vector<KernelParameter>& paramet
   std::vector<std::int64_t> wanted;
   for (const std::int64_t size :
        {sizes.input, sizes.weights, sizes.bias, sizes.residual, sizes.gamma, sizes.beta,
-        sizes.values, sizes.scales, sizes.zero_point}) {
+        sizes.values, sizes.next_weights, sizes.next_bias, sizes.scales, sizes.zero_point}) {
     if (size > 0) {
       wanted.push_back(size);
     }

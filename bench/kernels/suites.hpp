@@ -176,6 +176,7 @@ inline const std::vector<Suite>& all_suites() {
         "conv1d:n=1,w=3000,ci=80,co=384,k=3,s=2,p=1,layout=free"}},
       {"chains",  // BERT: what follows the products of an attention block, and attention itself;
                   // the first convolution of ResNet, and one of VGG, with the pooling behind them;
+                  // MobileNetV2: the first two convolutions of its blocks 2, 3 and 5;
                   // elementwise: batch norm, residual and relu of ResNet-50, bias and gelu of
                   // BERT-large, bias, layer scale and residual of DINOv2 ViT-L, and the gate of
                   // Conformer-L on 30 s
@@ -184,6 +185,10 @@ inline const std::vector<Suite>& all_suites() {
         "conv2d:n=1,h=224,w=224,ci=3,co=64,k=7,s=2,p=3,layout=free,bias,relu,max_pool=3,pool_s=2,"
         "pool_p=1",
         "conv2d:n=1,h=56,w=56,ci=64,co=64,k=3,s=1,p=1,layout=free,bias,relu,max_pool=2",
+        "conv2d:n=1,h=112,w=112,ci=16,co=96,k=1,s=1,p=0,layout=free,bias,relu,depthwise=3,dw_s=2,"
+        "dw_p=1",
+        "conv2d:n=1,h=56,w=56,ci=24,co=144,k=1,s=1,p=0,layout=free,bias,relu,depthwise=3,dw_p=1",
+        "conv2d:n=1,h=28,w=28,ci=32,co=192,k=1,s=1,p=0,layout=free,bias,relu,depthwise=3,dw_p=1",
         "pointwise:3136x256:f32,mul_per_column,add_per_column,add,relu",
         "pointwise:384x4096:f32,add_per_column,gelu",
         "pointwise:257x1024:f32,add_per_column,mul_per_column,add",

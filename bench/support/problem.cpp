@@ -42,7 +42,7 @@ bool is_known_type(const ops::OpParams& params) {
         if constexpr (requires { p.requant; }) {
           bool is_narrow = p.dtype == DType::i8 || p.dtype == DType::u8 || p.dtype == DType::bf16;
           if constexpr (requires { p.has_pool; }) {
-            is_narrow = is_narrow && !p.has_pool;
+            is_narrow = is_narrow && !p.has_pool && !p.has_depthwise;
           }
           if (is_narrow && !p.bias && !p.add) {
             return true;
@@ -117,6 +117,9 @@ PointwiseShape convert(const ops::PointwiseParams& p) {
 Problem convert(const ops::ConvParams& p) {
   if (p.has_pool) {
     return ConvPoolShape{convert_conv(p), convert(ops::detail::pooling_of(p))};
+  }
+  if (p.has_depthwise) {
+    return ConvDepthwiseShape{convert_conv(p), convert_conv(ops::detail::depthwise_of(p))};
   }
   return convert_conv(p);
 }

@@ -173,7 +173,9 @@ void Reference::attention_row(const AttentionShape& s, std::int64_t row) const {
   }
 }
 
-double Reference::conv(const ConvShape& s, std::int64_t flat) const {
+template <class ValueAt>
+double Reference::conv(const ConvShape& s, const float* weights, const float* bias,
+                       std::int64_t flat, const ValueAt& value_at) const {
   const bool last = s.layout == ActivationLayout::nhwc;
   std::int64_t out[3] = {0, 0, 0};  // output position, missing axes at the front
   std::int64_t extent[3], kernel[3], stride[3], pad[3], dilation[3], out_extent[3];
@@ -218,7 +220,7 @@ double Reference::conv(const ConvShape& s, std::int64_t flat) const {
     return at >= 0 && at % stride[axis] == 0 && at / stride[axis] < extent[axis] ? at / stride[axis]
                                                                                  : -1;
   };
-  double sum = s.bias ? double{buffers_.bias[co]} : 0.0;
+  double sum = s.bias ? double{bias[co]} : 0.0;
   sum += s.add ? double{buffers_.residual[flat]} : 0.0;
   for (std::int64_t tap = 0; tap < taps; ++tap) {
     const std::int64_t z = source_of(0, tap / (kernel[1] * kernel[2]));
@@ -244,7 +246,7 @@ double Reference::conv(const ConvShape& s, std::int64_t flat) const {
         weight = (ci * co_group + co % co_group) * taps + tap;
         break;
       }
-      sum += double{buffers_.input[input]} * double{buffers_.weights[weight]};
+      sum += value_at(input) * double{weights[weight]};
     }
   }
   return requantized(activate(sum, s.activation), s.types.output, co);
@@ -291,6 +293,11 @@ double Reference::pool(const PoolShape& s, std::int64_t flat, const ValueAt& val
   return s.kind == PoolKind::max ? result : result / window;
 }
 
+double Reference::conv(const ConvShape& s, std::int64_t flat) const {
+  return conv(s, buffers_.weights, buffers_.bias, flat,
+              [&](std::int64_t at) { return double{buffers_.input[at]}; });
+}
+
 double Reference::at(std::int64_t flat) const {
   return std::visit(
       Overloaded{
@@ -307,6 +314,10 @@ double Reference::at(std::int64_t flat) const {
           },
           [&](const ConvPoolShape& s) {
             return pool(s.pool, flat, [&](std::int64_t at) { return conv(s.conv, at); });
+          },
+          [&](const ConvDepthwiseShape& s) {
+            return conv(s.depthwise, buffers_.next_weights, buffers_.next_bias, flat,
+                        [&](std::int64_t at) { return conv(s.conv, at); });
           },
           [&](const SoftmaxShape& s) {
             return softmax(buffers_.input + flat / s.columns * s.columns, s, flat % s.columns);

@@ -32,6 +32,10 @@ class Reference {
   void gemm_row(const GemmShape& shape, std::int64_t row) const;
   void attention_row(const AttentionShape& shape, std::int64_t row) const;
   double conv(const ConvShape& shape, std::int64_t flat) const;
+  /// `value_at` of the input's elements.
+  template <class ValueAt>
+  double conv(const ConvShape& shape, const float* weights, const float* bias, std::int64_t flat,
+              const ValueAt& value_at) const;
   double chain(const PointwiseShape& shape, std::int64_t flat) const;
   /// `value_at`: an element of what the windows go over.
   template <class ValueAt>

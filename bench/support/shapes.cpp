@@ -137,6 +137,17 @@ ProblemSizes sizes_of(const Problem& problem) {
                               s.pool.n * s.pool.c * s.pool.out_spatial(0) * s.pool.out_spatial(1);
                           return sizes;
                         },
+                        [](const ConvDepthwiseShape& s) {
+                          ProblemSizes sizes = conv_sizes(s.conv);
+                          const ProblemSizes next = conv_sizes(s.depthwise);
+                          sizes.next_weights = next.weights;
+                          sizes.next_bias = next.bias;
+                          sizes.output = next.output;
+                          sizes.reduction_length += next.reduction_length;
+                          sizes.flop += next.flop;
+                          sizes.least_flop += next.least_flop;
+                          return sizes;
+                        },
                         [](const AttentionShape& s) {
                           ProblemSizes sizes;
                           sizes.input = s.batch * s.queries * s.width;
@@ -169,6 +180,8 @@ Buffers buffers_of(const ProblemSizes& sizes, const std::vector<float*>& inputs,
   take(sizes.gamma, buffers.gamma);
   take(sizes.beta, buffers.beta);
   take(sizes.values, buffers.values);
+  take(sizes.next_weights, buffers.next_weights);
+  take(sizes.next_bias, buffers.next_bias);
   take(sizes.scales, buffers.scales);
   take(sizes.zero_point, buffers.zero_point);
   for (const std::int64_t size : sizes.operands) {

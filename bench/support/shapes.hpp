@@ -124,6 +124,12 @@ struct ConvPoolShape {
   PoolShape pool;
 };
 
+/// A convolution and a depthwise one of its result, `depthwise`, with epilogues of their own.
+struct ConvDepthwiseShape {
+  ConvShape conv;
+  ConvShape depthwise;
+};
+
 /// out[b, m, d] = sum_n softmax over n of (Q[b, m, :] . K[b, n, :] / sqrt(width)) * V[b, n, d].
 struct AttentionShape {
   std::int64_t batch = 1, queries = 1, keys = 1, width = 1;
@@ -164,15 +170,18 @@ struct PointwiseShape {
   }
 };
 
-using Problem = std::variant<GemmShape, ConvShape, SoftmaxShape, LayernormShape, ReduceShape,
-                             PoolShape, ConvPoolShape, AttentionShape, PointwiseShape>;
+using Problem =
+    std::variant<GemmShape, ConvShape, SoftmaxShape, LayernormShape, ReduceShape, PoolShape,
+                 ConvPoolShape, ConvDepthwiseShape, AttentionShape, PointwiseShape>;
 
 /// Sizes of a problem in elements; 0 for operands that it does not have. `weights` is B, the
 /// filter, gamma or K; `bias` the bias or beta; `gamma` and `beta` are those of a layernorm behind
-/// a product, `values` is V.
+/// a product, `values` is V, `next_weights` and `next_bias` are those of a depthwise convolution
+/// behind another one.
 struct ProblemSizes {
   std::int64_t input = 0, weights = 0, bias = 0, residual = 0, output = 0;
   std::int64_t gamma = 0, beta = 0, values = 0;
+  std::int64_t next_weights = 0, next_bias = 0;
   std::int64_t scales = 0, zero_point = 0;  ///< of a requantized result
   std::vector<std::int64_t> operands = {};  ///< of the steps of a chain
   ElementTypes types = {};
@@ -186,7 +195,8 @@ struct ProblemSizes {
     std::int64_t of_steps = 0;
     for (const std::int64_t size : operands)
       of_steps += size;
-    return 4 * (bias + residual + gamma + beta + values + scales + zero_point + of_steps) +
+    return 4 * (bias + residual + gamma + beta + values + next_weights + next_bias + scales +
+                zero_point + of_steps) +
            bytes_of(types.input) * input + bytes_of(types.weights) * weights +
            bytes_of(types.output) * output;
   }
@@ -208,6 +218,8 @@ struct Buffers {
   const float* values = nullptr;
   const float* scales = nullptr;
   const float* zero_point = nullptr;
+  const float* next_weights = nullptr;
+  const float* next_bias = nullptr;
   std::vector<const float*> operands = {};  ///< of the steps of a chain
 };
 

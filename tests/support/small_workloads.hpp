@@ -296,7 +296,8 @@ inline std::vector<SmallWorkload> small_tensor_workloads() {
   return all;
 }
 
-/// These, and convolutions with windows over their results: exact, means of 4 and 8 numbers too.
+/// These, and convolutions with windows or a depthwise convolution over their results: exact, means
+/// of 4 and 8 numbers too.
 inline std::vector<SmallWorkload> with_pooled_convolutions(std::vector<SmallWorkload> all) {
   const auto add = [&](ops::ConvParams p, const ops::PoolWindow& window) {
     p.has_pool = true;
@@ -334,6 +335,13 @@ inline std::vector<SmallWorkload> with_pooled_convolutions(std::vector<SmallWork
   p.groups = 20;
   p.depthwise = true;
   add(p, {ops::PoolKind::max, {2, 2}, {1, 1}, {0, 0}});
+  for (const char* text :
+       {"conv2d:h=9,w=7,ci=5,co=20,k=1,dtype=i32,bias,relu,depthwise=3,dw_p=1",
+        "conv2d:n=2,h=9,w=8,ci=3,co=18,k=1,layout=free,dtype=i32,bias,depthwise=3,dw_s=2,dw_p=1",
+        "conv2d:h=7,w=8,ci=4,co=9,k=1,layout=nchw,relu,depthwise=3,dw_p=1",
+        "conv2d:n=2,h=8,w=7,ci=3,co=17,k=3,p=1,depthwise=2x3,dw_s=1x2,dw_p=0x1"}) {
+    all.push_back({text, ops::parse_workload(text)->dag});
+  }
   return all;
 }
 

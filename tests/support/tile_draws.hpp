@@ -31,10 +31,7 @@ std::optional<Candidate> draw_with_tiles(const SearchSpace& space, const Target&
     choice.inner_columns = any_of({1, 2});
     choice.outer_rows = any_of({1, 2});
     choice.outer_columns = any_of({1, 2});
-    const std::vector<LengthList> lengths = model.lengths(stage, choice);
-    for (std::size_t i = 0; i < lengths.size(); ++i) {
-      std::get<SplitStep>(steps[stage[i].step]).lengths = lengths[i];
-    }
+    detail::set_lengths(steps, stage, model.lengths(stage, choice));
   }
   std::optional<Candidate> candidate = space.build(steps, sketch);
   const bool is_legal = candidate && std::apply(

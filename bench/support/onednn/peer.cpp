@@ -76,6 +76,9 @@ class OnednnPeer final : public Peer {
               [&](const ConvPoolShape& s) {
                 return onednn::conv_pool_plans(engine_, s, buffers, packing);
               },
+              [&](const ConvDepthwiseShape& s) {
+                return onednn::conv_depthwise_plans(engine_, s, buffers, packing);
+              },
               [&](const AttentionShape& s) { return onednn::attention_plans(engine_, s, buffers); },
               [&](const PointwiseShape& s) { return onednn::pointwise_plans(engine_, s, buffers); },
           },

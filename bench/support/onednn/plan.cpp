@@ -122,6 +122,15 @@ const char* name_of(Residual residual) {
                                           : " + binary_add";
 }
 
+void add_activation(dnnl::post_ops& after, Activation activation) {
+  if (activation != Activation::none) {
+    append_eltwise(after,
+                   activation == Activation::relu ? dnnl::algorithm::eltwise_relu
+                                                  : dnnl::algorithm::eltwise_gelu_erf,
+                   0);
+  }
+}
+
 dnnl::primitive_attr epilogue(Activation activation, Residual residual, const Desc& layout,
                               float scale) {
   dnnl::primitive_attr attributes;
@@ -134,12 +143,7 @@ dnnl::primitive_attr epilogue(Activation activation, Residual residual, const De
   } else if (residual == Residual::operand) {
     after.append_binary(dnnl::algorithm::binary_add, layout);
   }
-  if (activation != Activation::none) {
-    append_eltwise(after,
-                   activation == Activation::relu ? dnnl::algorithm::eltwise_relu
-                                                  : dnnl::algorithm::eltwise_gelu_erf,
-                   0);
-  }
+  add_activation(after, activation);
   attributes.set_post_ops(after);
   return attributes;
 }

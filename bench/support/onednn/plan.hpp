@@ -113,6 +113,10 @@ std::vector<Plan> conv_pool_plans(const Engine& engine, const ConvPoolShape& sha
 /// A chain of pointwise operations, in one primitive with post-operations or in several.
 std::vector<Plan> pointwise_plans(const Engine& engine, const PointwiseShape& shape,
                                   const Buffers& buffers);
+/// A convolution and a depthwise one of its result: two primitives, and one with the other as its
+/// post-operation where there is such.
+std::vector<Plan> conv_depthwise_plans(const Engine& engine, const ConvDepthwiseShape& shape,
+                                       const Buffers& buffers, PackingClass packing);
 /// Adds windows over `source`.
 void add_pool(PlanBuilder& builder, const Engine& engine, const PoolShape& shape,
               const dnnl::memory& source, float* output, bool is_free);
@@ -132,6 +136,7 @@ inline void append_eltwise(dnnl::post_ops& after, dnnl::algorithm algorithm, flo
 /// Post-operations: a factor, the residual, of this layout where it is an operand, the activation.
 dnnl::primitive_attr epilogue(Activation activation, Residual residual = Residual::none,
                               const Desc& layout = {}, float scale = 1);
+void add_activation(dnnl::post_ops& after, Activation activation);
 /// A factor per column or channel, dimension `column` of the result, and a zero point; the
 /// memory of both into `args`. `weights_mask`: of the weights' dimensions, the one of the columns.
 void requantize(const Engine& engine, const Buffers& buffers, std::int64_t columns, int column,

@@ -1,9 +1,10 @@
 // Convolution of rank 1 to 3: stride, padding, dilation, groups, depthwise, transposed, epilogues,
-// Winograd's filtering (ops/winograd.hpp), and windows over the result (ops/pool.hpp).
+// Winograd's filtering (ops/winograd.hpp), and windows over the result (ops/pool.hpp) or a
+// depthwise convolution of it.
 //
 // Floor 3. Stage and axis names follow the programs of the Ansor reference (X, Pad, W, Y, bias,
-// Ybias, Yrelu; a residual R and Yadd come between, Yrequant and Ypool behind), so that workload
-// hashes agree. Layouts: ConvParams in ops/op.hpp.
+// Ybias, Yrelu; a residual R and Yadd come between, Yrequant and Ypool, or Ypad, V, D, Dbias and
+// Drelu, behind), so that workload hashes agree. Layouts: ConvParams in ops/op.hpp.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/ops/conv_check.hpp"
 #include "tensorsmith/ops/pad.hpp"
 #include "tensorsmith/ops/pool.hpp"
 #include "tensorsmith/ops/requantize.hpp"
@@ -21,127 +23,83 @@ namespace tensorsmith::ops {
 
 namespace detail {
 
-inline void check_winograd(const ConvParams& p) {
-  if (p.winograd != 2 && p.winograd != 4) {
-    misuse("conv", "Winograd tiles of 2 or 4 outputs", std::to_string(p.winograd));
-  }
-  bool fits = p.rank == 2 && p.groups == 1 && !p.transposed;
-  for (std::size_t a = 0; a < 2; ++a) {
-    fits = fits && p.kernel[a] == 3 && p.stride[a] == 1 && p.dilation[a] == 1;
-  }
-  if (!fits || (p.dtype != DType::f32 && p.dtype != DType::f64)) {
-    misuse("conv",
-           "a kernel of 3 x 3, stride and dilation 1, no groups, f32 or f64 with Winograd's "
-           "filtering",
-           "others");
-  }
-}
+/// What the operands, the stages and the taps of a convolution are called.
+struct ConvNames {
+  std::string weights = "W", bias = "bias", padded = "Pad", result = "Y";
+  std::vector<std::string> taps{"rd", "ry", "rx"};
+};
 
-inline void check_conv(const ConvParams& p) {
-  const std::string op = "conv";
-  if (p.rank < 1 || p.rank > 3) {
-    misuse(op, "rank 1, 2 or 3", std::to_string(p.rank));
-  }
-  require_positive(op, "n", p.n);
-  require_positive(op, "ci", p.ci);
-  require_positive(op, "co", p.co);
-  require_positive(op, "groups", p.groups);
-  for (std::size_t a = 0; a < static_cast<std::size_t>(p.rank); ++a) {
-    require_positive(op, "spatial extent", p.spatial[a]);
-    require_positive(op, "kernel", p.kernel[a]);
-    require_positive(op, "stride", p.stride[a]);
-    require_positive(op, "dilation", p.dilation[a]);
-    if (p.pad[a] < 0) {
-      misuse(op, "padding of at least 0", std::to_string(p.pad[a]));
-    }
-    if (p.out_spatial(static_cast<int>(a)) <= 0) {
-      misuse(op, "an output that is not empty", "a kernel larger than the padded input");
-    }
-  }
-  if (p.ci % p.groups != 0 || p.co % p.groups != 0) {
-    misuse(op, "channels that groups divide",
-           std::to_string(p.ci) + " and " + std::to_string(p.co) + " channels in " +
-               std::to_string(p.groups) + " groups");
-  }
-  if (p.depthwise && (p.ci != p.groups || p.co != p.groups || p.transposed)) {
-    misuse(op, "ci = co = groups and no transposition for depthwise", "others");
-  }
-  if (p.winograd != 0) {
-    check_winograd(p);
-  }
-  if (p.has_pool && p.rank != 2) {
-    misuse(op, "rank 2 with a pooling behind it", std::to_string(p.rank));
-  }
-  if (p.has_pool) {
-    check_pool(pooling_of(p));
-  }
-  if (p.dtype == DType::boolean || (p.activation == Activation::gelu && !is_float(p.dtype))) {
-    misuse(op, "a number type, a float one with gelu", std::string(name_of(p.dtype)));
-  }
-  check_byte_types(op, p);
-}
-
-/// One convolution being built.
+/// One convolution being built into a program.
 class ConvBuilder {
  public:
-  explicit ConvBuilder(const ConvParams& p)
-      : p_(p), rank_(static_cast<std::size_t>(p.rank)), type_(accumulator_of(p.dtype)),
-        axes_(activation_axes(p.rank, p.layout)) {
+  ConvBuilder(te::Program& program, const ConvParams& p, ConvNames names = {})
+      : program_(program), p_(p), names_(std::move(names)), rank_(static_cast<std::size_t>(p.rank)),
+        type_(accumulator_of(p.dtype)), axes_(activation_axes(p.rank, p.layout)) {
     for (int a = 0; a < p.rank; ++a) {
       out_.push_back(p.out_spatial(a));
     }
   }
 
-  Workload build() {
+  te::Tensor input() {
     const std::vector<std::int64_t> in(p_.spatial.begin(), p_.spatial.end());
-    const te::Tensor x =
-        program_.placeholder("X", activation_shape(p_.rank, p_.layout, p_.n, p_.ci, in), p_.dtype);
+    return program_.placeholder("X", activation_shape(p_.rank, p_.layout, p_.n, p_.ci, in),
+                                p_.dtype);
+  }
+
+  /// Its result, of the epilogue; its operands are added to `arguments`.
+  te::Tensor build(const te::Tensor& x, std::vector<te::Tensor>& arguments) {
     std::vector<std::int64_t> before, after;
     for (std::size_t a = 0; a < rank_; ++a) {
       before.push_back(p_.transposed ? transposed_before(a) : p_.pad[a]);
       after.push_back(p_.transposed ? transposed_after(a) : p_.pad[a] + tiles_beyond(a));
     }
-    const te::Tensor padded = pad_spatial(program_, x, axes_, before, after, 0);
-    const te::Tensor w = program_.placeholder("W", weight_shape(), dtype_of(p_.weights, p_.dtype));
+    const te::Tensor padded = pad_spatial(program_, x, axes_, before, after, 0, names_.padded);
+    const te::Tensor w =
+        program_.placeholder(names_.weights, weight_shape(), dtype_of(p_.weights, p_.dtype));
     te::Tensor y = p_.winograd != 0 ? convolve_tiles(padded, w) : convolve(padded, w);
-    std::vector<te::Tensor> arguments{x, w};
+    arguments.push_back(w);
     if (p_.bias) {
-      const te::Tensor bias = program_.placeholder("bias", {p_.co}, type_);
+      const te::Tensor bias = program_.placeholder(names_.bias, {p_.co}, type_);
       arguments.push_back(bias);
-      y = pointwise("Ybias", y, [&](const te::Expr& v, const Indices& at) {
+      y = pointwise("bias", y, [&](const te::Expr& v, const Indices& at) {
         return v + bias(at[axes_.channel]);
       });
     }
     if (p_.add) {
       const te::Tensor residual = program_.placeholder("R", y.shape(), type_);
       arguments.push_back(residual);
-      y = pointwise("Yadd", y,
+      y = pointwise("add", y,
                     [&](const te::Expr& v, const Indices& at) { return v + residual.at(at); });
     }
     if (p_.activation == Activation::relu) {
-      y = pointwise("Yrelu", y, [](const te::Expr& v, const Indices&) { return te::max(v, 0); });
+      y = pointwise("relu", y, [](const te::Expr& v, const Indices&) { return te::max(v, 0); });
     } else if (p_.activation == Activation::gelu) {
-      y = pointwise("Ygelu", y, [](const te::Expr& v, const Indices&) { return gelu(v); });
+      y = pointwise("gelu", y, [](const te::Expr& v, const Indices&) { return gelu(v); });
     }
     if (p_.requant != ByteType::none) {
       const Requantize requantize(program_, p_.co, p_.requant, arguments);
-      y = pointwise("Yrequant", y, [&](const te::Expr& v, const Indices& at) {
+      y = pointwise("requant", y, [&](const te::Expr& v, const Indices& at) {
         return requantize(v, at[axes_.channel]);
       });
     }
-    if (p_.has_pool) {
-      y = pool_windows(program_, y, pooling_of(p_), {"Ypad", "Ypoolsum", "Ypool", {"py", "px"}});
+    return y;
+  }
+
+  double nominal_flop() const {
+    double product = 2.0 * static_cast<double>(p_.n) * static_cast<double>(p_.ci) *
+                     static_cast<double>(p_.co / p_.groups);
+    for (std::size_t a = 0; a < rank_; ++a) {
+      product *= static_cast<double>(p_.kernel[a]) *
+                 static_cast<double>(p_.transposed ? p_.spatial[a] : out_[a]);
     }
-    arguments.push_back(y);
-    Workload workload;
-    workload.kind = kind_of(p_);
-    workload.name = canonical_text(p_);
-    workload.params = p_;
-    workload.packing = p_.packing;
-    workload.dag = program_.dag(arguments);
-    workload.nominal_flop = nominal_flop();
-    workload.reduction_length = taps() * (p_.ci / p_.groups);
-    return workload;
+    return product;
+  }
+  std::int64_t reduction_length() const {
+    std::int64_t product = p_.ci / p_.groups;
+    for (std::size_t a = 0; a < rank_; ++a) {
+      product *= p_.kernel[a];
+    }
+    return product;
   }
 
  private:
@@ -167,22 +125,6 @@ class ConvBuilder {
   }
   std::int64_t num_tiles(std::size_t a) const { return (out_[a] + p_.winograd - 1) / p_.winograd; }
 
-  std::int64_t taps() const {
-    std::int64_t product = 1;
-    for (std::size_t a = 0; a < rank_; ++a) {
-      product *= p_.kernel[a];
-    }
-    return product;
-  }
-  double nominal_flop() const {
-    double product = 2.0 * static_cast<double>(p_.n) * static_cast<double>(p_.ci) *
-                     static_cast<double>(p_.co / p_.groups);
-    for (std::size_t a = 0; a < rank_; ++a) {
-      product *= static_cast<double>(p_.kernel[a]) *
-                 static_cast<double>(p_.transposed ? p_.spatial[a] : out_[a]);
-    }
-    return product;
-  }
   te::Shape weight_shape() const {
     te::Shape shape(p_.kernel.begin(), p_.kernel.begin() + p_.rank);
     if (p_.depthwise) {
@@ -198,16 +140,17 @@ class ConvBuilder {
     return shape;
   }
 
+  /// `name` comes behind that of the result.
   template <class F>
-  te::Tensor pointwise(const std::string& name, const te::Tensor& in, const F& f) {
-    return program_.compute(name, in.shape(), [&](const Indices& at) { return f(in.at(at), at); },
+  te::Tensor pointwise(const char* name, const te::Tensor& in, const F& f) {
+    return program_.compute(names_.result + name, in.shape(),
+                            [&](const Indices& at) { return f(in.at(at), at); },
                             {axes_.names, {}, {}});
   }
 
   te::ReduceAxes reduce_axes() {
-    const std::vector<std::string> names = p_.transposed
-                                               ? std::vector<std::string>{"rd", "rh", "rw"}
-                                               : std::vector<std::string>{"rd", "ry", "rx"};
+    const std::vector<std::string> names =
+        p_.transposed ? std::vector<std::string>{"rd", "rh", "rw"} : names_.taps;
     te::ReduceAxes taps;
     for (std::size_t a = 0; a < rank_; ++a) {
       taps.push_back(program_.reduce_axis(names[a + 3 - rank_], p_.kernel[a]));
@@ -220,7 +163,7 @@ class ConvBuilder {
     te::ComputeOptions options;
     options.axes = axes.names;
     if (p_.packing != PackingClass::plain) {
-      options.attrs.layout_free_placeholders = {"W"};
+      options.attrs.layout_free_placeholders = {names_.weights};
     }
     const te::ReduceAxes taps = reduce_axes();
     te::ReduceAxes reduced = taps;
@@ -236,8 +179,8 @@ class ConvBuilder {
       return te::sum(p_.transposed ? transposed_term(x, w, at, taps, rc) : term(x, w, at, taps, rc),
                      reduced);
     };
-    return program_.compute("Y", activation_shape(p_.rank, p_.layout, p_.n, p_.co, out_), body,
-                            std::move(options));
+    return program_.compute(names_.result, activation_shape(p_.rank, p_.layout, p_.n, p_.co, out_),
+                            body, std::move(options));
   }
   te::Tensor convolve_tiles(const te::Tensor& x, const te::Tensor& w) {
     const std::int64_t rows = num_tiles(0), columns = num_tiles(1);
@@ -344,19 +287,47 @@ class ConvBuilder {
     return te::if_then_else(hit, product, 0);
   }
 
+  te::Program& program_;
   const ConvParams& p_;
+  ConvNames names_;
   std::size_t rank_;
   DType type_;
   ActivationAxes axes_;
   std::vector<std::int64_t> out_;
-  te::Program program_;
 };
 
 }  // namespace detail
 
 inline Workload conv(const ConvParams& params) {
   detail::check_conv(params);
-  return detail::ConvBuilder(params).build();
+  if (params.has_pool) {
+    detail::check_pool(detail::pooling_of(params));
+  }
+  te::Program program;
+  detail::ConvBuilder builder(program, params);
+  std::vector<te::Tensor> arguments{builder.input()};
+  te::Tensor y = builder.build(arguments.front(), arguments);
+  Workload workload;
+  workload.nominal_flop = builder.nominal_flop();
+  workload.reduction_length = builder.reduction_length();
+  if (params.has_pool) {
+    y = detail::pool_windows(program, y, detail::pooling_of(params),
+                             {"Ypad", "Ypoolsum", "Ypool", {"py", "px"}});
+  }
+  if (params.has_depthwise) {
+    const ConvParams behind = detail::depthwise_of(params);
+    detail::ConvBuilder next(program, behind, {"V", "Vbias", "Ypad", "D", {"pd", "py", "px"}});
+    y = next.build(y, arguments);
+    workload.nominal_flop += next.nominal_flop();
+    workload.reduction_length += next.reduction_length();
+  }
+  arguments.push_back(y);
+  workload.kind = kind_of(params);
+  workload.name = canonical_text(params);
+  workload.params = params;
+  workload.packing = params.packing;
+  workload.dag = program.dag(arguments);
+  return workload;
 }
 
 }  // namespace tensorsmith::ops

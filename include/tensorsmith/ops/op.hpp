@@ -64,6 +64,11 @@ struct PoolWindow {
   std::array<std::int64_t, 2> kernel{1, 1}, stride{1, 1}, pad{0, 0};
 };
 
+/// Taps of a depthwise convolution over two spatial axes.
+struct DepthwiseTaps {
+  std::array<std::int64_t, 2> kernel{1, 1}, stride{1, 1}, pad{0, 0};
+};
+
 /// Convolution of rank 1, 2 or 3; the first `rank` entries of the arrays count.
 /// nhwc: X [n, spatial, ci], W [kernel, ci / groups, co]; nchw: X [n, ci, spatial], W [co, ci /
 /// groups, kernel]. Depthwise (ci = co = groups): W [kernel, c] or [c, kernel]. Transposed: the
@@ -87,6 +92,11 @@ struct ConvParams {
   Activation activation = Activation::none;
   bool has_pool = false;  ///< windows over the result of the epilogue, of rank 2
   PoolWindow pool;
+  /// A depthwise convolution of the result of the epilogue, of rank 2: V [kernel, co] or
+  /// [co, kernel], of the type of the sums. It has the same bias and activation, the bias an
+  /// operand of its own.
+  bool has_depthwise = false;
+  DepthwiseTaps behind;
   DType dtype = DType::f32;
   ByteType weights = ByteType::none, requant = ByteType::none;
   PackingClass packing = PackingClass::plain;
@@ -214,6 +224,26 @@ inline PoolParams pooling_of(const ConvParams& p) {
   pool.layout = p.layout;
   pool.dtype = dtype_of(p.requant, accumulator_of(p.dtype));
   return pool;
+}
+
+/// The depthwise convolution behind a convolution that has one, as an operator of its own.
+inline ConvParams depthwise_of(const ConvParams& p) {
+  ConvParams d;
+  d.n = p.n;
+  d.ci = d.co = d.groups = p.co;
+  for (std::size_t a = 0; a < 2; ++a) {
+    d.spatial[a] = p.out_spatial(static_cast<int>(a));
+    d.kernel[a] = p.behind.kernel[a];
+    d.stride[a] = p.behind.stride[a];
+    d.pad[a] = p.behind.pad[a];
+  }
+  d.depthwise = true;
+  d.layout = p.layout;
+  d.bias = p.bias;
+  d.activation = p.activation;
+  d.dtype = accumulator_of(p.dtype);
+  d.packing = p.packing;
+  return d;
 }
 
 /// act(x) of a float expression.

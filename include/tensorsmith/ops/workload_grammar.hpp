@@ -54,13 +54,15 @@ inline constexpr std::array<GrammarLine, 23> workload_grammar{{
 }};
 inline constexpr const char* workload_grammar_notes =
     "OPTIONS of convolutions: [,groups=1][,winograd=2|4][,layout=nhwc|nchw|free][,dtype=f32]"
-    "[,weights=i8|u8][,EPILOGUE][,packed][,WINDOWS]. EPILOGUE: "
+    "[,weights=i8|u8][,EPILOGUE][,packed][,WINDOWS|,DEPTHWISE]. EPILOGUE: "
     "[,bias][,add][,relu|gelu][,requant=i8|u8]. bias adds one number per output column or channel, "
     "add an operand of the output's shape, layernorm normalizes the rows of what is before it. i8 "
     "and u8 are summed up in i32; requant= makes the sum 8 bits again: times a scale per column or "
     "channel, plus a zero point. weights= is the type of B or W where it is another than the first "
     "operand's. WINDOWS, over all that, of convolutions of h and w: "
-    "max_pool=K|avg_pool=K[,pool_s=K][,pool_p=0]. k, s, p, the dilation and the numbers of windows "
+    "max_pool=K|avg_pool=K[,pool_s=K][,pool_p=0]. DEPTHWISE, a depthwise convolution of all that, "
+    "without add and requant=: depthwise=K[,dw_s=1][,dw_p=0]; bias, relu and gelu are behind both. "
+    "k, s, p, the dilation and the numbers of windows and taps "
     "take one number or one per axis (k=3x5); the dilation is d= or dil=, in conv3d d= is the "
     "depth. STEP, of the value so far: relu|gelu|sigmoid|tanh|exp, or "
     "add|sub|mul|div|max|min with one more operand: of the shape D1x...xDn, with _per_column "

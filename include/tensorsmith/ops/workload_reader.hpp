@@ -213,6 +213,7 @@ class WorkloadReader : WorkloadFields {
           item.is_used || epilogue(item.has_value ? item.key + "=" + item.value : item.key, p);
     }
     read_windows_behind(p);
+    read_depthwise_behind(p);
     refuse_unused();
     if (p.ci % p.groups != 0 || p.co % p.groups != 0) {
       refuse("groups that divide ci and co", std::to_string(p.groups));
@@ -227,6 +228,10 @@ class WorkloadReader : WorkloadFields {
     }
     if (p.has_pool) {
       check_windows(pooling_of(p));
+    }
+    if (p.has_depthwise &&
+        (depthwise_of(p).out_spatial(0) <= 0 || depthwise_of(p).out_spatial(1) <= 0)) {
+      refuse("an output that is not empty", "a depthwise kernel larger than its padded input");
     }
     return p;
   }
@@ -250,6 +255,23 @@ class WorkloadReader : WorkloadFields {
     p.pool.stride = p.pool.kernel;
     per_axis("pool_s", 2, 1, p.pool.stride);
     per_axis("pool_p", 2, 0, p.pool.pad);
+  }
+
+  /// The depthwise convolution behind a convolution.
+  void read_depthwise_behind(ConvParams& p) {
+    if (find("depthwise") == nullptr) {
+      return;
+    }
+    if (p.rank != 2) {
+      refuse("convolutions of h and w with depthwise=", std::to_string(p.rank) + " axes");
+    }
+    if (p.has_pool || p.add || p.requant != ByteType::none) {
+      refuse("no pooling, add or requant= with depthwise=", "one");
+    }
+    p.has_depthwise = true;
+    per_axis("depthwise", 2, 1, p.behind.kernel);
+    per_axis("dw_s", 2, 1, p.behind.stride);
+    per_axis("dw_p", 2, 0, p.behind.pad);
   }
 
   PoolParams read_pool(const std::string& name) {

@@ -128,6 +128,13 @@ inline std::string canonical_text(const ConvParams& p) {
     const std::string pad = detail::per_axis(p.pool.pad, 2);
     text += pad == "0" ? "" : ",pool_p=" + pad;
   }
+  if (p.has_depthwise) {
+    const std::string stride = detail::per_axis(p.behind.stride, 2);
+    const std::string pad = detail::per_axis(p.behind.pad, 2);
+    text += ",depthwise=" + detail::per_axis(p.behind.kernel, 2);
+    text += stride == "1" ? "" : ",dw_s=" + stride;
+    text += pad == "0" ? "" : ",dw_p=" + pad;
+  }
   return text;
 }
 inline std::string canonical_text(const PoolParams& p) {

@@ -112,10 +112,7 @@ class SeedSearch {
                                  const std::vector<TileChoice>& choices) const {
     std::vector<Step> steps = space_.sketches()[sketch].steps();
     for (std::size_t s = 0; s < stages.size(); ++s) {
-      const std::vector<LengthList> lengths = model_.lengths(stages[s], choices[s]);
-      for (std::size_t i = 0; i < lengths.size(); ++i) {
-        std::get<SplitStep>(steps[stages[s][i].step]).lengths = lengths[i];
-      }
+      set_lengths(steps, stages[s], model_.lengths(stages[s], choices[s]));
     }
     return steps;
   }
@@ -126,6 +123,10 @@ class SeedSearch {
   Blocks blocks_around(const std::vector<OpenStage>& stages, std::size_t tile) const {
     Blocks blocks;
     for (const OpenStage& stage : stages) {
+      if (stages.size() > 1 && has_blocks_only(stage)) {
+        blocks.push_back(model_.row_blocks());
+        continue;
+      }
       const std::vector<TileChoice> tiles = model_.tiles(stage, num_tiles);
       blocks.push_back(model_.blocks(stage, tiles[tile % tiles.size()]));
     }

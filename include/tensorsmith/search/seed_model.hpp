@@ -8,81 +8,15 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <string>
-#include <variant>
 #include <vector>
 
-#include "tensorsmith/lower/tensor_operands.hpp"
-#include "tensorsmith/sketch/grow.hpp"
+#include "tensorsmith/search/open_stages.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/factorize.hpp"
 #include "tensorsmith/support/sort.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith::detail {
-
-/// A split of a sketch whose lengths are to be chosen.
-struct OpenSplit {
-  std::size_t step = 0;
-  std::int64_t extent = 1;
-  std::size_t num_lengths = 0;
-  bool is_reduction = false;
-  std::int32_t element_bytes = 4;          ///< of the stage's result
-  bool is_block = false;                   ///< of rows: the vectors run along another axis
-  const TensorIntrinsic* tiles = nullptr;  ///< of the stage: it may be computed in tile registers
-};
-
-/// The open splits of one stage, in the order of its iterators.
-using OpenStage = std::vector<OpenSplit>;
-
-/// One of them that computes the operation in tile registers; nullptr = there is none.
-inline const TensorIntrinsic*
-tile_intrinsic(const ExprPool& pool, const Operation& op,
-               const std::vector<const TensorIntrinsic*>& intrinsics) {
-  for (const TensorIntrinsic* intrinsic : intrinsics) {
-    if (intrinsic->has_tiles() && !op.axes.empty() && !op.reduce_axes.empty() &&
-        tensor_operands(pool, op, *intrinsic, op.axes.back().var)) {
-      return intrinsic;
-    }
-  }
-  return nullptr;
-}
-
-inline std::vector<OpenStage> open_stages(const State& initial, const State& sketch,
-                                          const std::vector<const TensorIntrinsic*>& intrinsics) {
-  std::vector<OpenStage> stages;
-  std::vector<std::string> names;
-  State state = initial;
-  for (std::size_t i = 0; i < sketch.steps().size(); ++i) {
-    const Step& step = sketch.steps()[i];
-    const SplitStep* split = std::get_if<SplitStep>(&step);
-    if (split != nullptr && has_item(split->lengths, unknown_length) && split->extent > 0) {
-      const auto stage = static_cast<std::size_t>(split->stage);
-      const auto& iterator =
-          state.stage(stage).iterators[static_cast<std::size_t>(split->iterator)];
-      const std::string& name = state.operation(stage).name;
-      if (names.empty() || names.back() != name) {
-        names.push_back(name);
-        stages.emplace_back();
-      }
-      const TensorInfo& result = state.dag().tensor(state.operation(stage).outputs[0]);
-      bool is_last = true;
-      const auto& iterators = state.stage(stage).iterators;
-      for (auto k = static_cast<std::size_t>(split->iterator) + 1; k < iterators.size(); ++k) {
-        is_last = is_last && iterators[k].kind != IteratorKind::spatial;
-      }
-      const bool is_reduction = iterator.kind == IteratorKind::reduction;
-      stages.back().push_back(
-          {i, split->extent, split->lengths.size(), is_reduction, bytes_of(result.dtype),
-           split->lengths.size() == 1 && !is_reduction && !is_last,
-           tile_intrinsic(state.dag().pool(), state.operation(stage), intrinsics)});
-    }
-    if (!try_step(state, step)) {
-      return {};
-    }
-  }
-  return stages;
-}
 
 /// One choice of the model for a stage. Sizes in elements of the axis.
 struct TileChoice {
@@ -200,6 +134,16 @@ class SeedModel {
       }
     }
     return best;
+  }
+
+  /// Heights of blocks for stages that are tiled inside of them.
+  std::vector<TileChoice> row_blocks() const {
+    std::vector<TileChoice> heights;
+    for (std::int64_t rows : {8, 4, 16, 2, 32, 1, 64}) {
+      heights.push_back(TileChoice{});
+      heights.back().rows = rows;
+    }
+    return heights;
   }
 
   /// Blocks around a register tile: the whole reduction or a part; tiles that share an operand.

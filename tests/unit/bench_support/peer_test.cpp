@@ -43,13 +43,17 @@ int check_problem(Peer& peer, const Problem& problem, const std::string& name) {
     scales[i] = (scales[i] + 1) / 16;
   }
   zero_point.fill(3);
+  AlignedBuffer next_weights(sizes.next_weights), next_bias(sizes.next_bias);
+  next_weights.fill_random(tensorsmith::test::seed() + 8);
+  next_bias.fill_random(tensorsmith::test::seed() + 9);
   std::vector<AlignedBuffer> operands;
   for (const std::int64_t size : sizes.operands) {
     operands.emplace_back(size);
-    operands.back().fill_random(tensorsmith::test::seed() + 8 + operands.size());
+    operands.back().fill_random(tensorsmith::test::seed() + 10 + operands.size());
   }
-  Buffers buffers{input.data(), weights.data(), bias.data(),   output.data(), residual.data(),
-                  gamma.data(), beta.data(),    values.data(), scales.data(), zero_point.data()};
+  Buffers buffers{input.data(),    weights.data(),    bias.data(),         output.data(),
+                  residual.data(), gamma.data(),      beta.data(),         values.data(),
+                  scales.data(),   zero_point.data(), next_weights.data(), next_bias.data()};
   for (const AlignedBuffer& operand : operands) {
     buffers.operands.push_back(operand.data());
   }
@@ -242,6 +246,25 @@ std::vector<std::pair<std::string, Problem>> row_problems() {
   last.conv.layout = last.pool.layout = ActivationLayout::nhwc;
   last.conv.weights = WeightLayout::spatial_io;
   last.pool.kind = PoolKind::average;
+  ConvDepthwiseShape two;
+  two.conv = behind.conv;
+  two.conv.co = 32;
+  two.conv.kernel = {1, 1, 1};
+  two.conv.pad = {0, 0, 0};
+  two.depthwise = two.conv;
+  two.depthwise.ci = two.depthwise.groups = 32;
+  two.depthwise.kernel = {3, 3, 1};
+  two.depthwise.stride = {2, 2, 1};
+  two.depthwise.pad = {1, 1, 0};
+  ConvDepthwiseShape two_last = two;
+  for (ConvShape* conv : {&two_last.conv, &two_last.depthwise}) {
+    conv->layout = ActivationLayout::nhwc;
+    conv->weights = WeightLayout::spatial_io;
+    conv->bias = false;
+    conv->co = 17;
+  }
+  two_last.depthwise.ci = two_last.depthwise.groups = 17;
+  two_last.depthwise.stride = {1, 1, 1};
   PoolShape global;
   global.kind = PoolKind::average;
   global.c = 37;
@@ -278,6 +301,8 @@ std::vector<std::pair<std::string, Problem>> row_problems() {
           {"division", PointwiseShape{9, 33, {{PointwiseOp::exp}, {PointwiseOp::div}}}},
           {"convolution and max pool", behind},
           {"convolution and average pool", last},
+          {"convolution and depthwise", two},
+          {"convolution and depthwise, channels last", two_last},
           {"max pool", max},
           {"average pool", average},
           {"global average pool", global}};

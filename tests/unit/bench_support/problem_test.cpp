@@ -80,6 +80,8 @@ TEST_CASE("a workload and its problem mean the same numbers", "[problem]") {
       "depthwise:n=1,h=7,w=6,c=5,k=3,p=1,layout=nchw", "max_pool:n=1,c=3,h=7,w=6,k=3,s=2,p=1",
       "conv2d:n=2,h=7,w=6,ci=3,co=5,k=3,p=1,bias,relu,max_pool=3,pool_s=2,pool_p=1",
       "conv2d:n=1,h=7,w=6,ci=3,co=5,k=3,layout=nchw,avg_pool=2",
+      "conv2d:n=2,h=7,w=6,ci=3,co=5,k=1,bias,relu,depthwise=3,dw_s=2x1,dw_p=1",
+      "conv2d:n=1,h=7,w=6,ci=3,co=5,k=3,layout=nchw,gelu,depthwise=2x3,dw_p=0x1",
       "avg_pool:n=1,c=3,h=6,w=6,k=2,s=2,layout=nchw", "avg_pool:n=2,c=3,h=7,w=6,k=3,s=2,p=1",
       "global_avg_pool:n=2,c=5,h=4,w=3", "global_avg_pool:n=2,c=5,h=4,w=3,layout=nchw",
       "softmax:4x9", "log_softmax:4x9", "layernorm:4x9", "reduce_sum:5x8", "reduce_max:5x8",

@@ -216,6 +216,34 @@ TEST_CASE("conv2d: windows over the result are those of the pooling alone", "[op
   }
 }
 
+TEST_CASE("conv2d: a depthwise convolution behind it is that of the result", "[ops]") {
+  for (const std::int64_t stride : {1, 2}) {
+    for (const bool has_epilogue : {false, true}) {
+      for (const ops::Layout layout : {ops::Layout::nhwc, ops::Layout::nchw}) {
+        ops::ConvParams p = plane(3, 5, 7, 6, 1);
+        p.layout = layout;
+        p.bias = has_epilogue;
+        p.activation = has_epilogue ? ops::Activation::relu : ops::Activation::none;
+        p.has_depthwise = true;
+        p.behind = ops::DepthwiseTaps{{3, 2}, {stride, 1}, {1, 0}};
+        const ops::Workload workload = ops::conv(p);
+        INFO(workload.name);
+        const Run result = run(workload);
+        const std::size_t num_first = has_epilogue ? 3 : 2;
+        REQUIRE(result.inputs.size() == (has_epilogue ? 5 : 3));
+        const std::vector<Values> first(
+            result.inputs.begin(), result.inputs.begin() + static_cast<std::ptrdiff_t>(num_first));
+        std::vector<Values> next(result.inputs.begin() + static_cast<std::ptrdiff_t>(num_first),
+                                 result.inputs.end());
+        next.insert(next.begin(), naive_conv(p, first));
+        check_equal(result.output, naive_conv(ops::detail::depthwise_of(p), next));
+        CHECK(workload.reduction_length == 3 + 6);
+        CHECK(workload.nominal_flop == 2.0 * 2 * 5 * (7 * 6 * 3 + (stride == 1 ? 7 : 4) * 5 * 6));
+      }
+    }
+  }
+}
+
 TEST_CASE("convolution refuses what it cannot be", "[ops]") {
   ops::ConvParams p = plane(3, 2, 4, 4, 5);
   CHECK_THROWS_WITH(ops::conv(p), "ops::conv: expected an output that is not empty, got a kernel "
@@ -239,4 +267,13 @@ TEST_CASE("convolution refuses what it cannot be", "[ops]") {
                                   "larger than the padded input");
   p.rank = 1;
   CHECK_THROWS_WITH(ops::conv(p), "ops::conv: expected rank 2 with a pooling behind it, got 1");
+  p = plane(3, 2, 4, 4, 3);
+  p.has_depthwise = true;
+  p.behind.kernel = {3, 3};
+  CHECK_THROWS_WITH(ops::conv(p), "ops::conv: expected an output that is not empty, got a kernel "
+                                  "larger than the padded input");
+  p.behind.pad = {1, 1};
+  p.add = true;
+  CHECK_THROWS_WITH(ops::conv(p), "ops::conv: expected rank 2, no pooling, residual or "
+                                  "requantization with a depthwise one behind it, got others");
 }

@@ -137,6 +137,30 @@ TEST_CASE("strings of convolutions with a pooling behind them", "[ops]") {
   CHECK(whole->name == "conv2d:n=1,h=9,w=8,ci=4,co=6,k=3,s=1,p=0,max_pool=2");
 }
 
+TEST_CASE("strings of convolutions with a depthwise one behind them", "[ops]") {
+  const auto p = params_of<ops::ConvParams>(
+      "conv2d:h=9,w=8,ci=4,co=6,k=1,layout=free,bias,relu,depthwise=3x2,dw_s=2,dw_p=1x0");
+  REQUIRE(p.has_depthwise);
+  CHECK(p.behind.kernel == std::array<std::int64_t, 2>{3, 2});
+  CHECK(p.behind.stride == std::array<std::int64_t, 2>{2, 2});
+  CHECK(p.behind.pad == std::array<std::int64_t, 2>{1, 0});
+  CHECK_FALSE(params_of<ops::ConvParams>("conv2d:h=9,w=8,ci=4,co=6,k=3").has_depthwise);
+  for (const char* text :
+       {"conv2d:n=1,h=9,w=8,ci=4,co=6,k=1,s=1,p=0,layout=free,bias,relu,depthwise=3,dw_p=1",
+        "conv2d:n=2,h=9,w=8,ci=4,co=6,k=3,s=1,p=1,layout=nchw,packed,depthwise=3x5,dw_s=2x1",
+        "conv2d_transpose:n=1,h=4,w=4,ci=4,co=6,k=3,s=2,p=1,depthwise=2,dw_s=2,dw_p=1",
+        "depthwise:n=1,h=9,w=8,c=5,k=3,s=1,p=0,gelu,depthwise=3"}) {
+    INFO(text);
+    const auto workload = ops::parse_workload(text);
+    REQUIRE(workload.has_value());
+    CHECK(workload->name == text);
+  }
+  const auto stated =
+      ops::parse_workload("conv2d:h=9,w=8,ci=4,co=6,k=1,depthwise=3x3,dw_s=1,dw_p=1x1");
+  REQUIRE(stated.has_value());
+  CHECK(stated->name == "conv2d:n=1,h=9,w=8,ci=4,co=6,k=1,s=1,p=0,depthwise=3,dw_p=1");
+}
+
 TEST_CASE("pool and row strings", "[ops]") {
   const auto p = params_of<ops::PoolParams>("max_pool:c=3,h=8,w=9,k=3x2,s=2,p=1,layout=nchw");
   CHECK(p.kind == ops::PoolKind::max);
@@ -264,6 +288,15 @@ TEST_CASE("every wrong workload string gets one sentence", "[ops]") {
       {"conv2d:h=9,w=9,ci=1,co=1,k=3,avg_pool=8", "an output that is not empty"},
       {"conv2d:h=9,w=9,ci=1,co=1,k=1,dtype=i8,avg_pool=2", "a float one for averages"},
       {"conv1d:w=9,ci=1,co=1,k=1,max_pool=2", "convolutions of h and w with max_pool="},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=1,depthwise", "got \"depthwise\""},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=1,dw_p=1", "got \"dw_p=1\""},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=1,depthwise=3,dw_s=0",
+       "a positive whole number for dw_s, got 0"},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=1,depthwise=3,max_pool=2",
+       "no pooling, add or requant= with depthwise="},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=1,add,depthwise=3", "no pooling, add or requant="},
+      {"conv2d:h=9,w=9,ci=1,co=1,k=3,depthwise=8", "a depthwise kernel larger than its padded"},
+      {"conv1d:w=9,ci=1,co=1,k=1,depthwise=2", "convolutions of h and w with depthwise="},
       {"max_pool:c=1,h=3,w=3,k=2,p=2", "padding that is less than the kernel, got 2"},
       {"max_pool:c=1,h=3,w=3,k=4", "an output that is not empty"},
       {"max_pool:c=1,h=3,w=3,k=2,layout=free", "expected layout=nchw or nhwc"},

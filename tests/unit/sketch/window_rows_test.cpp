@@ -69,7 +69,7 @@ std::string nest(const State& state, std::string_view name) {
 std::vector<std::int64_t> extents_with_blocks_of(const State& sketch, std::int64_t rows,
                                                  std::string_view name) {
   std::vector<Step> steps = sketch.steps();
-  const std::int32_t last = id_of(sketch, "Ypool");
+  const auto last = static_cast<std::int32_t>(sketch.num_stages()) - 1;
   for (Step& step : steps) {
     if (auto* split = std::get_if<SplitStep>(&step)) {
       for (std::int64_t& length : split->lengths) {
@@ -136,6 +136,44 @@ TEST_CASE("averages are finished a vector at a time, channels first have their p
   CHECK(where(sketch, "Yrelu") == "Ypool.1");
   CHECK(where(sketch, "Y") == "Yrelu.3");
   CHECK(nest(sketch, "Yrelu") == "n h c.0 w.0 c.1 w.1");
+}
+
+TEST_CASE("a depthwise convolution behind another one: blocks of rows, and of columns too") {
+  const std::vector<State> sketches = window_sketches(
+      "conv2d:n=2,h=16,w=12,ci=3,co=8,k=1,layout=free,bias,relu,depthwise=3,dw_p=1");
+  REQUIRE(sketches.size() == 2);
+  for (const State& sketch : sketches) {
+    CHECK(where(sketch, "Dbias") == "inlined");
+    CHECK(where(sketch, "Ypad") == "inlined");
+    CHECK(where(sketch, "Ybias") == "inlined");
+    CHECK(where(sketch, "Y") == "Yrelu.3");
+    CHECK(nest(sketch, "Y") ==
+          "w.0 co.0 n h w.1 co.1 ry.0 rx.0 rc.0 w.2 co.2 ry.1 rx.1 rc.1 w.3 co.3");
+    CHECK(nest(sketch, "D") == "w.0 c.0 n h w.1 c.1 py.0 px.0 w.2 c.2 py.1 px.1 w.3 c.3");
+  }
+  CHECK(nest(sketches[0], "Drelu") == "n h.0 h.1 w.0 c.0 w.1 c.1");
+  CHECK(where(sketches[0], "Yrelu") == "Drelu.1");
+  CHECK(where(sketches[0], "D") == "Drelu.4");
+  CHECK(nest(sketches[1], "Drelu") == "n h.0 c.0 h.1 w.0 w.1 c.1");
+  CHECK(where(sketches[1], "Yrelu") == "Drelu.2");
+  CHECK(where(sketches[1], "D") == "Drelu.4");
+  // Blocks of 4 rows need 6 of the other; of columns both have what the tiles of D have.
+  CHECK(extents_with_blocks_of(sketches[0], 4, "Yrelu") ==
+        std::vector<std::int64_t>{1, 6, 12, 8, 1, 1});
+  CHECK(extents_with_blocks_of(sketches[1], 4, "Yrelu") ==
+        std::vector<std::int64_t>{1, 6, 12, 1, 1, 1});
+}
+
+TEST_CASE("a depthwise convolution without an epilogue is tiled by blocks itself") {
+  const std::vector<State> sketches =
+      window_sketches("conv2d:n=2,h=16,w=12,ci=3,co=8,k=1,layout=nchw,depthwise=3,dw_s=2,dw_p=1");
+  REQUIRE(sketches.size() == 2);
+  CHECK(nest(sketches[0], "D") == "n h.0 c.0 w.0 h.1 c.1 w.1 py.0 px.0 c.2 w.2 py.1 px.1 c.3 w.3");
+  CHECK(where(sketches[0], "Y") == "D.1");
+  CHECK(where(sketches[0], "Ypad") == "D.1");  // vectors of pixels: it stays
+  CHECK(nest(sketches[1], "D") == "n h.0 c.0 w.0 h.1 c.1 w.1 py.0 px.0 c.2 w.2 py.1 px.1 c.3 w.3");
+  CHECK(where(sketches[1], "Y") == "D.2");
+  CHECK(where(sketches[1], "Ypad") == "D.2");
 }
 
 TEST_CASE("the rule looks at accesses: sums over windows of a product's rows") {
