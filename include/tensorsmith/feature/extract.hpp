@@ -5,27 +5,14 @@
 // verification after which the reference gives no rows.
 #pragma once
 
-#include <cstdint>
-
 #include "tensorsmith/feature/columns.hpp"
+#include "tensorsmith/feature/feature_options.hpp"
 #include "tensorsmith/feature/feature_vector.hpp"
-#include "tensorsmith/feature/intensity.hpp"
-#include "tensorsmith/feature/store_program.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/compiled.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
-
-struct FeatureOptions {
-  std::int32_t cache_line_bytes = 64;
-  ThreadLoops thread_loops = ThreadLoops::per_depth;  ///< GPU states only; as the reference mostly
-  /// The curve of the reference's release; models trained with the one know nothing of the other.
-  IntensityForm intensity = IntensityForm::linear;
-  /// No rows for stages that are computed once, before the first call (sched/prepared.hpp).
-  bool leaves_out_prepared = false;
-  bool is_log_scaled = true;  ///< off: plain numbers, for people; models are trained on logarithms
-};
 
 /// Rows in the order of the first store to each buffer. No rows if the state is not concrete or
 /// cannot be built (an attached stage that is read from outside).

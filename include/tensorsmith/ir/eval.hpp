@@ -6,27 +6,16 @@
 // after the other from barrier to barrier, and races between threads are errors. Not here: speed.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "tensorsmith/ir/eval_error.hpp"
+#include "tensorsmith/ir/eval_options.hpp"
 #include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/support/compiled.hpp"
 #include "tensorsmith/support/result.hpp"
 
 namespace tensorsmith {
-
-enum class LoopOrder : std::uint8_t { forward, reversed, shuffled };
-
-struct EvalOptions {
-  /// Of loops whose iterations are independent by contract: parallel, vthread, block_*, thread_*.
-  LoopOrder parallel_order = LoopOrder::forward;
-  std::uint64_t seed = 1;  ///< of LoopOrder::shuffled
-  /// By argument position: contents count as undefined at first, and every element must have got a
-  /// value in the end. Missing entries: false.
-  std::vector<bool> is_output = {};
-};
 
 /// Runs `program` on `arguments` (in the order of program.arguments), which receive the results. On
 /// an error the arguments keep what they were.

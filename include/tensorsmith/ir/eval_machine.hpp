@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/ir/eval_buffer.hpp"
+#include "tensorsmith/ir/eval_options.hpp"
 #include "tensorsmith/ir/eval_program.hpp"
 #include "tensorsmith/ir/eval_races.hpp"
 #include "tensorsmith/support/algorithm.hpp"

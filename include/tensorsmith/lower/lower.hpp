@@ -19,5 +19,5 @@ TENSORSMITH_INLINE Result<LoopProgram, LowerError> lower(const State& state, con
 }  // namespace tensorsmith
 
 #ifndef TENSORSMITH_COMPILED
-#include "tensorsmith/lower/lower_body.hpp"  // IWYU pragma: keep
+#include "tensorsmith/lower/lower_body.hpp"
 #endif
