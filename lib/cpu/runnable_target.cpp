@@ -37,11 +37,16 @@ Result<Target, std::string> runnable_target(const std::string& name) {
       field = own;
     }
   };
+  if (!target.caches.l1d_bytes) {  // a level of instructions: the core is this one
+    target.llvm_tune = host.llvm_tune;
+  }
   adopt(target.caches.l1d_bytes, host.caches.l1d_bytes);
   adopt(target.caches.l2_bytes, host.caches.l2_bytes);
   adopt(target.caches.l3_bytes, host.caches.l3_bytes);
   adopt(target.caches.l3_sharing_cores, host.caches.l3_sharing_cores);
-  adopt(target.fma_per_cycle, host.fma_per_cycle);
+  // Every core with vectors of 512 bits executes two products of 256 bits per cycle.
+  const bool is_narrow = target.vector_bits < host.vector_bits;
+  adopt(target.fma_per_cycle, is_narrow ? std::optional<std::int32_t>(2) : host.fma_per_cycle);
   adopt(target.fma_latency, host.fma_latency);
   return target;
 }

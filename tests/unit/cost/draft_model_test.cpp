@@ -80,6 +80,10 @@ TEST_CASE("a host, a level of instructions, has the rates of the core that it is
   CHECK(detail::draft_rates(*Target::from_name("icelake-server")).loads_per_cycle == 1.6);
   CHECK(detail::draft_rates(*Target::from_name("znver4")).tracked == 16);
   CHECK(detail::draft_rates(Target::x86_64_v4()).tracked > 1e6);
+  Target narrow = Target::x86_64_v3();
+  narrow.llvm_tune = "znver4";
+  CHECK(detail::draft_rates(narrow).loads_per_cycle == 2);
+  CHECK(detail::draft_rates(narrow).tracked == 16);
 }
 
 TEST_CASE("on Zen 4 a product of few rows reads few rows of memory at a time") {

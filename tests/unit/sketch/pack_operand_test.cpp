@@ -1,5 +1,8 @@
 #include "tensorsmith/sketch/rules/pack_operand.hpp"
 
+#include <set>
+#include <string>
+
 #include "support/catch.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/native_rules.hpp"
@@ -54,6 +57,23 @@ TEST_CASE("small contiguous operands stay where they are: the reference's sketch
   for (std::size_t i = 0; i < native.size(); ++i) {
     CHECK(native[i].steps() == ansor[i].steps());
   }
+}
+
+TEST_CASE("rows of vectors half a set apart may be packed, rows of single elements need not be") {
+  const auto names = [](const Shared<const ComputeDag>& dag) {
+    std::set<std::string> found;
+    for (const State& sketch : native_sketches(dag, 1 << 20)) {
+      const PackedCopies copies(sketch.steps());
+      for (std::int32_t copy : copies.stages()) {
+        found.insert(sketch.operation(static_cast<std::size_t>(copy)).name);
+      }
+    }
+    return found;
+  };
+  CHECK(names(test::matmul_dag(64, 512, 64)) == std::set<std::string>{"B.packed"});
+  CHECK(names(test::matmul_dag(64, 520, 64)).empty());
+  CHECK(names(test::matmul_dag(64, 64, 512)).empty());
+  CHECK(names(test::matmul_dag(64, 64, 1024)) == std::set<std::string>{"A.packed"});
 }
 
 TEST_CASE("operands larger than the cache: each may be packed, the unpacked sketch comes first") {

@@ -149,7 +149,7 @@ TEST_CASE("families and models", "[host]") {
   CHECK(microarchitecture_name("SomethingElse", 6, 0x55, 4, none).empty());
 }
 
-TEST_CASE("a level that this machine runs keeps the machine's caches") {
+TEST_CASE("a level that this machine runs keeps the machine's caches and core") {
   const auto host = runnable_target("host");
   REQUIRE(host.has_value());
   CHECK(host->name == "host");
@@ -160,6 +160,12 @@ TEST_CASE("a level that this machine runs keeps the machine's caches") {
     CHECK(level->vector_bits == 256);
     CHECK(level->num_vector_registers == 16);
     CHECK(level->caches.l2_bytes == host->caches.l2_bytes);
+    CHECK(level->llvm_tune == host->llvm_tune);
+    CHECK(level->fma_per_cycle == (host->vector_bits > 256 ? 2 : host->fma_per_cycle));
+    const auto named = runnable_target("haswell");
+    REQUIRE(named.has_value());
+    CHECK(named->llvm_tune.empty());
+    CHECK(named->caches.l2_bytes == 256 * 1024);
   }
   CHECK_FALSE(runnable_target("sm_90").has_value());
   CHECK(runnable_target("a100").error().find("sim:a100") != std::string::npos);

@@ -54,7 +54,9 @@ struct PackOperand {
  private:
   /// A copy costs about as much as this many uses of an element.
   static constexpr std::int64_t least_uses = 8;
-  /// Rows a multiple of this apart share a set of the first cache, which keeps 8 to 12 lines.
+  /// Rows a multiple of this apart share a set of the first cache, which keeps 8 to 12 lines. A
+  /// tile reads vectors from as many rows as a run of the sum is long, so half of it is too little
+  /// there.
   static constexpr std::int64_t same_set_bytes = 4096, least_rows = 8;
 
   /// The axis that the index runs along, a step per element; nullptr = another index.
@@ -74,7 +76,7 @@ struct PackOperand {
     const std::vector<std::string> vector_axes =
         original_names(input.state.stage(static_cast<std::size_t>(reader)).iterators.back().name);
     std::int64_t elements = 1, uses = 1;
-    bool is_gathered = false, has_tile_axis = false;
+    bool is_gathered = false, has_tile_axis = false, has_vectors = false;
     for (std::size_t d = 0; d < indices.size(); ++d) {
       if (axis_of(pool, indices[d]) == nullptr) {
         return false;
@@ -88,6 +90,7 @@ struct PackOperand {
         if (axis_of(pool, indices[d])->var == axis.var) {
           is_used = true;
           is_gathered = is_gathered || (is_vector && d + 1 != indices.size());
+          has_vectors = has_vectors || is_vector;
         }
       }
       uses *= is_used ? 1 : axis.extent;
@@ -103,7 +106,8 @@ struct PackOperand {
     const std::int64_t bytes = elements * bytes_of(tensor.dtype);
     const bool is_constant = prepared_stages(input.state)[static_cast<std::size_t>(input.stage)];
     const std::int64_t row_bytes = tensor.shape.back() * bytes_of(tensor.dtype);
-    const bool collides = row_bytes % same_set_bytes == 0 && bytes / row_bytes >= least_rows;
+    const bool collides = row_bytes % (has_vectors ? same_set_bytes / 2 : same_set_bytes) == 0 &&
+                          bytes / row_bytes >= least_rows;
     return has_tile_axis &&
            (is_constant || (uses >= least_uses &&
                             (is_gathered || collides || bytes > input.options.core_cache_bytes)));
