@@ -114,6 +114,16 @@ describe_conv(const Engine& engine, const dnnl::primitive_attr& attributes,
                                    all.stride, all.dilation, all.pad, all.pad);
 }
 
+/// Weights in the layout that the primitive wants, and the bias; `post_op`: of which they are.
+void add_weights(PlanBuilder& builder, const ConvShape& s, const ConvOperands& all,
+                 const Desc& layout, PackingClass packing, Args& args, int post_op = 0) {
+  args[post_op | DNNL_ARG_WEIGHTS] =
+      builder.input(all.weights, layout, packing != PackingClass::plain);
+  if (s.bias) {
+    args[post_op | DNNL_ARG_BIAS] = builder.input(all.bias, all.bias.desc, true);
+  }
+}
+
 template <class Primitive>
 Plan make_plan(const Engine& engine, const ConvShape& s, const Buffers& buffers,
                const ConvOperands& all, dnnl::algorithm algorithm, Choice choice,
@@ -137,11 +147,7 @@ Plan make_plan(const Engine& engine, const ConvShape& s, const Buffers& buffers,
   PlanBuilder builder(engine, "");
   const bool is_free = packing == PackingClass::free_layout;
   args[DNNL_ARG_SRC] = builder.input(all.src, pd.src_desc(), is_free);
-  args[DNNL_ARG_WEIGHTS] =
-      builder.input(all.weights, pd.weights_desc(), packing != PackingClass::plain);
-  if (s.bias) {
-    args[DNNL_ARG_BIAS] = builder.input(all.bias, all.bias.desc, true);
-  }
+  add_weights(builder, s, all, pd.weights_desc(), packing, args);
   if (choice.residual == Residual::operand) {
     args[DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1] =
         builder.input(all.residual, pd.dst_desc(), is_free);
@@ -214,11 +220,7 @@ void add_depthwise(PlanBuilder& builder, const Engine& engine, const ConvShape& 
       engine, epilogue(s.activation), dnnl::algorithm::convolution_direct, all, s.bias,
       source.get_desc(), any_layout(all.weights), any_dst ? any_layout(all.dst) : all.dst.typed());
   Args args{{DNNL_ARG_SRC, source}};
-  args[DNNL_ARG_WEIGHTS] =
-      builder.input(all.weights, pd.weights_desc(), packing != PackingClass::plain);
-  if (s.bias) {
-    args[DNNL_ARG_BIAS] = builder.input(all.bias, all.bias.desc, true);
-  }
+  add_weights(builder, s, all, pd.weights_desc(), packing, args);
   args[DNNL_ARG_DST] = builder.output(all.dst, pd.dst_desc(), packing == PackingClass::free_layout);
   builder.add(dnnl::convolution_forward(pd), args, std::string("depthwise ") + pd.impl_info_str());
 }
@@ -250,18 +252,11 @@ Plan fused_plan(const Engine& engine, const ConvDepthwiseShape& shape, const Con
   }
   PlanBuilder builder(engine, "");
   const bool is_free = packing == PackingClass::free_layout;
-  const bool is_ahead = packing != PackingClass::plain;
   constexpr int behind = DNNL_ARG_ATTR_POST_OP_DW;
   Args args{{DNNL_ARG_SRC, builder.input(all.src, pd.src_desc(), is_free)}};
-  args[DNNL_ARG_WEIGHTS] = builder.input(all.weights, pd.weights_desc(), is_ahead);
-  args[behind | DNNL_ARG_WEIGHTS] = builder.input(
-      next.weights, pd.query_md(dnnl::query::exec_arg_md, behind | DNNL_ARG_WEIGHTS), is_ahead);
-  if (s.bias) {
-    args[DNNL_ARG_BIAS] = builder.input(all.bias, all.bias.desc, true);
-  }
-  if (d.bias) {
-    args[behind | DNNL_ARG_BIAS] = builder.input(next.bias, next.bias.desc, true);
-  }
+  add_weights(builder, s, all, pd.weights_desc(), packing, args);
+  const Desc layout = pd.query_md(dnnl::query::exec_arg_md, behind | DNNL_ARG_WEIGHTS);
+  add_weights(builder, d, next, layout, packing, args, behind);
   args[DNNL_ARG_DST] = builder.output(next.dst, pd.dst_desc(), is_free);
   builder.add(dnnl::convolution_forward(pd), args,
               std::string("convolution + depthwise ") + pd.impl_info_str());

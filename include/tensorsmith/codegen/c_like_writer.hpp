@@ -30,6 +30,26 @@ class CLikeWriter : protected CLikePrinter {
     line("}");
   }
 
+  /// The branch that is known to be taken, through `emit`; else both in braces, through
+  /// `emit_block`.
+  template <class Emit, class EmitBlock>
+  void write_branch(const If& branch, const Emit& emit, const EmitBlock& emit_block) {
+    if (const auto known = constant(branch.condition)) {
+      if (*known != 0 || branch.else_body.valid()) {
+        emit(*known != 0 ? branch.then_body : branch.else_body);
+      }
+      return;
+    }
+    open("if (" + value(branch.condition).text + ")");
+    emit_block(branch.then_body);
+    if (branch.else_body.valid()) {
+      --indent_;
+      open("} else");
+      emit_block(branch.else_body);
+    }
+    close();
+  }
+
   const std::string& name(BufferId id) const { return names_of_[id.value]; }
 
   /// The value of an element that stands in memory as `text`.

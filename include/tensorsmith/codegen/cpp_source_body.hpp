@@ -101,20 +101,8 @@ inline void CppEmitter::emit(StmtId id) {
                           line(element(store.buffer, store.indices) + assignment(store));
                         },
                         [&](const If& branch) {
-                          if (const auto known = constant(branch.condition)) {
-                            if (*known != 0 || branch.else_body.valid()) {
-                              emit(*known != 0 ? branch.then_body : branch.else_body);
-                            }
-                            return;
-                          }
-                          open("if (" + value(branch.condition).text + ")");
-                          emit(branch.then_body);
-                          if (branch.else_body.valid()) {
-                            --indent_;
-                            open("} else");
-                            emit(branch.else_body);
-                          }
-                          close();
+                          const auto emit_one = [&](StmtId body) { emit(body); };
+                          write_branch(branch, emit_one, emit_one);
                         },
                         [&](const Alloc& alloc) { emit_alloc(alloc); }, [](const Barrier&) {},
                         [&](const Prefetch& prefetch) {

@@ -150,20 +150,9 @@ inline void CudaStatementPrinter::emit(StmtId id) {
                                (narrow ? " = " + *narrow + ";" : assignment(store)));
                         },
                         [&](const If& branch) {
-                          if (const auto known = constant(branch.condition)) {
-                            if (*known != 0 || branch.else_body.valid()) {
-                              emit(*known != 0 ? branch.then_body : branch.else_body);
-                            }
-                            return;
-                          }
-                          open("if (" + value(branch.condition).text + ")");
-                          emit_scope(branch.then_body);
-                          if (branch.else_body.valid()) {
-                            --indent_;
-                            open("} else");
-                            emit_scope(branch.else_body);
-                          }
-                          close();
+                          write_branch(
+                              branch, [&](StmtId body) { emit(body); },
+                              [&](StmtId body) { emit_scope(body); });
                         },
                         [&](const Alloc& alloc) {
                           if (!is_private(alloc.buffer)) {
