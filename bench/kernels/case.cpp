@@ -1,11 +1,18 @@
 // requires: llvm json
 #include "case.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <span>
 #include <utility>
 
 #include "bench/support/interrupt.hpp"
 #include "bench/support/loop_timer.hpp"
 #include "bench/support/packed_kernel.hpp"
+#include "bench/support/paired.hpp"
 #include "bench/support/problem.hpp"
 #include "bench/support/race.hpp"
 #include "lib/cpu/host.hpp"
@@ -69,8 +76,9 @@ TuneResult best_of_records(const TuneTask& task, const CaseOptions& options) {
   return result;
 }
 
-/// Of the tasks, which are ways to compute the same.
-TuneResult best_of(const std::vector<TuneTask>& tasks, const CaseOptions& options) {
+/// Of the tasks, which are ways to compute the same. `journal`: gets the trials of a single task.
+TuneResult best_of(const std::vector<TuneTask>& tasks, const CaseOptions& options,
+                   const std::string& journal) {
   if (!options.records.empty()) {
     if (tasks.size() > 1) {
       throw Error("--records: expected workloads without alternatives");
@@ -84,6 +92,7 @@ TuneResult best_of(const std::vector<TuneTask>& tasks, const CaseOptions& option
   tuning.space = options.space.empty() ? tuning.space : options.space;
   tuning.is_cancelled = is_interrupted;
   if (tasks.size() == 1) {
+    tuning.database = journal;
     return tune(tasks.front(), tuning);
   }
   TasksOptions together;
@@ -120,21 +129,91 @@ Target target_of(const std::string& name) {
   return std::move(target).value();
 }
 
-/// Best so far by seconds, and when it came within 5 % of what the trials ended with.
+/// The trials that were the best so far. The last point of a curve is the final ranking's.
+std::span<const CurvePoint> best_trials(const TuneSummary& summary) {
+  return std::span(summary.curve).first(summary.curve.empty() ? 0 : summary.curve.size() - 1);
+}
+
 void add_curve(const TuneSummary& summary, nlohmann::ordered_json& entry) {
   entry["curve"] = nlohmann::ordered_json::array();
-  entry["seconds_to_95"] = nullptr;
-  // The last point is the median of the final ranking; the others are the fastest runs of trials.
-  const std::size_t num_trials = summary.curve.empty() ? 0 : summary.curve.size() - 1;
-  const double final_ns = num_trials > 0 ? summary.curve[num_trials - 1].best_ns : 0;
-  for (std::size_t i = 0; i < num_trials; ++i) {
-    const CurvePoint& point = summary.curve[i];
+  for (const CurvePoint& point : best_trials(summary)) {
     entry["curve"].push_back({point.seconds, point.trial, point.best_ns});
-    if (entry["seconds_to_95"].is_null() && 0.95 * point.best_ns <= final_ns) {
-      entry["seconds_to_95"] = point.seconds;
+  }
+}
+
+/// The latest best trial of every quarter of a second.
+std::vector<CurvePoint> milestones(const TuneSummary& summary) {
+  std::vector<CurvePoint> chosen;
+  for (const CurvePoint& point : best_trials(summary)) {
+    if (!chosen.empty() && std::floor(4 * point.seconds) == std::floor(4 * chosen.back().seconds)) {
+      chosen.pop_back();
+    }
+    chosen.push_back(point);
+  }
+  return chosen;
+}
+
+/// What the search had when, as shares of the winner's speed, and when it was 95 % of it. Times of
+/// different seconds are not comparable, so the milestones are compiled again and take turns.
+void add_raced_curve(const TuneResult& result, const std::string& journal, const PackedKernel& ours,
+                     const std::vector<KernelParameter>& parameters, const Operands& operands,
+                     nlohmann::ordered_json& entry) {
+  const Result<JournalContents, RecordError> contents = read_journal(journal);
+  if (!contents) {
+    throw Error(contents.error().message);
+  }
+  const TuneTask& task = result.task;
+  std::vector<double> seconds;
+  std::vector<PackedKernel> kernels;
+  for (const CurvePoint& point : milestones(result.summary)) {
+    const auto record =
+        std::find_if(contents->records.begin(), contents->records.end(),
+                     [&](const Record& candidate) { return candidate.trial == point.trial; });
+    if (record == contents->records.end()) {
+      continue;
+    }
+    const Result<BuiltCandidate, MeasureFault> built =
+        make_candidate_builder(task.target, 1)->build(replay_steps(task.dag, record->steps));
+    if (built) {
+      kernels.emplace_back(Kernel(signature_of(*built, *task.dag), built->object, 1), parameters,
+                           operands);
+      seconds.push_back(point.seconds);
+    }
+  }
+  std::vector<std::function<void()>> contestants{[&] { ours(); }};
+  for (const PackedKernel& kernel : kernels) {
+    contestants.emplace_back([&kernel] { kernel(); });
+  }
+  PairOptions pairs;
+  pairs.pairs = 15;
+  pairs.warm_calls = 1;
+  pairs.max_total_ns = 10e9;
+  pairs.is_stopped = is_interrupted;
+  const std::vector<ContestantTimes> times = measure_interleaved(contestants, pairs);
+  entry["raced_curve"] = nlohmann::ordered_json::array();
+  entry["seconds_to_95"] = nullptr;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const double share = 1 / times[i + 1].ratio;
+    entry["raced_curve"].push_back({seconds[i], share});
+    if (entry["seconds_to_95"].is_null() && share >= 0.95) {
+      entry["seconds_to_95"] = seconds[i];
     }
   }
 }
+
+/// A file in the folder for temporary ones, gone with the object.
+struct TemporaryFile {
+  std::string path = (std::filesystem::temp_directory_path() /
+                      ("bench_kernels-" + std::to_string(getpid()) + ".jsonl"))
+                         .string();
+  TemporaryFile() = default;
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+};
 
 }  // namespace
 
@@ -165,7 +244,8 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
       workload = std::move(*parsed);
     }
   }
-  const TuneResult result = best_of(tasks, options);
+  const TemporaryFile journal;
+  const TuneResult result = best_of(tasks, options, journal.path);
   const TuneTask& task = result.task;
 
   nlohmann::ordered_json entry;
@@ -235,6 +315,9 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
       entry[key] = is_right && result.summary.is_verified;
       add_source();
     }
+  }
+  if (options.records.empty() && tasks.size() == 1 && options.threads == 1) {
+    add_raced_curve(result, journal.path, ours, parameters, operands, entry);
   }
   if (options.with_instant) {
     entry["instant_ms"] = instant_ms;
