@@ -155,9 +155,10 @@ std::vector<CurvePoint> milestones(const TuneSummary& summary) {
 
 /// What the search had when, as shares of the winner's speed, and when it was 95 % of it. Times of
 /// different seconds are not comparable, so the milestones are compiled again and take turns.
+/// `in_place`: the residual that the winner leaves its result in; empty: none.
 void add_raced_curve(const TuneResult& result, const std::string& journal, const PackedKernel& ours,
                      const std::vector<KernelParameter>& parameters, const Operands& operands,
-                     nlohmann::ordered_json& entry) {
+                     const std::string& in_place, nlohmann::ordered_json& entry) {
   const Result<JournalContents, RecordError> contents = read_journal(journal);
   if (!contents) {
     throw Error(contents.error().message);
@@ -177,6 +178,7 @@ void add_raced_curve(const TuneResult& result, const std::string& journal, const
     if (built) {
       kernels.emplace_back(Kernel(signature_of(*built, *task.dag), built->object, 1), parameters,
                            operands);
+      kernels.back().read_in_place(in_place, operands.output);
       seconds.push_back(point.seconds);
     }
   }
@@ -201,15 +203,26 @@ void add_raced_curve(const TuneResult& result, const std::string& journal, const
   }
 }
 
-/// A file in the folder for temporary ones, gone with the object.
+/// Whether the kernel is faster with its result in the memory of the residual.
+bool is_faster_in_place(const PackedKernel& apart, const PackedKernel& in_place) {
+  PairOptions pairs;
+  pairs.pairs = 15;
+  pairs.warm_calls = 1;
+  pairs.max_total_ns = 5e9;
+  pairs.is_stopped = is_interrupted;
+  return measure_interleaved({[&] { apart(); }, [&] { in_place(); }}, pairs)[1].ratio < 1;
+}
+
+/// The name of a file in the folder for temporary ones; there is none before and after.
 struct TemporaryFile {
   std::string path = (std::filesystem::temp_directory_path() /
                       ("bench_kernels-" + std::to_string(getpid()) + ".jsonl"))
                          .string();
-  TemporaryFile() = default;
+  TemporaryFile() { remove(); }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
+  ~TemporaryFile() { remove(); }
+  void remove() const {
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
   }
@@ -286,9 +299,23 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
   } else {
     contest.buffers = buffers_of(sizes, operands.inputs, operands.output);
   }
-  const PackedKernel ours(result.kernel(), parameters, operands);
+  PackedKernel ours(result.kernel(), parameters, operands);
   contest.flop = contest.problem ? sizes.flop : workload->nominal_flop;
   contest.ours = [&] { ours(); };
+  const std::optional<std::size_t> residual =
+      contest.problem && !narrow ? residual_of(*contest.problem) : std::nullopt;
+  std::string in_place;
+  if (residual) {
+    PackedKernel other(result.kernel(), parameters, operands);
+    const std::string& name = parameters[*residual].name;
+    if (other.read_in_place(name, operands.output) && is_faster_in_place(ours, other)) {
+      in_place = name;
+      ours.read_in_place(in_place, operands.output);
+      contest.rewind = [&] {
+        std::copy_n(operands.inputs[*residual], sizes.output, operands.output);
+      };
+    }
+  }
   std::optional<PackedKernel> instant;
   double instant_ms = 0, instant_compiled_ms = 0;
   if (options.with_instant) {
@@ -296,6 +323,7 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
     instant_compiled_ms = 1e3 * (first.summary.propose_seconds + first.summary.build_seconds);
     if (first.has_best()) {
       instant.emplace(first.kernel(), parameters, operands);
+      instant->read_in_place(in_place, operands.output);
       contest.instant = [&] { (*instant)(); };
     }
   }
@@ -317,8 +345,9 @@ nlohmann::ordered_json run_case(const std::string& suite, const std::string& tex
     }
   }
   if (options.records.empty() && tasks.size() == 1 && options.threads == 1) {
-    add_raced_curve(result, journal.path, ours, parameters, operands, entry);
+    add_raced_curve(result, journal.path, ours, parameters, operands, in_place, entry);
   }
+  entry["in_place"] = !in_place.empty();
   if (options.with_instant) {
     entry["instant_ms"] = instant_ms;
     entry["instant_compiled_ms"] = instant_compiled_ms;

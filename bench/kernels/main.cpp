@@ -135,6 +135,9 @@ void print_case(const nlohmann::ordered_json& entry, std::FILE* out) {
   std::fprintf(out, "%.1f GFLOP/s, %.0f %% of peak, %s\n", number(entry["ours_gflops"]),
                100 * number(entry["peak_fraction"]),
                entry["verified"].get<bool>() ? "verified" : "NOT VERIFIED");
+  if (entry.value("in_place", false)) {
+    std::fprintf(out, "    the result lies in the memory of the residual\n");
+  }
   for (const auto& [name, peer] : entry["peers"].items()) {
     std::fprintf(out, "    %-9s %8.1f GFLOP/s, ratio %.2f (%.2f .. %.2f)  %s\n", name.c_str(),
                  number(peer["gflops"]), number(peer["ratio"]), number(peer["ratio_p10"]),

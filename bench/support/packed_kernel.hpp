@@ -112,6 +112,18 @@ struct PackedKernel {
 
   void operator()() const { kernel.call_unchecked(pointers.data()); }
 
+  /// From now on the input of that name is read where the result goes. False: the kernel cannot.
+  bool read_in_place(const std::string& input, void* result) {
+    const std::vector<KernelParameter>& parameters = kernel.signature().parameters;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (parameters[i].name == input && parameters[i].is_overwritable) {
+        pointers[i] = result;
+        return true;
+      }
+    }
+    return false;
+  }
+
   PackedKernel(Kernel its_kernel, const std::vector<KernelParameter>& parameters,
                const Operands& operands)
       : kernel(std::move(its_kernel)) {

@@ -124,6 +124,9 @@ std::vector<Peer*> prepare_peers(const Contest& contest, const RaceOptions& opti
 }
 
 void run_to_output(const Contest& contest) {
+  if (contest.rewind) {
+    contest.rewind();
+  }
   contest.ours();
   if (contest.write_output) {
     contest.write_output();
@@ -194,10 +197,9 @@ nlohmann::ordered_json race(const Contest& contest, const RaceOptions& options,
     times = measure_interleaved(contestants, pair_options(options));
     calibration.after_gflops = measure_peak_gflops(options.isa);
   }
-  if (contest.instant) {
-    contest.ours();  // both write the same buffer
-  }
-  if (contest.write_output) {
+  if (contest.instant || contest.rewind) {  // others, or many runs, wrote the same buffer
+    run_to_output(contest);
+  } else if (contest.write_output) {
     contest.write_output();
   }
   if (!first_output.empty() && std::memcmp(first_output.data(), contest.buffers.output,

@@ -33,6 +33,7 @@ struct Contest {
   double flop = 0;
   std::function<void()> ours;  ///< writes all of buffers.output, with `write_output` behind it
   std::function<void()> write_output = {};  ///< not timed; empty: there is nothing to do
+  std::function<void()> rewind = {};        ///< brings back what a run overwrites; empty: nothing
   /// Another kernel of ours, timed in turn with the rest; empty: none.
   std::function<void()> instant;
 };

@@ -164,6 +164,24 @@ ProblemSizes sizes_of(const Problem& problem) {
                     problem);
 }
 
+std::optional<std::size_t> residual_of(const Problem& problem) {
+  if (const PointwiseShape* shape = std::get_if<PointwiseShape>(&problem)) {
+    std::size_t operand = 1;
+    for (const PointwiseStep& step : shape->chain) {
+      if (step.op == PointwiseOp::add && step.broadcast == Broadcast::none) {
+        return operand;
+      }
+      operand += is_binary(step.op) ? 1 : 0;
+    }
+    return std::nullopt;
+  }
+  const ProblemSizes sizes = sizes_of(problem);
+  if (sizes.residual == 0 || sizes.residual != sizes.output) {
+    return std::nullopt;
+  }
+  return (sizes.input > 0 ? 1U : 0U) + (sizes.weights > 0 ? 1U : 0U) + (sizes.bias > 0 ? 1U : 0U);
+}
+
 Buffers buffers_of(const ProblemSizes& sizes, const std::vector<float*>& inputs, float* output) {
   Buffers buffers;
   buffers.output = output;

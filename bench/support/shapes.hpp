@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -205,6 +206,9 @@ struct ProblemSizes {
   bool is_low_precision() const { return products_per_lane() > 1; }
 };
 ProblemSizes sizes_of(const Problem& problem);
+/// Which of the inputs, in the order of a kernel's parameters, is added to the result elementwise;
+/// the first one of a chain.
+std::optional<std::size_t> residual_of(const Problem& problem);
 
 /// Plain operands of a problem, owned by the caller, 64-byte aligned.
 struct Buffers {

@@ -26,6 +26,8 @@ struct KernelParameter {
   DType dtype = DType::f32;
   std::int64_t num_elements = 0;
   bool is_output = false;
+  /// The kernel's result may lie in the memory of this input: same size, read before it is written.
+  bool is_overwritable = false;
 };
 
 /// Both functions are KernelEntry (codegen/kernel_abi.hpp): pointers in the order of the
@@ -143,7 +145,9 @@ class Kernel {
   void prepack_unchecked(void* const* arguments) const;
 
   /// Arguments in the dag's order: std::vector, std::span, AlignedBuffer, anything with data() and
-  /// size(). Throws Error that names the first wrong argument.
+  /// size(). The result may be given the memory of an input that `is_overwritable`, a residual:
+  ///     kernel(a, b, bias, x, x);   // x = relu(a * b + bias + x)
+  /// Throws Error that names the first wrong argument.
   template <class... Arguments>
   void operator()(Arguments&&... arguments) const {
     const KernelOperand operands[] = {describe_operand(arguments.size(), arguments.data())...};

@@ -90,8 +90,11 @@ LLVMValueRef ModuleContext::add_function(const std::string& name, LLVMTypeRef ty
   return function;
 }
 
-void ModuleContext::add_parameter_attributes(LLVMValueRef function, unsigned parameter) {
-  LLVMAddAttributeAtIndex(function, parameter + 1, enum_attribute("noalias"));
+void ModuleContext::add_parameter_attributes(LLVMValueRef function, unsigned parameter,
+                                             bool is_alone) {
+  if (is_alone) {
+    LLVMAddAttributeAtIndex(function, parameter + 1, enum_attribute("noalias"));
+  }
   LLVMAddAttributeAtIndex(function, parameter + 1, enum_attribute("align", 64));
 }
 

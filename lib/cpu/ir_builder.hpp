@@ -50,7 +50,8 @@ struct ModuleContext {
   }
   /// A function of this module with the attributes of generated code.
   LLVMValueRef add_function(const std::string& name, LLVMTypeRef type, bool is_exported);
-  void add_parameter_attributes(LLVMValueRef function, unsigned parameter);  ///< noalias, align 64
+  /// align 64, and noalias unless others may point there.
+  void add_parameter_attributes(LLVMValueRef function, unsigned parameter, bool is_alone);
   /// 64 zero bytes: where loads of inactive lanes go.
   LLVMValueRef zero_bytes();
   /// Metadata for the latch of an innermost loop: start its body on a 64-byte line.

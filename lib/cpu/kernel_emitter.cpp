@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "in_place.hpp"
+
 namespace tensorsmith::llvm_codegen {
 namespace {
 
@@ -11,7 +13,21 @@ constexpr std::int64_t max_statements = 50'000;  // after unrolling
 
 KernelEmitter::KernelEmitter(ModuleContext& m, const LoopProgram& program, std::string entry,
                              bool is_serial)
-    : m(m), program(program), facts(program), entry_(std::move(entry)), is_serial_(is_serial) {}
+    : m(m), program(program), facts(program), entry_(std::move(entry)), is_serial_(is_serial) {
+  overwritable_ = overwritable_arguments(program);
+  for (const std::int32_t place : overwritable_) {
+    shared_memory_.push_back(program.arguments[static_cast<std::size_t>(place)]);
+  }
+  for (const BufferId argument : program.arguments) {
+    if (!overwritable_.empty() && facts.of(program.body).stores(argument)) {
+      shared_memory_.push_back(argument);
+    }
+  }
+}
+
+bool KernelEmitter::is_alone(BufferId buffer) const {
+  return std::find(shared_memory_.begin(), shared_memory_.end(), buffer) == shared_memory_.end();
+}
 
 void KernelEmitter::count_statement() {
   if (++num_statements_ > max_statements) {
@@ -45,7 +61,7 @@ void KernelEmitter::emit() {
   const LLVMValueRef inner = m.add_function(entry_ + ".body", inner_type, false);
   functions_.push_back(inner);
   for (unsigned i = 0; i <= num_arguments; ++i) {
-    m.add_parameter_attributes(inner, i);
+    m.add_parameter_attributes(inner, i, i == num_arguments || is_alone(program.arguments[i]));
   }
 
   FunctionEmitter emitter(*this, inner, LLVMGetParam(inner, num_arguments), shared_,
@@ -87,7 +103,7 @@ LLVMValueRef KernelEmitter::outline(const For& loop, const Captures& captures) {
   const LLVMValueRef inner = m.add_function(name + ".body", inner_type, false);
   functions_.push_back(inner);
   for (unsigned i = 0; i <= num_buffers; ++i) {
-    m.add_parameter_attributes(inner, i);
+    m.add_parameter_attributes(inner, i, i == num_buffers || is_alone(captures.buffers[i]));
   }
   bodies_.push_back(Body{wrapper, inner, num_buffers, num_vars});
 

@@ -26,6 +26,8 @@ class KernelEmitter {
   void discard();
   std::int64_t shared_bytes() const { return shared_.peak; }
   std::int64_t per_thread_bytes() const { return per_thread_.peak; }
+  /// Arguments in whose memory the result may lie (in_place.hpp).
+  const std::vector<std::int32_t>& overwritable() const { return overwritable_; }
 
   // For FunctionEmitter.
   struct Captures {
@@ -47,6 +49,8 @@ class KernelEmitter {
     std::size_t num_buffers, num_vars;
   };
   void emit_body_wrapper(const Body& body);
+  /// Whether no other argument may lie in the buffer's memory.
+  bool is_alone(BufferId buffer) const;
 
   std::string entry_;
   bool is_serial_;
@@ -54,6 +58,8 @@ class KernelEmitter {
   std::vector<LLVMValueRef> functions_;
   std::vector<Body> bodies_;
   std::int64_t num_statements_ = 0;
+  std::vector<std::int32_t> overwritable_;
+  std::vector<BufferId> shared_memory_;
 };
 
 }  // namespace tensorsmith::llvm_codegen

@@ -98,6 +98,7 @@ class LlvmCompiler::Implementation {
     result.entry = entry;
     result.shared_bytes = emitter->shared_bytes();
     result.per_thread_bytes = emitter->per_thread_bytes();
+    result.overwritable = emitter->overwritable();
     return result;
   }
 

@@ -80,6 +80,7 @@ class LlvmBuilder final : public CandidateBuilder {
     }
     built.object = bytes_of_text(batch.object);
     built.entry = batch.kernels[0]->entry;
+    built.overwritable = batch.kernels[0]->overwritable;
     if (programs.prepack) {
       built.prepack = prepack_of(programs);
       built.prepack.entry = batch.kernels[1]->entry;
@@ -181,7 +182,13 @@ KernelSignature signature_of(const BuiltCandidate& built, const ComputeDag& dag)
   KernelSignature signature{built.entry,         kernel_parameters(dag),
                             built.shared_bytes,  built.per_thread_bytes,
                             built.prepack.entry, {}};
+  const auto mark_overwritable = [&] {
+    for (const std::int32_t place : built.overwritable) {
+      signature.parameters[static_cast<std::size_t>(place)].is_overwritable = true;
+    }
+  };
   if (built.prepack.entry.empty()) {
+    mark_overwritable();
     return signature;
   }
   const std::vector<KernelParameter> whole = std::move(signature.parameters);
@@ -200,6 +207,7 @@ KernelSignature signature_of(const BuiltCandidate& built, const ComputeDag& dag)
   };
   signature.parameters = parameters(built.prepack.kernel_arguments, false);
   signature.prepack_parameters = parameters(built.prepack.arguments, true);
+  mark_overwritable();
   return signature;
 }
 

@@ -30,6 +30,7 @@ struct BuiltCandidate {
   std::int64_t shared_bytes = 0;
   std::int64_t per_thread_bytes = 0;
   PrepackCode prepack;
+  std::vector<std::int32_t> overwritable = {};  ///< arguments in whose memory the result may lie
 };
 
 /// What the measurer takes; `id` as in CompiledCandidate. The code must outlive it.

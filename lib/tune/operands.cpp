@@ -3,6 +3,19 @@
 #include "tensorsmith/kernel.hpp"
 
 namespace tensorsmith {
+namespace {
+
+bool overlap(const KernelOperand& a, const KernelParameter& of_a, const KernelOperand& b,
+             const KernelParameter& of_b) {
+  const auto begin_a = reinterpret_cast<std::uintptr_t>(a.data),
+             begin_b = reinterpret_cast<std::uintptr_t>(b.data);
+  const auto size = [](const KernelParameter& parameter) {
+    return static_cast<std::uintptr_t>(parameter.num_elements * bytes_of(parameter.dtype));
+  };
+  return begin_a < begin_b + size(of_b) && begin_b < begin_a + size(of_a);
+}
+
+}  // namespace
 
 std::string check_operands(const KernelSignature& signature,
                            std::span<const KernelOperand> operands) {
@@ -37,6 +50,13 @@ std::string check_operands(std::span<const KernelParameter> parameters,
     }
     if (parameter.is_output && operand.is_constant) {
       return who + "is an output, but its elements are const";
+    }
+    for (std::size_t j = 0; parameter.is_output && j < operands.size(); ++j) {
+      if (j != i && overlap(operand, parameter, operands[j], parameters[j]) &&
+          !(parameters[j].is_overwritable && operands[j].data == operand.data)) {
+        return who + "overlaps argument " + std::to_string(j) + " '" + parameters[j].name +
+               "', which this kernel cannot leave its result in";
+      }
     }
   }
   return {};

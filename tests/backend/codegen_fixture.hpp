@@ -156,11 +156,32 @@ run_compiled_as(bool is_serial, const LoopProgram& program, std::vector<HostArra
   if (!workspace.is_intact()) {
     return fail(std::string("wrote outside of the workspace"));
   }
+  const std::vector<HostArray> inputs = arrays;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (!memory[i]->is_intact()) {
       return fail("wrote outside of argument " + std::to_string(i));
     }
     std::memcpy(arrays[i].data.data(), memory[i]->data(), arrays[i].data.size());
+  }
+  for (const std::int32_t place : object->overwritable) {  // the same with the result in its memory
+    std::size_t result = 0;
+    while (arrays[result].data == inputs[result].data && result + 1 < arrays.size()) {
+      ++result;
+    }
+    const auto input = static_cast<std::size_t>(place);
+    const std::vector<std::byte>& before = inputs[input].data;
+    const auto run_from = [&](const std::vector<void*>& where) {  // elements may stay unwritten
+      std::memcpy(memory[result]->data(), before.data(), before.size());
+      kernel->entry()(where.data(), workspace.data(), &pool.runtime());
+      const auto* data = reinterpret_cast<const std::byte*>(memory[result]->data());
+      return std::vector<std::byte>(data, data + before.size());
+    };
+    const std::vector<std::byte> apart = run_from(pointers);
+    std::vector<void*> in_place = pointers;
+    in_place[input] = pointers[result];
+    if (run_from(in_place) != apart) {
+      return fail("gives other values in the memory of argument " + std::to_string(place));
+    }
   }
   return arrays;
 }

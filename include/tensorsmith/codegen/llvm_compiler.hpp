@@ -25,6 +25,8 @@ struct CompiledObject {
   std::string entry;   ///< symbol, of type KernelEntry
   std::int64_t shared_bytes = 0;
   std::int64_t per_thread_bytes = 0;
+  /// Arguments in whose memory the only result may lie: each element is read where it is written.
+  std::vector<std::int32_t> overwritable = {};
 
   std::int64_t workspace_bytes(std::int32_t num_threads) const {
     return shared_bytes + num_threads * per_thread_bytes;

@@ -56,3 +56,21 @@ TEST_CASE("arguments of a kernel are checked one by one") {
   CHECK(check(signature, {of(shifted), of(b)}) ==
         "argument 0 'A': the memory must be aligned to 64 bytes (tensorsmith::AlignedBuffer is)");
 }
+
+TEST_CASE("a result may lie in the memory of an input only where the kernel allows it") {
+  KernelSignature signature{"kernel",
+                            {{"A", DType::f32, 16, false, true},
+                             {"B", DType::f32, 16, false},
+                             {"C", DType::f32, 16, true}},
+                            0,
+                            0};
+  AlignedBuffer<float> a(16), b(16), c(32);
+  CHECK(check(signature, {of(a), of(b), of(a)}) == "");
+  CHECK(check(signature, {of(a), of(b), of(b)}) ==
+        "argument 2 'C': overlaps argument 1 'B', which this kernel cannot leave its result in");
+  const std::span<float> first(c.data(), 16), next(c.data() + 16, 16);
+  CHECK(check(signature, {of(first), of(b), of(next)}) == "");
+  signature.parameters[0].num_elements = 32;
+  CHECK(check(signature, {of(c), of(b), of(next)}) ==
+        "argument 2 'C': overlaps argument 0 'A', which this kernel cannot leave its result in");
+}
