@@ -153,6 +153,16 @@ std::vector<CurvePoint> milestones(const TuneSummary& summary) {
   return chosen;
 }
 
+/// For races that no library takes part in.
+PairOptions among_our_own(double max_total_ns) {
+  PairOptions pairs;
+  pairs.pairs = 15;
+  pairs.warm_calls = 1;
+  pairs.max_total_ns = max_total_ns;
+  pairs.is_stopped = is_interrupted;
+  return pairs;
+}
+
 /// What the search had when, as shares of the winner's speed, and when it was 95 % of it. Times of
 /// different seconds are not comparable, so the milestones are compiled again and take turns.
 /// `in_place`: the residual that the winner leaves its result in; empty: none.
@@ -186,12 +196,8 @@ void add_raced_curve(const TuneResult& result, const std::string& journal, const
   for (const PackedKernel& kernel : kernels) {
     contestants.emplace_back([&kernel] { kernel(); });
   }
-  PairOptions pairs;
-  pairs.pairs = 15;
-  pairs.warm_calls = 1;
-  pairs.max_total_ns = 10e9;
-  pairs.is_stopped = is_interrupted;
-  const std::vector<ContestantTimes> times = measure_interleaved(contestants, pairs);
+  const std::vector<ContestantTimes> times =
+      measure_interleaved(contestants, among_our_own(10 * 1e9));
   entry["raced_curve"] = nlohmann::ordered_json::array();
   entry["seconds_to_95"] = nullptr;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -205,12 +211,8 @@ void add_raced_curve(const TuneResult& result, const std::string& journal, const
 
 /// Whether the kernel is faster with its result in the memory of the residual.
 bool is_faster_in_place(const PackedKernel& apart, const PackedKernel& in_place) {
-  PairOptions pairs;
-  pairs.pairs = 15;
-  pairs.warm_calls = 1;
-  pairs.max_total_ns = 5e9;
-  pairs.is_stopped = is_interrupted;
-  return measure_interleaved({[&] { apart(); }, [&] { in_place(); }}, pairs)[1].ratio < 1;
+  return measure_interleaved({[&] { apart(); }, [&] { in_place(); }}, among_our_own(5 * 1e9))[1]
+             .ratio < 1;
 }
 
 /// The name of a file in the folder for temporary ones; there is none before and after.

@@ -10,46 +10,41 @@ namespace {
 
 class InPlaceCheck {
  public:
-  explicit InPlaceCheck(const LoopProgram& program)
-      : program_(program), is_stored_(program.buffers.size(), false),
-        is_read_elsewhere_(program.buffers.size(), false),
+  InPlaceCheck(const LoopProgram& program, const ProgramFacts& facts)
+      : program_(program), is_read_elsewhere_(program.buffers.size(), false),
         num_stores_with_(program.buffers.size(), 0) {
-    find_stored(program.body);
     for (const BufferId argument : program.arguments) {
-      if (is_stored_[argument.value]) {
+      if (facts.of(program.body).stores(argument)) {
         result_ = argument;
         ++num_results_;
       }
     }
-    if (num_results_ == 1) {
-      visit(program.body);
-    }
   }
 
-  std::vector<std::int32_t> overwritable() const {
+  std::vector<std::int32_t> overwritable() {
     std::vector<std::int32_t> found;
-    if (num_results_ != 1 || is_read_elsewhere_[result_.value]) {
-      return found;
-    }
-    const Buffer& result = program_[result_];
-    for (std::size_t i = 0; i < program_.arguments.size(); ++i) {
-      const BufferId argument = program_.arguments[i];
-      const Buffer& buffer = program_[argument];
-      if (argument != result_ && buffer.dtype == result.dtype && buffer.shape == result.shape &&
-          buffer.strides == result.strides && !is_stored_[argument.value] &&
-          !is_read_elsewhere_[argument.value] && num_stores_with_[argument.value] == num_stores_) {
+    for (std::size_t i = 0; num_results_ == 1 && i < program_.arguments.size(); ++i) {
+      if (has_form_of_result(program_.arguments[i])) {
         found.push_back(static_cast<std::int32_t>(i));
       }
     }
+    if (found.empty()) {
+      return found;
+    }
+    visit(program_.body);
+    std::erase_if(found, [&](std::int32_t place) {
+      const std::uint32_t buffer = program_.arguments[static_cast<std::size_t>(place)].value;
+      return is_read_elsewhere_[result_.value] || is_read_elsewhere_[buffer] ||
+             num_stores_with_[buffer] != num_stores_;
+    });
     return found;
   }
 
  private:
-  void find_stored(StmtId id) {
-    if (const Store* store = program_.as<Store>(id)) {
-      is_stored_[store->buffer.value] = true;
-    }
-    for_each_child(program_[id], [&](StmtId child) { find_stored(child); });
+  bool has_form_of_result(BufferId argument) const {
+    const Buffer &input = program_[argument], &result = program_[result_];
+    return argument != result_ && input.dtype == result.dtype && input.shape == result.shape &&
+           input.strides == result.strides;
   }
   void visit(StmtId id) {
     const Store* store = program_.as<Store>(id);
@@ -90,9 +85,9 @@ class InPlaceCheck {
   }
 
   const LoopProgram& program_;
-  std::vector<bool> is_stored_, is_read_elsewhere_;  // by buffer
-  std::vector<std::int64_t> num_stores_with_;        // stores of the result that read the buffer
-  std::vector<VarId> loops_;                         // around the statement that is visited
+  std::vector<bool> is_read_elsewhere_;        // by buffer
+  std::vector<std::int64_t> num_stores_with_;  // stores of the result that read the buffer
+  std::vector<VarId> loops_;                   // around the statement that is visited
   BufferId result_;
   int num_results_ = 0;
   std::int64_t num_stores_ = 0;
@@ -100,8 +95,9 @@ class InPlaceCheck {
 
 }  // namespace
 
-std::vector<std::int32_t> overwritable_arguments(const LoopProgram& program) {
-  return InPlaceCheck(program).overwritable();
+std::vector<std::int32_t> overwritable_arguments(const LoopProgram& program,
+                                                 const ProgramFacts& facts) {
+  return InPlaceCheck(program, facts).overwritable();
 }
 
 }  // namespace tensorsmith::llvm_codegen

@@ -9,11 +9,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensorsmith/ir/loop_program.hpp"
+#include "program_facts.hpp"
 
 namespace tensorsmith::llvm_codegen {
 
 /// Positions among the arguments, in order; none if the program has several results.
-std::vector<std::int32_t> overwritable_arguments(const LoopProgram& program);
+std::vector<std::int32_t> overwritable_arguments(const LoopProgram& program,
+                                                 const ProgramFacts& facts);
 
 }  // namespace tensorsmith::llvm_codegen

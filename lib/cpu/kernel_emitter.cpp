@@ -14,7 +14,7 @@ constexpr std::int64_t max_statements = 50'000;  // after unrolling
 KernelEmitter::KernelEmitter(ModuleContext& m, const LoopProgram& program, std::string entry,
                              bool is_serial)
     : m(m), program(program), facts(program), entry_(std::move(entry)), is_serial_(is_serial) {
-  overwritable_ = overwritable_arguments(program);
+  overwritable_ = overwritable_arguments(program, facts);
   for (const std::int32_t place : overwritable_) {
     shared_memory_.push_back(program.arguments[static_cast<std::size_t>(place)]);
   }
