@@ -199,7 +199,9 @@ class DraftEstimator {
           loads += times * vectors * 2 * (group - 1);
         }
         if (op.accesses[i].lines_ahead > 0) {  // one more instruction for every line
-          loads += times * (strides[i] == 0 ? 1 / lanes : vectors);
+          const double runs =
+              op.accesses[i].is_block_ahead ? nest.runs_per_block(op.accesses[i].moved_by) : 1;
+          loads += times * (strides[i] == 0 ? 1 / lanes : vectors) / runs;
         }
         if (is_strided) {  // a reduction stores once per run, not in every step
           (is_store && reduces ? stores : gathers) += times * width;
@@ -254,23 +256,24 @@ class DraftEstimator {
         traffic_.waits(stage, nest, revisits_tile(nest) ? lines_of_tile(stage, nest) : 0);
     waits.tiles *= exposed;
     const double share = share_of_busiest(nest);
-    double sum = core + waits.tiles, most = sum, ahead = 0, most_ahead = 0;
+    double sum = core + waits.tiles, ahead = 0, late = 0;
+    double most = sum, most_ahead = 0, most_late = 0;
     for (std::size_t level = 0; level < waits.levels.size(); ++level) {
       parts.levels[level] += waits.levels[level] * share;
       sum += waits.levels[level];
       ahead += waits.ahead[level];
+      late += waits.late[level];
       if (waits.levels[level] > most) {
         most = waits.levels[level];
         most_ahead = waits.ahead[level];
+        most_late = waits.late[level];
       }
     }
     parts.core += core * share;
     parts.tiles += waits.tiles * share;
     parts.ahead += ahead * share;
-    ahead -= most_ahead;
-    parts.total +=
-        (most + (1 - rates_.hidden) * (sum - most - ahead) + (1 - rates_.hidden_ahead) * ahead) *
-        share;
+    const double others = sum - most - (ahead - most_ahead);
+    parts.total += (most + (1 - rates_.hidden) * others + late - most_late) * share;
   }
 
   const State& state_;

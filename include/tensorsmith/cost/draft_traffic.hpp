@@ -103,6 +103,7 @@ class DraftTraffic {
   struct Waits {
     std::array<double, 5> levels{};  ///< L1, L2, L3, the two translation buffers
     std::array<double, 5> ahead{};   ///< the part of it that a prefetch asks for
+    std::array<double, 5> late{};    ///< the part of that which it does not hide
     double tiles = 0;                ///< of runs of a reduction for their accumulators
   };
 
@@ -132,8 +133,8 @@ class DraftTraffic {
       }
     }
     const double line = static_cast<double>(target_.cache_line_bytes);
-    double stored_lines = 0;  // of the output, missed at the level looked at last
-    double ahead = 0;         // cycles of that level for what is prefetched
+    double stored_lines = 0;     // of the output, missed at the level looked at last
+    double ahead = 0, late = 0;  // cycles of that level for what is prefetched
     const auto cycles_of = [&](double room, double granule, double way, double each, double first,
                                double tracked) {
       std::size_t fitting = 0;
@@ -150,7 +151,7 @@ class DraftTraffic {
       }
       const std::size_t from = fitting > 0 ? fitting - 1 : 0;
       double outer = 1, cycles = 0;
-      ahead = 0;
+      ahead = late = 0;
       for (std::size_t d = 0; d < from; ++d) {
         outer *= nest.loops[d].extent;
       }
@@ -172,8 +173,13 @@ class DraftTraffic {
         // A block that does not fit beside the one in use has gone again when it is wanted.
         const bool is_lost =
             op.accesses[i].is_block_ahead && 2 * own[nest.run_begin].room(granule, way) > room;
-        cycles += (missed * rate * (is_lost ? 2 : 1) + stretches * first) * ways;
-        ahead += is_prefetched && !is_lost ? missed * rate : 0;
+        const double runs =
+            op.accesses[i].is_block_ahead ? nest.runs_per_block(op.accesses[i].moved_by) : 1;
+        cycles += (missed * rate * (is_lost ? 1 + 1 / runs : 1) + stretches * first) * ways;
+        if (is_prefetched && !is_lost) {
+          ahead += missed * rate;
+          late += missed * rate * (1 - rates_.hidden_ahead) / runs;
+        }
         stored_lines = op.accesses[i].is_store ? missed : stored_lines;
       }
       return cycles;
@@ -187,6 +193,7 @@ class DraftTraffic {
             cycles_of(room, line, rates_.way_bytes[level], line / rates_.bytes_per_cycle[level],
                       rates_.latency[level] / rates_.streams, level == 2 ? rates_.tracked : all);
         waits.ahead[level] = ahead;
+        waits.late[level] = late;
         // A run of the reduction cannot begin before its accumulators are there.
         waits.tiles += tile_lines > 0 ? stored_lines / tile_lines * rates_.latency[level] : 0;
       }
@@ -203,6 +210,7 @@ class DraftTraffic {
         waits.levels[3 + level] =
             cycles_of(mapped, rates_.page_bytes, 0, rates_.page_miss[level], 0, all);
         waits.ahead[3 + level] = ahead;
+        waits.late[3 + level] = late;
       }
     }
     return waits;

@@ -299,6 +299,24 @@ TEST_CASE("a block that is asked for ahead must fit beside the one in use") {
   CHECK(share_ahead(1024) < 0.7 * share_ahead(4));
 }
 
+TEST_CASE("tiles that read the same block share the asking for the next one") {
+  const State initial = State::initial(dag_of("gemm:128x768x3072:f32"));
+  Target target = *Target::from_name("znver4");
+  target.caches.l3_bytes = 32 << 20;
+  const auto cycles = [&](bool is_shared, bool ahead) {  // i.0 inside or outside of k.0
+    std::vector<Step> steps = {SplitStep{2, 0, 128, {8}, true}, SplitStep{2, 2, 768, {48}, true},
+                               SplitStep{2, 4, 3072, {256}, true}};
+    steps.push_back(is_shared ? ReorderStep{2, {2, 4, 0, 5, 1, 3}}
+                              : ReorderStep{2, {2, 0, 4, 5, 1, 3}});
+    if (ahead) {
+      steps.push_back(PragmaStep{2, 0, "prefetch_block$1$1"});
+    }
+    return draft_cycles(bounded(initial, std::move(steps)), target);
+  };
+  CHECK(cycles(true, true) < cycles(true, false));
+  CHECK(cycles(false, true) >= cycles(false, false));  // every tile would ask for all of it
+}
+
 TEST_CASE("the parts of a draft are those of its total") {
   const State initial = State::initial(dag_of("gemm:64x64x64:f32"));
   const DraftParts tile = draft_parts(tiled(initial, 8, 32), avx512());

@@ -338,4 +338,24 @@ TEST_CASE("hints to memory are drawn for large operands and results, in spaces t
   CHECK(drawn(test::space_of(test::matmul_dag(15, 64, 64), 1, options)) == 0);
 }
 
+TEST_CASE("an operand of many uses is asked for by blocks only") {
+  using Counts = std::pair<std::size_t, std::size_t>;
+  const auto hints_of = [](std::int64_t rows, const IdList& order) {
+    SpaceOptions options = native_space_options();
+    options.min_prefetch_bytes = 64 * 64 * 4;
+    const SearchSpace space = test::space_of(test::matmul_dag(rows, 64, 64), 1, options);
+    const auto program = space.build({SplitStep{2, 2, 64, {8}, true}, ReorderStep{2, order}}, 0);
+    REQUIRE(program);
+    std::size_t lines = 0, blocks = 0;
+    for (const PragmaStep& hint : detail::possible_memory_hints(space, *program)) {
+      lines += hint.pragma.starts_with("prefetch$1$") ? 1 : 0;
+      blocks += hint.pragma.starts_with("prefetch_block$1$") ? 1 : 0;
+    }
+    return Counts(lines, blocks);
+  };
+  CHECK(hints_of(32, {2, 0, 1, 3}) == Counts(3, 1));
+  CHECK(hints_of(128, {2, 0, 1, 3}) == Counts(0, 1));
+  CHECK(hints_of(128, {0, 1, 2, 3}) == Counts(0, 0));  // no blocks
+}
+
 }  // namespace tensorsmith

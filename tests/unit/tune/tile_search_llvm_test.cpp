@@ -1,7 +1,7 @@
 // requires: llvm
 // The whole way to tile registers on a machine that has them in software: the search, its best
-// program, code in the worker, verification. Small shapes: with sanitizers the software is slow, and
-// the first call of a program has two seconds.
+// program, code in the worker, verification. Small shapes: with sanitizers the software is slow,
+// and the first call of a program has two seconds.
 #include "support/catch.hpp"
 #include "support/emulated_tiles.hpp"
 #include "tensorsmith/ir/print.hpp"

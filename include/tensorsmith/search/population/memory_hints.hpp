@@ -1,9 +1,10 @@
 // DrawMemoryHint: lets the register tile of a stage ask for a large operand ahead of its use, or
 // writes a large result past the caches.
 //
-// Floor 7. Own design; nothing in a space without hints, and no prefetch where blocks in caches can
-// be used again and again: there it costs more than it brings. Half of the programs that stream an
-// operand or a result get one hint. Which distance pays depends on the machine, so it is drawn.
+// Floor 7. Own design; nothing in a space without hints. No prefetch a distance ahead where blocks
+// in caches can be used again and again: there it costs more than it brings. The next block of an
+// operand is asked for once, however often it is used. Half of the programs that stream an operand
+// or a result get one hint. Which distance pays depends on the machine, so it is drawn.
 //     C: for i, j, k  -->  C prefetch: operand 1, 12 lines, into L1: for i, j, k
 //     C: for k.0, j, k.1  -->  C prefetch: operand 1, the next block, into L1: for k.0, j, k.1
 //     C: for i, j, k  -->  C streams its result: for i, j, k
@@ -74,10 +75,11 @@ inline std::vector<PragmaStep> possible_memory_hints(const SearchSpace& space,
           return;
         }
         const TensorInfo& tensor = state.dag().tensor(read->tensor);
-        const bool is_streamed =
+        const bool is_large =
             state.stage(tensor.operation).is_placeholder &&
-            bytes_of_tensor(tensor) >= static_cast<double>(space.options().min_prefetch_bytes) &&
-            uses_of_element(state, id, *read) <= space.options().max_prefetch_uses;
+            bytes_of_tensor(tensor) >= static_cast<double>(space.options().min_prefetch_bytes);
+        const bool is_streamed =
+            is_large && uses_of_element(state, id, *read) <= space.options().max_prefetch_uses;
         const std::string which = "$" + std::to_string(operand);
         for (std::int32_t lines : space.options().prefetch_lines) {
           if (is_streamed) {
@@ -86,7 +88,7 @@ inline std::vector<PragmaStep> possible_memory_hints(const SearchSpace& space,
                                            std::to_string(lines) + "$1"});
           }
         }
-        if (is_streamed && has_blocks) {
+        if (is_large && has_blocks) {
           found.push_back(PragmaStep{stage, 0, std::string(prefetch_block_pragma) + which + "$1"});
         }
         ++operand;
