@@ -36,6 +36,18 @@ struct DraftFootprint {
     const double apart = way > 0 && stride > 0 && segments > 1 ? smaller_of(low(stride), way) : 0;
     return larger_of(granules(line) * line, segments * smaller_of(apart, stride));
   }
+  /// What it would take up if its lines were spread over all sets as densely as over its own: much
+  /// where rows lie nearly a multiple of the way apart.
+  double room_of_its_sets(double line, double way) const {
+    const double lines = granules(line) * line;
+    if (way <= 0 || stride <= line || segments <= 1) {
+      return lines;
+    }
+    const double beyond = stride - way * floor_of(stride / way);
+    const double drift = smaller_of(beyond, way - beyond);
+    const bool is_near = drift < line;
+    return is_near ? lines * way / smaller_of(segments * drift + larger_of(run, line), way) : lines;
+  }
 };
 
 /// How the values of a tensor lie in memory: pieces of its dimensions, outermost first.
@@ -160,7 +172,16 @@ class DraftTraffic {
         // A buffer of its own inside the loops stays where it is if it fits.
         const bool stays =
             own[0].room(granule, way) <= room / 2 && first_loop_inside(nest, op.accesses[i]) > 0;
-        const double missed = stays ? 0 : own[from].granules(granule) * outer;
+        std::size_t begin = from;  // it may drive out itself, in loops where all would fit
+        double times = outer;
+        const std::size_t end =
+            op.accesses[i].is_store && nest.is_promoted ? nest.run_begin : depth;
+        for (std::size_t d = fitting > 1 ? fitting : 1;
+             d < end && own[d].room_of_its_sets(granule, way) > room; ++d) {
+          times *= nest.loops[d - 1].extent;
+          begin = d;
+        }
+        const double missed = stays ? 0 : own[begin].granules(granule) * times;
         const bool is_prefetched = op.accesses[i].lines_ahead > 0;
         double stretches =
             own[from].stride > granule && !stays && !is_prefetched ? own[from].segments * outer : 0;

@@ -299,6 +299,22 @@ TEST_CASE("a block that is asked for ahead must fit beside the one in use") {
   CHECK(share_ahead(1024) < 0.7 * share_ahead(4));
 }
 
+TEST_CASE("rows that lie nearly a cache's way apart drive each other out") {
+  const auto cycles_of_l1 = [](const char* workload, std::int64_t rows) {
+    const State initial = State::initial(dag_of(workload));
+    return draft_parts(bounded(initial, {SplitStep{2, 0, 1000, {rows}, true},
+                                         SplitStep{2, 2, 1040, {16}, true},
+                                         ReorderStep{2, {2, 0, 4, 1, 3}}}),
+                       *Target::from_name("znver4"))
+        .levels[0];
+  };
+  // 25 rows 4100 bytes apart share three of 64 sets; 8 have room there, and 25 rows 4240 bytes
+  // apart.
+  const double near = cycles_of_l1("gemm:1000x1040x1025:f32", 25);
+  CHECK(near > 4 * cycles_of_l1("gemm:1000x1040x1060:f32", 25));
+  CHECK(near > 2 * cycles_of_l1("gemm:1000x1040x1025:f32", 8));
+}
+
 TEST_CASE("tiles that read the same block share the asking for the next one") {
   const State initial = State::initial(dag_of("gemm:128x768x3072:f32"));
   Target target = *Target::from_name("znver4");
