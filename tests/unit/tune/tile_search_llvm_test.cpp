@@ -15,7 +15,7 @@ TEST_CASE("the program that the analytic model puts first multiplies in tiles") 
   for (const auto& [workload, intrinsic] :
        {std::pair("gemm:64x128x128:bf16", " as tdpbf16ps"),
         std::pair("gemm:128x64x128:i8", " as tdpbssd"),
-        std::pair("gemm:64x160x192:u8,weights=i8", " as tdpbusd")}) {
+        std::pair("gemm:128x160x192:u8,weights=i8", " as tdpbusd")}) {
     CAPTURE(workload);
     const Target target = test::with_emulated_tiles();
     const TuneTask task{ops::parse_workload(workload)->dag, target, workload, 0};
