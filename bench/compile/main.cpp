@@ -5,7 +5,8 @@
 // lower: state to loops. compile: loops to LLVM IR to object code. load: object code to an address.
 // Code for one thread, as tuning for one thread makes it. Beside it, not part of the total: the IR
 // alone (built and written as text), compiling for several threads, and the total of candidates
-// that share a module, 16 at a time.
+// that share a module, 16 at a time. "drawn": at random, as the first population of a search;
+// "proposed": what a search measures first.
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,7 @@
 #include "bench/support/loop_timer.hpp"
 #include "bench/support/machine.hpp"
 #include "bench/support/paired.hpp"
+#include "bench/support/proposals.hpp"
 #include "bench/support/workload_main.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
 #include "tensorsmith/lower/lower.hpp"
@@ -31,7 +33,7 @@ struct Phases {
   std::string first_failure;
 };
 
-constexpr std::size_t batch_size = 16;
+constexpr std::size_t num_programs = 48, batch_size = 16;
 
 /// From states to functions, `batch_size` to a module; ms per candidate, one entry per module.
 std::vector<double> measure_batched(const std::vector<State>& states, const Target& target) {
@@ -116,6 +118,36 @@ Phases measure(const std::vector<State>& states, const Target& target) {
   return phases;
 }
 
+nlohmann::json add_case(const std::string& workload, const char* kind, const Phases& phases,
+                        bool prints) {
+  const double ir = phases.ir.empty() ? 0 : median(phases.ir);
+  const double parallel = phases.parallel.empty() ? 0 : median(phases.parallel);
+  const double batched = phases.batched.empty() ? 0 : median(phases.batched);
+  if (prints) {
+    std::printf("%-46s %-8s %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %10.2f %8.2f",
+                workload.substr(0, 46).c_str(), kind, median(phases.lower), median(phases.compile),
+                median(phases.load), median(phases.total), percentile(phases.total, 0.9), ir,
+                parallel, batched);
+    std::printf(phases.failed == 0 ? "\n" : "  failed: %zu (%s)\n", phases.failed,
+                phases.first_failure.c_str());
+  }
+  return {{"workload", workload},
+          {"programs", kind},
+          {"candidates", phases.total.size()},
+          {"failed", phases.failed},
+          {"first_failure", phases.first_failure},
+          {"lower_ms", median(phases.lower)},
+          {"compile_ms", median(phases.compile)},
+          {"load_ms", median(phases.load)},
+          {"total_ms", median(phases.total)},
+          {"total_p90_ms", percentile(phases.total, 0.9)},
+          {"ir_text_ms", ir},
+          {"parallel_compile_ms", parallel},
+          {"batch_size", batch_size},
+          {"batched_total_ms", batched},
+          {"object_bytes", phases.object_bytes / phases.total.size()}};
+}
+
 int run(std::vector<std::string> workloads, bool prints_json) {
   if (workloads.empty()) {
     workloads = {"gemm:512x512x512:f32", "gemm:127x509x251:f32,bias,relu",
@@ -126,40 +158,22 @@ int run(std::vector<std::string> workloads, bool prints_json) {
   report["machine"] = machine_facts(probe_host(), {});
   report["cases"] = nlohmann::json::array();
   if (!prints_json) {
-    std::printf("median ms per candidate %31s %8s %8s %8s %8s %8s %10s %8s\n", "lower", "compile",
+    std::printf("median ms per candidate %40s %8s %8s %8s %8s %8s %10s %8s\n", "lower", "compile",
                 "load", "total", "p90", "(IR)", "(parallel)", "(batch)");
   }
   for (const std::string& workload : workloads) {
-    const Phases phases = measure(sample_states(workload, target, 48), target);
-    if (phases.total.empty()) {
-      std::fprintf(stderr, "bench_compile: no candidate of %s could be compiled: %s\n",
-                   workload.c_str(), phases.first_failure.c_str());
-      return 1;
-    }
-    const double ir = phases.ir.empty() ? 0 : median(phases.ir);
-    const double parallel = phases.parallel.empty() ? 0 : median(phases.parallel);
-    const double batched = phases.batched.empty() ? 0 : median(phases.batched);
-    report["cases"].push_back({{"workload", workload},
-                               {"candidates", phases.total.size()},
-                               {"failed", phases.failed},
-                               {"first_failure", phases.first_failure},
-                               {"lower_ms", median(phases.lower)},
-                               {"compile_ms", median(phases.compile)},
-                               {"load_ms", median(phases.load)},
-                               {"total_ms", median(phases.total)},
-                               {"total_p90_ms", percentile(phases.total, 0.9)},
-                               {"ir_text_ms", ir},
-                               {"parallel_compile_ms", parallel},
-                               {"batch_size", batch_size},
-                               {"batched_total_ms", batched},
-                               {"object_bytes", phases.object_bytes / phases.total.size()}});
-    if (!prints_json) {
-      std::printf("%-46s %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %10.2f %8.2f",
-                  workload.substr(0, 46).c_str(), median(phases.lower), median(phases.compile),
-                  median(phases.load), median(phases.total), percentile(phases.total, 0.9), ir,
-                  parallel, batched);
-      std::printf(phases.failed == 0 ? "\n" : "  failed: %zu (%s)\n", phases.failed,
-                  phases.first_failure.c_str());
+    const std::vector<State> drawn = sample_states(workload, target, num_programs);
+    const std::vector<State> proposed =
+        proposed_states(*ops::parse_workload(workload), target, num_programs, num_programs);
+    for (const bool is_proposed : {false, true}) {
+      const Phases phases = measure(is_proposed ? proposed : drawn, target);
+      if (phases.total.empty()) {
+        std::fprintf(stderr, "bench_compile: no candidate of %s could be compiled: %s\n",
+                     workload.c_str(), phases.first_failure.c_str());
+        return 1;
+      }
+      report["cases"].push_back(
+          add_case(workload, is_proposed ? "proposed" : "drawn", phases, !prints_json));
     }
   }
   if (prints_json) {

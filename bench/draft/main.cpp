@@ -21,13 +21,13 @@
 #include "bench/support/candidates.hpp"
 #include "bench/support/loop_timer.hpp"
 #include "bench/support/machine.hpp"
+#include "bench/support/proposals.hpp"
 #include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
 #include "tensorsmith/record/journal.hpp"
 #include "tune/compile.hpp"
 #include "tune/measure_task.hpp"
 #include "tune/replay_steps.hpp"
-#include "tune/search.hpp"
 
 namespace tensorsmith::bench {
 namespace {
@@ -54,30 +54,18 @@ ops::Workload parse(const std::string& text) {
   return std::move(workload).value();
 }
 
-/// Appends the seeds of the native space.
-void add_seeds(const ops::Workload& workload, const Target& target, const Arguments& arguments,
-               std::vector<State>& states) {
-  TuneTask task;
-  task.dag = workload.dag;
-  task.target = target;
-  TuneOptions options;
-  options.num_threads = arguments.num_threads;
-  options.seed = arguments.seed;
-  const Search search = make_search(task, options);
-  // Half of the first batch are seeds; they come first.
-  const std::vector<Proposal> batch = search.policy->propose(2 * arguments.num_seeds);
-  for (std::size_t i = 0; i < std::min(arguments.num_seeds, batch.size()); ++i) {
-    states.push_back(batch[i].state);
-  }
-}
-
 /// Draws, builds and measures; unverified, since only the times matter here.
 std::vector<Trial> measure(const std::string& text, const Arguments& arguments,
                            std::optional<Journal>& journal) {
   const ops::Workload workload = parse(text);
   const Target target = host_target();
   std::vector<State> states = sample_states(text, target, arguments.num_programs, arguments.seed);
-  add_seeds(workload, target, arguments, states);
+  // Half of the first batch are seeds; they come first.
+  for (State& state :
+       proposed_states(workload, target, arguments.num_seeds, 2 * arguments.num_seeds,
+                       arguments.num_threads, arguments.seed)) {
+    states.push_back(std::move(state));
+  }
   const std::unique_ptr<CandidateBuilder> builder =
       make_candidate_builder(target, arguments.num_threads);
   WorkerMeasurer measurer;

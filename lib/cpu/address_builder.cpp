@@ -65,7 +65,8 @@ std::uint32_t AddressBuilder::open_loop(LLVMBasicBlockRef preheader, LLVMValueRe
 LLVMValueRef AddressBuilder::end_of(const Level& level, const Step& step, LLVMValueRef end) {
   hoisted_.before(LLVMGetBasicBlockTerminator(level.preheader));
   const LLVMValueRef begin = LLVMGetIncomingValue(step.phi, 0);
-  const LLVMValueRef count = hoisted_.sub(end, level.start);
+  const bool is_from_zero = LLVMIsConstant(level.start) && LLVMIsNull(level.start);
+  const LLVMValueRef count = is_from_zero ? end : hoisted_.sub(end, level.start);
   const LLVMValueRef distance = hoisted_.mul(count, hoisted_.m.const_i64(step.amount));
   return step.is_pointer ? hoisted_.offset(begin, distance) : hoisted_.add(begin, distance);
 }

@@ -45,8 +45,8 @@ class FunctionEmitter {
   void bind_constant(VarId var, std::int64_t value);
   void bind_scalar(VarId var, LLVMValueRef value);
   void emit(StmtId stmt);
-  /// for var in [begin, end): the body of a parallel loop.
-  void emit_range(const For& loop, LLVMValueRef begin, LLVMValueRef end);
+  /// for var in [begin, end): the body of a parallel loop, or a loop whose extent is no number.
+  void emit_range(const For& loop, LLVMValueRef begin, LLVMValueRef end, bool is_nonempty = false);
   void finish();  ///< returns from the function
 
  private:

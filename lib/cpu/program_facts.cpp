@@ -1,6 +1,7 @@
 #include "program_facts.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "ir_builder.hpp"
 #include "tensorsmith/ir/flat_index.hpp"
@@ -26,8 +27,6 @@ void merge_into(std::vector<T>& list, const std::vector<T>& more) {
 
 /// Bytes of the register lane that holds one element.
 int compute_bytes(DType type) { return is_float(type) && type != DType::f64 ? 4 : bytes_of(type); }
-
-bool is_index_type(DType type) { return type == DType::i32 || type == DType::i64; }
 
 }  // namespace
 
@@ -58,6 +57,7 @@ ProgramFacts::ProgramFacts(const LoopProgram& program)
   }
   visit_stmt(program.body);
   find_nan_free_buffers();
+  find_ranges();
 }
 
 bool ProgramFacts::uses(ExprId expr, VarId var) const {
@@ -229,6 +229,7 @@ void ProgramFacts::visit_stmt(StmtId id) {
                               s.var.value >= program_.pool.num_vars()) {
                             give_up("a loop with a malformed extent or variable");
                           }
+                          all_loops_.push_back(&s);
                           facts.has_loop = facts.has_loop || (s.kind != ForKind::unrolled &&
                                                               s.kind != ForKind::vectorized);
                         },
@@ -293,6 +294,28 @@ void ProgramFacts::find_nan_free_buffers() {
         is_nan_free_[store->buffer.value] = false;
         changed = true;
       }
+    }
+  }
+}
+
+// From "any value" down: what every round finds holds. Extents refer to loops around them, so a
+// round for each level of a nest finds everything.
+void ProgramFacts::find_ranges() {
+  constexpr int most_rounds = 8;
+  for (int round = 0; round < most_rounds; ++round) {
+    std::map<VarId, std::int64_t> last;
+    for (const For* loop : all_loops_) {
+      const std::int64_t extent = interval_of(program_.pool, loop->extent, ranges_).max;
+      std::int64_t& max = last.try_emplace(loop->var, 0).first->second;
+      max = std::max(max, extent == Interval::highest ? extent : extent - 1);
+    }
+    bool changed = false;
+    for (const auto& [var, max] : last) {
+      changed = changed || ranges_[var] != Interval{0, max};
+      ranges_.set(var, 0, max);
+    }
+    if (!changed) {
+      return;
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "tensorsmith/ir/interval.hpp"
 #include "tensorsmith/ir/loop_program.hpp"
 
 namespace tensorsmith::llvm_codegen {
@@ -39,6 +40,10 @@ class ProgramFacts {
   std::optional<std::int64_t> stride(BufferId buffer, const ExprList& indices, VarId var) const;
   /// True only if an index cannot be negative (loop variables are not).
   bool is_nonnegative(ExprId expr) const;
+  /// True only if the loop's body runs at least once, wherever the loop stands.
+  bool is_nonempty(const For& loop) const {
+    return interval_of(program_.pool, loop.extent, ranges_).min >= 1;
+  }
   /// True only if no run can make it NaN (so that min and max need one instruction).
   bool never_nan(ExprId expr) const;
 
@@ -56,12 +61,15 @@ class ProgramFacts {
   std::optional<std::int64_t> coefficient(ExprId index, VarId var) const;
   void check_access(BufferId buffer, const ExprList& indices);
   void find_nan_free_buffers();
+  void find_ranges();
 
   const LoopProgram& program_;
   std::vector<ExprFacts> exprs_;
   std::vector<StmtFacts> stmts_;
   std::vector<std::uint8_t> stmt_state_;  // 0 = new, 1 = being visited, 2 = done
   std::vector<const Store*> all_stores_;
+  std::vector<const For*> all_loops_;
+  VarRanges ranges_;
   std::vector<bool> is_nan_free_;  // by buffer
 };
 

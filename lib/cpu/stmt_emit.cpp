@@ -119,7 +119,7 @@ void FunctionEmitter::emit_loop(const For& loop) {
     emit_counted(loop, extent.constant);
     return;
   }
-  emit_range(loop, m_.const_i64(0), addresses_.value(extent));
+  emit_range(loop, m_.const_i64(0), addresses_.value(extent), facts_.is_nonempty(loop));
 }
 
 void FunctionEmitter::emit_counted(const For& loop, std::int64_t extent) {
@@ -136,8 +136,9 @@ void FunctionEmitter::emit_counted(const For& loop, std::int64_t extent) {
   bindings_[loop.var.value] = Binding{};
 }
 
-void FunctionEmitter::emit_range(const For& loop, LLVMValueRef begin, LLVMValueRef end) {
-  emit_serial(begin, end, false, facts_.of(loop.body), [&](std::uint32_t term) {
+void FunctionEmitter::emit_range(const For& loop, LLVMValueRef begin, LLVMValueRef end,
+                                 bool is_nonempty) {
+  emit_serial(begin, end, is_nonempty, facts_.of(loop.body), [&](std::uint32_t term) {
     bind_term(loop.var, term);
     emit(loop.body);
   });

@@ -14,8 +14,11 @@ inline constexpr TensorIntrinsic emulated_tdpbusd = emulated(tdpbusd, "tensorsmi
 inline constexpr const TensorIntrinsic* emulated_tiles[] = {&emulated_tdpbf16ps, &emulated_tdpbssd,
                                                             &emulated_tdpbusd};
 
-/// A machine that has them, whose code this one can run as well.
+/// A machine that has them, whose code this one can run as well. What the analytic model thinks of
+/// it is the same everywhere: the rates and caches of a processor that has them.
 inline Target with_emulated_tiles(Target target = host_target()) {
+  target.llvm_tune = "sapphirerapids";
+  target.caches = {48 << 10, 2 << 20, 32 << 20, 1};
   target.intrinsics.assign(std::begin(emulated_tiles), std::end(emulated_tiles));
   return target;
 }

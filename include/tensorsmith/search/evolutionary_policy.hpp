@@ -169,7 +169,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     } else if (options_.evolves_untrained && model_.name() == "random") {
       evolution.num_generations = smaller_of<std::uint32_t>(evolution.num_generations, 2);
     }
-    const std::vector<Individual> best =
+    std::vector<Individual> best =
         evolve(space_, mutators_, evolution, key, callbacks_.parallel_for, evaluator,
                std::move(population), sizes.num_kept,
                [&](const std::string& text) { return !taken_.contains(text); });
@@ -185,12 +185,31 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
       }
     };
     const std::size_t before = proposals.size();
-    const std::vector<Individual> near = neighbours(key, evaluator);
+    std::vector<Individual> near = neighbours(key, evaluator);
     const auto num_near =
         static_cast<std::size_t>(options_.near_share * static_cast<double>(n - num_random) + 0.5);
+    put_irregular_last(near, num_near);
+    put_irregular_last(best, n);
+    put_irregular_last(random, num_random);
     take(near, num_near, {}, 0);
     take(best, n - (proposals.size() - before), random, num_random);
     return proposals;
+  }
+
+  /// The first `wanted` regular ones first, if there are as many; both in their order.
+  void put_irregular_last(std::vector<Individual>& list, std::size_t wanted) const {
+    std::vector<Individual> irregular;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; callbacks_.is_regular && i < list.size(); ++i) {
+      if (kept < wanted && !callbacks_.is_regular(list[i].candidate.state)) {
+        irregular.push_back(std::move(list[i]));
+      } else if (kept++ != i) {
+        list[kept - 1] = std::move(list[i]);
+      }
+    }
+    for (std::size_t i = 0; i < irregular.size(); ++i) {
+      list[kept + i] = std::move(irregular[i]);
+    }
   }
 
   /// One mutation away from the few best measured programs and not taken yet, best score first. A

@@ -75,8 +75,9 @@ struct SearchCallbacks {
   /// whose estimate is far above the best one are neither scored nor proposed.
   Callback<double(const State&)> draft;
   /// What the draft cannot see and a look at the lowered program shows: whether its inner loops
-  /// have constant extents. Slower than the draft; asked about the best few only. Empty = all are
-  /// well.
+  /// have constant extents and test no conditions. Slower than the draft; asked about those only
+  /// that would be proposed next. Others are proposed where there is nothing better. Empty = all
+  /// are well.
   Callback<bool(const State&)> is_regular;
   ParallelFor parallel_for;
 };
