@@ -1,6 +1,8 @@
 // Vectorized loops: chunks of native vectors, the rest masked (AVX-512) or in narrower pieces.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "function_emitter.hpp"
 #include "kernel_emitter.hpp"
@@ -26,14 +28,41 @@ Instructions behind(LLVMBasicBlockRef block, LLVMValueRef before) {
   return list;
 }
 
+bool is_same_kind(LLVMValueRef a, LLVMValueRef b) {
+  return LLVMGetInstructionOpcode(a) == LLVMGetInstructionOpcode(b) &&
+         LLVMTypeOf(a) == LLVMTypeOf(b);
+}
+
+/// Takes from the first strip what it computes for the others as well (a number in all lanes).
+Instructions take_shared(Instructions& first, const Instructions& next) {
+  Instructions own, shared;
+  for (const LLVMValueRef instruction : first) {
+    const bool is_own = own.size() < next.size() && is_same_kind(instruction, next[own.size()]);
+    (is_own ? own : shared).push_back(instruction);
+  }
+  first = std::move(own);
+  return shared;
+}
+
+/// Whether one of them needs what another one computes.
+bool depend_on(const Instructions& some, const Instructions& others) {
+  const std::unordered_set<LLVMValueRef> results(others.begin(), others.end());
+  return std::any_of(some.begin(), some.end(), [&](LLVMValueRef instruction) {
+    bool found = false;
+    for (int i = 0; i < LLVMGetNumOperands(instruction); ++i) {
+      found = found || results.count(LLVMGetOperand(instruction, static_cast<unsigned>(i))) != 0;
+    }
+    return found;
+  });
+}
+
 /// Whether instruction n of each is what instruction n of the others is, and what one takes from
 /// another one comes from no later place in it.
 bool are_alike(const std::vector<Instructions>& strips) {
   std::unordered_map<LLVMValueRef, std::size_t> places;
   for (const Instructions& strip : strips) {
     for (std::size_t n = 0; n < strip.size(); ++n) {
-      if (strip.size() != strips[0].size() ||
-          LLVMGetInstructionOpcode(strip[n]) != LLVMGetInstructionOpcode(strips[0][n])) {
+      if (strip.size() != strips[0].size() || !is_same_kind(strip[n], strips[0][n])) {
         return false;
       }
       for (int i = 0; i < LLVMGetNumOperands(strip[n]); ++i) {
@@ -72,9 +101,13 @@ std::size_t num_in_registers(const Instructions& strip, int num_registers) {
 /// Long chains side by side, instruction by instruction. A core looks as far ahead as two or three
 /// of them are long, so that it would wait for one while the next few are not in sight. measured
 /// (EPYC 9005): sigmoid 9.5 cycles per vector one after the other, 8.2 four at a time.
-void interleave(IrBuilder& b, const std::vector<Instructions>& strips) {
+void interleave(IrBuilder& b, std::vector<Instructions> strips) {
   constexpr std::size_t shortest = 12, widest = 4;
-  if (strips.size() < 2 || strips[0].size() < shortest || !are_alike(strips)) {
+  if (strips.size() < 2 || strips[1].size() < shortest) {
+    return;
+  }
+  const Instructions shared = take_shared(strips[0], strips[1]);
+  if (!are_alike(strips) || depend_on(shared, strips[0])) {
     return;
   }
   const std::size_t group =
@@ -82,7 +115,7 @@ void interleave(IrBuilder& b, const std::vector<Instructions>& strips) {
   if (group < 2) {
     return;
   }
-  for (const Instructions& strip : strips) {
+  for (const Instructions& strip : strips) {  // the shared ones stay in front
     for (const LLVMValueRef instruction : strip) {
       LLVMInstructionRemoveFromParent(instruction);
     }
@@ -232,7 +265,7 @@ void FunctionEmitter::for_each_strip(const For& loop, std::int64_t extent, int l
       strips.push_back(behind(block, before));
     }
     if (b_.block() == block) {
-      interleave(b_, strips);
+      interleave(b_, std::move(strips));
     }
   }
   std::int64_t rest = extent - strip.first.constant;
