@@ -103,6 +103,15 @@ class GuardedMemory {
   char* data_ = nullptr;
 };
 
+/// How often a word stands in a text.
+inline std::size_t count_of(const std::string& text, const std::string& word) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
 inline bool host_runs(const Target& target) {
   return target.name == "host" || target.isa <= probe_host().isa;
 }

@@ -79,14 +79,6 @@ std::string znver4_assembly(const LoopProgram& program) {
   return *text;
 }
 
-std::size_t count_of(const std::string& text, const std::string& word) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    ++count;
-  }
-  return count;
-}
-
 /// The host, if it has the instruction.
 bool host_has(const TensorIntrinsic& intrinsic) { return intrinsic.is_available(host_target()); }
 

@@ -126,6 +126,29 @@ TEST_CASE("the validity filter and empty features keep programs out") {
   }
 }
 
+TEST_CASE("programs that are not regular are proposed where there are no others") {
+  for (const bool has_regular : {true, false}) {
+    test::ExtentModel model;
+    SearchCallbacks callbacks;
+    callbacks.extract = test::extents_of;
+    callbacks.is_regular = [has_regular](const State& state) {
+      return has_regular && state.stage(2).auto_unroll_max_step != 512;
+    };
+    EvolutionaryPolicy policy(test::space_of(test::matmul_dag(64, 64, 64)), model, callbacks,
+                              options_with(1));
+    for (int round = 0; round < 3; ++round) {
+      std::vector<Observation> observations;
+      for (const Proposal& proposal : policy.propose(6)) {
+        CHECK((!has_regular || proposal.is_random ||
+               proposal.state.stage(2).auto_unroll_max_step != 512));
+        observations.push_back(Observation{proposal.state, measure(proposal.state)});
+      }
+      CHECK(observations.size() == 6);
+      policy.observe(observations);
+    }
+  }
+}
+
 TEST_CASE("nothing valid: nothing proposed") {
   test::ExtentModel model;
   SearchCallbacks callbacks;
