@@ -14,16 +14,14 @@ constexpr std::int64_t max_chunks_unrolled = 8;
 
 using Instructions = std::vector<LLVMValueRef>;
 
-/// What was added to the block behind `before` (its start, if that is null), addresses aside: the
+/// What was added to the block behind `before` (its start, if that is null). Addresses apart: the
 /// first strip needs none.
-Instructions behind(LLVMBasicBlockRef block, LLVMValueRef before) {
+Instructions behind(LLVMBasicBlockRef block, LLVMValueRef before, Instructions& addresses) {
   Instructions list;
   for (LLVMValueRef next = before == nullptr ? LLVMGetFirstInstruction(block)
                                              : LLVMGetNextInstruction(before);
        next != nullptr; next = LLVMGetNextInstruction(next)) {
-    if (LLVMGetInstructionOpcode(next) != LLVMGetElementPtr) {
-      list.push_back(next);
-    }
+    (LLVMGetInstructionOpcode(next) == LLVMGetElementPtr ? addresses : list).push_back(next);
   }
   return list;
 }
@@ -100,14 +98,18 @@ std::size_t num_in_registers(const Instructions& strip, int num_registers) {
 
 /// Long chains side by side, instruction by instruction. A core looks as far ahead as two or three
 /// of them are long, so that it would wait for one while the next few are not in sight. measured
-/// (EPYC 9005): sigmoid 9.5 cycles per vector one after the other, 8.2 four at a time.
-void interleave(IrBuilder& b, std::vector<Instructions> strips) {
+/// (EPYC 9005): sigmoid 9.5 cycles per vector one after the other, 8.2 four at a time. Addresses
+/// stay where they are, in front: nothing is done where one is computed by a chain.
+void interleave(IrBuilder& b, std::vector<Instructions> strips, const Instructions& addresses) {
   constexpr std::size_t shortest = 12, widest = 4;
   if (strips.size() < 2 || strips[1].size() < shortest) {
     return;
   }
   const Instructions shared = take_shared(strips[0], strips[1]);
-  if (!are_alike(strips) || depend_on(shared, strips[0])) {
+  const bool are_addresses_known =
+      std::none_of(strips.begin(), strips.end(),
+                   [&](const Instructions& strip) { return depend_on(addresses, strip); });
+  if (!are_alike(strips) || depend_on(shared, strips[0]) || !are_addresses_known) {
     return;
   }
   const std::size_t group =
@@ -258,14 +260,15 @@ void FunctionEmitter::for_each_strip(const For& loop, std::int64_t extent, int l
     strip.first.constant = full * lanes;
   } else {
     std::vector<Instructions> strips;
+    Instructions addresses;
     const LLVMBasicBlockRef block = b_.block();
     for (std::int64_t i = 0; i < full; ++i, strip.first.constant += lanes) {
       const LLVMValueRef before = LLVMGetLastInstruction(block);
       body(strip);
-      strips.push_back(behind(block, before));
+      strips.push_back(behind(block, before, addresses));
     }
     if (b_.block() == block) {
-      interleave(b_, std::move(strips));
+      interleave(b_, std::move(strips), addresses);
     }
   }
   std::int64_t rest = extent - strip.first.constant;

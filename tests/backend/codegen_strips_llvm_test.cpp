@@ -25,6 +25,22 @@ LoopProgram chain_program(std::int64_t rows, std::int64_t columns, bool is_in_pl
   return std::move(m.p);
 }
 
+/// out[j] = exp(a[index[j]]) * b[index[j]], addresses that a chain computes.
+LoopProgram gather_program(std::int64_t columns) {
+  Maker m;
+  ExprPool& pool = m.pool();
+  const BufferId a = m.argument("a", DType::f32, {9});
+  const BufferId b = m.argument("b", DType::f32, {9});
+  const BufferId index = m.argument("index", DType::u8, {columns});
+  const BufferId out = m.argument("out", DType::f32, {columns});
+  const VarId j = m.var("j");
+  const ExprList at = {pool.cast(DType::i64, m.load(index, {m.v(j)}))};
+  const ExprId value =
+      pool.mul(pool.call(CallOp::exp, {m.load(a, at)}), pool.call(CallOp::exp, {m.load(b, at)}));
+  m.p.body = m.loop(j, columns, ForKind::vectorized, m.store(out, {m.v(j)}, value));
+  return std::move(m.p);
+}
+
 /// sum[l] over k of exp(a[k, l]), the partial sums of a row in registers.
 LoopProgram sum_program(std::int64_t steps, std::int64_t lanes) {
   Maker m;
@@ -66,6 +82,7 @@ TEST_CASE("chains side by side compute what they compute one after the other", "
     check_program(chain_program(3, columns));
     check_program(chain_program(2, columns, true));
     check_program(sum_program(5, columns));
+    check_program(gather_program(columns));
   }
 }
 
