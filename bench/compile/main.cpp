@@ -118,8 +118,9 @@ Phases measure(const std::vector<State>& states, const Target& target) {
   return phases;
 }
 
-nlohmann::json add_case(const std::string& workload, const char* kind, const Phases& phases,
-                        bool prints) {
+/// A line of the table, if it `prints`, and the entry of the report.
+nlohmann::json report_case(const std::string& workload, const char* kind, const Phases& phases,
+                           bool prints) {
   const double ir = phases.ir.empty() ? 0 : median(phases.ir);
   const double parallel = phases.parallel.empty() ? 0 : median(phases.parallel);
   const double batched = phases.batched.empty() ? 0 : median(phases.batched);
@@ -173,7 +174,7 @@ int run(std::vector<std::string> workloads, bool prints_json) {
         return 1;
       }
       report["cases"].push_back(
-          add_case(workload, is_proposed ? "proposed" : "drawn", phases, !prints_json));
+          report_case(workload, is_proposed ? "proposed" : "drawn", phases, !prints_json));
     }
   }
   if (prints_json) {

@@ -5,6 +5,11 @@
 #include <tuple>
 
 namespace tensorsmith::llvm_codegen {
+namespace {
+
+bool is_zero(LLVMValueRef value) { return LLVMIsConstant(value) && LLVMIsNull(value); }
+
+}  // namespace
 
 void LinearForm::add(const LinearForm& other, std::int64_t factor) {
   const auto times = [factor](std::int64_t x) {
@@ -65,8 +70,7 @@ std::uint32_t AddressBuilder::open_loop(LLVMBasicBlockRef preheader, LLVMValueRe
 LLVMValueRef AddressBuilder::end_of(const Level& level, const Step& step, LLVMValueRef end) {
   hoisted_.before(LLVMGetBasicBlockTerminator(level.preheader));
   const LLVMValueRef begin = LLVMGetIncomingValue(step.phi, 0);
-  const bool is_from_zero = LLVMIsConstant(level.start) && LLVMIsNull(level.start);
-  const LLVMValueRef count = is_from_zero ? end : hoisted_.sub(end, level.start);
+  const LLVMValueRef count = is_zero(level.start) ? end : hoisted_.sub(end, level.start);
   const LLVMValueRef distance = hoisted_.mul(count, hoisted_.m.const_i64(step.amount));
   return step.is_pointer ? hoisted_.offset(begin, distance) : hoisted_.add(begin, distance);
 }
@@ -128,7 +132,7 @@ LLVMValueRef AddressBuilder::carry(LLVMValueRef base, bool is_pointer, const Ter
                                    std::int64_t amount) {
   Level& level = levels_[static_cast<std::size_t>(term.level)];
   LLVMValueRef init = base;
-  if (LLVMIsConstant(level.start) && LLVMConstIntGetSExtValue(level.start) == 0) {
+  if (is_zero(level.start)) {
     init = base == nullptr ? body_.m.const_i64(0) : base;
   } else {
     hoisted_.before(LLVMGetBasicBlockTerminator(level.preheader));

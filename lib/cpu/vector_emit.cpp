@@ -14,14 +14,14 @@ constexpr std::int64_t max_chunks_unrolled = 8;
 
 using Instructions = std::vector<LLVMValueRef>;
 
-/// What was added to the block behind `before` (its start, if that is null). Addresses apart: the
-/// first strip needs none.
-Instructions behind(LLVMBasicBlockRef block, LLVMValueRef before, Instructions& addresses) {
+/// What was added to the block behind `before` (its start, if that is null). Addresses, of which
+/// the first strip needs none, go to `others`.
+Instructions behind(LLVMBasicBlockRef block, LLVMValueRef before, Instructions& others) {
   Instructions list;
   for (LLVMValueRef next = before == nullptr ? LLVMGetFirstInstruction(block)
                                              : LLVMGetNextInstruction(before);
        next != nullptr; next = LLVMGetNextInstruction(next)) {
-    (LLVMGetInstructionOpcode(next) == LLVMGetElementPtr ? addresses : list).push_back(next);
+    (LLVMGetInstructionOpcode(next) == LLVMGetElementPtr ? others : list).push_back(next);
   }
   return list;
 }
@@ -31,15 +31,14 @@ bool is_same_kind(LLVMValueRef a, LLVMValueRef b) {
          LLVMTypeOf(a) == LLVMTypeOf(b);
 }
 
-/// Takes from the first strip what it computes for the others as well (a number in all lanes).
-Instructions take_shared(Instructions& first, const Instructions& next) {
-  Instructions own, shared;
+/// Takes from the first strip what it computes for the next ones as well (a number in all lanes).
+void take_shared(Instructions& first, const Instructions& next, Instructions& others) {
+  Instructions own;
   for (const LLVMValueRef instruction : first) {
     const bool is_own = own.size() < next.size() && is_same_kind(instruction, next[own.size()]);
-    (is_own ? own : shared).push_back(instruction);
+    (is_own ? own : others).push_back(instruction);
   }
   first = std::move(own);
-  return shared;
 }
 
 /// Whether one of them needs what another one computes.
@@ -98,18 +97,18 @@ std::size_t num_in_registers(const Instructions& strip, int num_registers) {
 
 /// Long chains side by side, instruction by instruction. A core looks as far ahead as two or three
 /// of them are long, so that it would wait for one while the next few are not in sight. measured
-/// (EPYC 9005): sigmoid 9.5 cycles per vector one after the other, 8.2 four at a time. Addresses
-/// stay where they are, in front: nothing is done where one is computed by a chain.
-void interleave(IrBuilder& b, std::vector<Instructions> strips, const Instructions& addresses) {
+/// (EPYC 9005): sigmoid 9.5 cycles per vector one after the other, 8.2 four at a time. `others`,
+/// and what the strips share, stay in front: nothing is done where some of it needs a chain. A
+/// loop's iterations are lanes, so that loads may pass the stores of other strips.
+void interleave(IrBuilder& b, std::vector<Instructions> strips, Instructions others) {
   constexpr std::size_t shortest = 12, widest = 4;
   if (strips.size() < 2 || strips[1].size() < shortest) {
     return;
   }
-  const Instructions shared = take_shared(strips[0], strips[1]);
-  const bool are_addresses_known =
-      std::none_of(strips.begin(), strips.end(),
-                   [&](const Instructions& strip) { return depend_on(addresses, strip); });
-  if (!are_alike(strips) || depend_on(shared, strips[0]) || !are_addresses_known) {
+  take_shared(strips[0], strips[1], others);
+  if (!are_alike(strips) || std::any_of(strips.begin(), strips.end(), [&](const Instructions& s) {
+        return depend_on(others, s);
+      })) {
     return;
   }
   const std::size_t group =
@@ -117,7 +116,7 @@ void interleave(IrBuilder& b, std::vector<Instructions> strips, const Instructio
   if (group < 2) {
     return;
   }
-  for (const Instructions& strip : strips) {  // the shared ones stay in front
+  for (const Instructions& strip : strips) {
     for (const LLVMValueRef instruction : strip) {
       LLVMInstructionRemoveFromParent(instruction);
     }
@@ -260,15 +259,15 @@ void FunctionEmitter::for_each_strip(const For& loop, std::int64_t extent, int l
     strip.first.constant = full * lanes;
   } else {
     std::vector<Instructions> strips;
-    Instructions addresses;
+    Instructions others;
     const LLVMBasicBlockRef block = b_.block();
     for (std::int64_t i = 0; i < full; ++i, strip.first.constant += lanes) {
       const LLVMValueRef before = LLVMGetLastInstruction(block);
       body(strip);
-      strips.push_back(behind(block, before, addresses));
+      strips.push_back(behind(block, before, others));
     }
     if (b_.block() == block) {
-      interleave(b_, std::move(strips), addresses);
+      interleave(b_, std::move(strips), std::move(others));
     }
   }
   std::int64_t rest = extent - strip.first.constant;

@@ -45,11 +45,11 @@ struct DraftRates {
 /// thought to be 6 % slower than they are. With 32-byte vectors a step of a tile is half as long
 /// and no longer hides a miss of each row: 5 x 16 tiles on rows of B 2 KB apart take 2.5 to 3.6 ms
 /// for 512^3, on a copy of B 2.5.
-/// Zen 5 looks as far ahead, and fetches ahead from as many rows. Fitted to the times of 7,600
-/// programs of 15 products and convolutions with 64-byte vectors, two thirds of them those that
-/// searches had kept: what is asked for ahead of its use hides less than was thought, and walks of
-/// its second translation buffer cost more (rank correlation within searches of skinny products
-/// -0.24 to 0.56 --> 0.49 to 0.78).
+/// Zen 5 looks as far ahead, and fetches ahead from as many rows. Fitted to the times of 8,110
+/// programs of 14 products and convolutions with 64-byte vectors, 6,704 of them those that searches
+/// had measured: what is asked for ahead of its use hides less than was thought, and walks of its
+/// second translation buffer cost more (rank correlation within searches of skinny products -0.24
+/// to 0.56 --> 0.47 to 0.77).
 inline DraftRates draft_rates(const Target& target) {
   // The host is a level of instructions, tuned for what it is.
   const std::string& core = target.llvm_tune.empty() ? target.llvm_cpu : target.llvm_tune;
@@ -62,26 +62,24 @@ inline DraftRates draft_rates(const Target& target) {
       rates.page_miss = {12, 120};
     }
   }
-  if (core == "znver5" && target.vector_bits > 256) {
-    rates.loads_per_cycle = 1.8;
-    rates.bytes_per_cycle = {120, 24, 10};
+  const bool is_wide = target.vector_bits > 256;
+  if (core == "znver4" || (core == "znver5" && is_wide)) {
     rates.page_miss = {1, 95};
     rates.tracked = 16;
     rates.window = 600;
     rates.hidden_ahead = 0.7;
+  }
+  if (core == "znver5" && is_wide) {
+    rates.loads_per_cycle = 1.8;
+    rates.bytes_per_cycle = {120, 24, 10};
     rates.in_order = 1;
   }
   if (core == "znver4") {
-    const bool is_wide = target.vector_bits > 256;
     rates.loads_per_cycle = is_wide ? 1.3 : 2;
     rates.stores_per_cycle = is_wide ? 0.7 : 1;
     rates.bytes_per_cycle = {is_wide ? 250.0 : 16.0, 12, 5};
-    rates.page_miss = {1, 95};
     rates.streams = 30;
-    rates.tracked = 16;
-    rates.window = 600;
     rates.hidden = 0.85;
-    rates.hidden_ahead = 0.7;
     rates.run_start = 80;
   }
   return rates;
