@@ -126,6 +126,33 @@ TEST_CASE("tails: rows in a smaller tile, masked columns, odd lane counts", "[cp
   compare_with_interpreter(gemm_tile(4, 10, 3, 5), 1e-5);   // odd: scalar variables
 }
 
+TEST_CASE("rows of registers that are no whole number of vectors", "[cpp_source]") {
+  for (const std::int64_t shift : {0, 1}) {  // 1: vectors that overlap, which variables cannot
+    Build b;
+    const BufferId A = b.arg("A", {3, 17}), C = b.arg("C", {3, 17});
+    const BufferId acc = b.temp("acc", {3, 17}, Scope::register_);
+    auto& pool = b.p.pool;
+    const auto rows = [&](auto make, std::int64_t first, std::int64_t count, ForKind kind) {
+      const VarId i = b.var("i"), x = b.var("x"), j = b.var("j");
+      const ExprId column = pool.add(b.v(x), pool.add(b.n(first), b.v(j)));
+      const StmtId vector = b.loop(j, count, make(ExprList{b.v(i), column}), kind);
+      return b.loop(i, 3, b.loop(x, kind == ForKind::vectorized ? 1 + shift : 1, vector),
+                    ForKind::unrolled);
+    };
+    const auto start = [&](const ExprList& at) {
+      return b.store(acc, at, pool.mul(b.load(A, at), b.f(2.0)));
+    };
+    const auto finish = [&](const ExprList& at) { return b.store(C, at, b.load(acc, at)); };
+    b.p.body = b.alloc(
+        acc,
+        b.seq({rows(start, 0, 16, ForKind::vectorized), rows(start, 16, 1, ForKind::serial),
+               rows(finish, 0, 16, ForKind::vectorized), rows(finish, 16, 1, ForKind::serial)}));
+    const bool has_variables = b.text().find("acc[") == std::string::npos;
+    CHECK(has_variables == (shift == 0));
+    compare_with_interpreter(b.p, 0.0);
+  }
+}
+
 TEST_CASE("a convolution with lazy padding and a cached row", "[cpp_source]") {
   constexpr std::int64_t h = 9, w = 21, taps = 3;
   Build b;

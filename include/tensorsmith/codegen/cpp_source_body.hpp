@@ -225,7 +225,9 @@ inline void CppEmitter::emit_alloc(const Alloc& alloc) {
     const std::string body = out_.substr(begin);
     out_.resize(begin);
     std::string list;  // of those that are used: a tail needs only some of the tile
-    for (std::int64_t i = 0; i < buffer.num_elements(); i += lanes) {
+    const std::int64_t row = buffer.shape.empty() ? 1 : buffer.shape.back();
+    for (std::int64_t i = 0; i < buffer.num_elements();
+         i += smaller_of<std::int64_t>(lanes, row - i % row)) {  // each row starts a variable
       const std::string variable = id + "_" + std::to_string(i);
       if (mentions(body, variable)) {
         list += (list.empty() ? " " : ", ") + variable;

@@ -84,7 +84,8 @@ class RegisterPlanner : CLikePrinter {
       open.chunk = limit;
       plan_.chunk[id.value] = limit;
     }
-    bind(loop.var, LinearText::of("@" + std::to_string(loop.var.value)));
+    bind(loop.var, open.extent == 1 ? LinearText::of(std::int64_t{0})
+                                    : LinearText::of("@" + std::to_string(loop.var.value)));
     loops_.push_back(open);
     walk(loop.body);
     loops_.pop_back();
@@ -124,9 +125,11 @@ class RegisterPlanner : CLikePrinter {
         loops_of_[buffer.value].push_back(loop.stmt);
       }
       bool fits = chunk == 0 || index.constant % chunk == 0;
+      std::int32_t steps_of_one = 0;  // the vectorized loop's own, no other's
       for (const auto& [text, coefficient] : index.terms) {
+        steps_of_one += coefficient == 1;
         fits = fits && text.find("@load") == std::string::npos &&
-               (chunk == 0 || coefficient == 1 || coefficient % chunk == 0);
+               (chunk == 0 || coefficient % chunk == 0 || (coefficient == 1 && steps_of_one == 1));
       }
       if (!fits || (chunk != 0 && lanes > 0 && lanes != chunk)) {
         lanes = 0;
