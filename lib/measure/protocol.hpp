@@ -137,12 +137,17 @@ void transfer(A& a, OutputTolerance& m) {
   a(m.absolute), a(m.relative), a(m.of_rms);
 }
 template <class A>
+void transfer(A& a, RowSample& m) {
+  a(m.inner), a(m.extent), a(m.first), a(m.stride), a(m.count);
+}
+template <class A>
 void transfer(A& a, ArgumentMessage& m) {
   a(m.argument.name);
   a.enumeration(m.argument.dtype, 9);
   a(m.argument.num_elements), a(m.argument.is_output);
   a(m.argument.fill.low), a(m.argument.fill.high);
   a.enumeration(m.argument.reference_dtype, 9);
+  a(m.argument.reference_rows);
   a(m.argument.tolerance), a(m.data_offset), a(m.data_bytes);
 }
 template <class A>

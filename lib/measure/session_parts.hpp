@@ -27,9 +27,8 @@ inline MeasureTask task_of(const PrepareRequest& request) {
 /// `file_bytes` that came with the request.
 inline std::string data_problem(const ArgumentMessage& message, std::uint64_t file_bytes) {
   const KernelArgument& argument = message.argument;
-  const DType dtype = argument.is_output ? argument.reference_dtype : argument.dtype;
-  const std::size_t expected =
-      static_cast<std::size_t>(argument.num_elements) * static_cast<std::size_t>(bytes_of(dtype));
+  const auto expected = static_cast<std::size_t>(
+      argument.is_output ? argument.reference_bytes() : argument.num_bytes());
   const bool fits = message.data_bytes == 0 ||
                     (message.data_bytes == expected && message.data_offset <= file_bytes &&
                      message.data_bytes <= file_bytes - message.data_offset);

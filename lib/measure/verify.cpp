@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <type_traits>
 
 #include "tensorsmith/measure/narrow_float.hpp"
 
@@ -17,7 +16,6 @@ constexpr std::uint64_t poison_f64 = 0xFFF8A5A5A5A5A5A5U;
 constexpr std::uint32_t poison_f32 = 0xFFE5A5A5U;
 constexpr std::uint16_t poison_f16 = 0xFEA5U;
 constexpr std::uint16_t poison_bf16 = 0xFFE5U;
-constexpr std::uint64_t unverified_f64 = 0xFFF8C3C3C3C3C3C3U;
 
 struct F64 {
   using Bits = std::uint64_t;
@@ -81,18 +79,33 @@ bool is_close(double got, double wanted, const Bounds& bounds) {
   return got == wanted || (std::isnan(got) && std::isnan(wanted));
 }
 
-template <class Out, class Ref>
-bool is_right(typename Out::Bits got, typename Ref::Bits wanted, const Bounds& bounds) {
-  const bool is_any = std::is_same_v<Ref, F64> && wanted == unverified_f64;
-  return got != Out::poison && (is_any || is_close(Out::value(got), Ref::value(wanted), bounds));
-}
+/// What is wrong with an output so far. Elements are added in order.
+struct Tally {
+  std::size_t num_bad = 0;
+  std::size_t num_unwritten = 0;
+  std::size_t num_nan = 0;
+  std::string first;  ///< "3: got 1", and what was expected
 
-// The loop that everything correct goes through: no branch per element, so compilers vectorise it.
+  template <class Type, class Expected>
+  void add(std::size_t index, typename Type::Bits bits, const Expected& expected) {
+    const bool is_unwritten = bits == Type::poison;
+    if (num_bad == 0) {
+      first = std::to_string(index) + ": " +
+              (is_unwritten ? "never written" : "got " + text_of(Type::value(bits))) + expected();
+    }
+    ++num_bad;
+    num_unwritten += is_unwritten ? 1U : 0U;
+    num_nan += !is_unwritten && std::isnan(Type::value(bits)) ? 1U : 0U;
+  }
+};
+
+// The loops that everything correct goes through: no branch per element, so compilers vectorise
+// them.
 template <class Out, class Ref>
 std::size_t count_suspects(std::span<const std::byte> output, std::span<const std::byte> reference,
-                           std::size_t begin, std::size_t end, const Bounds& bounds) {
+                           std::size_t count, const Bounds& bounds) {
   std::size_t suspects = 0;
-  for (std::size_t i = begin; i < end; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     const double got = Out::value(load<Out>(output, i));
     const double wanted = Ref::value(load<Ref>(reference, i));
     const double error = std::fabs(got - wanted);
@@ -101,47 +114,88 @@ std::size_t count_suspects(std::span<const std::byte> output, std::span<const st
   }
   return suspects;
 }
+template <class Type>
+std::size_t count_unwritten(std::span<const std::byte> output, std::size_t begin, std::size_t end) {
+  typename Type::Bits unwritten = 0;  // of its width, so that a vector holds as many
+  for (std::size_t i = begin; i < end; ++i) {
+    unwritten += load<Type>(output, i) == Type::poison ? 1 : 0;
+  }
+  return unwritten;
+}
+
+constexpr std::size_t block = 1024;
+
+/// The elements from `begin` on against as many of the reference.
+template <class Out, class Ref>
+void compare_run(std::span<const std::byte> output, std::size_t begin,
+                 std::span<const std::byte> reference, std::size_t count, const Bounds& bounds,
+                 Tally& tally) {
+  const auto part = [](std::span<const std::byte> bytes, std::size_t width, std::size_t at) {
+    return bytes.subspan(at * width);
+  };
+  for (std::size_t from = 0; from < count; from += block) {
+    const std::size_t length = std::min(block, count - from);
+    const auto got = part(output, sizeof(typename Out::Bits), begin + from);
+    const auto wanted = part(reference, sizeof(typename Ref::Bits), from);
+    if (count_suspects<Out, Ref>(got, wanted, length, bounds) == 0) {
+      continue;
+    }
+    for (std::size_t i = 0; i < length; ++i) {
+      const auto bits = load<Out>(got, i);
+      const double value = Ref::value(load<Ref>(wanted, i));
+      if (bits == Out::poison || !is_close(Out::value(bits), value, bounds)) {
+        tally.add<Out>(begin + from + i, bits, [&] {
+          return ", expected " + text_of(value) + " within " +
+                 text_of(bounds.absolute + bounds.relative * std::fabs(value));
+        });
+      }
+    }
+  }
+}
+
+/// What lies outside of the rows must be written.
+template <class Out>
+void find_unwritten(std::span<const std::byte> output, std::size_t begin, std::size_t end,
+                    Tally& tally) {
+  for (std::size_t from = begin; from < end; from += block) {
+    const std::size_t to = std::min(from + block, end);
+    if (count_unwritten<Out>(output, from, to) == 0) {
+      continue;
+    }
+    for (std::size_t i = from; i < to; ++i) {
+      if (load<Out>(output, i) == Out::poison) {
+        tally.add<Out>(i, Out::poison, [] { return std::string(); });
+      }
+    }
+  }
+}
 
 template <class Out, class Ref>
 Verdict verify_floats(const KernelArgument& argument, std::span<const std::byte> reference,
                       const Bounds& bounds, std::span<const std::byte> output) {
-  const std::size_t count = static_cast<std::size_t>(argument.num_elements);
-  constexpr std::size_t block = 1024;
-  std::size_t num_bad = 0;
-  std::size_t num_unwritten = 0;
-  std::size_t num_nan = 0;
-  std::size_t first_bad = 0;
-  for (std::size_t begin = 0; begin < count; begin += block) {
-    const std::size_t end = std::min(begin + block, count);
-    if (count_suspects<Out, Ref>(output, reference, begin, end, bounds) == 0) {
-      continue;
-    }
-    for (std::size_t i = begin; i < end; ++i) {
-      const auto bits = load<Out>(output, i);
-      if (is_right<Out, Ref>(bits, load<Ref>(reference, i), bounds)) {
-        continue;
-      }
-      first_bad = num_bad == 0 ? i : first_bad;
-      ++num_bad;
-      num_unwritten += bits == Out::poison ? 1U : 0U;
-      num_nan += bits != Out::poison && std::isnan(Out::value(bits)) ? 1U : 0U;
-    }
-  }
+  Tally tally;
+  std::size_t seen = 0;
+  each_sampled_run(
+      argument.reference_rows, argument.num_elements,
+      [&](std::int64_t begin, std::int64_t in_reference, std::int64_t count) {
+        const auto first = static_cast<std::size_t>(begin);
+        const auto length = static_cast<std::size_t>(count);
+        find_unwritten<Out>(output, seen, first, tally);
+        compare_run<Out, Ref>(
+            output, first,
+            reference.subspan(static_cast<std::size_t>(in_reference) * sizeof(typename Ref::Bits)),
+            length, bounds, tally);
+        seen = first + length;
+      });
+  find_unwritten<Out>(output, seen, static_cast<std::size_t>(argument.num_elements), tally);
   Verdict verdict;
-  if (num_bad == 0) {
-    return verdict;
+  if (tally.num_bad > 0) {
+    verdict.status = tally.num_nan > 0 ? MeasureStatus::nan_result : MeasureStatus::wrong_result;
+    verdict.message = "output '" + argument.name + "': " + std::to_string(tally.num_bad) + " of " +
+                      std::to_string(argument.num_elements) + " elements are wrong (" +
+                      std::to_string(tally.num_unwritten) + " never written, " +
+                      std::to_string(tally.num_nan) + " NaN); first at " + tally.first;
   }
-  const auto bits = load<Out>(output, first_bad);
-  const double wanted = Ref::value(load<Ref>(reference, first_bad));
-  verdict.status = num_nan > 0 ? MeasureStatus::nan_result : MeasureStatus::wrong_result;
-  verdict.message =
-      "output '" + argument.name + "': " + std::to_string(num_bad) + " of " +
-      std::to_string(count) + " elements are wrong (" + std::to_string(num_unwritten) +
-      " never written, " + std::to_string(num_nan) + " NaN); first at " +
-      std::to_string(first_bad) + ": " +
-      (bits == Out::poison ? std::string("never written") : "got " + text_of(Out::value(bits))) +
-      ", expected " + text_of(wanted) + " within " +
-      text_of(bounds.absolute + bounds.relative * std::fabs(wanted));
   return verdict;
 }
 
@@ -225,13 +279,6 @@ double rms_of(std::span<const std::byte> reference, DType dtype) {
     }
     return finite == 0 || !std::isfinite(sum) ? 0.0 : std::sqrt(sum / static_cast<double>(finite));
   });
-}
-
-void leave_unverified(std::span<std::byte> reference) {
-  for (std::size_t i = 0; i + sizeof(unverified_f64) <= reference.size();
-       i += sizeof(unverified_f64)) {
-    std::memcpy(reference.data() + i, &unverified_f64, sizeof(unverified_f64));
-  }
 }
 
 void poison_output(const KernelArgument& argument, std::span<const std::byte> reference,

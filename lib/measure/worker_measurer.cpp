@@ -42,6 +42,7 @@ std::shared_ptr<const PreparedTask> make_prepared(const MeasureTask& task, bool 
     message.argument.fill.low = argument.fill.low;
     message.argument.fill.high = argument.fill.high;
     message.argument.reference_dtype = argument.reference_dtype;
+    message.argument.reference_rows = argument.reference_rows;
     message.argument.tolerance = argument.tolerance;
     message.data_offset = request.data_bytes;
     message.data_bytes = bytes.size();

@@ -122,29 +122,6 @@ double machine_bytes() {
   return bytes;
 }
 
-/// The rows that were computed at their places in an output of f64, the others without a reference.
-std::vector<std::byte> spread(const TensorInfo& output, const SampledRows& rows,
-                              std::span<const std::byte> computed) {
-  std::size_t outer = 1, inner = sizeof(double);
-  for (std::size_t i = 0; i < output.shape.size(); ++i) {
-    (i < rows.axis ? outer : inner) *=
-        i == rows.axis ? 1 : static_cast<std::size_t>(output.shape[i]);
-  }
-  const auto extent = static_cast<std::size_t>(rows.extent);
-  const auto count = static_cast<std::size_t>(rows.count);
-  std::vector<std::byte> all(outer * extent * inner);
-  leave_unverified(all);
-  for (std::size_t o = 0; o < outer; ++o) {
-    for (std::size_t row = 0; row < count; ++row) {
-      const auto at =
-          static_cast<std::size_t>(rows.first) + row * static_cast<std::size_t>(rows.stride);
-      std::memcpy(all.data() + (o * extent + at) * inner,
-                  computed.data() + (o * count + row) * inner, inner);
-    }
-  }
-  return all;
-}
-
 }  // namespace
 
 MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
@@ -230,7 +207,8 @@ Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const
     const TensorInfo& tensor = wide->tensor(wide->arguments()[i]);
     arguments.emplace_back(static_cast<std::size_t>(num_elements(tensor) * bytes_of(tensor.dtype)));
     if (!task.arguments[i].is_output) {
-      fill_input(task, i, {arguments[i].data(), arguments[i].size()});
+      fill_input_rows(task, i, rows ? rows->arguments[i] : RowSample(),
+                      {arguments[i].data(), arguments[i].size()});
     }
   }
   const double work = te::count_flop(*wide);
@@ -244,14 +222,12 @@ Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const
     if (task.arguments[i].is_output) {
       task.arguments[i].reference_dtype = wide->tensor(wide->arguments()[i]).dtype;
       const std::span<const std::byte> computed(arguments[i].data(), arguments[i].size());
-      if (rows) {
-        task.arguments[i].reference = spread(dag->tensor(dag->arguments()[i]), *rows, computed);
-      } else {
-        task.arguments[i].reference.assign(computed.begin(), computed.end());
-      }
+      task.arguments[i].reference.assign(computed.begin(), computed.end());
+      task.arguments[i].reference_rows = rows ? rows->result : RowSample();
     }
   }
-  return rows ? static_cast<double>(rows->count) / static_cast<double>(rows->extent) : 1.0;
+  return rows ? static_cast<double>(rows->result.count) / static_cast<double>(rows->result.extent)
+              : 1.0;
 }
 
 }  // namespace tensorsmith

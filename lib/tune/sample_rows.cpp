@@ -43,10 +43,11 @@ std::optional<std::uint32_t> result_of(const ComputeDag& dag) {
 
 class Sampler {
  public:
-  Sampler(const ComputeDag& dag, std::uint32_t result, const SampledRows& rows)
+  /// `rows` along an axis of the result.
+  Sampler(const ComputeDag& dag, std::uint32_t result, std::size_t axis, const RowSample& rows)
       : dag_(dag), rows_(rows), axes_(dag.operations().size()),
         pool_(make_shared_of<ExprPool>(dag.pool())) {
-    axes_[result] = rows.axis;
+    axes_[result] = axis;
     for (std::uint32_t id = result; id-- > 0;) {  // consumers before producers
       axes_[id] = axis_of(id);
     }
@@ -60,11 +61,14 @@ class Sampler {
       if (!axes_[id]) {
         continue;
       }
-      Axis& axis = operation.axes[*axes_[id]];
-      axis.extent = rows_.count;
       for (const TensorId tensor : operation.outputs) {
         tensors[tensor.value].shape[*axes_[id]] = rows_.count;
       }
+      if (operation.is_placeholder()) {
+        continue;
+      }
+      Axis& axis = operation.axes[*axes_[id]];
+      axis.extent = rows_.count;
       for (ExprId& body : operation.bodies) {
         body = rewrite(body, axis.var);
       }
@@ -74,13 +78,22 @@ class Sampler {
                                             dag_.arguments());
   }
 
+  RowSample rows_of(TensorId id) const {
+    const TensorInfo& tensor = dag_.tensor(id);
+    RowSample rows;
+    if (const std::optional<std::size_t> axis = axes_[tensor.operation]) {
+      rows = rows_;
+      rows.inner = 1;
+      for (std::size_t i = *axis + 1; i < tensor.shape.size(); ++i) {
+        rows.inner *= tensor.shape[i];
+      }
+    }
+    return rows;
+  }
+
  private:
   /// The axis of an operation that all who read it move with their own restricted axis.
   std::optional<std::size_t> axis_of(std::uint32_t id) const {
-    const Operation& operation = dag_.operation(id);
-    if (operation.is_placeholder()) {
-      return std::nullopt;
-    }
     std::optional<std::size_t> axis;
     bool is_plain = true;
     for (std::uint32_t reader = id + 1; reader < axes_.size(); ++reader) {
@@ -136,16 +149,15 @@ class Sampler {
   }
 
   const ComputeDag& dag_;
-  const SampledRows& rows_;
+  const RowSample rows_;
   std::vector<std::optional<std::size_t>> axes_;  ///< the restricted one of each operation
   Shared<ExprPool> pool_;
 };
 
 /// An odd stride from `least` to twice of it, by which the first row is one of them too if there is
 /// such a stride.
-SampledRows rows_of(std::size_t axis, std::int64_t extent, std::int64_t least) {
-  SampledRows rows;
-  rows.axis = axis;
+RowSample rows_of(std::int64_t extent, std::int64_t least) {
+  RowSample rows;
   rows.extent = extent;
   rows.stride = least | 1;
   for (std::int64_t stride = rows.stride; stride < 2 * least; stride += 2) {
@@ -172,10 +184,18 @@ std::optional<SampledRows> sample_rows(const ComputeDag& dag, double most_points
   const std::vector<Axis>& axes = dag.operation(*result).axes;
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     const double stride = std::min(std::ceil(whole / most_points), 1e9);
-    SampledRows rows = rows_of(axis, axes[axis].extent, static_cast<std::int64_t>(stride));
-    rows.dag = Sampler(dag, *result, rows).sampled();
+    Sampler sampler(dag, *result, axis,
+                    rows_of(axes[axis].extent, static_cast<std::int64_t>(stride)));
+    SampledRows rows;
+    rows.dag = sampler.sampled();
     if (const double points = count_points(*rows.dag); points < least) {
       least = points;
+      for (const TensorId id : dag.arguments()) {
+        rows.arguments.push_back(sampler.rows_of(id));
+        if (!is_input(dag, dag.tensor(id))) {
+          rows.result = rows.arguments.back();
+        }
+      }
       best = std::move(rows);
     }
   }

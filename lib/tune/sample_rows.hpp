@@ -2,8 +2,7 @@
 // there at once.
 //
 // Private to lib/ and tests. Own design. Restricted is the axis of the result that saves the most;
-// what the result reads row by row (a bias, the product behind it) is restricted too, inputs stay
-// whole. The stride is odd, so that the rows fall on all places of a register tile, and the last
+// what the result reads row by row (a bias, an operand, the product behind it) is restricted too. The stride is odd, so that the rows fall on all places of a register tile, and the last
 // row is one of them: tails end there.
 //     C[i, j] = sum A[i, k] B[k, j], 1024 rows, stride 11
 //         -->  C[i, j] = sum A[11 i, k] B[k, j], 94 rows
@@ -11,18 +10,17 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "tensorsmith/measure/row_sample.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith {
 
 struct SampledRows {
-  Shared<const ComputeDag> dag;  ///< the same arguments, the result's axis of extent `count`
-  std::size_t axis = 0;          ///< of the result
-  std::int64_t extent = 0;       ///< of that axis in the whole result
-  std::int64_t first = 0;        ///< row of the result that row 0 of `dag` is
-  std::int64_t stride = 1;
-  std::int64_t count = 0;
+  Shared<const ComputeDag> dag;      ///< the arguments that it restricts hold those rows only
+  std::vector<RowSample> arguments;  ///< per argument
+  RowSample result;                  ///< of the one argument that is the result
 };
 
 /// About as many rows as take `most_points` points of all loops. Nothing if the whole program takes

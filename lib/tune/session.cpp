@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <utility>
 
 #include "cpu/host.hpp"
@@ -18,8 +19,8 @@ namespace tensorsmith {
 namespace {
 
 constexpr std::uint64_t input_seed = 1;
-/// Of the reference in instant mode: some 10 ms.
-constexpr double instant_points = 1e8;
+/// Of the reference in instant mode: some 5 ms.
+constexpr double instant_points = 5e7;
 
 /// A SearchPolicy in the driver's terms: throughput instead of times, 0 for a candidate's failure.
 class PolicySource final : public CandidateSource {
@@ -186,6 +187,8 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   } else if (const std::string problem = memory_problem(*task.dag); !problem.empty()) {
     throw Error("tune: " + problem);
   }
+  measure_task_ = make_measure_task(*task.dag, options_.num_threads, input_seed);
+  measure_task_.device = task.target.device.value_or(-1);
   driver_options_.budget = options_.budget;
   driver_options_.early_stopping = options_.early_stopping;
   driver_options_.is_instant = is_instant(options_);
@@ -213,8 +216,6 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
 TuneSession::~TuneSession() = default;
 
 void TuneSession::add_reference_result() {
-  measure_task_ = make_measure_task(*task_.dag, options_.num_threads, input_seed);
-  measure_task_.device = task_.target.device.value_or(-1);
   if (!options_.verifies) {
     return;
   }
@@ -226,6 +227,15 @@ void TuneSession::add_reference_result() {
     throw Error("tune: no reference result: " + referenced.error().message);
   }
   verified_share_ = *referenced;
+}
+
+void TuneSession::prepare_at_once(Measurer& measurer) {
+  // The worker draws the inputs while the reference is computed. If it cannot, it says so again.
+  const std::future<Result<Done, MeasureFault>> drawing = std::async(
+      std::launch::async, [&measurer, task = measure_task_] { return measurer.prepare(task); });
+  add_reference_result();
+  drawing.wait();
+  prepare(measurer);
 }
 
 void TuneSession::prepare(Measurer& measurer) const {

@@ -14,8 +14,12 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
   RunResources resources(options, task.target, start);
   double prepare_seconds = 0;
   std::future<void> preparing = std::async(std::launch::async, [&] {
-    session.add_reference_result();
-    session.prepare(resources.measurer());
+    if (is_instant(options)) {
+      session.prepare_at_once(resources.measurer());
+    } else {
+      session.add_reference_result();
+      session.prepare(resources.measurer());
+    }
     prepare_seconds = steady_seconds() - start;
   });
   session.limits().before_measuring = [&] { preparing.get(); };

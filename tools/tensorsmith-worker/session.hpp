@@ -34,6 +34,7 @@ class Session {
   struct Argument {
     KernelArgument spec;
     GuardedBuffer buffer;
+    bool is_drawn = false;                 // an input whose values are the seed's
     std::span<const std::byte> reference;  // in data_; empty for inputs
     double rms = 0;
   };
@@ -49,6 +50,7 @@ class Session {
     MeasureResult result;
   };
 
+  void keep_arguments(const PrepareRequest& request);
   std::string fill_arguments(const PrepareRequest& request);
   std::string make_workspace(const CandidateMessage& candidate);
   KernelEntry load(std::size_t slot, const CandidateMessage& candidate, bool reuses_object,
@@ -77,6 +79,7 @@ class Session {
   CpuLease lease_;
   SharedMemory data_;
   std::vector<Argument> arguments_;
+  std::uint64_t input_seed_ = 0;
   std::vector<void*> pointers_;
   GuardedBuffer workspace_;
   std::unique_ptr<ThreadPool> pool_;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "tensorsmith/measure/narrow_float.hpp"
 #include "tensorsmith/measure/task.hpp"
@@ -33,13 +34,30 @@ void fill_elements(std::span<std::byte> out, const Draw& draw) {
     std::memcpy(out.data() + i, out.data(), left < period ? left : period);
   }
 }
-}  // namespace detail
 
-/// Writes argument `index` of `task` (an input) into `out`, num_bytes() long. Linear in its size.
-inline void fill_input(const MeasureTask& task, std::size_t index, std::span<std::byte> out) {
+/// `period`: the values before they repeat.
+template <class T>
+void copy_rows(const std::vector<std::byte>& period, const RowSample& rows,
+               std::int64_t num_elements, std::span<std::byte> out) {
+  const auto length = static_cast<std::int64_t>(period.size() / sizeof(T));
+  const auto at = [&](std::int64_t element) {
+    return static_cast<std::size_t>(element) * sizeof(T);
+  };
+  std::int64_t last = 0, place = 0;  // place: last % length, without a division for each row
+  each_sampled_run(rows, num_elements, [&](std::int64_t first, std::int64_t to, std::int64_t n) {
+    place += first - last;
+    place = place < 2 * length ? place - (place < length ? 0 : length) : place % length;
+    last = first;
+    for (std::int64_t i = 0, from = place; i < n; ++i) {
+      std::memcpy(out.data() + at(to + i), period.data() + at(from), sizeof(T));
+      from = from + 1 == length ? 0 : from + 1;
+    }
+  });
+}
+
+/// The first bytes of argument `index`.
+inline void fill_start(const MeasureTask& task, std::size_t index, std::span<std::byte> out) {
   const KernelArgument& argument = task.arguments[index];
-  TENSORSMITH_ASSERT(out.size() == static_cast<std::size_t>(argument.num_bytes()),
-                     "fill_input: size of the buffer");
   if (out.empty()) {
     return;
   }
@@ -59,25 +77,62 @@ inline void fill_input(const MeasureTask& task, std::size_t index, std::span<std
   const auto integer = [&rng, first, count] { return first + rng.next_below(count); };
   switch (argument.dtype) {
   case DType::f64:
-    return detail::fill_elements<double>(out, real);
+    return fill_elements<double>(out, real);
   case DType::f32:
-    return detail::fill_elements<float>(out, real_float);
+    return fill_elements<float>(out, real_float);
   case DType::f16:
-    return detail::fill_elements<std::uint16_t>(
-        out, [&real_float] { return f16_from_float(real_float()); });
+    return fill_elements<std::uint16_t>(out,
+                                        [&real_float] { return f16_from_float(real_float()); });
   case DType::bf16:
-    return detail::fill_elements<std::uint16_t>(
-        out, [&real_float] { return bf16_from_float(real_float()); });
+    return fill_elements<std::uint16_t>(out,
+                                        [&real_float] { return bf16_from_float(real_float()); });
   case DType::i64:
-    return detail::fill_elements<std::int64_t>(out, integer);
+    return fill_elements<std::int64_t>(out, integer);
   case DType::i32:
-    return detail::fill_elements<std::int32_t>(
-        out, [&integer] { return static_cast<std::int32_t>(integer()); });
+    return fill_elements<std::int32_t>(out,
+                                       [&integer] { return static_cast<std::int32_t>(integer()); });
   case DType::i8:
   case DType::u8:
   case DType::boolean:
-    return detail::fill_elements<std::uint8_t>(
-        out, [&integer] { return static_cast<std::uint8_t>(integer()); });
+    return fill_elements<std::uint8_t>(out,
+                                       [&integer] { return static_cast<std::uint8_t>(integer()); });
+  }
+}
+
+}  // namespace detail
+
+/// Writes argument `index` of `task` (an input) into `out`, num_bytes() long. Linear in its size.
+inline void fill_input(const MeasureTask& task, std::size_t index, std::span<std::byte> out) {
+  TENSORSMITH_ASSERT(out.size() == static_cast<std::size_t>(task.arguments[index].num_bytes()),
+                     "fill_input: size of the buffer");
+  detail::fill_start(task, index, out);
+}
+
+/// Writes those rows of it only. Linear in their size.
+inline void fill_input_rows(const MeasureTask& task, std::size_t index, const RowSample& rows,
+                            std::span<std::byte> out) {
+  const KernelArgument& argument = task.arguments[index];
+  if (rows.is_whole()) {
+    return fill_input(task, index, out);
+  }
+  const auto width = static_cast<std::size_t>(bytes_of(argument.dtype));
+  const auto whole = static_cast<std::size_t>(argument.num_elements);
+  TENSORSMITH_ASSERT(
+      rows.fits(argument.num_elements) &&
+          out.size() == static_cast<std::size_t>(rows.elements_of(argument.num_elements)) * width,
+      "fill_input_rows: size of the buffer");
+  const bool repeats = argument.fill.bytes.empty() && whole > detail::fill_period;
+  std::vector<std::byte> period((repeats ? detail::fill_period : whole) * width);
+  detail::fill_start(task, index, period);
+  switch (width) {
+  case 8:
+    return detail::copy_rows<std::uint64_t>(period, rows, argument.num_elements, out);
+  case 4:
+    return detail::copy_rows<std::uint32_t>(period, rows, argument.num_elements, out);
+  case 2:
+    return detail::copy_rows<std::uint16_t>(period, rows, argument.num_elements, out);
+  default:
+    return detail::copy_rows<std::uint8_t>(period, rows, argument.num_elements, out);
   }
 }
 

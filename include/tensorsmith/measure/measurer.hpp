@@ -75,7 +75,7 @@ class Measurer {
   Measurer& operator=(const Measurer&) = delete;
   virtual ~Measurer() = default;
 
-  /// Once per task, before its candidates.
+  /// Once per task, before its candidates; or once more, when it has its references.
   virtual Result<Done, MeasureFault> prepare(const MeasureTask& task) = 0;
 
   /// One result per candidate, in their order; those not reached are `cancelled`.

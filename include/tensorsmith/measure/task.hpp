@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/dtype.hpp"
+#include "tensorsmith/measure/row_sample.hpp"
 #include "tensorsmith/measure/tolerance.hpp"
 
 namespace tensorsmith {
@@ -47,12 +48,17 @@ struct KernelArgument {
 
   InputFill fill;  ///< inputs only
 
-  // Outputs only. An empty reference leaves the output unverified.
+  // Outputs only. An empty reference leaves the output unverified. One of some rows (floats only)
+  // leaves it at the others that every element must be written.
   std::vector<std::byte> reference;
+  RowSample reference_rows;
   DType reference_dtype = DType::f32;  ///< dtype itself, or f64 for a float output
   OutputTolerance tolerance;
 
   std::int64_t num_bytes() const { return num_elements * bytes_of(dtype); }
+  std::int64_t reference_bytes() const {
+    return reference_rows.elements_of(num_elements) * bytes_of(reference_dtype);
+  }
 };
 
 struct MeasureTask {
@@ -90,8 +96,11 @@ inline std::string check_task(const MeasureTask& task) {
           !(is_float(argument.dtype) && argument.reference_dtype == DType::f64)) {
         return who + "the reference must be of the output's type or f64";
       }
-      const std::size_t expected = static_cast<std::size_t>(argument.num_elements) *
-                                   static_cast<std::size_t>(bytes_of(argument.reference_dtype));
+      if (!argument.reference_rows.fits(argument.num_elements) ||
+          (!argument.reference_rows.is_whole() && !is_float(argument.dtype))) {
+        return who + "the rows of its reference are none of its rows";
+      }
+      const auto expected = static_cast<std::size_t>(argument.reference_bytes());
       if (!argument.reference.empty() && argument.reference.size() != expected) {
         return who + "reference has " + std::to_string(argument.reference.size()) +
                " bytes, expected " + std::to_string(expected);

@@ -112,3 +112,45 @@ TEST_CASE("given bytes are used as they are") {
   task.arguments[1].num_elements = 0;
   CHECK(filled(task, 1).empty());
 }
+
+TEST_CASE("rows of an input are what they are in the whole") {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::u8}) {
+    for (const RowSample& rows :
+         {RowSample{}, RowSample{1, 600, 4, 7, 86}, RowSample{300, 40, 0, 3, 14},
+          RowSample{100'000, 2, 1, 1, 1}, RowSample{1, 200'000, 199'999, 1, 1}}) {
+      const auto width = static_cast<std::size_t>(bytes_of(dtype));
+      MeasureTask task = task_of(dtype, rows.extent == 600 ? 600 * 400 : 12'000 * 50 / 3);
+      task.arguments[0].num_elements += rows.extent == 40 ? 40'000 : 0;
+      const std::int64_t count = task.arguments[0].num_elements;
+      CAPTURE(name_of(dtype), rows.extent, count);
+      REQUIRE(rows.fits(count));
+      const auto whole = filled(task, 0);
+      std::vector<std::byte> some(static_cast<std::size_t>(rows.elements_of(count)) * width);
+      fill_input_rows(task, 0, rows, some);
+      std::vector<std::byte> expected;
+      each_sampled_run(rows, count, [&](std::int64_t first, std::int64_t, std::int64_t n) {
+        const auto at = whole.begin() + first * static_cast<std::ptrdiff_t>(width);
+        expected.insert(expected.end(), at, at + n * static_cast<std::ptrdiff_t>(width));
+      });
+      CHECK(some == expected);
+    }
+  }
+  MeasureTask given = task_of(DType::i32, 6);
+  given.arguments[0].fill.bytes.resize(24);
+  given.arguments[0].fill.bytes[12] = std::byte{9};
+  std::vector<std::byte> row(8);
+  fill_input_rows(given, 0, {1, 3, 0, 1, 1}, row);
+  CHECK(row[4] == std::byte{9});
+}
+
+TEST_CASE("a sample that a tensor does not have is seen") {
+  CHECK(RowSample{2, 3, 0, 2, 2}.fits(12));
+  for (const RowSample& rows :
+       {RowSample{-1, 3, 0, 1, 1}, RowSample{2, 0, 0, 1, 1}, RowSample{2, 3, 3, 1, 1},
+        RowSample{2, 3, -1, 1, 1}, RowSample{2, 3, 0, 0, 1}, RowSample{2, 3, 0, 1, 0},
+        RowSample{2, 3, 0, 2, 3}, RowSample{2, 3, 1, INT64_MAX, 2}, RowSample{5, 3, 0, 1, 1},
+        RowSample{INT64_MAX, INT64_MAX, 0, 1, 1}}) {
+    CAPTURE(rows.inner, rows.extent, rows.first, rows.stride, rows.count);
+    CHECK_FALSE(rows.fits(12));
+  }
+}

@@ -23,6 +23,7 @@ PrepareRequest sample_prepare() {
   request.arguments[0].argument.fill.low = -3;
   request.arguments[1].argument.name = std::string("with\0zero", 9);
   request.arguments[1].argument.is_output = true;
+  request.arguments[1].argument.reference_rows = {4, 5, 6, 7, 8};
   request.arguments[1].argument.tolerance = {OutputTolerance::Kind::bounded, 1, 2, 3};
   request.arguments[1].data_offset = 64;
   request.input_seed = 99;
@@ -65,6 +66,8 @@ TEST_CASE("messages come back as they were") {
   CHECK(prepare.arguments[1].argument.name.size() == 9);
   CHECK(prepare.arguments[0].argument.dtype == DType::bf16);
   CHECK(prepare.arguments[1].argument.tolerance.of_rms == 3);
+  CHECK(prepare.arguments[1].argument.reference_rows.inner == 4);
+  CHECK(prepare.arguments[1].argument.reference_rows.count == 8);
 
   MeasureReply reply;
   REQUIRE(decode(encode(sample_reply()), reply));

@@ -51,6 +51,11 @@ TEST_CASE("what is wrong with a task is said with the argument's name") {
   task.arguments[1].reference_dtype = DType::f32;
   CHECK(check_task(task) == "argument 'B': the reference must be of the output's type or f64");
   task = good_task();
+  task.arguments[1].reference_rows = {1, 2, 1, 1, 1};
+  CHECK(check_task(task) == "argument 'B': reference has 16 bytes, expected 8");
+  task.arguments[1].reference_rows.count = 2;
+  CHECK(check_task(task) == "argument 'B': the rows of its reference are none of its rows");
+  task = good_task();
   task.arguments[1].dtype = DType::i32;
   CHECK_FALSE(check_task(task).empty());
 }

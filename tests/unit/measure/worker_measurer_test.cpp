@@ -338,3 +338,37 @@ TEST_CASE("mistakes of the caller have clear answers") {
   REQUIRE_FALSE(wrong.has_value());
   CHECK(wrong.error().message.find("did not start") != std::string::npos);
 }
+
+TEST_CASE("references may follow when the inputs are there, of some rows") {
+  TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
+  const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
+  MeasureTask task = affine_task(uneven_n);
+  const std::vector<std::byte> reference = std::move(task.arguments[1].reference);
+  task.arguments[1].reference.clear();
+  REQUIRE(measurer->prepare(task));
+  const MeasureResult unverified = measure_one(*measurer, candidate_of(zoo<uneven_n>(), "good"));
+  CHECK(unverified.is_ok());
+  CHECK_FALSE(unverified.is_verified);
+  task.arguments[1].reference = reference;
+  REQUIRE(measurer->prepare(task));
+  CHECK(measure_one(*measurer, candidate_of(zoo<uneven_n>(), "good")).is_verified);
+  const MeasureResult wrong = measure_one(*measurer, candidate_of(zoo<uneven_n>(), "wrong"));
+  CHECK(wrong.status == MeasureStatus::wrong_result);
+
+  // Elements 300 to 302: the wrong one, 500, is not among them, that the last is missing is seen.
+  const auto from = reference.begin() + 300 * static_cast<std::ptrdiff_t>(sizeof(float));
+  task.arguments[1].reference.assign(from, from + 3 * static_cast<std::ptrdiff_t>(sizeof(float)));
+  task.arguments[1].reference_rows = {1, uneven_n, 300, 1, 3};
+  REQUIRE(measurer->prepare(task));
+  CHECK(measure_one(*measurer, candidate_of(zoo<uneven_n>(), "wrong")).is_verified);
+  const MeasureResult unwritten =
+      measure_one(*measurer, candidate_of(zoo<uneven_n>(), "unwritten"));
+  CHECK(unwritten.status == MeasureStatus::wrong_result);
+
+  // Other inputs are drawn anew.
+  task = affine_task(uneven_n);
+  task.input_seed = 8;
+  REQUIRE(measurer->prepare(task));
+  const MeasureResult other = measure_one(*measurer, candidate_of(zoo<uneven_n>(), "good"));
+  CHECK(other.status == MeasureStatus::wrong_result);
+}
