@@ -2,8 +2,9 @@
 // there at once.
 //
 // Private to lib/ and tests. Own design. Restricted is the axis of the result that saves the most;
-// what the result reads row by row (a bias, an operand, the product behind it) is restricted too. The stride is odd, so that the rows fall on all places of a register tile, and the last
-// row is one of them: tails end there.
+// what the result reads row by row (a bias, an operand, the product behind it) is restricted too.
+// The stride is odd, so that the rows fall on all places of a register tile, and the last row is
+// one of them: tails end there.
 //     C[i, j] = sum A[i, k] B[k, j], 1024 rows, stride 11
 //         -->  C[i, j] = sum A[11 i, k] B[k, j], 94 rows
 #pragma once
