@@ -13,6 +13,20 @@
 namespace tensorsmith::llvm_codegen {
 namespace {
 
+/// `x op constant` in either order: x, invalid if it is nothing of the kind, and the constant.
+std::pair<ExprId, double> beside_constant(const ExprPool& pool, ExprId id, BinaryOp op) {
+  const Binary* binary = pool.as<Binary>(id);
+  if (binary != nullptr && binary->op == op) {
+    for (const auto& [x, constant] :
+         {std::pair(binary->a, binary->b), std::pair(binary->b, binary->a)}) {
+      if (const FloatImm* imm = pool.as<FloatImm>(constant)) {
+        return {x, imm->value};
+      }
+    }
+  }
+  return {ExprId{}, 0};
+}
+
 /// An integer of at most 32 bits of a rounded f32, where both are one instruction; else nullptr.
 const Call* rounded_to_integer(const ExprPool& pool, const Cast& cast, DType to) {
   // LLVM before 19 has it for single numbers only.
@@ -116,8 +130,33 @@ Value FunctionEmitter::compute(ExprId id) {
   give_up("an expression that code generation does not know");
 }
 
+// (x k) (1 + erf(x l)) with constants k, l > 0, as in gelu; nothing if it is not that.
+Value FunctionEmitter::gated_by_erf(const Binary& node, DType type) {
+  const ExprPool& pool = program_.pool;
+  for (const auto& [gate, sum] : {std::pair(node.a, node.b), std::pair(node.b, node.a)}) {
+    const auto [erf_id, one] = beside_constant(pool, sum, BinaryOp::add);
+    const Call* erf = erf_id.valid() ? pool.as<Call>(erf_id) : nullptr;
+    if (erf == nullptr || erf->op != CallOp::erf || one != 1) {
+      continue;
+    }
+    const auto [x, k] = beside_constant(pool, gate, BinaryOp::mul);
+    const auto [y, l] = beside_constant(pool, erf->args[0], BinaryOp::mul);
+    if (x.valid() && x == y && k > 0 && l > 0) {
+      const auto [a, b] = same_lanes(eval(gate), eval(erf->args[0]));
+      return {emit_times_one_plus_erf(b_, a.ref, b.ref), type, a.lanes};
+    }
+  }
+  return {};
+}
+
 Value FunctionEmitter::binary(const Binary& node, DType type) {
   const DType operands = program_.pool.dtype(node.a);
+  if (node.op == BinaryOp::mul && type == DType::f32) {
+    const Value product = gated_by_erf(node, type);
+    if (product.ref != nullptr) {
+      return product;
+    }
+  }
   if (is_float(operands) && (node.op == BinaryOp::add || node.op == BinaryOp::sub)) {
     const Value sum = fused(node, type);
     if (sum.ref != nullptr) {

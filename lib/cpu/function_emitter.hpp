@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "address_builder.hpp"
+#include "in_place.hpp"
 #include "ir_builder.hpp"
 #include "program_facts.hpp"
 #include "register_file.hpp"
@@ -47,6 +48,8 @@ class FunctionEmitter {
   void emit(StmtId stmt);
   /// for var in [begin, end): the body of a parallel loop, or a loop whose extent is no number.
   void emit_range(const For& loop, LLVMValueRef begin, LLVMValueRef end, bool is_nonempty = false);
+  /// The whole program, whose pointers say whether it works in place.
+  void emit_in_place(StmtId body, const InPlaceStream& stream);
   void finish();  ///< returns from the function
 
  private:
@@ -113,6 +116,8 @@ class FunctionEmitter {
   StackSlot allocate(const Buffer& buffer);
   void emit_alloc(const Alloc& alloc);
   void emit_prefetch(const Prefetch& prefetch);
+  void fetch(LLVMValueRef pointer, int level);
+  void fetch_ahead(const Store& store);  ///< in_place.cpp
   void emit_parallel(const For& loop);
   void merge_registers(const RegisterFile& then_state, LLVMBasicBlockRef then_end,
                        const RegisterFile& else_state, LLVMBasicBlockRef else_end);
@@ -206,6 +211,7 @@ class FunctionEmitter {
   LLVMValueRef real_binary(BinaryOp op, LLVMValueRef a, LLVMValueRef b);
   LLVMValueRef real_min_max(const Binary& node, LLVMValueRef a, LLVMValueRef b);
   Value fused(const Binary& node, DType type);
+  Value gated_by_erf(const Binary& node, DType type);
   Value call(const Call& node, DType type);
   Value lazy(const Call& node, DType type);
   Value select(LLVMValueRef condition, Value a, Value b);
@@ -228,6 +234,7 @@ class FunctionEmitter {
   RegisterFile registers_;
   Chunk chunk_;
   bool in_vectorized_ = false;
+  bool fetches_ahead_ = false;
   bool is_raw_copy_ = false;       // loads of f16 and bf16 give the bits that will be stored
   bool is_dry_run_ = false;        // forms are wanted for their shape only
   LLVMValueRef guard_ = nullptr;   // scalar mode under a mask: is this lane active?

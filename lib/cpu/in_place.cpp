@@ -2,11 +2,26 @@
 
 #include <algorithm>
 
+#include "function_emitter.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/ir/stmt_walk.hpp"
 
 namespace tensorsmith::llvm_codegen {
 namespace {
+
+bool is_plain_stream(const LoopProgram& program, StmtId id, BufferId result, bool is_serial) {
+  if (const Seq* seq = program.as<Seq>(id)) {
+    return std::all_of(seq->items.begin(), seq->items.end(), [&](StmtId item) {
+      return is_plain_stream(program, item, result, is_serial);
+    });
+  }
+  if (const For* loop = program.as<For>(id)) {
+    return (is_serial || loop->kind != ForKind::parallel) &&
+           is_plain_stream(program, loop->body, result, is_serial);
+  }
+  const Store* store = program.as<Store>(id);
+  return store != nullptr && store->buffer == result;
+}
 
 class InPlaceCheck {
  public:
@@ -98,6 +113,68 @@ class InPlaceCheck {
 std::vector<std::int32_t> overwritable_arguments(const LoopProgram& program,
                                                  const ProgramFacts& facts) {
   return InPlaceCheck(program, facts).overwritable();
+}
+
+std::optional<InPlaceStream> find_in_place_stream(const LoopProgram& program,
+                                                  const ProgramFacts& facts,
+                                                  const std::vector<std::int32_t>& overwritable,
+                                                  const Target& target, bool is_serial) {
+  if (overwritable.empty()) {
+    return std::nullopt;
+  }
+  InPlaceStream stream;
+  for (const std::int32_t place : overwritable) {
+    stream.inputs.push_back(program.arguments[static_cast<std::size_t>(place)]);
+  }
+  for (const BufferId argument : program.arguments) {
+    stream.result = facts.of(program.body).stores(argument) ? argument : stream.result;
+  }
+  const std::int64_t cache = target.caches.l2_bytes.value_or(std::int64_t{1} << 20);
+  const bool is_large = 2 * program[stream.result].num_bytes() > cache;
+  return is_large && is_plain_stream(program, program.body, stream.result, is_serial)
+             ? std::optional<InPlaceStream>(stream)
+             : std::nullopt;
+}
+
+// The same program twice. In place a core writes each line that it has just read, and waits for
+// the next to come from the third level cache: the loops fetch them ahead. Apart from its input
+// the result takes the memory's time as it is, so that those loops fetch nothing.
+void FunctionEmitter::emit_in_place(StmtId body, const InPlaceStream& stream) {
+  LLVMValueRef is_in_place = nullptr;
+  for (const BufferId input : stream.inputs) {
+    const LLVMValueRef is_here =
+        b_.icmp(LLVMIntEQ, alive(stream.result).pointer, alive(input).pointer);
+    is_in_place = is_in_place == nullptr ? is_here : b_.or_(is_in_place, is_here);
+  }
+  emit_branch(
+      is_in_place,
+      [&] {
+        fetches_ahead_ = true;
+        emit(body);
+        fetches_ahead_ = false;
+      },
+      [&] { emit(body); });
+}
+
+// What the store reads of inputs as large as the result, where a vector is a line.
+void FunctionEmitter::fetch_ahead(const Store& store) {
+  constexpr std::int64_t distance = 32;  // lines
+  const std::int64_t line = m_.target.cache_line_bytes;
+  const Buffer& result = program_[store.buffer];
+  if (chunk_.lanes * bytes_of(result.dtype) < line) {
+    return;
+  }
+  visit_expr(program_.pool, store.value, [&](ExprId id) {
+    const Load* load = program_.pool.as<Load>(id);
+    if (load == nullptr || program_[load->buffer].num_bytes() < result.num_bytes()) {
+      return;
+    }
+    LinearForm where = flat_form(load->buffer, load->indices);
+    if (where.lane == 1 && !where.is_lane_opaque) {
+      where.constant += distance * line / bytes_of(program_[load->buffer].dtype);
+      fetch(pointer_to(load->buffer, where), 1);
+    }
+  });
 }
 
 }  // namespace tensorsmith::llvm_codegen

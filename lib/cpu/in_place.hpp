@@ -1,20 +1,36 @@
 // Inputs in whose memory a kernel may leave its result.
 //
-// Private to lib/cpu. Own design. Lowering stores every element of an output once, unless it keeps
-// partial sums there. So the result may lie where an input does if every store to it reads that
-// input at the same place, no loop repeats it there, and nothing else reads the input, or the
-// result.
+// Private to lib/cpu. Own design (decisions/0012, 0014). Lowering stores every element of an output
+// once, unless it keeps partial sums there. So the result may lie where an input does if every
+// store to it reads that input at the same place, no loop repeats it there, and nothing else reads
+// the input, or the result.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "program_facts.hpp"
+#include "tensorsmith/target.hpp"
 
 namespace tensorsmith::llvm_codegen {
 
 /// Positions among the arguments, in order; none if the program has several results.
 std::vector<std::int32_t> overwritable_arguments(const LoopProgram& program,
                                                  const ProgramFacts& facts);
+
+/// A program of which memory is the limit once its result lies where an input does.
+struct InPlaceStream {
+  BufferId result;
+  std::vector<BufferId> inputs;  ///< any of them
+};
+
+/// Nothing unless the program, without local buffers and parallel loops (if not `is_serial`), is
+/// stores of a result that with one of the `overwritable` arguments is larger than the second level
+/// cache.
+std::optional<InPlaceStream> find_in_place_stream(const LoopProgram& program,
+                                                  const ProgramFacts& facts,
+                                                  const std::vector<std::int32_t>& overwritable,
+                                                  const Target& target, bool is_serial);
 
 }  // namespace tensorsmith::llvm_codegen

@@ -69,7 +69,12 @@ void KernelEmitter::emit() {
   for (unsigned i = 0; i < num_arguments; ++i) {
     emitter.bind_buffer(program.arguments[i], LLVMGetParam(inner, i));
   }
-  emitter.emit(program.body);
+  if (const auto stream =
+          find_in_place_stream(program, facts, overwritable_, m.target, is_serial_)) {
+    emitter.emit_in_place(program.body, *stream);
+  } else {
+    emitter.emit(program.body);
+  }
   emitter.finish();
 
   IrBuilder b(m);

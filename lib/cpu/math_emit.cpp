@@ -1,7 +1,9 @@
 #include "math_emit.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace tensorsmith::llvm_codegen {
@@ -37,6 +39,15 @@ constexpr double erf_coefficients[][16] = {
      0.999999881},
 };
 constexpr double erf_top = 3.874;
+/// In place of the first two of each row: those of erf, for a sum with 1 (absolute error 2^-27).
+constexpr double summed_erf_coefficients[][2] = {
+    {0.107248858, 0.0796172246},    {0.00141189003, 0.126075104}, {-0.376258641, -0.309167862},
+    {5.04018681e-06, -0.264998764}, {1.12837911, 1.06001413},     {0, 0.276326388}};
+
+/// 2^(j / 16).
+constexpr double sixteenths[] = {
+    1,          1.04427373, 1.09050775, 1.13878858, 1.18920708, 1.24185777, 1.29683959, 1.35425556,
+    1.41421354, 1.47682619, 1.54221082, 1.61049032, 1.68179286, 1.75625217, 1.8340081,  1.91520655};
 
 class FloatMath {
  public:
@@ -76,6 +87,9 @@ class FloatMath {
   /// exp of t in [-104, 89]. `is_rough`: with a relative error of |t| 2^-28 more, for what is much
   /// smaller than the sum that it belongs to.
   V exp_within(V t, bool is_rough = false) {
+    if (has_tables()) {
+      return exp_by_table(t, is_rough);
+    }
     const V n = b.unary_intrinsic("llvm.nearbyint", b.fmul(t, real(1.44269504088896341)));
     V r = nullptr;
     if (is_rough && b.m.target.has_fma) {
@@ -94,6 +108,19 @@ class FloatMath {
     const V p = polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2,
                                1.6666665459e-1, 5.0000001201e-1});
     return scale(b.fadd(b.fma(p, b.fmul(r, r), r), real(1.0)), n);
+  }
+
+  /// In 12 instructions instead of 14, of which 7 multiply instead of 9; at most 1 ulp.
+  V exp_by_table(V t, bool is_rough) {
+    // The last bits of t / log(2) + 1.5 * 2^19 count sixteenths.
+    const V place = b.fma(t, real(1.44269504088896341), real(0x1.8p19));
+    const V n = b.fsub(place, real(0x1.8p19));
+    V r = b.fma(n, real(-0.6931471825), t);
+    r = is_rough ? r : b.fma(n, real(1.9046543e-9), r);
+    // Minimax on |r| <= log(2) / 32, relative error 1.6e-9.
+    const V p = b.fma(r, real(1.6666720808e-1), real(5.0001615286e-1));
+    const V power = look_up(sixteenths, bits(place));
+    return scale(b.fma(b.fma(p, b.fmul(r, r), r), power, power), n);  // takes 2^floor(n)
   }
 
   V log(V x) {
@@ -132,24 +159,33 @@ class FloatMath {
     return b.select(b.fcmp(LLVMRealOLT, a, real(0.625)), small, copy_sign(big, x));
   }
 
-  V erf(V x) {
-    return lanes_of(like_) == 16 && b.m.target.has_masks ? erf_by_table(x) : erf_by_exp(x);
-  }
+  V erf(V x) { return has_tables() ? erf_by_table(x) : erf_by_exp(x); }
 
   /// In 19 instructions, 0.9 ulp.
-  V erf_by_table(V x) {
-    const V magnitude_of_x = magnitude(x);
-    const V t =
-        b.select(b.fcmp(LLVMRealOGT, magnitude_of_x, real(erf_top)), real(erf_top), magnitude_of_x);
+  V erf_by_table(V x) { return copy_sign(erf_of_magnitude(magnitude(x), false), x); }
+
+  /// a + |a| erf(|x|): a (1 + erf(x)) if the signs of a and x agree.
+  V times_one_plus_erf(V a, V x) {
+    return b.fma(magnitude(a), erf_of_magnitude(magnitude(x), true), a);
+  }
+
+  /// `is_summed`: right to 2^-25, for a sum with something about as large as 1.
+  V erf_of_magnitude(V x, bool is_summed) {
+    const V t = b.select(b.fcmp(LLVMRealOGT, x, real(erf_top)), real(erf_top), x);
     // The last bits of 4 t + 1.5 * 2^23 are the nearest integer.
     const V place = bits(b.fma(t, real(4.0), real(0x1.8p23)));
     const V r = b.fsub(t, look_up(erf_centers, place));
     V y = nullptr;
-    for (const auto& coefficient : erf_coefficients) {
-      const V c = look_up(coefficient, place);
+    for (std::size_t i = 0; i < std::size(erf_coefficients); ++i) {
+      double row[16];
+      std::copy(std::begin(erf_coefficients[i]), std::end(erf_coefficients[i]), row);
+      if (is_summed) {
+        std::copy_n(summed_erf_coefficients[i], 2, row);
+      }
+      const V c = look_up(row, place);
       y = y == nullptr ? c : b.fma(y, r, c);
     }
-    return copy_sign(b.select(b.fcmp(LLVMRealOLT, t, real(0.375)), b.fadd(y, t), y), x);
+    return is_summed ? y : b.select(b.fcmp(LLVMRealOLT, t, real(0.375)), b.fadd(y, t), y);
   }
 
   V erf_by_exp(V x) {
@@ -177,6 +213,8 @@ class FloatMath {
     return b.fdiv(numerator, b.fadd(e, real(1.0)));
   }
 
+  bool has_tables() const { return lanes_of(like_) == 16 && b.m.target.has_masks; }
+
  private:
   /// Of 16 numbers, those that the last four bits of `places` say.
   V look_up(const double (&numbers)[16], V places) {
@@ -188,7 +226,7 @@ class FloatMath {
                        {LLVMConstVector(items.data(), 16), places});
   }
 
-  /// y * 2^n for an integer n (as float) in [-151, 129], y in [0.7, 1.5].
+  /// y * 2^n for an integer n (as float) in [-151, 129], y in [0.7, 2].
   V scale(V y, V n) {
     const int lanes = lanes_of(y);
     if (b.m.target.has_masks && (lanes == 16 || lanes == 8 || lanes == 4)) {
@@ -252,6 +290,11 @@ V emit_pow(IrBuilder& b, DType type, V x, V y) {
 }
 
 }  // namespace
+
+LLVMValueRef emit_times_one_plus_erf(IrBuilder& b, LLVMValueRef a, LLVMValueRef x) {
+  FloatMath math(b, x);
+  return math.has_tables() ? math.times_one_plus_erf(a, x) : nullptr;
+}
 
 LLVMValueRef emit_call(IrBuilder& b, CallOp op, DType type, LLVMValueRef x, LLVMValueRef y) {
   const bool is_double = type == DType::f64;

@@ -14,4 +14,8 @@ namespace tensorsmith::llvm_codegen {
 /// `op` of floating-point operands (f16 and bf16 already as float).
 LLVMValueRef emit_call(IrBuilder& b, CallOp op, DType type, LLVMValueRef x, LLVMValueRef y);
 
+/// a (1 + erf(x)) of f32 where a and x have the same sign, to an absolute error of 2^-24 |a|: the
+/// sum needs no small numbers of erf. Null where that is no shorter.
+LLVMValueRef emit_times_one_plus_erf(IrBuilder& b, LLVMValueRef a, LLVMValueRef x);
+
 }  // namespace tensorsmith::llvm_codegen

@@ -367,6 +367,9 @@ void FunctionEmitter::emit_store(const Store& store) {
 void FunctionEmitter::write(const Store& store) {
   kernel_.count_statement();
   alive(store.buffer);
+  if (fetches_ahead_) {
+    fetch_ahead(store);
+  }
   is_raw_copy_ = is_raw_copy(store);
   const Value value = eval_as(store.value, chunk_.lanes);
   is_raw_copy_ = false;
@@ -436,9 +439,14 @@ void FunctionEmitter::emit_prefetch(const Prefetch& prefetch) {
   if (program_[prefetch.buffer].scope == Scope::register_ || where.is_lane_opaque) {
     return;
   }
-  const int locality = std::clamp(4 - prefetch.level, 1, 3);
+  fetch(pointer_to(prefetch.buffer, where), prefetch.level);
+}
+
+// Into the cache of that level.
+void FunctionEmitter::fetch(LLVMValueRef pointer, int level) {
+  const int locality = std::clamp(4 - level, 1, 3);
   b_.intrinsic("llvm.prefetch", {m_.ptr},
-               {pointer_to(prefetch.buffer, where), LLVMConstInt(m_.i32, 0, 0),
+               {pointer, LLVMConstInt(m_.i32, 0, 0),
                 LLVMConstInt(m_.i32, static_cast<unsigned long long>(locality), 0),
                 LLVMConstInt(m_.i32, 1, 0)});
 }
