@@ -115,8 +115,6 @@ class FunctionEmitter {
   void write(const Store& store);
   StackSlot allocate(const Buffer& buffer);
   void emit_alloc(const Alloc& alloc);
-  void emit_prefetch(const Prefetch& prefetch);
-  void fetch(LLVMValueRef pointer, int level);
   void fetch_ahead(const Store& store);  ///< in_place.cpp
   void emit_parallel(const For& loop);
   void merge_registers(const RegisterFile& then_state, LLVMBasicBlockRef then_end,
@@ -182,6 +180,8 @@ class FunctionEmitter {
   void store_scalar(LLVMValueRef pointer, LLVMValueRef value, unsigned alignment,
                     LLVMValueRef guard);
   bool is_raw_copy(const Store& store) const;
+  void emit_prefetch(const Prefetch& prefetch);
+  void fetch(LLVMValueRef pointer, int level);
   LLVMValueRef pointer_to(BufferId buffer, const LinearForm& form);
   LLVMValueRef load_strided(const Load& node, const LinearForm& form);
   unsigned alignment_of(BufferId buffer, const LinearForm& form) const;

@@ -432,25 +432,6 @@ void FunctionEmitter::emit_alloc(const Alloc& alloc) {
   area_.used = used;
 }
 
-void FunctionEmitter::emit_prefetch(const Prefetch& prefetch) {
-  memo_.clear();
-  alive(prefetch.buffer);
-  LinearForm where = flat_form(prefetch.buffer, prefetch.indices);
-  if (program_[prefetch.buffer].scope == Scope::register_ || where.is_lane_opaque) {
-    return;
-  }
-  fetch(pointer_to(prefetch.buffer, where), prefetch.level);
-}
-
-// Into the cache of that level.
-void FunctionEmitter::fetch(LLVMValueRef pointer, int level) {
-  const int locality = std::clamp(4 - level, 1, 3);
-  b_.intrinsic("llvm.prefetch", {m_.ptr},
-               {pointer, LLVMConstInt(m_.i32, 0, 0),
-                LLVMConstInt(m_.i32, static_cast<unsigned long long>(locality), 0),
-                LLVMConstInt(m_.i32, 1, 0)});
-}
-
 void FunctionEmitter::emit_parallel(const For& loop) {
   memo_.clear();
   const LinearForm extent = form(loop.extent);

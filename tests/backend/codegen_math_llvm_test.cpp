@@ -105,7 +105,7 @@ TEST_CASE("elementary functions keep their stated accuracy", "[codegen]") {
     double ulps;
   };
   const Bound bounds[] = {{CallOp::exp, 1.0},   {CallOp::log, 1.0},     {CallOp::tanh, 1.5},
-                          {CallOp::erf, 1.1},   {CallOp::sigmoid, 2.5}, {CallOp::rsqrt, 1.5},
+                          {CallOp::erf, 1.2},   {CallOp::sigmoid, 3.0}, {CallOp::rsqrt, 1.5},
                           {CallOp::sqrt, 0.5},  {CallOp::floor, 0.0},   {CallOp::ceil, 0.0},
                           {CallOp::round, 0.0}, {CallOp::abs, 0.0}};
   const std::vector<float> inputs = samples(9973);
@@ -119,6 +119,55 @@ TEST_CASE("elementary functions keep their stated accuracy", "[codegen]") {
         INFO(name_of(bound.op) << " on " << target.name << (is_scalar ? ", scalar" : ""));
         CHECK(error <= bound.ulps);
       }
+    }
+  }
+}
+
+// Its two products and its sum are emitted as one thing, with an erf that is exact enough for a
+// sum.
+TEST_CASE("gelu is as exact as the distance of erf from -1 is as a float", "[codegen]") {
+  for (const bool is_swapped : {false, true}) {
+    Maker m;
+    ExprPool& pool = m.pool();
+    const BufferId x = m.argument("x", DType::f32, {block});
+    const BufferId out = m.argument("out", DType::f32, {block});
+    const VarId j = m.var("j");
+    const ExprId v = m.load(x, {m.v(j)});
+    const ExprId half = pool.mul(v, m.f(0.5));
+    const ExprId erf = pool.call(CallOp::erf, {pool.mul(m.f(0.7071067811865476), v)});
+    const ExprId value = is_swapped ? pool.mul(pool.add(m.f(1.0), erf), half)
+                                    : pool.mul(half, pool.add(erf, m.f(1.0)));
+    m.p.body = m.loop(j, block, ForKind::vectorized, m.store(out, {m.v(j)}, value));
+    std::vector<float> inputs = samples(99'991);
+    for (const Target& target : code_targets()) {
+      if (!host_runs(target)) {
+        continue;
+      }
+      LlvmCompiler compiler(target);
+      const auto object = compiler.compile(m.p);
+      REQUIRE(object);
+      const auto kernel = JitKernel::load(*object);
+      REQUIRE(kernel);
+      alignas(64) static float in[block], got[block];
+      double worst = 0;
+      bool has_same_nans = true;
+      for (std::size_t at = 0; at < inputs.size(); at += block) {
+        std::memcpy(in, &inputs[at], sizeof(in));
+        void* arguments[] = {in, got};
+        kernel->entry()(arguments, nullptr, nullptr);
+        for (std::int64_t n = 0; n < block; ++n) {
+          const double t = static_cast<double>(in[n]);
+          const double want = t * 0.5 * (1.0 + std::erf(t * 0.7071067811865476));
+          has_same_nans = has_same_nans && (got[n] != got[n]) == (want != want);
+          if (std::isfinite(want) && t != 0) {
+            worst = std::max(worst, std::fabs(static_cast<double>(got[n]) - want) /
+                                        std::max(std::fabs(t), 0x1p-126));
+          }
+        }
+      }
+      INFO(target.name);
+      CHECK(worst <= 0x1p-23);
+      CHECK(has_same_nans);
     }
   }
 }

@@ -92,7 +92,7 @@ TEST_CASE("four vectors of a chain stand side by side", "[codegen]") {
   REQUIRE(text);
   const std::size_t first_end = text->find("vscalefps");
   REQUIRE(first_end != std::string::npos);
-  CHECK(count_of(text->substr(0, first_end), "vrndscaleps") == 4);
+  CHECK(count_of(text->substr(0, first_end), "vpermps") == 4);
   CHECK(count_of(*text, "vscalefps") == 4);
   CHECK(count_of(*text, "vbroadcastss\t(") == 1);  // m[i], which they share
 }

@@ -110,3 +110,30 @@ TEST_CASE("a residual may be overwritten, an operand of a product may not", "[co
   CHECK(places_of("pointwise:7x20:f32,mul_per_column,add,gelu") == Places{0, 2});
   CHECK(places_of("softmax:5x33").empty());
 }
+
+// decisions/0014. What the program gives in place is checked by check_program.
+TEST_CASE("a stream larger than the cache fetches ahead where it works in place", "[codegen]") {
+  const auto assembly = [](std::int64_t count, ForKind kind, std::int64_t l2_bytes) {
+    Maker m;
+    const BufferId x = m.argument("x", DType::f32, {count, 64});
+    const BufferId y = m.argument("y", DType::f32, {count, 64});
+    const BufferId bias = m.argument("bias", DType::f32, {64});
+    const BufferId out = m.argument("out", DType::f32, {count, 64});
+    const VarId i = m.var("i"), j = m.var("j");
+    const ExprList at{m.v(i), m.v(j)};
+    const ExprId sum =
+        m.pool().add(m.pool().add(m.load(x, at), m.load(bias, {m.v(j)})), m.load(y, at));
+    m.p.body = m.loop(i, count, kind, m.loop(j, 64, ForKind::vectorized, m.store(out, at, sum)));
+    check_program(m.p, 2);
+    Target target = *Target::from_name("znver4");
+    target.caches.l2_bytes = l2_bytes;
+    LlvmCompiler compiler(target, LlvmOptions{.is_serial = kind == ForKind::serial});
+    const auto text = compiler.assembly(m.p);
+    REQUIRE(text);
+    return *text;
+  };
+  // Two operands, four lines of a row each; not the bias, and not apart from the inputs.
+  CHECK(count_of(assembly(9, ForKind::serial, 2048), "prefetch") == 8);
+  CHECK(count_of(assembly(9, ForKind::serial, 1 << 20), "prefetch") == 0);
+  CHECK(count_of(assembly(9, ForKind::parallel, 2048), "prefetch") == 0);
+}
