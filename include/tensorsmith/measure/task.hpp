@@ -48,8 +48,8 @@ struct KernelArgument {
 
   InputFill fill;  ///< inputs only
 
-  // Outputs only. An empty reference leaves the output unverified. One of some rows (floats only)
-  // leaves it at the others that every element must be written.
+  // Outputs only. An empty reference leaves the output unverified. With one of some rows (floats
+  // only) the elements of the others must be written, whatever they are.
   std::vector<std::byte> reference;
   RowSample reference_rows;
   DType reference_dtype = DType::f32;  ///< dtype itself, or f64 for a float output
