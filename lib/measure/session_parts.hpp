@@ -27,8 +27,8 @@ inline MeasureTask task_of(const PrepareRequest& request) {
 /// `file_bytes` that came with the request.
 inline std::string data_problem(const ArgumentMessage& message, std::uint64_t file_bytes) {
   const KernelArgument& argument = message.argument;
-  const auto expected = static_cast<std::size_t>(
-      argument.is_output ? argument.reference_bytes() : argument.num_bytes());
+  const auto expected = static_cast<std::size_t>(argument.is_output ? argument.reference_bytes()
+                                                                    : argument.num_bytes());
   const bool fits = message.data_bytes == 0 ||
                     (message.data_bytes == expected && message.data_offset <= file_bytes &&
                      message.data_bytes <= file_bytes - message.data_offset);

@@ -24,8 +24,9 @@ struct SampledRows {
   RowSample result;                  ///< of the one argument that is the result
 };
 
-/// About as many rows as take `most_points` points of all loops. Nothing if the whole program takes
-/// no more, has several results, or no axis is worth it (saves half of the points).
+/// About as many rows as take `most_points` points of all loops; a call of a function counts as 32.
+/// Nothing if the whole program takes no more, has several results, or no axis is worth it (saves
+/// half of the points).
 std::optional<SampledRows> sample_rows(const ComputeDag& dag, double most_points);
 
 }  // namespace tensorsmith
