@@ -233,6 +233,7 @@ CpuFeatures read_features() {
     f.amx_bf16 = bit(seven.edx, 22);
     f.amx_tile = bit(seven.edx, 24);
     f.amx_int8 = bit(seven.edx, 25);
+    f.amx_fp16 = bit(seven_one.eax, 21);
   }
   return f;
 }
@@ -350,6 +351,7 @@ std::string llvm_feature_string(const CpuFeatures& f) {
       {f.amx_tile, "amx-tile"},
       {f.amx_bf16, "amx-bf16"},
       {f.amx_int8, "amx-int8"},
+      {f.amx_fp16, "amx-fp16"},
   };
   std::string text;
   for (const auto& row : table) {

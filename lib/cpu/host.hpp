@@ -24,7 +24,7 @@ struct CpuFeatures {
   bool avx512f = false, avx512bw = false, avx512cd = false, avx512dq = false, avx512vl = false;
   bool avx512_vnni = false, avx512_bf16 = false, avx512_fp16 = false, avx512_ifma = false;
   bool avx512_vbmi = false, avx512_vbmi2 = false, avx512_bitalg = false, avx512_vpopcntdq = false;
-  bool amx_tile = false, amx_bf16 = false, amx_int8 = false;
+  bool amx_tile = false, amx_bf16 = false, amx_int8 = false, amx_fp16 = false;
 };
 
 struct HostInfo {

@@ -32,6 +32,9 @@ Result<Target, std::string> runnable_target(const std::string& name) {
   if (detail::has_tile_feature(target, "amx-tile") && !detail::has_tile_feature(host, "amx-tile")) {
     target.llvm_features += ",-amx-tile";  // everything else of it runs here
   }
+  if (detail::has_f16_tiles(target) && !detail::has_f16_tiles(host)) {
+    target.llvm_features += ",-amx-fp16";
+  }
   const auto adopt = [](auto& field, const auto& own) {
     if (!field) {
       field = own;

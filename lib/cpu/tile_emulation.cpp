@@ -6,6 +6,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "tensorsmith/support/narrow_float.hpp"
+
 namespace tensorsmith {
 namespace {
 
@@ -81,6 +83,8 @@ float from_bf16(std::uint16_t bits) {
   return flushed(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16));
 }
 
+float from_f16(std::uint16_t bits) { return float_from_f16(bits); }
+
 template <class Element>
 Element element(const Tile& tile, int row, int at) {
   Element value;
@@ -99,7 +103,8 @@ void update_all(Tile& sums, const Update& update) {
   }
 }
 
-void dot_bf16(unsigned char sums, unsigned char a, unsigned char b) {
+template <float (*from_bits)(std::uint16_t)>
+void dot_halves(unsigned char sums, unsigned char a, unsigned char b) {
   ++counters.dot;
   Tile* const c = usable(sums);
   const Tile *const x = usable(a), *const y = usable(b);
@@ -111,8 +116,8 @@ void dot_bf16(unsigned char sums, unsigned char a, unsigned char b) {
     float even = 0, odd = 0;
     for (int k = 0; k < row_bytes / 4; ++k) {
       const auto product = [&](int part, float sum) {
-        const float left = from_bf16(element<std::uint16_t>(*x, m, 2 * k + part));
-        const float right = from_bf16(element<std::uint16_t>(*y, k, 2 * n + part));
+        const float left = from_bits(element<std::uint16_t>(*x, m, 2 * k + part));
+        const float right = from_bits(element<std::uint16_t>(*y, k, 2 * n + part));
         return flushed(std::fma(left, right, sum));
       };
       even = product(0, even);
@@ -169,7 +174,8 @@ FunctionList functions() {
       {"tensorsmith_tile_zero", address_of(zero)},
       {"tensorsmith_tile_load", address_of(load)},
       {"tensorsmith_tile_store", address_of(store)},
-      {"tensorsmith_tile_dot_bf16", address_of(dot_bf16)},
+      {"tensorsmith_tile_dot_bf16", address_of(dot_halves<from_bf16>)},
+      {"tensorsmith_tile_dot_f16", address_of(dot_halves<from_f16>)},
       {"tensorsmith_tile_dot_s8", address_of(dot_bytes<std::int8_t, std::int8_t>)},
       {"tensorsmith_tile_dot_u8", address_of(dot_bytes<std::uint8_t, std::int8_t>)}};
   return {all, static_cast<std::int64_t>(std::size(all))};

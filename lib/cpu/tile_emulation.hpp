@@ -1,9 +1,9 @@
 // Tile registers in software: programs that use AMX can be run and checked on machines without it.
 //
 // Own design, for tests. Source: Intel 64 Software Developer's Manual, vol. 2 (LDTILECFG,
-// TILELOADD, TDPBF16PS, TDPBSSD, TDPBUSD). Code that JitKernel loads finds the functions by their
-// names. Every thread has tiles of its own. Hundreds of times slower than the loops that they stand
-// for.
+// TILELOADD, TDPBF16PS, TDPFP16PS, TDPBSSD, TDPBUSD). Code that JitKernel loads finds the functions
+// by their names. Every thread has tiles of its own. Hundreds of times slower than the loops that
+// they stand for.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ constexpr TileFunctions emulated_tile_functions(std::string_view dot) {
           .dot = dot};
 }
 
-/// A description that is computed by these functions, on any CPU: of tdpbf16ps, tdpbssd or tdpbusd.
-/// `dot` ends in its name: "tensorsmith_tile_dot_bf16", "..._dot_s8", "..._dot_u8".
+/// A description that is computed by these functions, on any CPU: of tdpbf16ps, tdpfp16ps, tdpbssd
+/// or tdpbusd. `dot` ends in its name: "tensorsmith_tile_dot_bf16", "..._f16", "..._s8", "..._u8".
 constexpr TensorIntrinsic emulated(TensorIntrinsic intrinsic, std::string_view dot) {
   intrinsic.tile = emulated_tile_functions(dot);
   intrinsic.is_available = [](const Target&) { return true; };

@@ -240,8 +240,8 @@ TEST_CASE("sums of bf16 in tiles keep the bound of a sum in f32") {
 
 TEST_CASE("a level with the features of tiles has their instructions") {  // as a host is described
   Target target = Target::x86_64_v4();
-  target.llvm_features += ",+amx-tile,+amx-bf16,+amx-int8";
-  for (const TensorIntrinsic* intrinsic : {&tdpbf16ps, &tdpbssd, &tdpbusd}) {
+  target.llvm_features += ",+amx-tile,+amx-bf16,+amx-int8,+amx-fp16";
+  for (const TensorIntrinsic* intrinsic : {&tdpbf16ps, &tdpfp16ps, &tdpbssd, &tdpbusd}) {
     CHECK(intrinsic->is_available(target));
     CHECK_FALSE(intrinsic->is_available(Target::x86_64_v4()));
     TileProduct d;

@@ -9,10 +9,12 @@ namespace tensorsmith::test {
 
 inline constexpr TensorIntrinsic emulated_tdpbf16ps =
     emulated(tdpbf16ps, "tensorsmith_tile_dot_bf16");
+inline constexpr TensorIntrinsic emulated_tdpfp16ps =
+    emulated(tdpfp16ps, "tensorsmith_tile_dot_f16");
 inline constexpr TensorIntrinsic emulated_tdpbssd = emulated(tdpbssd, "tensorsmith_tile_dot_s8");
 inline constexpr TensorIntrinsic emulated_tdpbusd = emulated(tdpbusd, "tensorsmith_tile_dot_u8");
-inline constexpr const TensorIntrinsic* emulated_tiles[] = {&emulated_tdpbf16ps, &emulated_tdpbssd,
-                                                            &emulated_tdpbusd};
+inline constexpr const TensorIntrinsic* emulated_tiles[] = {
+    &emulated_tdpbf16ps, &emulated_tdpfp16ps, &emulated_tdpbssd, &emulated_tdpbusd};
 
 /// A machine that has them, whose code this one can run as well. What the analytic model thinks of
 /// it is the same everywhere: the rates and caches of a processor that has them.

@@ -39,6 +39,11 @@ inline bool has_tile_feature(const Target& target, std::string_view name) {
          has_feature(target, name, of_processor);
 }
 inline bool has_bf16_tiles(const Target& target) { return has_tile_feature(target, "amx-bf16"); }
+/// Which came a generation later.
+inline bool has_f16_tiles(const Target& target) {
+  const bool of_processor = target.llvm_cpu == "graniterapids";
+  return has_bf16_tiles(target) && has_feature(target, "amx-fp16", of_processor);
+}
 inline bool has_int8_tiles(const Target& target) { return has_tile_feature(target, "amx-int8"); }
 inline bool has_bf16_dot(const Target& target) { return target.has_bf16_dot; }
 /// AVX512-VNNI: the forms of AVX-VNNI have other encodings and no masks.
@@ -103,6 +108,17 @@ inline constexpr TensorIntrinsic tdpbf16ps{.name = "tdpbf16ps",
                                            .tile = amx_functions("llvm.x86.tdpbf16ps"),
                                            .is_available = detail::has_bf16_tiles};
 
+/// AMX: the same of f16, whose denormal numbers count.
+inline constexpr TensorIntrinsic tdpfp16ps{.name = "tdpfp16ps",
+                                           .a = DType::f16,
+                                           .b = DType::f16,
+                                           .accumulator = DType::f32,
+                                           .m = 16,
+                                           .n = 16,
+                                           .k = 32,
+                                           .tile = amx_functions("llvm.x86.tdpfp16ps"),
+                                           .is_available = detail::has_f16_tiles};
+
 /// AMX: 16 x 16 sums of 64 products of bytes, exact.
 inline constexpr TensorIntrinsic tdpbssd{.name = "tdpbssd",
                                          .a = DType::i8,
@@ -159,8 +175,9 @@ inline constexpr TensorIntrinsic mma_m16n8k32_s8 =
                    "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32");
 
 inline constexpr const TensorIntrinsic* known_intrinsics[] = {
-    &tdpbf16ps,       &tdpbssd,          &tdpbusd,           &vdpbf16ps,        &vpdpbusd,
-    &vpdpbusd_signed, &mma_m16n8k16_f16, &mma_m16n8k16_bf16, &mma_m16n8k8_tf32, &mma_m16n8k32_s8};
+    &tdpbf16ps,         &tdpfp16ps,        &tdpbssd,         &tdpbusd,
+    &vdpbf16ps,         &vpdpbusd,         &vpdpbusd_signed, &mma_m16n8k16_f16,
+    &mma_m16n8k16_bf16, &mma_m16n8k8_tf32, &mma_m16n8k32_s8};
 
 /// What code for the target may use: the user's own first, then the known ones, of which those that
 /// compute more at a time come first.

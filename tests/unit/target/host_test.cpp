@@ -97,8 +97,13 @@ TEST_CASE("tile registers are there only if the kernel lets this process use the
   const CpuFeatures f = probe_host().features;
   CHECK((!f.amx_tile || request_tiles()));
   CHECK((f.amx_tile || !(f.amx_bf16 || f.amx_int8)));
+  CHECK((f.amx_bf16 || !f.amx_fp16));
   const auto named = runnable_target("sapphirerapids");
   CHECK((!named || tdpbf16ps.is_available(*named) == tdpbf16ps.is_available(host_target())));
+  const auto later = runnable_target("graniterapids");
+  CHECK((!later || tdpfp16ps.is_available(*later) == tdpfp16ps.is_available(host_target())));
+  CHECK(tdpfp16ps.is_available(*Target::from_name("graniterapids")));
+  CHECK_FALSE(tdpfp16ps.is_available(*Target::from_name("sapphirerapids")));
 }
 
 TEST_CASE("levels need every feature", "[host]") {

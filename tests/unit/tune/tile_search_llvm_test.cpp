@@ -14,6 +14,7 @@ using namespace tensorsmith;
 TEST_CASE("the program that the analytic model puts first multiplies in tiles") {
   for (const auto& [workload, intrinsic] :
        {std::pair("gemm:128x128x128:bf16", " as tdpbf16ps"),
+        std::pair("gemm:128x96x128:f16", " as tdpfp16ps"),
         std::pair("gemm:128x64x128:i8", " as tdpbssd"),
         std::pair("gemm:128x160x192:u8,weights=i8", " as tdpbusd")}) {
     CAPTURE(workload);
