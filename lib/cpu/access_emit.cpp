@@ -1,4 +1,5 @@
 // Loads and stores: registers, scalars, vectors, masks, strides.
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 #include <utility>

@@ -49,7 +49,7 @@ class FunctionEmitter {
   /// for var in [begin, end): the body of a parallel loop, or a loop whose extent is no number.
   void emit_range(const For& loop, LLVMValueRef begin, LLVMValueRef end, bool is_nonempty = false);
   /// The whole program, whose pointers say whether it works in place.
-  void emit_in_place(StmtId body, const InPlaceStream& stream);
+  void emit_in_place(StmtId body, const InPlace& in_place);
   void finish();  ///< returns from the function
 
  private:

@@ -9,15 +9,14 @@
 namespace tensorsmith::llvm_codegen {
 namespace {
 
-bool is_plain_stream(const LoopProgram& program, StmtId id, BufferId result, bool is_serial) {
+bool stores_only(const LoopProgram& program, StmtId id, BufferId result, bool is_serial) {
   if (const Seq* seq = program.as<Seq>(id)) {
-    return std::all_of(seq->items.begin(), seq->items.end(), [&](StmtId item) {
-      return is_plain_stream(program, item, result, is_serial);
-    });
+    return std::all_of(seq->items.begin(), seq->items.end(),
+                       [&](StmtId item) { return stores_only(program, item, result, is_serial); });
   }
   if (const For* loop = program.as<For>(id)) {
     return (is_serial || loop->kind != ForKind::parallel) &&
-           is_plain_stream(program, loop->body, result, is_serial);
+           stores_only(program, loop->body, result, is_serial);
   }
   const Store* store = program.as<Store>(id);
   return store != nullptr && store->buffer == result;
@@ -115,35 +114,21 @@ std::vector<std::int32_t> overwritable_arguments(const LoopProgram& program,
   return InPlaceCheck(program, facts).overwritable();
 }
 
-std::optional<InPlaceStream> find_in_place_stream(const LoopProgram& program,
-                                                  const ProgramFacts& facts,
-                                                  const std::vector<std::int32_t>& overwritable,
-                                                  const Target& target, bool is_serial) {
-  if (overwritable.empty()) {
-    return std::nullopt;
-  }
-  InPlaceStream stream;
-  for (const std::int32_t place : overwritable) {
-    stream.inputs.push_back(program.arguments[static_cast<std::size_t>(place)]);
-  }
-  for (const BufferId argument : program.arguments) {
-    stream.result = facts.of(program.body).stores(argument) ? argument : stream.result;
-  }
+bool is_stream(const LoopProgram& program, const InPlace& in_place, const Target& target,
+               bool is_serial) {
   const std::int64_t cache = target.caches.l2_bytes.value_or(std::int64_t{1} << 20);
-  const bool is_large = 2 * program[stream.result].num_bytes() > cache;
-  return is_large && is_plain_stream(program, program.body, stream.result, is_serial)
-             ? std::optional<InPlaceStream>(stream)
-             : std::nullopt;
+  return !in_place.inputs.empty() && 2 * program[in_place.result].num_bytes() > cache &&
+         stores_only(program, program.body, in_place.result, is_serial);
 }
 
 // The same program twice. In place a core writes each line that it has just read, and waits for
-// the next to come from the third level cache: the loops fetch them ahead. Apart from its input
-// the result takes the memory's time as it is, so that those loops fetch nothing.
-void FunctionEmitter::emit_in_place(StmtId body, const InPlaceStream& stream) {
+// the next to come from the third level cache: there the loops fetch ahead. With memory of its own
+// for the result that costs time instead (decisions/0014).
+void FunctionEmitter::emit_in_place(StmtId body, const InPlace& in_place) {
   LLVMValueRef is_in_place = nullptr;
-  for (const BufferId input : stream.inputs) {
+  for (const BufferId input : in_place.inputs) {
     const LLVMValueRef is_here =
-        b_.icmp(LLVMIntEQ, alive(stream.result).pointer, alive(input).pointer);
+        b_.icmp(LLVMIntEQ, alive(in_place.result).pointer, alive(input).pointer);
     is_in_place = is_in_place == nullptr ? is_here : b_.or_(is_in_place, is_here);
   }
   emit_branch(

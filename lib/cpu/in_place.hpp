@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "program_facts.hpp"
@@ -19,18 +18,16 @@ namespace tensorsmith::llvm_codegen {
 std::vector<std::int32_t> overwritable_arguments(const LoopProgram& program,
                                                  const ProgramFacts& facts);
 
-/// A program of which memory is the limit once its result lies where an input does.
-struct InPlaceStream {
+/// A result, and the inputs in whose memory it may lie.
+struct InPlace {
+  std::vector<BufferId> inputs;  ///< empty: it lies in its own
   BufferId result;
-  std::vector<BufferId> inputs;  ///< any of them
 };
 
-/// Nothing unless the program, without local buffers and parallel loops (if not `is_serial`), is
-/// stores of a result that with one of the `overwritable` arguments is larger than the second level
-/// cache.
-std::optional<InPlaceStream> find_in_place_stream(const LoopProgram& program,
-                                                  const ProgramFacts& facts,
-                                                  const std::vector<std::int32_t>& overwritable,
-                                                  const Target& target, bool is_serial);
+/// Whether memory is the limit of the program in place: without local buffers and parallel loops
+/// (if not `is_serial`) it is stores of a result that with one of the inputs is larger than the
+/// second level cache.
+bool is_stream(const LoopProgram& program, const InPlace& in_place, const Target& target,
+               bool is_serial);
 
 }  // namespace tensorsmith::llvm_codegen

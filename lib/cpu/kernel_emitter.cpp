@@ -16,17 +16,19 @@ KernelEmitter::KernelEmitter(ModuleContext& m, const LoopProgram& program, std::
     : m(m), program(program), facts(program), entry_(std::move(entry)), is_serial_(is_serial) {
   overwritable_ = overwritable_arguments(program, facts);
   for (const std::int32_t place : overwritable_) {
-    shared_memory_.push_back(program.arguments[static_cast<std::size_t>(place)]);
+    in_place_.inputs.push_back(program.arguments[static_cast<std::size_t>(place)]);
   }
   for (const BufferId argument : program.arguments) {
-    if (!overwritable_.empty() && facts.of(program.body).stores(argument)) {
-      shared_memory_.push_back(argument);
+    if (facts.of(program.body).stores(argument)) {
+      in_place_.result = argument;
     }
   }
 }
 
 bool KernelEmitter::is_alone(BufferId buffer) const {
-  return std::find(shared_memory_.begin(), shared_memory_.end(), buffer) == shared_memory_.end();
+  const std::vector<BufferId>& inputs = in_place_.inputs;
+  return inputs.empty() || (buffer != in_place_.result &&
+                            std::find(inputs.begin(), inputs.end(), buffer) == inputs.end());
 }
 
 void KernelEmitter::count_statement() {
@@ -69,9 +71,8 @@ void KernelEmitter::emit() {
   for (unsigned i = 0; i < num_arguments; ++i) {
     emitter.bind_buffer(program.arguments[i], LLVMGetParam(inner, i));
   }
-  if (const auto stream =
-          find_in_place_stream(program, facts, overwritable_, m.target, is_serial_)) {
-    emitter.emit_in_place(program.body, *stream);
+  if (is_stream(program, in_place_, m.target, is_serial_)) {
+    emitter.emit_in_place(program.body, in_place_);
   } else {
     emitter.emit(program.body);
   }

@@ -59,7 +59,7 @@ class KernelEmitter {
   std::vector<Body> bodies_;
   std::int64_t num_statements_ = 0;
   std::vector<std::int32_t> overwritable_;
-  std::vector<BufferId> shared_memory_;
+  InPlace in_place_;  ///< what they mean
 };
 
 }  // namespace tensorsmith::llvm_codegen

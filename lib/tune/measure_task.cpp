@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <optional>
 #include <span>
@@ -218,16 +217,18 @@ Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const
   if (!ran) {
     return fail(ran.error());
   }
+  double share = 1;
   for (std::size_t i = 0; i < task.arguments.size(); ++i) {
     if (task.arguments[i].is_output) {
       task.arguments[i].reference_dtype = wide->tensor(wide->arguments()[i]).dtype;
       const std::span<const std::byte> computed(arguments[i].data(), arguments[i].size());
       task.arguments[i].reference.assign(computed.begin(), computed.end());
-      task.arguments[i].reference_rows = rows ? rows->result : RowSample();
+      const RowSample some = rows ? rows->arguments[i] : RowSample();
+      task.arguments[i].reference_rows = some;
+      share = rows ? static_cast<double>(some.count) / static_cast<double>(some.extent) : 1;
     }
   }
-  return rows ? static_cast<double>(rows->result.count) / static_cast<double>(rows->result.extent)
-              : 1.0;
+  return share;
 }
 
 }  // namespace tensorsmith

@@ -165,7 +165,7 @@ class Sampler {
 
 /// An odd stride from `least` to twice of it, by which the first row is one of them too if there is
 /// such a stride.
-RowSample rows_of(std::int64_t extent, std::int64_t least) {
+RowSample spaced_rows(std::int64_t extent, std::int64_t least) {
   RowSample rows;
   rows.extent = extent;
   rows.stride = least | 1;
@@ -194,16 +194,13 @@ std::optional<SampledRows> sample_rows(const ComputeDag& dag, double most_points
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     const double stride = std::min(std::ceil(whole / most_points), 1e9);
     Sampler sampler(dag, *result, axis,
-                    rows_of(axes[axis].extent, static_cast<std::int64_t>(stride)));
+                    spaced_rows(axes[axis].extent, static_cast<std::int64_t>(stride)));
     SampledRows rows;
     rows.dag = sampler.sampled();
     if (const double points = count_points(*rows.dag); points < least) {
       least = points;
       for (const TensorId id : dag.arguments()) {
         rows.arguments.push_back(sampler.rows_of(id));
-        if (!is_input(dag, dag.tensor(id))) {
-          rows.result = rows.arguments.back();
-        }
       }
       best = std::move(rows);
     }

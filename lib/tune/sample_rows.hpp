@@ -21,7 +21,6 @@ namespace tensorsmith {
 struct SampledRows {
   Shared<const ComputeDag> dag;      ///< the arguments that it restricts hold those rows only
   std::vector<RowSample> arguments;  ///< per argument
-  RowSample result;                  ///< of the one argument that is the result
 };
 
 /// About as many rows as take `most_points` points of all loops; a call of a function counts as 32.

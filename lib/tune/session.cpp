@@ -229,12 +229,17 @@ void TuneSession::add_reference_result() {
   verified_share_ = *referenced;
 }
 
-void TuneSession::prepare_at_once(Measurer& measurer) {
-  // The worker draws the inputs while the reference is computed. If it cannot, it says so again.
-  const std::future<Result<Done, MeasureFault>> drawing = std::async(
-      std::launch::async, [&measurer, task = measure_task_] { return measurer.prepare(task); });
+void TuneSession::prepare_with_reference(Measurer& measurer) {
+  std::future<Result<Done, MeasureFault>> drawing;
+  if (is_instant(options_) && options_.verifies) {
+    // The worker draws the inputs while the reference is computed. If it cannot, it says so again.
+    drawing = std::async(std::launch::async,
+                         [&measurer, task = measure_task_] { return measurer.prepare(task); });
+  }
   add_reference_result();
-  drawing.wait();
+  if (drawing.valid()) {
+    drawing.wait();
+  }
   prepare(measurer);
 }
 

@@ -53,8 +53,8 @@ class TuneSession {
   void add_reference_result();
   /// The measurer measures this task from now on. Throws Error if it cannot.
   void prepare(Measurer& measurer) const;
-  /// Both, in less time: the measurer has its inputs when the reference result comes.
-  void prepare_at_once(Measurer& measurer);
+  /// Both; in instant mode in less time.
+  void prepare_with_reference(Measurer& measurer);
   /// To be called once, before rounds are run.
   Driver& start(RunResources& resources);
 

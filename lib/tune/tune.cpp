@@ -14,12 +14,7 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
   RunResources resources(options, task.target, start);
   double prepare_seconds = 0;
   std::future<void> preparing = std::async(std::launch::async, [&] {
-    if (is_instant(options)) {
-      session.prepare_at_once(resources.measurer());
-    } else {
-      session.add_reference_result();
-      session.prepare(resources.measurer());
-    }
+    session.prepare_with_reference(resources.measurer());
     prepare_seconds = steady_seconds() - start;
   });
   session.limits().before_measuring = [&] { preparing.get(); };

@@ -132,6 +132,22 @@ bool serve(Frame& frame, Sessions& session, ControlPage& control) {
   }
 }
 
+/// Until the connection ends; the exit code.
+int serve_all(Sessions& session, ControlPage& control) {
+  for (;;) {
+    Frame frame;
+    std::string problem;
+    const IoStatus status = receive_frame(worker_socket_fd, frame, deadline_at(0), problem);
+    if (status == IoStatus::malformed || status == IoStatus::other_version) {
+      refuse(problem);
+      return exit_connection;
+    }
+    if (status != IoStatus::ok || !serve(frame, session, control)) {
+      return 0;
+    }
+  }
+}
+
 int run() {
   SharedMemory page =
       SharedMemory::attach(FileDescriptor(::dup(worker_control_fd)), sizeof(ControlPage), true);
@@ -144,7 +160,8 @@ int run() {
   ::setrlimit(RLIMIT_CORE, &no_core);
 
   std::string problem;
-  const std::unique_ptr<CodeLoader> loader = make_orc_loader(problem);
+  // Static, and so never taken apart: main leaves with _exit, and the system is faster.
+  static const std::unique_ptr<CodeLoader> loader = make_orc_loader(problem);
   if (loader == nullptr) {
     std::fprintf(stderr, "tensorsmith-worker: %s\n", problem.c_str());
     return exit_loader;
@@ -157,20 +174,10 @@ int run() {
   if (!reply(FrameType::hello, hello)) {
     return exit_connection;
   }
-  Sessions session{Session(control, *loader), nullptr};
-  for (;;) {
-    Frame frame;
-    const IoStatus status = receive_frame(worker_socket_fd, frame, deadline_at(0), problem);
-    if (status == IoStatus::malformed || status == IoStatus::other_version) {
-      refuse(problem);
-      return exit_connection;
-    }
-    if (status != IoStatus::ok || !serve(frame, session, control)) {
-      session.gpu.reset();  // the rest is memory, which the system takes back faster
-      std::fflush(nullptr);
-      ::_exit(0);
-    }
-  }
+  static Sessions session{Session(control, *loader), nullptr};
+  const int code = serve_all(session, control);
+  session.gpu.reset();
+  return code;
 }
 
 }  // namespace

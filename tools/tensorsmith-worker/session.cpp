@@ -323,22 +323,22 @@ MeasureReply Session::measure(const MeasureRequest& request, FileDescriptor obje
   // The first call is the one that is checked: everything before it was poisoned.
   const double first_ns = run(entry, operands.pointers, 1, timeout_ns);
   result = check(racing.verify);
-  std::int64_t calls_since = 0;
+  bool has_run_again = false;
   if (result.is_ok()) {
     if (race.wants_warm_up()) {
       race.add_warm_up(first_ns);
     }
     while (race.wants_warm_up()) {
       race.add_warm_up(run(entry, operands.pointers, 1, timeout_ns));
-      ++calls_since;
+      has_run_again = true;
     }
     while (race.wants_sample()) {
       const std::int64_t calls = race.calls_per_sample();
       race.add_sample(run(entry, operands.pointers, calls, timeout_ns + racing.min_sample_ns));
-      calls_since += calls;
+      has_run_again = true;
     }
     // A survivor must still be right after many calls; the others cannot win.
-    if (calls_since > 0) {
+    if (has_run_again) {
       const bool is_verified = result.is_verified;
       result = check(racing.verify && race.stage() == RaceStage::full);
       result.is_verified = result.is_ok() && is_verified;

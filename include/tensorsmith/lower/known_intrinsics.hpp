@@ -86,58 +86,42 @@ inline constexpr TensorIntrinsic vpdpbusd_signed{.name = "vpdpbusd_signed",
                                                  .dots = vpdpbusd_forms,
                                                  .is_available = detail::has_int8_dot};
 
-/// The functions of AMX, with this one for products.
-constexpr TileFunctions amx_functions(std::string_view dot) {
-  return {.configure = "llvm.x86.ldtilecfg",
-          .release = "llvm.x86.tilerelease",
-          .zero = "llvm.x86.tilezero",
-          .load = "llvm.x86.tileloadd64",
-          .store = "llvm.x86.tilestored64",
-          .dot = dot};
+namespace detail {
+
+/// AMX: 16 x 16 sums of as many products as 64 bytes hold of one operand.
+constexpr TensorIntrinsic amx_of(std::string_view name, DType a, DType b, DType accumulator,
+                                 std::string_view dot, bool (*is_available)(const Target&)) {
+  return {.name = name,
+          .a = a,
+          .b = b,
+          .accumulator = accumulator,
+          .m = 16,
+          .n = 16,
+          .k = 64 / bytes_of(a),
+          .tile = {.configure = "llvm.x86.ldtilecfg",
+                   .release = "llvm.x86.tilerelease",
+                   .zero = "llvm.x86.tilezero",
+                   .load = "llvm.x86.tileloadd64",
+                   .store = "llvm.x86.tilestored64",
+                   .dot = dot},
+          .is_available = is_available};
 }
 
-/// AMX: 16 x 16 sums of 32 products of bf16. The even terms of a sum and the odd ones are added up
-/// by themselves, each sum is rounded to nearest even, denormal numbers count as 0.
-inline constexpr TensorIntrinsic tdpbf16ps{.name = "tdpbf16ps",
-                                           .a = DType::bf16,
-                                           .b = DType::bf16,
-                                           .accumulator = DType::f32,
-                                           .m = 16,
-                                           .n = 16,
-                                           .k = 32,
-                                           .tile = amx_functions("llvm.x86.tdpbf16ps"),
-                                           .is_available = detail::has_bf16_tiles};
+}  // namespace detail
 
-/// AMX: the same of f16, whose denormal numbers count.
-inline constexpr TensorIntrinsic tdpfp16ps{.name = "tdpfp16ps",
-                                           .a = DType::f16,
-                                           .b = DType::f16,
-                                           .accumulator = DType::f32,
-                                           .m = 16,
-                                           .n = 16,
-                                           .k = 32,
-                                           .tile = amx_functions("llvm.x86.tdpfp16ps"),
-                                           .is_available = detail::has_f16_tiles};
-
-/// AMX: 16 x 16 sums of 64 products of bytes, exact.
-inline constexpr TensorIntrinsic tdpbssd{.name = "tdpbssd",
-                                         .a = DType::i8,
-                                         .b = DType::i8,
-                                         .accumulator = DType::i32,
-                                         .m = 16,
-                                         .n = 16,
-                                         .k = 64,
-                                         .tile = amx_functions("llvm.x86.tdpbssd"),
-                                         .is_available = detail::has_int8_tiles};
-inline constexpr TensorIntrinsic tdpbusd{.name = "tdpbusd",
-                                         .a = DType::u8,
-                                         .b = DType::i8,
-                                         .accumulator = DType::i32,
-                                         .m = 16,
-                                         .n = 16,
-                                         .k = 64,
-                                         .tile = amx_functions("llvm.x86.tdpbusd"),
-                                         .is_available = detail::has_int8_tiles};
+/// The even terms of a sum and the odd ones are added up by themselves, each sum is rounded to
+/// nearest even, denormal numbers count as 0.
+inline constexpr TensorIntrinsic tdpbf16ps =
+    detail::amx_of("tdpbf16ps", DType::bf16, DType::bf16, DType::f32, "llvm.x86.tdpbf16ps",
+                   detail::has_bf16_tiles);
+/// The same of f16, whose denormal numbers count.
+inline constexpr TensorIntrinsic tdpfp16ps = detail::amx_of(
+    "tdpfp16ps", DType::f16, DType::f16, DType::f32, "llvm.x86.tdpfp16ps", detail::has_f16_tiles);
+/// Of bytes, exact.
+inline constexpr TensorIntrinsic tdpbssd = detail::amx_of(
+    "tdpbssd", DType::i8, DType::i8, DType::i32, "llvm.x86.tdpbssd", detail::has_int8_tiles);
+inline constexpr TensorIntrinsic tdpbusd = detail::amx_of(
+    "tdpbusd", DType::u8, DType::i8, DType::i32, "llvm.x86.tdpbusd", detail::has_int8_tiles);
 
 namespace detail {
 

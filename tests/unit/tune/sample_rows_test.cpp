@@ -57,7 +57,7 @@ TEST_CASE("a reference of some rows has the whole one's values there, and none e
     const auto dag = dag_of(row.workload);
     const auto sampled = sample_rows(*dag, row.most_points);
     REQUIRE(sampled);
-    const RowSample& rows = sampled->result;
+    const RowSample& rows = sampled->arguments.back();
     CHECK(rows.stride % 2 == 1);
     CHECK(rows.first + (rows.count - 1) * rows.stride == rows.extent - 1);
     MeasureTask whole = make_measure_task(*dag, 1, 7), some = make_measure_task(*dag, 1, 7);
@@ -119,7 +119,7 @@ TEST_CASE("a stage that is read beside its own row stays whole") {
   const auto dag = p.dag({a, c});
   const auto sampled = sample_rows(*dag, 500);
   REQUIRE(sampled);
-  CHECK(sampled->result.inner == 1);  // along the columns both stages shrink
+  CHECK(sampled->arguments.back().inner == 1);  // along the columns both stages shrink
   const auto tall = sample_rows(*p.dag({a, c}), 900);
   REQUIRE(tall);
   CHECK(tall->dag->operation(1).axes[0].extent == 66);
