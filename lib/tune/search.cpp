@@ -325,7 +325,8 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
     callbacks.extract = [=, num_threads = options.num_threads](const State& state) {
       FeatureMatrix seen = needs_rows ? extract_features(state, features) : FeatureMatrix{};
       if (!needs_rows || !seen.empty()) {
-        seen.draft = draft_columns(draft_parts(state, target, num_threads));
+        seen.draft =
+            draft_columns(draft_parts(state, target, num_threads), schedule_choices(state));
       }
       return seen;
     };

@@ -291,8 +291,8 @@ TEST_CASE("CUDA text of drawn programs, every float type and operator", "[cuda_s
     add_drawn(ops::parse_workload(workload)->dag, workload, per_workload(), exact);
   }
   check_drawn(exact, 1e-6);
-  for (const char* workload : {"softmax:6x20", "log_softmax:6x20", "layernorm:5x24", "rmsnorm:5x24",
-                               "gemm:12x20x28:f32,bias,gelu"}) {
+  for (const char* workload : {"softmax:6x20", "log_softmax:6x20", "softmax:6x20,online=8",
+                               "layernorm:5x24", "rmsnorm:5x24", "gemm:12x20x28:f32,bias,gelu"}) {
     add_drawn(ops::parse_workload(workload)->dag, workload, per_workload(), wide);
   }
   check_drawn(wide, 1e-4);

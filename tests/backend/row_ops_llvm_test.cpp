@@ -80,9 +80,10 @@ void check_drawn_rows(const char* text, const SearchSpace& space, const ComputeD
 TEST_CASE("row operations as they are drawn: dag, loop program and machine code agree") {
   const std::uint32_t count = scaled(12);
   for (const char* text :
-       {"softmax:5x33", "log_softmax:7x33", "log_softmax:3x150", "layernorm:5x37", "rmsnorm:7x33",
-        "rmsnorm:3x151:f64", "reduce_sum:13x49", "reduce_max:11x131", "argmax:7x33", "argmax:5x150",
-        "argmax:6x70:i8", "argmax:1x19", "global_avg_pool:n=2,c=9,h=7,w=7",
+       {"softmax:5x33", "log_softmax:7x33", "log_softmax:3x150", "softmax:5x150,online=64",
+        "log_softmax:3x128,online=32", "layernorm:5x37", "rmsnorm:7x33", "rmsnorm:3x151:f64",
+        "reduce_sum:13x49", "reduce_max:11x131", "argmax:7x33", "argmax:5x150", "argmax:6x70:i8",
+        "argmax:1x19", "global_avg_pool:n=2,c=9,h=7,w=7",
         "global_avg_pool:n=2,c=9,h=7,w=7,layout=nchw", "attention:2x9x13x6",
         "gemm:9x20x7:f32,bias,add,layernorm"}) {
     const auto workload = ops::parse_workload(text);

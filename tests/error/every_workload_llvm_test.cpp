@@ -88,6 +88,8 @@ TEST_CASE("every class of operator, option and type tunes") {
                                "softmax:8x33",
                                "log_softmax:7x33",
                                "log_softmax:5x19:f64",
+                               "softmax:5x99,online=32",
+                               "log_softmax:3x64:bf16,online=16",
                                "layernorm:8x33",
                                "rmsnorm:7x33",
                                "rmsnorm:5x19:bf16",

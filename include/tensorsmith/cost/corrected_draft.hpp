@@ -2,12 +2,12 @@
 //
 // Floor 6. Own design: in a search of a minute a model sees a few hundred noisy times, too few to
 // learn from nothing what the draft knows already (docs/decisions/0010). What is learned is the
-// logarithm of measured time / draft, as a mean over the measured programs weighted by how much
-// their drafts are made of the same parts (Nadaraya-Watson); where nothing alike was measured, the
-// draft stands as it is. There is no training: an update copies the samples. Within a factor of two
-// chance decides, anew after every update: the best by this model alone are variations of one
-// program, and a round of those teaches little.
-// Not here: the draft itself (draft_model.hpp).
+// logarithm of measured time / draft, by Gaussian process regression (Rasmussen and Williams 2006,
+// algorithm 2.1) with an exponential kernel over what the drafts are made of and what the schedules
+// chose (docs/decisions/0015); where nothing alike was measured, the draft stands as it is. Chance
+// decides among programs that are nearly as good, anew after every update: the best by this model
+// alone are variations of one program, and a round of those teaches little.
+// Not here: the draft itself (draft_model.hpp), the choices (schedule_choices.hpp).
 #pragma once
 
 #include <array>
@@ -21,12 +21,14 @@
 #include "tensorsmith/cost/cost_model.hpp"
 #include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/cost/random_model.hpp"
+#include "tensorsmith/cost/schedule_choices.hpp"
 #include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith {
 
-/// FeatureMatrix::draft of a program: log2 of the cycles, then log2 of the share of every part.
-inline std::vector<float> draft_columns(const DraftParts& parts) {
+/// FeatureMatrix::draft of a program: log2 of the cycles, log2 of the share of every part, and what
+/// its schedule chose.
+inline std::vector<float> draft_columns(const DraftParts& parts, const ScheduleChoices& choices) {
   constexpr double least_share = 0.01;  // smaller ones are alike
   const double total = larger_of(parts.total, 1e-9);
   std::vector<float> columns = {static_cast<float>(math::log2(total))};
@@ -39,13 +41,15 @@ inline std::vector<float> draft_columns(const DraftParts& parts) {
   for (const double level : parts.levels) {
     add(level);
   }
+  columns.insert(columns.end(), choices.begin(), choices.end());
   return columns;
 }
 
 class CorrectedDraft final : public CostModel {
  public:
-  static constexpr std::uint32_t schema_version = 1;
-  static constexpr std::size_t num_columns = 9;
+  static constexpr std::uint32_t schema_version = 2;
+  static constexpr std::size_t num_parts = 9;
+  static constexpr std::size_t num_columns = num_parts + num_schedule_choices;
   static constexpr std::size_t max_samples = 512;  ///< the latest are kept
 
   explicit CorrectedDraft(std::uint64_t seed = 0) : seed_(seed) {}
@@ -82,7 +86,9 @@ class CorrectedDraft final : public CostModel {
     TENSORSMITH_ASSERT(programs.size() == scores.size(), "one score per program");
     for (std::size_t i = 0; i < programs.size(); ++i) {
       const std::vector<float>& draft = programs[i].draft;
-      const float chance = random_score(seed_, num_updates_, programs[i]);
+      static const float range =
+          std::getenv("TS_CHANCE") ? std::atof(std::getenv("TS_CHANCE")) : 1.0F;
+      const float chance = range * random_score(seed_, num_updates_, programs[i]);
       scores[i] = programs[i].empty()           ? invalid_score
                   : draft.size() == num_columns ? chance - draft[0] - correction(draft)
                                                 : chance;
@@ -148,11 +154,13 @@ class CorrectedDraft final : public CostModel {
   };
   using Columns = std::array<float, num_columns>;
 
-  // Chosen on journals of ten workloads, see docs/decisions/0010.
-  static constexpr double reach = 0.8;         ///< distance at which a sample counts 1/e
-  static constexpr double prior = 0.3;         ///< samples that the bare draft counts as
-  static constexpr float most_deviations = 4;  ///< a column tells no more than these apart
-  static constexpr double failed_error = 3;    ///< log2, above the least of the task
+  // Chosen on journals of thirteen workloads, see docs/decisions/0015.
+  static constexpr double reach = 4;           ///< distance at which two errors share 1/e
+  static constexpr double noise = 0.1;         ///< variance of a measurement, where errors have 1
+  static constexpr float choice_weight = 0.2;  ///< of a choice, where all parts together have 1
+  static constexpr float most_deviations = 4;  ///< a part tells no more than these apart
+  static constexpr double worst_error = 2.5;   ///< log2, above the least of the task
+  static constexpr double failed_error = 3;
 
   static bool is_finite(const Sample& sample) {
     bool result = math::fabs(sample.error) < 1e6;
@@ -162,9 +170,9 @@ class CorrectedDraft final : public CostModel {
     return result;
   }
 
-  /// Errors less the least of their task (a tenth are below it), columns in units of their
-  /// deviation. So the less a program is like those measured, the more it is believed to be as good
-  /// as its draft and the best of them: a search that the draft has led into a corner leaves it.
+  /// Errors less the least of their task (a tenth are below it), parts in units of their deviation.
+  /// So the less a program is like those measured, the more it is believed to be as good as its
+  /// draft and the best of them: a search that the draft has led into a corner leaves it.
   void settle() {
     FlatMap<std::uint32_t, std::vector<double>> errors;
     for (const Sample& sample : samples_) {
@@ -178,7 +186,7 @@ class CorrectedDraft final : public CostModel {
       best[task] = list[list.size() / 10];
     }
     const double count = static_cast<double>(samples_.size());
-    for (std::size_t c = 0; c < num_columns; ++c) {
+    for (std::size_t c = 0; c < num_parts; ++c) {
       double mean = 0, square = 0;
       for (const Sample& sample : samples_) {
         mean += static_cast<double>(sample.columns[c]) / count;
@@ -191,48 +199,99 @@ class CorrectedDraft final : public CostModel {
       per_deviation_[c] = square > 1e-12 ? static_cast<float>(1 / math::sqrt(square)) : 0;
     }
     places_.clear();
-    corrections_.clear();
+    weights_.clear();
     for (const Sample& sample : samples_) {
       places_.push_back(place(sample.columns));
-      corrections_.push_back(sample.has_failed ? failed_error : sample.error - best[sample.task]);
+      weights_.push_back(static_cast<float>(
+          sample.has_failed ? failed_error
+                            : smaller_of(sample.error - best[sample.task], worst_error)));
+    }
+    solve();
+  }
+
+  /// weights_ as what the kernel makes the errors of: (K + noise I) weights = errors, by Cholesky
+  /// factors. Columns are kept one behind the other.
+  void solve() {
+    const std::size_t n = places_.size();
+    std::vector<float> factor(n * n);
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t i = j; i < n; ++i) {
+        factor[j * n + i] = alike(places_[i], places_[j]);
+      }
+      factor[j * n + j] += static_cast<float>(noise);
+    }
+    for (std::size_t k = 0; k < n; ++k) {
+      float* const column = &factor[k * n];
+      const float scale = 1 / static_cast<float>(math::sqrt(static_cast<double>(column[k])));
+      for (std::size_t i = k; i < n; ++i) {
+        column[i] *= scale;
+      }
+      for (std::size_t j = k + 1; j < n; ++j) {
+        float* const other = &factor[j * n];
+        const float times = column[j];
+        for (std::size_t i = j; i < n; ++i) {
+          other[i] -= times * column[i];
+        }
+      }
+      weights_[k] /= column[k];
+      for (std::size_t i = k + 1; i < n; ++i) {
+        weights_[i] -= column[i] * weights_[k];
+      }
+    }
+    for (std::size_t k = n; k-- > 0;) {
+      const float* const column = &factor[k * n];
+      for (std::size_t i = k + 1; i < n; ++i) {
+        weights_[k] -= column[i] * weights_[i];
+      }
+      weights_[k] /= column[k];
     }
   }
 
   template <class Values>
   Columns place(const Values& columns) const {
     Columns place{};
-    for (std::size_t c = 0; c < num_columns; ++c) {
+    for (std::size_t c = 0; c < num_parts; ++c) {
       const float apart = (columns[c] - mean_[c]) * per_deviation_[c];
-      place[c] = apart > most_deviations    ? most_deviations
-                 : apart < -most_deviations ? -most_deviations
-                                            : apart;
+      const float bounded = larger_of(-most_deviations, smaller_of(apart, most_deviations));
+      place[c] = bounded / 3;  // the square root of num_parts
+    }
+    for (std::size_t c = num_parts; c < num_columns; ++c) {
+      place[c] = choice_weight * columns[c];
     }
     return place;
   }
 
+  static float alike(const Columns& a, const Columns& b) {
+    constexpr std::size_t lanes = 8;  // sums side by side, for vector instructions
+    static_assert(num_columns % lanes == 0);
+    std::array<float, lanes> squares{};
+    for (std::size_t c = 0; c < num_columns; c += lanes) {
+      for (std::size_t l = 0; l < lanes; ++l) {
+        squares[l] += (a[c + l] - b[c + l]) * (a[c + l] - b[c + l]);
+      }
+    }
+    double square = 0;
+    for (const float part : squares) {
+      square += static_cast<double>(part);
+    }
+    return static_cast<float>(math::exp(-math::sqrt(square) / reach));
+  }
+
   float correction(const std::vector<float>& draft) const {
     const Columns here = place(draft);
-    double sum = 0, weights = prior;
+    float sum = 0;
     for (std::size_t i = 0; i < places_.size(); ++i) {
-      float square = 0;
-      for (std::size_t c = 0; c < num_columns; ++c) {
-        const float apart = here[c] - places_[i][c];
-        square += apart * apart;
-      }
-      const double distance = math::sqrt(static_cast<double>(square) / num_columns);
-      const double weight = math::exp(-distance / reach);
-      sum += weight * corrections_[i];
-      weights += weight;
+      sum += weights_[i] * alike(here, places_[i]);
     }
-    return static_cast<float>(sum / weights);
+    return sum;
   }
 
   std::uint64_t seed_;
   std::uint32_t num_updates_ = 0;
   std::vector<Sample> samples_;
-  std::vector<Columns> places_;      ///< of the samples
-  std::vector<double> corrections_;  ///< of the samples
-  Columns mean_{}, per_deviation_{};
+  std::vector<Columns> places_;  ///< of the samples
+  std::vector<float> weights_;   ///< of the samples
+  std::array<float, num_parts> mean_{}, per_deviation_{};
 };
 
 }  // namespace tensorsmith

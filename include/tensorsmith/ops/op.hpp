@@ -146,6 +146,8 @@ struct RowParams {
   RowKind kind = RowKind::softmax;
   std::int64_t rows = 1, columns = 1;
   DType dtype = DType::f32;
+  std::int64_t online =
+      0;  ///< softmax and its logarithm: columns per block (ops/row.hpp); 0: whole rows
 };
 
 /// Of the value so far, x; binary ones, which come first, bring an operand y: x - y, x / y.

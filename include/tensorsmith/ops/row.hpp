@@ -1,5 +1,5 @@
-// Operations on the rows of a matrix: softmax and its logarithm, layernorm, RMSnorm, reductions,
-// the place of the largest.
+// Operations on the rows of a matrix: softmax and its logarithm (ops/softmax.hpp), layernorm,
+// RMSnorm, reductions, the place of the largest.
 //
 // Floor 3. Stages, names and formulas of softmax, layernorm and the reductions are those of the
 // programs of the Ansor reference, so that workload hashes agree.
@@ -10,60 +10,12 @@
 #include <vector>
 
 #include "tensorsmith/ops/layernorm.hpp"
+#include "tensorsmith/ops/softmax.hpp"
 #include "tensorsmith/ops/workload_text.hpp"
 
 namespace tensorsmith::ops {
 
 namespace detail {
-
-inline Workload softmax(const RowParams& p) {
-  te::Program program;
-  const te::Shape rows{p.rows}, matrix{p.rows, p.columns};
-  const te::ComputeOptions i_only{{"i"}, {}, {}}, both{{"i", "j"}, {}, {}};
-  const te::Tensor a = program.placeholder("A", matrix, p.dtype);
-  const te::ReduceAxis k1 = program.reduce_axis("k1", p.columns);
-  const te::ReduceAxis k2 = program.reduce_axis("k2", p.columns);
-  const te::Tensor largest = program.compute(
-      "T_max", rows, [&](auto i) { return te::max(a(i, k1), {k1}); }, i_only);
-  const te::Tensor power = program.compute(
-      "T_exp", matrix, [&](auto i, auto j) { return te::exp(a(i, j) - largest(i)); }, both);
-  const te::Tensor sum = program.compute(
-      "T_sum", rows, [&](auto i) { return te::sum(power(i, k2), {k2}); }, i_only);
-  const te::Tensor out = program.compute(
-      "T_norm", matrix, [&](auto i, auto j) { return power(i, j) / sum(i); }, both);
-  Workload workload;
-  workload.dag = program.dag({a, out});
-  workload.nominal_flop = 5;  // per element: maximum, subtract, exp, sum, scale
-  return workload;
-}
-
-/// (A - max) - log(sum of exp(A - max)): no exponential is stored. Narrow types are computed in
-/// f32.
-inline Workload log_softmax(const RowParams& p) {
-  te::Program program;
-  const te::Shape rows{p.rows}, matrix{p.rows, p.columns};
-  const te::ComputeOptions i_only{{"i"}, {}, {}}, both{{"i", "j"}, {}, {}};
-  const DType type = accumulator_of(p.dtype);
-  const te::Tensor a = program.placeholder("A", matrix, p.dtype);
-  const te::ReduceAxis k1 = program.reduce_axis("k1", p.columns);
-  const te::ReduceAxis k2 = program.reduce_axis("k2", p.columns);
-  const te::Tensor largest = program.compute(
-      "T_max", rows, [&](auto i) { return te::max(te::cast(type, a(i, k1)), {k1}); }, i_only);
-  const te::Tensor sum = program.compute(
-      "T_sum", rows,
-      [&](auto i) { return te::sum(te::exp(te::cast(type, a(i, k2)) - largest(i)), {k2}); },
-      i_only);
-  const te::Tensor out = program.compute(
-      "T_log", matrix,
-      [&](auto i, auto j) {
-        return te::cast(p.dtype, te::cast(type, a(i, j)) - largest(i) - te::log(sum(i)));
-      },
-      both);
-  Workload workload;
-  workload.dag = program.dag({a, out});
-  workload.nominal_flop = 6;  // per element: maximum, subtract, exp, sum, subtract twice
-  return workload;
-}
 
 inline Workload layernorm(const RowParams& p) {
   te::Program program;
@@ -166,7 +118,11 @@ inline Workload row_op(const RowParams& p) {
     detail::misuse("row_op", is_reduction ? "a number type" : "a float type",
                    std::string(name_of(p.dtype)));
   }
-  Workload workload = p.kind == RowKind::softmax       ? detail::softmax(p)
+  if (p.online != 0) {
+    detail::check_online(p);
+  }
+  Workload workload = p.online != 0                    ? detail::online_softmax(p)
+                      : p.kind == RowKind::softmax     ? detail::softmax(p)
                       : p.kind == RowKind::log_softmax ? detail::log_softmax(p)
                       : p.kind == RowKind::layernorm   ? detail::layernorm(p)
                       : p.kind == RowKind::rmsnorm     ? detail::rmsnorm(p)

@@ -89,10 +89,19 @@ class WorkloadReader : WorkloadFields {
   }
   OpParams read_rows(const std::string& rest, RowKind kind) const {
     RowParams p;
-    const std::vector<std::int64_t> numbers = sizes_and_type("RxC", rest, p.dtype);
+    const std::vector<std::string> parts = split_text(rest, ',');
+    const std::vector<std::int64_t> numbers = sizes_and_type("RxC", parts[0], p.dtype);
     p.kind = kind;
     p.rows = numbers[0];
     p.columns = numbers[1];
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      const std::string key = "online=";
+      const bool has_online = kind == RowKind::softmax || kind == RowKind::log_softmax;
+      if (!has_online || parts[i].rfind(key, 0) != 0 || p.online != 0) {
+        refuse(has_online ? "online=B once" : "nothing behind the type", "\"" + parts[i] + "\"");
+      }
+      p.online = number("the columns of a block", parts[i].substr(key.size()));
+    }
     return p;
   }
   OpParams read_attention(const std::string& rest) const {

@@ -149,7 +149,8 @@ inline std::string canonical_text(const PoolParams& p) {
 }
 inline std::string canonical_text(const RowParams& p) {
   return kind_of(p) + ":" + detail::times({p.rows, p.columns}) +
-         (p.dtype == DType::f32 ? "" : ":" + std::string(name_of(p.dtype)));
+         (p.dtype == DType::f32 ? "" : ":" + std::string(name_of(p.dtype))) +
+         (p.online == 0 ? "" : ",online=" + std::to_string(p.online));
 }
 inline std::string canonical_text(const AttentionParams& p) {
   return kind_of(p) + ":" + detail::times({p.batch, p.queries, p.keys, p.width}) +

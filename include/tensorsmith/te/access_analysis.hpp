@@ -173,7 +173,7 @@ inline void analyze_compute(const ComputeDag& dag, const Operation& op, StageAcc
     });
   }
   // The only call that the reference regards as expensive is exp.
-  facts.is_strictly_inlineable = !has_exp && !facts.has_branch;
+  facts.is_strictly_inlineable = !has_exp && !facts.has_branch && !op.attrs.never_inline;
   int num_missing = 0;
   for (const Access& access : facts.read_from) {
     for (const ExprList& indices : access.reads) {

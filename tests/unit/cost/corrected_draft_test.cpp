@@ -17,7 +17,7 @@ FeatureMatrix program(double cycles, double waiting) {
   parts.core = cycles * (1 - waiting);
   parts.levels[2] = cycles * waiting;
   FeatureMatrix features;
-  features.draft = draft_columns(parts);
+  features.draft = draft_columns(parts, {});
   return features;
 }
 
@@ -63,6 +63,30 @@ TEST_CASE("corrected draft: a part that is measured slower than drafted counts f
   CHECK(score_of(model, waits) < score_of(model, computes));
 }
 
+TEST_CASE("corrected draft: among programs of one draft the choices of their schedules count") {
+  const auto with_tile = [](double rows, double columns) {
+    DraftParts parts;
+    parts.total = parts.core = 1e6;
+    ScheduleChoices choices{};
+    choices[2] = static_cast<float>(rows);
+    choices[5] = static_cast<float>(columns);
+    FeatureMatrix features;
+    features.draft = draft_columns(parts, choices);
+    return features;
+  };
+  std::vector<TrainingSample> samples;
+  for (std::uint32_t i = 0; i < 24; ++i) {  // the more rows, the slower; four columns are best
+    const double rows = i % 4, columns = 2 + i / 4, from_best = columns - 4;
+    samples.push_back({with_tile(rows, columns), 0,
+                       1 / (1e6 * math::exp(0.5 * rows + 0.5 * from_best * from_best))});
+  }
+  CorrectedDraft model(1);
+  model.update(samples);
+  CHECK(score_of(model, with_tile(0, 4)) > score_of(model, with_tile(3, 4)));
+  CHECK(score_of(model, with_tile(0, 4)) > score_of(model, with_tile(0, 6)));
+  CHECK(score_of(model, with_tile(1, 3.5)) > score_of(model, with_tile(2.5, 6.5)));
+}
+
 TEST_CASE("corrected draft: the scale of a task is its own") {
   CorrectedDraft one(1), two(1);
   const auto samples = samples_where_waiting_takes(16, 32);
@@ -86,7 +110,7 @@ TEST_CASE("corrected draft: what nobody measured is believed to be nearly as goo
     parts.ahead = 1e6 * ahead;
     parts.levels = {1e6 * ahead, 1e6 * tiles, 1e6 * waiting, 0, 0};
     FeatureMatrix features;
-    features.draft = draft_columns(parts);
+    features.draft = draft_columns(parts, {});
     return features;
   };
   // Nearly all were taken from a corner where the draft is far too low.

@@ -53,6 +53,51 @@ TEST_CASE("log-softmax equals naive loops", "[ops]") {
   check_equal(result.output, expected, 1e-5);
 }
 
+TEST_CASE("online softmax and its logarithm equal naive loops, whatever the blocks", "[ops]") {
+  for (const ops::RowKind kind : {ops::RowKind::softmax, ops::RowKind::log_softmax}) {
+    for (const std::int64_t block : {1, 4, 16, 17}) {  // 17 = 4 x 4 + 1 = 16 + 1
+      ops::RowParams p = params(kind, 3, 17);
+      p.online = block;
+      const ops::Workload workload = ops::row_op(p);
+      INFO(workload.name);
+      const Run result = run(workload);
+      Values expected;
+      for (std::size_t r = 0; r < 3; ++r) {
+        const double norm = std::log(sum_of_exponentials(result, r));
+        for (std::size_t c = 0; c < 17; ++c) {
+          const double value = result.inputs[0][r * 17 + c] - norm;
+          expected.push_back(kind == ops::RowKind::softmax ? std::exp(value) : value);
+        }
+      }
+      check_equal(result.output, expected, 1e-5);
+    }
+  }
+}
+
+TEST_CASE("online softmax of numbers far from zero, of infinities and of a hidden block", "[ops]") {
+  ops::RowParams p = params(ops::RowKind::softmax, 2, 6);
+  p.online = 2;
+  HostArray input(DType::f32, {2, 6});
+  const double values[] = {1e6,       1e6 - 1,   1e6 - 2, -1e6, 5,         1e6,  // far apart
+                           -INFINITY, -INFINITY, 1,       2,    -INFINITY, 3};
+  for (std::int64_t i = 0; i < 12; ++i) {
+    input.set_real(i, values[i]);
+  }
+  const auto output = eval_dag(*ops::row_op(p).dag, {input});
+  REQUIRE(output.has_value());
+  for (std::int64_t r = 0; r < 2; ++r) {
+    double sum = 0;
+    for (std::int64_t c = 0; c < 6; ++c) {
+      sum += std::exp(values[r * 6 + c] - values[r * 6 + 5]);
+    }
+    for (std::int64_t c = 0; c < 6; ++c) {
+      INFO(r << ", " << c);
+      CHECK(output->front().get_real(r * 6 + c) ==
+            Approx(std::exp(values[r * 6 + c] - values[r * 6 + 5]) / sum).margin(1e-30));
+    }
+  }
+}
+
 TEST_CASE("RMSnorm equals naive loops", "[ops]") {
   const Run result = run(ops::row_op(params(ops::RowKind::rmsnorm, 4, 13)));
   REQUIRE(result.inputs.size() == 2);
@@ -147,6 +192,17 @@ TEST_CASE("row operations refuse what they cannot be", "[ops]") {
     p.kind = kind;
     CHECK_THROWS_WITH(ops::row_op(p), "ops::row_op: expected a float type, got i32");
   }
+  p.dtype = DType::f32;
+  p.online = 2;
+  CHECK_THROWS_WITH(ops::row_op(p),
+                    "ops::row_op: expected softmax or log_softmax with online, got rmsnorm");
+  p.kind = ops::RowKind::softmax;
+  for (const std::int64_t online : {-1, 3}) {
+    p.online = online;
+    CHECK_THROWS_WITH(ops::row_op(p), "ops::row_op: expected blocks of 1 to 2 columns, got " +
+                                          std::to_string(online));
+  }
+  p.online = 0;
   p.kind = ops::RowKind::argmax;
   p.dtype = DType::boolean;
   CHECK_THROWS_WITH(ops::row_op(p), "ops::row_op: expected a number type, got bool");

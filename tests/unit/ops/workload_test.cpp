@@ -172,6 +172,10 @@ TEST_CASE("pool and row strings", "[ops]") {
   CHECK(r.columns == 4);
   CHECK(r.dtype == DType::f64);
   CHECK(params_of<ops::RowParams>("log_softmax:3x4").kind == ops::RowKind::log_softmax);
+  const auto online = params_of<ops::RowParams>("log_softmax:3x40:f16,online=16");
+  CHECK(online.online == 16);
+  CHECK(online.dtype == DType::f16);
+  CHECK(ops::canonical_text(online) == "log_softmax:3x40:f16,online=16");
   CHECK(params_of<ops::RowParams>("rmsnorm:3x4").kind == ops::RowKind::rmsnorm);
   CHECK(params_of<ops::RowParams>("argmax:3x4:i8").kind == ops::RowKind::argmax);
 }
@@ -304,6 +308,12 @@ TEST_CASE("every wrong workload string gets one sentence", "[ops]") {
       {"global_avg_pool:c=1,h=3", "expected \"w=\""},
       {"softmax:3", "expected RxC as in softmax:512x1000, got \"3\""},
       {"softmax:3x4:i32", "expected a float type, got i32"},
+      {"softmax:3x4,online=5", "expected blocks of 1 to 4 columns, got 5"},
+      {"softmax:3x4,online=0",
+       "expected a positive whole number for the columns of a block, got 0"},
+      {"softmax:3x4,online=2,online=2", "expected online=B once, got \"online=2\""},
+      {"softmax:3x4,offline=2", "expected online=B once, got \"offline=2\""},
+      {"layernorm:3x4,online=2", "expected nothing behind the type, got \"online=2\""},
       {"log_softmax:3x4:i8", "expected a float type, got i8"},
       {"rmsnorm:3x", "expected a positive whole number for C, got nothing"},
       {"argmax:3", "expected RxC as in argmax:512x1000, got \"3\""},

@@ -53,6 +53,34 @@ TEST_CASE("all stages of a softmax are computed in blocks of rows of its last on
   CHECK(names == std::vector<std::string>{"i.0", "i.1", "j"});
 }
 
+TEST_CASE("the maximum and the sum of a block of columns are computed where they are joined") {
+  for (const std::int64_t rows : {64, 1}) {
+    ops::RowParams p = rows_of(ops::RowKind::log_softmax);
+    p.rows = rows;
+    p.online = 10;
+    CAPTURE(rows);
+    std::size_t num_joined = 0;
+    for (const State& sketch : row_sketches(ops::row_op(p).dag)) {
+      std::int32_t joined = -1;
+      for (std::size_t s = 0; s < sketch.num_stages(); ++s) {
+        joined = sketch.operation(s).name == "T_lse" ? static_cast<std::int32_t>(s) : joined;
+      }
+      const auto& at = sketch.attach_map().stage_to_iterator;
+      std::size_t num_parts = 0;
+      for (std::size_t s = 0; s < sketch.num_stages(); ++s) {
+        const std::string& name = sketch.operation(s).name;
+        const auto found = at.find(static_cast<std::int32_t>(s));
+        num_parts += (name == "T_max" || name == "T_sum") && found != at.end() &&
+                             found->second == IteratorKey{joined, rows == 1 ? 0 : 1}
+                         ? 1
+                         : 0;
+      }
+      num_joined += num_parts == 2 ? 1 : 0;
+    }
+    CHECK(num_joined > 0);
+  }
+}
+
 TEST_CASE("cheap stages between the rows of a layernorm are inlined") {
   const std::vector<State> sketches =
       row_sketches(ops::row_op(rows_of(ops::RowKind::layernorm)).dag);

@@ -25,6 +25,7 @@ struct AlwaysInline {
     const StageAccess& facts = input.analysis.stage(static_cast<std::uint32_t>(input.stage));
     return !facts.is_placeholder && !facts.is_output &&
            !has_non_spatial_iterator(input.state, input.stage) &&
+           !input.state.operation(static_cast<std::size_t>(input.stage)).attrs.never_inline &&
            (input.options.is_gpu() || facts.is_strictly_inlineable);
   }
 
