@@ -40,6 +40,11 @@ inline std::string any_algorithm(const std::string& sizes) {
          ",layout=free";
 }
 
+/// Rows at once, or a block of columns at a time: the faster one.
+inline std::string whole_or_online(const std::string& rows) {
+  return rows + ",online=4096 or " + rows;
+}
+
 /// Class b of matrix products; convolutions with activations and weights as given (class a).
 inline std::vector<Suite> with_variants(std::vector<Suite> suites) {
   for (const char* name : {"gemm_square", "gemm_prime", "gemm_skinny", "bert", "bmm"}) {
@@ -219,6 +224,9 @@ inline const std::vector<Suite>& all_suites() {
         "log_softmax:512x1000", "log_softmax:1024x4096", "layernorm:128x768", "layernorm:512x1024",
         "layernorm:4096x4096", "reduce_sum:1024x4096", "reduce_max:1024x4096",
         "global_avg_pool:n=1,c=2048,h=7,w=7"}},
+      {"long_rows",  // 128K words of a language model, and rows that no cache holds
+       {whole_or_online("softmax:64x128256"), whole_or_online("log_softmax:64x128256"),
+        whole_or_online("softmax:2x16777216"), whole_or_online("log_softmax:2x16777216")}},
   });
   return suites;
 }
