@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -21,6 +23,7 @@
 #include "tensorsmith/te/workload_key.hpp"
 #include "tensorsmith/tune_tasks.hpp"
 #include "tune/compile.hpp"
+#include "tune/driver.hpp"
 #include "tune/replay_steps.hpp"
 
 namespace tensorsmith::bench {
@@ -141,14 +144,29 @@ void add_curve(const TuneSummary& summary, nlohmann::ordered_json& entry) {
   }
 }
 
-/// The latest best trial of every quarter of a second.
-std::vector<CurvePoint> milestones(const TuneSummary& summary) {
-  std::vector<CurvePoint> chosen;
-  for (const CurvePoint& point : best_trials(summary)) {
-    if (!chosen.empty() && std::floor(4 * point.seconds) == std::floor(4 * chosen.back().seconds)) {
-      chosen.pop_back();
+/// What the final ranking would have had to choose from after so many seconds.
+struct Milestone {
+  double seconds = 0;
+  std::vector<std::size_t> finalists;  ///< places in the journal
+};
+std::vector<Milestone> milestones(const std::vector<Record>& records) {
+  const std::size_t num_finalists = DriverOptions{}.num_ranked;
+  std::vector<Milestone> chosen;
+  for (const double seconds :
+       {0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0}) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      if (records[i].is_ok() && records[i].seconds <= seconds) {
+        order.push_back(i);
+      }
     }
-    chosen.push_back(point);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return records[a].min_ns < records[b].min_ns;
+    });
+    order.resize(std::min(order.size(), num_finalists));
+    if (!order.empty() && (chosen.empty() || chosen.back().finalists != order)) {
+      chosen.push_back({seconds, std::move(order)});
+    }
   }
   return chosen;
 }
@@ -163,8 +181,9 @@ PairOptions among_our_own(double max_total_ns) {
   return pairs;
 }
 
-/// What the search had when, as shares of the winner's speed, and when it was 95 % of it. Times of
-/// different seconds are not comparable, so the milestones are compiled again and take turns.
+/// What tuning would have ended with when, as shares of the winner's speed, and when that was 95 %
+/// of it: the fastest of the finalists of that time. Times of different seconds are not comparable,
+/// so all of them are compiled again and take turns.
 /// `in_place`: the residual that the winner leaves its result in; empty: none.
 void add_raced_curve(const TuneResult& result, const std::string& journal, const PackedKernel& ours,
                      const std::vector<KernelParameter>& parameters, const Operands& operands,
@@ -174,37 +193,42 @@ void add_raced_curve(const TuneResult& result, const std::string& journal, const
     throw Error(contents.error().message);
   }
   const TuneTask& task = result.task;
-  std::vector<double> seconds;
-  std::vector<PackedKernel> kernels;
-  for (const CurvePoint& point : milestones(result.summary)) {
-    const auto record =
-        std::find_if(contents->records.begin(), contents->records.end(),
-                     [&](const Record& candidate) { return candidate.trial == point.trial; });
-    if (record == contents->records.end()) {
-      continue;
-    }
-    const Result<BuiltCandidate, MeasureFault> built =
-        make_candidate_builder(task.target, 1)->build(replay_steps(task.dag, record->steps));
-    if (built) {
-      kernels.emplace_back(Kernel(signature_of(*built, *task.dag), built->object, 1), parameters,
-                           operands);
-      kernels.back().read_in_place(in_place, operands.output);
-      seconds.push_back(point.seconds);
+  const std::vector<Milestone> curve = milestones(contents->records);
+  std::map<std::size_t, std::unique_ptr<PackedKernel>> kernels;  // by place in the journal
+  for (const Milestone& milestone : curve) {
+    for (const std::size_t finalist : milestone.finalists) {
+      const Result<BuiltCandidate, MeasureFault> built =
+          kernels.contains(finalist)
+              ? fail(MeasureFault{})
+              : make_candidate_builder(task.target, 1)
+                    ->build(replay_steps(task.dag, contents->records[finalist].steps));
+      if (built) {
+        kernels[finalist] = std::make_unique<PackedKernel>(
+            Kernel(signature_of(*built, *task.dag), built->object, 1), parameters, operands);
+        kernels[finalist]->read_in_place(in_place, operands.output);
+      }
     }
   }
   std::vector<std::function<void()>> contestants{[&] { ours(); }};
-  for (const PackedKernel& kernel : kernels) {
-    contestants.emplace_back([&kernel] { kernel(); });
+  std::map<std::size_t, std::size_t> turns;
+  for (const auto& [finalist, kernel] : kernels) {
+    turns[finalist] = contestants.size();
+    contestants.emplace_back([&kernel = *kernel] { kernel(); });
   }
   const std::vector<ContestantTimes> times =
       measure_interleaved(contestants, among_our_own(10 * 1e9));
   entry["raced_curve"] = nlohmann::ordered_json::array();
   entry["seconds_to_95"] = nullptr;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const double share = 1 / times[i + 1].ratio;
-    entry["raced_curve"].push_back({seconds[i], share});
+  for (const Milestone& milestone : curve) {
+    double share = 0;
+    for (const std::size_t finalist : milestone.finalists) {
+      if (const auto turn = turns.find(finalist); turn != turns.end()) {
+        share = std::max(share, 1 / times[turn->second].ratio);
+      }
+    }
+    entry["raced_curve"].push_back({milestone.seconds, share});
     if (entry["seconds_to_95"].is_null() && share >= 0.95) {
-      entry["seconds_to_95"] = seconds[i];
+      entry["seconds_to_95"] = milestone.seconds;
     }
   }
 }

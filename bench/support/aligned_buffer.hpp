@@ -1,8 +1,9 @@
-// Owned, 64-byte aligned float storage with deterministic contents.
+// Owned float storage that begins at a page, with deterministic contents.
 //
 // Own design. Not here: dtypes other than f32.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,8 +16,10 @@ class AlignedBuffer {
  public:
   AlignedBuffer() = default;
   explicit AlignedBuffer(std::int64_t count) : size_(count) {
-    const std::size_t bytes = (static_cast<std::size_t>(count) * sizeof(float) + 63) / 64 * 64;
-    data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes == 0 ? 64 : bytes)));
+    constexpr std::size_t page = 4096;
+    const std::size_t pages = (static_cast<std::size_t>(count) * sizeof(float) + page - 1) / page;
+    data_.reset(
+        static_cast<float*>(std::aligned_alloc(page, std::max<std::size_t>(pages, 1) * page)));
     if (!data_) {
       throw std::bad_alloc();
     }

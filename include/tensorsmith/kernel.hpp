@@ -45,14 +45,16 @@ struct KernelSignature {
   std::vector<KernelParameter> prepack_parameters;
 };
 
-/// Elements in memory that kernels accept: 64-byte aligned, zero at first.
+/// Elements in memory that kernels accept, zero at first. They begin at a page, as where kernels
+/// are measured: pairs of lines and runs of them, which caches load together, are the same ones
+/// then.
 template <class T>
 class AlignedBuffer {
  public:
   using value_type = T;
   explicit AlignedBuffer(std::size_t size)
-      : size_(size), data_(static_cast<T*>(::operator new[](size * sizeof(T) + 1,
-                                                            std::align_val_t{kernel_alignment}))) {
+      : size_(size), data_(static_cast<T*>(
+                         ::operator new[](size * sizeof(T) + 1, std::align_val_t{page_bytes}))) {
     for (std::size_t i = 0; i < size_; ++i) {
       data_[i] = T{};
     }
@@ -63,7 +65,7 @@ class AlignedBuffer {
   }
   AlignedBuffer(const AlignedBuffer&) = delete;
   AlignedBuffer& operator=(const AlignedBuffer&) = delete;
-  ~AlignedBuffer() { ::operator delete[](data_, std::align_val_t{kernel_alignment}); }
+  ~AlignedBuffer() { ::operator delete[](data_, std::align_val_t{page_bytes}); }
 
   std::size_t size() const { return size_; }
   T* data() { return data_; }
@@ -77,6 +79,7 @@ class AlignedBuffer {
 
  private:
   static_assert(std::is_trivially_copyable_v<T>);
+  static constexpr std::size_t page_bytes = 4096;
   std::size_t size_;
   T* data_;
 };

@@ -21,7 +21,7 @@ namespace tensorsmith {
 
 inline constexpr std::uint32_t protocol_magic = 0x57534D54;  // "TMSW"
 /// Of the frames and of the hello. Changes of other messages show in message_layout().
-inline constexpr std::uint16_t protocol_version = 4;
+inline constexpr std::uint16_t protocol_version = 5;
 inline constexpr std::uint64_t max_frame_bytes = 16u << 20;
 inline constexpr int max_frame_fds = 2;
 
@@ -178,7 +178,7 @@ void transfer(A& a, CandidateMessage& m) {
 template <class A>
 void transfer(A& a, RacingPolicy& m) {
   a(m.warm_up_calls), a(m.stop_after_warm_up), a(m.long_call_ns), a(m.stop_after_single),
-      a(m.triple_calls);
+      a(m.stop_after_long_warm_up), a(m.stop_after_long_single), a(m.triple_calls);
   a(m.stop_after_triple), a(m.full_calls), a(m.full_budget_ns), a(m.long_budget_ns),
       a(m.min_sample_ns);
   a(m.only_call_ns), a(m.first_calls), a(m.timeout_factor), a(m.timeout_floor_ns);

@@ -13,10 +13,14 @@ struct RacingPolicy {
   std::int32_t warm_up_calls = 2;
   /// A first warm-up call slower than this times the best ends the race: the call is the result.
   double stop_after_warm_up = 2.5;
-  /// After a warm-up call of at least this time there is no second one.
+  /// The same for long calls.
+  double stop_after_long_warm_up = 1.5;
+  /// A call of at least this time is a long one: what a first call costs beside is little of it, so
+  /// that it warms up and counts, and it varies by a few percent, where short ones vary by a half.
   std::int64_t long_call_ns = 2'000'000;
   /// After one timed call: stop if slower than this times the best.
   double stop_after_single = 1.5;
+  double stop_after_long_single = 1.15;  ///< the faster one of two long calls
   std::int32_t triple_calls = 3;
   /// After the triple: stop if the minimum is above this times the best.
   double stop_after_triple = 1.1;
@@ -26,7 +30,7 @@ struct RacingPolicy {
   /// Timed calls of that much together (and of full_budget_ns) say enough, however few they are:
   /// the final ranking times the best ones again. One call that is slower than the best is
   /// repeated.
-  std::int64_t long_budget_ns = 60'000'000;
+  std::int64_t long_budget_ns = 20'000'000;
   /// A sample of a shorter kernel is the mean over as many back-to-back calls as fill this time.
   std::int64_t min_sample_ns = 20'000;
 
@@ -63,6 +67,7 @@ struct RacingPolicy {
     RacingPolicy policy;
     policy.warm_up_calls = 1;
     policy.stop_after_warm_up = policy.stop_after_single = policy.stop_after_triple = 1e30;
+    policy.long_call_ns = INT64_MAX;
     policy.triple_calls = 0;
     policy.full_calls = 1;
     policy.min_sample_ns = 100'000'000;

@@ -40,11 +40,12 @@ class Race {
   Race(const RacingPolicy& policy, double best_ns) : policy_(policy), best_ns_(best_ns) {}
 
   bool wants_warm_up() const {
-    const bool is_warm = warm_ups_ > 0 && last_ns_ >= static_cast<double>(policy_.long_call_ns);
+    const bool is_warm = warm_ups_ > 0 && is_long(last_ns_);
     return !is_over_ && !is_warm && warm_ups_ < policy_.warm_up_calls;
   }
   void add_warm_up(double ns) {
-    if (warm_ups_ == 0 && loses(ns, policy_.stop_after_warm_up)) {
+    const double most = is_long(ns) ? policy_.stop_after_long_warm_up : policy_.stop_after_warm_up;
+    if (warm_ups_ == 0 && loses(ns, most)) {
       samples_.push_back(ns);
       is_over_ = true;
     } else if (warm_ups_ == 0 && policy_.only_call_ns > 0 &&
@@ -52,6 +53,10 @@ class Race {
       samples_.push_back(ns);
       is_over_ = true;
       stage_ = RaceStage::single;
+    } else if (warm_ups_ == 0 && is_long(ns)) {
+      samples_.push_back(ns);
+      spent_ns_ += ns;
+      counted_ = 1;
     }
     ++warm_ups_;
     last_ns_ = ns;
@@ -72,9 +77,10 @@ class Race {
     spent_ns_ += ns * static_cast<double>(calls_per_sample());
     last_ns_ = ns;
     const std::int32_t count = static_cast<std::int32_t>(samples_.size());
-    if (count == 1) {
+    if (count == 1 + counted_) {
       stage_ = RaceStage::single;
-      is_over_ = loses(ns, policy_.stop_after_single);
+      is_over_ = counted_ > 0 ? loses(min_ns(), policy_.stop_after_long_single)
+                              : loses(ns, policy_.stop_after_single);
     } else if (count == 1 + policy_.triple_calls) {
       stage_ = RaceStage::triple;
       is_over_ = loses(min_ns(), policy_.stop_after_triple);
@@ -123,11 +129,13 @@ class Race {
   double median_ns() const { return median_of(samples_); }
 
  private:
+  bool is_long(double ns) const { return ns >= static_cast<double>(policy_.long_call_ns); }
   bool loses(double ns, double factor) const { return best_ns_ > 0 && ns > factor * best_ns_; }
 
   RacingPolicy policy_;
   double best_ns_;
   std::int32_t warm_ups_ = 0;
+  std::int32_t counted_ = 0;  ///< of them
   double last_ns_ = 0;
   std::int64_t calls_ = 0;  ///< of the next sample, where they grow
   double spent_ns_ = 0;
