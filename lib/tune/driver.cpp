@@ -117,6 +117,10 @@ class Driver::Impl {
   }
   std::size_t next_round_size() const {
     std::size_t size = options_.is_instant ? 1 : options_.round_size;
+    if (options_.first_round_size > 0) {
+      const auto eighth = static_cast<std::size_t>(summary_.trials) / 8;
+      size = std::min(size, std::max(options_.first_round_size, eighth));
+    }
     if (options_.budget.trials > 0) {
       size = std::min(size, static_cast<std::size_t>(options_.budget.trials - summary_.trials));
     }

@@ -73,6 +73,9 @@ class CandidateSource {
 struct DriverOptions {
   TuneBudget budget;
   std::size_t round_size = 32;
+  /// Rounds begin with so many and are an eighth of all trials from then on, up to round_size:
+  /// early ones teach most. 0: all are of round_size.
+  std::size_t first_round_size = 0;
   std::size_t num_ranked = 8;    ///< candidates of the final interleaved ranking
   double ranking_seconds = 0.3;  ///< kept free at the end of the budget for it
   /// Trials without a better one that end the run, once there is one; 0: no limit.

@@ -210,11 +210,6 @@ PolicyParams policy_params(const TuneOptions& options, PolicyOptions& policy) {
   return params;
 }
 
-/// Whether there is an analytic estimate for the programs of this search.
-bool has_draft(const TuneOptions& options, const Target& target) {
-  return target.kind == TargetKind::cpu && options.space != "ansor" && options.policy != "ansor";
-}
-
 std::string learned_models() {
   return
 #if defined(TENSORSMITH_HAS_EIGEN)
@@ -227,6 +222,10 @@ std::string learned_models() {
 }
 
 }  // namespace
+
+bool has_draft(const TuneOptions& options, const Target& target) {
+  return target.kind == TargetKind::cpu && options.space != "ansor" && options.policy != "ansor";
+}
 
 std::unique_ptr<CostModel> make_model(const TuneOptions& options, const Target& target) {
   const std::string& name = options.cost_model;

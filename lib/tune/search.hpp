@@ -22,6 +22,9 @@ struct Search {
 /// tells the tasks of a common cost model apart.
 Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index = 0);
 
+/// Whether there is an analytic estimate for the programs of this search.
+bool has_draft(const TuneOptions& options, const Target& target);
+
 /// The cost model that the options name, for tasks of that target. Throws Error for an unknown
 /// name, or one that this search cannot use.
 std::unique_ptr<CostModel> make_model(const TuneOptions& options, const Target& target);

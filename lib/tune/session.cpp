@@ -112,16 +112,18 @@ void check_arguments(const TuneTask& task, const TuneOptions& options) {
   }
 }
 
-std::size_t round_size_for(const TuneOptions& options) {
+constexpr std::size_t least_round_size = 8;
+std::size_t round_size_for(const TuneOptions& options, bool grows) {
   if (options.round_size > 0) {
     return static_cast<std::size_t>(options.round_size);
   }
+  constexpr auto least = static_cast<double>(least_round_size);
   double size = 64;  // Ansor reference, ch. 5.1
-  if (options.budget.seconds > 0) {
-    size = std::min(size, std::max(8.0, options.budget.seconds * 1.2));
+  if (options.budget.seconds > 0 && !grows) {
+    size = std::min(size, std::max(least, options.budget.seconds * 1.2));
   }
   if (options.budget.trials > 0) {
-    size = std::min(size, std::max(8.0, static_cast<double>(options.budget.trials) / 4));
+    size = std::min(size, std::max(least, static_cast<double>(options.budget.trials) / 4));
   }
   return static_cast<std::size_t>(size);
 }
@@ -192,7 +194,9 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   driver_options_.budget = options_.budget;
   driver_options_.early_stopping = options_.early_stopping;
   driver_options_.is_instant = is_instant(options_);
-  driver_options_.round_size = round_size_for(options_);
+  const bool grows = options.round_size == 0 && has_draft(options, task.target);
+  driver_options_.first_round_size = grows ? least_round_size : 0;
+  driver_options_.round_size = round_size_for(options, grows);
   driver_options_.flop = task.flop > 0 ? task.flop : std::max(0.0, te::count_flop(*task.dag));
   driver_options_.is_f32 = std::all_of(
       task.dag->tensors().begin(), task.dag->tensors().end(), [&](const TensorInfo& tensor) {

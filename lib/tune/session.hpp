@@ -82,7 +82,8 @@ class TuneSession {
 bool is_instant(const TuneOptions& options);
 /// Throws Error for a task or options that cannot be run, whatever the names in them.
 void check_arguments(const TuneTask& task, const TuneOptions& options);
-/// Some rounds must fit into the budget, or the model never learns anything.
-std::size_t round_size_for(const TuneOptions& options);
+/// Some rounds must fit into the budget, or the model never learns anything. `grows`: it is the
+/// most that rounds grow to, which need not fit.
+std::size_t round_size_for(const TuneOptions& options, bool grows);
 
 }  // namespace tensorsmith

@@ -43,7 +43,7 @@ TuneOptions share_of(const TuneOptions& all, std::size_t count) {
   const auto trials = all.budget.trials / static_cast<std::int64_t>(count);
   options.budget.trials = all.budget.trials > 0 ? std::max<std::int64_t>(1, trials) : 0;
   options.early_stopping = 0;  // the scheduler's
-  std::size_t size = round_size_for(options);
+  std::size_t size = round_size_for(options, false);
   if (options.budget.trials > 0) {
     size = std::min(size, static_cast<std::size_t>(options.budget.trials));
   }

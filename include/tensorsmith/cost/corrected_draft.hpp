@@ -50,7 +50,7 @@ class CorrectedDraft final : public CostModel {
   static constexpr std::uint32_t schema_version = 2;
   static constexpr std::size_t num_parts = 9;
   static constexpr std::size_t num_columns = num_parts + num_schedule_choices;
-  static constexpr std::size_t max_samples = 512;  ///< the latest are kept
+  static constexpr std::size_t max_samples = 384;  ///< the latest are kept
 
   explicit CorrectedDraft(std::uint64_t seed = 0) : seed_(seed) {}
 

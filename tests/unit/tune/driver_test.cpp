@@ -157,6 +157,17 @@ TEST_CASE("the driver spends exactly the trials it may and finds the fastest") {
   }
 }
 
+TEST_CASE("rounds may begin small and grow with the trials") {
+  CountingSource source;
+  FakeBuilder builder;
+  SimulatedMeasurer measurer = measurer_with();
+  DriverOptions options = trials(100);
+  options.first_round_size = 8;
+  options.round_size = 12;
+  CHECK(run_driver(source, builder, measurer, nullptr, options).summary.trials == 100);
+  CHECK(source.observed_rounds == std::vector<std::size_t>{8, 8, 8, 8, 8, 8, 8, 8, 8, 9, 10, 9});
+}
+
 TEST_CASE("instant mode takes the first candidate that succeeds and measures no other") {
   CountingSource source;
   FakeBuilder builder(2);  // number 0 fails
