@@ -55,8 +55,10 @@ inline std::vector<Suite> with_variants(std::vector<Suite> suites) {
       return text.substr(0, text.rfind("free")) + layout;
     });
   }
-  add_variant(suites, "depthwise", "_nchw",
-              [](const std::string& text) { return text + ",layout=nchw"; });
+  for (const std::string layout : {"nchw", "free"}) {
+    add_variant(suites, "depthwise", "_" + layout,
+                [&](const std::string& text) { return text + ",layout=" + layout; });
+  }
   return suites;
 }
 
@@ -147,17 +149,12 @@ inline const std::vector<Suite>& all_suites() {
         "conv2d:n=1,h=28,w=28,ci=256,co=512,k=3,s=1,p=1,layout=free",
         "conv2d:n=1,h=75,w=75,ci=32,co=64,k=3,s=2,p=1",
         "conv2d:n=1,h=19,w=19,ci=728,co=728,k=1,s=1,p=0"}},
-      {"depthwise",
-       {"depthwise:n=1,h=112,w=112,c=32,k=3,s=1,p=1", "depthwise:n=1,h=56,w=56,c=144,k=3,s=1,p=1",
-        "depthwise:n=1,h=28,w=28,c=192,k=3,s=1,p=1", "depthwise:n=1,h=14,w=14,c=576,k=3,s=1,p=1",
-        "depthwise:n=1,h=7,w=7,c=960,k=3,s=1,p=1"}},
-      {"depthwise_free",
-       {"depthwise:n=1,h=112,w=112,c=32,k=3,s=1,p=1,layout=free",
-        "depthwise:n=1,h=56,w=56,c=144,k=3,s=1,p=1,layout=free",
-        "depthwise:n=1,h=56,w=56,c=144,k=3,s=2,p=1,layout=free",
-        "depthwise:n=1,h=28,w=28,c=192,k=3,s=1,p=1,layout=free",
-        "depthwise:n=1,h=14,w=14,c=576,k=3,s=1,p=1,layout=free",
-        "depthwise:n=1,h=7,w=7,c=960,k=3,s=1,p=1,layout=free"}},
+      {"depthwise",  // MobileNetV2
+       {"depthwise:n=1,h=112,w=112,c=32,k=3,s=1,p=1", "depthwise:n=1,h=112,w=112,c=96,k=3,s=2,p=1",
+        "depthwise:n=1,h=56,w=56,c=144,k=3,s=1,p=1", "depthwise:n=1,h=56,w=56,c=144,k=3,s=2,p=1",
+        "depthwise:n=1,h=28,w=28,c=192,k=3,s=1,p=1", "depthwise:n=1,h=28,w=28,c=192,k=3,s=2,p=1",
+        "depthwise:n=1,h=14,w=14,c=384,k=3,s=1,p=1", "depthwise:n=1,h=14,w=14,c=576,k=3,s=1,p=1",
+        "depthwise:n=1,h=14,w=14,c=576,k=3,s=2,p=1", "depthwise:n=1,h=7,w=7,c=960,k=3,s=1,p=1"}},
       {"transposed",  // DCGAN
        {"conv2d_transpose:n=1,h=1,w=1,ci=100,co=512,k=4,s=1,p=0,layout=free",
         "conv2d_transpose:n=1,h=4,w=4,ci=512,co=256,k=4,s=2,p=1,layout=free",

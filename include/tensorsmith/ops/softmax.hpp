@@ -7,8 +7,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "tensorsmith/ops/workload_text.hpp"
 
@@ -114,28 +114,27 @@ inline Workload online_softmax(const RowParams& p) {
       kept(of_blocks));
   const te::Tensor top = program.compute(
       "T_top", rows, [&](auto i) { return te::max(joined(i, b1), {b1}); }, of_rows);
-  std::optional<te::Tensor> end_largest, end_sum;
+  std::vector<te::Tensor> ends;  // E_max, E_sum
   if (whole < p.columns) {
     const te::ReduceAxis e1 = program.reduce_axis("e1", p.columns - whole);
     const te::ReduceAxis e2 = program.reduce_axis("e2", p.columns - whole);
-    end_largest = program.compute(
-        "E_max", rows, [&](auto i) { return te::max(element(i, e1 + whole), {e1}); }, of_rows);
-    end_sum = program.compute(
+    ends.push_back(program.compute(
+        "E_max", rows, [&](auto i) { return te::max(element(i, e1 + whole), {e1}); }, of_rows));
+    ends.push_back(program.compute(
         "E_sum", rows,
-        [&](auto i) { return te::sum(te::exp(element(i, e2 + whole) - (*end_largest)(i)), {e2}); },
-        of_rows);
+        [&](auto i) { return te::sum(te::exp(element(i, e2 + whole) - ends[0](i)), {e2}); },
+        of_rows));
   }
-  const auto end = [&](const te::Expr& i) {
-    return wide((*end_largest)(i)) + te::log(wide((*end_sum)(i)));
-  };
-  const auto most = [&](const te::Expr& i) { return end_sum ? te::max(top(i), end(i)) : top(i); };
+  const bool has_end = !ends.empty();
+  const auto end = [&](const te::Expr& i) { return wide(ends[0](i)) + te::log(wide(ends[1](i))); };
+  const auto most = [&](const te::Expr& i) { return has_end ? te::max(top(i), end(i)) : top(i); };
   const te::Tensor all = program.compute(
       "T_all", rows, [&](auto i) { return te::sum(te::exp(joined(i, b2) - most(i)), {b2}); },
       of_rows);
   const te::Tensor norm = program.compute(
       "N", rows,
       [&](auto i) {
-        return most(i) + te::log(end_sum ? all(i) + te::exp(end(i) - most(i)) : all(i));
+        return most(i) + te::log(has_end ? all(i) + te::exp(end(i) - most(i)) : all(i));
       },
       kept(of_rows));
   const te::Tensor out = program.compute(

@@ -32,9 +32,8 @@ struct OperationAttrs {
   std::vector<std::string> simplify_const_tensor_indices;
   std::vector<std::string> always_unroll_inner;
   std::vector<std::string> no_split_at_inner;
-  bool const_matrix = false;
-  bool never_inline = false;  ///< computed once for all that read it, as cheap as it may look
-  double rounding = 1;        ///< how many times the rounding of the longest sum the result has
+  bool const_matrix = false, never_inline = false;  ///< the latter: computed once for all readers
+  double rounding = 1;  ///< how many times the rounding of the longest sum the result has
   std::string task_scheduler_tag;
   bool operator==(const OperationAttrs&) const = default;
 };
