@@ -197,11 +197,12 @@ void add_raced_curve(const TuneResult& result, const std::string& journal, const
   std::map<std::size_t, std::unique_ptr<PackedKernel>> kernels;  // by place in the journal
   for (const Milestone& milestone : curve) {
     for (const std::size_t finalist : milestone.finalists) {
+      if (kernels.contains(finalist)) {
+        continue;
+      }
       const Result<BuiltCandidate, MeasureFault> built =
-          kernels.contains(finalist)
-              ? fail(MeasureFault{})
-              : make_candidate_builder(task.target, 1)
-                    ->build(replay_steps(task.dag, contents->records[finalist].steps));
+          make_candidate_builder(task.target, 1)
+              ->build(replay_steps(task.dag, contents->records[finalist].steps));
       if (built) {
         kernels[finalist] = std::make_unique<PackedKernel>(
             Kernel(signature_of(*built, *task.dag), built->object, 1), parameters, operands);
