@@ -163,11 +163,17 @@ nlohmann::ordered_json report_of(const std::string& text, const std::vector<Tria
       },
       5, 1e7);
   if (arguments.is_listing) {
-    std::sort(order.begin(), order.end(),
+    std::vector<std::size_t> by_time = order;
+    std::sort(by_time.begin(), by_time.end(),
               [&](std::size_t a, std::size_t b) { return times[a] < times[b]; });
-    for (const std::size_t i : order) {
-      std::printf("%12.1f us  draft %12.1f us (at 4 GHz)  ratio %6.2f\n%s\n", times[i] / 1e3,
-                  drafts[i] / 4e3, times[i] / (drafts[i] / 4), state_text(trials[i].state).c_str());
+    for (const std::size_t i : by_time) {
+      const DraftParts p = draft_parts(trials[i].state, target, arguments.num_threads);
+      std::printf("%12.1f us  draft %12.1f us (at 4 GHz)  ratio %6.2f\n", times[i] / 1e3,
+                  drafts[i] / 4e3, times[i] / (drafts[i] / 4));
+      std::printf("core %.1f us, tiles %.1f, L1 %.1f, L2 %.1f, L3 %.1f, pages %.1f + %.1f\n%s\n",
+                  p.core / 4e3, p.tiles / 4e3, p.levels[0] / 4e3, p.levels[1] / 4e3,
+                  p.levels[2] / 4e3, p.levels[3] / 4e3, p.levels[4] / 4e3,
+                  state_text(trials[i].state).c_str());
     }
   }
   return {{"workload", text},

@@ -80,6 +80,7 @@ class FunctionEmitter {
   struct CachedLoad {
     BufferId buffer;
     Value value;
+    std::int64_t loaded = 0, used = 0;  ///< the last time each, counted in loads
   };
   using LoadKey = std::tuple<LLVMValueRef, std::int64_t, std::int64_t, int, int, DType>;
   using LoadCache = std::map<LoadKey, CachedLoad>;
@@ -174,6 +175,9 @@ class FunctionEmitter {
   Value load_register(const Load& node, const LinearForm& form);
   Value load_memory(const Load& node, const LinearForm& form);
   LLVMValueRef load_scalar(LLVMValueRef pointer, DType type, LLVMValueRef guard);
+  /// What was loaded before, if it is worth a register; null: it is to be loaded (again).
+  const Value* known_load(const LoadKey& key);
+  void keep_load(const LoadKey& key, BufferId buffer, Value value);
   void forget_loads(BufferId buffer);
   void store_memory(const Store& store, const LinearForm& form, Value value);
   void store_register(const Store& store, const LinearForm& form, Value value);
@@ -244,7 +248,8 @@ class FunctionEmitter {
   std::vector<LLVMValueRef> parallel_calls_;    // they leave the tiles unconfigured
   Memo memo_;
   LoadCache loads_;
-  bool has_streamed_ = false;  // something was written past the caches
+  std::int64_t num_loads_ = 0, fence_ = -1;  // fence_: num_loads_ at the last fence
+  bool has_streamed_ = false;                // something was written past the caches
   std::map<std::pair<LLVMValueRef, int>, LLVMValueRef> splats_;  // of splat_block_
   LLVMBasicBlockRef splat_block_ = nullptr;
   std::map<std::vector<std::int64_t>, std::uint32_t> opaque_terms_;

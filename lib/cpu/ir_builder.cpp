@@ -317,6 +317,10 @@ void IrBuilder::stream(V value, V pointer, unsigned alignment) {
                   LLVMMetadataAsValue(m.context, LLVMMDNodeInContext2(m.context, &one, 1)));
 }
 
+void IrBuilder::fence_loads() {
+  LLVMBuildFence(ref, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
+}
+
 LLVMValueRef IrBuilder::masked_load(LLVMTypeRef type, V pointer, unsigned alignment, V mask) {
   return intrinsic("llvm.masked.load", {type, m.ptr},
                    {pointer, LLVMConstInt(m.i32, alignment, 0), mask, LLVMConstNull(type)});

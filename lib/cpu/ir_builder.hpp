@@ -144,6 +144,8 @@ class IrBuilder {
   void store(V value, V pointer, unsigned alignment);
   /// Past the caches; the alignment must be the size of the value.
   void stream(V value, V pointer, unsigned alignment);
+  /// No load behind it is taken for the same as one before it. No instruction comes of it.
+  void fence_loads();
   V masked_load(LLVMTypeRef type, V pointer, unsigned alignment, V mask);
   void masked_store(V value, V pointer, unsigned alignment, V mask);
 

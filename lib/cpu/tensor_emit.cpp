@@ -128,13 +128,12 @@ LLVMValueRef FunctionEmitter::dot_groups(const Load& load, DType type) {
   // Not one of the keys of load_memory: lanes there are as many as elements.
   const LoadKey key = {outer, first.constant, first.lane + (step.constant << 32),
                        lanes, -chunk_.count,  type};
-  const auto cached = loads_.find(key);
   const auto keep = [&](LLVMValueRef value, int count) {
-    loads_.emplace(key, CachedLoad{load.buffer, Value{value, DType::i32, count}});
+    keep_load(key, load.buffer, Value{value, DType::i32, count});
     return splat(Value{value, DType::i32, count}, lanes).ref;
   };
-  if (cached != loads_.end()) {
-    return splat(cached->second.value, lanes).ref;
+  if (const Value* known = known_load(key)) {
+    return splat(*known, lanes).ref;
   }
   const LLVMTypeRef element = LLVMIntTypeInContext(m_.context, static_cast<unsigned>(8 * bytes));
   const auto address = [&](std::int64_t g) {

@@ -1,5 +1,8 @@
 // requires: llvm
-// Blocks of rows in machine code: odd numbers of rows, odd lengths, all types, every target.
+// Tiles in machine code: blocks of rows, odd numbers of them, odd lengths, all types, every target;
+// taps that share values.
+#include <sstream>
+
 #include "codegen_fixture.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/sched/schedule.hpp"
@@ -73,4 +76,31 @@ TEST_CASE("blocks of rows in machine code do what the loop program says") {
       }
     }
   }
+}
+
+TEST_CASE("values that taps share do not push accumulators out of registers", "[codegen]") {
+  te::Program p;
+  auto x = p.placeholder("X", {64, 16});
+  auto w = p.placeholder("W", {64, 3, 32});
+  auto k = p.reduce_axis("k", 64), tap = p.reduce_axis("tap", 2);
+  auto y = p.compute("Y", {14, 32}, [&](auto i, auto c) {
+    return te::sum(x(k, i + tap) * w(k, tap, c), {k, tap});
+  });
+  ScheduleBuilder s(p.dag({x, w, y}));
+  s.apply(ReorderStep{2, {2, 3, 0, 1}});
+  const Target target = Target::x86_64_v4();
+  const auto program = lower(s.state(), target);
+  REQUIRE(program);
+  const auto text = LlvmCompiler(target).assembly(*program);
+  REQUIRE(text);
+  std::istringstream lines(*text);
+  int num_fma = 0, num_spills = 0;
+  for (std::string line; std::getline(lines, line);) {
+    num_fma += line.find("vfmadd") != std::string::npos ? 1 : 0;
+    num_spills +=
+        line.find("(%rsp)") != std::string::npos && line.find("%zmm") != std::string::npos ? 1 : 0;
+  }
+  CHECK(num_fma == 2 * 28);  // both taps, 28 accumulators
+  CHECK(num_spills == 0);
+  check_program(*program, 1, true);
 }

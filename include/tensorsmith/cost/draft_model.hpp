@@ -97,6 +97,25 @@ class DraftEstimator {
     return larger_of(x.m * larger_of(down * across, (down + across) / 2), latency);
   }
 
+  /// Whether the vectors of an access begin at other places than multiples of a line apart.
+  bool begins_anywhere(const DraftOperation& op, const DraftAccess& access, std::size_t vector_axis,
+                       double width, double lanes) const {
+    const double bytes =
+        static_cast<double>(bytes_of(program_.state().dag().tensor(access.tensor).dtype));
+    if (lanes * bytes < static_cast<double>(target_.cache_line_bytes)) {
+      return false;  // few of them do
+    }
+    const std::vector<DraftPiece>& pieces = traffic_.pieces_of(access);
+    for (std::size_t a = 0; a < op.num_axes; ++a) {
+      const double step = (a == vector_axis ? width : 1) * traffic_.stride(op, access, pieces, a);
+      const bool moves = op.extents[a] > (a == vector_axis ? width : 1);
+      if (moves && step / lanes != floor_of(step / lanes)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   struct TileLoop {
     std::size_t axis;
     double extent, whole_count, tail;  ///< tail: extent of the last, shorter one; 0: none
@@ -149,7 +168,10 @@ class DraftEstimator {
     const double counted = reductions * (leaves_out ? op.terms.share : op.terms.solved);
     const double runs = larger_of(1.0, reductions / run * op.terms.solved);
     std::vector<double> strides;
+    std::vector<bool> splits;  // vectors that begin anywhere and lie in two lines
     for (const DraftAccess& access : op.accesses) {
+      splits.push_back(nest.has_vector &&
+                       begins_anywhere(op, access, vector_axis, nest.width, lanes));
       strides.push_back(nest.has_vector
                             ? traffic_.stride(op, access, traffic_.pieces_of(access), vector_axis) *
                                   op.phases[vector_axis]
@@ -206,7 +228,8 @@ class DraftEstimator {
         if (is_strided) {  // a reduction stores once per run, not in every step
           (is_store && reduces ? stores : gathers) += times * width;
         } else {
-          (is_store ? stores : loads) += times * (strides[i] == 0 ? 1 : vectors);
+          const double each = strides[i] == 0 ? 1 : vectors * (splits[i] ? 2 : 1);
+          (is_store ? stores : loads) += times * each;
         }
       }
       const double fma = larger_of(1.0, reduces ? op.num_float_ops / 2 : op.num_float_ops);
@@ -220,7 +243,8 @@ class DraftEstimator {
         continue;
       }
       step = larger_of(step, memory);
-      step = larger_of(step, static_cast<double>(target_.fma_latency.value_or(4)));
+      // The next product of the same accumulators waits for the last one, beside other runs.
+      step = larger_of(step, static_cast<double>(target_.fma_latency.value_or(4)) * exposed);
       if (nest.in_tiles && has_groups) {
         step = tile_cycles(*intrinsic, rows, width, vectors);
       }
@@ -229,8 +253,9 @@ class DraftEstimator {
       }
       const double again = runs > 1 ? stores / rates_.loads_per_cycle : 0;
       const double fold = nest.is_folded ? rates_.fold * rows : 0;
-      sum += count * (counted / group * step + runs * (rates_.run_start * exposed + fold + again +
-                                                       stores / rates_.stores_per_cycle));
+      const double at_end = stores / rates_.stores_per_cycle * exposed;
+      sum += count *
+             (counted / group * step + runs * (rates_.run_start * exposed + fold + again + at_end));
     }
     return sum * outer;
   }

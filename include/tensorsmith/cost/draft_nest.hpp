@@ -30,11 +30,19 @@ struct DraftNest {
   bool is_folded = false;  ///< the vector loop is a part of the reduction
   double width = 1;        ///< of the vector loop, at most four vectors
 
+  /// The first loop inside the one over blocks of the reduction.
+  std::size_t block_begin() const {
+    std::size_t d = run_begin;
+    while (d > first_own && !loops[d - 1].is_reduction) {
+      --d;
+    }
+    return d;
+  }
   /// How many runs of the reduction read the same of an access that `moved_by` moves between two
   /// iterations of the loop over blocks: they share the work of asking for the next block.
   double runs_per_block(AxisMask moved_by) const {
     double runs = 1;
-    for (std::size_t d = run_begin; d-- > first_own && !loops[d].is_reduction;) {
+    for (std::size_t d = block_begin(); d < run_begin; ++d) {
       runs *= (loops[d].moves & moved_by) == 0 ? loops[d].extent : 1;
     }
     return runs;

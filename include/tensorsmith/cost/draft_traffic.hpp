@@ -145,6 +145,7 @@ class DraftTraffic {
       }
     }
     const double line = static_cast<double>(target_.cache_line_bytes);
+    const double room_of_block = capacity_[1] * rates_.usable_share;
     double stored_lines = 0;     // of the output, missed at the level looked at last
     double ahead = 0, late = 0;  // cycles of that level for what is prefetched
     const auto cycles_of = [&](double room, double granule, double way, double each, double first,
@@ -183,17 +184,21 @@ class DraftTraffic {
         }
         const double missed = stays ? 0 : own[begin].granules(granule) * times;
         const bool is_prefetched = op.accesses[i].lines_ahead > 0;
-        double stretches =
-            own[from].stride > granule && !stays && !is_prefetched ? own[from].segments * outer : 0;
         const DraftFootprint& run = own[nest.run_begin];
-        if (run.segments > tracked && run.stride > granule) {  // each begins anew in every run
-          stretches = missed / run.granules(granule) * run.segments;
+        // A block that does not fit beside the one in use has gone again when it is wanted; from
+        // the second cache on it comes as slowly as if nobody had asked for it.
+        const double room_ahead = way == 0 ? smaller_of(room, room_of_block) : room;
+        const bool is_lost = op.accesses[i].is_block_ahead &&
+                             2 * own[nest.block_begin()].room(granule, way) > room_ahead;
+        double stretches = 0;
+        if (!is_prefetched || is_lost) {
+          const bool is_tracked = run.segments <= tracked || run.stride <= granule;
+          stretches = !is_tracked  // each begins anew in every run
+                          ? missed / run.granules(granule) * run.segments
+                          : own[from].stride > granule && !stays ? own[from].segments * outer : 0;
         }
         const int ways = op.accesses[i].is_streamed ? 0 : op.accesses[i].is_store ? 2 : 1;
         const double rate = op.accesses[i].is_block_ahead ? each * rates_.in_order : each;
-        // A block that does not fit beside the one in use has gone again when it is wanted.
-        const bool is_lost =
-            op.accesses[i].is_block_ahead && 2 * own[nest.run_begin].room(granule, way) > room;
         const double runs =
             op.accesses[i].is_block_ahead ? nest.runs_per_block(op.accesses[i].moved_by) : 1;
         cycles += (missed * rate * (is_lost ? 1 + 1 / runs : 1) + stretches * first) * ways;
@@ -295,11 +300,14 @@ class DraftTraffic {
     for (std::size_t p = pieces.size(); p-- > 0;) {
       const DraftPiece& piece = pieces[p];
       const double* row = op.row(access, piece.dimension);
-      double width = 1;
+      double width = 1, of_run = 0;
       for (std::size_t a = 0; a < op.num_axes; ++a) {
-        width += row[a] * (spans[a] - 1);
+        // Five pixels in a run through rows of seven are five, not two times five.
+        const bool is_outer_of_run = (op.collapsed >> a & 1) != 0 && row[a] < 1;
+        (is_outer_of_run ? of_run : width) +=
+            is_outer_of_run ? larger_of(0.0, row[a] * spans[a] - 1) : row[a] * (spans[a] - 1);
       }
-      width = smaller_of(piece.extent, larger_of(1.0, whole(width / piece.block)));
+      width = smaller_of(piece.extent, larger_of(1.0, whole(width / piece.block)) + of_run);
       if (!is_contiguous && result.stride == 0 && width > 1) {
         result.stride = below;
       }

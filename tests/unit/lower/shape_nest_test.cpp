@@ -225,3 +225,15 @@ TEST_CASE("a loop that leaves the tile stays inside of a loop with a producer") 
   CHECK(with_producer.extents()[static_cast<std::size_t>(with_producer.shape.reduction_begin)] ==
         4);  // k.1
 }
+
+TEST_CASE("of the loops of a tile the longer ones are outside") {
+  Shaped s({2, 14, 16}, {8});
+  s.order({3, 0, 1, 2});
+  s.run(Target::x86_64_v4());
+  CHECK(s.extents() == Extents{8, 14, 2, 16});
+  CHECK(s.shape.is_promoted);
+  Shaped ordered({14, 2, 16}, {8});
+  ordered.order({3, 0, 1, 2});
+  ordered.run(Target::x86_64_v4());
+  CHECK(ordered.extents() == Extents{8, 14, 2, 16});
+}

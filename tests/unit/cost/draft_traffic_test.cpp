@@ -1,0 +1,53 @@
+#include "draft_fixtures.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::test;
+
+TEST_CASE("a run of pixels touches as many as it is long") {
+  const Target target = *Target::from_name("znver5");
+  const State pixels =
+      bounded(State::initial(dag_of("conv2d:n=1,h=7,w=7,ci=2048,co=512,k=1,s=1,p=0,layout=nhwc")),
+              {ReorderStep{2, {0, 1, 2, 3, 5, 6, 4}}, FuseStep{2, {0, 1, 2}},
+               SplitStep{2, 0, 49, {5}, true}, SplitStep{2, 2, 512, {64}, true},
+               SplitStep{2, 6, 2048, {128}, true}, ReorderStep{2, {6, 0, 2, 4, 5, 7, 1, 3}}});
+  const State rows =
+      bounded(State::initial(dag_of("gemm:49x512x2048:f32")),
+              {SplitStep{2, 0, 49, {5}, true}, SplitStep{2, 2, 512, {64}, true},
+               SplitStep{2, 4, 2048, {128}, true}, ReorderStep{2, {4, 0, 2, 5, 1, 3}}});
+  CHECK(draft_parts(pixels, target).levels[0] ==
+        test::Approx(draft_parts(rows, target).levels[0]).epsilon(0.1));
+}
+
+TEST_CASE("vectors that lie in two lines take two loads") {
+  const auto core = [&](const char* workload, std::int64_t columns, std::int64_t width) {
+    const State state =
+        bounded(State::initial(dag_of(workload)),
+                {SplitStep{2, 0, 64, {2}, true}, SplitStep{2, 2, columns, {width}, true},
+                 ReorderStep{2, {0, 2, 4, 1, 3}}});
+    return draft_parts(state, avx512()).core / static_cast<double>(columns);
+  };
+  const double aligned = core("gemm:64x1024x64:f32", 1024, 64);
+  CHECK(core("gemm:64x1025x64:f32", 1025, 64) > 1.1 * aligned);
+  CHECK(core("gemm:64x1040x64:f32", 1040, 64) < 1.1 * aligned);
+}
+
+TEST_CASE("a block that is gone before its turn is as slow as one that nobody asked for") {
+  Target target = *Target::from_name("znver5");
+  target.caches.l2_bytes = 1 << 20;
+  target.caches.l3_bytes = 32 << 20;
+  const State initial = State::initial(dag_of("gemm:8x1024x65536:f32"));
+  const auto gain = [&](std::int64_t block) {
+    const auto cycles = [&](bool ahead) {
+      std::vector<Step> steps = {SplitStep{2, 1, 1024, {64}, true},
+                                 SplitStep{2, 3, 65536, {block}, true},
+                                 ReorderStep{2, {3, 1, 4, 0, 2}}};
+      if (ahead) {
+        steps.push_back(PragmaStep{2, 0, "prefetch_block$1$1"});
+      }
+      return draft_cycles(bounded(initial, std::move(steps)), target);
+    };
+    return cycles(false) / cycles(true);
+  };
+  CHECK(gain(32) > 1);     // 2 x 128 KB wait in the second cache
+  CHECK(gain(1024) <= 1);  // 2 x 4 MB do not
+}
