@@ -45,10 +45,10 @@ struct DraftRates {
 /// thought to be 6 % slower than they are. With 32-byte vectors a step of a tile is half as long
 /// and no longer hides a miss of each row: 5 x 16 tiles on rows of B 2 KB apart take 2.5 to 3.6 ms
 /// for 512^3, on a copy of B 2.5.
-/// Zen 5 fetches ahead from as many rows. Fitted to the times of 9,000 programs of 21 products and
+/// Zen 5 fetches ahead from a dozen rows. Fitted to the times of 9,000 programs of 21 products and
 /// convolutions with 64-byte vectors, 7,000 of them those that searches of skinny products had
-/// measured: what comes from its second cache comes without a wait for the first line, at the 64
-/// bytes per cycle of its manual (best program among all, by draft: 0.91 --> 0.95 of the fastest).
+/// measured: what comes from its second cache comes with hardly a wait for the first line, at the
+/// 64 bytes per cycle of its manual (best program by draft: 0.91 --> 0.95 of the fastest).
 inline DraftRates draft_rates(const Target& target) {
   // The host is a level of instructions, tuned for what it is.
   const std::string& core = target.llvm_tune.empty() ? target.llvm_cpu : target.llvm_tune;
