@@ -145,7 +145,8 @@ class DraftTraffic {
       }
     }
     const double line = static_cast<double>(target_.cache_line_bytes);
-    const double room_of_block = capacity_[1] * rates_.usable_share;
+    const double room_of_block =
+        capacity_[1] > 0 ? capacity_[1] * rates_.usable_share : math::infinity;
     double stored_lines = 0;     // of the output, missed at the level looked at last
     double ahead = 0, late = 0;  // cycles of that level for what is prefetched
     const auto cycles_of = [&](double room, double granule, double way, double each, double first,
@@ -187,9 +188,9 @@ class DraftTraffic {
         const DraftFootprint& run = own[nest.run_begin];
         // A block that does not fit beside the one in use has gone again when it is wanted; from
         // the second cache on it comes as slowly as if nobody had asked for it.
-        const double room_ahead = way == 0 ? smaller_of(room, room_of_block) : room;
-        const bool is_lost = op.accesses[i].is_block_ahead &&
-                             2 * own[nest.block_begin()].room(granule, way) > room_ahead;
+        const bool is_lost =
+            op.accesses[i].is_block_ahead &&
+            2 * own[nest.block_begin()].room(granule, way) > smaller_of(room, room_of_block);
         double stretches = 0;
         if (!is_prefetched || is_lost) {
           const bool is_tracked = run.segments <= tracked || run.stride <= granule;

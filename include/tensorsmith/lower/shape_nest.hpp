@@ -7,10 +7,10 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "tensorsmith/lower/nest.hpp"
+#include "tensorsmith/support/sort.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
@@ -148,9 +148,6 @@ NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_redu
   if (shape.vector_leaf >= 0 && first == d.leaves.size()) {
     first = d.leaves.size() - 1;  // at most four vectors: fits every target
   }
-  const auto tile_size = [&](const LeafIterator& leaf) {
-    return detail::node_extents(d, nest.axis_extent)[static_cast<std::size_t>(leaf.node)];
-  };
   const auto at = [&](std::size_t i) { return d.leaves.begin() + static_cast<std::ptrdiff_t>(i); };
   const std::size_t moved = first - static_cast<std::size_t>(shape.reduction_end);
   if (moved > 0) {
@@ -199,14 +196,13 @@ NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_redu
   // Longer loops outside: what they move is loaded once and used at once, what the shorter ones
   // move waits in registers meanwhile (2 rows of 14 vectors: 2 values wait, not 14).
   if (shape.vector_leaf >= 0) {
-    std::vector<LeafIterator>& leaves = d.leaves;
-    for (auto i = static_cast<std::size_t>(shape.reduction_end) + 1; i + 1 < leaves.size(); ++i) {
-      for (std::size_t j = i; j > static_cast<std::size_t>(shape.reduction_end) &&
-                              tile_size(leaves[j]) > tile_size(leaves[j - 1]);
-           --j) {
-        std::swap(leaves[j], leaves[j - 1]);
-      }
-    }
+    const std::vector<std::int64_t> length = extents();
+    detail::insertion_sort(d.leaves, static_cast<std::size_t>(shape.reduction_end),
+                           static_cast<std::size_t>(shape.vector_leaf),
+                           [&](const LeafIterator& x, const LeafIterator& y) {
+                             return length[static_cast<std::size_t>(x.node)] >
+                                    length[static_cast<std::size_t>(y.node)];
+                           });
   }
   shape.is_promoted = true;
   return shape;
