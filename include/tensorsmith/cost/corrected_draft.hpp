@@ -86,9 +86,7 @@ class CorrectedDraft final : public CostModel {
     TENSORSMITH_ASSERT(programs.size() == scores.size(), "one score per program");
     for (std::size_t i = 0; i < programs.size(); ++i) {
       const std::vector<float>& draft = programs[i].draft;
-      static const float range =
-          std::getenv("TS_CHANCE") ? std::atof(std::getenv("TS_CHANCE")) : 1.0F;
-      const float chance = range * random_score(seed_, num_updates_, programs[i]);
+      const float chance = random_score(seed_, num_updates_, programs[i]);
       scores[i] = programs[i].empty()           ? invalid_score
                   : draft.size() == num_columns ? chance - draft[0] - correction(draft)
                                                 : chance;

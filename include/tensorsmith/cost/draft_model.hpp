@@ -278,7 +278,7 @@ class DraftEstimator {
     const double exposed = share_exposed(stage, nest);
     const double core = core_cycles(stage, nest, exposed);
     DraftTraffic::Waits waits =
-        traffic_.waits(stage, nest, revisits_tile(nest) ? lines_of_tile(stage, nest) : 0);
+        traffic_.waits(stage, nest, revisits_tile(nest) ? lines_of_tile(stage, nest) : 0, core);
     waits.tiles *= exposed;
     const double share = share_of_busiest(nest);
     double sum = core + waits.tiles, ahead = 0, late = 0;

@@ -120,7 +120,8 @@ class DraftTraffic {
   };
 
   /// `tile_lines`: of the accumulators of one register tile; 0 if they are not loaded again.
-  Waits waits(std::size_t stage, const DraftNest& nest, double tile_lines) const {
+  /// `core`: cycles of the stage that wait for nothing.
+  Waits waits(std::size_t stage, const DraftNest& nest, double tile_lines, double core) const {
     const DraftOperation& op = program_.operation(stage);
     const std::size_t depth = nest.loops.size();
     const std::size_t count = op.accesses.size();
@@ -149,6 +150,10 @@ class DraftTraffic {
         capacity_[1] > 0 ? capacity_[1] * rates_.usable_share : math::infinity;
     double stored_lines = 0;     // of the output, missed at the level looked at last
     double ahead = 0, late = 0;  // cycles of that level for what is prefetched
+    double blocks = 1;
+    for (std::size_t d = 0; d < nest.block_begin(); ++d) {
+      blocks *= nest.loops[d].extent;
+    }
     const auto cycles_of = [&](double room, double granule, double way, double each, double first,
                                double tracked) {
       std::size_t fitting = 0;
@@ -205,7 +210,13 @@ class DraftTraffic {
         cycles += (missed * rate * (is_lost ? 1 + 1 / runs : 1) + stretches * first) * ways;
         if (is_prefetched && !is_lost) {
           ahead += missed * rate;
-          late += missed * rate * (1 - rates_.hidden_ahead) / runs;
+          // A block comes while the one before it is worked on, or comes from memory itself.
+          const double lead =
+              larger_of(core, own[0].granules(line) * line / rates_.bytes_per_cycle[2]) / blocks;
+          late += missed * rate *
+                  (op.accesses[i].is_block_ahead && rates_.block_lead > 0
+                       ? smaller_of(1.0, rates_.block_lead / lead)
+                       : (1 - rates_.hidden_ahead) / runs);
         }
         stored_lines = op.accesses[i].is_store ? missed : stored_lines;
       }

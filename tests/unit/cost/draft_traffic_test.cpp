@@ -51,3 +51,25 @@ TEST_CASE("a block that is gone before its turn is as slow as one that nobody as
   CHECK(gain(32) > 1);     // 2 x 128 KB wait in the second cache
   CHECK(gain(1024) <= 1);  // 2 x 4 MB do not
 }
+
+TEST_CASE("a block is late if the one before it takes no time") {
+  Target target = *Target::from_name("znver5");
+  target.caches.l2_bytes = 1 << 20;
+  target.caches.l3_bytes = 32 << 20;
+  const State initial = State::initial(dag_of("gemm:4x65536x4096:f32"));
+  // C in chunks of columns, B in blocks of 4 rows of a chunk, each read by one run per tile.
+  const auto share_hidden = [&](std::int64_t columns) {
+    const auto cycles = [&](bool ahead) {
+      std::vector<Step> steps = {SplitStep{2, 1, 65536, {columns / 16, 16}, true},
+                                 SplitStep{2, 4, 4096, {4}, true},
+                                 ReorderStep{2, {1, 4, 2, 5, 0, 3}}};
+      if (ahead) {
+        steps.push_back(PragmaStep{2, 0, "prefetch_block$1$1"});
+      }
+      return draft_cycles(bounded(initial, std::move(steps)), target);
+    };
+    return 1 - cycles(true) / cycles(false);
+  };
+  CHECK(share_hidden(1024) > 0.05);
+  CHECK(share_hidden(1024) > 2 * share_hidden(16));
+}
