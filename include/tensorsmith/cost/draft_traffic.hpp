@@ -210,13 +210,14 @@ class DraftTraffic {
         cycles += (missed * rate * (is_lost ? 1 + 1 / runs : 1) + stretches * first) * ways;
         if (is_prefetched && !is_lost) {
           ahead += missed * rate;
-          // A block comes while the one before it is worked on, or comes from memory itself.
+          // A block of few rows comes while the one before it is worked on, or comes from memory.
           const double lead =
               larger_of(core, own[0].granules(line) * line / rates_.bytes_per_cycle[2]) / blocks;
+          const bool in_time = op.accesses[i].is_block_ahead && rates_.block_lead > 0 &&
+                               granule <= line && run.segments <= tracked;
           late += missed * rate *
-                  (op.accesses[i].is_block_ahead && rates_.block_lead > 0
-                       ? smaller_of(1.0, rates_.block_lead / lead)
-                       : (1 - rates_.hidden_ahead) / runs);
+                  (in_time ? smaller_of(1.0, rates_.block_lead / lead)
+                           : (1 - rates_.hidden_ahead) / runs);
         }
         stored_lines = op.accesses[i].is_store ? missed : stored_lines;
       }
