@@ -51,9 +51,9 @@ struct DraftRates {
 /// convolutions with 64-byte vectors, 9,000 of them those that searches of skinny products had
 /// measured: what comes from its second cache comes with hardly a wait for the first line, at the
 /// 64 bytes per cycle of its manual (best program by draft: 0.86 --> 0.95 of the fastest, geometric
-/// mean, footprints counted anew included). Blocks of as few rows as it fetches ahead from are there
-/// in time unless they are very short, and small tiles take a cycle more per iteration that is not
-/// unrolled (7,900 programs of 4 x 4096 x 4096: rank correlation 0.29 --> 0.49).
+/// mean, footprints counted anew included). Blocks of as few rows as it fetches ahead from are
+/// there in time unless they are very short, and small tiles take a cycle more per iteration that
+/// is not unrolled (7,900 programs of 4 x 4096 x 4096: rank correlation 0.29 --> 0.49).
 inline DraftRates draft_rates(const Target& target) {
   // The host is a level of instructions, tuned for what it is.
   const std::string& core = target.llvm_tune.empty() ? target.llvm_cpu : target.llvm_tune;
