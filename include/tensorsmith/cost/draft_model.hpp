@@ -251,15 +251,12 @@ class DraftEstimator {
       if (!nest.is_promoted) {
         step += rows * vectors * (1 + 1 / rates_.stores_per_cycle);
       }
-      // Its loop takes slots of the front end, beside many products those that are left.
-      const double unrolled = larger_of(1, state_.stage(stage).reduction_unroll);
-      const double beside = smaller_of(1.0, 8 / (rows * vectors));
-      step += run > unrolled ? rates_.iteration / unrolled * beside : 0;
+      const bool loops = run > larger_of(1, state_.stage(stage).reduction_unroll);
       const double again = runs > 1 ? stores / rates_.loads_per_cycle : 0;
       const double fold = nest.is_folded ? rates_.fold * rows : 0;
       const double at_end = stores / rates_.stores_per_cycle * exposed;
-      sum += count *
-             (counted / group * step + runs * (rates_.run_start * exposed + fold + again + at_end));
+      sum += count * (counted / group * step + runs * (rates_.run_start * exposed + fold + again +
+                                                       at_end + (loops ? rates_.loop_end : 0)));
     }
     return sum * outer;
   }
