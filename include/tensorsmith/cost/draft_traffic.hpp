@@ -196,9 +196,9 @@ class DraftTraffic {
         const bool is_lost =
             op.accesses[i].is_block_ahead &&
             2 * own[nest.block_begin()].room(granule, way) > smaller_of(room, room_of_block);
+        const bool is_tracked = run.segments <= tracked || run.stride <= granule;
         double stretches = 0;
         if (!is_prefetched || is_lost) {
-          const bool is_tracked = run.segments <= tracked || run.stride <= granule;
           stretches = !is_tracked  // each begins anew in every run
                           ? missed / run.granules(granule) * run.segments
                           : own[from].stride > granule && !stays ? own[from].segments * outer : 0;
@@ -210,14 +210,15 @@ class DraftTraffic {
         cycles += (missed * rate * (is_lost ? 1 + 1 / runs : 1) + stretches * first) * ways;
         if (is_prefetched && !is_lost) {
           ahead += missed * rate;
-          // A block of few rows comes while the one before it is worked on, or comes from memory.
-          const double lead =
-              larger_of(core, own[0].granules(line) * line / rates_.bytes_per_cycle[2]) / blocks;
-          const bool in_time = op.accesses[i].is_block_ahead && rates_.block_lead > 0 &&
-                               granule <= line && run.segments <= tracked;
-          late += missed * rate *
-                  (in_time ? smaller_of(1.0, rates_.block_lead / lead)
-                           : (1 - rates_.hidden_ahead) / runs);
+          double share_late = (1 - rates_.hidden_ahead) / runs;
+          if (op.accesses[i].is_block_ahead && rates_.block_lead > 0 && granule <= line &&
+              is_tracked) {
+            // It comes while the block before it is worked on, or comes from memory.
+            const double lead =
+                larger_of(core, own[0].granules(line) * line / rates_.bytes_per_cycle[2]) / blocks;
+            share_late = smaller_of(1.0, rates_.block_lead / lead);
+          }
+          late += missed * rate * share_late;
         }
         stored_lines = op.accesses[i].is_store ? missed : stored_lines;
       }
