@@ -11,6 +11,7 @@
 #include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/cost/random_model.hpp"
 #include "tensorsmith/feature/extract.hpp"
+#include "tensorsmith/lower/is_regular.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
@@ -66,66 +67,6 @@ void run_on_threads(std::size_t count, const Callback<void(std::size_t)>& body) 
   if (failure) {
     std::rethrow_exception(failure);
   }
-}
-
-/// Whether the store adds to memory, not to a register, in one of `loops`. (A value that is only
-/// replaced moves with all of them.)
-bool accumulates_in_memory(const LoopProgram& program, const Store& store,
-                           const std::vector<VarId>& loops) {
-  bool reads_itself = false;
-  visit_expr(program.pool, store.value, [&](ExprId id) {
-    const Load* load = program.pool.as<Load>(id);
-    reads_itself = reads_itself || (load != nullptr && load->buffer == store.buffer);
-  });
-  const bool stays = std::any_of(loops.begin(), loops.end(), [&](VarId var) {
-    return std::none_of(store.indices.begin(), store.indices.end(),
-                        [&](ExprId index) { return uses_var(program.pool, index, var); });
-  });
-  return reads_itself && stays && program[store.buffer].scope != Scope::register_;
-}
-
-/// Whether a term of a register tile is chosen by a condition: padding that is not left out.
-bool has_choice_in_tile(const LoopProgram& program, const Store& store) {
-  bool has_choice = false;
-  visit_expr(program.pool, store.value, [&](ExprId id) {
-    const Call* call = program.pool.as<Call>(id);
-    has_choice = has_choice || (call != nullptr && call->op == CallOp::if_then_else);
-  });
-  return has_choice && program[store.buffer].scope == Scope::register_;
-}
-
-/// Whether, outside of tails, a loop around a single store has an extent that varies, so that its
-/// iterations are no lanes, or a reduction is summed up in memory for the same reason, or its terms
-/// are chosen one by one.
-bool has_varying_inner_loop(const LoopProgram& program, StmtId id, std::vector<VarId>& loops) {
-  const auto any = [&](StmtId inner) {
-    return inner.valid() && has_varying_inner_loop(program, inner, loops);
-  };
-  if (const Seq* seq = program.as<Seq>(id)) {
-    return std::any_of(seq->items.begin(), seq->items.end(), any);
-  }
-  if (const Alloc* alloc = program.as<Alloc>(id)) {
-    return any(alloc->body);
-  }
-  if (const If* branch = program.as<If>(id)) {
-    return any(branch->then_body) || any(branch->else_body);
-  }
-  if (const Store* store = program.as<Store>(id)) {
-    return accumulates_in_memory(program, *store, loops) || has_choice_in_tile(program, *store);
-  }
-  const For* loop = program.as<For>(id);
-  if (loop == nullptr || program.pool.var_name(loop->var).ends_with("_tail")) {
-    return false;
-  }
-  if (loop->intrinsic != nullptr && loop->intrinsic->has_tiles()) {
-    return false;  // accumulators are in tile registers
-  }
-  const bool varies =
-      program.as<Store>(loop->body) != nullptr && program.pool.as<IntImm>(loop->extent) == nullptr;
-  loops.push_back(loop->var);
-  const bool result = varies || any(loop->body);
-  loops.pop_back();
-  return result;
 }
 
 /// Those of the target whose operands have the type of some tensor.
@@ -334,8 +275,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
     };
     callbacks.is_regular = [target](const State& state) {
       const Result<LoopProgram, LowerError> program = lower(state, target);
-      std::vector<VarId> loops;
-      return program && !has_varying_inner_loop(*program, program->body, loops);
+      return program && is_regular(*program);
     };
     policy.target = target;
     policy.near_share = 0.25;

@@ -377,20 +377,20 @@ TEST_CASE("oracle chain on packed copies that keep rows: exact") {
   auto c =
       p.compute("C", {13, 21}, [&](auto i, auto j) { return te::sum(a(i, k) * b(k, j), {k}); });
   const std::vector<test::SmallWorkload> workloads = {{"matmul 13x21x39", p.dag({a, b, c})}};
-  const std::uint32_t many = test::scaled(600), few = test::scaled(300);
-  check_drawn_programs(workloads, host_target(), many, false, 0.1, 0.02);
-  check_drawn_programs(workloads, host_target(), few, true);
+  check_drawn_programs(workloads, host_target(), test::scaled(600), false, 0.1, 0.02);
+  check_drawn_programs(workloads, host_target(), test::scaled(300), true);
 }
 
-TEST_CASE("oracle chain on Winograd's tiles: exact, their quarters are too") {
+TEST_CASE("oracle chain on Winograd's tiles, quarters included, and on patches: exact") {
   std::vector<test::SmallWorkload> workloads;
   for (const char* text : {"conv2d:n=1,h=6,w=5,ci=5,co=20,k=3,p=1,winograd=2,layout=free",
-                           "conv2d:n=2,h=5,w=7,ci=18,co=3,k=3,winograd=2,bias,relu"}) {
+                           "conv2d:n=2,h=5,w=7,ci=18,co=3,k=3,winograd=2,bias,relu",
+                           "conv2d:n=1,h=5,w=7,ci=6,co=20,k=3,s=2,p=1,layout=nchw",
+                           "conv2d:n=1,h=7,w=6,ci=18,co=16,k=2x3,p=1,d=2,bias,relu"}) {
     workloads.push_back({text, ops::parse_workload(text)->dag});
   }
-  const std::uint32_t many = test::scaled(160), few = test::scaled(64);
-  check_drawn_programs(workloads, host_target(), many, false, 0);
-  check_drawn_programs(workloads, host_target(), few, true, 0);
+  check_drawn_programs(workloads, host_target(), test::scaled(320), false, 0);
+  check_drawn_programs(workloads, host_target(), test::scaled(128), true, 0);
 }
 
 TEST_CASE("oracle chain on convolutions that leave padding out: all of them are exact") {

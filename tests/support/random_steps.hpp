@@ -118,7 +118,10 @@ inline State random_state(CounterRng& rng, const Shared<const ComputeDag>& dag,
       break;
     case 10:
       if (const std::int32_t reader = first_reader(state, id); reader >= 0) {
-        if (attempt(CacheReadStep{id, "local", {reader}}) && rng.next_below(2) == 0) {
+        const bool is_of_patches = rng.next_below(2) == 0 &&
+                                   attempt(CacheReadStep{id, std::string(patches_scope), {reader}});
+        if ((is_of_patches || attempt(CacheReadStep{id, "local", {reader}})) &&
+            rng.next_below(2) == 0) {
           const auto& cache = state.operation(static_cast<std::size_t>(id) + 1);
           StorageLayoutStep layout{id + 1, {}, {}, below(3)};
           for (std::size_t d = 0; d < cache.axes.size(); ++d) {

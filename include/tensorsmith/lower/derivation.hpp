@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tensorsmith/sched/copies.hpp"
 #include "tensorsmith/sched/state.hpp"
 
 namespace tensorsmith {
@@ -156,9 +157,10 @@ inline std::vector<StageDerivation> derive(const State& state) {
       }
       current[id].leaves = std::move(after);
     } else if (std::holds_alternative<CacheReadStep>(step)) {
-      const std::int32_t num_spatial = current[id].num_spatial;
+      const std::size_t rank =
+          rank_of_copy(state, static_cast<std::size_t>(&step - &state.steps()[0]));
       current.insert(current.begin() + static_cast<std::ptrdiff_t>(id) + 1,
-                     StageDerivation::initial(num_spatial, 0));
+                     StageDerivation::initial(static_cast<std::int32_t>(rank), 0));
       current[id + 1].scope = std::get<CacheReadStep>(step).scope;
     } else if (const auto* write = std::get_if<CacheWriteStep>(&step)) {
       // The cache takes over the axes, the old stage starts again as a copy.

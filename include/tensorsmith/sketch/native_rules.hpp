@@ -12,6 +12,7 @@
 #include "tensorsmith/sketch/rules/inline_padding.hpp"
 #include "tensorsmith/sketch/rules/keep_rows.hpp"
 #include "tensorsmith/sketch/rules/pack_operand.hpp"
+#include "tensorsmith/sketch/rules/pack_patches.hpp"
 #include "tensorsmith/sketch/rules/skip_placed.hpp"
 #include "tensorsmith/sketch/rules/split_phases.hpp"
 #include "tensorsmith/sketch/rules/tile_across.hpp"
@@ -20,10 +21,11 @@
 
 namespace tensorsmith {
 
-using NativeCpuRules = RuleSet<SkipPlaced, AlwaysInline, UnrollRows, SimplifyComputeWithConstTensor,
-                               AddRfactor, AttachRows, ChainRows, WindowRows, AddCacheWrite,
-                               MultiLevelTilingWithFusion, TileAcross, KeepRows, SplitPhases,
-                               MultiLevelTiling, SkipStage, PackOperand, InlinePadding>;
+using NativeCpuRules =
+    RuleSet<SkipPlaced, AlwaysInline, UnrollRows, SimplifyComputeWithConstTensor, AddRfactor,
+            AttachRows, ChainRows, WindowRows, PackPatches, AddCacheWrite,
+            MultiLevelTilingWithFusion, TileAcross, KeepRows, SplitPhases, MultiLevelTiling,
+            SkipStage, PackOperand, InlinePadding>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
 

@@ -1,9 +1,10 @@
 // Packed copies of operands: which stages of a history they are.
 //
-// Floor 5. Own design. A packed copy is a cache read of scope `packed_scope`. A rule makes it
-// (sketch/rules/pack_operand.hpp); its loops and its layout follow from the register tile of its
-// reader (search/schedule_packs.hpp), so no other step decides them, but for one thing: padding in
-// its layout step says that it keeps the rows of its source.
+// Floor 5. Own design. A packed copy is a cache read of scope `packed_scope`, or of scope
+// `patches_scope`, where the reader reads windows. A rule makes it
+// (sketch/rules/pack_operand.hpp, sketch/rules/pack_patches.hpp); its loops and its layout follow
+// from the register tile of its reader (search/schedule_packs.hpp), so no other step decides them,
+// but for one thing: padding in its layout step says that it keeps the rows of its source.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "tensorsmith/sched/apply/patches.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
@@ -52,7 +54,7 @@ class PackedCopies {
       }
     }
     const CacheReadStep* read = std::get_if<CacheReadStep>(&step);
-    if (read != nullptr && read->scope == packed_scope) {
+    if (read != nullptr && (read->scope == packed_scope || read->scope == patches_scope)) {
       stages_.push_back(read->stage + 1);
     }
     const StorageLayoutStep* layout = std::get_if<StorageLayoutStep>(&step);

@@ -36,6 +36,34 @@ TEST_CASE("cache_read: readers that are named read the copy") {
                              s.state().operation(1).outputs[0]));
 }
 
+TEST_CASE(
+    "cache_read of patches: a place per iteration that reads, rows along rows of the source") {
+  te::Program p;
+  auto x = p.placeholder("X", {9, 32}), w = p.placeholder("W", {3, 32, 16});
+  auto r = p.reduce_axis("r", 3), k = p.reduce_axis("k", 32);
+  auto y = p.compute("Y", {4, 16}, [&](auto h, auto c) {
+    return te::sum(x(h * 2 + r, k) * w(r, k, c), {r, k});
+  });
+  ScheduleBuilder s(p.dag({x, w, y}));
+  CHECK(s.cache_read(0, "patches", {2}) == 1);
+  CHECK(stage_names(s.state()) == Names{"X", "X.patches", "W", "Y"});
+  CHECK(extents(s.state(), 1) == Ids{4, 3, 32});
+  const std::string text = te::dag_text(s.state().dag(), true);
+  CHECK(text.find("X.patches(ax0, ax1, ax2) = X[((ax0*2) + ax1), ax2]") != std::string::npos);
+  CHECK(text.find("X.patches[i, r, k]") != std::string::npos);
+  CHECK(s.state().dag().operation(1).attrs.never_inline);
+
+  te::Program q;  // channels first: rows of the copy run along the pixels
+  auto v = q.placeholder("V", {8, 34}), f = q.placeholder("F", {16, 8, 3});
+  auto t = q.reduce_axis("t", 3), c = q.reduce_axis("c", 8);
+  auto z = q.compute("Z", {16, 32}, [&](auto o, auto i) {
+    return te::sum(v(c, i + t) * f(o, c, t), {c, t});
+  });
+  ScheduleBuilder first(q.dag({v, f, z}));
+  first.cache_read(0, "patches", {2});
+  CHECK(extents(first.state(), 1) == Ids{8, 3, 32});
+}
+
 TEST_CASE("conformance 11.4: cache stages of two matmuls, eleven stages in order") {
   te::Program p;
   auto A = p.placeholder("A", {512, 512}), B = p.placeholder("B", {512, 512});

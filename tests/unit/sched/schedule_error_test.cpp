@@ -150,6 +150,17 @@ TEST_CASE("every illegal step has its own error") {
   refused(Code::cache_read_no_readers, matmul, {CacheReadStep{0, "local", {}}});
   refused(Code::cache_read_not_a_reader, matmul, {CacheReadStep{0, "local", {1}}});
   refused(Code::cache_read_not_a_reader, matmul, {CacheReadStep{0, "local", {7}}});
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {4}), B = p.placeholder("B", {4});
+    auto P = p.compute("P", {6}, [&](auto i) {  // reads A[-1] if nothing holds it back
+      return te::if_then_else(i >= 1 && i < 5, A(i - 1), 0);
+    });
+    auto D = p.compute("D", {4}, [&](auto i) { return B(i) + B(3 - i) + P(i); });
+    const DagPtr dag = p.dag({A, B, D});
+    refused(Code::cache_read_no_patches, dag, {CacheReadStep{1, "patches", {2}}});
+    refused(Code::cache_read_no_patches, dag, {CacheReadStep{0, "patches", {3}}});
+  }
   refused(Code::cache_write_transformed, matmul, {split(2, 0, {4}), CacheWriteStep{2, "local"}});
   refused(Code::cache_write_multi_output, two, {CacheWriteStep{1, "local"}});
 

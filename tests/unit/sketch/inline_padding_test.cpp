@@ -18,7 +18,7 @@ Shared<const ComputeDag> dag_of(const std::string& text) {
 }
 
 /// Sketches in which the stage "Pad" is inlined, among them those whose vectors run along "w", and
-/// all.
+/// all; without those that read patches, which the padding is computed into.
 struct Counts {
   std::size_t inlined = 0, along_vector = 0, all = 0;
 };
@@ -29,6 +29,10 @@ Counts count_sketches(const std::string& text, const Rules& rules) {
   options.core_cache_bytes = 1 << 20;
   Counts counts;
   for (const State& sketch : generate_sketches(dag_of(text), rules, options)) {
+    if (any_item(sketch.dag().operations(),
+                 [](const Operation& op) { return op.name == "Pad.patches"; })) {
+      continue;
+    }
     ++counts.all;
     bool is_inlined = false, is_along = false;
     for (std::size_t s = 0; s < sketch.num_stages(); ++s) {

@@ -3,7 +3,7 @@
 // Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: a scope, at least one reader, each of which
 // reads the first tensor of the stage. The new stage gets id stage + 1; later ids shift by one. The
 // readers keep their iterators. If the name is taken, ".d" goes in before the scope until it is
-// free.
+// free. One scope copies per iteration, not per element: patches.hpp.
 //   A: placeholder                    A: placeholder
 //   C[i,j] += A[i,k] * B[k,j]    -->  A.shared[ax0,ax1] = A[ax0,ax1]
 //                                     C[i,j] += A.shared[i,k] * B[k,j]
@@ -12,6 +12,7 @@
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/sched/apply/common.hpp"
 #include "tensorsmith/sched/apply/new_operation.hpp"
+#include "tensorsmith/sched/apply/patches.hpp"
 #include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
@@ -49,13 +50,22 @@ inline Shared<const ComputeDag> derive_cache_read(const ComputeDag& dag,
   const TensorId source = operations[stage].outputs[0];
   Operation cache;
   cache.name = cache_name(dag, operations[stage], step.scope);
-  cache.axes = new_axes(pool, tensors[source.value]);
-  cache.bodies = {pool.read(source, tensors[source.value].dtype, axis_refs(pool, cache.axes))};
   const TensorId copy = add_tensor(tensors, tensors[source.value], cache.name);
   cache.outputs = {copy};
-  for (std::int32_t reader : step.readers) {
-    for (ExprId& body : operations[static_cast<std::size_t>(reader)].bodies) {
-      body = redirect_reads(pool, body, source, copy);
+  if (step.scope == patches_scope) {
+    read_patches(pool, cache, operations[static_cast<std::size_t>(step.readers[0])], source, copy);
+    auto& shape = tensors[copy.value].shape;
+    shape = {};
+    for (const Axis& axis : cache.axes) {
+      shape.push_back(axis.extent);
+    }
+  } else {
+    cache.axes = new_axes(pool, tensors[source.value]);
+    cache.bodies = {pool.read(source, tensors[source.value].dtype, axis_refs(pool, cache.axes))};
+    for (std::int32_t reader : step.readers) {
+      for (ExprId& body : operations[static_cast<std::size_t>(reader)].bodies) {
+        body = redirect_reads(pool, body, source, copy);
+      }
     }
   }
   operations.insert(operations.begin() + step.stage + 1, std::move(cache));
@@ -87,6 +97,12 @@ StepCheck apply_to(BasicState<Extent>& state, const CacheReadStep& step, const S
     if (!reads) {
       return ScheduleError{ScheduleErrorCode::cache_read_not_a_reader, step.stage, -1, reader};
     }
+  }
+  if (step.scope == patches_scope &&
+      (step.readers.size() != 1 ||
+       !detail::can_read_patches(
+           state.dag(), state.operation(static_cast<std::size_t>(step.readers[0])), source))) {
+    return ScheduleError{ScheduleErrorCode::cache_read_no_patches, step.stage};
   }
   state.set_dag_node(state.dag_node()->child(
       {&whole}, [&](const ComputeDag& dag) { return detail::derive_cache_read(dag, step); }));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensorsmith/sched/apply/split.hpp"
+#include "tensorsmith/sched/copies.hpp"
 
 namespace tensorsmith::bounds {
 
@@ -116,7 +117,8 @@ inline std::vector<StageLoops> stage_loops(const State& state) {
           } else if constexpr (std::is_same_v<T, ReorderStep>) {
             loops[id].reorder(s.after);
           } else if constexpr (std::is_same_v<T, CacheReadStep>) {
-            const auto rank = static_cast<std::size_t>(loops[id].num_spatial);
+            const std::size_t rank =
+                rank_of_copy(state, static_cast<std::size_t>(&step - &steps[0]));
             loops.emplace(at + 1, rank, rank)->scope = scope_rank(s.scope);
           } else if constexpr (std::is_same_v<T, CacheWriteStep>) {
             const auto rank = static_cast<std::size_t>(loops[id].num_spatial);
