@@ -92,4 +92,36 @@ TEST_CASE(
       0);
 }
 
+TEST_CASE("what is dear to compute, or an argument, is not computed anew for every tap") {
+  const auto inlined = [](bool is_argument, bool is_dear) {
+    te::Program p;
+    auto x = p.placeholder("X", {40, 16}), w = p.placeholder("W", {3, 16, 32});
+    auto v = p.compute("V", {40, 16}, [&](auto i, auto c) {
+      return is_dear ? te::exp(x(i, c)) : te::if_then_else(i < 39, x(i, c), 0);
+    });
+    auto r = p.reduce_axis("r", 3), c = p.reduce_axis("c", 16);
+    auto y = p.compute("Y", {38, 32}, [&](auto i, auto f) {
+      return te::sum(v(i + r, c) * w(r, c, f), {r, c});
+    });
+    const auto dag = is_argument ? p.dag({x, w, v, y}) : p.dag({x, w, y});
+    SketchOptions options;
+    options.hardware.num_cores = 4;
+    std::size_t with_patches = 0, count = 0;
+    for (const State& sketch : generate_sketches(dag, native_cpu_rules(), options)) {
+      for (std::size_t s = 0; s + 1 < sketch.num_stages(); ++s) {
+        if (sketch.operation(s + 1).name == "V.patches") {
+          ++with_patches;
+          count += sketch.stage(s).compute_at == ComputeAt::inlined ? 1 : 0;
+        }
+      }
+    }
+    CHECK(with_patches > 0);
+    CHECK((count == 0 || count == with_patches));
+    return count > 0;
+  };
+  CHECK(inlined(false, false));
+  CHECK_FALSE(inlined(true, false));
+  CHECK_FALSE(inlined(false, true));
+}
+
 }  // namespace tensorsmith

@@ -39,7 +39,7 @@ struct PackPatches {
       return {};  // it reads the source twice, or at other places than sums of axes
     }
     if (is_padding(input, source)) {
-      grow(state, ComputeInlineStep{source});
+      static_cast<void>(try_step(state, ComputeInlineStep{source}));  // arguments stay
     }
     return {Derivation{std::move(state), input.stage + 1}};  // the stage, one up, tiled next
   }
@@ -48,12 +48,22 @@ struct PackPatches {
   /// A copy costs about as much as this many uses of an element.
   static constexpr std::int64_t least_uses = 16;
 
-  /// A stage without a sum that only this one reads: computed where it is read.
+  /// A stage that only this one reads and that is cheap to compute anew where it is read: it sums
+  /// nothing and calls nothing but choices.
   static bool is_padding(const RuleInput& input, std::int32_t source) {
     const auto id = static_cast<std::size_t>(source);
-    return !input.state.stage(id).is_placeholder &&
-           !has_non_spatial_iterator(input.state, source) &&
-           input.analysis.stage(static_cast<std::uint32_t>(source)).read_by.size() == 1;
+    const StageAccess& facts = input.analysis.stage(static_cast<std::uint32_t>(source));
+    const Operation& op = input.state.operation(id);
+    const ExprPool& pool = input.state.dag().pool();
+    bool is_cheap = !op.attrs.never_inline && op.outputs.size() == 1;
+    for (ExprId body : op.bodies) {
+      visit_expr(pool, body, [&](ExprId at) {
+        const Call* call = pool.as<Call>(at);
+        is_cheap = is_cheap && (call == nullptr || call->op == CallOp::if_then_else);
+      });
+    }
+    return is_cheap && !facts.is_placeholder && facts.read_by.size() == 1 &&
+           !has_non_spatial_iterator(input.state, source);
   }
 
   /// The stage whose windows this one reads.
