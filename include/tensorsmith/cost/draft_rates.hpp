@@ -50,14 +50,14 @@ struct DraftRates {
 /// run were fitted again to 1,436 programs that the model proposes for 16 workloads, and looked at
 /// on 1,300 of 15 others, with their footprints counted as they are today: a tile of 1 x 64, which
 /// reads B anew from L2 for every pixel, was thought to be free (best program by draft, share of
-/// the fastest, geometric means: 0.79 --> 0.86, and 0.84 --> 0.91). Zen 5 fetches
-/// ahead from a dozen rows. Fitted to the times of 11,101 programs of 21 products and convolutions
-/// with 64-byte vectors, 9,000 of them those that searches of skinny products had measured: what
-/// comes from its second cache comes with hardly a wait for the first line, at the 64 bytes per
-/// cycle of its manual (best program by draft: 0.86 --> 0.95 of the fastest, geometric mean,
-/// footprints counted anew included). Blocks of as few rows as it fetches ahead from are there in
-/// time unless they are very short, and a run that is not unrolled takes two cycles more (7,900
-/// programs of 4 x 4096 x 4096: rank correlation 0.29 --> 0.47).
+/// the fastest, geometric means: 0.79 --> 0.86, and 0.84 --> 0.91).
+/// Zen 5 fetches ahead from a dozen rows. Fitted to the times of 11,101 programs of 21 products and
+/// convolutions with 64-byte vectors, 9,000 of them those that searches of skinny products had
+/// measured: what comes from its second cache comes with hardly a wait for the first line, at the
+/// 64 bytes per cycle of its manual (best program by draft: 0.86 --> 0.95 of the fastest, geometric
+/// mean, footprints counted anew included). Blocks of as few rows as it fetches ahead from are
+/// there in time unless they are very short, and a run that is not unrolled takes two cycles more
+/// (7,900 programs of 4 x 4096 x 4096: rank correlation 0.29 --> 0.47).
 inline DraftRates draft_rates(const Target& target) {
   // The host is a level of instructions, tuned for what it is.
   const std::string& core = target.llvm_tune.empty() ? target.llvm_cpu : target.llvm_tune;
