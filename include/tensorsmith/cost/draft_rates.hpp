@@ -22,15 +22,19 @@ struct DraftRates {
   double usable_share = 0.8;   ///< of a cache: the rest holds what is just passing
   double hidden = 0.7;         ///< of the shorter of two costs that overlap
   double hidden_ahead = 0.95;  ///< the same of what is asked for ahead
-  double block_lead = 0;   ///< cycles late of a block; 0: as of a line, less the more it is used
-  double in_order = 0.95;  ///< of the time of a stream, if it is asked for in memory's order
-  double tracked = 1e9;    ///< streams from memory that hardware fetches ahead
-  double window = 1;       ///< instructions that a core runs ahead; 1: it waits for every run
-  double gather = 1.0;     ///< cycles per gathered or scattered element
-  double call = 12;        ///< of one vector of exp, or a division
-  double fold = 16;        ///< vectors of partial results become one value
-  double loop_end = 0;     ///< leaving the loop of a run, where that is not unrolled
-  double run_start = 24;   ///< filling and draining the pipeline, leaving a loop
+  double block_lead = 0;    ///< cycles late of a block; 0: as of a line, less the more it is used
+  double in_order = 0.95;   ///< of the time of a stream, if it is asked for in memory's order
+  double tracked = 1e9;     ///< streams from memory that hardware fetches ahead
+  double best_streams = 1;  ///< so many at a time come fastest from memory
+  double stream_slope = 0;  ///< time the others take more, by times fewer or more
+  double stream_start = 0;  ///< cycles until one from memory, longer than a line, is under way
+  double asked_of_memory = 0;  ///< blocks take so many times as long; 0: asking ahead hides them
+  double window = 1;           ///< instructions that a core runs ahead; 1: it waits for every run
+  double gather = 1.0;         ///< cycles per gathered or scattered element
+  double call = 12;            ///< of one vector of exp, or a division
+  double fold = 16;            ///< vectors of partial results become one value
+  double loop_end = 0;         ///< leaving the loop of a run, where that is not unrolled
+  double run_start = 24;       ///< filling and draining the pipeline, leaving a loop
   std::array<double, 3> latency = {14, 60, 300};  ///< cycles until a miss of L1, L2, L3 is there
 };
 
@@ -51,13 +55,18 @@ struct DraftRates {
 /// on 1,300 of 15 others, with their footprints counted as they are today: a tile of 1 x 64, which
 /// reads B anew from L2 for every pixel, was thought to be free (best program by draft, share of
 /// the fastest, geometric means: 0.79 --> 0.86, and 0.84 --> 0.91).
-/// Zen 5 fetches ahead from a dozen rows. Fitted to the times of 11,101 programs of 21 products and
-/// convolutions with 64-byte vectors, 9,000 of them those that searches of skinny products had
-/// measured: what comes from its second cache comes with hardly a wait for the first line, at the
-/// 64 bytes per cycle of its manual (best program by draft: 0.86 --> 0.95 of the fastest, geometric
-/// mean, footprints counted anew included). Blocks of as few rows as it fetches ahead from are
-/// there in time unless they are very short, and a run that is not unrolled takes two cycles more
-/// (7,900 programs of 4 x 4096 x 4096: rank correlation 0.29 --> 0.47).
+/// It fetches ahead best from seven to a dozen rows, as a loop shows that sums 64 MB by blocks of
+/// rows, a line of each in turn (GB/s: 4 rows 14, 9 rows 18, 16 rows 16, 32 rows 9); the start of a
+/// stretch costs as much as five lines, and to ask for a block besides costs more than it hides
+/// (1,900 programs of 4 x 4096 x 4096: rank correlation 0.30 --> 0.50, best of ten by draft 0.64
+/// --> 0.86 of the fastest; 31 other workloads: 0.84 --> 0.85, and 0.97 as before). Zen 5 fetches
+/// ahead from a dozen rows. Fitted to the times of 11,101 programs of 21 products and convolutions
+/// with 64-byte vectors, 9,000 of them those that searches of skinny products had measured: what
+/// comes from its second cache comes with hardly a wait for the first line, at the 64 bytes per
+/// cycle of its manual (best program by draft: 0.86 --> 0.95 of the fastest, geometric mean,
+/// footprints counted anew included). Blocks of as few rows as it fetches ahead from are there in
+/// time unless they are very short, and a run that is not unrolled takes two cycles more (7,900
+/// programs of 4 x 4096 x 4096: rank correlation 0.29 --> 0.47).
 inline DraftRates draft_rates(const Target& target) {
   // The host is a level of instructions, tuned for what it is.
   const std::string& core = target.llvm_tune.empty() ? target.llvm_cpu : target.llvm_tune;
@@ -89,6 +98,10 @@ inline DraftRates draft_rates(const Target& target) {
     rates.page_miss = {1, 95};
     rates.tracked = 16;
     rates.window = 600;
+    rates.best_streams = 9;
+    rates.stream_slope = 0.2;
+    rates.stream_start = 60;
+    rates.asked_of_memory = 1.2;
     rates.hidden_ahead = 0.7;
     rates.loads_per_cycle = is_wide ? 1.15 : 2;
     rates.stores_per_cycle = is_wide ? 0.7 : 1;

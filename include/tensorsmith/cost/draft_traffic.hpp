@@ -154,6 +154,7 @@ class DraftTraffic {
     for (std::size_t d = 0; d < nest.block_begin(); ++d) {
       blocks *= nest.loops[d].extent;
     }
+    constexpr double all = math::infinity;
     const auto cycles_of = [&](double room, double granule, double way, double each, double first,
                                double tracked) {
       std::size_t fitting = 0;
@@ -189,7 +190,9 @@ class DraftTraffic {
           begin = d;
         }
         const double missed = stays ? 0 : own[begin].granules(granule) * times;
-        const bool is_prefetched = op.accesses[i].lines_ahead > 0;
+        const bool from_memory = tracked < all;
+        const bool is_in_vain = from_memory && rates_.asked_of_memory > 0;
+        const bool is_prefetched = op.accesses[i].lines_ahead > 0 && !is_in_vain;
         const DraftFootprint& run = own[nest.run_begin];
         // A block that does not fit beside the one in use has gone again when it is wanted; from
         // the second cache on it comes as slowly as if nobody had asked for it.
@@ -197,17 +200,28 @@ class DraftTraffic {
             op.accesses[i].is_block_ahead &&
             2 * own[nest.block_begin()].room(granule, way) > smaller_of(room, room_of_block);
         const bool is_tracked = run.segments <= tracked || run.stride <= granule;
+        const DraftFootprint& stretch = is_tracked ? swept(own, nest) : run;
+        const double start = from_memory && stretch.run > granule ? rates_.stream_start : 0;
         double stretches = 0;
-        if (!is_prefetched || is_lost) {
-          stretches = !is_tracked  // each begins anew in every run
-                          ? missed / run.granules(granule) * run.segments
-                          : own[from].stride > granule && !stays ? own[from].segments * outer : 0;
+        if ((!is_prefetched || is_lost) && !stays) {
+          stretches = !is_tracked || start > 0  // each begins anew in every run
+                          ? missed / stretch.granules(granule) * run.segments
+                          : own[from].stride > granule ? own[from].segments * outer : 0;
         }
         const int ways = op.accesses[i].is_streamed ? 0 : op.accesses[i].is_store ? 2 : 1;
-        const double rate = op.accesses[i].is_block_ahead ? each * rates_.in_order : each;
+        double rate = each;
+        if (op.accesses[i].is_block_ahead) {
+          rate *= is_in_vain ? rates_.asked_of_memory : rates_.in_order;
+        }
+        if (from_memory && is_tracked && (run.segments > 1 || own[from].segments > 1)) {
+          const double times_best = run.segments / rates_.best_streams;
+          rate *= 1 + rates_.stream_slope * (larger_of(times_best, 1 / times_best) - 1);
+        }
         const double runs =
             op.accesses[i].is_block_ahead ? nest.runs_per_block(op.accesses[i].moved_by) : 1;
-        cycles += (missed * rate * (is_lost ? 1 + 1 / runs : 1) + stretches * first) * ways;
+        cycles +=
+            (missed * rate * (is_lost ? 1 + 1 / runs : 1) + stretches * larger_of(first, start)) *
+            ways;
         if (is_prefetched && !is_lost) {
           ahead += missed * rate;
           double share_late = (1 - rates_.hidden_ahead) / runs;
@@ -224,7 +238,6 @@ class DraftTraffic {
       }
       return cycles;
     };
-    constexpr double all = math::infinity;
     Waits waits;
     for (std::size_t level = 0; level < 3; ++level) {
       const double room = capacity_[level] * rates_.usable_share;
@@ -257,6 +270,15 @@ class DraftTraffic {
   }
 
  private:
+  /// What the loops around a run read on in the same stretches; `own`: see waits().
+  static const DraftFootprint& swept(const DraftFootprint* own, const DraftNest& nest) {
+    std::size_t d = nest.run_begin;
+    while (d > 0 && own[d - 1].segments <= own[nest.run_begin].segments) {
+      --d;
+    }
+    return own[d];
+  }
+
   std::vector<DraftPiece> read_pieces(TensorId tensor) const {
     const TensorInfo& info = state_.dag().tensor(tensor);
     std::vector<double> extents(info.shape.begin(), info.shape.end());

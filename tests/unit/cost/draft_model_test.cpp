@@ -68,6 +68,24 @@ TEST_CASE("on Zen 4 and 5 a product of few rows reads few rows of memory at a ti
   CHECK(cycles("x86-64-v4", 32) < 1.1 * cycles("x86-64-v4", 8));
 }
 
+TEST_CASE("on Zen 4 memory comes fastest by long stretches of some rows, whoever asks for them") {
+  const State initial = State::initial(dag_of("gemm:4x4096x4096:f32"));
+  Target target = *Target::from_name("znver4");
+  target.caches.l3_bytes = 32 << 20;
+  const auto cycles = [&](std::int64_t run, std::int64_t tiles, bool ahead = false) {
+    std::vector<Step> steps = {SplitStep{2, 1, 4096, {tiles, 16}, true},  // blocks of columns
+                               SplitStep{2, 4, 4096, {run}, true},
+                               ReorderStep{2, {1, 4, 2, 5, 0, 3}}};
+    if (ahead) {
+      steps.push_back(PragmaStep{2, 0, "prefetch_block$1$1"});
+    }
+    return draft_parts(bounded(initial, std::move(steps)), target).levels[2];
+  };
+  CHECK(cycles(2, 256) > 1.3 * cycles(8, 256));
+  CHECK(cycles(8, 32) > 1.1 * cycles(8, 256));  // 2 KB of each row, not 16
+  CHECK(cycles(8, 256, true) >= cycles(8, 256));
+}
+
 TEST_CASE("the draft gives tile registers sixteen cycles for a product") {
   const State initial = State::initial(dag_of("gemm:64x64x256:bf16"));
   const auto cycles = [&](std::int64_t rows, std::int64_t columns, const char* intrinsic) {
