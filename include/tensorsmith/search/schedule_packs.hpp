@@ -6,9 +6,9 @@
 //     C tile of 6 x 64: B.packed[j, k] stored as [j floordiv 64][k][j floormod 64]
 // The copy runs in the order of its destination and writes whole vectors. If the source is
 // contiguous along another dimension, one vector of that dimension is unrolled around them: a
-// square that code generation can transpose in registers. The last dimensions of the source that
-// follow each other in the destination as well run as one (channels and taps of a filter), so that
-// the square finds whole vectors.
+// square that code generation can transpose in registers, unless elements are chosen on the way
+// (padding of patches). The last dimensions of the source that follow each other in the destination
+// as well run as one (channels and taps of a filter), so that the square finds whole vectors.
 //     for j.0, k.0, j.1:  unroll k.1 (0,16):  vectorize j.2 (0,16):  B.packed = B
 // A reader that is computed by a tensor intrinsic takes k reductions at once: these come last,
 //     C tile of 6 x 64 as vdpbf16ps: [j floordiv 64][k floordiv 2][j floormod 64][k floormod 2]
@@ -168,6 +168,29 @@ inline bool schedule_rows(State& state, std::int32_t copy, const HardwareParams&
          run_in_parallel(state, copy, rank) && try_step(state, layout);
 }
 
+/// Whether what a copy reads is chosen on the way, as the padding of a convolution is.
+inline bool reads_choices(const State& state, std::size_t copy) {
+  const ExprPool& pool = state.dag().pool();
+  bool found = false;
+  for (ExprId body : state.operation(copy).bodies) {
+    visit_expr(pool, body, [&](ExprId at) {
+      const TensorRead* read = pool.as<TensorRead>(at);
+      const std::size_t source =
+          read == nullptr ? copy : state.dag().tensor(read->tensor).operation;
+      if (source == copy || state.stage(source).compute_at != ComputeAt::inlined) {
+        return;
+      }
+      for (ExprId inlined : state.operation(source).bodies) {
+        visit_expr(pool, inlined, [&](ExprId inner) {
+          const Call* call = pool.as<Call>(inner);
+          found = found || (call != nullptr && call->op == CallOp::if_then_else);
+        });
+      }
+    });
+  }
+  return found;
+}
+
 inline bool schedule_pack(State& state, std::vector<PackedDimension> dimensions, std::int32_t copy,
                           const HardwareParams& hardware) {
   const auto id = static_cast<std::size_t>(copy);
@@ -179,7 +202,8 @@ inline bool schedule_pack(State& state, std::vector<PackedDimension> dimensions,
   const std::int64_t lanes = lanes_of(tensor, hardware);
   const auto written = static_cast<std::size_t>(layout.order.back() / 2);  // dimension by vectors
   std::size_t read = contiguous_dimension(tensor);
-  const bool is_square = written != read;
+  // Nothing is transposed in registers where every element is chosen.
+  const bool is_square = written != read && !reads_choices(state, id);
   const std::size_t run = first_of_run(dimensions, layout.order);
   if (is_square && run < read) {
     IdList fused;

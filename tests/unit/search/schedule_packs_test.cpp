@@ -6,6 +6,7 @@
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/ir/verify.hpp"
 #include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/sketch/native_rules.hpp"
 #include "unit/search/search_fixtures.hpp"
 
@@ -356,6 +357,29 @@ TEST_CASE("an operand of many uses is asked for by blocks only") {
   CHECK(hints_of(32, {2, 0, 1, 3}) == Counts(3, 1));
   CHECK(hints_of(128, {2, 0, 1, 3}) == Counts(0, 1));
   CHECK(hints_of(128, {0, 1, 2, 3}) == Counts(0, 0));  // no blocks
+}
+
+TEST_CASE("patches are copied by squares where nothing is chosen on the way") {
+  const auto squares_of = [](const char* text) {
+    const SearchSpace space = packing_space(ops::parse_workload(text)->dag);
+    std::size_t num_copies = 0, num_squares = 0;
+    for (std::uint32_t i = 0; i < 300; ++i) {
+      CounterRng rng(5, 0, 0, i);
+      const auto drawn = draw_candidate(space, NativeCpuPopulation{}, rng);
+      for (std::size_t s = 0; drawn && s < drawn->state.num_stages(); ++s) {
+        if (drawn->state.operation(s).name.ends_with(".patches")) {
+          ++num_copies;
+          num_squares += any_item(drawn->state.stage(s).iterators, [](const auto& it) {
+            return it.annotation == Annotation::unroll;
+          });
+        }
+      }
+    }
+    CHECK(num_copies > 10);
+    return num_squares;
+  };
+  CHECK(squares_of("conv2d:n=1,h=8,w=8,ci=16,co=32,k=3,p=0,layout=nhwc") > 0);
+  CHECK(squares_of("conv2d:n=1,h=8,w=8,ci=16,co=32,k=3,p=1,layout=nhwc") == 0);
 }
 
 }  // namespace tensorsmith
