@@ -59,14 +59,15 @@ struct DraftRates {
 /// rows, a line of each in turn (GB/s: 4 rows 14, 9 rows 18, 16 rows 16, 32 rows 9); the start of a
 /// stretch costs as much as five lines, and to ask for a block besides costs more than it hides
 /// (1,900 programs of 4 x 4096 x 4096: rank correlation 0.30 --> 0.50, best of ten by draft 0.64
-/// --> 0.86 of the fastest; 31 other workloads: 0.84 --> 0.85, and 0.97 as before). Zen 5 fetches
-/// ahead from a dozen rows. Fitted to the times of 11,101 programs of 21 products and convolutions
-/// with 64-byte vectors, 9,000 of them those that searches of skinny products had measured: what
-/// comes from its second cache comes with hardly a wait for the first line, at the 64 bytes per
-/// cycle of its manual (best program by draft: 0.86 --> 0.95 of the fastest, geometric mean,
-/// footprints counted anew included). Blocks of as few rows as it fetches ahead from are there in
-/// time unless they are very short, and a run that is not unrolled takes two cycles more (7,900
-/// programs of 4 x 4096 x 4096: rank correlation 0.29 --> 0.47).
+/// --> 0.86 of the fastest; 31 other workloads: 0.84 --> 0.85, and 0.97 as before).
+///
+/// Zen 5 fetches ahead from a dozen rows. Fitted to the times of 11,101 programs of 21 products and
+/// convolutions with 64-byte vectors, 9,000 of them those that searches of skinny products had
+/// measured: what comes from its second cache comes with hardly a wait for the first line, at the
+/// 64 bytes per cycle of its manual (best program by draft: 0.86 --> 0.95 of the fastest, geometric
+/// mean, footprints counted anew included). Blocks of as few rows as it fetches ahead from are
+/// there in time unless they are very short, and a run that is not unrolled takes two cycles more
+/// (7,900 programs of 4 x 4096 x 4096: rank correlation 0.29 --> 0.47).
 inline DraftRates draft_rates(const Target& target) {
   // The host is a level of instructions, tuned for what it is.
   const std::string& core = target.llvm_tune.empty() ? target.llvm_cpu : target.llvm_tune;

@@ -154,9 +154,9 @@ class DraftTraffic {
     for (std::size_t d = 0; d < nest.block_begin(); ++d) {
       blocks *= nest.loops[d].extent;
     }
-    constexpr double all = math::infinity;
     const auto cycles_of = [&](double room, double granule, double way, double each, double first,
-                               double tracked) {
+                               bool from_memory) {
+      const bool is_in_vain = from_memory && rates_.asked_of_memory > 0;  // to ask for it ahead
       std::size_t fitting = 0;
       for (; fitting < depth; ++fitting) {
         double taken = 0;
@@ -190,8 +190,6 @@ class DraftTraffic {
           begin = d;
         }
         const double missed = stays ? 0 : own[begin].granules(granule) * times;
-        const bool from_memory = tracked < all;
-        const bool is_in_vain = from_memory && rates_.asked_of_memory > 0;
         const bool is_prefetched = op.accesses[i].lines_ahead > 0 && !is_in_vain;
         const DraftFootprint& run = own[nest.run_begin];
         // A block that does not fit beside the one in use has gone again when it is wanted; from
@@ -199,14 +197,18 @@ class DraftTraffic {
         const bool is_lost =
             op.accesses[i].is_block_ahead &&
             2 * own[nest.block_begin()].room(granule, way) > smaller_of(room, room_of_block);
-        const bool is_tracked = run.segments <= tracked || run.stride <= granule;
-        const DraftFootprint& stretch = is_tracked ? swept(own, nest) : run;
+        const bool is_tracked =
+            !from_memory || run.segments <= rates_.tracked || run.stride <= granule;
+        const bool is_swept = from_memory && is_tracked && rates_.stream_start > 0;
+        const DraftFootprint& stretch = is_swept ? swept(own, nest) : run;
         const double start = from_memory && stretch.run > granule ? rates_.stream_start : 0;
         double stretches = 0;
-        if ((!is_prefetched || is_lost) && !stays) {
-          stretches = !is_tracked || start > 0  // each begins anew in every run
-                          ? missed / stretch.granules(granule) * run.segments
-                          : own[from].stride > granule ? own[from].segments * outer : 0;
+        if ((is_prefetched && !is_lost) || stays) {
+          stretches = 0;
+        } else if (!is_tracked || start > 0) {  // what is not tracked begins anew in every run
+          stretches = missed / stretch.granules(granule) * run.segments;
+        } else if (own[from].stride > granule) {
+          stretches = own[from].segments * outer;
         }
         const int ways = op.accesses[i].is_streamed ? 0 : op.accesses[i].is_store ? 2 : 1;
         double rate = each;
@@ -244,7 +246,7 @@ class DraftTraffic {
       if (room > 0 && working_set_ > room) {  // else unknown, or it all stays from call to call
         waits.levels[level] =
             cycles_of(room, line, rates_.way_bytes[level], line / rates_.bytes_per_cycle[level],
-                      rates_.latency[level] / rates_.streams, level == 2 ? rates_.tracked : all);
+                      rates_.latency[level] / rates_.streams, level == 2);
         waits.ahead[level] = ahead;
         waits.late[level] = late;
         // A run of the reduction cannot begin before its accumulators are there.
@@ -261,7 +263,7 @@ class DraftTraffic {
       const double mapped = rates_.num_pages[level] * rates_.page_bytes;
       if (working_set_ > mapped) {
         waits.levels[3 + level] =
-            cycles_of(mapped, rates_.page_bytes, 0, rates_.page_miss[level], 0, all);
+            cycles_of(mapped, rates_.page_bytes, 0, rates_.page_miss[level], 0, false);
         waits.ahead[3 + level] = ahead;
         waits.late[3 + level] = late;
       }

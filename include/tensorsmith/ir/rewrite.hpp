@@ -122,4 +122,12 @@ inline bool has_load(const ExprPool& pool, ExprId id) {
   return found;
 }
 
+/// Whether some of the expression is evaluated by a condition only: an if_then_else, no select.
+inline bool has_choice(const ExprPool& pool, ExprId id) {
+  const Call* call = pool.as<Call>(id);
+  bool found = call != nullptr && call->op == CallOp::if_then_else;
+  for_each_child(pool[id], [&](ExprId child) { found = found || has_choice(pool, child); });
+  return found;
+}
+
 }  // namespace tensorsmith

@@ -33,12 +33,7 @@ inline bool accumulates_in_memory(const LoopProgram& program, const Store& store
 
 /// Whether a term of a register tile is chosen by a condition: padding that is not left out.
 inline bool has_choice_in_tile(const LoopProgram& program, const Store& store) {
-  bool has_choice = false;
-  visit_expr(program.pool, store.value, [&](ExprId id) {
-    const Call* call = program.pool.as<Call>(id);
-    has_choice = has_choice || (call != nullptr && call->op == CallOp::if_then_else);
-  });
-  return has_choice && program[store.buffer].scope == Scope::register_;
+  return program[store.buffer].scope == Scope::register_ && has_choice(program.pool, store.value);
 }
 
 /// Whether stores to a register tile stand behind conditions of their own, lane by lane.

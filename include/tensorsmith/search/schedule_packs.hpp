@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/search/packed_dimensions.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/packs.hpp"
@@ -174,17 +175,11 @@ inline bool reads_choices(const State& state, std::size_t copy) {
   bool found = false;
   for (ExprId body : state.operation(copy).bodies) {
     visit_expr(pool, body, [&](ExprId at) {
-      const TensorRead* read = pool.as<TensorRead>(at);
-      const std::size_t source =
-          read == nullptr ? copy : state.dag().tensor(read->tensor).operation;
-      if (source == copy || state.stage(source).compute_at != ComputeAt::inlined) {
-        return;
-      }
-      for (ExprId inlined : state.operation(source).bodies) {
-        visit_expr(pool, inlined, [&](ExprId inner) {
-          const Call* call = pool.as<Call>(inner);
-          found = found || (call != nullptr && call->op == CallOp::if_then_else);
-        });
+      if (const TensorRead* read = pool.as<TensorRead>(at)) {
+        const std::uint32_t source = state.dag().tensor(read->tensor).operation;
+        found = found || (state.stage(source).compute_at == ComputeAt::inlined &&
+                          any_item(state.operation(source).bodies,
+                                   [&](ExprId inlined) { return has_choice(pool, inlined); }));
       }
     });
   }
