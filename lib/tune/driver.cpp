@@ -243,11 +243,7 @@ class Driver::Impl {
     record.seconds = now();
     const bool is_known = known_trial(state) != nullptr;
     if (journal_ != nullptr && !is_known) {
-      const Result<Done, RecordError> appended = journal_->append(record);
-      if (!appended && !summary_.is_journal_broken) {
-        summary_.is_journal_broken = true;  // what is measured from here on would be lost
-        summary_.message = appended.error().message;
-      }
+      write(record);
     }
     // Those of an earlier run say nothing about the workers of this one.
     const bool is_lost = result.status == MeasureStatus::worker_lost && !is_known;
@@ -325,6 +321,22 @@ class Driver::Impl {
     result.best = DriverBest{std::move(best.state), std::move(best.code), std::move(best.result)};
   }
 
+  /// A journal that cannot be written ends the run; what is measured by then counts, and the message
+  /// says how many trials no later run will know.
+  void write(const Record& record) {
+    if (!summary_.is_journal_broken) {
+      const Result<Done, RecordError> appended = journal_->append(record);
+      if (appended) {
+        return;
+      }
+      summary_.is_journal_broken = true;
+      journal_error_ = appended.error().message;
+    }
+    ++num_unwritten_;
+    summary_.message = journal_error_ + "; " + std::to_string(num_unwritten_) +
+                       (num_unwritten_ == 1 ? " trial is" : " trials are") + " not in it";
+  }
+
   /// A later reader of the journal would take the trial with the luckiest time for the best.
   void record_winner(const Kept& winner) {
     const bool is_timed = winner.result.min_ns > 0 && winner.result.median_ns > 0;
@@ -378,6 +390,8 @@ class Driver::Impl {
   CandidateBuilder& builder_;
   Measurer& measurer_;
   Journal* journal_;
+  std::string journal_error_;
+  std::int64_t num_unwritten_ = 0;
   const DriverOptions& options_;
   double peak_gflops_ = 0;
   double best_min_ns_ = 0;

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "support/catch.hpp"
+#include "support/processes.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TENSORSMITH_HAS_SANITIZER 1
@@ -132,30 +133,20 @@ class CommandFolder {
 };
 
 /// Live workers that `parent` has started, whether it lives or not.
-inline std::vector<int> workers_of(int parent) {
+inline std::vector<Process> workers_of(int parent) {
   const std::string wanted = "--parent" + std::string(1, '\0') + std::to_string(parent) + '\0';
-  std::vector<int> pids;
+  std::vector<Process> workers;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
     const int pid = std::atoi(entry.path().filename().c_str());
     // Of a dead process that nobody has waited for this is empty.
-    if (pid > 0 && read_text(entry.path() / "cmdline").find(wanted) != std::string::npos) {
-      pids.push_back(pid);
+    ProcessInfo info;
+    if (pid > 0 && read_text(entry.path() / "cmdline").find(wanted) != std::string::npos &&
+        read_process(pid, info)) {
+      workers.push_back(info.process);
     }
   }
-  return pids;
-}
-
-/// Waits until `condition` holds; false after a minute.
-template <class Condition>
-bool eventually(const Condition& condition) {
-  for (int i = 0; i < 6000; ++i) {
-    if (condition()) {
-      return true;
-    }
-    ::usleep(10'000);
-  }
-  return false;
+  return workers;
 }
 
 /// One sentence on standard error, nothing on standard output, exit code 2.

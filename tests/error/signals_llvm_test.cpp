@@ -20,9 +20,9 @@ std::size_t num_trials(const CommandFolder& folder) {
 }
 
 /// Waits for some trials; the one worker of the run.
-int worker_after(const CommandFolder& folder, int pid, std::size_t trials) {
+Process worker_after(const CommandFolder& folder, int pid, std::size_t trials) {
   REQUIRE(eventually([&] { return num_trials(folder) >= trials; }));
-  std::vector<int> workers;
+  std::vector<Process> workers;
   REQUIRE(eventually([&] { return !(workers = workers_of(pid)).empty(); }));
   return workers.front();
 }
@@ -57,11 +57,11 @@ TEST_CASE("kill -9 of the tuner leaves no worker and every finished trial") {
 TEST_CASE("kill -9 of the worker costs no trial, and the record says so") {
   CommandFolder folder;
   const int pid = folder.start(tune("--trials", "400"));
-  int last = 0;
+  Process last;
   for (const std::size_t trials : {10, 60, 110}) {
-    int worker = 0;
+    Process worker;
     REQUIRE(eventually([&] { return (worker = worker_after(folder, pid, trials)) != last; }));
-    ::kill(worker, SIGKILL);
+    ::kill(worker.pid, SIGKILL);
     last = worker;
   }
   const CommandResult result = folder.wait(pid);
@@ -93,9 +93,9 @@ TEST_CASE("without any worker left the run ends by itself and keeps the best") {
   const int pid = folder.start({}, "exec '" + copy +
                                        "/tensorsmith' tune gemm:64x64x64:f32 --seconds 600 --db j "
                                        "--json --quiet >stdout 2>stderr;");
-  const int worker = worker_after(folder, pid, 10);
+  const Process worker = worker_after(folder, pid, 10);
   std::filesystem::remove(copy + "/tensorsmith-worker");
-  ::kill(worker, SIGKILL);
+  ::kill(worker.pid, SIGKILL);
   const CommandResult result = folder.wait(pid);
   CAPTURE(result.err);
   CHECK(result.code == 0);

@@ -2,12 +2,10 @@
 #include "measure/worker_process.hpp"
 
 #include "support/catch.hpp"
+#include "support/processes.hpp"
 
 #include <atomic>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include <sys/wait.h>
@@ -30,60 +28,6 @@ namespace {
 
 constexpr std::int64_t full_n =
     1024;  // a multiple of 64 bytes: the data ends at an inaccessible page
-
-struct ProcessInfo {
-  int parent = 0;
-  char state = '?';
-};
-
-bool read_process(int pid, ProcessInfo& info) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  if (!std::getline(file, text)) {
-    return false;
-  }
-  // The name in parentheses may contain anything.
-  const std::size_t end = text.rfind(')');
-  return end != std::string::npos &&
-         std::sscanf(text.c_str() + end + 1, " %c %d", &info.state, &info.parent) == 2;
-}
-
-bool is_alive(int pid) {
-  ProcessInfo info;
-  return read_process(pid, info) && info.state != 'Z';
-}
-
-/// A live child of `parent`, 0 if there is none.
-int child_of(int parent) {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const int pid = std::atoi(entry.path().filename().c_str());
-    ProcessInfo info;
-    if (pid > 0 && read_process(pid, info) && info.parent == parent && info.state != 'Z') {
-      return pid;
-    }
-  }
-  return 0;
-}
-
-std::int64_t resident_bytes_of(int pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
-  std::int64_t total = 0;
-  std::int64_t resident = 0;
-  file >> total >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
-}
-
-/// Waits until `condition` holds; false after ten seconds.
-template <class Condition>
-bool eventually(const Condition& condition) {
-  for (int i = 0; i < 1000; ++i) {
-    if (condition()) {
-      return true;
-    }
-    ::usleep(10'000);
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -111,9 +55,9 @@ TEST_CASE("a worker killed from outside is replaced once, then reported lost") {
   const CompiledCandidate good = candidate_of(zoo<full_n>(), "good");
   const CompiledCandidate forever = candidate_of(zoo<full_n>(), "forever");
 
-  const int idle = child_of(::getpid());
-  REQUIRE(idle > 0);
-  ::kill(idle, SIGKILL);
+  const Process idle = child_of(::getpid());
+  REQUIRE(idle);
+  ::kill(idle.pid, SIGKILL);
   REQUIRE(eventually([idle] { return !is_alive(idle); }));
   const MeasureResult repeated = measurer->measure(std::span(&good, 1), {})[0];
   CHECK(repeated.is_ok());
@@ -122,16 +66,18 @@ TEST_CASE("a worker killed from outside is replaced once, then reported lost") {
   MeasureContext context;
   context.racing.first_timeout_ns = 600 * second;
   std::thread killer([] {
-    int last = 0;
+    Process last;
     for (int round = 0; round < 2; ++round) {
-      int pid = 0;
-      eventually([&pid, last] {
-        pid = child_of(::getpid());
-        return pid != 0 && pid != last;
+      Process next;
+      const bool has_started = eventually([&next, last] {
+        next = child_of(::getpid());
+        return next && next != last;
       });
       ::usleep(200'000);  // well into the kernel; in any case before its deadline
-      last = pid;
-      ::kill(pid, SIGKILL);
+      last = next;
+      if (has_started) {
+        ::kill(next.pid, SIGKILL);
+      }
     }
   });
   const MeasureResult lost = measurer->measure(std::span(&forever, 1), context)[0];
@@ -161,8 +107,8 @@ TEST_CASE("no worker outlives its parent or its measurer") {
       ::_exit(1);
     }
     REQUIRE(parent > 0);
-    int worker = 0;
-    REQUIRE(eventually([&worker, parent] { return (worker = child_of(parent)) != 0; }));
+    Process worker;
+    REQUIRE(eventually([&worker, parent] { return bool(worker = child_of(parent)); }));
     ::usleep(200'000);  // well into its work
     CHECK(is_alive(worker));
     ::kill(parent, SIGKILL);
@@ -170,15 +116,15 @@ TEST_CASE("no worker outlives its parent or its measurer") {
     CHECK(eventually([worker] { return !is_alive(worker); }));
   }
 
-  int worker = 0;
+  Process worker;
   {
     const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
     REQUIRE(measurer->prepare(affine_task(full_n)).has_value());
     worker = child_of(::getpid());
     CHECK(is_alive(worker));
   }
-  ProcessInfo info;
-  CHECK_FALSE(read_process(worker, info));  // not even a zombie
+  ProcessInfo info;  // not even a zombie; another process may have its number by now
+  CHECK((!read_process(worker.pid, info) || info.process != worker));
 }
 
 TEST_CASE("memory stays within bounds and does not grow") {
@@ -194,8 +140,8 @@ TEST_CASE("memory stays within bounds and does not grow") {
   REQUIRE(measurer->prepare(large_task).has_value());
   const CompiledCandidate large_good = candidate_of(large_zoo, "good");
   CHECK(measurer->measure(std::span(&large_good, 1), {})[0].is_ok());
-  const int first = child_of(::getpid());
-  CHECK(resident_bytes_of(first) <= 3 * large_task.num_bytes() + 100'000'000);
+  const Process first = child_of(::getpid());
+  CHECK(resident_bytes_of(first.pid) <= 3 * large_task.num_bytes() + 100'000'000);
 
   REQUIRE(measurer->prepare(affine_task(full_n)).has_value());
   // Objects at different addresses, so that each is sent and linked.
@@ -214,12 +160,12 @@ TEST_CASE("memory stays within bounds and does not grow") {
     return num_ok;
   };
   REQUIRE(measure_rounds(100) == 200);
-  const int worker = child_of(::getpid());
-  const std::int64_t worker_before = resident_bytes_of(worker);
+  const Process worker = child_of(::getpid());
+  const std::int64_t worker_before = resident_bytes_of(worker.pid);
   const std::int64_t self_before = resident_bytes_of(::getpid());
   REQUIRE(measure_rounds(1000) == 2000);
-  CHECK(child_of(::getpid()) == worker);
-  CHECK(resident_bytes_of(worker) - worker_before < 4'000'000);
+  CHECK((child_of(::getpid()) == worker));
+  CHECK(resident_bytes_of(worker.pid) - worker_before < 4'000'000);
   CHECK(resident_bytes_of(::getpid()) - self_before < 4'000'000);
 }
 
@@ -232,8 +178,8 @@ TEST_CASE("a leaking kernel is measured and its worker replaced") {
   const CompiledCandidate leaks = candidate_of(zoo<full_n>(), "leaks");
   const CompiledCandidate good = candidate_of(zoo<full_n>(), "good");
   REQUIRE(measurer->measure(std::span(&good, 1), {})[0].is_ok());
-  const int before = child_of(::getpid());
+  const Process before = child_of(::getpid());
   CHECK(measurer->measure(std::span(&leaks, 1), {})[0].is_ok());
   CHECK(measurer->measure(std::span(&good, 1), {})[0].is_ok());
-  CHECK(child_of(::getpid()) != before);
+  CHECK((child_of(::getpid()) != before));
 }
