@@ -321,8 +321,8 @@ class Driver::Impl {
     result.best = DriverBest{std::move(best.state), std::move(best.code), std::move(best.result)};
   }
 
-  /// A journal that cannot be written ends the run; what is measured by then counts, and the message
-  /// says how many trials no later run will know.
+  /// A journal that cannot be written ends the run; what is measured by then counts, and the
+  /// message says how many trials no later run will know.
   void write(const Record& record) {
     if (!summary_.is_journal_broken) {
       const Result<Done, RecordError> appended = journal_->append(record);
