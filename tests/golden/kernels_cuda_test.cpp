@@ -41,15 +41,17 @@ std::vector<GoldenKernel> golden_kernels(const std::string& wanted, std::size_t&
   std::vector<GoldenKernel> all;
   std::map<std::string, State> initial;
   count = 0;
-  for (const Json& line : read_json_lines(golden_path("samples_cuda.jsonl"))) {
-    const std::string task = line.at("task");
-    initial.try_emplace(task, State::initial(golden_task(task).dag));
-    if (is_wanted(task)) {
-      const auto record = ansor_record_from_line(line.at("record").get<std::string>());
-      REQUIRE(record.has_value());
-      auto state = replay(initial.at(task), record->steps);
-      REQUIRE(state.has_value());
-      all.push_back({task, "sample " + line.at("sample").dump(), std::move(*state)});
+  for (const GoldenFile& file : golden_files("samples_cuda.jsonl")) {
+    for (const Json& line : read_json_lines(file.path)) {
+      const std::string task = line.at("task");
+      initial.try_emplace(task, State::initial(golden_task(task).dag));
+      if (is_wanted(task)) {
+        const auto record = ansor_record_from_line(line.at("record").get<std::string>());
+        REQUIRE(record.has_value());
+        auto state = replay(initial.at(task), record->steps);
+        REQUIRE(state.has_value());
+        all.push_back({task, "sample " + line.at("sample").dump(), std::move(*state)});
+      }
     }
   }
   for (const auto& [task, state] : initial) {
@@ -149,9 +151,12 @@ TEST_CASE("CUDA samples and sketches of the reference are kernels that compile a
           "[golden][nvrtc]") {
   std::size_t count = 0;
   const std::vector<GoldenKernel> all = golden_kernels(wanted_kernels(), count);
+  if (all.empty() && !golden_is_own()) {
+    return;  // named as skipped
+  }
   REQUIRE(!all.empty());
   // Other data than the project's own may have no short programs, or none that compile soon.
-  const bool is_own = golden_path("samples_cuda.jsonl") == own_golden_path("samples_cuda.jsonl");
+  const bool is_own = golden_is_own();
   std::map<std::string, SmallResults> known;
   std::vector<Printed> compiled, run;
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -65,13 +65,10 @@ std::vector<std::int64_t> lowered_transform_loops(const std::string& text) {
   return extents;
 }
 
-}  // namespace
-
-TEST_CASE("layout rewrite of the reference, weights transformed inside", "[golden]") {
-  ComparedRows rows("layout_rewrite.jsonl");
-  ComparedRows loops("layout_rewrite.jsonl");
+void check_inside(const GoldenFile& file) {
+  ComparedRows rows(file.name), loops(file.name);
   loops.of("programs' loops of the transform");
-  for (const Json& line : read_json_lines(golden_path("layout_rewrite.jsonl"))) {
+  for (const Json& line : read_json_lines(file.path)) {
     if (!line.at("kernel_args_option1").is_array()) {
       continue;  // the reference has failed
     }
@@ -120,9 +117,9 @@ TEST_CASE("layout rewrite of the reference, weights transformed inside", "[golde
   }
 }
 
-TEST_CASE("layout rewrite of the reference, weights transformed before", "[golden]") {
-  ComparedRows rows("layout_rewrite.jsonl");
-  for (const Json& line : read_json_lines(golden_path("layout_rewrite.jsonl"))) {
+void check_before(const GoldenFile& file) {
+  ComparedRows rows(file.name);
+  for (const Json& line : read_json_lines(file.path)) {
     if (line.at("definition_option2").is_string()) {
       continue;  // the reference has failed
     }
@@ -150,6 +147,20 @@ TEST_CASE("layout rewrite of the reference, weights transformed before", "[golde
       CHECK(arguments_of(*rewrite.dag) == line.at("kernel_args_option2"));
     }
     ++rows;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("layout rewrite of the reference, weights transformed inside", "[golden]") {
+  for (const GoldenFile& file : golden_files("layout_rewrite.jsonl")) {
+    check_inside(file);
+  }
+}
+
+TEST_CASE("layout rewrite of the reference, weights transformed before", "[golden]") {
+  for (const GoldenFile& file : golden_files("layout_rewrite.jsonl")) {
+    check_before(file);
   }
 }
 

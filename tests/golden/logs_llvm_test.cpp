@@ -116,15 +116,15 @@ bool same_data(const std::vector<HostArray>& a, const std::vector<HostArray>& b)
 }
 
 /// Compiles every `stride`-th record; interprets a few of the small ones.
-void check_log(const std::string& name, std::size_t stride) {
-  const std::vector<std::string> lines = text_lines(read_text(golden_path("logs/" + name)));
-  ComparedRows rows("logs/" + name), compiled("logs/" + name);
+void check_log(const GoldenFile& file, std::size_t stride) {
+  const std::vector<std::string> lines = text_lines(read_text(file.path));
+  ComparedRows rows(file.name), compiled(file.name);
   rows.of("records read, written, replayed and lowered");
   compiled.of("records compiled and run");
   LogRunner runner;
   std::size_t num_interpreted = 0;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    INFO(name << ", line " << i + 1);
+    INFO(file.name << ", line " << i + 1);
     const auto record = ansor_record_from_line(lines[i]);
     REQUIRE(record.has_value());
     CHECK(*ansor_record_to_line(*record) == lines[i]);
@@ -159,14 +159,14 @@ void check_log(const std::string& name, std::size_t stride) {
 }  // namespace
 
 TEST_CASE("tuning logs of the reference run through our back end", "[golden][logs]") {
-  for (const std::string& name : golden_logs()) {
-    check_log(name, 8);
+  for (const GoldenFile& log : golden_logs()) {
+    check_log(log, 8);
   }
 }
 
 TEST_CASE("tuning logs of the reference: all records", "[.][all_records]") {
-  for (const std::string& name : golden_logs()) {
-    check_log(name, 1);
+  for (const GoldenFile& log : golden_logs()) {
+    check_log(log, 1);
   }
 }
 

@@ -1,9 +1,8 @@
+// requires: json
 // Initial populations with the reference's random numbers: seed 123 samples what the reference
 // sampled, for CPUs and for CUDA. How many distinct programs there are is in summary.json; the
 // programs themselves are the samples of origin "initial".
 #include <array>
-#include <cstdio>
-#include <fstream>
 #include <map>
 #include <set>
 
@@ -16,9 +15,6 @@
 #include "tensorsmith/sketch/cpu_rules.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"
-#if __has_include("support/golden_data.hpp")
-#include "support/golden_data.hpp"
-#endif
 
 namespace tensorsmith::test {
 namespace {
@@ -84,14 +80,14 @@ bool is_same_history(const Json& ours, const Json& golden) {
   return true;
 }
 
-/// Compares sizes, and the programs that `samples` names; returns how many of each.
-std::pair<std::size_t, std::size_t>
-compare_populations(bool is_gpu, const std::map<std::string, std::vector<Json>>& samples) {
+/// Compares sizes, and the programs that `samples` names.
+void compare_populations(const GoldenFile& file, bool is_gpu,
+                         const std::map<std::string, std::vector<Json>>& samples) {
   const char* const target = is_gpu ? "cuda" : "cpu";
-  std::ifstream file(golden_path("summary.json"));
-  REQUIRE(file.good());
-  std::size_t num_sizes = 0, num_programs = 0;
-  const Json summary = Json::parse(file);
+  ComparedRows sizes(file.name), programs(file.name);
+  sizes.of("sizes of initial populations");
+  programs.of("programs of initial populations");
+  const Json summary = Json::parse(read_text(file.path));
   for (const auto& [task, facts] : summary.items()) {
     if (!facts.contains(target)) {
       continue;
@@ -99,7 +95,7 @@ compare_populations(bool is_gpu, const std::map<std::string, std::vector<Json>>&
     INFO("task " << task << ", " << target);
     const std::vector<Json> ours = initial_population(task, is_gpu);
     CHECK(ours.size() == facts.at(target).at("population").get<std::size_t>());
-    ++num_sizes;
+    ++sizes;
     const auto expected = samples.find(task);
     if (expected == samples.end()) {
       continue;
@@ -114,37 +110,24 @@ compare_populations(bool is_gpu, const std::map<std::string, std::vector<Json>>&
         is_found = is_same_history(ours[i], golden);
       }
       CHECK(is_found);
-      ++num_programs;
+      ++programs;
     }
   }
-  return {num_sizes, num_programs};
 }
 
-#if __has_include("support/golden_data.hpp")
-std::map<std::string, std::vector<Json>> initial_samples(const std::string& file) {
-  std::map<std::string, std::vector<Json>> by_task;
-  for (const Json& line : read_json_lines(golden_path(file))) {
-    if (line.at("origin") == "initial") {
-      const Json record = Json::parse(line.at("record").get<std::string>());
-      by_task[line.at("task")].push_back(record.at("i")[1][1]);
-    }
-  }
-  return by_task;
-}
-#endif
-
-void check(bool is_gpu, const std::string& file) {
+void check(bool is_gpu, const std::string& sample_file) {
   std::map<std::string, std::vector<Json>> samples;
-#if __has_include("support/golden_data.hpp")
-  samples = initial_samples(file);
-#endif
-  const auto [num_sizes, num_programs] = compare_populations(is_gpu, samples);
-  std::printf("summary.json: sizes of %zu initial populations compared\n", num_sizes);
-  if (!samples.empty()) {
-    std::printf("%s: %zu programs of initial populations compared\n", file.c_str(), num_programs);
+  for (const GoldenFile& file : golden_files(sample_file)) {
+    for (const Json& line : read_json_lines(file.path)) {
+      if (line.at("origin") == "initial") {
+        const Json record = Json::parse(line.at("record").get<std::string>());
+        samples[line.at("task")].push_back(record.at("i")[1][1]);
+      }
+    }
   }
-  CHECK(num_sizes > 0);
-  CHECK((samples.empty() || num_programs > 0));
+  for (const GoldenFile& file : golden_files("summary.json")) {
+    compare_populations(file, is_gpu, samples);
+  }
 }
 
 }  // namespace

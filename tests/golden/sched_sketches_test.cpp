@@ -12,10 +12,10 @@ namespace tensorsmith::test {
 namespace {
 
 /// Replays every sketch of the file.
-void check_sketches(const std::string& file) {
-  ComparedRows rows(file);
+void check_sketches(const GoldenFile& file) {
+  ComparedRows rows(file.name);
   std::map<std::string, State> initial;  // one per task: derived dags are shared
-  for (const Json& line : read_json_lines(golden_path(file))) {
+  for (const Json& line : read_json_lines(file.path)) {
     const std::string task = line.at("task");
     INFO(task << ", sketch " << line.at("sketch"));
     if (initial.count(task) == 0) {
@@ -45,11 +45,15 @@ TEST_CASE("initial states print as the reference's") {
 }
 
 TEST_CASE("CPU sketches of the reference replay to the printed states") {
-  check_sketches("sketches_cpu.jsonl");
+  for (const GoldenFile& file : golden_files("sketches_cpu.jsonl")) {
+    check_sketches(file);
+  }
 }
 
 TEST_CASE("CUDA sketches of the reference replay to the printed states") {
-  check_sketches("sketches_cuda.jsonl");
+  for (const GoldenFile& file : golden_files("sketches_cuda.jsonl")) {
+    check_sketches(file);
+  }
 }
 
 }  // namespace

@@ -13,9 +13,9 @@
 namespace tensorsmith::test {
 namespace {
 
-std::map<std::string, std::vector<Json>> golden_sketches() {
+std::map<std::string, std::vector<Json>> golden_sketches(const GoldenFile& file) {
   std::map<std::string, std::vector<Json>> by_task;
-  for (const Json& sketch : read_json_lines(golden_path("sketches_cpu.jsonl"))) {
+  for (const Json& sketch : read_json_lines(file.path)) {
     by_task[sketch["task"]].push_back(sketch);
   }
   return by_task;
@@ -30,19 +30,20 @@ std::vector<State> sketches_of(const GoldenTask& task, std::int32_t num_cores) {
 }  // namespace
 
 TEST_CASE("CPU sketches equal the reference's on every golden task") {
-  const auto golden = golden_sketches();
-  ComparedRows rows("sketches_cpu.jsonl");
-  rows.of("sketches in generation order");
-  for (const auto& [task, expected] : golden) {
-    INFO("task " << task);
-    const std::vector<State> sketches = sketches_of(golden_task(task), 2);
-    CHECK(sketches.size() == expected.size());
-    for (std::size_t i = 0; i < sketches.size() && i < expected.size(); ++i) {
-      INFO("sketch " << i);
-      CHECK(expected[i]["sketch"].get<std::size_t>() == i);
-      CHECK(Json::parse(steps_json(sketches[i].steps())) == expected[i]["steps"]);
-      CHECK(state_text(sketches[i]) == expected[i]["state"].get<std::string>());
-      ++rows;
+  for (const GoldenFile& file : golden_files("sketches_cpu.jsonl")) {
+    ComparedRows rows(file.name);
+    rows.of("sketches in generation order");
+    for (const auto& [task, expected] : golden_sketches(file)) {
+      INFO("task " << task);
+      const std::vector<State> sketches = sketches_of(golden_task(task), 2);
+      CHECK(sketches.size() == expected.size());
+      for (std::size_t i = 0; i < sketches.size() && i < expected.size(); ++i) {
+        INFO("sketch " << i);
+        CHECK(expected[i]["sketch"].get<std::size_t>() == i);
+        CHECK(Json::parse(steps_json(sketches[i].steps())) == expected[i]["steps"]);
+        CHECK(state_text(sketches[i]) == expected[i]["state"].get<std::string>());
+        ++rows;
+      }
     }
   }
 }

@@ -2,6 +2,7 @@
 #include "support/golden_data.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,10 +16,26 @@
 namespace tensorsmith::test {
 namespace {
 
-std::string golden_folder() {
+struct Folder {
+  std::string name, path;  // with a slash at the end
+};
+
+const char* given_folder() {
   const char* given = std::getenv("TENSORSMITH_GOLDEN_DIR");
-  const bool is_given = given != nullptr && given[0] != '\0';
-  return is_given ? std::string(given) + "/ansor/" : own_golden_path("");
+  return given != nullptr && given[0] != '\0' ? given : nullptr;
+}
+
+std::vector<Folder> golden_folders() {
+  if (const char* given = given_folder()) {
+    return {{"ansor/", std::string(given) + "/ansor/"}};
+  }
+  const std::string all = std::string(TENSORSMITH_TEST_DATA_DIR) + "/golden/";
+  return {{"ansor/", all + "ansor/"}, {"second/ansor/", all + "second/ansor/"}};
+}
+
+/// The second folder was made without these.
+bool is_only_in_first(const std::string& file) {
+  return file == "layout_rewrite.jsonl" || file == "logs";
 }
 
 std::string read_compressed(const std::string& path) {
@@ -46,7 +63,22 @@ std::string read_compressed(const std::string& path) {
 std::string own_golden_path(const std::string& file) {
   return std::string(TENSORSMITH_TEST_DATA_DIR) + "/golden/ansor/" + file;
 }
-std::string golden_path(const std::string& file) { return golden_folder() + file; }
+bool golden_is_own() { return given_folder() == nullptr; }
+
+std::vector<GoldenFile> golden_files(const std::string& file) {
+  std::vector<GoldenFile> files;
+  for (const Folder& folder : golden_folders()) {
+    const std::string path = folder.path + file;
+    if (std::filesystem::exists(path) || std::filesystem::exists(path + ".gz")) {
+      files.push_back({folder.name + file, path});
+    } else if (!golden_is_own()) {
+      std::printf("golden: %s: not in %s, skipped\n", file.c_str(), given_folder());
+    } else if (folder.name == "ansor/" || !is_only_in_first(file)) {
+      throw std::runtime_error("neither " + path + " nor " + path + ".gz is there");
+    }
+  }
+  return files;
+}
 
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -79,17 +111,20 @@ std::vector<Json> read_json_lines(const std::string& path) {
   return values;
 }
 
-std::vector<std::string> golden_logs() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(golden_path("logs"))) {
-    std::string name = entry.path().filename().string();
-    if (name.size() > 3 && name.compare(name.size() - 3, 3, ".gz") == 0) {
-      name.resize(name.size() - 3);
+std::vector<GoldenFile> golden_logs() {
+  std::vector<GoldenFile> logs;
+  for (const GoldenFile& folder : golden_files("logs")) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path)) {
+      std::string name = entry.path().filename().string();
+      if (name.size() > 3 && name.compare(name.size() - 3, 3, ".gz") == 0) {
+        name.resize(name.size() - 3);
+      }
+      logs.push_back({folder.name + "/" + name, folder.path + "/" + name});
     }
-    names.push_back(name);
   }
-  std::sort(names.begin(), names.end());
-  return names;
+  std::sort(logs.begin(), logs.end(),
+            [](const GoldenFile& a, const GoldenFile& b) { return a.name < b.name; });
+  return logs;
 }
 
 }  // namespace tensorsmith::test

@@ -1,9 +1,10 @@
 // Files of the Ansor reference's data: where they are, plain or compressed, and how many of their
 // rows a test compared.
 //
-// Test support. The folder is $TENSORSMITH_GOLDEN_DIR/ansor, by default the copy in tests/data;
-// other data of the same form run through the same tests. Format:
-// tests/data/golden/ansor/README.md.
+// Test support. The folders are ansor/ and second/ansor/ of tests/data/golden; with
+// TENSORSMITH_GOLDEN_DIR in the environment, only ansor/ of that one: other data of the same form
+// run through the same tests. A file that such a folder lacks is named and skipped; one that ours
+// lack fails. Format: tests/data/golden/ansor/README.md.
 #pragma once
 
 #include <string>
@@ -15,9 +16,15 @@ namespace tensorsmith::test {
 
 using Json = nlohmann::json;
 
-/// A file of the folder.
-std::string golden_path(const std::string& file);
-/// The same file of the project's own copy, whatever the environment says.
+struct GoldenFile {
+  std::string name;  ///< as it is reported: "second/ansor/samples_cpu.jsonl"
+  std::string path;
+};
+/// This file of every folder that has it. Throws std::runtime_error if one of ours lacks it.
+std::vector<GoldenFile> golden_files(const std::string& file);
+/// Whether the folders are the project's own.
+bool golden_is_own();
+/// A file of the project's first folder, whatever the environment says.
 std::string own_golden_path(const std::string& file);
 
 /// The text of `path`, or of `path`.gz if there is no such file. Throws std::runtime_error.
@@ -27,7 +34,7 @@ std::vector<Json> read_json_lines(const std::string& path);
 std::vector<std::string> text_lines(const std::string& text);
 
 /// Files of <folder>/logs, without ".gz", sorted.
-std::vector<std::string> golden_logs();
+std::vector<GoldenFile> golden_logs();
 
 /// Counts what a test compares with one file; its end prints the number, and fails the test if it
 /// is 0.

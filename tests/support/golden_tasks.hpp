@@ -234,16 +234,24 @@ inline const GoldenTask& find_task(const std::vector<GoldenTask>& tasks, const s
 
 }  // namespace golden
 
-/// All tasks of the folder's file, read once.
+/// All tasks of the folders' files, read once.
 inline const std::vector<GoldenTask>& golden_tasks() {
-  static const std::vector<GoldenTask> tasks = golden::read_tasks(golden_path("tasks.json"));
+  static const std::vector<GoldenTask> tasks = [] {
+    std::vector<GoldenTask> all;
+    for (const GoldenFile& file : golden_files("tasks.json")) {
+      for (GoldenTask& task : golden::read_tasks(file.path)) {
+        all.push_back(std::move(task));
+      }
+    }
+    return all;
+  }();
   return tasks;
 }
 inline const GoldenTask& golden_task(const std::string& id) {
   return golden::find_task(golden_tasks(), id);
 }
 
-/// The same of the project's own copy: for tests that name a task.
+/// Those of the project's first folder: for tests that name a task.
 inline const std::vector<GoldenTask>& own_golden_tasks() {
   static const std::vector<GoldenTask> tasks = golden::read_tasks(own_golden_path("tasks.json"));
   return tasks;

@@ -1,6 +1,7 @@
 // GPU programs under test: drawn by the search or bound at random, run in every order of threads.
 #pragma once
 
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,12 +42,15 @@ inline std::optional<State> draw_gpu_state(const SearchSpace& space, CounterRng&
   return candidate ? std::optional(candidate->state) : std::nullopt;
 }
 
-/// Inputs and results of a workload whose inputs are small whole numbers.
+/// Inputs and results of a workload whose inputs are small whole numbers. Sums of what is no whole
+/// number may be added up in another order: floats may then differ by `relative_error`.
 struct KnownResults {
   std::vector<HostArray> arguments, expected;  // `expected`: of the outputs
   std::vector<bool> is_output;
+  double relative_error = 0;
 
-  explicit KnownResults(const ComputeDag& dag) {
+  explicit KnownResults(const ComputeDag& dag, double allowed_error = 0)
+      : relative_error(allowed_error) {
     const std::vector<HostArray> inputs = whole_number_inputs(dag);
     expected = eval_dag(dag, inputs).value();
     std::size_t next = 0;
@@ -68,11 +72,23 @@ struct KnownResults {
     }
     std::size_t next = 0;
     for (std::size_t i = 0; i < arrays.size(); ++i) {
-      if (is_output[i] && !(arrays[i] == expected[next++])) {
+      if (is_output[i] && !is_right(arrays[i], expected[next++])) {
         return "argument " + std::to_string(i) + " differs";
       }
     }
     return "";
+  }
+  bool is_right(const HostArray& got, const HostArray& known) const {
+    if (relative_error == 0 || !is_float(known.dtype)) {
+      return got == known;
+    }
+    for (std::int64_t i = 0; i < known.num_elements(); ++i) {
+      const double right = known.get_real(i), error = std::abs(got.get_real(i) - right);
+      if (!(error <= relative_error * std::abs(right)) && got.get_real(i) != right) {
+        return false;
+      }
+    }
+    return got.shape == known.shape;
   }
   std::string wrong_with(const LoopProgram& program) const {
     for (const Violation& violation : verify(program)) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/feature/algebra/bounds.hpp"
 #include "tensorsmith/feature/store_program.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
@@ -44,22 +45,18 @@ namespace detail {
 class AccessExtractor {
  public:
   AccessExtractor(const StoreProgram& program, const FeatureStore& store, TouchTables& touch,
-                  double cache_line_bytes)
-      : program_(program), store_(store), touch_(touch), line_(cache_line_bytes),
-        position_(program.loops.size(), -1) {
+                  algebra::Remembered<algebra::Bound>& known, double cache_line_bytes)
+      : program_(program), store_(store), touch_(touch), bounds_(program.pool, known),
+        line_(cache_line_bytes) {
     for (std::size_t p = 0; p < store.loops.size(); ++p) {
-      position_[static_cast<std::size_t>(store.loops[p].loop)] = static_cast<std::int32_t>(p);
       outer_prod_ *= extent(p);
     }
     fill_tables();
   }
 
   double outer_prod() const { return outer_prod_; }
-  /// Extent of the p-th loop while those around it are at their first iteration.
-  double first_extent(std::size_t p) const {
-    return static_cast<double>(loop_range(store_.loops[p].loop, static_cast<std::int32_t>(p)).max +
-                               1);
-  }
+  /// Extents of the loops while those around each are at their first iteration, innermost first.
+  const std::vector<double>& first_extents() const { return first_extents_; }
   /// Bytes this store touches per loop, innermost first.
   const std::vector<double>& bytes_per_loop() const { return bytes_per_loop_; }
 
@@ -118,47 +115,54 @@ class AccessExtractor {
   std::size_t num_vectors(const FeatureAccess& access) const {
     return access.rank == 0 ? 0 : access.indices.size() / access.rank;
   }
-  /// Values of a loop while the loops from `position` inwards run and the outer ones are at their
-  /// first iteration.
-  IndexRange loop_range(std::int32_t loop, std::int32_t position) const {
-    const std::int32_t at = position_[static_cast<std::size_t>(loop)];
-    if (at < position || at < 0) {
-      return {0, 0};
+  /// Elements along `dimension` while the loops that are bound run.
+  std::int64_t width(const FeatureAccess& access, std::size_t dimension) const {
+    algebra::Bound all = bounds_(access.indices[dimension]);
+    for (std::size_t at = dimension + access.rank; at < access.indices.size(); at += access.rank) {
+      all = algebra::hull(all, bounds_(access.indices[at]));
     }
-    const FeatureLoop& known = program_.loops[static_cast<std::size_t>(loop)];
-    if (known.varying < 0) {
-      return {0, known.extent - 1};
-    }
-    const IndexForm& extent = program_.varying_extents[static_cast<std::size_t>(known.varying)];
-    const auto outer = [&](std::int32_t around) { return loop_range(around, position); };
-    return {0, program_.atoms.range(extent, outer).max - 1};
+    return all.max - all.min + 1;
   }
-  /// Elements along `dimension` while the loops from `position` inwards run and the outer ones are
-  /// at their first iteration.
-  std::int64_t width(const FeatureAccess& access, std::size_t dimension,
-                     std::int32_t position) const {
-    const auto range_of_loop = [&](std::int32_t loop) { return loop_range(loop, position); };
-    IndexRange hull;
-    for (std::size_t v = 0; v < num_vectors(access); ++v) {
-      const IndexRange one =
-          program_.atoms.range(access.indices[v * access.rank + dimension], range_of_loop);
-      hull = v == 0 ? one : IndexRange{smaller_of(hull.min, one.min), larger_of(hull.max, one.max)};
+  void bind(std::int32_t loop, std::int64_t last) {
+    for (std::int32_t var : program_.loops[static_cast<std::size_t>(loop)].vars) {
+      bounds_.bind(var, algebra::Bound{0, last});
     }
-    return hull.max - hull.min + 1;
+  }
+  /// Lets the loops from `position` inwards run while those around stand at their first iteration;
+  /// the iterations of the outermost of them.
+  std::int64_t run_from(std::size_t position) {
+    std::int64_t first = 1;
+    for (std::size_t p = position; p < store_.loops.size(); ++p) {
+      const std::int32_t loop = store_.loops[p].loop;
+      const FeatureLoop& known = program_.loops[static_cast<std::size_t>(loop)];
+      if (p > position && known.varying == algebra::no_ref) {
+        continue;
+      }
+      const std::int64_t count =
+          known.varying != algebra::no_ref ? bounds_(known.varying).max : known.extent;
+      bind(loop, count - 1);
+      first = p == position ? count : first;
+    }
+    return first;
   }
   void fill_tables() {
+    for (const OpenFeatureLoop& open : store_.loops) {
+      bind(open.loop, 0);
+    }
     for (std::size_t p = store_.loops.size(); p-- > 0;) {
+      first_extents_.push_back(static_cast<double>(run_from(p)));
       double bytes = 0;
       auto& table = touch_[store_.loops[p].table];
       for (const FeatureAccess& access : store_.accesses) {
         double elements = 1;
         for (std::size_t d = 0; d < access.rank; ++d) {
-          const std::int64_t w = width(access, d, static_cast<std::int32_t>(p));
+          const std::int64_t w = width(access, d);
           elements *= static_cast<double>(w);
           if (p == 0 && &access == &store_.accesses[0]) {
             region_.push_back(w);
           }
         }
+        elements = larger_of(elements, 0.0);
         const double element = bytes_of(program_.dtype(access.tensor));
         table.push_back({access.tensor, elements, element});
         bytes += elements * element;
@@ -172,57 +176,41 @@ class AccessExtractor {
   struct Scan {
     bool visited = false, is_product = false, is_sum = false;
     double stride = 0;
-    void leave_product(double literal) {
-      if (visited && !is_sum) {
-        stride = literal;
-        is_product = true;
-      }
-    }
-    void leave_sum() {
-      if (visited && !is_product) {
-        is_sum = true;
-        stride = 1;
-      }
-    }
   };
-  /// An index is written as its positive terms, a positive constant, then what is subtracted, the
-  /// last term first; only additions end the scan.
-  void scan(const IndexForm& form, std::int32_t loop, Scan& state) const {
-    bool is_first = true;
-    for (const bool is_added : {true, false}) {
-      for (std::size_t i = 0; i < form.terms.size(); ++i) {
-        const IndexTerm& term = form.terms[is_added ? i : form.terms.size() - 1 - i];
-        if ((term.coefficient > 0) != is_added) {
-          continue;
-        }
-        scan_atom(program_.atoms[term.atom], loop, state);
-        const std::int64_t literal = is_added ? term.coefficient : -term.coefficient;
-        if (literal != 1) {
-          state.leave_product(static_cast<double>(literal));
-        }
-        if (is_added && !is_first) {
-          state.leave_sum();
-        }
-        is_first = false;
-      }
-      if (is_added && form.constant > 0 && !is_first) {
-        state.leave_sum();
-      }
-    }
+  bool is_of_loop(const algebra::Node& node, std::int32_t loop) const {
+    return node.op == algebra::Op::var &&
+           has_item(program_.loops[static_cast<std::size_t>(loop)].vars,
+                    static_cast<std::int32_t>(node.value));
   }
-  void scan_atom(const IndexAtom& atom, std::int32_t loop, Scan& state) const {
-    if (atom.kind != AtomKind::loop) {
-      scan(atom.a, loop, state);
-      scan(atom.b, loop, state);
-    } else if (atom.loop == loop) {
+  void scan(algebra::Ref ref, std::int32_t loop, Scan& state) const {
+    const algebra::Pool& pool = program_.pool;
+    const algebra::Node& node = pool[ref];
+    for (std::size_t i = 0; i < node.num_operands; ++i) {
+      scan(pool.operand(node, i), loop, state);
+    }
+    if (is_of_loop(node, loop)) {
       state.visited = true;
       state.stride = 2;
+    } else if (node.op == algebra::Op::mul && state.visited && !state.is_sum) {
+      for (const algebra::Ref factor : {node.a, node.b}) {
+        if (pool.is_integer(factor)) {
+          state.is_product = true;
+          state.stride = static_cast<double>(pool.value(factor));
+          break;
+        }
+      }
+    } else if (node.op == algebra::Op::add && state.visited && !state.is_product) {
+      state.is_sum = true;
+      state.stride = 1;
     }
   }
-  double coefficient(const IndexForm& form, std::int32_t loop) const {
-    Scan state;
-    scan(form, loop, state);
-    return state.visited && !state.is_product && !state.is_sum ? 1.0 : state.stride;
+  bool uses_loop(algebra::Ref ref, std::int32_t loop) const {
+    const algebra::Node& node = program_.pool[ref];
+    bool uses = is_of_loop(node, loop);
+    for (std::size_t i = 0; !uses && i < node.num_operands; ++i) {
+      uses = uses_loop(program_.pool.operand(node, i), loop);
+    }
+    return uses;
   }
   double stride_of(const FeatureAccess& access, std::int32_t loop) const {
     if (access.rank == 0) {
@@ -232,9 +220,10 @@ class AccessExtractor {
     for (std::size_t v = 0; v < num_vectors(access); ++v) {
       double later = 1;
       for (std::size_t d = access.rank; d-- > 0;) {
-        const IndexForm& form = access.indices[v * access.rank + d];
-        if (program_.atoms.uses_loop(form, loop)) {
-          const double c = coefficient(form, loop);
+        Scan state;
+        scan(access.indices[v * access.rank + d], loop, state);
+        if (state.visited) {
+          const double c = state.is_product || state.is_sum ? state.stride : 1.0;
           const double candidate = (c < 0 ? -c : c) * later;
           least = least < 0 ? candidate : smaller_of(least, candidate);
           break;
@@ -257,8 +246,8 @@ class AccessExtractor {
         return sum;
       };
       bool used = false;
-      for (const IndexForm& form : access.indices) {
-        used = used || program_.atoms.uses_loop(form, store_.loops[p].loop);
+      for (algebra::Ref index : access.indices) {
+        used = used || uses_loop(index, store_.loops[p].loop);
       }
       if (!used) {
         f.reuse = ReuseKind::loop_multiple_read;
@@ -289,10 +278,11 @@ class AccessExtractor {
   const StoreProgram& program_;
   const FeatureStore& store_;
   TouchTables& touch_;
+  algebra::Bounds bounds_;
   double line_;
   double outer_prod_ = 1;
-  std::vector<std::int32_t> position_;  // by loop, -1 = not around the store
-  std::vector<std::int64_t> region_;    // of the stored buffer in the whole nest
+  std::vector<std::int64_t> region_;  // of the stored buffer in the whole nest
+  std::vector<double> first_extents_;
   std::vector<double> bytes_per_loop_;
 };
 

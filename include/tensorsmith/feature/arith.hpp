@@ -1,15 +1,15 @@
 // OpCounts: how many operations of each class a stored value takes (feature group 1, arithmetic).
 //
-// Floor 5. Ansor reference, ch. 6.3. Index arithmetic of loads counts as printed by a simplifier:
-// one multiplication per coefficient that is not 1, one addition between terms.
-// Not here: walking the bodies (store_program.hpp).
+// Floor 5. Ansor reference, ch. 6.3: those of the simplified value, the indices of its loads
+// included. Not here: what the value is (stage_nests.hpp).
 #pragma once
 
 #include <array>
-#include <cstddef>
+#include <cstdint>
+#include <vector>
 
-#include "tensorsmith/feature/index_atoms.hpp"
-#include "tensorsmith/ir/expr.hpp"
+#include "tensorsmith/feature/algebra/pool.hpp"
+#include "tensorsmith/support/hash_map.hpp"
 
 namespace tensorsmith {
 
@@ -54,53 +54,70 @@ struct OpCounts {
   }
 };
 
-/// The class of a binary operation whose left operand has `operand` type.
-inline OpClass op_class(BinaryOp op, DType operand) {
-  const bool f = is_float(operand);
-  switch (op) {
-  case BinaryOp::add:
-  case BinaryOp::sub:
-    return f ? OpClass::float_addsub : OpClass::int_addsub;
-  case BinaryOp::mul:
-    return f ? OpClass::float_mul : OpClass::int_mul;
-  case BinaryOp::div:
-  case BinaryOp::truncmod:
-  case BinaryOp::floordiv:
-  case BinaryOp::floormod:
-    return f ? OpClass::float_divmod : OpClass::int_divmod;
-  case BinaryOp::and_:
-  case BinaryOp::or_:
-    return OpClass::bool_op;
-  default:
-    return f ? OpClass::float_cmp : OpClass::int_cmp;
-  }
-}
+/// Counts the operations of expressions, an expression that occurs twice twice.
+class OperationCounter {
+ public:
+  explicit OperationCounter(const algebra::Pool& pool) : pool_(pool) {}
 
-/// Adds the operations of an index.
-inline void count_form(const IndexAtoms& atoms, const IndexForm& form, OpCounts& counts) {
-  std::size_t parts = form.constant != 0 ? 1 : 0;
-  for (const IndexTerm& term : form.terms) {
-    ++parts;
-    if (term.coefficient != 1 && term.coefficient != -1) {
-      counts[OpClass::int_mul] += 1;
+  const OpCounts& operator()(algebra::Ref ref) {
+    const auto key = static_cast<std::uint32_t>(ref);
+    if (const std::uint32_t* known = place_.find(key)) {
+      return counted_[*known];
     }
-    const IndexAtom& atom = atoms[term.atom];
-    if (atom.kind == AtomKind::loop) {
-      continue;
+    OpCounts counts;
+    const algebra::Node& node = pool_[ref];
+    for (std::size_t i = 0; i < node.num_operands; ++i) {
+      counts.add((*this)(pool_.operand(node, i)));
     }
-    count_form(atoms, atom.a, counts);
-    if (atom.kind == AtomKind::floordiv || atom.kind == AtomKind::floormod) {
-      counts[OpClass::int_divmod] += 1;
-    } else {
-      count_form(atoms, atom.b, counts);
-      const bool divides = atom.kind == AtomKind::div_by || atom.kind == AtomKind::mod_by;
-      const bool compares = atom.kind == AtomKind::min || atom.kind == AtomKind::max;
-      counts[OpClass::int_divmod] += divides ? 1 : 0;
-      counts[OpClass::int_mul] += atom.kind == AtomKind::product ? 1 : 0;
-      counts[OpClass::int_cmp] += compares ? 1 : 0;
+    if (has_class(node.op)) {
+      counts[class_of(node)] += 1;
+    }
+    place_.set(key, static_cast<std::uint32_t>(counted_.size()));
+    counted_.push_back(counts);
+    return counted_.back();
+  }
+
+ private:
+  static bool has_class(algebra::Op op) {
+    return op >= algebra::Op::add && op != algebra::Op::cast && op != algebra::Op::load;
+  }
+  OpClass class_of(const algebra::Node& node) const {
+    const auto by_type = [](DType type, OpClass real, OpClass integer) {
+      return is_float(type) ? real : integer;
+    };
+    switch (node.op) {
+    case algebra::Op::and_:
+    case algebra::Op::or_:
+    case algebra::Op::not_:
+      return OpClass::bool_op;
+    case algebra::Op::select:
+      return OpClass::select_op;
+    case algebra::Op::if_then_else:
+    case algebra::Op::call:
+      return by_type(node.dtype, OpClass::float_mathfunc, OpClass::int_mathfunc);
+    default:
+      break;
+    }
+    const DType operand = pool_.dtype(node.a);
+    switch (node.op) {
+    case algebra::Op::add:
+    case algebra::Op::sub:
+      return by_type(operand, OpClass::float_addsub, OpClass::int_addsub);
+    case algebra::Op::mul:
+      return by_type(operand, OpClass::float_mul, OpClass::int_mul);
+    case algebra::Op::div:
+    case algebra::Op::truncmod:
+    case algebra::Op::floordiv:
+    case algebra::Op::floormod:
+      return by_type(operand, OpClass::float_divmod, OpClass::int_divmod);
+    default:
+      return by_type(operand, OpClass::float_cmp, OpClass::int_cmp);
     }
   }
-  counts[OpClass::int_addsub] += parts > 1 ? static_cast<double>(parts - 1) : 0.0;
-}
+
+  const algebra::Pool& pool_;
+  HashMap<std::uint32_t, std::uint32_t> place_;  ///< in counted_
+  std::vector<OpCounts> counted_;
+};
 
 }  // namespace tensorsmith

@@ -18,10 +18,7 @@ namespace detail {
 
 class StoreProgramBuilder : private StageNests {
  public:
-  StoreProgramBuilder(const State& state, ThreadLoops thread_loops)
-      : StageNests(state), thread_loops_(thread_loops) {
-    program_.dag = &dag_;
-  }
+  explicit StoreProgramBuilder(const State& state) : StageNests(state) { program_.dag = &dag_; }
 
   /// Nothing if a length is unknown or an attached stage is read from outside.
   std::optional<StoreProgram> run() {
@@ -44,25 +41,38 @@ class StoreProgramBuilder : private StageNests {
         }
       }
     }
+    program_.pool = std::move(pool_);
     return std::move(program_);
   }
 
  private:
-  std::int32_t table_of(std::int32_t loop) {
-    if (!is_thread(loop) || thread_loops_ == ThreadLoops::apart) {
-      return loop;
+  /// The indices of a tensor become those of the pieces that its layout cuts it into.
+  void place(FeatureAccess& access, const StorageLayoutStep& layout) {
+    const auto& shape = dag_.tensor(access.tensor).shape;
+    algebra::Analyzer analyzer(pool_, workspace_);
+    for (const FeatureLoop& loop : program_.loops) {
+      for (std::int32_t var : loop.vars) {
+        analyzer.bind(var, number(0), number(loop.extent));
+      }
     }
-    std::size_t depth = 0;
-    for (const OpenFeatureLoop& open : open_) {
-      depth += is_thread(open.loop) ? 1 : 0;
+    std::vector<algebra::Ref> indices;
+    for (std::size_t first = 0; first < access.indices.size(); first += access.rank) {
+      access.pieces.clear();
+      for (std::int32_t piece : layout.order) {
+        const auto d = static_cast<std::size_t>(piece / 2);
+        const std::int64_t block = layout.blocks[d];
+        const bool is_outer = piece % 2 == 0;
+        const algebra::Ref whole = access.indices[first + d];
+        const algebra::Op op = is_outer ? algebra::Op::floordiv : algebra::Op::floormod;
+        indices.push_back(
+            block == 0 ? whole
+                       : analyzer.simplify(pool_.binary(op, whole, pool_.like(whole, block))));
+        access.pieces.push_back(block == 0 ? shape[d]
+                                           : (is_outer ? ceil_div(shape[d], block) : block));
+      }
     }
-    if (depth == 0 && thread_loops_ == ThreadLoops::per_kernel) {
-      return loop;
-    }
-    while (depth >= thread_tables_.size()) {
-      thread_tables_.push_back(program_.num_tables++);
-    }
-    return thread_tables_[depth];
+    access.indices = std::move(indices);
+    access.rank = layout.order.size();
   }
 
   /// A pragma on a loop that is bound to a thread is lost.
@@ -89,23 +99,12 @@ class StoreProgramBuilder : private StageNests {
     if (has_pragma(s)) {
       auto_unroll = state_.stage(s).auto_unroll_max_step;
     }
-    double outer_prod = 1;
-    for (const OpenFeatureLoop& open : open_) {
-      outer_prod *= static_cast<double>(program_.loops[static_cast<std::size_t>(open.loop)].extent);
-    }
-    double elements = 1;
-    for (std::size_t d = 0; d < info.box.extent.size(); ++d) {
-      // An extent that varies counts as 1 there.
-      elements *= info.box.varying[d].is_constant() ? static_cast<double>(info.box.extent[d]) : 1.0;
-    }
-    for (const FeatureStore& store : info.stores) {
-      program_.allocations.push_back({store.tensor, elements, outer_prod});
-    }
-    if (is_unreachable(info)) {
-      return;
+    const double outer_prod = open_iterations();
+    for (TensorId tensor : dag_.operation(s).outputs) {
+      program_.allocations.push_back({tensor, info.elements, outer_prod});
     }
     const std::size_t depth = open_.size();
-    if (is_reduced_across_threads(info)) {
+    if (info.is_across_threads) {
       emit_across_threads(s, auto_unroll);
       return;
     }
@@ -116,16 +115,20 @@ class StoreProgramBuilder : private StageNests {
         is_initialised = true;
       }
       if (info.leaf_loop[leaf] >= 0) {
-        open_.push_back({info.leaf_loop[leaf], table_of(info.leaf_loop[leaf])});
+        open_.push_back({info.leaf_loop[leaf], info.leaf_loop[leaf]});
       }
       emit_attached(s, leaf, auto_unroll);
     }
-    for (FeatureStore store : info.stores) {
-      store.loops = open_;
+    put(info.update.stores, open_, auto_unroll);
+    open_.resize(depth);
+  }
+  void put(std::vector<FeatureStore> stores, const std::vector<OpenFeatureLoop>& loops,
+           std::int32_t auto_unroll) {
+    for (FeatureStore& store : stores) {
+      store.loops = loops;
       store.auto_unroll_max_step = auto_unroll;
       program_.stores.push_back(std::move(store));
     }
-    open_.resize(depth);
   }
   void emit_attached(std::size_t s, std::size_t leaf, std::int32_t auto_unroll) {
     const auto attached = state_.attach_map().iterator_to_stages.find(
@@ -139,14 +142,6 @@ class StoreProgramBuilder : private StageNests {
     }
   }
 
-  bool is_reduced_across_threads(const StageInfo& info) const {
-    for (std::size_t leaf = 0; leaf < info.leaf_loop.size(); ++leaf) {
-      if (info.leaf_reduces[leaf] && info.leaf_loop[leaf] >= 0 && is_thread(info.leaf_loop[leaf])) {
-        return true;
-      }
-    }
-    return false;
-  }
   /// Every thread gathers its part in a buffer of its own, inside the loops over threads and the
   /// spatial ones; what all have together is copied to the stage's tensor.
   void emit_across_threads(std::size_t s, std::int32_t auto_unroll) {
@@ -155,87 +150,75 @@ class StoreProgramBuilder : private StageNests {
     std::vector<std::int32_t> gathering;
     for (std::size_t leaf = 0; leaf < info.leaf_loop.size(); ++leaf) {
       const std::int32_t loop = info.leaf_loop[leaf];
-      if (loop >= 0 && info.leaf_reduces[leaf] && !is_thread(loop)) {
+      if (loop >= 0 && info.leaf_reduces[leaf] && !is_thread_loop(loop)) {
         gathering.push_back(loop);
       } else if (loop >= 0) {
-        open_.push_back({loop, table_of(loop)});
+        open_.push_back({loop, loop});
       }
       emit_attached(s, leaf, auto_unroll);
     }
-    double outer_prod = 1;
-    for (const OpenFeatureLoop& open : open_) {
-      outer_prod *= static_cast<double>(program_.loops[static_cast<std::size_t>(open.loop)].extent);
-    }
-    std::vector<FeatureStore> first, gathered, copied;
-    const auto first_temporary =
-        static_cast<std::uint32_t>(program_.num_tensors() + program_.buffers.size());
-    const auto num_outputs = static_cast<std::uint32_t>(info.stores.size());
-    for (std::uint32_t k = 0; k < 2 * num_outputs; ++k) {
-      program_.buffers.push_back({dag_.tensor(info.stores[k % num_outputs].tensor).dtype, {1}});
-      program_.allocations.push_back({TensorId{first_temporary + k}, 1, outer_prod});
-    }
-    for (std::uint32_t k = 0; k < num_outputs; ++k) {
-      const FeatureStore& store = info.stores[k];
-      FeatureStore update = store;
-      for (FeatureAccess& access : update.accesses) {
-        for (std::uint32_t other = 0; other < num_outputs; ++other) {
-          if (access.tensor == info.stores[other].tensor) {
-            uncount(access, access.kind != AccessKind::write, update.counts);
-            access = element(TensorId{first_temporary + other}, access.kind);
-          }
-        }
+    const double outer_prod = open_iterations();
+    const std::vector<TensorId>& outputs = dag_.operation(s).outputs;
+    // What a thread gathers, if it does, then what all have together.
+    const auto make_buffers = [&] {
+      const auto first =
+          static_cast<std::uint32_t>(program_.num_tensors() + program_.buffers.size());
+      for (std::uint32_t k = 0; k < outputs.size(); ++k) {
+        program_.buffers.push_back({dag_.tensor(outputs[k]).dtype, {1}});
+        program_.allocations.push_back({TensorId{first + k}, 1, outer_prod});
       }
-      update.tensor = update.accesses[0].tensor;
-      FeatureStore begin;
-      begin.stage = store.stage;
-      begin.tensor = update.tensor;
-      begin.accesses.push_back(element(update.tensor, AccessKind::write));
-      FeatureStore copy = begin;
-      copy.tensor = store.tensor;
-      copy.accesses[0] = store.accesses[0];
-      copy.accesses[0].kind = AccessKind::write;
-      copy.accesses.push_back(
-          element(TensorId{first_temporary + num_outputs + k}, AccessKind::read));
-      first.push_back(std::move(begin));
-      gathered.push_back(std::move(update));
-      copied.push_back(std::move(copy));
-    }
-    const auto put = [&](std::vector<FeatureStore>& stores) {
-      for (FeatureStore& store : stores) {
-        store.loops = open_;
-        store.auto_unroll_max_step = auto_unroll;
-        program_.stores.push_back(std::move(store));
-      }
+      return first;
     };
-    put(first);
-    for (std::int32_t loop : gathering) {
-      open_.push_back({loop, loop});
+    if (info.gathers) {
+      const std::uint32_t own = make_buffers();
+      std::vector<FeatureStore> first, gathered;
+      for (std::uint32_t k = 0; k < outputs.size(); ++k) {
+        FeatureStore begin;
+        begin.stage = static_cast<std::uint32_t>(s);
+        begin.tensor = TensorId{own + k};
+        begin.accesses.push_back(element(begin.tensor, AccessKind::write));
+        if (info.update.is_reachable) {
+          gathered.push_back(gathering_store(begin, s, k, own));
+        }
+        first.push_back(std::move(begin));
+      }
+      put(first, open_, auto_unroll);
+      std::vector<OpenFeatureLoop> inner = open_;
+      for (std::int32_t loop : gathering) {
+        inner.push_back({loop, loop});
+      }
+      put(gathered, inner, auto_unroll);
     }
-    put(gathered);
-    open_.resize(open_.size() - gathering.size());
-    put(copied);
+    const std::uint32_t all = make_buffers();
+    std::vector<FeatureStore> copied = info.copy.stores;
+    for (std::uint32_t k = 0; k < copied.size(); ++k) {
+      copied[k].accesses.push_back(element(TensorId{all + k}, AccessKind::read));
+    }
+    put(copied, open_, auto_unroll);
     open_.resize(depth);
   }
-  static FeatureAccess element(TensorId tensor, AccessKind kind) {
+  /// The update of output `k`, in the thread's own buffers.
+  FeatureStore gathering_store(const FeatureStore& begin, std::size_t s, std::uint32_t k,
+                               std::uint32_t first_buffer) {
+    FeatureStore store = stages_[s].update.stores[k];
+    const std::vector<TensorId>& outputs = dag_.operation(s).outputs;
+    store.tensor = begin.tensor;
+    for (FeatureAccess& access : store.accesses) {
+      for (std::uint32_t other = 0; other < outputs.size(); ++other) {
+        if (access.tensor == outputs[other]) {
+          access = element(TensorId{first_buffer + other}, access.kind);
+        }
+      }
+    }
+    return store;
+  }
+  FeatureAccess element(TensorId tensor, AccessKind kind) {
     FeatureAccess access;
     access.tensor = tensor;
     access.kind = kind;
     access.rank = 1;
-    access.indices.resize(1);
+    access.indices.push_back(number(0));
     return access;
-  }
-  /// Takes back the operations of the indices of a read.
-  void uncount(const FeatureAccess& access, bool is_read, OpCounts& counts) const {
-    if (!is_read) {
-      return;
-    }
-    OpCounts indices;
-    for (std::size_t d = 0; d < access.rank; ++d) {
-      count_form(program_.atoms, access.indices[d], indices);
-    }
-    for (std::size_t i = 0; i < num_op_classes; ++i) {
-      counts.count[i] -= indices.count[i];
-    }
   }
 
   void emit_initialisation(const StageInfo& info, std::size_t first_reduction,
@@ -246,29 +229,24 @@ class StoreProgramBuilder : private StageNests {
         loops.push_back({info.leaf_loop[leaf], program_.num_tables++});
       }
     }
-    for (const FeatureStore& store : info.stores) {
-      FeatureStore first;
-      first.stage = store.stage;
-      first.tensor = store.tensor;
-      first.loops = loops;
-      first.auto_unroll_max_step = auto_unroll;
-      first.accesses.push_back(store.accesses[0]);
-      first.accesses[0].kind = AccessKind::write;
-      program_.stores.push_back(std::move(first));
+    put(info.initial.stores, loops, auto_unroll);
+  }
+  double open_iterations() const {
+    double product = 1;
+    for (const OpenFeatureLoop& open : open_) {
+      product *= static_cast<double>(program_.loops[static_cast<std::size_t>(open.loop)].extent);
     }
+    return product;
   }
 
-  ThreadLoops thread_loops_;
   std::vector<OpenFeatureLoop> open_;
-  std::vector<std::int32_t> thread_tables_;  ///< by how many thread scopes are around
 };
 
 }  // namespace detail
 
 /// Nothing if the state is not concrete or cannot be built. It refers to the state's dag.
-inline std::optional<StoreProgram>
-build_store_program(const State& state, ThreadLoops thread_loops = ThreadLoops::per_depth) {
-  return detail::StoreProgramBuilder(state, thread_loops).run();
+inline std::optional<StoreProgram> build_store_program(const State& state) {
+  return detail::StoreProgramBuilder(state).run();
 }
 
 }  // namespace tensorsmith

@@ -14,7 +14,7 @@ namespace tensorsmith {
 
 TENSORSMITH_INLINE FeatureMatrix extract_features(const State& state,
                                                   const FeatureOptions& options) {
-  const auto program = build_store_program(state, options.thread_loops);
+  const auto program = build_store_program(state);
   if (!program) {
     return {};
   }

@@ -6,13 +6,11 @@
 #include <cstdint>
 
 #include "tensorsmith/feature/intensity.hpp"
-#include "tensorsmith/feature/store_program.hpp"
 
 namespace tensorsmith {
 
 struct FeatureOptions {
   std::int32_t cache_line_bytes = 64;
-  ThreadLoops thread_loops = ThreadLoops::per_depth;  ///< GPU states only; as the reference mostly
   /// The curve of the reference's release; models trained with the one know nothing of the other.
   IntensityForm intensity = IntensityForm::linear;
   /// No rows for stages that are computed once, before the first call (sched/prepared.hpp).

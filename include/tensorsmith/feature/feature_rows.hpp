@@ -45,8 +45,9 @@ struct FeatureScale {
 };
 
 inline void read_store(const StoreProgram& program, const FeatureStore& store, TouchTables& touch,
-                       const FeatureOptions& options, FeatureRow& row) {
-  AccessExtractor extractor(program, store, touch, options.cache_line_bytes);
+                       algebra::Remembered<algebra::Bound>& known, const FeatureOptions& options,
+                       FeatureRow& row) {
+  AccessExtractor extractor(program, store, touch, known, options.cache_line_bytes);
   row.outer_prod = extractor.outer_prod();
   for (std::size_t i = 0; i < num_op_classes; ++i) {
     row.counts.count[i] += row.outer_prod * store.counts.count[i];
@@ -72,8 +73,8 @@ inline void read_store(const StoreProgram& program, const FeatureStore& store, T
   });
   std::vector<double> ops;
   double per_loop = store.counts.num_float();
-  for (std::size_t p = store.loops.size(); p-- > 0;) {
-    per_loop *= extractor.first_extent(p);
+  for (double extent : extractor.first_extents()) {
+    per_loop *= extent;
     ops.push_back(per_loop);
   }
   row.curve = intensity_curve(ops, extractor.bytes_per_loop(), options.intensity);
@@ -170,6 +171,7 @@ FeatureMatrix feature_rows(const StoreProgram& program, const FeatureOptions& op
                            const LeftOut& is_left_out) {
   FeatureMatrix result;
   TouchTables touch(program.num_tables);
+  algebra::Remembered<algebra::Bound> known;
   std::vector<FeatureRow> rows;
   for (const FeatureStore& store : program.stores) {
     if (is_left_out(store.tensor)) {
@@ -180,7 +182,7 @@ FeatureMatrix feature_rows(const StoreProgram& program, const FeatureOptions& op
       row = &rows.emplace_back();
       row->tensor = store.tensor;
     }
-    read_store(program, store, touch, options, *row);
+    read_store(program, store, touch, known, options, *row);
   }
   const FeatureScale scale{options.is_log_scaled};
   for (FeatureRow& row : rows) {

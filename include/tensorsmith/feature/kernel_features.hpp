@@ -12,7 +12,9 @@
 
 #include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/feature/feature_rows.hpp"
-#include "tensorsmith/feature/value_walk.hpp"
+#include "tensorsmith/feature/algebra/analyzer.hpp"
+#include "tensorsmith/feature/expression_reader.hpp"
+#include "tensorsmith/feature/store_value.hpp"
 #include "tensorsmith/ir/stmt_walk.hpp"
 
 namespace tensorsmith {
@@ -49,7 +51,7 @@ constexpr Annotation annotation_of(ForKind kind) {
 /// The stores of a lowered kernel; the id of a buffer is that of a tensor.
 class KernelStores {
  public:
-  explicit KernelStores(const LoopProgram& kernel) : kernel_(kernel) {
+  explicit KernelStores(const LoopProgram& kernel) : kernel_(kernel), analyzer_(pool_, workspace_) {
     for (const Buffer& buffer : kernel.buffers) {
       program_.buffers.push_back({buffer.dtype, buffer.shape});
     }
@@ -59,13 +61,14 @@ class KernelStores {
   StoreProgram run() {
     visit(kernel_.body);
     program_.num_tables = static_cast<std::int32_t>(program_.loops.size());
+    program_.pool = std::move(pool_);
     return std::move(program_);
   }
 
  private:
-  ValueWalk walk(FeatureStore& store) {
-    return ValueWalk(kernel_.pool, program_.atoms, LoopValues(program_.loops), no_operations_,
-                     store);
+  algebra::Ref read(ExprId id) {
+    return analyzer_.simplify(
+        ExpressionReader(kernel_.pool, pool_, no_operations_, meanings_)(id));
   }
 
   void visit(StmtId id) {
@@ -81,30 +84,27 @@ class KernelStores {
   }
 
   void visit_loop(const For& loop) {
-    FeatureStore none;
-    IndexForm extent = walk(none).index_of(loop.extent, environment_);
-    IndexForm value;
-    if (extent.is_constant() && extent.constant == 1) {
-      environment_.emplace_back(loop.var, value);
+    const algebra::Ref extent = read(loop.extent);
+    if (pool_.is_integer(extent, 1)) {
+      meanings_.emplace_back(loop.var, pool_.like(extent, 0));
       visit(loop.body);
-      environment_.pop_back();
+      meanings_.pop_back();
       return;
     }
+    const auto number = static_cast<std::int32_t>(program_.loops.size());
+    const std::int32_t var = pool_.new_var(kernel_.pool.var_dtype(loop.var));
     FeatureLoop made;
     made.annotation = annotation_of(loop.kind);
-    made.extent = program_.atoms.range(extent, LoopValues(program_.loops)).max;
-    if (!extent.is_constant()) {
-      made.varying = static_cast<std::int32_t>(program_.varying_extents.size());
-      program_.varying_extents.push_back(std::move(extent));
-    }
-    const auto number = static_cast<std::int32_t>(program_.loops.size());
-    program_.loops.push_back(made);
-    value.add_term(1, program_.atoms.loop(number));
-    environment_.emplace_back(loop.var, std::move(value));
+    made.extent = analyzer_.bound(extent).max;
+    made.varying = pool_.is_integer(extent) ? algebra::no_ref : extent;
+    made.vars.push_back(var);
+    program_.loops.push_back(std::move(made));
+    analyzer_.bind(var, pool_.like(extent, 0), extent);
+    meanings_.emplace_back(loop.var, pool_.var(var));
     open_.push_back({number, number});
     visit(loop.body);
     open_.pop_back();
-    environment_.pop_back();
+    meanings_.pop_back();
   }
 
   void visit_store(const Store& statement) {
@@ -118,12 +118,11 @@ class KernelStores {
     access.tensor = store.tensor;
     access.kind = AccessKind::write;
     access.rank = statement.indices.size();
-    ValueWalk indices = walk(store);
     for (ExprId index : statement.indices) {
-      access.indices.push_back(indices.index_of(index, environment_));
+      access.indices.push_back(read(index));
     }
     store.accesses.push_back(std::move(access));
-    walk(store).body(statement.value, environment_);
+    add_value(pool_, read(statement.value), store);
     program_.stores.push_back(std::move(store));
   }
 
@@ -148,8 +147,11 @@ class KernelStores {
 
   const LoopProgram& kernel_;
   const InlinedOperations no_operations_;
+  algebra::Pool pool_;
+  algebra::Workspace workspace_;
+  algebra::Analyzer analyzer_;
   StoreProgram program_;
-  IndexEnvironment environment_;
+  Meanings meanings_;
   std::vector<OpenFeatureLoop> open_;
   std::vector<bool> is_allocated_;
 };

@@ -11,59 +11,60 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/feature/stage_nests.hpp"
+#include "tensorsmith/feature/algebra/text.hpp"
+#include "tensorsmith/feature/range_inference.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 
 namespace tensorsmith {
 namespace detail {
 
-class RangeTexts : private StageNests {
+class RangeTexts : private RangeInference {
  public:
-  explicit RangeTexts(const State& state) : StageNests(state) { knows_fused_extents_ = false; }
+  explicit RangeTexts(const State& state) : RangeInference(state) {}
 
   std::optional<StateRanges> run() {
-    if (!analyse_stages()) {
+    if (!infer_ranges()) {
       return std::nullopt;
     }
-    StateRanges ranges(state_.num_stages());
+    name_of_var_.resize(pool_.num_vars());
     for (std::size_t s = 0; s < state_.num_stages(); ++s) {
-      if (!stages_[s].leaf_loop.empty()) {
+      if (ranges_[s].is_computed) {
         name_loops(s);
       }
     }
+    StateRanges texts(state_.num_stages());
     for (std::size_t s = 0; s < state_.num_stages(); ++s) {
-      const StageInfo& info = stages_[s];
-      const StageDerivation& d = derivations_[s];
-      for (std::size_t i = 0; i < info.leaf_loop.size(); ++i) {
-        if (d.leaves[i].iterator < 0) {
-          continue;
+      const std::vector<LeafIterator>& leaves = derivations_[s].leaves;
+      for (std::size_t i = 0; ranges_[s].is_computed && i < leaves.size(); ++i) {
+        if (leaves[i].iterator >= 0) {
+          const NodeRange& range = ranges_[s].range[at(printed_node(s, i))];
+          texts[s].push_back({text(range.min), text(range.extent)});
         }
-        IteratorRange range;
-        const std::int32_t loop = info.leaf_loop[i];
-        range.extent = loop < 0 ? "1" : extent_text(program_.loops[static_cast<std::size_t>(loop)]);
-        // Of an axis that was split or fused, the parts begin at 0.
-        if (const auto axis = static_cast<std::size_t>(d.leaves[i].node);
-            axis < info.box.low.size()) {
-          range.minimum = text(info.box.low[axis]);
-        }
-        ranges[s].push_back(std::move(range));
       }
     }
-    return ranges;
+    return texts;
   }
 
  private:
-  std::string extent_text(const FeatureLoop& loop) const {
-    return loop.varying < 0
-               ? std::to_string(loop.extent)
-               : text(program_.varying_extents[static_cast<std::size_t>(loop.varying)]);
+  /// An axis begins where its region does; of one that was split or fused, the parts begin at 0.
+  std::int32_t printed_node(std::size_t s, std::size_t leaf) const {
+    const std::int32_t node = node_of({s, leaf});
+    for (const PairRelation& r : ranges_[s].relations.relations) {
+      if (r.kind == RelationKind::shift && r.inner == node) {
+        return r.whole;
+      }
+    }
+    return node;
+  }
+  std::string text(algebra::Ref ref) const {
+    return algebra::expression_text(
+        pool_, ref, [&](std::int32_t var) { return name_of_var_[static_cast<std::size_t>(var)]; });
   }
 
   void name_loops(std::size_t s) {
     const Operation& op = dag_.operation(s);
     const StageDerivation& d = derivations_[s];
-    std::vector<std::string> name(static_cast<std::size_t>(d.num_nodes));
-    const auto at = [](std::int32_t node) { return static_cast<std::size_t>(node); };
+    std::vector<std::string> name(at(d.num_nodes));
     for (std::size_t a = 0; a < at(d.num_axes); ++a) {
       const Axis& axis = a < op.axes.size() ? op.axes[a] : op.reduce_axes[a - op.axes.size()];
       name[a] = dag_.pool().var_name(axis.var);
@@ -86,88 +87,18 @@ class RangeTexts : private StageNests {
       }
       name[at(r.parts[r.inner_to_outer ? 0 : n])] = std::move(rest);
     }
-    loop_name_.resize(program_.loops.size());
-    for (std::size_t i = 0; i < stages_[s].leaf_loop.size(); ++i) {
-      const std::int32_t loop = stages_[s].leaf_loop[i];
-      if (loop < 0) {
-        continue;
-      }
-      std::string& own = loop_name_[static_cast<std::size_t>(loop)];
-      const bool is_bound = is_thread(loop) && annotation_of(loop) != Annotation::vthread;
-      own = is_bound ? std::string(name_of(annotation_of(loop))) : name[at(d.leaves[i].node)];
+    for (std::size_t i = 0; i < d.leaves.size(); ++i) {
+      const LeafKey key{s, i};
+      std::string& own = name_of_var_[at(var_of(key))];
+      const bool is_bound = is_thread(key) && annotation_of(key) != Annotation::vthread;
+      own = is_bound ? std::string(name_of(annotation_of(key))) : name[at(d.leaves[i].node)];
       for (char& c : own) {
         c = c == '.' ? '_' : c;
       }
     }
   }
 
-  /// Bare loops stand behind the other terms, bare remainders behind those.
-  std::string text(const IndexForm& form) const {
-    std::string out;
-    for (std::int32_t place = 0; place < 3; ++place) {
-      for (const IndexTerm& term : form.terms) {
-        if (place_of(term) == place) {
-          append(out, term.coefficient < 0, term_text(term));
-        }
-      }
-    }
-    if (form.constant != 0 || out.empty()) {
-      append(out, form.constant < 0,
-             std::to_string(form.constant < 0 ? -form.constant : form.constant));
-    }
-    return out;
-  }
-  static void append(std::string& out, bool is_negative, const std::string& part) {
-    if (!out.empty()) {
-      out += is_negative ? " - " : " + ";
-    } else if (is_negative) {
-      out += "-";
-    }
-    out += part;
-  }
-  std::int32_t place_of(const IndexTerm& term) const {
-    const AtomKind kind = program_.atoms[term.atom].kind;
-    return term.coefficient != 1        ? 0
-           : kind == AtomKind::floormod ? 2
-           : kind == AtomKind::loop     ? 1
-                                        : 0;
-  }
-  std::string term_text(const IndexTerm& term) const {
-    const std::int64_t c = term.coefficient < 0 ? -term.coefficient : term.coefficient;
-    return atom_text(term.atom) + (c == 1 ? "" : " * " + std::to_string(c));
-  }
-  std::string atom_text(std::int32_t id) const {
-    const IndexAtom& atom = program_.atoms[id];
-    const auto with = [&](const char* sign) {
-      return operand(atom.a) + sign +
-             (atom.b == IndexForm{} ? std::to_string(atom.divisor) : operand(atom.b));
-    };
-    switch (atom.kind) {
-    case AtomKind::loop:
-      return loop_name_[static_cast<std::size_t>(atom.loop)];
-    case AtomKind::floordiv:
-    case AtomKind::div_by:
-      return with(" // ");
-    case AtomKind::floormod:
-    case AtomKind::mod_by:
-      return with(" % ");
-    case AtomKind::product:
-      return with(" * ");
-    case AtomKind::min:
-    case AtomKind::max:
-      return (atom.kind == AtomKind::min ? "min(" : "max(") + text(atom.a) + ", " + text(atom.b) +
-             ")";
-    case AtomKind::opaque:
-      break;
-    }
-    return "?";
-  }
-  std::string operand(const IndexForm& form) const {
-    const bool is_sum = form.terms.size() + (form.constant != 0 ? 1 : 0) > 1;
-    return is_sum ? "(" + text(form) + ")" : text(form);
-  }
-
-  std::vector<std::string> loop_name_;
+  std::vector<std::string> name_of_var_;
 };
 
 }  // namespace detail

@@ -1,233 +1,272 @@
-// StageNests: the loops of every stage of a state, what they access and which part is needed.
+// StageNests: the loops of every stage of a state, and its stores as the reference simplifies them.
 //
-// Floor 5. Ansor reference, ch. 2.5 (ranges) and 6.1. Regions of attached stages are inferred here,
-// consumers first, so the state's own bounds need not be filled in. An index that is not affine
-// makes its dimension whole. Not here: the order of the stores (build_store_program.hpp).
+// Floor 5. Ansor reference, ch. 6.1. A store is simplified inside of its loops and guards: that
+// decides index arithmetic, operations and regions. Not here: the order of the stores
+// (build_store_program.hpp).
 #pragma once
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/feature/fused_parts.hpp"
-#include "tensorsmith/feature/loop_extents.hpp"
-#include "tensorsmith/feature/loop_values.hpp"
-#include "tensorsmith/feature/read_region.hpp"
-#include "tensorsmith/feature/stage_scopes.hpp"
+#include "tensorsmith/feature/algebra/substitute.hpp"
+#include "tensorsmith/feature/stage_guards.hpp"
 #include "tensorsmith/feature/store_program.hpp"
-#include "tensorsmith/feature/value_walk.hpp"
-#include "tensorsmith/lower/derivation.hpp"
-#include "tensorsmith/sched/apply/common.hpp"
-#include "tensorsmith/sched/bounds/loops.hpp"
+#include "tensorsmith/feature/store_value.hpp"
 #include "tensorsmith/support/factorize.hpp"
 
 namespace tensorsmith::detail {
 
-/// The part of build_store_program that knows stages; the program's loops and atoms are filled.
-class StageNests {
+/// Of the stores of a stage without their loops; nothing if guards say that nothing is stored.
+struct NestStores {
+  bool is_reachable = true;
+  std::vector<FeatureStore> stores;
+};
+
+/// The part of build_store_program that knows stages.
+class StageNests : protected StageGuards {
  protected:
   struct StageInfo {
-    RegionBox box;
-    std::vector<std::int32_t> enclosing;  ///< loops around, outermost first
     std::vector<std::int32_t> leaf_loop;  ///< -1: extent 1
     std::vector<bool> leaf_reduces;
-    std::vector<FeatureStore> stores;  ///< without loops
-    std::vector<IndexForm> axes;
-    std::vector<GuardBound> bounds;  ///< what the guards around the stores say
+    double elements = 1;                  ///< that memory is set aside for
+    NestStores update, initial;         ///< initial: of reductions
+    NestStores copy;                    ///< of a reduction across threads, its last store
+    bool is_across_threads = false, gathers = false;
   };
 
-  explicit StageNests(const State& state)
-      : state_(state), dag_(state.dag()), derivations_(derive(state)) {}
+  explicit StageNests(const State& state) : StageGuards(state) {}
 
   /// False if a length is unknown or an attached stage is read from outside.
   bool analyse_stages() {
-    const std::size_t n = state_.num_stages();
-    stages_.resize(n);
-    scopes_ = scopes_of_stages(state_);
-    stage_of_tensor_.assign(dag_.tensors().size(), -1);
-    inlined_.assign(dag_.tensors().size(), nullptr);
-    for (std::size_t s = 0; s < n; ++s) {
-      for (TensorId tensor : dag_.operation(s).outputs) {
-        stage_of_tensor_[tensor.value] = static_cast<std::int32_t>(s);
-        inlined_[tensor.value] = is_inlined(s) ? &dag_.operation(s) : nullptr;
+    if (!prepare_guards()) {
+      return false;
+    }
+    stages_.resize(ranges_.size());
+    for (std::size_t s = ranges_.size(); s-- > 0;) {
+      if (ranges_[s].is_computed) {
+        make_loops(s);
       }
     }
-    for (std::size_t s = n; s-- > 0;) {
-      if (!is_inlined(s) && !state_.stage(s).is_placeholder && !analyse(s)) {
+    for (std::size_t s = ranges_.size(); s-- > 0;) {
+      if (ranges_[s].is_computed) {
+        make_stores(s);
+      }
+    }
+    return true;
+  }
+
+  bool is_thread_loop(std::int32_t loop) const {
+    return is_thread_annotation(program_.loops[static_cast<std::size_t>(loop)].annotation);
+  }
+
+  StoreProgram program_;
+  std::vector<StageInfo> stages_;
+
+ private:
+  void make_loops(std::size_t s) {
+    StageInfo& info = stages_[s];
+    const std::vector<bool> reduces = node_is_reduction(derivations_[s]);
+    for (std::size_t leaf = 0; leaf < derivations_[s].leaves.size(); ++leaf) {
+      const LeafKey key{s, leaf};
+      info.leaf_reduces.push_back(reduces[at(derivations_[s].leaves[leaf].node)]);
+      const NodeRange& range = range_of(key);
+      // A thread scope of one iteration stays in the program, though no index uses it.
+      if (pool_.is_integer(range.extent, 1) && !is_thread(key)) {
+        info.leaf_loop.push_back(-1);
+        continue;
+      }
+      const auto loop = static_cast<std::int32_t>(program_.loops.size());
+      FeatureLoop made;
+      made.annotation = annotation_of(key);
+      made.extent = pool_.is_integer(range.extent) ? pool_.value(range.extent) : 1;
+      made.varying = pool_.is_integer(range.extent) ? algebra::no_ref : range.extent;
+      made.vars.push_back(var_of(key));
+      program_.loops.push_back(std::move(made));
+      info.leaf_loop.push_back(loop);
+    }
+    info.is_across_threads = is_across_threads(s);
+    for (std::size_t leaf = 0; leaf < info.leaf_loop.size(); ++leaf) {
+      info.gathers = info.gathers || (info.leaf_reduces[leaf] && !is_thread({s, leaf}));
+    }
+  }
+
+  /// Opens a loop for what is simplified inside.
+  void open(algebra::Analyzer& analyzer, const LeafKey& key, std::int32_t var) {
+    const NodeRange& range = range_of(key);
+    const bool is_loop = !is_thread(key);
+    if (is_loop && pool_.is_integer(range.extent, 1)) {
+      return;
+    }
+    const algebra::Ref zero = pool_.like(range.extent, 0);
+    analyzer.bind(var, zero, range.extent);
+    if (!is_loop || pool_.is_integer(range.extent)) {
+      return;
+    }
+    analyzer.enter(pool_.raw(algebra::Op::ge, pool_.var(var), zero));
+    analyzer.enter(pool_.raw(algebra::Op::lt, pool_.var(var), range.extent));
+    FeatureLoop& loop =
+        program_.loops[at(stages_[key.stage].leaf_loop[key.leaf])];
+    loop.varying = analyzer.simplify(range.extent);
+    loop.extent = largest_extent(loop.varying);
+  }
+  void open_around(algebra::Analyzer& analyzer, std::size_t s) {
+    const std::vector<LeafKey>& around = ranges_[s].around;
+    for (std::size_t i = around.size(); i-- > 0;) {
+      open(analyzer, around[i], var_of(around[i]));
+    }
+  }
+  /// As the reference sees it, which does not know how many threads there are.
+  std::int64_t largest_extent(algebra::Ref extent) {
+    algebra::Bounds bounds(pool_, workspace_.bounds);
+    for (const FeatureLoop& loop : program_.loops) {
+      for (std::int32_t var : loop.vars) {
+        if (!is_thread_annotation(loop.annotation)) {
+          bounds.bind(var, algebra::Bound{0, loop.extent - 1});
+        }
+      }
+    }
+    const std::int64_t largest = bounds(extent).max;
+    return largest == algebra::unlimited ? 1 : largest;
+  }
+
+  void make_stores(std::size_t s) {
+    StageInfo& info = stages_[s];
+    const std::size_t num_leaves = info.leaf_loop.size();
+    const auto own_loop = [&](std::size_t leaf) { return var_of({s, leaf}); };
+    const auto nothing = [](std::int32_t) { return false; };
+    const std::vector<algebra::Ref> value = node_values(s, own_loop);
+    const std::vector<algebra::Ref> conditions = guards(s, value, true, nothing);
+    algebra::Analyzer analyzer(pool_, workspace_);
+    open_around(analyzer, s);
+    const std::size_t rank = dag_.operation(s).axes.size();
+    for (std::size_t a = 0; a < rank; ++a) {
+      // An extent that varies counts as 1 there.
+      const algebra::Ref extent = analyzer.simplify(ranges_[s].range[a].extent);
+      info.elements *= pool_.is_integer(extent) ? static_cast<double>(pool_.value(extent)) : 1.0;
+    }
+    for (std::size_t leaf = 0; leaf < num_leaves; ++leaf) {
+      if (!(info.is_across_threads && info.leaf_reduces[leaf] && !is_thread({s, leaf}))) {
+        open(analyzer, {s, leaf}, own_loop(leaf));
+      }
+    }
+    if (info.is_across_threads) {
+      make_copy(s, value, analyzer);
+      for (std::size_t leaf = 0; leaf < num_leaves; ++leaf) {
+        if (info.leaf_reduces[leaf] && !is_thread({s, leaf})) {
+          open(analyzer, {s, leaf}, own_loop(leaf));
+        }
+      }
+    } else if (!dag_.operation(s).reduce_axes.empty()) {
+      make_initial(s);
+    }
+    info.update.is_reachable = enter_all(analyzer, conditions);
+    if (info.update.is_reachable) {
+      info.update.stores = stores_of(s, ranges_[s].values, value, analyzer);
+    }
+  }
+
+  /// False if one of them cannot hold.
+  bool enter_all(algebra::Analyzer& analyzer, const std::vector<algebra::Ref>& conditions) {
+    for (algebra::Ref condition : conditions) {
+      const algebra::Ref simple = analyzer.simplify(condition);
+      if (!pool_.is_integer(simple)) {
+        analyzer.enter(simple);
+      } else if (pool_.value(simple) == 0) {
         return false;
       }
     }
     return true;
   }
 
-  bool is_inlined(std::size_t s) const { return state_.stage(s).compute_at == ComputeAt::inlined; }
-  /// The guards say that nothing is stored.
-  bool is_unreachable(const StageInfo& info) const {
-    return any_item(info.bounds, [&](const GuardBound& bound) {
-      return program_.atoms.range(bound.form, full_range()).min > bound.max;
-    });
-  }
-  LoopValues full_range() const { return LoopValues(program_.loops); }
-  /// Of loops that are taken apart.
-  LoopValues fused_range() const { return {program_.loops, has_open_end_}; }
-
-  bool analyse(std::size_t s) {
-    const Operation& op = dag_.operation(s);
-    const StageDerivation& d = derivations_[s];
+  /// What a reduction begins with: its loops start at the first one that reduces.
+  void make_initial(std::size_t s) {
     StageInfo& info = stages_[s];
-    if (!find_enclosing(s, info)) {
-      return false;
+    std::size_t first = 0;
+    while (first < info.leaf_reduces.size() && !info.leaf_reduces[first]) {
+      ++first;
     }
-    for (const IteratorRelation& r : d.relations) {
-      for (std::int64_t length : r.lengths) {
-        if (length <= 0) {
-          return false;
-        }
+    std::vector<std::int32_t> var;
+    for (std::size_t leaf = 0; leaf < info.leaf_loop.size(); ++leaf) {
+      const LeafKey key{s, leaf};
+      const bool is_new = leaf >= first && !info.leaf_reduces[leaf] && !is_thread(key);
+      var.push_back(is_new ? pool_.new_var(pool_.dtype(range_of(key).extent)) : var_of(key));
+      if (is_new && info.leaf_loop[leaf] >= 0) {
+        program_.loops[at(info.leaf_loop[leaf])].vars.push_back(var.back());
       }
     }
-    if (!info.box.is_known) {
-      info.box.low.resize(op.axes.size());
-      info.box.varying.resize(op.axes.size());
-      for (const Axis& axis : op.axes) {
-        info.box.extent.push_back(axis.extent);
+    const std::vector<bool> reduces = reducing_nodes(s);
+    const auto is_left_out = [&](std::int32_t node) { return reduces[at(node)]; };
+    const std::vector<algebra::Ref> value =
+        node_values(s, [&](std::size_t leaf) { return var[leaf]; });
+    const std::vector<algebra::Ref> conditions = guards(s, value, false, is_left_out);
+    algebra::Analyzer analyzer(pool_, workspace_);
+    open_around(analyzer, s);
+    for (std::size_t leaf = 0; leaf < info.leaf_loop.size(); ++leaf) {
+      if (leaf < first || !info.leaf_reduces[leaf]) {
+        open(analyzer, {s, leaf}, var[leaf]);
       }
     }
-    make_loops(s, info);
-    make_stores(s, info);
-    for (const FeatureStore& store : info.stores) {
-      for (const FeatureAccess& access : store.accesses) {
-        const std::int32_t producer = stage_of_tensor_[access.tensor.value];
-        if (access.tensor != store.tensor && producer >= 0 &&
-            !dag_.operation(static_cast<std::size_t>(producer)).is_placeholder()) {
-          require(static_cast<std::size_t>(producer), access);
-        }
-      }
+    info.initial.is_reachable = enter_all(analyzer, conditions);
+    if (info.initial.is_reachable) {
+      info.initial.stores = stores_of(s, {}, value, analyzer);
     }
-    return true;
   }
-
-  bool find_enclosing(std::size_t s, StageInfo& info) {
-    if (state_.stage(s).compute_at != ComputeAt::iterator) {
-      return true;
+  /// By node: it comes from axes that reduce, and from no others.
+  std::vector<bool> reducing_nodes(std::size_t s) const {
+    const StageRelations& relations = ranges_[s].relations;
+    const auto num_spatial = static_cast<std::int32_t>(dag_.operation(s).axes.size());
+    std::vector<bool> result(at(relations.num_nodes), false);
+    for (std::int32_t a = num_spatial; a < derivations_[s].num_axes; ++a) {
+      result[at(a)] = true;
     }
-    const auto found = state_.attach_map().stage_to_iterator.find(static_cast<std::int32_t>(s));
-    if (found == state_.attach_map().stage_to_iterator.end() ||
-        found->second.stage <= static_cast<std::int32_t>(s)) {
-      return false;
-    }
-    const StageInfo& target = stages_[static_cast<std::size_t>(found->second.stage)];
-    if (static_cast<std::size_t>(found->second.iterator) >= target.leaf_loop.size()) {
-      return false;
-    }
-    info.enclosing = target.enclosing;
-    for (std::int32_t i = 0; i <= found->second.iterator; ++i) {
-      const std::int32_t loop = target.leaf_loop[static_cast<std::size_t>(i)];
-      if (loop >= 0) {
-        info.enclosing.push_back(loop);
-      }
-    }
-    return true;
-  }
-
-  void make_loops(std::size_t s, StageInfo& info) {
-    const Operation& op = dag_.operation(s);
-    const StageDerivation& d = derivations_[s];
-    std::vector<std::int64_t> axis_extent = info.box.extent;
-    for (const Axis& axis : op.reduce_axes) {
-      axis_extent.push_back(axis.extent);
-    }
-    std::vector<std::int64_t> extent = loop_extents(d, axis_extent);
-    const VaryingExtents exact = exact_extents(s, info, axis_extent, extent);
-    const auto at = [](std::int32_t node) { return static_cast<std::size_t>(node); };
-    std::vector<IndexForm> value(at(d.num_nodes));
-    const std::vector<bool> reduces = node_is_reduction(d);
-    for (const LeafIterator& leaf : d.leaves) {
-      info.leaf_reduces.push_back(reduces[at(leaf.node)]);
-      const bool varies = exact.varies(leaf.node);
-      // A thread scope of one iteration stays in the program, though no index uses it.
-      if (extent[at(leaf.node)] <= 1 && !varies && !is_thread_annotation(leaf.annotation)) {
-        info.leaf_loop.push_back(-1);
-        continue;
-      }
-      const auto loop = static_cast<std::int32_t>(program_.loops.size());
-      program_.loops.push_back({extent[at(leaf.node)], leaf.annotation});
-      has_open_end_.push_back(
-          !knows_fused_extents_ && !is_thread_annotation(leaf.annotation) &&
-          has_attach_points(state_.attach_map(), static_cast<std::int32_t>(s), leaf.iterator));
-      if (varies) {
-        program_.loops.back().varying = static_cast<std::int32_t>(program_.varying_extents.size());
-        program_.varying_extents.push_back(exact.of_node[at(leaf.node)]);
-      }
-      info.leaf_loop.push_back(loop);
-      if (extent[at(leaf.node)] > 1 || varies) {
-        value[at(leaf.node)].add_term(1, program_.atoms.loop(loop));
-      }
-    }
-    for (std::size_t i = d.relations.size(); i-- > 0;) {
-      const IteratorRelation& r = d.relations[i];
-      if (r.is_split) {
-        std::int64_t stride = 1;
-        for (std::size_t p = 1; p < r.parts.size(); ++p) {
-          stride *= extent[at(r.parts[p])];
-        }
-        IndexForm sum;
-        for (std::size_t p = 0; p < r.parts.size(); ++p) {
-          sum.add(value[at(r.parts[p])], stride);
-          stride /= p + 1 < r.parts.size() ? extent[at(r.parts[p + 1])] : 1;
-        }
-        value[at(r.parent)] = std::move(sum);
-        continue;
-      }
-      if (knows_fused_extents_) {
-        FusedParts(program_.atoms, program_.loops, extent, exact, info.bounds).take_apart(r, value);
+    for (const PairRelation& r : relations.relations) {
+      if (r.is_split()) {
+        result[at(r.outer)] = result[at(r.inner)] = result[at(r.whole)];
+      } else if (r.kind == RelationKind::fuse) {
+        result[at(r.whole)] = result[at(r.outer)] && result[at(r.inner)];
       } else {
-        FusedParts(program_.atoms, program_.loops, extent, exact, has_open_end_)
-            .take_apart(r, value);
+        result[at(r.inner)] = result[at(r.whole)];
       }
     }
-    for (std::size_t a = 0; a < at(d.num_axes); ++a) {
-      IndexForm form;
-      if (a < op.axes.size()) {
-        form = info.box.low[a];
+    return result;
+  }
+
+  /// Of a reduction across threads: the first of them stores.
+  void make_copy(std::size_t s, const std::vector<algebra::Ref>& value,
+                 algebra::Analyzer& analyzer) {
+    StageInfo& info = stages_[s];
+    std::vector<algebra::Ref> first;
+    for (std::size_t leaf = 0; leaf < info.leaf_loop.size(); ++leaf) {
+      if (info.leaf_reduces[leaf] && is_thread({s, leaf})) {
+        const algebra::Ref thread = pool_.var(var_of({s, leaf}));
+        first.push_back(pool_.raw(algebra::Op::eq, thread, pool_.like(thread, 0)));
       }
-      form.add(value[a]);
-      program_.atoms.recombine(form, fused_range());
-      info.axes.push_back(std::move(form));
+    }
+    std::vector<algebra::Facts::Mark> marks;
+    for (algebra::Ref condition : first) {
+      const algebra::Ref simple = analyzer.simplify(condition);
+      if (!pool_.is_integer(simple)) {
+        marks.push_back(analyzer.enter(simple));
+      }
+    }
+    info.copy.stores = stores_of(s, {}, value, analyzer);
+    while (!marks.empty()) {
+      analyzer.leave(marks.back());
+      marks.pop_back();
     }
   }
 
-  /// Extents of the nodes of a stage whose region varies, none for all others; `extent` becomes
-  /// the largest of each.
-  VaryingExtents exact_extents(std::size_t s, const StageInfo& info,
-                               const std::vector<std::int64_t>& axis_extent,
-                               std::vector<std::int64_t>& extent) {
-    if (all_items(info.box.varying, [](const IndexForm& form) { return form.is_constant(); })) {
-      return {};
-    }
-    std::vector<IndexForm> axes = info.box.varying;
-    axes.resize(axis_extent.size());
-    for (std::size_t a = 0; a < axes.size(); ++a) {
-      if (axes[a].is_constant()) {
-        axes[a].constant = axis_extent[a];
-      }
-    }
-    VaryingExtents exact =
-        varying_extents(derivations_[s], std::move(axes), program_.atoms, full_range());
-    for (std::size_t node = 0; node < exact.of_node.size(); ++node) {
-      extent[node] = program_.atoms.range(exact.of_node[node], full_range()).max;
-    }
-    return exact;
-  }
-
-  void make_stores(std::size_t s, StageInfo& info) {
+  /// One per output, of `values` (none: of constants), where the axes have `value`.
+  std::vector<FeatureStore> stores_of(std::size_t s, const std::vector<algebra::Ref>& values,
+                                      const std::vector<algebra::Ref>& value,
+                                      algebra::Analyzer& analyzer) {
     const Operation& op = dag_.operation(s);
-    IndexEnvironment environment;
+    std::vector<algebra::Ref> place;
     for (std::size_t a = 0; a < op.axes.size(); ++a) {
-      environment.emplace_back(op.axes[a].var, info.axes[a]);
+      place.push_back(analyzer.simplify(value[a]));
     }
-    for (std::size_t a = 0; a < op.reduce_axes.size(); ++a) {
-      environment.emplace_back(op.reduce_axes[a].var, info.axes[op.axes.size() + a]);
-    }
+    std::vector<FeatureStore> stores;
     for (std::size_t k = 0; k < op.outputs.size(); ++k) {
       FeatureStore store;
       store.stage = static_cast<std::uint32_t>(s);
@@ -236,103 +275,27 @@ class StageNests {
       own.tensor = store.tensor;
       own.kind = AccessKind::write;
       own.rank = op.axes.size();
-      own.indices.assign(info.axes.begin(),
-                         info.axes.begin() + static_cast<std::ptrdiff_t>(op.axes.size()));
+      own.indices = place;
       store.accesses.push_back(std::move(own));
-      ValueWalk walk(dag_.pool(), program_.atoms, {program_.loops, info.bounds}, inlined_, store);
-      walk.body(op, k, environment);
-      info.stores.push_back(std::move(store));
-    }
-  }
-
-  /// Widens the producer's box by what `access` reads while the producer's inner loops run.
-  void require(std::size_t producer, const FeatureAccess& access) {
-    StageInfo outer;
-    if (!find_enclosing(producer, outer)) {
-      return;
-    }
-    const Operation& op = dag_.operation(producer);
-    const std::vector<std::int32_t> fixed = loops_standing_still(producer, outer.enclosing);
-    const std::size_t num_vectors = access.rank == 0 ? 1 : access.indices.size() / access.rank;
-    for (std::size_t v = 0; v < num_vectors; ++v) {
-      merge_region(stages_[producer].box,
-                   region_of_read(program_.atoms, access, v, op, fixed, full_range()), op);
-    }
-    RegionBox& box = stages_[producer].box;
-    for (std::size_t d = 0; !knows_fused_extents_ && d < box.low.size(); ++d) {
-      if (box.extent[d] == op.axes[d].extent) {
-        box.low[d] = {};  // all of it: that it begins at 0 cannot be seen from the loops
+      if (!values.empty()) {
+        const algebra::Ref in_loops = substituted(s, values[k], value);
+        add_value(pool_, analyzer.simplify(in_loops), store);
       }
+      stores.push_back(std::move(store));
     }
+    return stores;
   }
-
-  Annotation annotation_of(std::int32_t loop) const {
-    return program_.loops[static_cast<std::size_t>(loop)].annotation;
+  /// The axes of the stage replaced by their values.
+  algebra::Ref substituted(std::size_t s, algebra::Ref ref, const std::vector<algebra::Ref>& value) {
+    const std::int32_t first = ranges_[s].var.empty() ? 0 : ranges_[s].var[0];
+    HashMap<std::uint32_t, algebra::Ref> known;
+    return algebra::substituted(
+        pool_, ref, known, [&](std::int64_t var, algebra::Ref self) {
+          const std::int64_t axis = var - first;  // the nodes of a stage have variables in a row
+          return axis >= 0 && axis < derivations_[s].num_axes ? value[static_cast<std::size_t>(axis)]
+                                                              : self;
+        });
   }
-  bool is_thread(std::int32_t loop) const { return is_thread_annotation(annotation_of(loop)); }
-
-  /// Of the loops around a stage, those that do not run while one region of it is held: threads
-  /// that share the memory it is in do run.
-  std::vector<std::int32_t> loops_standing_still(std::size_t s,
-                                                 const std::vector<std::int32_t>& enclosing) const {
-    bounds::ScopeRank scope = scopes_[s];
-    if (scope == bounds::ScopeRank::by_threads) {
-      scope = bounds::ScopeRank::global;
-      for (std::int32_t loop : enclosing) {
-        if (is_thread(loop)) {
-          const auto own =
-              thread_rank(loop) == 0 ? bounds::ScopeRank::shared : bounds::ScopeRank::local;
-          scope = larger_of(scope, own);
-        }
-      }
-    }
-    std::vector<std::int32_t> fixed;
-    for (std::int32_t loop : enclosing) {
-      const bool runs = is_thread(loop) && static_cast<int>(scope) <= thread_rank(loop);
-      if (!runs) {
-        fixed.push_back(loop);
-      }
-    }
-    return fixed;
-  }
-  int thread_rank(std::int32_t loop) const {
-    const Annotation a = annotation_of(loop);
-    return a == Annotation::block_x || a == Annotation::block_y || a == Annotation::block_z ? 0 : 1;
-  }
-
-  /// The indices of a tensor become those of the pieces that its layout cuts it into.
-  void place(FeatureAccess& access, const StorageLayoutStep& layout) {
-    const auto& shape = dag_.tensor(access.tensor).shape;
-    std::vector<IndexForm> indices;
-    for (std::size_t first = 0; first < access.indices.size(); first += access.rank) {
-      access.pieces.clear();
-      for (std::int32_t piece : layout.order) {
-        const auto d = static_cast<std::size_t>(piece / 2);
-        const std::int64_t block = layout.blocks[d];
-        const bool is_outer = piece % 2 == 0;
-        const IndexForm& whole = access.indices[first + d];
-        indices.push_back(block == 0 ? whole
-                                     : program_.atoms.divide(whole, block, is_outer, full_range()));
-        access.pieces.push_back(block == 0 ? shape[d]
-                                           : (is_outer ? ceil_div(shape[d], block) : block));
-      }
-    }
-    access.indices = std::move(indices);
-    access.rank = layout.order.size();
-  }
-
-  const State& state_;
-  const ComputeDag& dag_;
-  std::vector<StageDerivation> derivations_;
-  std::vector<std::int32_t> stage_of_tensor_;
-  InlinedOperations inlined_;
-  std::vector<bounds::ScopeRank> scopes_;
-  std::vector<StageInfo> stages_;
-  StoreProgram program_;
-  /// Bound inference, unlike what comes after, does not know how far a fused loop runs that stands
-  /// still, unless that is a loop over threads: parts keep a modulus that says nothing.
-  bool knows_fused_extents_ = true;
-  std::vector<bool> has_open_end_;  ///< by loop: it is such a one
 };
 
 }  // namespace tensorsmith::detail

@@ -1,5 +1,4 @@
-// StoreProgram: the stores of a state in program order, each with its loops, accesses and
-// operations.
+// StoreProgram: a program as a list of stores, each with its loops, accesses and operations.
 //
 // Floor 5. Ansor reference, ch. 6.1 (the program that features are read from): inlined stages are
 // substituted, loops of extent 1 have vanished, a reduction's initialisation stands just outside
@@ -13,26 +12,18 @@
 #include <cstdint>
 #include <vector>
 
+#include "tensorsmith/feature/algebra/pool.hpp"
 #include "tensorsmith/feature/arith.hpp"
-#include "tensorsmith/feature/index_atoms.hpp"
 #include "tensorsmith/sched/steps.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith {
 
-/// Which stores count as touching the same loop where loops over threads are concerned. The
-/// reference knows such a loop by the address of a temporary object: loops at one depth of a kernel
-/// are one to it, and those of several kernels are, or are not, as memory happens to be reused.
-enum class ThreadLoops : std::uint8_t {
-  apart,       ///< every loop is itself
-  per_kernel,  ///< those at one depth are the same, but for the outermost one of each kernel
-  per_depth    ///< those at one depth are the same, in all kernels
-};
-
 struct FeatureLoop {
   std::int64_t extent = 1;  ///< the largest, where it depends on the loops around
   Annotation annotation = Annotation::none;
-  std::int32_t varying = -1;  ///< of StoreProgram::varying_extents, -1: always the same
+  algebra::Ref varying = algebra::no_ref;  ///< the extent, where it does
+  SmallVector<std::int32_t, 2> vars;       ///< that stand for it
 };
 
 enum class AccessKind : std::uint8_t { read = 0, write = 1, read_write = 2 };
@@ -41,14 +32,14 @@ struct FeatureAccess {
   TensorId tensor;
   AccessKind kind = AccessKind::read;
   std::size_t rank = 0;
-  std::vector<IndexForm> indices;    ///< `rank` per index vector, one vector after the other
-  std::vector<std::int64_t> pieces;  ///< shape of a buffer with a storage layout, else empty
+  std::vector<algebra::Ref> indices;  ///< `rank` per index vector, one vector after the other
+  std::vector<std::int64_t> pieces;   ///< shape of a buffer with a storage layout, else empty
 };
 
 /// A loop around a store. The initialisation of a reduction has loops of its own (`table`) that run
 /// like those of the update (`loop`).
 struct OpenFeatureLoop {
-  std::int32_t loop = -1;   ///< in the forms and in StoreProgram::loops
+  std::int32_t loop = -1;   ///< in StoreProgram::loops
   std::int32_t table = -1;  ///< identity
 };
 
@@ -76,10 +67,9 @@ struct FeatureBuffer {
 struct StoreProgram {
   /// Whose tensors the first ids are; must outlive the program. Null: a lowered kernel.
   const ComputeDag* dag = nullptr;
+  algebra::Pool pool;
   std::vector<FeatureLoop> loops;
-  std::vector<IndexForm> varying_extents;  ///< over the loops around
   std::int32_t num_tables = 0;
-  IndexAtoms atoms;
   std::vector<FeatureStore> stores;
   std::vector<FeatureAllocation> allocations;
   /// Their ids follow those of the dag's tensors.

@@ -9,7 +9,7 @@
 using namespace tensorsmith;
 
 TEST_CASE("the names of the columns are the reference's, in its order", "[feature][golden]") {
-  const std::string text = test::read_text(test::golden_path("feature_names.json"));
+  const std::string text = test::read_text(test::own_golden_path("feature_names.json"));
   const auto names = test::Json::parse(text).get<std::vector<std::string>>();
   REQUIRE(names.size() == feature_length);
   for (std::size_t i = 0; i < feature_length; ++i) {

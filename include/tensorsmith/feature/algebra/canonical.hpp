@@ -1,0 +1,448 @@
+// CanonicalSimplifier: integer expressions by way of sums of splits.
+//
+// Floor 5. The way of the Ansor reference 0.16: sums, products with constants, quotients and
+// remainders are put together as canonical_sum.hpp has them and written out where anything else
+// needs them; a comparison takes out the common factor of what it compares. Everything else is done
+// as the rewriter does it, on operands that are canonical.
+#pragma once
+
+#include <cstdint>
+#include <numeric>  // std::gcd
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tensorsmith/feature/algebra/canonical_sum.hpp"
+#include "tensorsmith/feature/algebra/rewriter.hpp"
+
+namespace tensorsmith::algebra {
+
+class CanonicalSimplifier final : public Rewriter {
+ public:
+  explicit CanonicalSimplifier(Facts& facts) : Rewriter(facts) {}
+
+  Ref simplified(Ref ref) override { return visit(ref); }
+
+ private:
+  using Form = std::variant<Ref, Split, Sum>;
+
+  Ref visit(Ref ref) override {
+    Remembered<Ref>& known = facts_.workspace.canonical;
+    const std::uint32_t version = facts_.version;
+    if (const Ref* done = known.find(ref, version)) {
+      return *done;
+    }
+    const Ref result = out(form(ref));
+    known.set(ref, version, result);
+    return result;
+  }
+  const std::vector<Ref>& literals() const override { return none_; }
+
+  Ref out(const Form& form) {
+    if (const Ref* ref = std::get_if<Ref>(&form)) {
+      return *ref;
+    }
+    if (const Split* split = std::get_if<Split>(&form)) {
+      return written(pool_, *split, split->scale);
+    }
+    return written(pool_, std::get<Sum>(form));
+  }
+  /// Not written out.
+  Form form(Ref ref) {
+    const Node node = pool_[ref];
+    if (node.op == Op::lt) {
+      return less(ref, node);
+    }
+    if (!is_index(node.dtype)) {
+      return rewritten(ref);
+    }
+    switch (node.op) {
+    case Op::add:
+    case Op::sub:
+      return sum(node);
+    case Op::mul:
+      return product(node);
+    case Op::floordiv:
+      return quotient(node);
+    case Op::floormod:
+      return remainder(node);
+    case Op::cast:
+      return cast(ref, node);
+    default:
+      return rewritten(ref);
+    }
+  }
+
+  Split split_of(const Form& form) {
+    if (const Split* split = std::get_if<Split>(&form)) {
+      return *split;
+    }
+    if (const Sum* sum = std::get_if<Sum>(&form);
+        sum != nullptr && sum->base == 0 && sum->terms.size() == 1) {
+      return sum->terms[0];
+    }
+    Split made;
+    made.index = out(form);
+    return made;
+  }
+  Sum sum_of(Form form) {
+    if (Sum* sum = std::get_if<Sum>(&form)) {
+      return std::move(*sum);
+    }
+    Sum made;
+    if (const Ref* ref = std::get_if<Ref>(&form)) {
+      made.dtype = pool_.dtype(*ref);
+      if (pool_.is_integer(*ref)) {
+        made.base = pool_.value(*ref);
+        return made;
+      }
+    } else {
+      made.dtype = pool_.dtype(std::get<Split>(form).index);
+    }
+    made.terms.push_back(split_of(form));
+    return made;
+  }
+  bool is_number(const Form& form, std::int64_t& value) const {
+    const Ref* ref = std::get_if<Ref>(&form);
+    if (ref == nullptr || !pool_.is_integer(*ref)) {
+      return false;
+    }
+    value = pool_.value(*ref);
+    return true;
+  }
+  /// Of what is a plain expression on both sides; no_ref: not constant.
+  Ref folded(Op op, const Form& a, const Form& b) {
+    // A sum or split stands for itself, so that only the other side can be a constant.
+    const Ref* left = std::get_if<Ref>(&a);
+    const Ref* right = std::get_if<Ref>(&b);
+    return left != nullptr && right != nullptr ? pool_.fold(op, *left, *right) : no_ref;
+  }
+
+  Form sum(const Node& node) {
+    const Form a = form(node.a), b = form(node.b);
+    if (const Ref ref = folded(node.op, a, b); ref != no_ref) {
+      return ref;
+    }
+    std::int64_t number = 0;
+    const std::int64_t sign = node.op == Op::add ? 1 : -1;
+    if (is_number(b, number) && number == 0) {
+      return a;
+    }
+    if (is_number(a, number) && number == 0 && sign == 1) {
+      return b;
+    }
+    Sum result = sum_of(a);
+    if (is_number(b, number)) {
+      result.base += sign * number;
+    } else if (const Sum* other = std::get_if<Sum>(&b)) {
+      result.add(*other, sign);
+    } else {
+      result.add(split_of(b), sign);
+    }
+    return result;
+  }
+  Form product(const Node& node) {
+    Form a = form(node.a), b = form(node.b);
+    if (const Ref ref = folded(Op::mul, a, b); ref != no_ref) {
+      return ref;
+    }
+    std::int64_t factor = 0;
+    if (is_number(a, factor)) {
+      std::swap(a, b);
+    }
+    if (is_number(b, factor)) {
+      if (factor == 1) {
+        return a;
+      }
+      if (factor == 0) {
+        return b;
+      }
+      if (Sum* sum = std::get_if<Sum>(&a)) {
+        sum->multiply(factor);
+        return a;
+      }
+      Split split = split_of(a);
+      split.scale *= factor;
+      return split;
+    }
+    // The constant factors come last.
+    std::vector<Ref> factors;
+    std::int64_t constant = 1;
+    collect_factors(out(a), factors, constant);
+    collect_factors(out(b), factors, constant);
+    Ref result = pool_.integer(1, node.dtype);
+    for (Ref one : factors) {
+      result = pool_.mul(result, one);
+    }
+    return constant != 1 ? pool_.mul(result, pool_.integer(constant, node.dtype)) : result;
+  }
+  void collect_factors(Ref ref, std::vector<Ref>& factors, std::int64_t& constant) const {
+    const Node node = pool_[ref];
+    if (node.op == Op::mul) {
+      collect_factors(node.a, factors, constant);
+      collect_factors(node.b, factors, constant);
+    } else if (node.op == Op::integer) {
+      constant *= node.value;
+    } else {
+      factors.push_back(ref);
+    }
+  }
+
+  struct Parts {
+    Sum divisible, rest;
+  };
+  static Parts parted(const Sum& sum, std::int64_t divisor) {
+    Parts parts;
+    parts.divisible.dtype = parts.rest.dtype = sum.dtype;
+    (sum.base % divisor == 0 ? parts.divisible : parts.rest).base = sum.base;
+    for (const Split& term : sum.terms) {
+      (term.scale % divisor == 0 ? parts.divisible : parts.rest).terms.push_back(term);
+    }
+    return parts;
+  }
+
+  Split as_floor(Split split) {
+    if (!split.is_floor && !split.is_whole()) {
+      split = split_of(Form(out(Form(split))));
+    }
+    split.is_floor = true;
+    return split;
+  }
+  Split divided(Split split, std::int64_t divisor) {
+    split = as_floor(split);
+    if (split.scale % divisor == 0) {
+      split.scale /= divisor;
+      return split;
+    }
+    if (divisor % split.scale == 0) {
+      const std::int64_t lower = split.lower * (divisor / split.scale);
+      if (split.upper != unlimited && split.upper % lower != 0) {
+        if (split.upper <= lower) {
+          Split none;
+          none.index = pool_.like(split.index, 0);
+          return none;
+        }
+        split.index = pool_.floormod(split.index, pool_.like(split.index, split.upper));
+        split.upper = unlimited;
+      }
+      split.scale = 1;
+      split.lower = lower;
+      return split;
+    }
+    Split whole = split_of(Form(out(Form(split))));
+    whole.lower *= divisor;
+    whole.is_floor = true;
+    return whole;
+  }
+  Split reduced(Split split, std::int64_t modulus) {
+    split = as_floor(split);
+    if (split.scale % modulus == 0) {
+      split.scale = 0;
+      return split;
+    }
+    if (modulus % split.scale == 0) {
+      const std::int64_t upper = split.lower * (modulus / split.scale);
+      if (split.upper == unlimited || split.upper % upper == 0) {
+        if (upper < split.upper && split.upper != unlimited) {
+          // A smaller modulus may simplify the index.
+          Split again = split_of(
+              Form(visit(pool_.floormod(split.index, pool_.like(split.index, upper)))));
+          if (split.lower != 1) {
+            again = divided(again, split.lower);
+          }
+          again.scale *= split.scale;
+          return again;
+        }
+        split.upper = upper;
+        return split;
+      }
+      if (upper % split.upper == 0) {
+        return split;
+      }
+    }
+    Split whole = split_of(Form(out(Form(split))));
+    whole.is_floor = true;
+    whole.upper = modulus;
+    return whole;
+  }
+  bool is_rest(Ref ref, std::int64_t divisor) {
+    return compare_number(ref, divisor) == Order::less && facts_.is_at_least(ref, 0);
+  }
+  bool is_within(const Form& form, std::int64_t divisor) {
+    const Bound bound = facts_.bounds(out(form));
+    return bound.min >= 0 && bound.max < divisor;
+  }
+
+  Form quotient(const Node& node) {
+    Form a = form(node.a);
+    const Form b = form(node.b);
+    if (const Ref ref = folded(Op::floordiv, a, b); ref != no_ref) {
+      return ref;
+    }
+    std::int64_t divisor = 0;
+    if (is_number(a, divisor) && divisor == 0) {
+      return a;
+    }
+    if (!is_number(b, divisor) || divisor <= 0) {
+      return symbolic(Op::floordiv, out(a), out(b));
+    }
+    if (divisor == 1) {
+      return a;
+    }
+    if (const Sum* sum = std::get_if<Sum>(&a)) {
+      Parts parts = parted(*sum, divisor);
+      parts.divisible.divide(divisor);
+      if (parts.rest.is_zero()) {
+        return parts.divisible;
+      }
+      const Ref rest = written(pool_, parts.rest);
+      if (pool_.is_integer(rest)) {
+        parts.divisible.base += floor_div(pool_.value(rest), divisor);
+      } else if (!is_rest(rest, divisor)) {
+        parts.divisible.add(divided(split_of(Form(rest)), divisor), 1);
+      }
+      return parts.divisible;
+    }
+    if (is_within(a, divisor)) {
+      return pool_.integer(0, node.dtype);
+    }
+    return divided(split_of(a), divisor);
+  }
+  Form remainder(const Node& node) {
+    Form a = form(node.a);
+    const Form b = form(node.b);
+    if (const Ref ref = folded(Op::floormod, a, b); ref != no_ref) {
+      return ref;
+    }
+    std::int64_t divisor = 0;
+    if (is_number(a, divisor) && divisor == 0) {
+      return a;
+    }
+    if (!is_number(b, divisor) || divisor <= 0) {
+      return symbolic(Op::floormod, out(a), out(b));
+    }
+    if (divisor == 1) {
+      return pool_.integer(0, node.dtype);
+    }
+    if (const Sum* sum = std::get_if<Sum>(&a)) {
+      Sum rest = parted(*sum, divisor).rest;
+      const Ref plain = written(pool_, rest);
+      if (pool_.is_integer(plain)) {
+        return pool_.integer(floor_mod(pool_.value(plain), divisor), node.dtype);
+      }
+      if (is_rest(plain, divisor)) {
+        return plain;
+      }
+      rest.base = floor_mod(rest.base, divisor);
+      return reduced(split_of(Form(std::move(rest))), divisor);
+    }
+    if (is_within(a, divisor)) {
+      return a;
+    }
+    return reduced(split_of(a), divisor);
+  }
+  /// By something that is not constant: common factors go.
+  Ref symbolic(Op op, Ref a, Ref b) {
+    if (pool_.is_integer(b)) {
+      return pool_.raw(op, a, b);
+    }
+    std::vector<Ref> left, right;
+    std::int64_t left_constant = 1, right_constant = 1;
+    collect_factors(a, left, left_constant);
+    collect_factors(b, right, right_constant);
+    Ref divisor = pool_.like(b, 1), common = divisor;
+    bool any = false;
+    for (Ref factor : right) {
+      std::size_t i = 0;
+      while (i < left.size() && left[i] != factor) {
+        ++i;
+      }
+      if (i < left.size()) {
+        left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+        common = pool_.mul(common, factor);
+        any = true;
+      } else {
+        divisor = pool_.mul(divisor, factor);
+      }
+    }
+    const std::int64_t gcd = std::gcd(left_constant, right_constant);
+    if ((!any && gcd == 1) || gcd == 0) {
+      return pool_.raw(op, a, b);
+    }
+    Ref dividend = pool_.like(a, 1);
+    for (Ref factor : left) {
+      dividend = pool_.mul(dividend, factor);
+    }
+    dividend = pool_.mul(dividend, pool_.like(a, left_constant / gcd));
+    divisor = pool_.mul(divisor, pool_.like(b, right_constant / gcd));
+    const Ref result = pool_.binary(op, dividend, divisor);
+    return op == Op::floordiv ? result
+                              : pool_.mul(result, pool_.mul(common, pool_.like(b, gcd)));
+  }
+  /// A wider type is pushed to the terms.
+  Form cast(Ref ref, const Node& node) {
+    Form value = form(node.a);
+    if (!is_index(pool_.dtype(node.a)) || bytes_of(node.dtype) < bytes_of(pool_.dtype(node.a)) ||
+        std::holds_alternative<Ref>(value)) {
+      return rewritten(ref);
+    }
+    if (Split* split = std::get_if<Split>(&value)) {
+      split->index = pool_.cast(node.dtype, split->index);
+      return value;
+    }
+    Sum& sum = std::get<Sum>(value);
+    sum.dtype = node.dtype;
+    for (Split& term : sum.terms) {
+      term.index = pool_.cast(node.dtype, term.index);
+    }
+    return value;
+  }
+
+  /// x * 8 + y < 16 becomes x < 2 where -8 < y < 8.
+  Form less(Ref ref, const Node& node) {
+    const Form difference = form(pool_.sub(node.a, node.b));
+    const Sum* sum = std::get_if<Sum>(&difference);
+    if (sum == nullptr) {
+      return rewritten(ref);
+    }
+    std::int64_t factor = sum->base;
+    bool any = false;
+    for (const Split& term : sum->terms) {
+      if (term.scale > 1 || term.scale < -1) {
+        any = true;
+        factor = std::gcd(factor, term.scale);
+      }
+    }
+    factor = factor < 0 ? -factor : factor;
+    if (!any || factor <= 1) {
+      return rewritten(ref);
+    }
+    Parts parts = parted(*sum, factor);
+    const Ref rest = written(pool_, parts.rest);
+    const Ref zero = pool_.integer(0, sum->dtype);
+    if (facts_.holds(pool_.binary(Op::lt, rest, pool_.like(zero, factor))) &&
+        facts_.holds(pool_.binary(Op::gt, rest, pool_.like(zero, -factor)))) {
+      parts.divisible.divide(factor);
+      return form(pool_.binary(Op::lt, written(pool_, parts.divisible), zero));
+    }
+    if (parts.rest.terms.size() == 1) {
+      const Split& term = parts.rest.terms[0];
+      // An index without a modulus counts as one of modulus 2^63 - 1, and moduli have 32 bits there.
+      const std::int64_t lower = factor * term.lower;
+      if (term.upper % lower == 0) {
+        parts.divisible.divide(factor);
+        const auto modulus = static_cast<std::int32_t>(
+            static_cast<std::uint32_t>(static_cast<std::uint64_t>(term.upper / lower)));
+        const Ref quotient = pool_.floordiv(term.index, pool_.like(zero, lower));
+        const Ref reduced = pool_.floormod(quotient, pool_.like(zero, modulus));
+        return form(pool_.binary(
+            Op::lt, pool_.add(written(pool_, parts.divisible), reduced), zero));
+      }
+    }
+    return rewritten(ref);
+  }
+
+  const std::vector<Ref> none_;
+};
+
+}  // namespace tensorsmith::algebra

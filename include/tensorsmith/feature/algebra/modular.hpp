@@ -1,0 +1,138 @@
+// ModularSets: that an expression is base + any multiple of coefficient.
+//
+// Floor 5. Own design; the precision is that of the reference. coefficient 0: it is the base;
+// coefficient 1: nothing is known.
+#pragma once
+
+#include <cstdint>
+#include <numeric>  // std::gcd
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/feature/algebra/pool.hpp"
+
+namespace tensorsmith::algebra {
+
+struct ModularSet {
+  std::int64_t coefficient = 1, base = 0;
+  bool operator==(const ModularSet&) const = default;
+
+  static ModularSet of(std::int64_t coefficient, std::int64_t base) {
+    if (coefficient < 0) {
+      coefficient = -coefficient;
+      base = -base;
+    }
+    return {coefficient, coefficient == 0 ? base : floor_mod(base, coefficient)};
+  }
+};
+
+class ModularSets {
+ public:
+  explicit ModularSets(const Pool& pool) : pool_(pool) {}
+
+  void bind(std::int32_t var, ModularSet set) { of_var_.emplace_back(var, set); }
+  std::size_t num_bound() const { return of_var_.size(); }
+  /// Back to the first `count` that were bound.
+  void drop(std::size_t count) { of_var_.resize(count); }
+  /// What a condition adds to what is known of `var`.
+  void narrow(std::int32_t var, ModularSet set) { bind(var, intersection(of_var(var), set)); }
+
+  ModularSet operator()(Ref ref) const {
+    const Node& node = pool_[ref];
+    switch (node.op) {
+    case Op::integer:
+      return {0, node.value};
+    case Op::var:
+      return of_var(static_cast<std::int32_t>(node.value));
+    case Op::cast:
+      return (*this)(node.a);
+    case Op::add:
+    case Op::sub: {
+      const ModularSet a = (*this)(node.a), b = (*this)(node.b);
+      return ModularSet::of(std::gcd(a.coefficient, b.coefficient),
+                            node.op == Op::add ? a.base + b.base : a.base - b.base);
+    }
+    case Op::mul: {
+      const ModularSet a = (*this)(node.a), b = (*this)(node.b);
+      const std::int64_t both = a.coefficient * b.coefficient;
+      const std::int64_t left = a.coefficient * b.base, right = a.base * b.coefficient;
+      return ModularSet::of(std::gcd(both, std::gcd(left, right)), a.base * b.base);
+    }
+    case Op::floordiv:
+      return quotient(node);
+    case Op::floormod:
+      return remainder(node);
+    case Op::min:
+    case Op::max:
+      return hull((*this)(node.a), (*this)(node.b));
+    case Op::select:
+      return hull((*this)(node.b), (*this)(node.c));
+    default:
+      return {};
+    }
+  }
+
+ private:
+  ModularSet of_var(std::int32_t var) const {
+    for (std::size_t i = of_var_.size(); i-- > 0;) {
+      if (of_var_[i].first == var) {
+        return of_var_[i].second;
+      }
+    }
+    return {};
+  }
+  ModularSet quotient(const Node& node) const {
+    const ModularSet b = (*this)(node.b);
+    if (b.coefficient != 0 || b.base == 0) {
+      return {};
+    }
+    const ModularSet a = (*this)(node.a);
+    if (a.coefficient % b.base != 0) {
+      return {};
+    }
+    if (a.base == 0) {
+      const std::int64_t c = a.coefficient / b.base;
+      return {c < 0 ? -c : c, 0};
+    }
+    return a.base > 0 && b.base > 0 ? ModularSet::of(a.coefficient / b.base, a.base / b.base)
+                                    : ModularSet{};
+  }
+  ModularSet remainder(const Node& node) const {
+    const ModularSet b = (*this)(node.b);
+    if (b.coefficient != 0 || b.base == 0) {
+      return {};
+    }
+    const ModularSet a = (*this)(node.a);
+    const std::int64_t c = std::gcd(a.coefficient, b.base);
+    return a.base % c == 0 || a.base > 0 ? ModularSet::of(c, a.base % c) : ModularSet{};
+  }
+  static ModularSet hull(ModularSet a, ModularSet b) {
+    const std::int64_t c = std::gcd(a.coefficient, b.coefficient);
+    if (c == 0) {
+      return a.base == b.base ? a : ModularSet{};
+    }
+    const std::int64_t x = a.base % c, y = b.base % c;
+    return x == y ? ModularSet::of(c, x) : ModularSet::of(std::gcd(std::gcd(x, y), c), x);
+  }
+  /// Both hold; of two that cannot, the number 1, as the reference has it.
+  static ModularSet intersection(ModularSet a, ModularSet b) {
+    const std::int64_t c = std::gcd(a.coefficient, b.coefficient);
+    const std::int64_t difference = b.base - a.base;
+    if (c == 0 || difference % c != 0) {
+      return c == 0 && difference == 0 ? a : ModularSet{0, 1};
+    }
+    // a.coefficient * p = difference modulo b.coefficient; p by counting, the numbers are small.
+    const std::int64_t step = a.coefficient / c, modulus = b.coefficient / c;
+    for (std::int64_t p = 0; p < (modulus == 0 ? 1 : modulus); ++p) {
+      if (modulus == 0 || floor_mod(step * p - difference / c, modulus) == 0) {
+        return ModularSet::of(step * b.coefficient, a.base + a.coefficient * p);
+      }
+    }
+    return {0, 1};
+  }
+
+  const Pool& pool_;
+  std::vector<std::pair<std::int32_t, ModularSet>> of_var_;
+};
+
+}  // namespace tensorsmith::algebra
