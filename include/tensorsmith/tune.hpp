@@ -67,6 +67,7 @@ struct TuneSummary {
   std::int64_t rounds = 0;
   std::array<std::int64_t, num_measure_statuses> statuses{};  ///< trials by outcome
   double seconds = 0;
+  std::int64_t num_compiled = 0;  ///< candidates whose code was made; known trials need none
   std::int64_t num_repeated = 0;  ///< trials measured again: the clock went down, and the like
   bool is_verified = false;
   double verified_share = 1;  ///< of the elements of the result; in instant mode often some rows

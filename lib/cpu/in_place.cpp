@@ -65,7 +65,7 @@ class InPlaceCheck {
     const bool is_final = store != nullptr && store->buffer == result_;
     std::vector<BufferId> here;  // what this store of the result reads at its own place
     for_each_expr(program_[id], [&](ExprId expr) {
-      visit_expr(program_.pool, expr, [&](ExprId node) {
+      visit_nodes(program_.pool, expr, [&](ExprId node) {
         const Load* load = program_.pool.as<Load>(node);
         if (load == nullptr) {
           return;

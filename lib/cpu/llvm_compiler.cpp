@@ -1,11 +1,13 @@
 #include "tensorsmith/codegen/llvm_compiler.hpp"
 
+#include <functional>
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <memory>
 
 #include "code_passes.hpp"
+#include "code_thread.hpp"
 #include "kernel_emitter.hpp"
 
 namespace tensorsmith {
@@ -43,43 +45,93 @@ struct Module {
 
 }  // namespace
 
-class LlvmCompiler::Implementation {
- public:
-  Implementation(const Target& target, const LlvmOptions& options)
-      : target_(target), options_(options) {
+/// What a fatal error leaves behind as it is, for nobody knows in which state that is.
+struct LlvmBackend {
+  LLVMTargetMachineRef machine = nullptr;
+  LLVMContextRef context = nullptr;
+  std::string triple, problem, diagnostics;
+
+  LlvmBackend(const Target& target, const LlvmOptions& options) {
     if (target.kind != TargetKind::cpu || target.llvm_cpu.empty()) {
-      problem_ = "target " + target.name + " is no x86-64 processor";
+      problem = "target " + target.name + " is no x86-64 processor";
       return;
     }
     initialize_llvm();
-    triple_ = target_triple();
+    triple = target_triple();
     LLVMTargetRef llvm_target = nullptr;
     char* message = nullptr;
-    if (LLVMGetTargetFromTriple(triple_.c_str(), &llvm_target, &message)) {
-      problem_ = take(message);
+    if (LLVMGetTargetFromTriple(triple.c_str(), &llvm_target, &message)) {
+      problem = take(message);
       return;
     }
     const auto level = static_cast<LLVMCodeGenOptLevel>(options.code_generation_level);
-    machine_ = LLVMCreateTargetMachine(llvm_target, triple_.c_str(), target.llvm_cpu.c_str(),
-                                       target.llvm_features.c_str(), level, LLVMRelocPIC,
-                                       LLVMCodeModelDefault);
-    if (machine_ == nullptr) {
-      problem_ = "LLVM has no target machine for " + target.name;
+    machine = LLVMCreateTargetMachine(llvm_target, triple.c_str(), target.llvm_cpu.c_str(),
+                                      target.llvm_features.c_str(), level, LLVMRelocPIC,
+                                      LLVMCodeModelDefault);
+    if (machine == nullptr) {
+      problem = "LLVM has no target machine for " + target.name;
     }
-    context_ = LLVMContextCreate();
+    context = LLVMContextCreate();
+    // Without a handler an error that is no fatal one ends the process all the same.
+    LLVMContextSetDiagnosticHandler(context, &LlvmBackend::note, this);
   }
-  ~Implementation() {
-    if (machine_ != nullptr) {
-      LLVMDisposeTargetMachine(machine_);
+  ~LlvmBackend() {
+    if (machine != nullptr) {
+      LLVMDisposeTargetMachine(machine);
     }
-    if (context_ != nullptr) {
-      LLVMContextDispose(context_);
+    if (context != nullptr) {
+      LLVMContextDispose(context);
     }
   }
-  Implementation(const Implementation&) = delete;
-  Implementation& operator=(const Implementation&) = delete;
+  LlvmBackend(const LlvmBackend&) = delete;
+  LlvmBackend& operator=(const LlvmBackend&) = delete;
 
-  const std::string& problem() const { return problem_; }
+ private:
+  static void note(LLVMDiagnosticInfoRef info, void* self) {
+    if (LLVMGetDiagInfoSeverity(info) == LLVMDSError) {
+      std::string& all = static_cast<LlvmBackend*>(self)->diagnostics;
+      all += (all.empty() ? "" : "; ") + take(LLVMGetDiagInfoDescription(info));
+    }
+  }
+};
+
+class LlvmCompiler::Implementation {
+ public:
+  Implementation(const Target& target, const LlvmOptions& options)
+      : target_(target), options_(options) {}
+
+  CompiledBatch compile(const std::vector<BatchItem>& items) {
+    CompiledBatch batch;
+    const std::string problem = on_thread([&] { batch = compile_here(items); });
+    if (!problem.empty()) {
+      batch.object.clear();
+      batch.kernels.assign(items.size(), fail(problem));
+    }
+    return batch;
+  }
+
+  Result<std::string, std::string> text(const LoopProgram& program, const std::string& entry,
+                                        bool is_assembly) {
+    Result<std::string, std::string> result = fail(std::string());
+    const std::string problem = on_thread([&] { result = text_here(program, entry, is_assembly); });
+    return problem.empty() ? std::move(result) : fail(problem);
+  }
+
+ private:
+  /// Empty, or why the job did not come to its end.
+  std::string on_thread(const std::function<void()>& job) {
+    std::string problem = thread_.run([&] {
+      if (backend_ == nullptr) {
+        backend_ = std::make_unique<LlvmBackend>(target_, options_);
+      }
+      backend_->diagnostics.clear();
+      job();
+    });
+    if (!problem.empty()) {
+      (void)backend_.release();  // the sleeping thread's
+    }
+    return problem;
+  }
 
   /// One kernel per item into the module; where it fails, the module is as before.
   Result<CompiledObject, std::string> add(ModuleContext& m, const LoopProgram& program,
@@ -102,14 +154,14 @@ class LlvmCompiler::Implementation {
     return result;
   }
 
-  CompiledBatch compile(const std::vector<BatchItem>& items) {
+  CompiledBatch compile_here(const std::vector<BatchItem>& items) {
     CompiledBatch batch;
-    if (!problem_.empty()) {
-      batch.kernels.assign(items.size(), fail(problem_));
+    if (!backend_->problem.empty()) {
+      batch.kernels.assign(items.size(), fail(backend_->problem));
       return batch;
     }
-    const Module module(context_, triple_, machine_);
-    ModuleContext m(context_, module.ref, target_);
+    const Module module(backend_->context, backend_->triple, backend_->machine);
+    ModuleContext m(backend_->context, module.ref, target_);
     for (const BatchItem& item : items) {
       batch.kernels.push_back(add(m, *item.program, item.entry));
     }
@@ -126,13 +178,13 @@ class LlvmCompiler::Implementation {
     return batch;
   }
 
-  Result<std::string, std::string> text(const LoopProgram& program, const std::string& entry,
-                                        bool is_assembly) {
-    if (!problem_.empty()) {
-      return fail(problem_);
+  Result<std::string, std::string> text_here(const LoopProgram& program, const std::string& entry,
+                                             bool is_assembly) {
+    if (!backend_->problem.empty()) {
+      return fail(backend_->problem);
     }
-    const Module module(context_, triple_, machine_);
-    ModuleContext m(context_, module.ref, target_);
+    const Module module(backend_->context, backend_->triple, backend_->machine);
+    ModuleContext m(backend_->context, module.ref, target_);
     const auto added = add(m, program, entry);
     if (!added) {
       return fail(added.error());
@@ -142,7 +194,6 @@ class LlvmCompiler::Implementation {
                : Result<std::string, std::string>(take(LLVMPrintModuleToString(module.ref)));
   }
 
- private:
   Result<std::string, std::string> generate(LLVMModuleRef module, LLVMCodeGenFileType type) {
     char* message = nullptr;
     if (options_.verify_module) {
@@ -154,17 +205,19 @@ class LlvmCompiler::Implementation {
       }
     }
     std::string bytes;
-    if (!generate_code(machine_, module, type, bytes)) {
-      return fail(std::string("LLVM cannot write such a file for ") + triple_);
+    if (!generate_code(backend_->machine, module, type, bytes)) {
+      return fail(std::string("LLVM cannot write such a file for ") + backend_->triple);
+    }
+    if (!backend_->diagnostics.empty()) {
+      return fail("LLVM: " + backend_->diagnostics);
     }
     return bytes;
   }
 
   Target target_;
   LlvmOptions options_;
-  std::string problem_, triple_;
-  LLVMTargetMachineRef machine_ = nullptr;
-  LLVMContextRef context_ = nullptr;
+  std::unique_ptr<LlvmBackend> backend_;  // made and used on the thread
+  CodeThread thread_;
 };
 
 LlvmCompiler::LlvmCompiler(const Target& target, const LlvmOptions& options)

@@ -64,7 +64,7 @@ class Finder {
   /// All loads are dense or constant along u, one of them is a column.
   bool are_rows(ExprId root) const {
     bool all = true, one = false;
-    visit_expr(program_.pool, root, [&](ExprId id) {
+    visit_nodes(program_.pool, root, [&](ExprId id) {
       if (const Load* load = program_.pool.as<Load>(id)) {
         const auto along_u = facts_.stride(load->buffer, load->indices, u_.var);
         all = all && along_u && (*along_u == 0 || *along_u == 1);

@@ -229,7 +229,7 @@ std::optional<std::int64_t> FunctionEmitter::num_plain_updates(StmtId id) const 
   const Store* store = program_.as<Store>(id);
   bool is_plain = store != nullptr && program_[store->buffer].scope == Scope::register_;
   if (is_plain) {
-    visit_expr(program_.pool, store->value, [&](ExprId part) {
+    visit_nodes(program_.pool, store->value, [&](ExprId part) {
       const Call* call = program_.pool.as<Call>(part);
       is_plain = is_plain && program_.pool.as<Select>(part) == nullptr &&
                  !(call != nullptr && call->op == CallOp::if_then_else);

@@ -24,6 +24,7 @@ enum class FaultPlace : std::uint32_t {
 
 struct FaultReport {
   std::atomic<std::int32_t> signal;  // 0: none
+  std::atomic<std::int32_t> sender;  // the process that sent it; 0: nobody, it was a fault
   std::atomic<FaultPlace> place;
   std::atomic<std::uint32_t> argument;
   std::atomic<std::uint32_t> is_write;
@@ -33,8 +34,11 @@ struct FaultReport {
 
 struct ControlPage {
   std::atomic<WorkerPhase> phase;
-  std::atomic<std::uint32_t> candidate;    // index in a ranking
-  std::atomic<std::int64_t> deadline_ns;   // monotonic clock; 0: none
+  std::atomic<std::uint32_t> candidate;   // index in a ranking
+  std::atomic<std::int64_t> deadline_ns;  // monotonic clock; 0: none
+  /// The same in processor time of the worker, all its threads: a call that had less was not slow,
+  /// it was kept from running. 0: the worker waits for something else than a processor.
+  std::atomic<std::int64_t> processor_deadline_ns;
   std::atomic<std::int32_t> device_error;  // of a GPU's driver, and it sticks; 0: none
   FaultReport fault;
 };
@@ -44,5 +48,7 @@ static_assert(sizeof(ControlPage) <= 4096);
 
 /// Nanoseconds of the monotonic clock, which all processes share.
 std::int64_t monotonic_ns();
+/// Nanoseconds of processor time that a process has used, this one for 0; -1: not known.
+std::int64_t processor_ns(int pid);
 
 }  // namespace tensorsmith

@@ -21,6 +21,15 @@ std::int64_t monotonic_ns() {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
+std::int64_t processor_ns(int pid) {
+  clockid_t clock = CLOCK_PROCESS_CPUTIME_ID;
+  timespec used = {};
+  if ((pid != 0 && ::clock_getcpuclockid(pid, &clock) != 0) || ::clock_gettime(clock, &used) != 0) {
+    return -1;
+  }
+  return static_cast<std::int64_t>(used.tv_sec) * 1'000'000'000 + used.tv_nsec;
+}
+
 std::string check_header(const FrameHeader& header) {
   if (header.magic != protocol_magic) {
     return "not a tensorsmith worker frame";

@@ -22,6 +22,11 @@ CandidateMessage message_of(const CompiledCandidate& candidate) {
   return message;
 }
 
+/// `limit_ns` from now.
+Patience patience_for(std::int64_t limit_ns, const PreparedTask* task) {
+  return {monotonic_ns() + limit_ns, 0, task != nullptr && task->uses_device};
+}
+
 // Time to fill, poison or compare that many bytes on a slow machine.
 std::int64_t checking_ns(std::int64_t num_bytes) { return 5 * second + num_bytes * 20; }
 
@@ -87,7 +92,12 @@ MeasureFault WorkerLane::ensure(const std::shared_ptr<const PreparedTask>& task)
   }
   if (!process_.is_running()) {
     lose_worker();
-    start_problem_ = process_.start(options_, find_worker_program(options_));
+    WorkerOptions options = options_;
+    if (time_up_ns_ > 0) {
+      options.start_timeout_ns =
+          std::clamp<std::int64_t>(time_up_ns_ - monotonic_ns(), 1, options.start_timeout_ns);
+    }
+    start_problem_ = process_.start(options, find_worker_program(options));
     if (!start_problem_.empty()) {
       return {MeasureStatus::worker_lost, start_problem_};
     }
@@ -100,8 +110,10 @@ MeasureFault WorkerLane::ensure(const std::shared_ptr<const PreparedTask>& task)
   if (task->data.is_mapped()) {
     fds.push_back(task->data.fd());
   }
-  const Answer answer = process_.call(FrameType::prepare, task->payload, fds, FrameType::prepared,
-                                      checking_ns(task->num_bytes) + 10 * second, {});
+  Patience patience = patience_for(checking_ns(task->num_bytes) + 10 * second, task.get());
+  patience.time_up_ns = time_up_ns_;
+  const Answer answer =
+      process_.call(FrameType::prepare, task->payload, fds, FrameType::prepared, patience, {});
   object_batch_ = 0;
   first_resident_bytes_ = 0;
   StatusReply reply;
@@ -114,6 +126,7 @@ MeasureFault WorkerLane::ensure(const std::shared_ptr<const PreparedTask>& task)
     return {MeasureStatus::worker_lost, "the worker's answer makes no sense"};
   }
   prepared_generation_ = reply.status == MeasureStatus::ok ? task->generation : 0;
+  note_ = reply.status == MeasureStatus::ok ? reply.message : std::string();
   return {reply.status, reply.message};
 }
 
@@ -127,7 +140,7 @@ void WorkerLane::note_resident_bytes(std::int64_t resident_bytes) {
 
 MeasureResult WorkerLane::run(const std::shared_ptr<const PreparedTask>& task,
                               const CompiledCandidate& candidate, const MeasureContext& context,
-                              double best_ns, std::uint64_t batch) {
+                              double best_ns, std::uint64_t batch, std::int64_t time_up_ns) {
   const std::int64_t start = monotonic_ns();
   MeasureResult result;
   const auto finish = [&result, start](MeasureStatus status, const std::string& message) {
@@ -149,12 +162,14 @@ MeasureResult WorkerLane::run(const std::shared_ptr<const PreparedTask>& task,
       calls * (call_timeout_ns(racing, best_ns) + racing.min_sample_ns) +
       (candidate.prepack.entry.empty() ? 0 : racing.first_timeout_ns) +
       checking_ns(2 * task->num_bytes + candidate.shared_bytes + 64 * candidate.per_thread_bytes);
+  time_up_ns_ = time_up_ns;
   // A worker that is lost for reasons of its own gets one successor.
   std::string first_loss;
   for (int attempt = 0;; ++attempt) {
     const MeasureFault fault = ensure(task);
     if (fault.status != MeasureStatus::ok) {  // says nothing about the candidate
-      return finish(MeasureStatus::worker_lost, fault.message);
+      const bool is_late = time_up_ns > 0 && monotonic_ns() >= time_up_ns;
+      return finish(is_late ? MeasureStatus::cancelled : MeasureStatus::worker_lost, fault.message);
     }
     MeasureRequest request;
     request.candidate = message_of(candidate);
@@ -173,8 +188,10 @@ MeasureResult WorkerLane::run(const std::shared_ptr<const PreparedTask>& task,
       std::memcpy(object.bytes().data(), candidate.object.data(), candidate.object.size());
       fds.push_back(object.fd());
     }
+    Patience patience = patience_for(limit_ns, task.get());
+    patience.time_up_ns = time_up_ns;
     const Answer answer = process_.call(FrameType::measure, encode(request), fds,
-                                        FrameType::measured, limit_ns, context.is_stopped);
+                                        FrameType::measured, patience, context.is_stopped);
     if (answer.is_ok) {
       MeasureReply reply;
       if (!decode(answer.frame.payload, reply)) {
@@ -222,6 +239,8 @@ RankingResult WorkerLane::rank(const std::shared_ptr<const PreparedTask>& task,
     alive.clear();
   };
   int num_lost = 0;
+  const std::int64_t time_up_ns = policy.max_wall_ns > 0 ? monotonic_ns() + policy.max_wall_ns : 0;
+  time_up_ns_ = time_up_ns;
   while (!alive.empty()) {
     const MeasureFault fault = ensure(task);
     if (fault.status != MeasureStatus::ok) {
@@ -255,8 +274,10 @@ RankingResult WorkerLane::rank(const std::shared_ptr<const PreparedTask>& task,
         policy.budget_ns + count * (options_.load_timeout_ns + checking_ns(2 * task->num_bytes) +
                                     rounds * (policy.call_timeout_ns + policy.calibrator_ns));
     const int fd = objects.fd();
+    Patience patience = patience_for(limit_ns, task.get());
+    patience.time_up_ns = time_up_ns;
     const Answer answer = process_.call(FrameType::rank, encode(request), std::span(&fd, 1),
-                                        FrameType::ranked, limit_ns, {});
+                                        FrameType::ranked, patience, {});
     object_batch_ = 0;
     RankReply reply;
     if (answer.is_ok && decode(answer.frame.payload, reply) &&
@@ -276,7 +297,7 @@ RankingResult WorkerLane::rank(const std::shared_ptr<const PreparedTask>& task,
       loser.status = answer.fault.status;
       loser.message = answer.fault.message;
       alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(answer.candidate));
-    } else if (++num_lost > 1) {
+    } else if (++num_lost > 1 || (time_up_ns > 0 && monotonic_ns() >= time_up_ns)) {
       give_up(answer.fault);
     }
   }
@@ -285,6 +306,7 @@ RankingResult WorkerLane::rank(const std::shared_ptr<const PreparedTask>& task,
 }
 
 Result<Calibration, MeasureFault> WorkerLane::calibrate() {
+  time_up_ns_ = 0;
   const MeasureFault fault = ensure(nullptr);
   if (fault.status != MeasureStatus::ok) {
     return fail(fault);
@@ -292,7 +314,7 @@ Result<Calibration, MeasureFault> WorkerLane::calibrate() {
   CalibrateRequest request;
   request.budget_ns = 3'000'000;
   const Answer answer = process_.call(FrameType::calibrate, encode(request), {},
-                                      FrameType::calibrated, 5 * second, {});
+                                      FrameType::calibrated, patience_for(5 * second, nullptr), {});
   Calibration calibration;
   if (!answer.is_ok) {
     lose_worker();

@@ -29,6 +29,7 @@ struct PreparedTask {
   SharedMemory data;               ///< input values and references; may be empty
   std::vector<std::string> argument_names;
   std::int64_t num_bytes = 0;  ///< of all arguments
+  bool uses_device = false;
 };
 
 class WorkerLane {
@@ -46,15 +47,20 @@ class WorkerLane {
   /// Starts the worker if it is not running and gives it `task` (may be null); ok if it has it.
   MeasureFault ensure(const std::shared_ptr<const PreparedTask>& task);
   /// Measures one candidate, starting the worker again as needed. `batch` names the measure() call:
-  /// within one, equal object spans are equal objects.
+  /// within one, equal object spans are equal objects. `time_up_ns`: of the monotonic clock, when
+  /// it is dropped; 0: never.
   MeasureResult run(const std::shared_ptr<const PreparedTask>& task,
                     const CompiledCandidate& candidate, const MeasureContext& context,
-                    double best_ns, std::uint64_t batch);
+                    double best_ns, std::uint64_t batch, std::int64_t time_up_ns);
   RankingResult rank(const std::shared_ptr<const PreparedTask>& task,
                      std::span<const CompiledCandidate> candidates, const RankingPolicy& policy);
   Result<Calibration, MeasureFault> calibrate();
   /// Forgets that starting failed, so that the next call tries again.
   void allow_start() { start_problem_.clear(); }
+  /// Nothing has to be ready at some moment any more.
+  void has_time() { time_up_ns_ = 0; }
+  /// What the worker had to say when it took the task; empty: nothing.
+  const std::string& note() const { return note_; }
 
  private:
   void loop();
@@ -63,7 +69,8 @@ class WorkerLane {
 
   WorkerOptions options_;
   WorkerProcess process_;
-  std::string start_problem_;
+  std::string start_problem_, note_;
+  std::int64_t time_up_ns_ = 0;            // of what is being done; 0: none
   std::uint64_t prepared_generation_ = 0;  // 0: nothing
   std::int64_t first_resident_bytes_ = 0;  // after the first measurement of a task
   std::uint64_t object_batch_ = 0;         // the worker holds this batch's object ...

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <utility>
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "measure/protocol.hpp"
@@ -53,6 +54,7 @@ std::shared_ptr<const PreparedTask> make_prepared(const MeasureTask& task, bool 
   }
   prepared->generation = generation;
   prepared->num_bytes = task.num_bytes();
+  prepared->uses_device = task.device >= 0;
   if (request.data_bytes > 0) {
     prepared->data = SharedMemory::create("tensorsmith-data", request.data_bytes);
     if (!prepared->data.is_mapped()) {
@@ -94,12 +96,19 @@ class WorkerMeasurer::Pool {
     MeasureFault fault;
     on_lane([this, &fault](WorkerLane& lane) {
       lane.allow_start();
+      lane.has_time();
       fault = lane.ensure(task_);
     });
     if (fault.status != MeasureStatus::ok) {
       return fail(fault);
     }
+    const std::lock_guard<std::mutex> lock(note_mutex_);
+    note_ = fault.message;
     return Done{};
+  }
+  std::string note() const {
+    const std::lock_guard<std::mutex> lock(note_mutex_);
+    return note_;
   }
 
   std::vector<MeasureResult> measure(std::span<const CompiledCandidate> candidates,
@@ -147,6 +156,8 @@ class WorkerMeasurer::Pool {
   }
 
   WorkerOptions options_;
+  mutable std::mutex note_mutex_;
+  std::string note_;
   std::uint64_t generation_ = 0;
   std::uint64_t batch_ = 0;
   std::shared_ptr<const PreparedTask> task_;
@@ -180,6 +191,8 @@ WorkerMeasurer::Pool::measure(std::span<const CompiledCandidate> candidates,
   batch.best_ns = context.best_ns;
   const std::uint64_t batch_name = ++batch_;
   const std::int64_t end = context.max_wall_ns > 0 ? monotonic_ns() + context.max_wall_ns : 0;
+  const std::int64_t time_up =
+      end > 0 && context.max_overrun_ns > 0 ? end + context.max_overrun_ns : 0;
 
   const auto work = [&](WorkerLane& lane) {
     lane.allow_start();
@@ -198,7 +211,8 @@ WorkerMeasurer::Pool::measure(std::span<const CompiledCandidate> candidates,
         index = batch.next++;
         best_ns = batch.best_ns;
       }
-      MeasureResult result = lane.run(task_, candidates[index], context, best_ns, batch_name);
+      MeasureResult result =
+          lane.run(task_, candidates[index], context, best_ns, batch_name, time_up);
       const std::lock_guard<std::mutex> lock(batch.mutex);
       if (result.is_ok() && (batch.best_ns <= 0 || result.min_ns < batch.best_ns)) {
         batch.best_ns = result.min_ns;
@@ -275,9 +289,24 @@ RankingResult WorkerMeasurer::final_ranking(std::span<const CompiledCandidate> c
 
 Result<Calibration, MeasureFault> WorkerMeasurer::calibrate() { return pool_->calibrate(); }
 
+std::string WorkerMeasurer::note() const { return pool_->note(); }
+
 namespace {
 
 bool is_program(const std::string& path) { return ::access(path.c_str(), X_OK) == 0; }
+
+/// Where this program is; where /proc is not mounted, how it was called.
+std::string this_program() {
+  std::array<char, 4096> self = {};
+  const ssize_t length = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
+  if (length > 0) {
+    return {self.data(), static_cast<std::size_t>(length)};
+  }
+  // The kernel's own note of the path; auxiliary vectors hold addresses as numbers.
+  const auto* const called = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  std::string path = called != nullptr ? called : "";
+  return path.find('/') != std::string::npos ? path : std::string();
+}
 
 }  // namespace
 
@@ -288,11 +317,9 @@ std::string find_worker_program(const WorkerOptions& options) {
   if (const char* named = std::getenv("TENSORSMITH_WORKER"); named != nullptr && *named != 0) {
     return named;
   }
-  std::array<char, 4096> self = {};
-  const ssize_t length = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
-  if (length > 0) {
-    std::string path(self.data(), static_cast<std::size_t>(length));
-    path = path.substr(0, path.rfind('/') + 1) + std::string(worker_name);
+  const std::string self = this_program();
+  if (!self.empty()) {
+    const std::string path = self.substr(0, self.rfind('/') + 1) + std::string(worker_name);
     if (is_program(path)) {
       return path;
     }

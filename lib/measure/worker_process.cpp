@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +25,11 @@ namespace {
 constexpr std::int64_t millisecond = 1'000'000;
 // A worker that misses its deadline by less than this was only not scheduled.
 constexpr std::int64_t deadline_grace_ns = 5 * millisecond;
+// A worker that computes and uses no processor for so long, though none is asked for, is stuck.
+constexpr std::int64_t most_idle_ns = 3000 * millisecond;
+constexpr std::int64_t least_share = 100;  // less than a hundredth of a processor is none
+// What is killed is dead by then, or cannot be.
+constexpr std::int64_t most_dying_ns = 2000 * millisecond;
 
 // The descriptor above those that the child gets, closed on exec.
 FileDescriptor lift(int fd) { return FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 10)); }
@@ -85,6 +91,38 @@ std::string build_text(const std::string& version, std::uint64_t layout) {
   return "version " + version + " with messages " + text;
 }
 
+/// Whether a process is running or waits for nothing but a processor; false if nobody says.
+bool is_runnable(int pid) {
+  char path[40];
+  std::snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+  std::FILE* const file = std::fopen(path, "r");
+  if (file == nullptr) {
+    return false;
+  }
+  char text[512] = {};
+  const std::size_t size = std::fread(text, 1, sizeof(text) - 1, file);
+  std::fclose(file);
+  const char* const name_end = size > 0 ? std::strrchr(text, ')') : nullptr;
+  return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'R';
+}
+
+bool is_stopped_by_signal(int pid) {
+  siginfo_t info = {};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid;
+}
+
+/// Too many open files is what a limit below the lowest number asked for is called elsewhere.
+std::string file_problem(int error) {
+  if (error != EMFILE && error != EINVAL) {
+    return std::strerror(error);
+  }
+  rlimit limit = {};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return "too many open files; this process may have " + std::to_string(limit.rlim_cur) +
+         " (ulimit -n)";
+}
+
 std::string milliseconds(std::int64_t ns) {
   char text[32];
   std::snprintf(text, sizeof(text), ns < 999'500'000 ? "%.3g ms" : "%.4g ms",
@@ -116,15 +154,17 @@ std::string device_error_text(std::int32_t status) {
 }  // namespace
 
 std::string signal_name(int signal) {
-  static constexpr std::array<std::pair<int, const char*>, 9> names = {{{SIGSEGV, "SIGSEGV"},
-                                                                        {SIGBUS, "SIGBUS"},
-                                                                        {SIGFPE, "SIGFPE"},
-                                                                        {SIGILL, "SIGILL"},
-                                                                        {SIGABRT, "SIGABRT"},
-                                                                        {SIGTRAP, "SIGTRAP"},
-                                                                        {SIGKILL, "SIGKILL"},
-                                                                        {SIGTERM, "SIGTERM"},
-                                                                        {SIGSYS, "SIGSYS"}}};
+  static constexpr std::array<std::pair<int, const char*>, 11> names = {{{SIGSEGV, "SIGSEGV"},
+                                                                         {SIGBUS, "SIGBUS"},
+                                                                         {SIGFPE, "SIGFPE"},
+                                                                         {SIGILL, "SIGILL"},
+                                                                         {SIGABRT, "SIGABRT"},
+                                                                         {SIGTRAP, "SIGTRAP"},
+                                                                         {SIGKILL, "SIGKILL"},
+                                                                         {SIGTERM, "SIGTERM"},
+                                                                         {SIGSYS, "SIGSYS"},
+                                                                         {SIGHUP, "SIGHUP"},
+                                                                         {SIGINT, "SIGINT"}}};
   for (const auto& row : names) {
     if (row.first == signal) {
       return row.second;
@@ -132,6 +172,64 @@ std::string signal_name(int signal) {
   }
   return "signal " + std::to_string(signal);
 }
+
+/// Looks at a worker that is waited for: until when it may be, and why no longer.
+class WorkerProcess::Watch {
+ public:
+  enum class End { none, own_deadline, asleep, idle, stopped, too_long, time_up };
+
+  Watch(int pid, const ControlPage& page, const Patience& patience)
+      : pid_(pid), page_(page), patience_(patience), used_ns_(processor_ns(pid)),
+        begin_ns_(monotonic_ns()) {}
+
+  /// The next moment at which something has to be decided; in the past: it ends now.
+  std::int64_t moment_ns() {
+    constexpr std::int64_t past = 1;
+    const std::int64_t now = monotonic_ns();
+    if (end_ != End::none) {
+      return past;
+    }
+    const auto ends = [&](End end) {
+      end_ = end;
+      return past;
+    };
+    if (patience_.time_up_ns > 0 && now >= patience_.time_up_ns) {
+      return ends(End::time_up);
+    }
+    if (patience_.until_ns > 0 && now >= patience_.until_ns) {
+      return ends(End::too_long);
+    }
+    if (is_stopped_by_signal(pid_)) {
+      return ends(End::stopped);
+    }
+    const std::int64_t used = processor_ns(pid_);
+    const std::int64_t own = page_.deadline_ns.load(std::memory_order_acquire);
+    const bool is_late = own > 0 && now >= own + deadline_grace_ns;
+    const std::int64_t enough = page_.processor_deadline_ns.load(std::memory_order_acquire);
+    const bool is_running = page_.phase.load(std::memory_order_acquire) == WorkerPhase::run;
+    if (is_late && (!is_running || enough <= 0 || used < 0 || used >= enough)) {
+      return ends(End::own_deadline);
+    }
+    if (now - begin_ns_ >= most_idle_ns) {
+      const bool is_idle = used - used_ns_ < (now - begin_ns_) / least_share && !is_runnable(pid_);
+      if (is_idle && !patience_.may_sleep) {
+        return ends(is_late ? End::asleep : End::idle);
+      }
+      used_ns_ = used;
+      begin_ns_ = now;
+    }
+    // Sooner than any of them: the wait looks again every few milliseconds.
+    return now + most_idle_ns;
+  }
+  End end() const { return end_; }
+
+ private:
+  int pid_;
+  const ControlPage& page_;
+  Patience patience_;
+  std::int64_t used_ns_, begin_ns_;  // of a while that is looked at as a whole
+  End end_ = End::none;
+};
 
 std::string WorkerProcess::start(const WorkerOptions& options, const std::string& program) {
   stop();
@@ -144,16 +242,24 @@ std::string WorkerProcess::start(const WorkerOptions& options, const std::string
   }
   std::array<int, 2> pair = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
-    return std::string("cannot create a socket pair: ") + std::strerror(errno);
+    return "cannot create a socket pair: " + file_problem(errno);
   }
   FileDescriptor ours(pair[0]);
   FileDescriptor theirs = lift(pair[1]);
+  if (!theirs.is_open()) {
+    const std::string problem = file_problem(errno);
+    ::close(pair[1]);
+    return "cannot create a socket pair: " + problem;
+  }
   ::close(pair[1]);
   SharedMemory control = SharedMemory::create("tensorsmith-control", sizeof(ControlPage));
-  if (!theirs.is_open() || !control.is_mapped()) {
-    return std::string("cannot create shared memory: ") + std::strerror(errno);
+  if (!control.is_mapped()) {
+    return "cannot create shared memory: " + file_problem(errno);
   }
   const FileDescriptor control_fd = lift(control.fd());
+  if (!control_fd.is_open()) {
+    return "cannot create shared memory: " + file_problem(errno);
+  }
   int error = 0;
   const int pid = spawn(program, theirs.get(), control_fd.get(), options.keeps_stderr, error);
   theirs.reset();  // or its end would never read as closed
@@ -196,16 +302,12 @@ std::string WorkerProcess::start(const WorkerOptions& options, const std::string
 }
 
 Answer WorkerProcess::call(FrameType request, std::span<const std::byte> payload,
-                           std::span<const int> fds, FrameType expected, std::int64_t limit_ns,
+                           std::span<const int> fds, FrameType expected, const Patience& patience,
                            const Callback<bool()>& is_stopped) {
   Answer answer;
-  const std::int64_t limit = monotonic_ns() + limit_ns;
-  const ControlPage* const page = page_;
+  Watch watch(pid_, *page_, patience);
   Deadline deadline;
-  deadline.moment_ns = [page, limit] {
-    const std::int64_t own = page->deadline_ns.load(std::memory_order_acquire);
-    return own > 0 ? std::min(own + deadline_grace_ns, limit) : limit;
-  };
+  deadline.moment_ns = [&watch] { return watch.moment_ns(); };
   deadline.is_stopped = [&is_stopped] { return is_stopped && is_stopped(); };
   std::string problem;
   IoStatus status = send_frame(socket_.get(), request, payload, fds, deadline);
@@ -219,7 +321,7 @@ Answer WorkerProcess::call(FrameType request, std::span<const std::byte> payload
   }
   StatusReply refusal;
   if (status == IoStatus::timeout) {
-    answer.fault = explain_timeout();
+    answer.fault = explain_timeout(watch);
     reap(0);
   } else if (status == IoStatus::closed) {
     const int how = reap(2000 * millisecond);
@@ -243,7 +345,20 @@ Answer WorkerProcess::call(FrameType request, std::span<const std::byte> payload
   return answer;
 }
 
-MeasureFault WorkerProcess::explain_timeout() const {
+MeasureFault WorkerProcess::explain_timeout(const Watch& watch) const {
+  switch (watch.end()) {
+  case Watch::End::time_up:
+    return {MeasureStatus::cancelled, "the time was up before it was measured"};
+  case Watch::End::stopped:
+    return {MeasureStatus::worker_lost, "the worker was stopped from outside"};
+  case Watch::End::idle:
+    return {MeasureStatus::worker_lost, "the worker did not get any further within " +
+                                            milliseconds(most_idle_ns) + " and was replaced"};
+  case Watch::End::asleep:
+    return {MeasureStatus::run_timeout, "a call slept past its deadline"};
+  default:
+    break;
+  }
   const std::int64_t over = monotonic_ns() - page_->deadline_ns.load(std::memory_order_acquire);
   switch (page_->phase.load(std::memory_order_acquire)) {
   case WorkerPhase::load:
@@ -273,9 +388,19 @@ MeasureFault WorkerProcess::explain_death(int wait_status) const {
     return {phase == WorkerPhase::run ? MeasureStatus::crashed : MeasureStatus::worker_lost, text};
   }
   const int signal = WTERMSIG(wait_status);
-  if (signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {
+  static constexpr std::array<int, 7> of_code = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                                                 SIGABRT, SIGTRAP, SIGSYS};
+  const std::int32_t sender = page_->fault.signal.load(std::memory_order_acquire) == signal
+                                  ? page_->fault.sender.load(std::memory_order_relaxed)
+                                  : 0;
+  if (std::find(of_code.begin(), of_code.end(), signal) == of_code.end()) {
+    return {MeasureStatus::worker_lost, "the worker was killed by " + signal_name(signal) +
+                                            " from outside" +
+                                            (signal == SIGKILL ? " (out of memory?)" : "")};
+  }
+  if (sender != 0) {
     return {MeasureStatus::worker_lost,
-            "the worker was killed by " + signal_name(signal) + " from outside (out of memory?)"};
+            "the worker was sent " + signal_name(signal) + " by process " + std::to_string(sender)};
   }
   if (phase == WorkerPhase::load) {
     return {MeasureStatus::load_error, "linking the object code ended in " + signal_name(signal)};
@@ -324,6 +449,7 @@ int WorkerProcess::reap(std::int64_t patience_ns) {
   const std::int64_t end = monotonic_ns() + patience_ns;
   int status = 0;
   bool is_killed = false;
+  std::int64_t given_up = 0;
   for (;;) {
     const pid_t done = ::waitpid(pid_, &status, WNOHANG);
     if (done == pid_ || (done < 0 && errno == ECHILD)) {
@@ -336,6 +462,11 @@ int WorkerProcess::reap(std::int64_t patience_ns) {
       ::kill(-pid_, SIGKILL);
       ::kill(pid_, SIGKILL);
       is_killed = true;
+      given_up = monotonic_ns() + most_dying_ns;
+    }
+    if (is_killed && monotonic_ns() >= given_up) {
+      pid_ = -1;
+      return -1;
     }
     sleep_a_little();
   }

@@ -26,6 +26,14 @@ struct Answer {
   std::uint32_t candidate = 0;  ///< if not: which one of a ranking ran, as the worker claims
 };
 
+/// Until when a request is waited for, in nanoseconds of the monotonic clock; 0: no such moment.
+struct Patience {
+  std::int64_t until_ns = 0;    ///< the request takes too long, which is the worker's fault
+  std::int64_t time_up_ns = 0;  ///< there is no more time for it, which is nobody's fault
+  /// A worker that waits for a device may sleep; one that computes and gets no further is stuck.
+  bool may_sleep = false;
+};
+
 class WorkerProcess {
  public:
   WorkerProcess() = default;
@@ -39,10 +47,11 @@ class WorkerProcess {
   int pid() const { return pid_; }
 
   /// Sends a request and waits for a frame of type `expected`. Not ok means that the worker is
-  /// dead: it died, was killed at a deadline (the worker's own, or `limit_ns` from now), because
-  /// `is_stopped` said so, or because it did not follow the protocol.
+  /// dead: it died, was killed at a deadline (the worker's own, or that of `patience`), because it
+  /// was stopped or got no further, because `is_stopped` said so, or because it did not follow the
+  /// protocol. The worker's own deadline is one in processor time: a busy machine moves it.
   Answer call(FrameType request, std::span<const std::byte> payload, std::span<const int> fds,
-              FrameType expected, std::int64_t limit_ns, const Callback<bool()>& is_stopped);
+              FrameType expected, const Patience& patience, const Callback<bool()>& is_stopped);
 
   /// For messages about faults next to an argument.
   void name_arguments(std::vector<std::string> names) { argument_names_ = std::move(names); }
@@ -51,9 +60,11 @@ class WorkerProcess {
   void stop();
 
  private:
-  MeasureFault explain_timeout() const;
+  class Watch;
+  MeasureFault explain_timeout(const Watch& watch) const;
   MeasureFault explain_death(int wait_status) const;
   /// Waits up to `patience_ns` for the end, then kills. Returns waitpid's status, -1 if we killed.
+  /// What does not die of that either (its control group is frozen) is left behind.
   int reap(std::int64_t patience_ns);
 
   int pid_ = -1;

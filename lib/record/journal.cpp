@@ -245,8 +245,12 @@ Result<Journal, RecordError> Journal::open(const std::string& path) {
   journal.path_ = path;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) {
-    std::error_code ignored;  // open() below says what is wrong
-    std::filesystem::create_directories(folder, ignored);
+    std::error_code problem, ignored;
+    std::filesystem::create_directories(folder, problem);
+    if (problem && !std::filesystem::is_directory(folder, ignored)) {
+      return fail(RecordError{"cannot make the folder \"" + folder.string() +
+                              "\" of the journal: " + problem.message()});
+    }
   }
   struct stat facts {};
   if (::stat(path.c_str(), &facts) == 0) {

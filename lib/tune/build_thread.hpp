@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -27,8 +28,11 @@ using BuildOutcome = Result<BuiltCandidate, MeasureFault>;
 /// Builds the states of one round on as many threads as the builder takes; hands them out in order.
 class BuildThread {
  public:
-  BuildThread(CandidateBuilder& builder, std::span<const State> states, double limit_seconds)
-      : builder_(builder), states_(states), limit_seconds_(limit_seconds), built_(states.size()) {
+  /// `needs_code`: of the state at a place; those of the others is left empty. Empty: all do.
+  BuildThread(CandidateBuilder& builder, std::span<const State> states, double limit_seconds,
+              Callback<bool(std::size_t)> needs_code = {})
+      : builder_(builder), states_(states), limit_seconds_(limit_seconds),
+        needs_code_(std::move(needs_code)), built_(states.size()) {
     const auto wanted = static_cast<std::size_t>(std::max(builder.num_threads(), 1));
     most_ahead_ = std::max(most_waiting, 2 * wanted);
     for (std::size_t t = 0; t < std::min(wanted, states.size()); ++t) {
@@ -75,8 +79,20 @@ class BuildThread {
     const std::lock_guard lock(mutex_);
     return build_seconds_;
   }
+  std::int64_t num_builds() {
+    const std::lock_guard lock(mutex_);
+    return num_builds_;
+  }
 
  private:
+  /// Whatever goes wrong with one candidate is its failure.
+  BuildOutcome built_or_why_not(const State& state) {
+    try {
+      return builder_.build(state);
+    } catch (const std::exception& error) {
+      return fail(MeasureFault{MeasureStatus::compile_error, error.what()});
+    }
+  }
   void work() {
     for (;;) {
       std::size_t place = 0;
@@ -91,7 +107,8 @@ class BuildThread {
         place = next_++;
       }
       const double begin = steady_seconds();
-      BuildOutcome built = builder_.build(states_[place]);
+      const bool needs_code = !needs_code_ || needs_code_(place);
+      BuildOutcome built = needs_code ? built_or_why_not(states_[place]) : BuiltCandidate{};
       const double seconds = steady_seconds() - begin;
       if (built && seconds > limit_seconds_) {
         built = fail(MeasureFault{MeasureStatus::build_timeout,
@@ -101,6 +118,7 @@ class BuildThread {
         const std::lock_guard lock(mutex_);
         built_[place].emplace(std::move(built));
         build_seconds_ += seconds;
+        num_builds_ += needs_code ? 1 : 0;
       }
       changed_.notify_all();
     }
@@ -109,12 +127,14 @@ class BuildThread {
   CandidateBuilder& builder_;
   std::span<const State> states_;
   double limit_seconds_;
+  Callback<bool(std::size_t)> needs_code_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::optional<BuildOutcome>> built_;  // by place in the round, until they are taken
   std::size_t next_ = 0, num_taken_ = 0, most_ahead_ = most_waiting;
   bool is_stopping_ = false;
   double build_seconds_ = 0;
+  std::int64_t num_builds_ = 0;
   std::vector<std::thread> threads_;
 };
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
-#include <variant>
 
 #include "tune/build_thread.hpp"
+#include "tune/finalists.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -16,15 +16,11 @@ constexpr std::size_t measure_chunk = 8;
 constexpr std::int64_t most_lost_in_a_row = 16;
 /// So many failures: there is no first good candidate.
 constexpr std::int64_t most_first_trials = 8;
-
-/// Fewer steps are simpler; of as many, fewer packed copies.
-std::int64_t complexity_of(const State& state) {
-  std::int64_t packs = 0;
-  for (const Step& step : state.steps()) {
-    packs += std::holds_alternative<CacheReadStep>(step) ? 1 : 0;
-  }
-  return 1024 * static_cast<std::int64_t>(state.steps().size()) + packs;
-}
+/// After the end of the budget: how long further ones are tried until the first good candidate, how
+/// long a measurement may go on, and this share of the budget more for either.
+constexpr double most_first_seconds = 0.5;
+constexpr double most_measuring_seconds = 1;
+constexpr double overrun_share = 0.05;
 
 }  // namespace
 
@@ -62,6 +58,9 @@ class Driver::Impl {
     summary_.rank_correlation = rank.correlation();
     summary_.num_ranked_pairs = static_cast<std::int64_t>(rank.num_pairs);
     finish_summary(result);
+    if (summary_.message.empty()) {
+      summary_.message = measurer_.note();
+    }
     result.summary = std::move(summary_);
     return result;
   }
@@ -72,12 +71,6 @@ class Driver::Impl {
  private:
   using Outcomes =
       std::vector<std::pair<std::size_t, TrialOutcome>>;  // with the place in the round
-  struct Kept {
-    State state;
-    BuiltCandidate code;
-    MeasureResult result;
-    Record record;
-  };
 
   void wait_for_measurer() {
     if (is_measurer_ready_) {
@@ -105,8 +98,23 @@ class Driver::Impl {
     return all <= 0 ? 1e18 : std::max(all * 0.5, all - options_.ranking_seconds);
   }
   double seconds_left() const { return search_seconds() - now(); }
-  /// Nobody gets nothing: the first good candidate is waited for, whatever the budget.
-  bool needs_first() const { return best_min_ns_ <= 0 && summary_.trials < most_first_trials; }
+  /// Nobody gets nothing: at the end of the budget one trial more is waited for, and others as long
+  /// as they are quick, until the first good candidate.
+  bool needs_first() const {
+    if (best_min_ns_ > 0 || summary_.trials >= most_first_trials) {
+      return false;
+    }
+    if (seconds_left() > 0) {
+      return true;
+    }
+    const double moment = now();
+    if (overrun_from_ < 0) {
+      overrun_from_ = moment;
+    }
+    return summary_.trials == 0 ||
+           moment - overrun_from_ < most_first_seconds + overrun_share * options_.budget.seconds;
+  }
+  bool is_known(const State& state) const { return known_trial(state) != nullptr; }
   bool is_over() const {
     return is_cancelled() || (seconds_left() <= 0 && !needs_first()) ||
            summary_.is_journal_broken || num_lost_in_a_row_ >= most_lost_in_a_row ||
@@ -130,7 +138,8 @@ class Driver::Impl {
   void measure_round(std::vector<State>& states) {
     Outcomes outcomes;
     {
-      BuildThread building(builder_, states, options_.build_limit_seconds);
+      BuildThread building(builder_, states, options_.build_limit_seconds,
+                           [&](std::size_t place) { return !is_known(states[place]); });
       std::size_t next = 0;
       while (next < states.size() && !is_over()) {
         bool is_late = false;
@@ -143,6 +152,7 @@ class Driver::Impl {
         }
       }
       summary_.build_seconds += building.build_seconds();
+      summary_.num_compiled += building.num_builds();
     }
     std::stable_sort(outcomes.begin(), outcomes.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -188,7 +198,9 @@ class Driver::Impl {
         }
       }
     };
-    wait_for_measurer();
+    if (!candidates.empty()) {
+      wait_for_measurer();
+    }
     if (!are_known && options_.before_unknown) {
       options_.before_unknown();
     }
@@ -200,6 +212,8 @@ class Driver::Impl {
     context.racing = options_.racing;
     if (options_.budget.seconds > 0 && seconds_left() > 0) {
       context.max_wall_ns = static_cast<std::int64_t>(std::max(1e-3, seconds_left()) * 1e9);
+      context.max_overrun_ns = static_cast<std::int64_t>(
+          (most_measuring_seconds + overrun_share * options_.budget.seconds) * 1e9);
     }
     context.is_stopped = options_.is_cancelled;
     context.on_result = [&](std::size_t i, const MeasureResult& result) {
@@ -242,6 +256,7 @@ class Driver::Impl {
     record.message = result.message;
     record.seconds = now();
     const bool is_known = known_trial(state) != nullptr;
+    num_measured_ += is_known ? 0 : 1;
     if (journal_ != nullptr && !is_known) {
       write(record);
     }
@@ -263,27 +278,58 @@ class Driver::Impl {
       summary_.curve.push_back({record.seconds, record.trial, best_min_ns_});
     }
     if (result.is_ok() && code != nullptr) {
-      keep(state, result, *code, record);
+      // A copy: the measurer may still hold a span of the object.
+      keep_fastest(kept_, Finalist{state, *code, result, record},
+                   std::max<std::size_t>(1, options_.num_ranked));
     }
     outcomes.push_back({place, TrialOutcome{state, std::move(result)}});
     report();
   }
 
-  /// The fastest few with their code, for the final ranking; sorted, the earlier of equals first.
-  void keep(const State& state, const MeasureResult& result, const BuiltCandidate& code,
-            const Record& record) {
-    const auto at = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& other) {
-      return result.min_ns < other.result.min_ns;
-    });
-    const std::size_t capacity = std::max<std::size_t>(1, options_.num_ranked);
-    if (at == kept_.end() && kept_.size() >= capacity) {
-      return;
+  /// Seconds for the final ranking; somebody who interrupts the run waits for a short one.
+  double seconds_for_ranking() const {
+    const double all = options_.budget.seconds;
+    return summary_.is_cancelled ? options_.ranking_seconds
+           : all <= 0            ? 1e9
+                      : std::max(options_.ranking_seconds, (1 + overrun_share) * all - now());
+  }
+  /// Leaves the finalists among which there is a choice, in front of them what is taken without
+  /// one.
+  void choose_finalists() {
+    if (options_.known_winner && num_measured_ == 0) {  // chosen by the run that was gone on with
+      if (const auto known = take_winner(kept_, *options_.known_winner)) {
+        summary_.best_low_ns = options_.known_winner->low_ns;
+        summary_.best_high_ns = options_.known_winner->high_ns;
+        summary_.num_ties = options_.known_winner->num_ties;
+        std::swap(kept_[0], kept_[*known]);
+        kept_.erase(kept_.begin() + 1, kept_.end());
+        return;
+      }
     }
-    // A copy: the measurer may still hold a span of the object.
-    kept_.insert(at, Kept{state, code, result, record});
-    if (kept_.size() > capacity) {
-      kept_.pop_back();
+    const std::size_t fit = options_.is_instant ? 0 : num_rankable(kept_, seconds_for_ranking());
+    is_ranked_ = fit > 0;
+    kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(fit, 1)),
+                kept_.end());
+  }
+  /// Of a trial of an earlier run there is none yet. False: it cannot be built any more.
+  bool has_code(Finalist& kept) {
+    if (!kept.code.object.empty()) {
+      return true;
     }
+    const double begin = now();
+    BuildThread building(builder_, std::span(&kept.state, 1), options_.build_limit_seconds);
+    bool is_late = true;
+    std::vector<BuildOutcome> built;
+    while (built.empty()) {
+      built = building.take(1, 1, is_late);
+    }
+    summary_.build_seconds += now() - begin;
+    ++summary_.num_compiled;
+    if (!built[0]) {
+      return false;
+    }
+    kept.code = std::move(*built[0]);
+    return true;
   }
 
   /// The winner of the final ranking, where it takes place; else the fastest trial.
@@ -291,15 +337,25 @@ class Driver::Impl {
     if (kept_.empty()) {
       return;
     }
+    choose_finalists();
+    std::erase_if(kept_, [&](Finalist& kept) { return !has_code(kept); });
+    if (kept_.empty()) {
+      return;
+    }
     std::size_t winner = 0;
-    if (!summary_.is_cancelled && !options_.is_instant) {
+    if (is_ranked_) {
+      wait_for_measurer();
       std::vector<CompiledCandidate> candidates;
-      for (const Kept& kept : kept_) {
+      for (const Finalist& kept : kept_) {
         candidates.push_back(candidate_of(kept.code, hash_steps(kept.state.steps())));
         candidates.back().complexity = complexity_of(kept.state);
       }
       RankingPolicy policy;
       policy.budget_ns = static_cast<std::int64_t>(options_.ranking_seconds * 0.7e9);
+      if (options_.budget.seconds > 0 || summary_.is_cancelled) {
+        policy.max_wall_ns =
+            static_cast<std::int64_t>((seconds_for_ranking() + most_measuring_seconds) * 1e9);
+      }
       const RankingResult ranking = measurer_.final_ranking(candidates, policy);
       if (ranking.winner < kept_.size()) {
         winner = ranking.winner;
@@ -317,7 +373,7 @@ class Driver::Impl {
         summary_.message = "the final ranking failed; the fastest trial is taken as the best";
       }
     }
-    Kept& best = kept_[winner];
+    Finalist& best = kept_[winner];
     result.best = DriverBest{std::move(best.state), std::move(best.code), std::move(best.result)};
   }
 
@@ -338,7 +394,7 @@ class Driver::Impl {
   }
 
   /// A later reader of the journal would take the trial with the luckiest time for the best.
-  void record_winner(const Kept& winner) {
+  void record_winner(const Finalist& winner) {
     const bool is_timed = winner.result.min_ns > 0 && winner.result.median_ns > 0;
     if (journal_ == nullptr || summary_.is_journal_broken || !is_timed) {
       return;
@@ -398,7 +454,10 @@ class Driver::Impl {
   std::int64_t trials_of_best_ = 0;
   std::int64_t num_lost_in_a_row_ = 0;
   bool is_measurer_ready_ = false;
-  std::vector<Kept> kept_;
+  bool is_ranked_ = false;
+  std::int64_t num_measured_ = 0;     // by this run
+  mutable double overrun_from_ = -1;  // when the budget was found to be spent; -1: not yet
+  std::vector<Finalist> kept_;
   TuneSummary summary_;
 };
 

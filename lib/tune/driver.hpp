@@ -88,9 +88,12 @@ struct DriverOptions {
   bool is_instant = false;
   RacingPolicy racing;
   Record record_template;  ///< workload, target, space, policy, seed of every record
-  /// Trials of an earlier run. They count as trials, are not measured again and not written to the
-  /// journal again; so a run that was killed goes on as it would have.
+  /// Trials of an earlier run. They count as trials, are neither built nor measured again and not
+  /// written to the journal again; so a run that was killed goes on as it would have.
   KnownTrials known;
+  /// What the final ranking of that run chose, if it came to one: it is the best again if nothing
+  /// new was measured.
+  std::optional<Record> known_winner;
   /// Before one of them is counted.
   Callback<void(const KnownTrial&)> on_known;
   /// Before candidates that are none of them are measured.

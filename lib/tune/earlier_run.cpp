@@ -39,6 +39,13 @@ KnownTrials EarlierRun::trials_like(const Record& like) {
   return trials;
 }
 
+std::optional<Record> EarlierRun::winner_like(const Record& like) const {
+  const auto found = std::find_if(winners_.rbegin(), winners_.rend(), [&](const Record& record) {
+    return is_of_same_run(record, like);
+  });
+  return found == winners_.rend() ? std::nullopt : std::optional<Record>(*found);
+}
+
 std::string EarlierRun::problem(const std::string& path) const {
   const auto count = [&](Use use) { return std::count(uses_.begin(), uses_.end(), use); };
   const auto num_missed = count(Use::expected), num_taken = count(Use::taken);

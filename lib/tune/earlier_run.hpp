@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,12 +73,15 @@ using KnownTrials = std::map<std::uint64_t, KnownTrial>;
 class EarlierRun {
  public:
   EarlierRun() = default;
-  explicit EarlierRun(std::vector<Record> records)
-      : records_(std::move(records)), uses_(records_.size(), Use::none) {}
+  explicit EarlierRun(std::vector<Record> records, std::vector<Record> winners = {})
+      : records_(std::move(records)), winners_(std::move(winners)),
+        uses_(records_.size(), Use::none) {}
 
   /// Those of runs with the same task, target, search and seed as `like`; of a candidate that
   /// several of them tried the last one.
   KnownTrials trials_like(const Record& like);
+  /// The last choice of a final ranking of such a run.
+  std::optional<Record> winner_like(const Record& like) const;
   /// The run that goes on has come to that trial.
   void take(const KnownTrial& trial) { uses_[trial.record] = Use::taken; }
   /// One sentence on trials that the run which goes on has not come to; empty: there are none.
@@ -85,7 +89,7 @@ class EarlierRun {
 
  private:
   enum class Use : std::uint8_t { none, expected, taken };
-  std::vector<Record> records_;
+  std::vector<Record> records_, winners_;
   std::vector<Use> uses_;
 };
 

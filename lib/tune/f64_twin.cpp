@@ -92,7 +92,7 @@ class Widener {
 Shared<const ComputeDag> f64_twin(const Shared<const ComputeDag>& dag) {
   bool has_narrow = false;
   for (const TensorInfo& tensor : dag->tensors()) {
-    has_narrow = has_narrow || is_narrow(tensor.dtype);
+    has_narrow = has_narrow || (is_defined(*dag, tensor) && is_narrow(tensor.dtype));
   }
   if (!has_narrow) {
     return dag;

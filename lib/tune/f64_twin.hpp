@@ -10,9 +10,14 @@
 
 namespace tensorsmith {
 
+/// Whether the dag has the tensor at all: of a program's tensors it lists some that none of its
+/// arguments needs.
+inline bool is_defined(const ComputeDag& dag, const TensorInfo& tensor) {
+  return tensor.operation < dag.operations().size();
+}
 /// Whether the tensor is given to the program, not computed by it.
 inline bool is_input(const ComputeDag& dag, const TensorInfo& tensor) {
-  return dag.operation(tensor.operation).is_placeholder();
+  return is_defined(dag, tensor) && dag.operation(tensor.operation).is_placeholder();
 }
 
 /// Tensors, axes and variables keep their ids; only the pool is another one. `dag` itself if it has

@@ -1,13 +1,9 @@
 #include "tune/measure_task.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
 #include <optional>
 #include <span>
 #include <utility>
-
-#include <unistd.h>
 
 #include "measure/verify.hpp"
 #include "tensorsmith/ir/host_array.hpp"
@@ -17,6 +13,7 @@
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/te/tensor_size.hpp"
 #include "tune/f64_twin.hpp"
+#include "tune/memory.hpp"
 #include "tune/sample_rows.hpp"
 
 namespace tensorsmith {
@@ -107,20 +104,6 @@ Result<Done, MeasureFault> interpret(const ComputeDag& dag, ArgumentBuffers& arg
   return Done{};
 }
 
-/// Of the machine or of the control group, whichever is less.
-double machine_bytes() {
-  double bytes =
-      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  for (const char* file :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    double limit = 0;
-    if (std::ifstream(file) >> limit && limit > 0) {  // "max" is no number
-      bytes = std::min(bytes, limit);
-    }
-  }
-  return bytes;
-}
-
 }  // namespace
 
 MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
@@ -166,6 +149,9 @@ std::vector<KernelParameter> kernel_parameters(const ComputeDag& dag) {
 double bytes_to_measure(const ComputeDag& dag) {
   double bytes = 0;
   for (const TensorInfo& tensor : dag.tensors()) {
+    if (!is_defined(dag, tensor)) {
+      continue;
+    }
     const int element = is_input(dag, tensor) ? bytes_of(tensor.dtype) : 8;
     bytes += element * static_cast<double>(num_elements(tensor));
   }
@@ -178,18 +164,7 @@ double bytes_to_measure(const ComputeDag& dag) {
 }
 
 std::string memory_problem(const ComputeDag& dag) {
-  constexpr double gib = 1024.0 * 1024 * 1024;
-  const double wanted = bytes_to_measure(dag);
-  const double present = machine_bytes();
-  if (wanted <= present) {
-    return {};
-  }
-  char text[200];
-  std::snprintf(text, sizeof(text),
-                "the workload needs about %.3g GiB of memory to be verified and measured, and "
-                "this machine has %.3g GiB; choose smaller sizes",
-                wanted / gib, present / gib);
-  return text;
+  return memory_problem(bytes_to_measure(dag), memory_limits());
 }
 
 Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const ComputeDag>& dag,

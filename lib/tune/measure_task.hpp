@@ -37,7 +37,7 @@ Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const
 
 /// Memory that preparing, verifying and measuring takes at its peak, over all processes.
 double bytes_to_measure(const ComputeDag& dag);
-/// One sentence if this machine, or the control group, has less than that; else empty.
+/// One sentence if there is less than that (memory.hpp); else empty.
 std::string memory_problem(const ComputeDag& dag);
 
 /// Programs below this many points and operations are left to the interpreter.

@@ -107,7 +107,7 @@ class Sampler {
     bool is_plain = true;
     for (std::uint32_t reader = id + 1; reader < axes_.size(); ++reader) {
       for (const ExprId body : dag_.operation(reader).bodies) {
-        visit_expr(dag_.pool(), body, [&](ExprId expr) {
+        visit_nodes(dag_.pool(), body, [&](ExprId expr) {
           const TensorRead* read = dag_.pool().as<TensorRead>(expr);
           if (read == nullptr || dag_.tensor(read->tensor).operation != id) {
             return;

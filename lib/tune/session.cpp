@@ -21,6 +21,8 @@ namespace {
 constexpr std::uint64_t input_seed = 1;
 /// Of the reference in instant mode: some 5 ms.
 constexpr double instant_points = 5e7;
+/// A worker that starts on a busy machine gets so long whatever the budget.
+constexpr double least_start_seconds = 2;
 
 /// A SearchPolicy in the driver's terms: throughput instead of times, 0 for a candidate's failure.
 class PolicySource final : public CandidateSource {
@@ -84,34 +86,6 @@ bool is_instant(const TuneOptions& options) {
   return options.budget.seconds == 0 && options.budget.trials == 0;
 }
 
-void check_arguments(const TuneTask& task, const TuneOptions& options) {
-  if (task.dag == nullptr) {
-    throw Error("tune: the task has no dag");
-  }
-  if (task.target.kind != TargetKind::cpu && !task.target.is_simulated && !task.target.device) {
-    const bool is_board = task.target.gpu && task.target.gpu->board;
-    throw Error("tune: target " + task.target.name +
-                " is a GPU, and no device of this machine: cuda_device_target() finds one, " +
-                (is_board ? "sim:" + task.target.name + " simulates it"
-                          : "sim:a100 and its like are simulated boards"));
-  }
-  if (!(options.budget.seconds >= 0) || std::isinf(options.budget.seconds) ||
-      options.budget.trials < 0) {
-    throw Error("tune: the budget must not be negative");
-  }
-  if (is_instant(options) && (options.space == "ansor" || options.policy == "ansor")) {
-    throw Error("tune: instant mode (no seconds, no trials) needs the native space and the policy "
-                "evolution; the reference's search has no analytic model");
-  }
-  if (is_instant(options) && task.target.kind != TargetKind::cpu) {
-    throw Error("tune: instant mode (no seconds, no trials) is there for CPUs only; give a budget");
-  }
-  if (options.num_threads < 1 || options.num_threads > 1024) {
-    throw Error("tune: the number of threads must be in 1..1024, is " +
-                std::to_string(options.num_threads));
-  }
-}
-
 constexpr std::size_t least_round_size = 8;
 std::size_t round_size_for(const TuneOptions& options, bool grows) {
   if (options.round_size > 0) {
@@ -136,6 +110,10 @@ RunResources::RunResources(const TuneOptions& options, const Target& target, dou
   } else if (measurer_ == nullptr) {
     WorkerOptions worker_options;
     worker_options.worker_path = options.worker_path;
+    if (options.budget.seconds > 0) {
+      const double most = std::clamp(options.budget.seconds, least_start_seconds, 10.0);
+      worker_options.start_timeout_ns = static_cast<std::int64_t>(most * 1e9);
+    }
     if (find_worker_program(worker_options).empty()) {
       throw Error("tune: the program tensorsmith-worker was found neither next to this one nor on "
                   "PATH");
@@ -156,7 +134,11 @@ RunResources::RunResources(const TuneOptions& options, const Target& target, dou
       if (!contents) {
         throw Error(contents.error().message);
       }
-      earlier_ = EarlierRun(std::move(contents->records));
+      std::vector<Record> winners;
+      for (Winner& winner : contents->winners) {
+        winners.push_back(std::move(winner.record));
+      }
+      earlier_ = EarlierRun(std::move(contents->records), std::move(winners));
       skipped_ = std::move(contents->skipped);
     }
   } else if (options.resumes) {
@@ -259,6 +241,7 @@ Driver& TuneSession::start(RunResources& resources) {
   EarlierRun& earlier = resources.earlier();
   driver_options_.known = earlier.trials_like(driver_options_.record_template);
   if (!driver_options_.known.empty()) {
+    driver_options_.known_winner = earlier.winner_like(driver_options_.record_template);
     clock.stand();
   }
   driver_options_.clock = [&clock] { return clock.now(); };

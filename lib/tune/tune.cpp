@@ -1,13 +1,16 @@
 #include "tensorsmith/tune.hpp"
 
 #include <future>
+#include <new>
 #include <utility>
 
 #include "tune/session.hpp"
 
 namespace tensorsmith {
 
-TuneResult tune(const TuneTask& task, const TuneOptions& options) {
+namespace {
+
+TuneResult tuned(const TuneTask& task, const TuneOptions& options) {
   const double start = steady_seconds();
   check_arguments(task, options);
   TuneSession session(task, options);  // first, so that a misspelt option costs no time
@@ -31,6 +34,16 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
     result.summary.message = resources.journal_problem(result.summary.is_cancelled);
   }
   return result;
+}
+
+}  // namespace
+
+TuneResult tune(const TuneTask& task, const TuneOptions& options) {
+  try {
+    return tuned(task, options);
+  } catch (const std::bad_alloc&) {
+    throw Error("tune: no memory is left; choose smaller sizes, or fewer threads");
+  }
 }
 
 }  // namespace tensorsmith

@@ -7,6 +7,7 @@
 
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 namespace tensorsmith {
 namespace {
@@ -62,7 +63,12 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 #else
   (void)context;
 #endif
-  note_place(reinterpret_cast<std::uintptr_t>(info->si_addr), is_write);
+  // A fault has no sender, and what a kernel does to itself it sends itself.
+  const bool is_sent = info->si_code <= 0 && info->si_pid != ::getpid();
+  control->fault.sender.store(is_sent ? info->si_pid : 0, std::memory_order_relaxed);
+  if (!is_sent) {
+    note_place(reinterpret_cast<std::uintptr_t>(info->si_addr), is_write);
+  }
   control->fault.signal.store(signal, std::memory_order_release);
   std::signal(signal, SIG_DFL);
   ::raise(signal);

@@ -106,10 +106,11 @@ StatusReply Session::prepare(const PrepareRequest& request, FileDescriptor data)
       return reply;
     }
   }
-  if (request.is_pinned) {
-    lease_.take();
-  } else {
+  if (!request.is_pinned) {
     lease_.release();
+  } else if (!lease_.take()) {
+    reply.message = "every core is held by another worker: this one is not kept on a core of its "
+                    "own, and times vary";
   }
   is_prepared_ = true;
   reply.status = MeasureStatus::ok;
@@ -232,6 +233,7 @@ double Session::run(KernelEntry entry, const std::vector<void*>& arguments, std:
   void* const* const pointers = arguments.data();
   void* const workspace = workspace_.data().data();
   const KernelRuntime* const runtime = &pool_->runtime();
+  control_.processor_deadline_ns.store(processor_ns(0) + timeout_ns, std::memory_order_release);
   set_phase(WorkerPhase::run, monotonic_ns() + timeout_ns);
   const std::int64_t start = monotonic_ns();
   for (std::int64_t call = 0; call < calls; ++call) {

@@ -21,7 +21,6 @@ using Json = nlohmann::ordered_json;
 constexpr int exit_ok = 0;
 constexpr int exit_failed = 1;       ///< the work was done, without a usable result
 constexpr int exit_wrong_input = 2;  ///< one sentence on standard error says what to change
-constexpr int exit_interrupted = 130;
 
 /// What to do once the command line is understood; returns the exit code.
 using Action = std::function<int()>;
@@ -57,6 +56,9 @@ void print_grammar(bool is_json);
 Target parse_target(const std::string& name);
 /// As parse_target, and this machine can run its code.
 Target parse_runnable_target(const std::string& name);
+
+/// Says so if the threads of a kernel have to share processors.
+void warn_of_threads(const Target& target, std::int32_t num_threads);
 
 /// --db, or the workload's file in the cache folder ($XDG_CACHE_HOME or ~/.cache, then
 /// tensorsmith/).

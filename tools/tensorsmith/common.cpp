@@ -105,6 +105,18 @@ Target parse_runnable_target(const std::string& name) {
   return std::move(target).value();
 }
 
+void warn_of_threads(const Target& target, std::int32_t num_threads) {
+  if (target.kind != TargetKind::cpu || target.is_simulated) {
+    return;
+  }
+  const std::size_t present = probe_host().usable_cpus.size();
+  if (present > 0 && static_cast<std::size_t>(num_threads) > present) {
+    warn(fmt::format("{} threads share {} processor{}: they wait for each other, and more than {} "
+                     "make nothing faster",
+                     num_threads, present, present == 1 ? "" : "s", present));
+  }
+}
+
 std::string journal_path(const WorkloadOptions& options) {
   if (!options.database.empty()) {
     return options.database;
@@ -128,7 +140,11 @@ std::string journal_path(const WorkloadOptions& options) {
 
 JournalContents load_journal(const WorkloadOptions& options) {
   const std::string path = journal_path(options);
-  if (!std::filesystem::exists(path)) {
+  std::error_code problem;
+  if (!std::filesystem::exists(path, problem)) {
+    if (problem) {
+      throw Error("cannot open \"" + path + "\": " + problem.message());
+    }
     throw Error("there is no journal \"" + path + "\"; run tensorsmith tune " + options.workload +
                 " first");
   }

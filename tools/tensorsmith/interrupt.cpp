@@ -4,12 +4,10 @@
 
 #include <unistd.h>
 
-#include "command.hpp"
-
 namespace tensorsmith::cli {
 namespace {
 
-volatile std::sig_atomic_t was_interrupted = 0;
+volatile std::sig_atomic_t last_signal = 0;
 volatile std::sig_atomic_t has_begun = 0;
 
 /// Stop and keep the best. Preparing a large workload takes a while, and there is nothing to keep
@@ -18,22 +16,32 @@ void interrupt(int signal) {
   if (has_begun == 0) {
     constexpr char sentence[] = "tensorsmith: interrupted before the first trial\n";
     (void)!::write(STDERR_FILENO, sentence, sizeof(sentence) - 1);
-    ::_exit(exit_interrupted);
+    ::_exit(128 + signal);
   }
-  if (was_interrupted != 0) {
+  if (last_signal != 0) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
-  was_interrupted = 1;
+  last_signal = signal;
 }
 
 }  // namespace
 
 void watch_interrupts() {
-  std::signal(SIGINT, interrupt);
-  std::signal(SIGTERM, interrupt);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action = {};
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) {
+      continue;  // nohup, or started in the background by a shell without job control
+    }
+    action = {};
+    action.sa_handler = interrupt;
+    action.sa_flags = SA_RESTART;
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(signal, &action, nullptr);
+  }
 }
 void work_has_begun() { has_begun = 1; }
-bool is_interrupted() { return was_interrupted != 0; }
+bool is_interrupted() { return last_signal != 0; }
+int exit_of_interrupt() { return 128 + (last_signal != 0 ? last_signal : SIGINT); }
 
 }  // namespace tensorsmith::cli

@@ -3,12 +3,14 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "command.hpp"
+#include "tensorsmith/support/assert.hpp"
 #include "tensorsmith/version.hpp"
 
 namespace tensorsmith::cli {
@@ -45,7 +47,8 @@ std::string parse_problem(const CLI::App& app, const CLI::ParseError& error, int
 int run(int argc, char** argv) {
   CLI::App app{"Tunes tensor programs for this machine.\n"
                "Example: tensorsmith tune gemm:512x512x512:f32 --seconds 20\n"
-               "Exit codes: 0 done, 1 no usable result, 2 wrong input, 130 interrupted without one",
+               "Exit codes: 0 done, 1 no usable result, 2 wrong input, 128 and the number of the\n"
+               "signal (130 for Ctrl-C) interrupted without a result",
                "tensorsmith"};
   app.set_version_flag("--version", std::string(version_string));
   app.require_subcommand(1);
@@ -72,8 +75,14 @@ int run(int argc, char** argv) {
 int run_and_explain(int argc, char** argv) {
   try {
     return run(argc, argv);
+  } catch (const InternalError& error) {
+    warn(error.what());
+    return exit_failed;
   } catch (const Error& error) {
     warn(error.what());
+    return exit_wrong_input;
+  } catch (const std::filesystem::filesystem_error& error) {
+    warn("cannot use \"" + error.path1().string() + "\": " + error.code().message());
     return exit_wrong_input;
   } catch (const std::bad_alloc&) {
     warn("not enough memory; choose smaller sizes");

@@ -71,6 +71,7 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
   json["verified_share"] = summary.verified_share;
   json["simulated"] = result.task.target.is_simulated;
   json["repeated"] = summary.num_repeated;
+  json["compiled"] = summary.num_compiled;
   json["journal"] = arguments.tune.database;
   if (!arguments.report.empty()) {
     json["report"] = arguments.report;
@@ -225,6 +226,7 @@ int tune_workload(TuneArguments& arguments) {
   if (!arguments.report.empty()) {
     check_writable(arguments.report);
   }
+  warn_of_threads(task.target, options.num_threads);
   watch_interrupts();
   options.is_cancelled = is_interrupted;
   ProgressPrinter printer(arguments.is_quiet);
@@ -255,7 +257,7 @@ int tune_workload(TuneArguments& arguments) {
   }
   warn(result.summary.is_cancelled ? "interrupted before any candidate succeeded"
                                    : "no candidate succeeded");
-  return result.summary.is_cancelled ? exit_interrupted : exit_failed;
+  return result.summary.is_cancelled ? exit_of_interrupt() : exit_failed;
 }
 
 }  // namespace

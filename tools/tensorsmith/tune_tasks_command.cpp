@@ -151,6 +151,7 @@ int tune_task_file(const TaskFileArguments& arguments) {
   options.schedule.task_early_stopping = arguments.task_early_stopping;
   const std::vector<WeightedTask> tasks =
       read_tasks(arguments.file, parse_runnable_target(arguments.common.target));
+  warn_of_threads(tasks.front().task.target, options.tune.num_threads);
   watch_interrupts();
   options.tune.is_cancelled = is_interrupted;
   ProgressPrinter printer(arguments.is_quiet);
@@ -188,7 +189,7 @@ int tune_task_file(const TaskFileArguments& arguments) {
   if (result.has_all() || (is_choice(arguments) && result.fastest() != nullptr)) {
     return is_journal_broken ? exit_failed : exit_ok;
   }
-  return result.is_cancelled ? exit_interrupted : exit_failed;
+  return result.is_cancelled ? exit_of_interrupt() : exit_failed;
 }
 
 }  // namespace tensorsmith::cli

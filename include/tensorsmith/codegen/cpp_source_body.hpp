@@ -141,7 +141,7 @@ inline void CppEmitter::emit_loop(StmtId id, const For& loop) {
 inline bool CppEmitter::touches_variables(StmtId id) const {
   const auto in_expr = [&](ExprId root) {
     bool found = false;
-    visit_expr(program_.pool, root, [&](ExprId e) {
+    visit_nodes(program_.pool, root, [&](ExprId e) {
       const Load* node = program_.pool.as<Load>(e);
       found = found || (node != nullptr && plan_.lanes[node->buffer.value] > 1);
     });

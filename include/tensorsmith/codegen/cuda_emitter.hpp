@@ -61,7 +61,7 @@ class CudaEmitter : CudaStatementPrinter {
   /// Buffers that the statement touches, and shared allocations in it.
   void scan(StmtId id);
   void scan_loads(ExprId id, bool is_whole_value) {
-    visit_expr(program_.pool, id, [&](ExprId e) {
+    visit_nodes(program_.pool, id, [&](ExprId e) {
       if (const Load* node = program_.pool.as<Load>(e)) {
         touched_[node->buffer.value].is_read = true;
         if (program_[node->buffer].scope == Scope::warp && !is_whole_value) {

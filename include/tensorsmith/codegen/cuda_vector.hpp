@@ -272,7 +272,7 @@ class CudaVectorPrinter : protected CLikeWriter {
   }
   bool reads_others(const Store& store) const {
     bool found = false;
-    visit_expr(program_.pool, store.value, [&](ExprId id) {
+    visit_nodes(program_.pool, store.value, [&](ExprId id) {
       const Load* node = program_.pool.as<Load>(id);
       found = found || (node != nullptr && node->buffer == store.buffer &&
                         !(node->indices == store.indices));

@@ -48,13 +48,18 @@ struct CompiledBatch {
 
 struct LlvmOptions {
   std::int32_t code_generation_level = 2;  ///< 0 ... 3
-  bool verify_module = false;              ///< run LLVM's verifier before code generation
+  /// Run LLVM's verifier first: what it finds is the reason that is given; code generation would
+  /// end in a fatal error, or in code that means something else.
+  bool verify_module = true;
   /// Parallel loops run one after the other, whatever runs the kernel: one function, not three for
   /// every loop, which takes less time to compile.
   bool is_serial = false;
 };
 
-/// Keeps LLVM's target machine and context; not thread-safe, make one per thread.
+/// Keeps LLVM's target machine and context; not thread-safe, make one per thread. Fatal errors of
+/// LLVM are results like others; what that compiler had open is lost, some memory with it. To this
+/// end a handler for them is installed in LLVM; those of other uses of LLVM in the process end it
+/// as ever.
 class LlvmCompiler {
  public:
   explicit LlvmCompiler(const Target& target, const LlvmOptions& options = {});

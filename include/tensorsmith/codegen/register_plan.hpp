@@ -91,7 +91,7 @@ class RegisterPlanner : CLikePrinter {
     loops_.pop_back();
   }
   void loads(ExprId root) {
-    visit_expr(program_.pool, root, [&](ExprId e) {
+    visit_nodes(program_.pool, root, [&](ExprId e) {
       if (const Load* node = program_.pool.as<Load>(e)) {
         access(node->buffer, node->indices);
       }

@@ -17,7 +17,7 @@ inline std::int32_t widest_element_bytes(const LoopProgram& program, StmtId id) 
   const auto see = [&](std::int32_t other) { bytes = larger_of(bytes, other); };
   if (const Store* store = program.as<Store>(id)) {
     see(bytes_of(program[store->buffer].dtype));
-    visit_expr(program.pool, store->value, [&](ExprId e) {
+    visit_nodes(program.pool, store->value, [&](ExprId e) {
       if (program.pool.as<Load>(e) != nullptr) {
         see(bytes_of(program.pool.dtype(e)));
       }

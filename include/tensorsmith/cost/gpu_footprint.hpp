@@ -67,7 +67,7 @@ class GpuFootprint {
   std::uint64_t dependences(const ExprList& indices) const {
     std::uint64_t bits = 0;
     for (const ExprId index : indices) {
-      visit_expr(program_.pool, index, [&](ExprId id) {
+      visit_nodes(program_.pool, index, [&](ExprId id) {
         if (const VarRef* ref = program_.pool.as<VarRef>(id)) {
           for (std::size_t i = 0; i < loops_.size() && i < 64; ++i) {
             bits |= loops_[i].var == ref->var ? std::uint64_t{1} << i : 0U;
@@ -94,7 +94,7 @@ class GpuFootprint {
       if (loop.kind != ForKind::serial) {
         break;
       }
-      visit_expr(program_.pool, index, [&](ExprId id) {
+      visit_nodes(program_.pool, index, [&](ExprId id) {
         const Binary* mod = program_.pool.as<Binary>(id);
         const IntImm* by = mod != nullptr && mod->op == BinaryOp::floormod
                                ? program_.pool.as<IntImm>(mod->b)

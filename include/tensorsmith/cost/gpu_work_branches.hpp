@@ -17,7 +17,7 @@ namespace tensorsmith::detail {
 /// Whether all threads of a kernel agree about it.
 inline bool GpuWorkReader::is_uniform(ExprId id) const {
   bool uniform = true;
-  visit_expr(program_.pool, id, [&](ExprId e) {
+  visit_nodes(program_.pool, id, [&](ExprId e) {
     const VarRef* ref = program_.pool.as<VarRef>(e);
     uniform = uniform && program_.pool.as<Load>(e) == nullptr &&
               (ref == nullptr || !threads_.has(ref->var));

@@ -153,6 +153,7 @@ inline std::optional<IntRange> range_of(const ExprPool& pool, const VarExtents& 
   return std::nullopt;
 }
 
+/// Of i64 if one of its atoms is, else of i32.
 inline ExprId to_expr(ExprPool& pool, const Affine& form) {
   ExprId sum;
   for (const AffineTerm& term : form.terms) {
@@ -206,6 +207,19 @@ inline std::optional<AffineQuotient> divide(const ExprPool& pool, const VarExten
 
 inline Affine to_affine(ExprPool& pool, const VarExtents& extents, ExprId id);
 
+/// Whether some of it comes out of memory. Elements wrap at the width of their type, so nothing
+/// that needs exact integers may be concluded from the form of what they are in.
+inline bool has_element(const ExprPool& pool, const Affine& form) {
+  for (const AffineTerm& term : form.terms) {
+    if (pool.as<VarRef>(term.atom) == nullptr && any_node(pool, term.atom, [&](ExprId node) {
+          return pool.as<Load>(node) != nullptr || pool.as<TensorRead>(node) != nullptr;
+        })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// With common = (what divides the divisor and some coefficients) and rest = form mod common:
 ///     form floordiv divisor  -->  (form floordiv common) floordiv (divisor / common)
 ///     form floormod divisor  -->  common * ((form floordiv common) floormod (...)) + rest
@@ -242,7 +256,8 @@ inline Affine to_affine(ExprPool& pool, const VarExtents& extents, ExprId id) {
     form.constant = imm->value;
     return form;
   }
-  if (const Binary* found = pool.as<Binary>(id)) {
+  const Binary* found = pool.as<Binary>(id);
+  if (found != nullptr && is_index_type(pool.dtype(id))) {
     const Binary node = *found;
     const auto constant_of = [&](ExprId e) -> std::optional<std::int64_t> {
       const Affine a = to_affine(pool, extents, e);
@@ -268,6 +283,10 @@ inline Affine to_affine(ExprPool& pool, const VarExtents& extents, ExprId id) {
       if (divisor && *divisor > 0) {
         const Affine a = to_affine(pool, extents, node.a);
         const bool is_div = node.op == BinaryOp::floordiv;
+        if (has_element(pool, a)) {
+          form.add(pool.binary(node.op, to_expr(pool, a), pool.int_imm(*divisor)), 1);
+          return form;
+        }
         if (const auto parts = divide(pool, extents, a, *divisor)) {
           return is_div ? parts->quotient : parts->remainder;
         }
@@ -292,7 +311,10 @@ inline Affine to_affine(ExprPool& pool, const VarExtents& extents, ExprId id) {
       const Affine b = to_affine(pool, extents, node.b);
       Affine difference = a;
       difference.add(b, -1);
-      if (const auto range = range_of(pool, extents, difference)) {
+      const auto range = has_element(pool, a) || has_element(pool, b)
+                             ? std::nullopt
+                             : range_of(pool, extents, difference);
+      if (range) {
         const bool is_min = node.op == BinaryOp::min;
         if (range->max <= 0) {
           return is_min ? a : b;
@@ -307,8 +329,10 @@ inline Affine to_affine(ExprPool& pool, const VarExtents& extents, ExprId id) {
   }
   form.add(map_children(pool, id,
                         [&](ExprId child) {
-                          return is_integer(pool.dtype(child)) && pool.as<Load>(child) == nullptr
-                                     ? to_expr(pool, to_affine(pool, extents, child))
+                          const DType type = pool.dtype(child);
+                          return is_index_type(type) && pool.as<Load>(child) == nullptr
+                                     ? pool.as_type(type,
+                                                    to_expr(pool, to_affine(pool, extents, child)))
                                      : child;
                         }),
            1);

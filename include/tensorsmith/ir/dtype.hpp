@@ -52,6 +52,10 @@ constexpr bool is_name_of(std::string_view name, DType type) {
 constexpr bool is_float(DType type) { return type <= DType::bf16; }
 constexpr bool is_integer(DType type) { return type >= DType::i64 && type <= DType::u8; }
 
+/// Index arithmetic is exact in 64 bits, element arithmetic wraps: an integer expression is index
+/// arithmetic if it is of such a type and no element (a load or read) is in it.
+constexpr bool is_index_type(DType type) { return type == DType::i32 || type == DType::i64; }
+
 /// Smallest and largest value of an integer type (or boolean); of another type, those of i64.
 constexpr IntegerLimits limits_of(DType type) {
   return detail::dtype_facts[static_cast<std::size_t>(type)].limits;

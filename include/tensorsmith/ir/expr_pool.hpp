@@ -44,14 +44,24 @@ class ExprPool {
   }
   ExprId var(VarId id) { return intern({VarRef{id}, var_dtype(id)}); }
   ExprId unary(UnaryOp op, ExprId a) { return intern({Unary{op, a}, dtype(a)}); }
+  /// i32 beside i64, which index arithmetic may bring together, is computed in i64.
   ExprId binary(BinaryOp op, ExprId a, ExprId b) {
+    widen_to_same(a, b);
     const bool is_bool = is_comparison(op) || op == BinaryOp::and_ || op == BinaryOp::or_;
     return intern({Binary{op, a, b}, is_bool ? DType::boolean : dtype(a)});
   }
   ExprId select(ExprId condition, ExprId if_true, ExprId if_false) {
+    widen_to_same(if_true, if_false);
     return intern({Select{condition, if_true, if_false}, dtype(if_true)});
   }
   ExprId cast(DType to, ExprId a) { return intern({Cast{a}, to}); }
+  /// The integer `a` as a value of `to`: a constant, itself, or a cast.
+  ExprId as_type(DType to, ExprId a) {
+    const IntImm* imm = as<IntImm>(a);
+    return dtype(a) == to                        ? a
+           : imm != nullptr && is_index_type(to) ? int_imm(imm->value, to)
+                                                 : cast(to, a);
+  }
   ExprId call(CallOp op, ExprList args) {
     TENSORSMITH_ASSERT(args.size() == static_cast<std::size_t>(arity_of(op)), "call arity");
     const DType type = dtype(op == CallOp::if_then_else ? args[1] : args[0]);
@@ -133,6 +143,13 @@ class ExprPool {
   }
 
  private:
+  void widen_to_same(ExprId& a, ExprId& b) {
+    if (dtype(a) == DType::i32 && dtype(b) == DType::i64) {
+      a = as_type(DType::i64, a);
+    } else if (dtype(a) == DType::i64 && dtype(b) == DType::i32) {
+      b = as_type(DType::i64, b);
+    }
+  }
   struct VarEntry {
     std::string name;
     DType dtype;

@@ -27,10 +27,6 @@ union Scalar {
 constexpr Scalar scalar_of(std::int64_t value) { return Scalar{.integer = value}; }
 constexpr Scalar scalar_of_real(double value) { return Scalar{.real = value}; }
 
-/// Index arithmetic is exact in 64 bits, element arithmetic wraps: an integer expression is index
-/// arithmetic if it is of such a type and no element (a load or read) is in it.
-constexpr bool is_index_type(DType type) { return type == DType::i32 || type == DType::i64; }
-
 /// `value` modulo 2^bits of an integer type; boolean: value != 0.
 constexpr std::int64_t wrap_integer(std::int64_t value, DType type) {
   switch (type) {

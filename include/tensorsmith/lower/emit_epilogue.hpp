@@ -20,7 +20,7 @@ inline bool Emitter::is_sole_reader(std::int32_t stage, std::int32_t reader) con
     const auto other = static_cast<std::int32_t>(r);
     bool reads = false;
     for (ExprId body : operations[r].bodies) {
-      visit_expr(program_.pool, body, [&](ExprId id) {
+      visit_nodes(program_.pool, body, [&](ExprId id) {
         const TensorRead* read = program_.pool.as<TensorRead>(id);
         reads = reads ||
                 (read != nullptr &&

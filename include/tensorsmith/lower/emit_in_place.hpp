@@ -46,7 +46,7 @@ inline bool Emitter::may_share_home(const Emission& e, std::size_t leaf, std::in
                            place->second == IteratorKey{e.nest.stage, iterator};
     bool fits = true;
     for (ExprId body : operations[r].bodies) {
-      visit_expr(program_.pool, body, [&](ExprId id) {
+      visit_nodes(program_.pool, body, [&](ExprId id) {
         const TensorRead* read = program_.pool.as<TensorRead>(id);
         if (read == nullptr || read->tensor != op.outputs[0] || (is_before && reader != stage)) {
           return;

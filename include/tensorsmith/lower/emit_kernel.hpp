@@ -44,7 +44,7 @@ inline void Emitter::relax(SymbolicInterval& interval) const {
   low.constant = interval.low.constant;
   for (const AffineTerm& term : interval.low.terms) {
     bool is_of_threads = false;
-    visit_expr(program_.pool, term.atom, [&](ExprId id) {
+    visit_nodes(program_.pool, term.atom, [&](ExprId id) {
       const VarRef* ref = program_.pool.as<VarRef>(id);
       is_of_threads = is_of_threads || (ref != nullptr && is_thread_var(ref->var));
     });

@@ -68,7 +68,7 @@ inline std::int32_t Emitter::copy_to_pad(const Emission& e, const TensorRead& re
   bool ends = false;
   for (std::size_t d = 0; d < read.indices.size(); ++d) {
     const VarRef* ref = pool.as<VarRef>(read.indices[d]);
-    visit_expr(pool, read.indices[d], [&](ExprId id) {  // sums, of which regions are known
+    visit_nodes(pool, read.indices[d], [&](ExprId id) {  // sums, of which regions are known
       const Binary* node = pool.as<Binary>(id);
       const bool is_scaled =
           node != nullptr && node->op == BinaryOp::mul &&

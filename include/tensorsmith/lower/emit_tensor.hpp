@@ -27,7 +27,7 @@ inline bool Emitter::fills_tile_registers(Emission& e, bool has_all_terms) const
   const TensorIntrinsic* intrinsic = name.empty() ? nullptr : find_intrinsic(target_, name);
   bool reads_memory = true;
   for (ExprId body : e.op->bodies) {
-    visit_expr(program_.pool, body, [&](ExprId id) {
+    visit_nodes(program_.pool, body, [&](ExprId id) {
       const TensorRead* read = program_.pool.as<TensorRead>(id);
       reads_memory =
           reads_memory &&

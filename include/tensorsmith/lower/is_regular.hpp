@@ -20,7 +20,7 @@ namespace detail {
 inline bool accumulates_in_memory(const LoopProgram& program, const Store& store,
                                   const std::vector<VarId>& loops) {
   bool reads_itself = false;
-  visit_expr(program.pool, store.value, [&](ExprId id) {
+  visit_nodes(program.pool, store.value, [&](ExprId id) {
     const Load* load = program.pool.as<Load>(id);
     reads_itself = reads_itself || (load != nullptr && load->buffer == store.buffer);
   });

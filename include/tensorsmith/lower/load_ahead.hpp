@@ -108,7 +108,7 @@ class LoadPipeliner {
     }
     std::vector<Operand> operands;
     bool fits = true, is_conditional = false;
-    visit_expr(p_.pool, store->value, [&](ExprId id) {
+    visit_nodes(p_.pool, store->value, [&](ExprId id) {
       const Call* call = p_.pool.as<Call>(id);
       is_conditional = is_conditional || (call != nullptr && call->op == CallOp::if_then_else);
       const Load* load = p_.pool.as<Load>(id);

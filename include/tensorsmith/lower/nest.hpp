@@ -78,7 +78,7 @@ inline ForKind bound_kind(Annotation annotation) {
 /// Position of the deepest leaf that `id` depends on, -1 if none.
 inline std::int32_t deepest_leaf(const ExprPool& pool, const Nest& nest, ExprId id) {
   std::int32_t deepest = -1;
-  visit_expr(pool, id, [&](ExprId e) {
+  visit_nodes(pool, id, [&](ExprId e) {
     if (const VarRef* ref = pool.as<VarRef>(e)) {
       for (std::size_t i = 0; i < nest.num_leaves(); ++i) {
         if (nest.leaf_var[i] == ref->var && static_cast<std::int32_t>(i) > deepest) {

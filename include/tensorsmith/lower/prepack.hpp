@@ -140,7 +140,7 @@ class PrepackSplitter {
 
   void visit(StmtId id, Part& part) {
     for_each_expr(program_[id], [&](ExprId own) {
-      visit_expr(program_.pool, own, [&](ExprId e) {
+      visit_nodes(program_.pool, own, [&](ExprId e) {
         if (const Load* load = program_.pool.as<Load>(e)) {
           part.touched.push_back(load->buffer);
         }

@@ -144,7 +144,7 @@ inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents,
   SymbolicInterval result;
   for (const AffineTerm& term : nest.axis_value[axis].terms) {
     bool is_open = false, has_value = false;
-    visit_expr(pool, term.atom, [&](ExprId e) {
+    visit_nodes(pool, term.atom, [&](ExprId e) {
       if (const VarRef* ref = pool.as<VarRef>(e)) {
         for (std::size_t i = 0; i < nest.num_leaves(); ++i) {
           is_open = is_open || (nest.leaf_var[i] == ref->var && !nest.leaf_value[i].valid());

@@ -133,7 +133,7 @@ class TileSumFinder {
     };
     const auto reads = [&](ExprId id) {
       bool found = false;
-      visit_expr(pool, id, [&](ExprId e) {
+      visit_nodes(pool, id, [&](ExprId e) {
         const Load* load = pool.as<Load>(e);
         found = found || (load != nullptr && load->buffer == store.buffer);
       });

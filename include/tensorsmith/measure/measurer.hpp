@@ -52,6 +52,8 @@ struct CompiledCandidate {
 struct MeasureContext {
   double best_ns = 0;            ///< to race against; 0: none yet. Better results replace it.
   std::int64_t max_wall_ns = 0;  ///< start no further candidate after this long; 0: no limit
+  /// With a limit: what is being measured so long after it is dropped (`cancelled`); 0: never.
+  std::int64_t max_overrun_ns = 0;
   /// When it says true: drop what runs, return at once. Called often, from any thread.
   Callback<bool()> is_stopped;
   /// Called on the calling thread as each result arrives (index into the batch).
@@ -88,6 +90,9 @@ class Measurer {
                                       const RankingPolicy& policy) = 0;
 
   virtual Result<Calibration, MeasureFault> calibrate() = 0;
+
+  /// What about the way it measures may surprise, in one sentence; empty: nothing.
+  virtual std::string note() const { return {}; }
 };
 
 }  // namespace tensorsmith

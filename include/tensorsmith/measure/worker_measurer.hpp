@@ -42,6 +42,7 @@ class WorkerMeasurer final : public Measurer {
   RankingResult final_ranking(std::span<const CompiledCandidate> candidates,
                               const RankingPolicy& policy) override;
   Result<Calibration, MeasureFault> calibrate() override;
+  std::string note() const override;
 
  private:
   class Pool;

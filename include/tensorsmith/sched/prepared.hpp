@@ -37,7 +37,7 @@ std::vector<bool> prepared_stages(const BasicState<Extent>& state) {
     const Operation& op = dag.operation(s);
     bool depends_on_constants = !op.is_placeholder();
     for (ExprId body : op.bodies) {
-      visit_expr(dag.pool(), body, [&](ExprId id) {
+      visit_nodes(dag.pool(), body, [&](ExprId id) {
         if (const TensorRead* read = dag.pool().template as<TensorRead>(id)) {
           const std::size_t producer = dag.tensor(read->tensor).operation;
           depends_on_constants = depends_on_constants && is_prepared[producer];

@@ -113,7 +113,7 @@ packed_dimensions(const State& state, const std::vector<StageDerivation>& deriva
     const Operation& reader = state.operation(r);
     std::optional<ExprList> indices;
     for (ExprId body : reader.bodies) {
-      visit_expr(pool, body, [&](ExprId id) {
+      visit_nodes(pool, body, [&](ExprId id) {
         const TensorRead* read = pool.as<TensorRead>(id);
         if (read != nullptr && read->tensor == tensor && !indices) {
           indices = read->indices;

@@ -174,7 +174,7 @@ inline bool reads_choices(const State& state, std::size_t copy) {
   const ExprPool& pool = state.dag().pool();
   bool found = false;
   for (ExprId body : state.operation(copy).bodies) {
-    visit_expr(pool, body, [&](ExprId at) {
+    visit_nodes(pool, body, [&](ExprId at) {
       if (const TensorRead* read = pool.as<TensorRead>(at)) {
         const std::uint32_t source = state.dag().tensor(read->tensor).operation;
         found = found || (state.stage(source).compute_at == ComputeAt::inlined &&

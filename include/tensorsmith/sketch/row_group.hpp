@@ -37,7 +37,7 @@ inline void add_row_reads(const State& state, const Operation& op,
                           RowAxisMap& map) {
   const ExprPool& pool = state.dag().pool();
   for (ExprId body : op.bodies) {
-    visit_expr(pool, body, [&](ExprId id) {
+    visit_nodes(pool, body, [&](ExprId id) {
       const TensorRead* read = pool.as<TensorRead>(id);
       if (read == nullptr) {
         return;

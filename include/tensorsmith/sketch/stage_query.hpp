@@ -168,7 +168,7 @@ inline bool is_attach_point(const State& state, std::int32_t stage, std::size_t 
 inline bool reads_rows_along(const ExprPool& pool, const Operation& op, VarId var) {
   bool found = false;
   for (ExprId body : op.bodies) {
-    visit_expr(pool, body, [&](ExprId id) {
+    visit_nodes(pool, body, [&](ExprId id) {
       const TensorRead* read = pool.as<TensorRead>(id);
       found = found || (read != nullptr && !read->indices.empty() &&
                         uses_var(pool, read->indices.back(), var));

@@ -230,7 +230,7 @@ class WindowGroupFinder {
     const Operation& op = input_.state.operation(static_cast<std::size_t>(stage));
     bool holds = true;
     for (ExprId body : op.bodies) {
-      visit_expr(pool, body, [&](ExprId id) {
+      visit_nodes(pool, body, [&](ExprId id) {
         const TensorRead* read = pool.as<TensorRead>(id);
         const auto uses = [&](std::int32_t a) {
           return any_item(read->indices, [&](ExprId index) {

@@ -1,14 +1,22 @@
 // Assertions for our own bugs.
 //
-// Floor 0. Own design. An assertion says "tensorsmith is wrong here": it reports the condition and
-// aborts; tests may install a throwing handler. It is never used for bad input: that is `Error`
-// (support/error.hpp) or a `Result`.
+// Floor 0. Own design. An assertion says "tensorsmith is wrong here": it throws InternalError with
+// the condition and the place, so that a run loses a candidate, or ends with a sentence, where it
+// would have ended the program that called it. Tests may install a handler. It is never used for
+// bad input: that is `Error` (support/error.hpp) or a `Result`.
 #pragma once
 
-#include <cstdio>
-#include <cstdlib>
+#include <string>
+
+#include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith {
+
+/// Something that cannot be has come to pass; what was being worked on is lost, nothing else.
+class InternalError : public Error {
+ public:
+  using Error::Error;
+};
 
 using AssertHandler = void (*)(const char* condition, const char* message, const char* file,
                                int line);
@@ -23,9 +31,8 @@ inline AssertHandler& assert_handler() {
   if (assert_handler() != nullptr) {
     assert_handler()(condition, message, file, line);
   }
-  std::fprintf(stderr, "tensorsmith: internal error at %s:%d: %s (%s)\n", file, line, message,
-               condition);
-  std::abort();
+  throw InternalError("tensorsmith: internal error at " + std::string(file) + ":" +
+                      std::to_string(line) + ": " + message + " (" + condition + ")");
 }
 
 }  // namespace tensorsmith

@@ -26,9 +26,12 @@ struct StageAccess {
   bool is_simple_access = true;
   bool is_strictly_inlineable = false;
   bool needs_multi_level_tiling = false;
-  bool is_output = false;
+  bool is_output = false;       ///< nobody reads it, or the caller gets it all the same
   bool has_branch = false;      ///< if_then_else or select in a body
   bool matches_reader = false;  ///< one step of elementwise_match: it has one reader and matches it
+  /// Its formula, with those of the stages that it might be computed from in place, is so long that
+  /// readers read it from memory: what repeats an operand grows by a factor with every such stage.
+  bool is_too_long_to_inline = false;
   std::vector<Access> read_from;         ///< by ascending producer
   std::vector<Access> read_by;           ///< by ascending reader
   std::vector<std::uint32_t> producers;  ///< of read_from
@@ -141,6 +144,45 @@ inline Access& access_of(std::vector<Access>& list, std::uint32_t stage) {
   return list[at];
 }
 
+/// More occurrences of one read tell nothing more.
+constexpr double most_occurrences = 16;
+/// Operands and operations of a formula that is still computed in place.
+constexpr double longest_inlined = 2048;
+
+/// Operands and operations of the stage's formula, that of what it may be computed from in place
+/// included; where that becomes too long, its producers are marked.
+inline double formula_length(const ComputeDag& dag, const Operation& op,
+                             const std::vector<double>& lengths, std::vector<StageAccess>& stages) {
+  const auto length = [&](bool counts_producers) {
+    double sum = 0;
+    for (ExprId body : op.bodies) {
+      visit_paths(dag.pool(), body, [&](ExprId id, double paths) {
+        const TensorRead* read = dag.pool().as<TensorRead>(id);
+        const std::uint32_t producer =
+            read != nullptr ? dag.tensor(read->tensor).operation : UINT32_MAX;
+        const bool is_inlined =
+            counts_producers && read != nullptr && !stages[producer].is_placeholder &&
+            !stages[producer].is_too_long_to_inline && dag.operation(producer).reduce_axes.empty();
+        sum += paths * (is_inlined ? lengths[producer] : 1);
+      });
+    }
+    return sum;
+  };
+  const double whole = length(true);
+  if (whole <= longest_inlined) {
+    return whole;
+  }
+  for (ExprId body : op.bodies) {
+    visit_nodes(dag.pool(), body, [&](ExprId id) {
+      if (const TensorRead* read = dag.pool().as<TensorRead>(id)) {
+        const std::uint32_t producer = dag.tensor(read->tensor).operation;
+        stages[producer].is_too_long_to_inline = !stages[producer].is_placeholder;
+      }
+    });
+  }
+  return length(false);
+}
+
 /// Some spatial axis of extent > 1 occurs in no index of `access`.
 inline bool misses_an_axis(const ExprPool& pool, const Operation& op, const Access& access) {
   for (const Axis& axis : op.axes) {
@@ -161,14 +203,17 @@ inline void analyze_compute(const ComputeDag& dag, const Operation& op, StageAcc
   const ExprPool& pool = dag.pool();
   bool has_exp = false;
   for (ExprId body : op.bodies) {
-    visit_expr(pool, body, [&](ExprId id) {
+    visit_paths(pool, body, [&](ExprId id, double paths) {
       const Call* call = pool.as<Call>(id);
       has_exp = has_exp || (call != nullptr && call->op == CallOp::exp);
       facts.has_branch = facts.has_branch || pool.as<Select>(id) != nullptr ||
                          (call != nullptr && call->op == CallOp::if_then_else);
       if (const TensorRead* read = pool.as<TensorRead>(id)) {
-        access_of(facts.read_from, dag.tensor(read->tensor).operation)
-            .reads.push_back(read->indices);
+        std::vector<ExprList>& reads =
+            access_of(facts.read_from, dag.tensor(read->tensor).operation).reads;
+        for (double i = 0; i < paths && i < most_occurrences; ++i) {
+          reads.push_back(read->indices);
+        }
       }
     });
   }
@@ -252,12 +297,18 @@ inline AccessAnalysis::AccessAnalysis(const ComputeDag& dag) : stages_(dag.opera
       producer.num_common_outer.emplace_back(id, common);
     }
   }
+  std::vector<double> lengths;
   for (std::uint32_t id = 0; id < operations.size(); ++id) {
     StageAccess& facts = stages_[id];
     facts.is_output = facts.read_by.empty();
+    lengths.push_back(te::detail::formula_length(dag, operations[id], lengths, stages_));
     facts.matches_reader = facts.read_by.size() == 1 &&
                            te::detail::is_elementwise_step(
                                dag, operations[id], operations[facts.readers[0]], facts.read_by[0]);
+  }
+  for (TensorId argument : dag.arguments()) {
+    StageAccess& facts = stages_[dag.tensor(argument).operation];
+    facts.is_output = facts.is_output || !facts.is_placeholder;
   }
   topological_order_ = te::topological_order(dag.pool(), operations, dag.arguments());
 }

@@ -86,9 +86,54 @@ inline std::int64_t product_or_negative(const SmallVector<std::int64_t, 6>& exte
   return product;
 }
 
+/// Operations on operations on ... of a body: what walks it goes as deep.
+constexpr std::uint32_t deepest_body = 2000;
+/// Operands and operations of a body as it is written out, without anything shared.
+constexpr double longest_body = 65536;
+
+/// Whether a path from `body` down is longer than `most`; no recursion.
+inline bool is_deeper_than(const ExprPool& pool, ExprId body, std::uint32_t most) {
+  if (body.value < most) {
+    return false;  // operands have smaller numbers
+  }
+  std::vector<std::uint32_t> depths(body.value + 1, 0);  // from the body; 0: not of it
+  depths[body.value] = 1;
+  for (std::uint32_t value = body.value + 1; value-- > 0;) {
+    if (depths[value] > most) {
+      return true;
+    }
+    if (depths[value] == 0) {
+      continue;
+    }
+    for_each_child(pool[ExprId{value}], [&](ExprId child) {
+      depths[child.value] =
+          depths[child.value] > depths[value] ? depths[child.value] : depths[value] + 1;
+    });
+  }
+  return false;
+}
+
+/// Throws Error if a body is too large for what is done with every body.
+inline void check_size(const ExprPool& pool, const std::string& where, ExprId body) {
+  if (is_deeper_than(pool, body, deepest_body)) {
+    throw Error(where + "expected at most " + std::to_string(deepest_body) +
+                " operations inside of each other, got more; give parts of it a compute of "
+                "their own");
+  }
+  double length = 0;
+  visit_paths(pool, body, [&](ExprId, double paths) { length += paths; });
+  if (!(length <= longest_body)) {
+    throw Error(where + "expected a formula of at most " +
+                std::to_string(static_cast<std::int64_t>(longest_body)) +
+                " operands and operations, got more: what is used several times counts as often; "
+                "give it a compute of its own");
+  }
+}
+
 inline void check_body(const ExprPool& pool, const std::vector<TensorInfo>& tensors,
                        const Operation& op, ExprId body) {
   const std::string where = "te: operation \"" + op.name + "\": ";
+  check_size(pool, where, body);
   std::vector<bool> seen;
   const auto walk = [&](const auto& self, ExprId id) -> void {
     if (id.value >= seen.size()) {

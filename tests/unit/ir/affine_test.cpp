@@ -60,3 +60,28 @@ TEST_CASE("split and fused variables come apart") {
   CHECK(text(pool.floormod(pool.sub(fused, pool.int_imm(1)), pool.int_imm(12))) ==
         "floormod(b + 11, 12)");
 }
+
+TEST_CASE("forms of i64 stay in i64, and elements keep their wrapping divisions") {
+  ExprPool pool;
+  VarExtents extents;
+  const VarId i = pool.new_var("i");
+  extents.set(i, 8);
+  const ExprId element = pool.load(BufferId{0}, DType::i64, {pool.var(i)});
+  const auto again = [&](ExprId id) { return to_expr(pool, to_affine(pool, extents, id)); };
+  const ExprId clipped =
+      pool.max(pool.min(element, pool.int_imm(8, DType::i64)), pool.int_imm(0, DType::i64));
+  CHECK(again(clipped) == clipped);
+  const ExprId chosen = pool.select(pool.ge(element, pool.int_imm(0, DType::i64)), element,
+                                    pool.int_imm(3, DType::i64));
+  CHECK(again(chosen) == chosen);
+  // 4 x may wrap, so its quarter is not x.
+  const ExprId small = pool.load(BufferId{1}, DType::i32, {pool.var(i)});
+  const ExprId quarter = pool.floordiv(pool.mul(small, pool.int_imm(4)), pool.int_imm(4));
+  CHECK(again(quarter) == quarter);
+  CHECK(again(pool.floordiv(pool.mul(pool.var(i), pool.int_imm(4)), pool.int_imm(4))) ==
+        pool.var(i));
+  // Arithmetic of bytes wraps at 256: no form of it means the same.
+  const ExprId byte = pool.load(BufferId{2}, DType::u8, {pool.var(i)});
+  const ExprId sum = pool.add(byte, pool.int_imm(200, DType::u8));
+  CHECK(again(sum) == sum);
+}

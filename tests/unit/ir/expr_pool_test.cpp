@@ -68,3 +68,16 @@ TEST_CASE("a pool stands on a const base") {
   CHECK(third.add(sum, third.var(w)) == mixed);
   CHECK(third.base() == &top);
 }
+
+TEST_CASE("i32 beside i64 is computed in i64") {
+  ExprPool pool;
+  const ExprId wide = pool.var(pool.new_var("w", DType::i64));
+  const ExprId narrow = pool.var(pool.new_var("n"));
+  CHECK(pool.max(wide, pool.int_imm(0)) == pool.max(wide, pool.int_imm(0, DType::i64)));
+  CHECK(pool.add(narrow, wide) == pool.add(pool.cast(DType::i64, narrow), wide));
+  CHECK(pool.dtype(pool.lt(wide, narrow)) == DType::boolean);
+  const ExprId yes = pool.int_imm(1, DType::boolean);
+  CHECK(pool.dtype(pool.select(yes, narrow, wide)) == DType::i64);
+  CHECK(pool.as_type(DType::i32, wide) == pool.cast(DType::i32, wide));
+  CHECK(pool.as_type(DType::i64, wide) == wide);
+}

@@ -112,6 +112,9 @@ inline std::string kernel_zoo(std::int64_t n) {
          "  while (begin > 0) { __asm__ volatile(\"\"); } }\n"
          "KERNEL(hangs_in_part) { rt->parallel_for(rt, endless_part, 0, 1000); }\n" +
          "void* malloc(size_t);\n"
+         "int usleep(unsigned);\n"
+         "KERNEL(naps) { usleep(90000); " +
+         right + " }\n" + "KERNEL(sleeps) { " + right + " for (;;) usleep(1000000); }\n" +
          "KERNEL(leaks) { volatile char* p = malloc(4 << 20); for (long i = 0; i < (4 << 20); i += "
          "4096) "
          "p[i] = 1; " +

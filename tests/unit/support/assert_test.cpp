@@ -20,6 +20,15 @@ TEST_CASE("a failed assertion reaches the handler with its text") {
   CHECK_NOTHROW([] { TENSORSMITH_ASSERT(true, "nothing"); }());
 }
 
+TEST_CASE("without a handler it is an error that a caller can survive") {
+  const AssertHandler handler = std::exchange(assert_handler(), nullptr);
+  CHECK_THROWS_WITH([] { TENSORSMITH_ASSERT(2 > 3, "order"); }(),
+                    Catch::Matchers::Contains("internal error") &&
+                        Catch::Matchers::Contains("order (2 > 3)"));
+  CHECK_THROWS_AS([] { TENSORSMITH_ASSERT(2 > 3, "order"); }(), Error);
+  assert_handler() = handler;
+}
+
 TEST_CASE("ids start invalid and are ordered") {
   using CatId = Id<struct CatTag>;
   CHECK(!CatId{}.valid());

@@ -125,3 +125,39 @@ TEST_CASE("fake reductions are not tiled", "[te]") {
     CHECK(AccessAnalysis(*p.dag({x, y, z})).needs_multi_level_tiling(2) == !is_fake);
   }
 }
+
+TEST_CASE("a chain that repeats its operand is computed in parts", "[te]") {
+  te::Program p;
+  std::vector<te::Tensor> chain{p.placeholder("A", {8})};
+  for (int n = 0; n < 40; ++n) {
+    const te::Tensor x = chain.back();
+    chain.push_back(
+        p.compute("C" + std::to_string(n), {8}, [&](auto i) { return x(i) * x(i) + x(i); }));
+  }
+  const auto dag = p.dag({chain.front(), chain.back()});
+  const AccessAnalysis a(*dag);
+  std::int64_t length = 0, num_parts = 0, longest = 0;
+  for (std::uint32_t id = 1; id < a.num_stages(); ++id) {
+    CHECK(a.read_from(id)[0].reads.size() == 3);
+    ++length;
+    if (a.stage(id).is_too_long_to_inline) {
+      longest = std::max(longest, length);
+      length = 0;
+      ++num_parts;
+    }
+  }
+  CHECK(num_parts > 4);
+  CHECK(longest < 10);
+  CHECK_FALSE(a.stage(40).is_too_long_to_inline);
+}
+
+TEST_CASE("an argument that others read is a result all the same", "[te]") {
+  te::Program p;
+  auto x = p.placeholder("A", {8});
+  auto b = p.compute("B", {8}, [&](auto i) { return x(i) + 1.0; });
+  auto c = p.compute("C", {8}, [&](auto i) { return b(i) * 2.0; });
+  const auto both = p.dag({x, b, c}), one = p.dag({x, c});
+  CHECK(AccessAnalysis(*both).is_output(1));
+  CHECK_FALSE(AccessAnalysis(*one).is_output(1));
+  CHECK_FALSE(AccessAnalysis(*both).is_output(0));
+}

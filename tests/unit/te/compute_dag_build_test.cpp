@@ -119,3 +119,22 @@ TEST_CASE("bodies of one operation share one reduction", "[te]") {
       "te: operation \"B\": expected bodies that share one reduction, got different "
       "ones");
 }
+
+TEST_CASE("formulas that nothing could walk are refused", "[te]") {
+  const auto chain = [](int times, bool repeats) {
+    te::Program p;
+    const te::Tensor a = p.placeholder("A", {4});
+    (void)p.compute("C", {4}, [&](const te::Expr& i) {
+      te::Expr x = a(i);
+      for (int n = 0; n < times; ++n) {
+        x = repeats ? x * x + 1.0 : x + 1.0;
+      }
+      return x;
+    });
+  };
+  CHECK_NOTHROW(chain(1000, false));
+  CHECK_NOTHROW(chain(12, true));
+  CHECK_THROWS_WITH(chain(5000, false), Catch::Matchers::Contains("inside of each other"));
+  CHECK_THROWS_WITH(chain(200000, false), Catch::Matchers::Contains("a compute of their own"));
+  CHECK_THROWS_WITH(chain(60, true), Catch::Matchers::Contains("used several times"));
+}

@@ -21,7 +21,7 @@ namespace detail {
 
 inline bool reads_tensor(const ExprPool& pool, ExprId id, TensorId tensor) {
   bool found = false;
-  visit_expr(pool, id, [&](ExprId node) {
+  visit_nodes(pool, id, [&](ExprId node) {
     const TensorRead* read = pool.as<TensorRead>(node);
     found = found || (read != nullptr && read->tensor == tensor);
   });

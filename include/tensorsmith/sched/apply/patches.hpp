@@ -30,7 +30,7 @@ inline ExprId only_read_of(const ExprPool& pool, const Operation& reader, Tensor
   ExprId found;
   std::int64_t count = 0;
   for (ExprId body : reader.bodies) {
-    visit_expr(pool, body, [&](ExprId id) {
+    visit_nodes(pool, body, [&](ExprId id) {
       const TensorRead* read = pool.as<TensorRead>(id);
       if (read != nullptr && read->tensor == tensor && (count == 0 || id != found)) {
         found = id;

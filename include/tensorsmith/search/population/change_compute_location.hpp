@@ -33,7 +33,9 @@ struct ChangeComputeLocation {
       if (choice == 0) {
         const bool is_attached =
             state.stage(static_cast<std::size_t>(stage)).compute_at == ComputeAt::iterator;
-        if (is_attached && !has_non_spatial_iterator(state, stage)) {
+        const StageAccess& facts = candidate.analysis->stage(static_cast<std::uint32_t>(stage));
+        if (is_attached && !has_non_spatial_iterator(state, stage) &&
+            !facts.is_too_long_to_inline) {
           legal = try_step(state, ComputeInlineStep{stage});
         }
       } else if (choice == 1) {

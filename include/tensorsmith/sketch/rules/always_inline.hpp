@@ -1,7 +1,8 @@
 // AlwaysInline: inlines a cheap elementwise producer.
 //
 // Floor 5. Ansor reference, ch. 4.3. Legal for a compute stage that is no output and has only
-// spatial iterators; on CPUs it must be strictly inlineable as well.
+// spatial iterators; on CPUs it must be strictly inlineable as well. Own design: no formula becomes
+// longer than can be worked with.
 //     bias_add[i] = c[i] + b[i];  relu[i] = max(bias_add[i], 0)  -->  relu[i] = max(c[i] + b[i], 0)
 #pragma once
 
@@ -23,7 +24,7 @@ struct AlwaysInline {
 
   static bool inlines(const RuleInput& input) {
     const StageAccess& facts = input.analysis.stage(static_cast<std::uint32_t>(input.stage));
-    return !facts.is_placeholder && !facts.is_output &&
+    return !facts.is_placeholder && !facts.is_output && !facts.is_too_long_to_inline &&
            !has_non_spatial_iterator(input.state, input.stage) &&
            !input.state.operation(static_cast<std::size_t>(input.stage)).attrs.never_inline &&
            (input.options.is_gpu() || facts.is_strictly_inlineable);

@@ -57,7 +57,7 @@ struct PackPatches {
     const ExprPool& pool = input.state.dag().pool();
     bool is_cheap = !op.attrs.never_inline && op.outputs.size() == 1;
     for (ExprId body : op.bodies) {
-      visit_expr(pool, body, [&](ExprId at) {
+      visit_nodes(pool, body, [&](ExprId at) {
         const Call* call = pool.as<Call>(at);
         is_cheap = is_cheap && (call == nullptr || call->op == CallOp::if_then_else);
       });
@@ -78,7 +78,7 @@ struct PackPatches {
     const ExprPool& pool = input.state.dag().pool();
     std::optional<std::int32_t> source;
     for (ExprId body : op.bodies) {
-      visit_expr(pool, body, [&](ExprId at) {
+      visit_nodes(pool, body, [&](ExprId at) {
         const TensorRead* read = pool.as<TensorRead>(at);
         if (read != nullptr && has_windows(pool, op, read->indices) &&
             num_uses(pool, op, read->indices) >= least_uses) {

@@ -84,7 +84,7 @@ struct TileAcross {
     bool has_gaps = false;
     const ExprPool& pool = input.state.dag().pool();
     for (ExprId body : op.bodies) {
-      visit_expr(pool, body, [&](ExprId id) {
+      visit_nodes(pool, body, [&](ExprId id) {
         const TensorRead* read = pool.as<TensorRead>(id);
         for (std::size_t d = 0; read != nullptr && d < read->indices.size(); ++d) {
           const ExprId index = read->indices[d];
@@ -92,7 +92,7 @@ struct TileAcross {
             is_plain[a] = is_plain[a] && (pool.as<VarRef>(index) != nullptr ||
                                           !uses_var(pool, index, op.axes[a].var));
           }
-          visit_expr(pool, index, [&](ExprId part) {
+          visit_nodes(pool, index, [&](ExprId part) {
             const Binary* product = pool.as<Binary>(part);
             has_gaps = has_gaps || (product != nullptr && product->op == BinaryOp::mul &&
                                     uses_var(pool, part, op.axes.back().var));

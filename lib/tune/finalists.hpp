@@ -1,0 +1,77 @@
+// Finalists: the fastest few candidates of a run, among which its end chooses.
+//
+// Private to lib/tune. Own design. Not here: the final ranking itself (Measurer).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tune/driver.hpp"
+
+namespace tensorsmith {
+
+struct Finalist {
+  State state;
+  BuiltCandidate code;  ///< empty for a trial of an earlier run, until it is needed
+  MeasureResult result;
+  Record record;
+};
+
+/// Fewer steps are simpler; of as many, fewer packed copies.
+inline std::int64_t complexity_of(const State& state) {
+  std::int64_t packs = 0;
+  for (const Step& step : state.steps()) {
+    packs += std::holds_alternative<CacheReadStep>(step) ? 1 : 0;
+  }
+  return 1024 * static_cast<std::int64_t>(state.steps().size()) + packs;
+}
+
+/// Puts one in by its time, the earlier of equals first; at most `capacity` stay.
+inline void keep_fastest(std::vector<Finalist>& kept, Finalist one, std::size_t capacity) {
+  const auto at = std::find_if(kept.begin(), kept.end(), [&](const Finalist& other) {
+    return one.result.min_ns < other.result.min_ns;
+  });
+  if (at == kept.end() && kept.size() >= capacity) {
+    return;
+  }
+  kept.insert(at, std::move(one));
+  if (kept.size() > capacity) {
+    kept.pop_back();
+  }
+}
+
+/// How many of them a ranking of that time can call as often as it must.
+inline std::size_t num_rankable(const std::vector<Finalist>& kept, double seconds) {
+  constexpr double least_calls = 4;  // of each: two to verify, two rounds
+  double needed = 0;
+  std::size_t fit = 0;
+  while (fit < kept.size()) {
+    needed += least_calls * kept[fit].result.min_ns * 1e-9;
+    if (needed > seconds) {
+      break;
+    }
+    ++fit;
+  }
+  return fit;
+}
+
+/// Which of them a final ranking chose before, with what it said about it.
+inline std::optional<std::size_t> take_winner(std::vector<Finalist>& kept, const Record& winner) {
+  const std::uint64_t wanted = hash_steps(winner.steps);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (hash_steps(kept[i].state.steps()) == wanted) {
+      kept[i].result.min_ns = winner.min_ns;
+      kept[i].result.median_ns = winner.median_ns;
+      kept[i].result.is_verified = winner.is_verified;
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tensorsmith
