@@ -301,6 +301,7 @@ class Driver::Impl {
       for (const Kept& kept : kept_) {
         candidates.push_back(candidate_of(kept.code, hash_steps(kept.state.steps())));
         candidates.back().complexity = complexity_of(kept.state);
+        candidates.back().is_hard_verified = kept.result.is_hard_verified;
       }
       RankingPolicy policy;
       policy.budget_ns = static_cast<std::int64_t>(options_.ranking_seconds * 0.7e9);
@@ -317,12 +318,30 @@ class Driver::Impl {
         summary_.best_high_ns = ranking.interval.high_ns;
         summary_.num_ties = ranking.num_ties;
         record_winner(kept_[winner]);
-      } else if (summary_.message.empty()) {
-        summary_.message = "the final ranking failed; the fastest trial is taken as the best";
+      } else {
+        drop_wrong(ranking.results);
+        if (kept_.empty()) {
+          return;
+        }
+        if (summary_.message.empty()) {
+          summary_.message = "the final ranking failed; the fastest trial is taken as the best";
+        }
       }
     }
     Kept& best = kept_[winner];
     result.best = DriverBest{std::move(best.state), std::move(best.code), std::move(best.result)};
+  }
+
+  /// What the final ranking found wrong is not the best, whoever else is there.
+  void drop_wrong(const std::vector<MeasureResult>& results) {
+    for (std::size_t i = kept_.size(); i-- > 0;) {
+      const MeasureStatus status = i < results.size() ? results[i].status : MeasureStatus::ok;
+      if (status == MeasureStatus::wrong_result || status == MeasureStatus::nan_result ||
+          status == MeasureStatus::out_of_bounds) {
+        summary_.message = "the final ranking found a candidate wrong: " + results[i].message;
+        kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
   }
 
   /// A later reader of the journal would take the trial with the luckiest time for the best.
