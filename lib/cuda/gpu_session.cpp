@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "measure/session_parts.hpp"
-#include "tensorsmith/measure/fill.hpp"
+#include "tensorsmith/measure/hard_fill.hpp"
 
 namespace tensorsmith {
 
@@ -109,6 +109,10 @@ std::string GpuSession::fill_arguments(const PrepareRequest& request) {
     if (std::string wrong = data_problem(message, request.data_bytes); !wrong.empty()) {
       return wrong;
     }
+    if (std::string wrong = hard_problem(message, request.data_bytes); !wrong.empty()) {
+      return wrong;
+    }
+    argument.hard = message.hard;
     num_bytes += argument.spec.num_bytes();
     const std::span<const std::byte> bytes =
         message.data_bytes == 0 ? std::span<const std::byte>()
@@ -140,10 +144,12 @@ std::string GpuSession::fill_arguments(const PrepareRequest& request) {
   return {};
 }
 
-bool GpuSession::upload_input(std::size_t index, MeasureResult& result) {
+bool GpuSession::upload_input(std::size_t index, MeasureResult& result, const HardDraw* draw) {
   const Argument& argument = arguments_[index];
   host_.assign(argument.buffer.size(), std::byte{});
-  if (argument.data.empty()) {
+  if (argument.data.empty() && draw != nullptr) {
+    fill_hard_input(task_, index, *draw, {}, host_);
+  } else if (argument.data.empty()) {
     fill_input(task_, index, host_);
   } else {
     std::memcpy(host_.data(), argument.data.data(), argument.data.size());
@@ -261,6 +267,41 @@ bool GpuSession::check(bool checks_values, MeasureResult& result) {
   return !checks_values || verify_outputs(arguments_, read, result);
 }
 
+bool GpuSession::is_right_for_hard_inputs(LoadedProgram& program, std::int64_t timeout_ns,
+                                          MeasureResult& result) {
+  const auto read = [&](const Argument& argument, std::span<const std::byte>& bytes) {
+    host_.resize(argument.buffer.size());
+    bytes = host_;
+    return is_good(device_->driver().to_host(host_.data(), argument.buffer.data(), host_.size()),
+                   "reading back", result);
+  };
+  const auto upload = [&](const HardDraw* draw) {
+    bool is_there = true;
+    for (std::size_t i = 0; is_there && i < arguments_.size(); ++i) {
+      const Argument& argument = arguments_[i];
+      const bool changes = !argument.spec.is_output && argument.spec.fill.row_elements > 0;
+      is_there = !changes || upload_input(i, result, draw);
+    }
+    return is_there;
+  };
+  const MeasureResult timed = result;
+  const std::size_t num_draws = count_hard_draws(arguments_);
+  bool is_right = true;
+  double ns = 0;
+  for (std::size_t number = 0; is_right && number < num_draws; ++number) {
+    const HardDraw draw = hard_draw_of(arguments_, number);
+    is_right = upload(&draw) && poison(result) && run(program, 1, timeout_ns, ns, result) &&
+               check(false, result) &&
+               verify_hard_outputs(arguments_, number, data_.bytes(), read, result);
+  }
+  is_right = (num_draws == 0 || upload(nullptr)) && is_right;
+  if (is_right) {
+    result = timed;
+    result.is_hard_verified = true;
+  }
+  return is_right;
+}
+
 bool GpuSession::run(LoadedProgram& program, std::int64_t calls, std::int64_t timeout_ns,
                      double& ns, MeasureResult& result) {
   set_phase(WorkerPhase::run, monotonic_ns() + timeout_ns);
@@ -290,7 +331,10 @@ MeasureReply GpuSession::measure(const MeasureRequest& request, FileDescriptor o
                         run(program_, 1, timeout_ns, first_ns, result) &&
                         check(request.racing.verify, result);
   if (!is_right || !race(program_, request, result)) {
-    result = MeasureResult{result.status, {}, false, 0, 0, {}, 0, result.message};
+    MeasureResult failed;
+    failed.status = result.status;
+    failed.message = result.message;
+    result = std::move(failed);
     restore();
   }
   return reply;

@@ -37,6 +37,7 @@ class GpuSession final : public DeviceSession {
     std::span<const std::byte> data;       // of inputs, in data_; empty: drawn by the task's seed
     std::span<const std::byte> reference;  // in data_; empty for inputs
     double rms = 0;
+    std::vector<HardMessage> hard;  // their data are in data_
   };
   struct Ranked {
     LoadedProgram program;
@@ -54,7 +55,12 @@ class GpuSession final : public DeviceSession {
   bool load(std::span<const std::byte> code, std::int64_t timeout_ns, LoadedProgram& program,
             MeasureResult& result);
   bool make_workspace(std::int64_t num_bytes, MeasureResult& result);
-  bool upload_input(std::size_t index, MeasureResult& result);
+  /// `draw`: hard inputs; null: the task's own.
+  bool upload_input(std::size_t index, MeasureResult& result, const HardDraw* draw = nullptr);
+  /// Whether the program is right for hard inputs too, else `result` says why not. The inputs are
+  /// the task's again afterwards.
+  bool is_right_for_hard_inputs(LoadedProgram& program, std::int64_t timeout_ns,
+                                MeasureResult& result);
   /// After a candidate that may have written anywhere: inputs and bands as they were.
   void restore();
   bool poison(MeasureResult& result);

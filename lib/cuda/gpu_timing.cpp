@@ -90,7 +90,9 @@ bool GpuSession::race(LoadedProgram& program, const MeasureRequest& request,
     result.min_ns = race.min_ns();
     result.median_ns = race.median_ns();
     result.message = message;
-    return true;
+    // Who is faster than the best so far may become the best: right for all inputs or not at all.
+    return !policy.verify || (request.best_ns > 0 && race.min_ns() >= request.best_ns) ||
+           is_right_for_hard_inputs(program, policy.first_timeout_ns + timeout_ns, result);
   }
 }
 
@@ -105,6 +107,8 @@ bool GpuSession::start_ranked(const RankRequest& request, const CandidateMessage
          poison(ranked.result) &&
          run(ranked.program, 1, timeout_ns, ranked.last_ns, ranked.result) &&
          check(true, ranked.result) &&
+         (candidate.is_hard_verified ||
+          is_right_for_hard_inputs(ranked.program, 2 * timeout_ns, ranked.result)) &&
          run(ranked.program, 1, timeout_ns, ranked.last_ns, ranked.result) &&
          warm_up(ranked.program, ranked.last_ns, timeout_ns, ranked.result);
 }

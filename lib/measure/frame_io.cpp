@@ -57,6 +57,7 @@ std::uint64_t message_layout() {
   // One item in every list, or the items' fields would not count.
   PrepareRequest prepare;
   prepare.arguments.resize(1);
+  prepare.arguments[0].hard.resize(1);
   RankRequest rank;
   rank.candidates.resize(1);
   rank.candidates[0].prepack.packed.resize(1);

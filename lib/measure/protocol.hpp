@@ -65,11 +65,21 @@ struct HelloMessage {
   std::uint64_t layout = 0;  ///< message_layout() of the worker
 };
 
+/// A HardReference whose data lies in the prepare frame's memory file: the values, then the bounds.
+struct HardMessage {
+  HardDraw draw = HardDraw::finite;
+  RowSample rows;
+  std::uint64_t data_offset = 0;
+  std::uint64_t value_bytes = 0;
+  std::uint64_t bound_bytes = 0;
+};
+
 /// A KernelArgument whose data lies in the prepare frame's memory file.
 struct ArgumentMessage {
-  KernelArgument argument;  ///< without fill.bytes and reference
+  KernelArgument argument;  ///< without fill.bytes, reference and hard
   std::uint64_t data_offset = 0;
   std::uint64_t data_bytes = 0;  ///< input values or reference, 0: none
+  std::vector<HardMessage> hard;
 };
 
 struct PrepareRequest {
@@ -94,6 +104,7 @@ struct CandidateMessage {
   std::int64_t shared_bytes = 0;
   std::int64_t per_thread_bytes = 0;
   PrepackCode prepack;
+  bool is_hard_verified = false;
 };
 
 struct MeasureRequest {
@@ -141,14 +152,20 @@ void transfer(A& a, RowSample& m) {
   a(m.inner), a(m.extent), a(m.first), a(m.stride), a(m.count);
 }
 template <class A>
+void transfer(A& a, HardMessage& m) {
+  a.enumeration(m.draw, num_hard_draws);
+  a(m.rows), a(m.data_offset), a(m.value_bytes), a(m.bound_bytes);
+}
+template <class A>
 void transfer(A& a, ArgumentMessage& m) {
   a(m.argument.name);
   a.enumeration(m.argument.dtype, 9);
   a(m.argument.num_elements), a(m.argument.is_output);
   a(m.argument.fill.low), a(m.argument.fill.high);
+  a(m.argument.fill.row_elements), a(m.argument.fill.num_rows), a(m.argument.fill.is_main);
   a.enumeration(m.argument.reference_dtype, 9);
   a(m.argument.reference_rows);
-  a(m.argument.tolerance), a(m.data_offset), a(m.data_bytes);
+  a(m.argument.tolerance), a(m.data_offset), a(m.data_bytes), a(m.hard);
 }
 template <class A>
 void transfer(A& a, PrepareRequest& m) {
@@ -173,7 +190,7 @@ void transfer(A& a, PrepackCode& m) {
 template <class A>
 void transfer(A& a, CandidateMessage& m) {
   a(m.object_offset), a(m.object_bytes), a(m.entry), a(m.shared_bytes), a(m.per_thread_bytes);
-  a(m.prepack);
+  a(m.prepack), a(m.is_hard_verified);
 }
 template <class A>
 void transfer(A& a, RacingPolicy& m) {
@@ -197,7 +214,8 @@ template <class A>
 void transfer(A& a, MeasureResult& m) {
   a.enumeration(m.status, num_measure_statuses);
   a.enumeration(m.stage, 4);
-  a(m.is_verified), a(m.min_ns), a(m.median_ns), a(m.samples_ns), a(m.wall_ns), a(m.message);
+  a(m.is_verified), a(m.is_hard_verified), a(m.min_ns), a(m.median_ns), a(m.samples_ns),
+      a(m.wall_ns), a(m.message);
 }
 template <class A>
 void transfer(A& a, MeasureReply& m) {

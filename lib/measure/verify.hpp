@@ -30,4 +30,16 @@ void poison_output(const KernelArgument& argument, std::span<const std::byte> re
 Verdict verify_output(const KernelArgument& argument, std::span<const std::byte> reference,
                       double rms, std::span<const std::byte> output);
 
+/// The same of hard inputs: the rows that `hard` has values of, each float within its own bound.
+/// `values` and `bounds` are those of `hard`, wherever they lie.
+Verdict verify_hard_output(const KernelArgument& argument, const RowSample& rows,
+                           std::span<const std::byte> values, std::span<const std::byte> bounds,
+                           std::span<const std::byte> output);
+
+/// Float references with a bound that says something, and all of them.
+struct JudgedShare {
+  std::int64_t judged = 0, all = 0;
+};
+JudgedShare judged_share(const HardReference& hard);
+
 }  // namespace tensorsmith

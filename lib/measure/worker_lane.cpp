@@ -19,6 +19,7 @@ CandidateMessage message_of(const CompiledCandidate& candidate) {
   message.shared_bytes = candidate.shared_bytes;
   message.per_thread_bytes = candidate.per_thread_bytes;
   message.prepack = candidate.prepack;
+  message.is_hard_verified = candidate.is_hard_verified;
   return message;
 }
 
@@ -161,6 +162,7 @@ MeasureResult WorkerLane::run(const std::shared_ptr<const PreparedTask>& task,
       options_.load_timeout_ns + racing.full_budget_ns +
       calls * (call_timeout_ns(racing, best_ns) + racing.min_sample_ns) +
       (candidate.prepack.entry.empty() ? 0 : racing.first_timeout_ns) +
+      num_hard_draws * (2 * racing.first_timeout_ns + checking_ns(2 * task->num_bytes)) +
       checking_ns(2 * task->num_bytes + candidate.shared_bytes + 64 * candidate.per_thread_bytes);
   time_up_ns_ = time_up_ns;
   // A worker that is lost for reasons of its own gets one successor.
@@ -269,9 +271,11 @@ RankingResult WorkerLane::rank(const std::shared_ptr<const PreparedTask>& task,
                   object.size());
     }
     const std::int64_t count = static_cast<std::int64_t>(alive.size());
-    const std::int64_t rounds = std::int64_t{5} + std::max(policy.min_rounds, 0);
+    const std::int64_t rounds =
+        std::int64_t{5} + 2 * num_hard_draws + std::max(policy.min_rounds, 0);
     const std::int64_t limit_ns =
-        policy.budget_ns + count * (options_.load_timeout_ns + checking_ns(2 * task->num_bytes) +
+        policy.budget_ns + count * (options_.load_timeout_ns +
+                                    (1 + num_hard_draws) * checking_ns(2 * task->num_bytes) +
                                     rounds * (policy.call_timeout_ns + policy.calibrator_ns));
     const int fd = objects.fd();
     Patience patience = patience_for(limit_ns, task.get());

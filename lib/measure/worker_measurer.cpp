@@ -42,12 +42,20 @@ std::shared_ptr<const PreparedTask> make_prepared(const MeasureTask& task, bool 
     message.argument.is_output = argument.is_output;
     message.argument.fill.low = argument.fill.low;
     message.argument.fill.high = argument.fill.high;
+    message.argument.fill.row_elements = argument.fill.row_elements;
+    message.argument.fill.num_rows = argument.fill.num_rows;
+    message.argument.fill.is_main = argument.fill.is_main;
     message.argument.reference_dtype = argument.reference_dtype;
     message.argument.reference_rows = argument.reference_rows;
     message.argument.tolerance = argument.tolerance;
     message.data_offset = request.data_bytes;
     message.data_bytes = bytes.size();
     request.data_bytes += (bytes.size() + 63) / 64 * 64;
+    for (const HardReference& hard : argument.hard) {
+      message.hard.push_back(
+          {hard.draw, hard.rows, request.data_bytes, hard.values.size(), hard.bounds.size()});
+      request.data_bytes += (hard.values.size() + hard.bounds.size() + 63) / 64 * 64;
+    }
     request.arguments.push_back(std::move(message));
     data.push_back(&bytes);
     prepared->argument_names.push_back(argument.name);
@@ -64,6 +72,13 @@ std::shared_ptr<const PreparedTask> make_prepared(const MeasureTask& task, bool 
       if (!data[i]->empty()) {
         std::memcpy(prepared->data.bytes().data() + request.arguments[i].data_offset,
                     data[i]->data(), data[i]->size());
+      }
+      for (std::size_t h = 0; h < task.arguments[i].hard.size(); ++h) {
+        const HardReference& hard = task.arguments[i].hard[h];
+        std::byte* const at =
+            prepared->data.bytes().data() + request.arguments[i].hard[h].data_offset;
+        std::copy(hard.values.begin(), hard.values.end(), at);
+        std::copy(hard.bounds.begin(), hard.bounds.end(), at + hard.values.size());
       }
     }
   }

@@ -349,6 +349,7 @@ class Driver::Impl {
       for (const Finalist& kept : kept_) {
         candidates.push_back(candidate_of(kept.code, hash_steps(kept.state.steps())));
         candidates.back().complexity = complexity_of(kept.state);
+        candidates.back().is_hard_verified = kept.result.is_hard_verified;
       }
       RankingPolicy policy;
       policy.budget_ns = static_cast<std::int64_t>(options_.ranking_seconds * 0.7e9);
@@ -369,8 +370,16 @@ class Driver::Impl {
         summary_.best_high_ns = ranking.interval.high_ns;
         summary_.num_ties = ranking.num_ties;
         record_winner(kept_[winner]);
-      } else if (summary_.message.empty()) {
-        summary_.message = "the final ranking failed; the fastest trial is taken as the best";
+      } else {
+        if (std::string reason = drop_wrong(kept_, ranking.results); !reason.empty()) {
+          summary_.message = "the final ranking found a candidate wrong: " + std::move(reason);
+        }
+        if (kept_.empty()) {
+          return;
+        }
+        if (summary_.message.empty()) {
+          summary_.message = "the final ranking failed; the fastest trial is taken as the best";
+        }
       }
     }
     Finalist& best = kept_[winner];

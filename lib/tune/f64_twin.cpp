@@ -73,7 +73,7 @@ class Widener {
     return result;
   }
 
-  Shared<const ExprPool> pool() const { return to_; }
+  const Shared<ExprPool>& pool() const { return to_; }
 
  private:
   bool is_idle_cast(const ExprNode& node) const {
@@ -88,6 +88,14 @@ class Widener {
 };
 
 }  // namespace
+
+struct F64Copy::Impl {
+  Widener widener;
+};
+F64Copy::F64Copy(const ComputeDag& dag) : impl_(std::make_unique<Impl>(Impl{Widener(dag)})) {}
+F64Copy::~F64Copy() = default;
+ExprId F64Copy::operator()(ExprId id) { return impl_->widener.copy(id); }
+const Shared<ExprPool>& F64Copy::pool() const { return impl_->widener.pool(); }
 
 Shared<const ComputeDag> f64_twin(const Shared<const ComputeDag>& dag) {
   bool has_narrow = false;

@@ -20,6 +20,22 @@ inline bool is_input(const ComputeDag& dag, const TensorInfo& tensor) {
   return is_defined(dag, tensor) && dag.operation(tensor.operation).is_placeholder();
 }
 
+/// Copies expressions of a dag into a pool of its own, floats widened; variables and combiners keep
+/// their ids.
+class F64Copy {
+ public:
+  explicit F64Copy(const ComputeDag& dag);
+  F64Copy(const F64Copy&) = delete;
+  F64Copy& operator=(const F64Copy&) = delete;
+  ~F64Copy();
+  ExprId operator()(ExprId id);
+  const Shared<ExprPool>& pool() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 /// Tensors, axes and variables keep their ids; only the pool is another one. `dag` itself if it has
 /// no float narrower than f64.
 Shared<const ComputeDag> f64_twin(const Shared<const ComputeDag>& dag);

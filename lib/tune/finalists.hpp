@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -43,6 +44,21 @@ inline void keep_fastest(std::vector<Finalist>& kept, Finalist one, std::size_t 
   if (kept.size() > capacity) {
     kept.pop_back();
   }
+}
+
+/// Takes out what a final ranking found wrong, whoever else is there; why, or "".
+inline std::string drop_wrong(std::vector<Finalist>& kept,
+                              const std::vector<MeasureResult>& results) {
+  std::string reason;
+  for (std::size_t i = kept.size(); i-- > 0;) {
+    const MeasureStatus status = i < results.size() ? results[i].status : MeasureStatus::ok;
+    if (status == MeasureStatus::wrong_result || status == MeasureStatus::nan_result ||
+        status == MeasureStatus::out_of_bounds) {
+      reason = results[i].message;
+      kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  return reason;
 }
 
 /// How many of them a ranking of that time can call as often as it must.

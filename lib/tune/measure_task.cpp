@@ -1,6 +1,7 @@
 #include "tune/measure_task.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -38,13 +39,20 @@ bool may_cancel(const ComputeDag& dag, ExprId id) {
   return is_rounded(sum->a) || is_rounded(sum->b);
 }
 
+/// Whether it is a sum, difference, product or quotient.
+bool is_rounded(const ExprPool& pool, ExprId id) {
+  const auto* binary = pool.as<Binary>(id);
+  return pool.as<Reduce>(id) != nullptr || (binary != nullptr && binary->op <= BinaryOp::div);
+}
+
 /// Longest reduction of any operation (a sum that may cancel is one of two terms), how many
 /// function calls the bodies hold, and what the operations say of themselves.
 struct Rounding {
   double growth = 1;
   std::int64_t reduction_length = 1;
   std::int64_t num_calls = 0;
-  bool makes_integers = false;  ///< of floats
+  bool makes_integers = false;   ///< of floats
+  DType narrowest = DType::f64;  ///< of the floats that are computed with
 };
 Rounding rounding_of(const ComputeDag& dag) {
   Rounding rounding;
@@ -63,6 +71,11 @@ Rounding rounding_of(const ComputeDag& dag) {
         if (may_cancel(dag, id)) {
           rounding.reduction_length = std::max<std::int64_t>(rounding.reduction_length, 2);
         }
+        const DType type = dag.pool().dtype(id);
+        if ((is_function || is_rounded(dag.pool(), id)) && is_float(type) &&
+            epsilon_of(type) > epsilon_of(rounding.narrowest)) {
+          rounding.narrowest = type;
+        }
         const Cast* cast = dag.pool().as<Cast>(id);
         rounding.makes_integers =
             rounding.makes_integers || (cast != nullptr && is_integer(dag.pool().dtype(id)) &&
@@ -73,45 +86,119 @@ Rounding rounding_of(const ComputeDag& dag) {
   return rounding;
 }
 
-/// f16 and bf16 arguments are summed in f32.
-DType accumulator_of(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
+/// Which dimensions all who read a tensor, directly or not, have as an axis of theirs up to the
+/// result.
+class KeptDimensions {
+ public:
+  explicit KeptDimensions(const ComputeDag& dag) : dag_(dag) {}
+
+  bool operator()(TensorId id, std::size_t dimension) {
+    const std::pair<std::uint32_t, std::size_t> key{id.value, dimension};
+    if (const auto found = known_.find(key); found != known_.end()) {
+      return found->second;
+    }
+    bool kept = true;
+    for (const Operation& operation : dag_.operations()) {
+      const std::optional<std::size_t> axis = axis_of(operation, id, dimension);
+      kept = kept && axis != operation.axes.size();
+      for (std::size_t k = 0; kept && axis && k < operation.outputs.size(); ++k) {
+        kept = (*this)(operation.outputs[k], *axis);
+      }
+    }
+    known_.emplace(key, kept);
+    return kept;
+  }
+
+ private:
+  /// The axis that is this index wherever the operation reads the tensor; the number of axes: it is
+  /// none of them, or not always the same. Nothing: it does not read it.
+  std::optional<std::size_t> axis_of(const Operation& operation, TensorId id,
+                                     std::size_t dimension) const {
+    const ExprPool& pool = dag_.pool();
+    std::optional<std::size_t> axis;
+    for (const ExprId body : operation.bodies) {
+      visit_expr(pool, body, [&](ExprId expr) {
+        const auto* read = pool.as<TensorRead>(expr);
+        if (read == nullptr || read->tensor != id) {
+          return;
+        }
+        const auto* var = pool.as<VarRef>(read->indices[dimension]);
+        const auto found =
+            std::find_if(operation.axes.begin(), operation.axes.end(),
+                         [&](const Axis& a) { return var != nullptr && a.var == var->var; });
+        const auto place = static_cast<std::size_t>(found - operation.axes.begin());
+        axis = axis && *axis != place ? operation.axes.size() : place;
+      });
+    }
+    return axis;
+  }
+
+  const ComputeDag& dag_;
+  std::map<std::pair<std::uint32_t, std::size_t>, bool> known_;
+};
+
+/// Rows that the result keeps apart, along the longest dimension of that kind; else those of the
+/// last dimension.
+void choose_rows(const ComputeDag& dag, TensorId id, KernelArgument& argument) {
+  const auto& shape = dag.tensor(id).shape;
+  argument.fill.row_elements = shape.back();
+  argument.fill.num_rows = argument.num_elements / shape.back();
+  KeptDimensions is_kept(dag);
+  std::int64_t longest = 1, inner = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] > 1 && shape[d] >= longest && is_kept(id, d)) {
+      longest = shape[d];
+      argument.fill.row_elements = inner;
+      argument.fill.num_rows = longest;
+    }
+    inner *= shape[d];
+  }
 }
 
-Result<Done, MeasureFault> interpret(const ComputeDag& dag, ArgumentBuffers& arguments) {
-  std::vector<HostArray> inputs;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (!is_output(dag, dag.arguments()[i])) {
-      const TensorInfo& tensor = dag.tensor(dag.arguments()[i]);
-      HostArray input(tensor.dtype, {tensor.shape.begin(), tensor.shape.end()});
-      std::copy(arguments[i].begin(), arguments[i].end(), input.data.begin());
-      inputs.push_back(std::move(input));
+/// Whether values of the tensor say where something is read or what is divided by as integers: any
+/// number will not do.
+bool is_index(const ComputeDag& dag, TensorId id) {
+  const ExprPool& pool = dag.pool();
+  bool found = false;
+  const auto reads = [&](ExprId expr) {
+    visit_expr(pool, expr, [&](ExprId inner) {
+      const auto* read = pool.as<TensorRead>(inner);
+      found = found || (read != nullptr && read->tensor == id);
+    });
+  };
+  for (const Operation& operation : dag.operations()) {
+    for (const ExprId body : operation.bodies) {
+      visit_expr(pool, body, [&](ExprId expr) {
+        if (const auto* read = pool.as<TensorRead>(expr)) {
+          for (const ExprId index : read->indices) {
+            reads(index);
+          }
+        }
+        const auto* binary = pool.as<Binary>(expr);
+        const bool divides = binary != nullptr && is_integer(pool.dtype(expr)) &&
+                             binary->op >= BinaryOp::div && binary->op <= BinaryOp::floormod;
+        if (divides) {
+          reads(expr);
+        }
+      });
     }
   }
-  const Result<std::vector<HostArray>, EvalError> outputs = eval_dag(dag, inputs);
-  if (!outputs) {
-    return fail(
-        MeasureFault{MeasureStatus::unknown_error, "the workload cannot be evaluated: " +
-                                                       std::string(name_of(outputs.error().kind))});
-  }
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (is_output(dag, dag.arguments()[i])) {
-      const HostArray& output = (*outputs)[next++];
-      std::copy(output.data.begin(), output.data.end(), arguments[i].begin());
-    }
-  }
-  return Done{};
+  return found;
 }
 
 }  // namespace
 
 MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
-                              std::uint64_t input_seed) {
+                              std::uint64_t input_seed, const ComputeDag* definition) {
   MeasureTask task;
   task.input_seed = input_seed;
   task.num_threads = num_threads;
-  const Rounding rounding = rounding_of(dag);
+  Rounding rounding = rounding_of(dag);
+  if (definition != nullptr) {
+    const double growth = rounding.growth;
+    rounding = rounding_of(*definition);
+    rounding.growth = std::max(rounding.growth, growth);
+  }
   for (const TensorId id : dag.arguments()) {
     const TensorInfo& tensor = dag.tensor(id);
     KernelArgument argument;
@@ -122,7 +209,7 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
     if (argument.is_output) {
       argument.reference_dtype = is_float(tensor.dtype) ? DType::f64 : tensor.dtype;
       argument.tolerance =
-          tolerance_for(tensor.dtype, accumulator_of(tensor.dtype), rounding.reduction_length,
+          tolerance_for(tensor.dtype, rounding.narrowest, rounding.reduction_length,
                         4 + 4 * static_cast<double>(rounding.num_calls));
       argument.tolerance.relative *= rounding.growth;
       argument.tolerance.of_rms *= rounding.growth;
@@ -131,6 +218,11 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
       }
     } else {
       argument.fill = default_fill(tensor.dtype);
+      const bool is_first = task.arguments.empty();
+      if ((is_first || tensor.shape.size() > 1) && !is_index(dag, id) && !tensor.shape.empty()) {
+        argument.fill.is_main = is_first;
+        choose_rows(dag, id, argument);
+      }
     }
     task.arguments.push_back(std::move(argument));
   }
@@ -167,6 +259,43 @@ std::string memory_problem(const ComputeDag& dag) {
   return memory_problem(bytes_to_measure(dag), memory_limits());
 }
 
+namespace {
+
+Result<Done, MeasureFault> interpret(const ComputeDag& dag, ArgumentBuffers& arguments) {
+  std::vector<HostArray> inputs;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!is_output(dag, dag.arguments()[i])) {
+      const TensorInfo& tensor = dag.tensor(dag.arguments()[i]);
+      HostArray input(tensor.dtype, {tensor.shape.begin(), tensor.shape.end()});
+      std::copy(arguments[i].begin(), arguments[i].end(), input.data.begin());
+      inputs.push_back(std::move(input));
+    }
+  }
+  const Result<std::vector<HostArray>, EvalError> outputs = eval_dag(dag, inputs);
+  if (!outputs) {
+    return fail(
+        MeasureFault{MeasureStatus::unknown_error, "the workload cannot be evaluated: " +
+                                                       std::string(name_of(outputs.error().kind))});
+  }
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (is_output(dag, dag.arguments()[i])) {
+      const HostArray& output = (*outputs)[next++];
+      std::copy(output.data.begin(), output.data.end(), arguments[i].begin());
+    }
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Result<Done, MeasureFault> run_reference(const Shared<const ComputeDag>& dag,
+                                         ArgumentBuffers& arguments, const PlainRunner& run_plain) {
+  const double work = te::count_flop(*dag);
+  const bool is_interpreted = !run_plain || (work >= 0 && work < most_interpreted_flop);
+  return is_interpreted ? interpret(*dag, arguments) : run_plain(dag, arguments);
+}
+
 Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const ComputeDag>& dag,
                                            const PlainRunner& run_plain, double most_points) {
   const bool is_float_only =
@@ -185,11 +314,7 @@ Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const
                       {arguments[i].data(), arguments[i].size()});
     }
   }
-  const double work = te::count_flop(*wide);
-  const bool is_interpreted = !run_plain || (work >= 0 && work < most_interpreted_flop);
-  const Result<Done, MeasureFault> ran =
-      is_interpreted ? interpret(*wide, arguments) : run_plain(wide, arguments);
-  if (!ran) {
+  if (const Result<Done, MeasureFault> ran = run_reference(wide, arguments, run_plain); !ran) {
     return fail(ran.error());
   }
   double share = 1;

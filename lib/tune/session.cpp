@@ -7,6 +7,8 @@
 
 #include "cpu/host.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
+#include "tensorsmith/ops/definition.hpp"
+#include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/te/workload_key.hpp"
 #include "tune/compile.hpp"
@@ -23,6 +25,18 @@ constexpr std::uint64_t input_seed = 1;
 constexpr double instant_points = 5e7;
 /// A worker that starts on a busy machine gets so long whatever the budget.
 constexpr double least_start_seconds = 2;
+/// Of the results of hard inputs, which have a bound each: some ten times the work of a point.
+constexpr double hard_points = 2e7, instant_hard_points = 2e6;
+
+/// What the task is to compute: the definition of the workload that it says it is, if its program
+/// is that one's; else the program itself.
+Shared<const ComputeDag> definition_of(const TuneTask& task) {
+  if (const auto named = ops::parse_workload(task.workload);
+      named && te::workload_key(*named->dag) == te::workload_key(*task.dag)) {
+    return ops::definition_of(*named);
+  }
+  return task.dag;
+}
 
 /// A SearchPolicy in the driver's terms: throughput instead of times, 0 for a candidate's failure.
 class PolicySource final : public CandidateSource {
@@ -171,7 +185,8 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   } else if (const std::string problem = memory_problem(*task.dag); !problem.empty()) {
     throw Error("tune: " + problem);
   }
-  measure_task_ = make_measure_task(*task.dag, options_.num_threads, input_seed);
+  definition_ = definition_of(task);
+  measure_task_ = make_measure_task(*task.dag, options_.num_threads, input_seed, definition_.get());
   measure_task_.device = task.target.device.value_or(-1);
   driver_options_.budget = options_.budget;
   driver_options_.early_stopping = options_.early_stopping;
@@ -205,14 +220,16 @@ void TuneSession::add_reference_result() {
   if (!options_.verifies) {
     return;
   }
-  const Result<double, MeasureFault> referenced =
-      add_reference(measure_task_, task_.dag,
-                    make_plain_runner(task_.target.device ? host_target() : task_.target),
-                    is_instant(options_) ? instant_points : 0);
+  const PlainRunner run_plain =
+      make_plain_runner(task_.target.device ? host_target() : task_.target);
+  const Result<double, MeasureFault> referenced = add_reference(
+      measure_task_, definition_, run_plain, is_instant(options_) ? instant_points : 0);
   if (!referenced) {
     throw Error("tune: no reference result: " + referenced.error().message);
   }
   verified_share_ = *referenced;
+  add_hard_references(measure_task_, definition_, *task_.dag, run_plain,
+                      is_instant(options_) ? instant_hard_points : hard_points);
 }
 
 void TuneSession::prepare_with_reference(Measurer& measurer) {

@@ -68,6 +68,7 @@ class TuneSession {
 
  private:
   TuneTask task_;
+  Shared<const ComputeDag> definition_;  ///< what the references are computed from
   TuneOptions options_;
   Search search_;
   MeasureTask measure_task_;

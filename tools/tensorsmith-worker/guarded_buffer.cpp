@@ -85,6 +85,10 @@ void GuardedBuffer::make_read_only() {
   ::mprotect(body(), mapping_size_ - 2 * guard_size_, PROT_READ);
 }
 
+void GuardedBuffer::make_writable() {
+  ::mprotect(body(), mapping_size_ - 2 * guard_size_, PROT_READ | PROT_WRITE);
+}
+
 void GuardedBuffer::mark_bands() {
   for (std::byte* at = body(); at != data_; ++at) {
     *at = band_value(static_cast<std::size_t>(at - body()));

@@ -31,6 +31,8 @@ class GuardedBuffer {
 
   /// Writes to the data or its bands fault from now on.
   void make_read_only();
+  /// May be written to again.
+  void make_writable();
   /// Fills the bands anew.
   void mark_bands();
   /// Empty if the bands are as marked, else where they changed ("4 bytes past the end", ...).

@@ -136,7 +136,8 @@ void Session::keep_arguments(const PrepareRequest& request) {
 }
 
 std::string Session::fill_arguments(const PrepareRequest& request) {
-  const MeasureTask task = task_of(request);
+  task_ = task_of(request);
+  const MeasureTask& task = task_;
   std::string problem = check_task(task);
   if (problem.empty() && task.arguments.size() > max_arguments) {
     problem = "more than " + std::to_string(max_arguments) + " arguments";
@@ -153,6 +154,10 @@ std::string Session::fill_arguments(const PrepareRequest& request) {
     if (std::string wrong = data_problem(message, request.data_bytes); !wrong.empty()) {
       return wrong;
     }
+    if (std::string wrong = hard_problem(message, request.data_bytes); !wrong.empty()) {
+      return wrong;
+    }
+    argument.hard = message.hard;
     const bool is_kept = argument.buffer.mapping().data() != nullptr;
     if (!is_kept && !argument.buffer.create(num_bytes)) {
       return "no memory for argument '" + argument.spec.name + "' of " + std::to_string(num_bytes) +
@@ -346,6 +351,13 @@ MeasureReply Session::measure(const MeasureRequest& request, FileDescriptor obje
       result.is_verified = result.is_ok() && is_verified;
     }
   }
+  // Who is faster than the best so far may become the best: right for all inputs or not at all.
+  if (result.is_ok() && racing.verify &&
+      (request.best_ns <= 0 || race.min_ns() < request.best_ns)) {
+    result.is_hard_verified =
+        is_right_for_hard_inputs(0, entry, request.candidate.prepack, operands,
+                                 racing.first_timeout_ns + timeout_ns, result);
+  }
   if (result.is_ok()) {
     result.stage = race.stage();
     result.samples_ns = race.samples();
@@ -396,8 +408,15 @@ void Session::start_ranked(const RankRequest& request, const SharedMemory& objec
     const std::vector<void*>& pointers = all[i].operands.pointers;
     poison();
     all[i].last_ns = run(all[i].entry, pointers, 1, request.policy.call_timeout_ns);
-    all[i].result = check(true);
-    if (!all[i].result.is_ok()) {
+    MeasureResult& result = all[i].result;
+    result = check(true);
+    if (result.is_ok()) {
+      result.is_hard_verified =
+          request.candidates[i].is_hard_verified ||
+          is_right_for_hard_inputs(i, all[i].entry, request.candidates[i].prepack, all[i].operands,
+                                   2 * request.policy.call_timeout_ns, result);
+    }
+    if (!result.is_ok()) {
       all[i].entry = nullptr;
       mark_bands();
       continue;

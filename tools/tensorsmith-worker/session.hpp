@@ -37,6 +37,7 @@ class Session {
     bool is_drawn = false;                 // an input whose values are the seed's
     std::span<const std::byte> reference;  // in data_; empty for inputs
     double rms = 0;
+    std::vector<HardMessage> hard;  // their data are in data_
   };
   /// The arguments of a candidate: the task's, or some of them and what its prepack wrote.
   struct Operands {
@@ -68,6 +69,12 @@ class Session {
   void poison();
   void mark_bands();
   MeasureResult check(bool checks_values) const;
+  /// Whether the candidate in `slot` is right for hard inputs too, else `result` says why not. The
+  /// inputs are the task's again afterwards; `timed`: its operands made from those.
+  bool is_right_for_hard_inputs(std::size_t slot, KernelEntry entry, const PrepackCode& prepack,
+                                const Operands& timed, std::int64_t timeout_ns,
+                                MeasureResult& result);
+  void fill_for(const HardDraw* draw);
   void evict(const Operands& operands);
   void start_ranked(const RankRequest& request, const SharedMemory& objects,
                     std::vector<Ranked>& all);
@@ -80,6 +87,7 @@ class Session {
   SharedMemory data_;
   std::vector<Argument> arguments_;
   std::uint64_t input_seed_ = 0;
+  MeasureTask task_;  // how inputs are filled
   std::vector<void*> pointers_;
   GuardedBuffer workspace_;
   std::unique_ptr<ThreadPool> pool_;

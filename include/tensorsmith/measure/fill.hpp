@@ -35,22 +35,21 @@ void fill_elements(std::span<std::byte> out, const Draw& draw) {
   }
 }
 
-/// `period`: the values before they repeat.
-template <class T>
-void copy_rows(const std::vector<std::byte>& period, const RowSample& rows,
-               std::int64_t num_elements, std::span<std::byte> out) {
-  const auto length = static_cast<std::int64_t>(period.size() / sizeof(T));
-  const auto at = [&](std::int64_t element) {
-    return static_cast<std::size_t>(element) * sizeof(T);
-  };
+/// `period`: the values before they repeat, `width` bytes each.
+inline void copy_rows(std::span<const std::byte> period, std::size_t width, const RowSample& rows,
+                      std::int64_t num_elements, std::span<std::byte> out) {
+  const auto length = static_cast<std::int64_t>(period.size() / width);
+  const auto bytes = [&](std::int64_t count) { return static_cast<std::size_t>(count) * width; };
   std::int64_t last = 0, place = 0;  // place: last % length, without a division for each row
   each_sampled_run(rows, num_elements, [&](std::int64_t first, std::int64_t to, std::int64_t n) {
     place += first - last;
     place = place < 2 * length ? place - (place < length ? 0 : length) : place % length;
     last = first;
-    for (std::int64_t i = 0, from = place; i < n; ++i) {
-      std::memcpy(out.data() + at(to + i), period.data() + at(from), sizeof(T));
-      from = from + 1 == length ? 0 : from + 1;
+    for (std::int64_t from = place; n > 0; from = 0) {
+      const std::int64_t some = n < length - from ? n : length - from;
+      std::memcpy(out.data() + bytes(to), period.data() + bytes(from), bytes(some));
+      to += some;
+      n -= some;
     }
   });
 }
@@ -124,16 +123,7 @@ inline void fill_input_rows(const MeasureTask& task, std::size_t index, const Ro
   const bool repeats = argument.fill.bytes.empty() && whole > detail::fill_period;
   std::vector<std::byte> period((repeats ? detail::fill_period : whole) * width);
   detail::fill_start(task, index, period);
-  switch (width) {
-  case 8:
-    return detail::copy_rows<std::uint64_t>(period, rows, argument.num_elements, out);
-  case 4:
-    return detail::copy_rows<std::uint32_t>(period, rows, argument.num_elements, out);
-  case 2:
-    return detail::copy_rows<std::uint16_t>(period, rows, argument.num_elements, out);
-  default:
-    return detail::copy_rows<std::uint8_t>(period, rows, argument.num_elements, out);
-  }
+  detail::copy_rows(period, width, rows, argument.num_elements, out);
 }
 
 }  // namespace tensorsmith

@@ -18,11 +18,14 @@ struct MeasureResult {
   MeasureStatus status = MeasureStatus::unknown_error;
   RaceStage stage = RaceStage::warm_up;  ///< how far the race went
   bool is_verified = false;              ///< every output was compared with its reference
-  double min_ns = 0;                     ///< 0 unless ok
-  double median_ns = 0;                  ///< 0 unless ok
-  std::vector<double> samples_ns;        ///< one per timed sample, in order of time
-  std::int64_t wall_ns = 0;              ///< the whole measurement, loading and checking included
-  std::string message;                   ///< ok: empty, or why it was repeated; else why not
+  /// Hard inputs too, if the task has some; asked of whoever is faster than the best so far and of
+  /// all in a final ranking, so of every kernel that can become the best.
+  bool is_hard_verified = false;
+  double min_ns = 0;               ///< 0 unless ok
+  double median_ns = 0;            ///< 0 unless ok
+  std::vector<double> samples_ns;  ///< one per timed sample, in order of time
+  std::int64_t wall_ns = 0;        ///< the whole measurement, loading and checking included
+  std::string message;             ///< ok: empty, or why it was repeated; else why not
 
   bool is_ok() const { return status == MeasureStatus::ok; }
   std::size_t runs() const { return samples_ns.size(); }

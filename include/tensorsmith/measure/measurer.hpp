@@ -47,6 +47,7 @@ struct CompiledCandidate {
   std::int64_t per_thread_bytes = 0;  ///< ... and per thread
   PrepackCode prepack;                ///< not timed
   std::int64_t complexity = 0;        ///< of equally fast ones the smaller number wins a ranking
+  bool is_hard_verified = false;  ///< known from its measurement: a ranking need not do it again
 };
 
 struct MeasureContext {

@@ -22,6 +22,26 @@ struct InputFill {
   double low = -1;
   double high = 1;
   std::vector<std::byte> bytes;
+  /// Neighbouring elements of a row as hard inputs see it, which are of one kind, and how many rows
+  /// there are before a first one comes again; no elements: the values are the same in every draw.
+  std::int64_t row_elements = 0;
+  std::int64_t num_rows = 0;
+  bool is_main = false;  ///< the input whose rows are of all kinds (hard_fill.hpp)
+};
+
+/// What a kernel is verified with beside the inputs that it is timed with: rows with a large mean,
+/// constant ones, ties, a wide range, denormals, whole ranges of integers (`finite`); infinities
+/// and NaN (`special`).
+enum class HardDraw : std::uint8_t { finite, special };
+inline constexpr int num_hard_draws = 2;
+
+/// The result of one of them: values of the argument's reference_dtype and, for floats, a bound of
+/// the error of each, f64 (1e300 or more: none is known), both of these rows.
+struct HardReference {
+  HardDraw draw = HardDraw::finite;
+  RowSample rows;
+  std::vector<std::byte> values;
+  std::vector<std::byte> bounds;
 };
 
 /// A range for `dtype` under which sums of products neither overflow quickly nor vanish.
@@ -54,6 +74,8 @@ struct KernelArgument {
   RowSample reference_rows;
   DType reference_dtype = DType::f32;  ///< dtype itself, or f64 for a float output
   OutputTolerance tolerance;
+  /// In the order of the draws; all outputs of a task have the same ones.
+  std::vector<HardReference> hard;
 
   std::int64_t num_bytes() const { return num_elements * bytes_of(dtype); }
   std::int64_t reference_bytes() const {
@@ -104,6 +126,11 @@ inline std::string check_task(const MeasureTask& task) {
       if (!argument.reference.empty() && argument.reference.size() != expected) {
         return who + "reference has " + std::to_string(argument.reference.size()) +
                " bytes, expected " + std::to_string(expected);
+      }
+      for (const HardReference& hard : argument.hard) {
+        if (!hard.rows.fits(argument.num_elements)) {
+          return who + "the rows of a reference of hard inputs are none of its rows";
+        }
       }
     } else {
       if (!argument.fill.bytes.empty() && argument.fill.bytes.size() != num_bytes) {

@@ -1,5 +1,7 @@
 // Chains of pointwise operations, one stage each, whose operands may be broadcast.
 //
+// Narrow types are computed in f32 and rounded once, at the end of the chain.
+//
 // Floor 3. Own design; add + relu is the program of the Ansor reference. Inputs are called A, B,
 // X2, X3, ..., stages C, D, T2, T3, ...
 #pragma once
@@ -55,6 +57,7 @@ inline Workload pointwise(const PointwiseParams& p) {
   te::Program program;
   const te::ComputeOptions options{
       {names.begin(), names.begin() + static_cast<std::ptrdiff_t>(p.shape.size())}, {}, {}};
+  const DType type = detail::accumulator_of(p.dtype);
   te::Tensor value = program.placeholder("A", p.shape, p.dtype);
   std::vector<te::Tensor> arguments{value};
   for (std::size_t step = 0; step < p.chain.size(); ++step) {
@@ -70,11 +73,13 @@ inline Workload pointwise(const PointwiseParams& p) {
     value = program.compute(
         name, p.shape,
         [&](const std::vector<te::Expr>& at) {
-          const te::Expr x = in.at(at);
-          return detail::pointwise_value(
+          const te::Expr x = te::cast(type, in.at(at));
+          const te::Expr result = detail::pointwise_value(
               done.op, x,
-              is_binary(done.op) ? arguments.back().at(detail::broadcast_axes(at, done.broadcast))
-                                 : x);
+              is_binary(done.op)
+                  ? te::cast(type, arguments.back().at(detail::broadcast_axes(at, done.broadcast)))
+                  : x);
+          return te::cast(step + 1 == p.chain.size() ? p.dtype : type, result);
         },
         options);
   }

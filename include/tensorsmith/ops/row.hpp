@@ -1,8 +1,8 @@
 // Operations on the rows of a matrix: softmax and its logarithm (ops/softmax.hpp), layernorm,
 // RMSnorm, reductions, the place of the largest.
 //
-// Floor 3. Stages, names and formulas of softmax, layernorm and the reductions are those of the
-// programs of the Ansor reference, so that workload hashes agree.
+// Floor 3. Stages, names and formulas of softmax and the reductions are those of the programs of
+// the Ansor reference, so that workload hashes agree.
 #pragma once
 
 #include <cstdint>

@@ -3,9 +3,12 @@
 // Floor 3. Whole rows: the stages of the programs of the Ansor reference. Online (after Milakov and
 // Gimelshein, "Online normalizer calculation for softmax", 2018; own design of the combination): a
 // row is read once for its maximum and its sum, a block of columns at a time, and once more for the
-// result; what a block adds to the sum is rescaled when the blocks are joined.
+// result; what a block adds to the sum is rescaled when the blocks are joined. Nothing but elements
+// and maxima is ever subtracted from one another, so that equal numbers have a difference of zero
+// however large they are. Narrow types are computed in f32.
 #pragma once
 
+#include <cfloat>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,25 +21,27 @@ inline Workload softmax(const RowParams& p) {
   te::Program program;
   const te::Shape rows{p.rows}, matrix{p.rows, p.columns};
   const te::ComputeOptions i_only{{"i"}, {}, {}}, both{{"i", "j"}, {}, {}};
+  const DType type = accumulator_of(p.dtype);
   const te::Tensor a = program.placeholder("A", matrix, p.dtype);
+  const auto wide = [&](auto i, auto j) { return te::cast(type, a(i, j)); };
   const te::ReduceAxis k1 = program.reduce_axis("k1", p.columns);
   const te::ReduceAxis k2 = program.reduce_axis("k2", p.columns);
   const te::Tensor largest = program.compute(
-      "T_max", rows, [&](auto i) { return te::max(a(i, k1), {k1}); }, i_only);
+      "T_max", rows, [&](auto i) { return te::max(wide(i, k1), {k1}); }, i_only);
   const te::Tensor power = program.compute(
-      "T_exp", matrix, [&](auto i, auto j) { return te::exp(a(i, j) - largest(i)); }, both);
+      "T_exp", matrix, [&](auto i, auto j) { return te::exp(wide(i, j) - largest(i)); }, both);
   const te::Tensor sum = program.compute(
       "T_sum", rows, [&](auto i) { return te::sum(power(i, k2), {k2}); }, i_only);
   const te::Tensor out = program.compute(
-      "T_norm", matrix, [&](auto i, auto j) { return power(i, j) / sum(i); }, both);
+      "T_norm", matrix, [&](auto i, auto j) { return te::cast(p.dtype, power(i, j) / sum(i)); },
+      both);
   Workload workload;
   workload.dag = program.dag({a, out});
   workload.nominal_flop = 5;  // per element: maximum, subtract, exp, sum, scale
   return workload;
 }
 
-/// (A - max) - log(sum of exp(A - max)): no exponential is stored. Narrow types are computed in
-/// f32.
+/// (A - max) - log(sum of exp(A - max)): no exponential is stored.
 inline Workload log_softmax(const RowParams& p) {
   te::Program program;
   const te::Shape rows{p.rows}, matrix{p.rows, p.columns};
@@ -74,12 +79,14 @@ inline void check_online(const RowParams& p) {
 }
 
 /// With blocks b of p.online columns r:
-///     T_max[i, b] = max of A;  T_sum[i, b] = sum of exp(A - T_max);  T_lse = T_max + log(T_sum)
-///     T_top[i] = max of T_lse;  T_all[i] = sum of exp(T_lse - T_top);  N[i] = T_top + log(T_all)
-/// and the result is exp(A - N), or A - N. A block is one number in the end, so it can stay in the
-/// nearest cache for both of its passes. That number and N are f64, and N is subtracted in two
-/// parts, so that rounding a maximum far from zero costs nothing. Columns behind the last whole
-/// block are a block of their own (E_max, E_sum). Narrow types are computed in f32.
+///     T_max[i, b] = max of A, finite;  T_sum[i, b] = sum of exp(A - T_max)
+///     T_part[i, b, :] = T_max, T_sum;  T_most[i] = max of T_max
+///     T_top[i] = T_most, or that of the last columns;  T_all[i] = sum of T_sum exp(T_max - T_top)
+///     N[i] = 1 / T_all, or log(T_all)
+/// and the result is exp(A - T_top) N, or A - T_top - N. A block is one pair of numbers in the end,
+/// of one stage, so it can stay in the nearest cache for both of its passes. The maximum of a block
+/// of nothing but -infinity counts as the least finite number, so that it adds nothing. Columns
+/// behind the last whole block are a block of their own (E_max, E_sum).
 inline Workload online_softmax(const RowParams& p) {
   te::Program program;
   const std::int64_t count = p.columns / p.online, whole = count * p.online;
@@ -90,11 +97,11 @@ inline Workload online_softmax(const RowParams& p) {
     return options;
   };
   const DType type = accumulator_of(p.dtype);
-  const auto wide = [](const te::Expr& value) { return te::cast(DType::f64, value); };
   const te::Tensor a = program.placeholder("A", matrix, p.dtype);
   const auto element = [&](const te::Expr& i, const te::Expr& j) {
     return te::cast(type, a(i, j));
   };
+  const te::Expr least = type == DType::f64 ? -DBL_MAX : -static_cast<double>(FLT_MAX);
   const te::ReduceAxis r1 = program.reduce_axis("r1", p.online);
   const te::ReduceAxis r2 = program.reduce_axis("r2", p.online);
   const te::ReduceAxis b1 = program.reduce_axis("b1", count);
@@ -105,16 +112,20 @@ inline Workload online_softmax(const RowParams& p) {
   const te::Tensor sum = program.compute(
       "T_sum", blocks,
       [&](auto i, auto b) {
-        return te::sum(te::exp(element(i, b * p.online + r2) - largest(i, b)), {r2});
+        const te::Expr finite = te::max(largest(i, b), least);
+        return te::sum(te::exp(element(i, b * p.online + r2) - finite), {r2});
       },
       of_blocks);
-  const te::Tensor joined = program.compute(
-      "T_lse", blocks,
-      [&](auto i, auto b) { return wide(largest(i, b)) + te::log(wide(sum(i, b))); },
-      kept(of_blocks));
-  const te::Tensor top = program.compute(
-      "T_top", rows, [&](auto i) { return te::max(joined(i, b1), {b1}); }, of_rows);
+  const te::Tensor part = program.compute(
+      "T_part", {p.rows, count, 2},
+      [&](auto i, auto b, auto c) {
+        return te::select(c == 0, te::max(largest(i, b), least), sum(i, b));
+      },
+      kept({{"i", "b", "c"}, {}, {}}));
+  const te::Tensor most = program.compute(
+      "T_most", rows, [&](auto i) { return te::max(part(i, b1, te::Expr(0)), {b1}); }, of_rows);
   std::vector<te::Tensor> ends;  // E_max, E_sum
+  const auto end = [&](const te::Expr& i) { return te::max(ends[0](i), least); };
   if (whole < p.columns) {
     const te::ReduceAxis e1 = program.reduce_axis("e1", p.columns - whole);
     const te::ReduceAxis e2 = program.reduce_axis("e2", p.columns - whole);
@@ -122,32 +133,38 @@ inline Workload online_softmax(const RowParams& p) {
         "E_max", rows, [&](auto i) { return te::max(element(i, e1 + whole), {e1}); }, of_rows));
     ends.push_back(program.compute(
         "E_sum", rows,
-        [&](auto i) { return te::sum(te::exp(element(i, e2 + whole) - ends[0](i)), {e2}); },
-        of_rows));
+        [&](auto i) { return te::sum(te::exp(element(i, e2 + whole) - end(i)), {e2}); }, of_rows));
   }
   const bool has_end = !ends.empty();
-  const auto end = [&](const te::Expr& i) { return wide(ends[0](i)) + te::log(wide(ends[1](i))); };
-  const auto most = [&](const te::Expr& i) { return has_end ? te::max(top(i), end(i)) : top(i); };
+  const te::Tensor top =
+      has_end ? program.compute(
+                    "T_top", rows, [&](auto i) { return te::max(most(i), end(i)); }, kept(of_rows))
+              : most;
   const te::Tensor all = program.compute(
-      "T_all", rows, [&](auto i) { return te::sum(te::exp(joined(i, b2) - most(i)), {b2}); },
+      "T_all", rows,
+      [&](auto i) {
+        return te::sum(part(i, b2, te::Expr(1)) * te::exp(part(i, b2, te::Expr(0)) - top(i)), {b2});
+      },
       of_rows);
+  const bool is_softmax = p.kind == RowKind::softmax;
   const te::Tensor norm = program.compute(
       "N", rows,
       [&](auto i) {
-        return most(i) + te::log(has_end ? all(i) + te::exp(end(i) - most(i)) : all(i));
+        const te::Expr total =
+            has_end ? all(i) + ends[1](i) * te::exp(end(i) - top(i)) : te::Expr(all(i));
+        return is_softmax ? 1.0 / total : te::log(total);
       },
       kept(of_rows));
   const te::Tensor out = program.compute(
-      p.kind == RowKind::softmax ? "T_norm" : "T_log", matrix,
+      is_softmax ? "T_norm" : "T_log", matrix,
       [&](auto i, auto j) {
-        const te::Expr high = te::cast(type, norm(i)), low = te::cast(type, norm(i) - wide(high));
-        const te::Expr value = element(i, j) - high - low;
-        return te::cast(p.dtype, p.kind == RowKind::softmax ? te::exp(value) : value);
+        const te::Expr value = element(i, j) - top(i);
+        return te::cast(p.dtype, is_softmax ? te::exp(value) * norm(i) : value - norm(i));
       },
       {{"i", "j"}, {}, {}});
   Workload workload;
   workload.dag = program.dag({a, out});
-  workload.nominal_flop = p.kind == RowKind::softmax ? 5 : 6;  // as with whole rows
+  workload.nominal_flop = is_softmax ? 5 : 6;  // as with whole rows
   return workload;
 }
 

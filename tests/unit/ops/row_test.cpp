@@ -98,6 +98,51 @@ TEST_CASE("online softmax of numbers far from zero, of infinities and of a hidde
   }
 }
 
+TEST_CASE("equal numbers have equal shares, however large they are", "[ops]") {
+  for (const std::int64_t online : {0, 1, 7, 50, 200}) {
+    ops::RowParams p = params(ops::RowKind::softmax, 4, 200);
+    p.online = online;
+    HostArray input(DType::f32, {4, 200});
+    const double tied[] = {1e15, -1e30, 3e38, -40000};
+    for (std::int64_t i = 0; i < 800; ++i) {
+      input.set_real(i, tied[i / 200]);
+    }
+    const auto shares = eval_dag(*ops::row_op(p).dag, {input});
+    p.kind = ops::RowKind::log_softmax;
+    const auto logarithms = eval_dag(*ops::row_op(p).dag, {input});
+    REQUIRE(shares.has_value());
+    REQUIRE(logarithms.has_value());
+    INFO("blocks of " << online);
+    for (std::int64_t i = 0; i < 800; i += 13) {
+      CHECK(shares->front().get_real(i) == Approx(1.0 / 200));
+      CHECK(logarithms->front().get_real(i) == Approx(-std::log(200.0)));
+    }
+  }
+}
+
+TEST_CASE("16-bit rows are computed in f32 and rounded once", "[ops]") {
+  for (const DType type : {DType::f16, DType::bf16}) {
+    for (const std::int64_t online : {0, 96}) {
+      ops::RowParams p = params(ops::RowKind::softmax, 2, 300);
+      p.dtype = type;
+      p.online = online;
+      const ops::Workload workload = ops::row_op(p);
+      INFO(workload.name);
+      const Run result = run(workload);
+      double sum = 0;
+      for (std::size_t c = 0; c < 300; ++c) {
+        sum += std::exp(result.inputs[0][c]);
+      }
+      for (std::size_t c = 0; c < 300; ++c) {
+        HostArray nearest(type, {1});
+        nearest.set_real(0, std::exp(result.inputs[0][c]) / sum);
+        CHECK(result.output[c] ==
+              Approx(nearest.get_real(0)).epsilon(type == DType::f16 ? 1e-3 : 8e-3));
+      }
+    }
+  }
+}
+
 TEST_CASE("RMSnorm equals naive loops", "[ops]") {
   const Run result = run(ops::row_op(params(ops::RowKind::rmsnorm, 4, 13)));
   REQUIRE(result.inputs.size() == 2);
@@ -154,6 +199,44 @@ TEST_CASE("layernorm equals naive loops", "[ops]") {
   REQUIRE(result.inputs.size() == 3);
   check_equal(result.output, naive_layernorm(result.inputs[0], result.inputs[1], result.inputs[2]),
               1e-4);
+}
+
+TEST_CASE("layernorm of rows with a large mean", "[ops]") {
+  const std::int64_t columns = 512;
+  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+    ops::RowParams p = params(ops::RowKind::layernorm, 4, columns);
+    p.dtype = type;
+    const double means[] = {5000, 40000, -40000, 7};
+    Values x, gamma, beta;
+    std::vector<HostArray> inputs;
+    inputs.emplace_back(type, std::vector<std::int64_t>{4, columns});
+    for (std::int64_t i = 0; i < 4 * columns; ++i) {
+      const std::int64_t row = i / columns;
+      const double step = row == 0 ? static_cast<double>(i % 2) : row == 3 ? 0.0 : (i * 7 / 3) % 4;
+      // Steps that the type has at that mean.
+      const double unit = type == DType::f32 ? 1 : type == DType::f16 ? 32 : 256;
+      inputs[0].set_real(i, means[row] + step * unit);
+      x.push_back(inputs[0].get_real(i));
+    }
+    for (const std::size_t which : {1u, 2u}) {
+      inputs.emplace_back(type, std::vector<std::int64_t>{columns});
+      for (std::int64_t c = 0; c < columns; ++c) {
+        inputs[which].set_real(c, static_cast<double>((c * 5) % 7) - 3);
+        (which == 1 ? gamma : beta).push_back(inputs[which].get_real(c));
+      }
+    }
+    const auto output = eval_dag(*ops::row_op(p).dag, inputs);
+    REQUIRE(output.has_value());
+    Values got;
+    for (std::int64_t i = 0; i < 4 * columns; ++i) {
+      got.push_back(output->front().get_real(i));
+    }
+    INFO(name_of(type));
+    check_equal(got, naive_layernorm(x, gamma, beta),
+                type == DType::f32   ? 1e-5
+                : type == DType::f16 ? 1e-3
+                                     : 8e-3);
+  }
 }
 
 TEST_CASE("row reductions equal naive loops", "[ops]") {

@@ -63,7 +63,7 @@ TEST_CASE("the maximum and the sum of a block of columns are computed where they
     for (const State& sketch : row_sketches(ops::row_op(p).dag)) {
       std::int32_t joined = -1;
       for (std::size_t s = 0; s < sketch.num_stages(); ++s) {
-        joined = sketch.operation(s).name == "T_lse" ? static_cast<std::int32_t>(s) : joined;
+        joined = sketch.operation(s).name == "T_part" ? static_cast<std::int32_t>(s) : joined;
       }
       const auto& at = sketch.attach_map().stage_to_iterator;
       std::size_t num_parts = 0;

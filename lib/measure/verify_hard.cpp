@@ -1,0 +1,95 @@
+// Comparison with a reference of hard inputs: every element has a bound of its own.
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "measure/verify.hpp"
+#include "tensorsmith/measure/narrow_float.hpp"
+
+namespace tensorsmith {
+namespace {
+
+constexpr double unknown_bound = 1e300;  // HardReference
+
+template <class T>
+T load(std::span<const std::byte> bytes, std::size_t index) {
+  T value;
+  std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
+  return value;
+}
+double real_at(DType dtype, std::span<const std::byte> bytes, std::size_t index) {
+  switch (dtype) {
+  case DType::f64:
+    return load<double>(bytes, index);
+  case DType::f16:
+    return static_cast<double>(float_from_f16(load<std::uint16_t>(bytes, index)));
+  case DType::bf16:
+    return static_cast<double>(float_from_bf16(load<std::uint16_t>(bytes, index)));
+  default:
+    return static_cast<double>(load<float>(bytes, index));
+  }
+}
+
+bool is_within(double got, double wanted, double bound) {
+  if (!(bound < unknown_bound)) {
+    return true;
+  }
+  return std::isfinite(wanted) ? std::fabs(got - wanted) <= bound
+                               : got == wanted || (std::isnan(got) && std::isnan(wanted));
+}
+
+}  // namespace
+
+Verdict verify_hard_output(const KernelArgument& argument, const RowSample& rows,
+                           std::span<const std::byte> values, std::span<const std::byte> bounds,
+                           std::span<const std::byte> output) {
+  Verdict verdict;
+  if (!is_float(argument.dtype)) {
+    const auto width = static_cast<std::size_t>(bytes_of(argument.dtype));
+    std::vector<std::byte> sampled(values.size());
+    each_sampled_run(rows, argument.num_elements,
+                     [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+                       std::memcpy(sampled.data() + static_cast<std::size_t>(to) * width,
+                                   output.data() + static_cast<std::size_t>(from) * width,
+                                   static_cast<std::size_t>(count) * width);
+                     });
+    return verify_output(argument, values, 0, sampled);
+  }
+  std::int64_t num_bad = 0, num_compared = 0;
+  std::string first;
+  each_sampled_run(
+      rows, argument.num_elements, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+        num_compared += count;
+        for (std::int64_t i = 0; i < count; ++i) {
+          const double got = real_at(argument.dtype, output, static_cast<std::size_t>(from + i));
+          const auto place = static_cast<std::size_t>(to + i);
+          const double wanted = real_at(argument.reference_dtype, values, place);
+          const double bound = load<double>(bounds, place);
+          if (!is_within(got, wanted, bound) && num_bad++ == 0) {
+            char text[160];
+            std::snprintf(text, sizeof(text), "%lld: got %.9g, expected %.9g within %.3g",
+                          static_cast<long long>(from + i), got, wanted, bound);
+            first = text;
+          }
+        }
+      });
+  if (num_bad > 0) {
+    verdict.status = MeasureStatus::wrong_result;
+    verdict.message = "output '" + argument.name + "': " + std::to_string(num_bad) + " of " +
+                      std::to_string(num_compared) + " compared elements are wrong; first at " +
+                      first;
+  }
+  return verdict;
+}
+
+JudgedShare judged_share(const HardReference& hard) {
+  JudgedShare share;
+  share.all = static_cast<std::int64_t>(hard.bounds.size() / sizeof(double));
+  for (std::size_t i = 0; i < hard.bounds.size() / sizeof(double); ++i) {
+    share.judged += load<double>(hard.bounds, i) < unknown_bound ? 1 : 0;
+  }
+  return share;
+}
+
+}  // namespace tensorsmith

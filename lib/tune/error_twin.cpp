@@ -1,0 +1,452 @@
+#include "tune/error_twin.hpp"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/measure/tolerance.hpp"
+#include "tune/f64_twin.hpp"
+
+namespace tensorsmith {
+namespace {
+
+constexpr double unknown = 1e305;
+/// Values are taken as no larger where they are multiplied by an error: 0 times infinity is 0 here.
+constexpr double largest_factor = 1e300;
+/// Expressions are walked as trees where they are compiled.
+constexpr double most_nodes = 2e5;
+
+/// Roundings of one operation, also where it is done as two; functions are right to a few units.
+constexpr double operation_roundings = 2, function_roundings = 8;
+
+double largest_of(DType type) {
+  switch (type) {
+  case DType::f64:
+    return DBL_MAX;
+  case DType::f16:
+    return 65504;
+  default:
+    return static_cast<double>(FLT_MAX);  // of bf16 nearly the same
+  }
+}
+/// Below the normal numbers the spacing is absolute; what is smaller may become zero.
+double least_of(DType type) {
+  return type == DType::f64 ? 1e-300 : type == DType::f16 ? 0x1.0p-23 : 1e-37;
+}
+
+class ErrorTwin {
+ public:
+  explicit ErrorTwin(const ComputeDag& dag)
+      : dag_(dag), from_(dag.pool()), copy_(dag), to_(*copy_.pool()), tensors_(dag.tensors()),
+        error_of_(dag.tensors().size()), most_error_(dag.tensors().size(), unknown_error) {
+    Combiner max;
+    max.lhs.push_back(to_.new_var("x", DType::f64));
+    max.rhs.push_back(to_.new_var("y", DType::f64));
+    max.results.push_back(to_.max(to_.var(max.lhs[0]), to_.var(max.rhs[0])));
+    max.identity.push_back(real(0));
+    max_ = to_.add_combiner(std::move(max));
+  }
+
+  std::optional<Shared<const ComputeDag>> twin() {
+    std::optional<TensorId> result;
+    for (const TensorId id : dag_.arguments()) {
+      if (!is_input(dag_, dag_.tensor(id))) {
+        if (result || !is_float(dag_.tensor(id).dtype)) {
+          return std::nullopt;
+        }
+        result = id;
+      }
+    }
+    if (!result) {
+      return std::nullopt;
+    }
+    for (TensorInfo& tensor : tensors_) {
+      tensor.dtype = !is_input(dag_, tensor) && is_float(tensor.dtype) ? DType::f64 : tensor.dtype;
+    }
+    for (const Operation& operation : dag_.operations()) {
+      Operation wide = operation;
+      for (ExprId& body : wide.bodies) {
+        body = copy_(body);
+      }
+      operations_.push_back(std::move(wide));
+      for (std::size_t k = 0; !operation.is_placeholder() && k < operation.bodies.size(); ++k) {
+        if (is_float(from_.dtype(operation.bodies[k]))) {
+          add_error(operation, k);
+        }
+      }
+      if (!is_manageable_) {
+        return std::nullopt;
+      }
+    }
+    add_bounds(*result);
+    std::vector<TensorId> arguments = dag_.arguments();
+    arguments.push_back(operations_.back().outputs[0]);
+    return make_shared_of<const ComputeDag>(copy_.pool(), std::move(tensors_),
+                                            std::move(operations_), std::move(arguments));
+  }
+
+ private:
+  // Small expressions of f64. An invalid id is an error of zero.
+  ExprId real(double value) { return to_.float_imm(value, DType::f64); }
+  ExprId magnitude(ExprId x) { return to_.call(CallOp::abs, {x}); }
+  ExprId plus(ExprId a, ExprId b) { return !a.valid() ? b : !b.valid() ? a : to_.add(a, b); }
+  ExprId largest(ExprId a, ExprId b) { return !a.valid() ? b : !b.valid() ? a : to_.max(a, b); }
+  ExprId times(double factor, ExprId a) { return to_.mul(real(factor), a); }
+  /// |x| e, zero where e is.
+  ExprId scaled(ExprId x, ExprId e) {
+    return e.valid() ? to_.mul(to_.min(magnitude(x), real(largest_factor)), e) : e;
+  }
+  ExprId at_most(ExprId a, double b) { return to_.binary(BinaryOp::le, a, real(b)); }
+  ExprId less(ExprId a, ExprId b) { return to_.lt(a, b); }
+  /// `count` roundings of x in `type`; infinities and NaN are exact.
+  ExprId rounding(DType type, ExprId x, double count) {
+    const ExprId size = magnitude(x);
+    const ExprId spacing = to_.add(times(count * epsilon_of(type), size), real(least_of(type)));
+    const ExprId otherwise = type == DType::f64 ? real(0)
+                                                : to_.select(at_most(size, DBL_MAX), real(unknown),
+                                                             real(0));  // an overflow
+    return to_.select(at_most(size, largest_of(type)), spacing, otherwise);
+  }
+
+  ExprId error(ExprId id) {
+    if (const auto found = errors_.find(id.value); found != errors_.end()) {
+      return found->second;
+    }
+    const ExprId e = is_float(from_.dtype(id)) ? new_error(id) : ExprId{};
+    errors_.emplace(id.value, e);
+    if (e.valid() && size_of(e) > most_nodes) {
+      is_manageable_ = false;
+    }
+    return e;
+  }
+
+  ExprId new_error(ExprId id) {
+    const ExprNode& node = from_[id];
+    const DType type = node.dtype;
+    return std::visit(
+        Overloaded{
+            [&](const FloatImm& n) {
+              const bool is_exact =
+                  type == DType::f64 ||
+                  (std::fabs(n.value) <= 64 && std::floor(n.value * 4) == n.value * 4) ||
+                  (type == DType::f32 &&
+                   static_cast<double>(static_cast<float>(n.value)) == n.value);
+              return is_exact ? ExprId{} : real(std::fabs(n.value) * epsilon_of(type));
+            },
+            [&](const Unary& n) { return error(n.a); },
+            [&](const Binary& n) { return of_binary(n, id); },
+            [&](const Select& n) { return of_choice(n.condition, n.if_true, n.if_false, false); },
+            [&](const Cast& n) {
+              const DType before = from_.dtype(n.a);
+              const bool is_exact =
+                  before == type || before == DType::boolean ||
+                  (is_float(before) && epsilon_of(before) >= epsilon_of(type) &&
+                   before != DType::bf16) ||
+                  (before == DType::bf16 && type != DType::f16) ||
+                  ((before == DType::i8 || before == DType::u8) && type != DType::bf16);
+              return is_exact ? error(n.a) : plus(error(n.a), rounding(type, copy_(id), 1));
+            },
+            [&](const Call& n) { return of_call(n, id); },
+            [&](const TensorRead& n) {
+              const TensorId e = error_of_[n.tensor.value];
+              if (!e.valid()) {
+                return ExprId{};
+              }
+              ExprList indices;
+              for (const ExprId index : n.indices) {
+                indices.push_back(copy_(index));
+              }
+              return of_stored(n.tensor, copy_(id), indices);
+            },
+            [&](const auto&) { return real(unknown); }},
+        node.op);
+  }
+
+  /// The error of a tensor's element `value`: none is known where its type overflows, or the sum of
+  /// the magnitudes that it is the sum of does.
+  ExprId of_stored(TensorId tensor, ExprId value, const ExprList& indices) {
+    const ExprId size = magnitude(value);
+    const ExprId read = to_.read(error_of_[tensor.value], DType::f64, indices);
+    const ExprId overflows = to_.binary(
+        BinaryOp::or_,
+        to_.and_(less(real(largest_of(dag_.tensor(tensor).dtype)), size), at_most(size, DBL_MAX)),
+        less(real(most_error_[tensor.value]), read));
+    return to_.select(overflows, real(unknown), read);
+  }
+
+  ExprId of_binary(const Binary& n, ExprId id) {
+    const ExprId ea = error(n.a), eb = error(n.b);
+    const ExprId a = copy_(n.a), b = copy_(n.b), value = copy_(id);
+    const ExprId rounded = rounding(from_.dtype(id), value, operation_roundings);
+    switch (n.op) {
+    case BinaryOp::add:
+    case BinaryOp::sub:
+      return plus(plus(ea, eb), rounded);
+    case BinaryOp::mul: {
+      const ExprId both = ea.valid() && eb.valid() ? to_.mul(ea, eb) : ExprId{};
+      return plus(plus(plus(scaled(a, eb), scaled(b, ea)), both), rounded);
+    }
+    case BinaryOp::div: {
+      if (!eb.valid()) {
+        return ea.valid() ? plus(to_.binary(BinaryOp::div, ea, magnitude(b)), rounded) : rounded;
+      }
+      const ExprId room = to_.sub(magnitude(b), eb);
+      const ExprId e = to_.binary(BinaryOp::div, plus(ea, scaled(value, eb)), room);
+      return plus(to_.select(less(real(0), room), e, real(unknown)), rounded);
+    }
+    case BinaryOp::min:
+    case BinaryOp::max:
+      return largest(ea, eb);
+    default:
+      return real(unknown);
+    }
+  }
+
+  /// Whether rounding may turn a condition; invalid: it cannot.
+  ExprId may_turn(ExprId id) {
+    const ExprNode& node = from_[id];
+    const Binary* n = std::get_if<Binary>(&node.op);
+    if (n == nullptr) {
+      ExprId turns;
+      for_each_child(node, [&](ExprId child) {
+        const DType type = from_.dtype(child);
+        if (type == DType::boolean) {
+          const ExprId inner = may_turn(child);
+          turns = inner.valid() ? inner : turns;
+        } else if (is_float(type) && error(child).valid()) {
+          turns = to_.int_imm(1, DType::boolean);
+        }
+      });
+      return turns;
+    }
+    if (is_comparison(n->op)) {
+      const ExprId e = plus(error(n->a), error(n->b));
+      return e.valid() ? to_.binary(BinaryOp::le, magnitude(to_.sub(copy_(n->a), copy_(n->b))), e)
+                       : ExprId{};
+    }
+    const ExprId a = may_turn(n->a), b = may_turn(n->b);
+    return !a.valid() ? b : !b.valid() ? a : to_.binary(BinaryOp::or_, a, b);
+  }
+
+  ExprId of_choice(ExprId condition, ExprId a, ExprId b, bool is_guard) {
+    const ExprId ea = error(a), eb = error(b), turns = may_turn(condition);
+    if (!ea.valid() && !eb.valid() && !turns.valid()) {
+      return {};
+    }
+    const ExprId if_a = ea.valid() ? ea : real(0), if_b = eb.valid() ? eb : real(0);
+    const ExprId kept = is_guard ? to_.if_then_else(copy_(condition), if_a, if_b)
+                                 : to_.select(copy_(condition), if_a, if_b);
+    if (!turns.valid()) {
+      return kept;
+    }
+    const ExprId either =
+        is_guard ? real(unknown)
+                 : to_.add(to_.max(if_a, if_b), magnitude(to_.sub(copy_(a), copy_(b))));
+    return to_.select(turns, either, kept);
+  }
+
+  ExprId of_call(const Call& n, ExprId id) {
+    if (n.op == CallOp::if_then_else) {
+      return of_choice(n.args[0], n.args[1], n.args[2], true);
+    }
+    const ExprId e = error(n.args[0]), a = copy_(n.args[0]), value = copy_(id);
+    const ExprId rounded = rounding(from_.dtype(id), value, function_roundings);
+    const auto below = [&](double most) { return to_.sub(a, times(most, e)); };
+    const auto if_positive = [&](const auto& bound) {
+      return plus(to_.select(less(real(0), below(1)), bound(), real(unknown)), rounded);
+    };
+    if (!e.valid() && n.op != CallOp::pow) {
+      const bool is_exact = n.op == CallOp::abs || n.op == CallOp::floor || n.op == CallOp::ceil ||
+                            n.op == CallOp::round;
+      return is_exact ? ExprId{} : rounded;
+    }
+    switch (n.op) {
+    case CallOp::exp: {
+      const ExprId grown = to_.sub(to_.call(CallOp::exp, {to_.min(e, real(500))}), real(1));
+      return plus(scaled(value, grown), rounded);
+    }
+    case CallOp::log:
+      return if_positive([&] { return to_.binary(BinaryOp::div, e, below(1)); });
+    case CallOp::sqrt:
+      return if_positive([&] { return to_.sub(value, to_.call(CallOp::sqrt, {below(1)})); });
+    case CallOp::rsqrt:
+      return if_positive([&] { return to_.sub(to_.call(CallOp::rsqrt, {below(1)}), value); });
+    case CallOp::tanh:
+    case CallOp::sigmoid:
+      return plus(e, rounded);
+    case CallOp::erf:
+      return plus(times(1.13, e), rounded);
+    case CallOp::abs:
+      return e;
+    case CallOp::floor:
+    case CallOp::ceil:
+    case CallOp::round:
+      return to_.select(less(real(0), e), to_.add(e, real(1)), real(0));
+    default:  // pow
+      return e.valid() || error(n.args[1]).valid()
+                 ? real(unknown)
+                 : rounding(from_.dtype(id), value, 2 * function_roundings);
+    }
+  }
+
+  /// What is no number says nothing.
+  ExprId known(ExprId e) { return to_.select(at_most(e, DBL_MAX), e, real(unknown)); }
+
+  void add_error(const Operation& operation, std::size_t k) {
+    const TensorId tensor = operation.outputs[k];
+    const Reduce* reduce = from_.as<Reduce>(operation.bodies[k]);
+    if (reduce == nullptr) {
+      if (const ExprId e = error(operation.bodies[k]); e.valid()) {
+        error_of_[tensor.value] = add(operation, tensor, "_error", grown(operation, e), {});
+      }
+      return;
+    }
+    const Combiner& combiner = from_.combiner(reduce->combiner);
+    const Binary* combines = from_.as<Binary>(combiner.results[0]);
+    if (combiner.results.size() > 1 || combines == nullptr) {
+      error_of_[tensor.value] = add(operation, tensor, "_error", real(unknown), {});
+      return;
+    }
+    const ExprId source = reduce->sources[0], e = error(source), value = copy_(source);
+    double terms = 1;
+    for (const Axis& axis : operation.reduce_axes) {
+      terms *= static_cast<double>(axis.extent);
+    }
+    const DType type = from_.dtype(operation.bodies[k]);
+    const double eps = 4 * epsilon_of(type) * (std::sqrt(terms) + 1);
+    Reduce sum = *reduce;
+    sum.sources = {};
+    switch (combines->op) {
+    case BinaryOp::min:
+    case BinaryOp::max:
+      if (e.valid()) {
+        sum.combiner = max_;
+        sum.sources.push_back(known(e));
+        error_of_[tensor.value] =
+            add(operation, tensor, "_error", to_.reduce(sum), operation.reduce_axes);
+      }
+      return;
+    case BinaryOp::add: {
+      const ExprId size = magnitude(value);
+      most_error_[tensor.value] = std::min(unknown_error, eps * largest_of(type));
+      sum.sources.push_back(
+          grown(operation, plus(e, to_.select(at_most(size, DBL_MAX), times(eps, size), real(0)))));
+      error_of_[tensor.value] =
+          add(operation, tensor, "_error", to_.reduce(sum), operation.reduce_axes);
+      return;
+    }
+    case BinaryOp::mul: {
+      const double factor = 1 + operation_roundings * epsilon_of(type);
+      sum.sources.push_back(plus(times(factor, magnitude(value)), e));
+      const TensorId high = add(operation, tensor, "_high", to_.reduce(sum), operation.reduce_axes);
+      ExprList at;
+      for (const Axis& axis : operation.axes) {
+        at.push_back(to_.var(axis.var));
+      }
+      const ExprId product = to_.read(tensor, DType::f64, at);
+      const ExprId bound = to_.add(to_.sub(to_.read(high, DType::f64, at), magnitude(product)),
+                                   plus(scaled(product, real(1e-13)), rounding(type, product, 1)));
+      error_of_[tensor.value] = add(operation, tensor, "_error", bound, {});
+      return;
+    }
+    default:
+      error_of_[tensor.value] = add(operation, tensor, "_error", real(unknown), {});
+    }
+  }
+  ExprId grown(const Operation& operation, ExprId e) {
+    return operation.attrs.rounding > 1 ? times(operation.attrs.rounding, e) : e;
+  }
+
+  /// What a caller compares with.
+  void add_bounds(TensorId result) {
+    const Operation& operation = dag_.operation(dag_.tensor(result).operation);
+    ExprList at;
+    for (const Axis& axis : operation.axes) {
+      at.push_back(to_.var(axis.var));
+    }
+    const TensorId e = error_of_[result.value];
+    ExprId bound = real(0);
+    if (e.valid()) {
+      bound = known(of_stored(result, to_.read(result, DType::f64, at), at));
+    }
+    add(operation, result, "_bounds", bound, {});
+  }
+
+  /// An operation over the axes of another, with variables of its own.
+  TensorId add(const Operation& like, TensorId tensor, const char* suffix, ExprId body,
+               std::vector<Axis> reduce_axes) {
+    Operation made;
+    made.name = like.name + suffix;
+    made.axes = like.axes;
+    made.reduce_axes = std::move(reduce_axes);
+    std::unordered_map<std::uint32_t, ExprId> renamed;
+    for (std::vector<Axis>* axes : {&made.axes, &made.reduce_axes}) {
+      for (Axis& axis : *axes) {
+        const VarId own = to_.new_var(from_.var_name(axis.var), from_.var_dtype(axis.var));
+        renamed.emplace(to_.var(axis.var).value, to_.var(own));
+        axis.var = own;
+      }
+    }
+    made.bodies.push_back(rename(body, renamed));
+    if (to_.as<Reduce>(made.bodies[0]) != nullptr) {
+      Reduce reduce = *to_.as<Reduce>(made.bodies[0]);
+      reduce.axes = {};
+      for (const Axis& axis : made.reduce_axes) {
+        reduce.axes.push_back(axis.var);
+      }
+      made.bodies[0] = to_.reduce(std::move(reduce));
+    }
+    TensorInfo info = tensors_[tensor.value];
+    info.name = made.name;
+    info.dtype = DType::f64;
+    const TensorId id{static_cast<std::uint32_t>(tensors_.size())};
+    tensors_.push_back(std::move(info));
+    made.outputs.push_back(id);
+    operations_.push_back(std::move(made));
+    return id;
+  }
+  ExprId rename(ExprId id, std::unordered_map<std::uint32_t, ExprId>& renamed) {
+    if (const auto found = renamed.find(id.value); found != renamed.end()) {
+      return found->second;
+    }
+    const ExprId made = map_children(to_, id, [&](ExprId child) { return rename(child, renamed); });
+    renamed.emplace(id.value, made);
+    return made;
+  }
+
+  double size_of(ExprId id) {
+    if (const auto found = sizes_.find(id.value); found != sizes_.end()) {
+      return found->second;
+    }
+    double size = 1;
+    for_each_child(to_[id], [&](ExprId child) { size += size_of(child); });
+    sizes_.emplace(id.value, size);
+    return size;
+  }
+
+  const ComputeDag& dag_;
+  const ExprPool& from_;
+  F64Copy copy_;
+  ExprPool& to_;
+  std::vector<TensorInfo> tensors_;
+  std::vector<Operation> operations_;
+  std::vector<TensorId> error_of_;  ///< by tensor of `dag`; invalid: it is exact
+  std::vector<double> most_error_;  ///< by tensor: of sums that stay in their type
+  std::unordered_map<std::uint32_t, ExprId> errors_;
+  std::unordered_map<std::uint32_t, double> sizes_;
+  CombinerId max_;
+  bool is_manageable_ = true;
+};
+
+}  // namespace
+
+std::optional<Shared<const ComputeDag>> error_twin(const ComputeDag& dag) {
+  return ErrorTwin(dag).twin();
+}
+
+}  // namespace tensorsmith

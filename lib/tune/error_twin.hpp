@@ -1,0 +1,28 @@
+// error_twin: the same program in f64, and beside its result a bound of how far a program in the
+// types as they are written may be from it.
+//
+// Private to lib/ and tests. Own design: running error analysis (Wilkinson; Higham, "Accuracy and
+// Stability of Numerical Algorithms", sec. 3.3) as a program of its own. Beside every float tensor
+// stands the bound of its absolute error, made from those of what it reads and from the rounding of
+// each operation in its type:
+//     x y: |x| e(y) + |y| e(x) + e(x) e(y) + eps |x y|
+//     sum of n terms x: sum of e(x) + 4 eps (sqrt(n) + 1) |x|, in whatever order it is summed up
+// So a bound follows from types, lengths and the values themselves; it is as wide as the program is
+// ill-conditioned for them. Where it says nothing (an overflow of the type on the way, a branch
+// that rounding may turn) it is unknown_error or more.
+#pragma once
+
+#include <optional>
+
+#include "tensorsmith/te/compute_dag.hpp"
+
+namespace tensorsmith {
+
+/// Bounds from here on say nothing.
+inline constexpr double unknown_error = 1e300;
+
+/// Its arguments are those of `dag` and one more, the bounds, f64, of the shape of the result.
+/// Nothing unless `dag` has one result, a float one, and bounds of manageable size.
+std::optional<Shared<const ComputeDag>> error_twin(const ComputeDag& dag);
+
+}  // namespace tensorsmith
