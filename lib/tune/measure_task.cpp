@@ -15,6 +15,7 @@
 #include "tensorsmith/measure/fill.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 #include "tensorsmith/te/flop.hpp"
+#include "tensorsmith/te/index_values.hpp"
 #include "tensorsmith/te/tensor_size.hpp"
 #include "tune/f64_twin.hpp"
 #include "tune/sample_rows.hpp"
@@ -107,6 +108,17 @@ Result<Done, MeasureFault> interpret(const ComputeDag& dag, ArgumentBuffers& arg
   return Done{};
 }
 
+/// `legal`: the values that say where something is read, if they do.
+InputFill fill_of(DType dtype, const Interval& legal) {
+  InputFill fill = default_fill(dtype);
+  if (legal.is_bounded() && is_integer(dtype)) {
+    const IntegerLimits limits = limits_of(dtype);
+    fill.low = static_cast<double>(std::max(legal.min, limits.low));
+    fill.high = static_cast<double>(std::min(legal.max, limits.high));
+  }
+  return fill;
+}
+
 /// Of the machine or of the control group, whichever is less.
 double machine_bytes() {
   double bytes =
@@ -129,6 +141,7 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
   task.input_seed = input_seed;
   task.num_threads = num_threads;
   const Rounding rounding = rounding_of(dag);
+  const std::vector<Interval> legal = te::index_values(dag);
   for (const TensorId id : dag.arguments()) {
     const TensorInfo& tensor = dag.tensor(id);
     KernelArgument argument;
@@ -147,7 +160,7 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
         argument.tolerance = tolerance_for_rounded();
       }
     } else {
-      argument.fill = default_fill(tensor.dtype);
+      argument.fill = fill_of(tensor.dtype, legal[id.value]);
     }
     task.arguments.push_back(std::move(argument));
   }
