@@ -10,7 +10,16 @@ namespace {
 template <class Params>
 bool has_epilogue(const Params& p) {
   if constexpr (requires { p.has_pool; }) {
-    if (p.has_pool || p.has_depthwise) {
+    bool is_even = true;
+    for (std::size_t a = 0; a < 3; ++a) {
+      is_even = is_even && p.pad_after(a) == p.pad[a];
+    }
+    if (p.has_pool || p.has_depthwise || p.batch_norm || !is_even) {
+      return true;
+    }
+  }
+  if constexpr (requires { p.transpose_c; }) {
+    if (p.transpose_c) {
       return true;
     }
   }
@@ -39,7 +48,7 @@ std::vector<GpuPeer> library_peers(cuda::Device& device, const ops::Workload& wo
              c && !has_epilogue(*c) && c->rank == 2 && !c->transposed && c->dtype == DType::f32) {
     peers.push_back(open_cudnn_convolution(device, *c, arguments[0], arguments[1], arguments[2]));
   } else if (const auto* r = std::get_if<ops::RowParams>(&workload.params);
-             r && r->dtype == DType::f32) {
+             r && r->dtype == DType::f32 && !r->is_transposed) {
     if (r->kind == ops::RowKind::softmax) {
       peers.push_back(open_cudnn_softmax(device, r->rows, r->columns, arguments[0], arguments[1]));
     } else if (r->kind == ops::RowKind::layernorm) {

@@ -114,6 +114,23 @@ PointwiseShape convert(const ops::PointwiseParams& p) {
     s.chain.push_back(convert(step));
   return s;
 }
+template <std::size_t N>
+bool is_even(const std::array<std::int64_t, N>& end, const std::array<std::int64_t, N>& begin) {
+  bool is_same = true;
+  for (std::size_t a = 0; a < N; ++a)
+    is_same = is_same && (end[a] == ops::same_pad || end[a] == begin[a]);
+  return is_same;
+}
+template <class Window>
+bool is_plain_window(const Window& window) {
+  return is_even(window.pad_end, window.pad) && !window.ceil_mode && window.counts_padding;
+}
+/// Whether the shapes here say all of it.
+bool is_plain(const ops::ConvParams& p) {
+  return is_even(p.pad_end, p.pad) && p.output_padding == std::array<std::int64_t, 3>{} &&
+         !p.batch_norm && (!p.has_pool || is_plain_window(p.pool)) &&
+         (!p.has_depthwise || is_even(p.behind.pad_end, p.behind.pad));
+}
 Problem convert(const ops::ConvParams& p) {
   if (p.has_pool) {
     return ConvPoolShape{convert_conv(p), convert(ops::detail::pooling_of(p))};
@@ -131,30 +148,39 @@ std::optional<Problem> problem_of(const ops::Workload& workload) {
     return std::nullopt;
   }
   using Found = std::optional<Problem>;
-  return std::visit(Overloaded{[](const ops::GemmParams& p) { return Found(convert(p)); },
-                               [](const ops::ConvParams& p) { return Found(convert(p)); },
-                               [](const ops::PoolParams& p) { return Found(convert(p)); },
-                               [](const ops::RowParams& p) {
-                                 switch (p.kind) {
-                                 case ops::RowKind::softmax:
-                                   return Found(SoftmaxShape{p.rows, p.columns});
-                                 case ops::RowKind::log_softmax:
-                                   return Found(SoftmaxShape{p.rows, p.columns, true});
-                                 case ops::RowKind::layernorm:
-                                   return Found(LayernormShape{p.rows, p.columns});
-                                 case ops::RowKind::sum:
-                                   return Found(ReduceShape{ReduceKind::sum, p.rows, p.columns});
-                                 case ops::RowKind::max:
-                                   return Found(ReduceShape{ReduceKind::max, p.rows, p.columns});
-                                 default:
-                                   return Found();
-                                 }
-                               },
-                               [](const ops::PointwiseParams& p) { return Found(convert(p)); },
-                               [](const ops::AttentionParams& p) {
-                                 return Found(AttentionShape{p.batch, p.queries, p.keys, p.width});
-                               }},
-                    workload.params);
+  return std::visit(
+      Overloaded{
+          [](const ops::GemmParams& p) { return p.transpose_c ? Found() : Found(convert(p)); },
+          [](const ops::ConvParams& p) { return is_plain(p) ? Found(convert(p)) : Found(); },
+          [](const ops::PoolParams& p) { return is_plain_window(p) ? Found(convert(p)) : Found(); },
+          [](const ops::RowParams& p) {
+            if (p.is_transposed) {
+              return Found();
+            }
+            switch (p.kind) {
+            case ops::RowKind::softmax:
+              return Found(SoftmaxShape{p.rows, p.columns});
+            case ops::RowKind::log_softmax:
+              return Found(SoftmaxShape{p.rows, p.columns, true});
+            case ops::RowKind::layernorm:
+              return Found(LayernormShape{p.rows, p.columns});
+            case ops::RowKind::sum:
+              return Found(ReduceShape{ReduceKind::sum, p.rows, p.columns});
+            case ops::RowKind::max:
+              return Found(ReduceShape{ReduceKind::max, p.rows, p.columns});
+            default:
+              return Found();
+            }
+          },
+          [](const ops::PointwiseParams& p) {
+            return p.permutation.empty() ? Found(convert(p)) : Found();
+          },
+          [](const ops::BatchNormParams&) { return Found(); },
+          [](const ops::GatherParams&) { return Found(); },
+          [](const ops::AttentionParams& p) {
+            return Found(AttentionShape{p.batch, p.queries, p.keys, p.width});
+          }},
+      workload.params);
 }
 
 }  // namespace tensorsmith::bench

@@ -12,6 +12,7 @@
 #include "tensorsmith/measure/fill.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 #include "tensorsmith/te/flop.hpp"
+#include "tensorsmith/te/index_values.hpp"
 #include "tensorsmith/te/tensor_size.hpp"
 #include "tune/f64_twin.hpp"
 #include "tune/memory.hpp"
@@ -186,6 +187,17 @@ bool is_index(const ComputeDag& dag, TensorId id) {
   return found;
 }
 
+/// `legal`: the values that say where something is read, if they do.
+InputFill fill_of(DType dtype, const Interval& legal) {
+  InputFill fill = default_fill(dtype);
+  if (legal.is_bounded() && is_integer(dtype)) {
+    const IntegerLimits limits = limits_of(dtype);
+    fill.low = static_cast<double>(std::max(legal.min, limits.low));
+    fill.high = static_cast<double>(std::min(legal.max, limits.high));
+  }
+  return fill;
+}
+
 }  // namespace
 
 MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
@@ -199,6 +211,7 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
     rounding = rounding_of(*definition);
     rounding.growth = std::max(rounding.growth, growth);
   }
+  const std::vector<Interval> legal = te::index_values(dag);
   for (const TensorId id : dag.arguments()) {
     const TensorInfo& tensor = dag.tensor(id);
     KernelArgument argument;
@@ -217,7 +230,7 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
         argument.tolerance = tolerance_for_rounded();
       }
     } else {
-      argument.fill = default_fill(tensor.dtype);
+      argument.fill = fill_of(tensor.dtype, legal[id.value]);
       const bool is_first = task.arguments.empty();
       if ((is_first || tensor.shape.size() > 1) && !is_index(dag, id) && !tensor.shape.empty()) {
         argument.fill.is_main = is_first;

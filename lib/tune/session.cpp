@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cpu/host.hpp"
+#include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
 #include "tensorsmith/ops/definition.hpp"
 #include "tensorsmith/ops/workload.hpp"
@@ -16,6 +17,7 @@
 #include "tune/f64_twin.hpp"
 #include "tune/gpu.hpp"
 #include "tune/measure_task.hpp"
+#include "tune/serial_twins.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -209,6 +211,15 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   driver_options_.is_cancelled = options_.is_cancelled;
   driver_options_.on_progress = options_.on_progress;
   source_ = std::make_unique<PolicySource>(*search_.policy, driver_options_.flop);
+  if (is_cpu && options_.num_threads > 1 && options_.policy != "ansor") {
+    Callback<double(const State&)> draft;
+    if (has_draft(options_, task.target)) {
+      draft = [target = task.target, threads = options_.num_threads](const State& state) {
+        return draft_cycles(state, target, threads);
+      };
+    }
+    source_ = std::make_unique<SerialTwins>(std::move(source_), std::move(draft));
+  }
   builder_ = task.target.is_simulated ? make_simulated_builder(task.target)
              : task.target.device     ? make_cuda_builder(task.target)
                                       : make_candidate_builder(task.target, options_.num_threads);

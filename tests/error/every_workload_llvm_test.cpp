@@ -29,7 +29,7 @@ void check_tunes(CommandFolder& folder, const std::string& workload, const char*
 TEST_CASE("every example of the grammar parses and tunes") {
   CommandFolder folder;
   const nlohmann::json list = folder.run({"tune", "--list", "--json"}).json();
-  REQUIRE(list["workloads"].size() >= 23);
+  REQUIRE(list["workloads"].size() >= 28);
   const std::string text = folder.run({"tune", "--list"}).out;
   for (const nlohmann::json& line : list["workloads"]) {
     const std::string example = line["example"].get<std::string>();
@@ -103,7 +103,43 @@ TEST_CASE("every class of operator, option and type tunes") {
                                "argmax:3x1",
                                "pointwise:13x33:f32,mul_per_column,add_per_column,add,relu",
                                "pointwise:5x7x9:f32,sub,div_per_row,max_per_column,tanh",
-                               "pointwise:70:f64,sigmoid,mul_per_row,min,exp"}) {
+                               "pointwise:70:f64,sigmoid,mul_per_row,min,exp",
+                               "gemm:13x20x28:f32,tc,bias,add,relu",
+                               "bmm:2x7x19x13:i8,tb,tc,requant=i8",
+                               "conv2d:n=1,h=7,w=9,ci=4,co=8,k=3,s=2,p=1x0,pe=0x2",
+                               "conv2d:n=1,h=7,w=9,ci=4,co=8,k=3,s=1,p=1,batchnorm,add,relu",
+                               "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1,winograd=2,pe=2",
+                               "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1,relu,max_pool=3,"
+                               "pool_s=2,pool_pe=1,pool_ceil",
+                               "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1,avg_pool=3,pool_s=2,"
+                               "pool_p=1,pool_count_include_pad=0",
+                               "conv2d:n=1,h=9,w=9,ci=4,co=8,k=1,s=1,p=0,depthwise=3,dw_p=1,"
+                               "dw_pe=0",
+                               "conv2d_transpose:n=1,h=4,w=5,ci=4,co=4,k=3,s=2,p=1,op=1x0",
+                               "conv2d_transpose:n=1,h=4,w=5,ci=4,co=4,k=3,s=2,p=1,pe=0x2",
+                               "max_pool:n=1,c=8,h=8,w=9,k=3,s=2,p=1,pe=0,ceil",
+                               "avg_pool:n=1,c=8,h=8,w=9,k=3,s=2,p=1,count_include_pad=0",
+                               "avg_pool:n=1,c=8,h=8,w=9,k=3,s=2,p=1,ceil,layout=nchw",
+                               "batchnorm:n=2,c=18,h=5,w=7",
+                               "batchnorm:n=2,c=5,h=9,w=7,layout=nchw,dtype=f16,relu",
+                               "softmax:8x33,transposed",
+                               "layernorm:8x33,transposed",
+                               "argmax:7x33,last",
+                               "argmin:7x33",
+                               "argmin:5x70:u8,last",
+                               "reduce_mean:8x33",
+                               "reduce_mean:8x33:bf16",
+                               "reduce_var:8x33",
+                               "reduce_var:7x40:f16,unbiased",
+                               "gather:19x7x33",
+                               "gather:19x300x33:f16,indices=i64",
+                               "gather:5x7x3:i8,indices=i64",
+                               "pointwise:13x33:i8,add,mul_per_column,max,relu",
+                               "pointwise:13x33:i32,sub_per_row,min,mul",
+                               "pointwise:13x33:u8,add,mul",
+                               "pointwise:13x33:i64,add,mul",
+                               "pointwise:13x33:f32,perm=1x0",
+                               "pointwise:3x5x7x4:f32,add_per_column,relu,perm=0x3x1x2"}) {
     check_tunes(folder, workload, "6");
   }
   const CommandResult threads = folder.run({"tune", "gemm:64x64x64:f32", "--threads", "2",

@@ -3,8 +3,8 @@
 // depthwise convolution of it.
 //
 // Floor 3. Stage and axis names follow the programs of the Ansor reference (X, Pad, W, Y, bias,
-// Ybias, Yrelu; a residual R and Yadd come between, Yrequant and Ypool, or Ypad, V, D, Dbias and
-// Drelu, behind), so that workload hashes agree. Layouts: ConvParams in ops/op.hpp.
+// Ybias, Yrelu; Ynorm, a residual R and Yadd come between, Yrequant and Ypool, or Ypad, V, D, Dbias
+// and Drelu, behind), so that workload hashes agree. Layouts: ConvParams in ops/op.hpp.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/ops/batch_norm.hpp"
 #include "tensorsmith/ops/conv_check.hpp"
 #include "tensorsmith/ops/pad.hpp"
 #include "tensorsmith/ops/pool.hpp"
@@ -51,7 +52,7 @@ class ConvBuilder {
     std::vector<std::int64_t> before, after;
     for (std::size_t a = 0; a < rank_; ++a) {
       before.push_back(p_.transposed ? transposed_before(a) : p_.pad[a]);
-      after.push_back(p_.transposed ? transposed_after(a) : p_.pad[a] + tiles_beyond(a));
+      after.push_back(p_.transposed ? transposed_after(a) : p_.pad_after(a) + tiles_beyond(a));
     }
     const te::Tensor padded = pad_spatial(program_, x, axes_, before, after, 0, names_.padded);
     const te::Tensor w =
@@ -63,6 +64,12 @@ class ConvBuilder {
       arguments.push_back(bias);
       y = pointwise("bias", y, [&](const te::Expr& v, const Indices& at) {
         return v + bias(at[axes_.channel]);
+      });
+    }
+    if (p_.batch_norm) {
+      const BatchNorm norm(program_, p_.co, type_, arguments);
+      y = pointwise("norm", y, [&](const te::Expr& v, const Indices& at) {
+        return norm(v, at[axes_.channel]);
       });
     }
     if (p_.add) {

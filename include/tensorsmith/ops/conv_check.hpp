@@ -40,8 +40,17 @@ inline void check_conv(const ConvParams& p) {
     require_positive(op, "kernel", p.kernel[a]);
     require_positive(op, "stride", p.stride[a]);
     require_positive(op, "dilation", p.dilation[a]);
-    if (p.pad[a] < 0) {
-      misuse(op, "padding of at least 0", std::to_string(p.pad[a]));
+    for (std::int64_t pad : {p.pad[a], p.pad_after(a)}) {
+      if (pad < 0) {
+        misuse(op, "padding of at least 0", std::to_string(pad));
+      }
+    }
+    const std::int64_t steps = p.stride[a] > p.dilation[a] ? p.stride[a] : p.dilation[a];
+    if (p.output_padding[a] < 0 || p.output_padding[a] >= (p.transposed ? steps : 1)) {
+      misuse(op,
+             p.transposed ? "output padding of at least 0 and less than stride or dilation"
+                          : "no output padding unless transposed",
+             std::to_string(p.output_padding[a]));
     }
     if (p.out_spatial(static_cast<int>(a)) <= 0) {
       misuse(op, "an output that is not empty", "a kernel larger than the padded input");
@@ -62,14 +71,19 @@ inline void check_conv(const ConvParams& p) {
     misuse(op, "rank 2 with a pooling behind it", std::to_string(p.rank));
   }
   if (p.has_depthwise) {
-    if (p.rank != 2 || p.has_pool || p.add || p.requant != ByteType::none) {
-      misuse(op, "rank 2, no pooling, residual or requantization with a depthwise one behind it",
+    if (p.rank != 2 || p.has_pool || p.batch_norm || p.add || p.requant != ByteType::none) {
+      misuse(op,
+             "rank 2, no pooling, batch norm, residual or requantization with a depthwise one "
+             "behind it",
              p.rank != 2 ? std::to_string(p.rank) : "others");
     }
     check_conv(depthwise_of(p));
   }
   if (p.dtype == DType::boolean || (p.activation == Activation::gelu && !is_float(p.dtype))) {
     misuse(op, "a number type, a float one with gelu", std::string(name_of(p.dtype)));
+  }
+  if (p.batch_norm && !is_float(p.dtype)) {
+    misuse(op, "a float type with batchnorm", std::string(name_of(p.dtype)));
   }
   check_byte_types(op, p);
 }

@@ -33,6 +33,9 @@ inline void check_gemm(const GemmParams& p) {
     misuse(op, std::string("a float type with ") + (p.layernorm ? "layernorm" : "gelu"),
            std::string(name_of(p.dtype)));
   }
+  if (p.transpose_c && p.layernorm) {
+    misuse(op, "rows of the result as they are with layernorm", "a transposed result");
+  }
   check_byte_types(op, p);
 }
 
@@ -51,23 +54,28 @@ inline Workload gemm(const GemmParams& p) {
   const te::ReduceAxis k = program.reduce_axis("k", p.k);
   const DType type = detail::accumulator_of(p.dtype);
   te::ComputeOptions options;
-  options.axes =
-      p.is_batched ? std::vector<std::string>{"b", "i", "j"} : std::vector<std::string>{"i", "j"};
+  const bool swaps = p.transpose_c;
+  options.axes = swaps ? std::vector<std::string>{"j", "i"} : std::vector<std::string>{"i", "j"};
+  if (p.is_batched) {
+    options.axes.insert(options.axes.begin(), "b");
+  }
   const std::vector<std::string> axes = options.axes;
+  const te::Shape result = swaps ? shape(p.n, p.m) : shape(p.m, p.n);
+  const std::size_t row_axis = result.size() - (swaps ? 1 : 2);
+  const std::size_t column_axis = result.size() - (swaps ? 2 : 1);
   if (p.packing != PackingClass::plain) {
     options.attrs.layout_free_placeholders = {"B"};
   }
   te::Tensor out = program.compute(
-      "C", shape(p.m, p.n),
+      "C", result,
       [&](const std::vector<te::Expr>& at) {
-        const std::size_t first = p.is_batched ? 1 : 0;
+        const te::Expr i = at[row_axis], j = at[column_axis];
         const auto read = [&](const te::Tensor& tensor, const te::Expr& row,
                               const te::Expr& column) {
           return te::cast(type, p.is_batched ? tensor(at[0], row, column) : tensor(row, column));
         };
-        const te::Expr left = p.transpose_a ? read(a, k, at[first]) : read(a, at[first], k);
-        const te::Expr right =
-            p.transpose_b ? read(b, at[first + 1], k) : read(b, k, at[first + 1]);
+        const te::Expr left = p.transpose_a ? read(a, k, i) : read(a, i, k);
+        const te::Expr right = p.transpose_b ? read(b, j, k) : read(b, k, j);
         return te::sum(left * right, {k});
       },
       std::move(options));
@@ -76,16 +84,16 @@ inline Workload gemm(const GemmParams& p) {
   char next = 'D';
   const auto pointwise = [&](auto&& f) {
     const te::Tensor in = out;
-    out = program.compute(std::string(1, next++), shape(p.m, p.n),
+    out = program.compute(std::string(1, next++), result,
                           [&](const Indices& at) { return f(in.at(at), at); }, {axes, {}, {}});
   };
   if (p.bias) {
     const te::Tensor bias = program.placeholder("bias", {p.n}, type);
     arguments.push_back(bias);
-    pointwise([&](const te::Expr& x, const Indices& at) { return x + bias(at.back()); });
+    pointwise([&](const te::Expr& x, const Indices& at) { return x + bias(at[column_axis]); });
   }
   if (p.add) {
-    const te::Tensor residual = program.placeholder("R", shape(p.m, p.n), type);
+    const te::Tensor residual = program.placeholder("R", result, type);
     arguments.push_back(residual);
     pointwise([&](const te::Expr& x, const Indices& at) { return x + residual.at(at); });
   }
@@ -99,7 +107,7 @@ inline Workload gemm(const GemmParams& p) {
   }
   if (p.requant != ByteType::none) {
     const detail::Requantize requantize(program, p.n, p.requant, arguments);
-    pointwise([&](const te::Expr& x, const Indices& at) { return requantize(x, at.back()); });
+    pointwise([&](const te::Expr& x, const Indices& at) { return requantize(x, at[column_axis]); });
   }
   arguments.push_back(out);
   Workload workload;

@@ -37,11 +37,12 @@ constexpr char letter_of(PackingClass c) { return static_cast<char>('a' + static
 /// [b, k, m]; transpose_b: B is [b, n, k]. `is_batched`: tensors have the batch dimension. `add`:
 /// there is a residual R, in the output's layout and type. `layernorm`: the rows of that are
 /// normalized as a layernorm's, with gamma and beta. `weights`: the type of B, none: that of A.
-/// `requant`: the result is requantized to this type (ops/requantize.hpp).
+/// `requant`: the result is requantized to this type (ops/requantize.hpp). transpose_c: the result,
+/// and R, are [b, n, m].
 struct GemmParams {
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
   bool is_batched = false;
-  bool transpose_a = false, transpose_b = false;
+  bool transpose_a = false, transpose_b = false, transpose_c = false;
   bool bias = false, add = false, layernorm = false;
   Activation activation = Activation::none;
   DType dtype = DType::f32;
@@ -56,31 +57,43 @@ struct AttentionParams {
   DType dtype = DType::f32;
 };
 
-enum class PoolKind : std::uint8_t { max, average };  ///< average: padding is part of the window
+enum class PoolKind : std::uint8_t { max, average };
 
-/// Windows over two spatial axes.
+/// In `pad_end`: the padding at the end of an axis is that at its beginning, `pad`.
+inline constexpr std::int64_t same_pad = -1;
+
+/// Windows over two spatial axes, as PyTorch and ONNX define them. `ceil_mode`: the last window may
+/// reach beyond the padding, as long as it does not begin in the padding at the end.
+/// `counts_padding` (count_include_pad): an average divides by the elements of the window that lie
+/// in the input or its padding; else by those in the input.
 struct PoolWindow {
   PoolKind kind = PoolKind::max;
   std::array<std::int64_t, 2> kernel{1, 1}, stride{1, 1}, pad{0, 0};
+  std::array<std::int64_t, 2> pad_end{same_pad, same_pad};
+  bool ceil_mode = false, counts_padding = true;
 };
 
 /// Taps of a depthwise convolution over two spatial axes.
 struct DepthwiseTaps {
   std::array<std::int64_t, 2> kernel{1, 1}, stride{1, 1}, pad{0, 0};
+  std::array<std::int64_t, 2> pad_end{same_pad, same_pad};
 };
 
 /// Convolution of rank 1, 2 or 3; the first `rank` entries of the arrays count.
 /// nhwc: X [n, spatial, ci], W [kernel, ci / groups, co]; nchw: X [n, ci, spatial], W [co, ci /
 /// groups, kernel]. Depthwise (ci = co = groups): W [kernel, c] or [c, kernel]. Transposed: the
 /// gradient of the convolution with the same numbers, W of nchw is [ci, co / groups, kernel].
-/// Epilogue as in GemmParams: act(y + bias[co] + R). `weights` (of W) and `requant` as there.
+/// Epilogue as in GemmParams: act(norm(y + bias[co]) + R), norm a batch norm (ops/batch_norm.hpp)
+/// or nothing. `weights` (of W) and `requant` as there.
 struct ConvParams {
   int rank = 2;
   std::int64_t n = 1, ci = 1, co = 1, groups = 1;
   std::array<std::int64_t, 3> spatial{1, 1, 1};  ///< of the input
   std::array<std::int64_t, 3> kernel{1, 1, 1};
   std::array<std::int64_t, 3> stride{1, 1, 1};
-  std::array<std::int64_t, 3> pad{0, 0, 0};  ///< the same on both sides
+  std::array<std::int64_t, 3> pad{0, 0, 0};  ///< on both sides, or at the beginning
+  std::array<std::int64_t, 3> pad_end{same_pad, same_pad, same_pad};
+  std::array<std::int64_t, 3> output_padding{0, 0, 0};  ///< transposed: more output at the end
   std::array<std::int64_t, 3> dilation{1, 1, 1};
   bool transposed = false;
   bool depthwise = false;
@@ -88,7 +101,7 @@ struct ConvParams {
   /// kernels of 3 x 3 and stride 1, of f32 or f64 (ops/winograd.hpp).
   int winograd = 0;
   Layout layout = Layout::nhwc;
-  bool bias = false, add = false;
+  bool bias = false, batch_norm = false, add = false;
   Activation activation = Activation::none;
   bool has_pool = false;  ///< windows over the result of the epilogue, of rank 2
   PoolWindow pool;
@@ -107,10 +120,13 @@ struct ConvParams {
     const auto a = static_cast<std::size_t>(axis);
     const std::int64_t reach = dilation[a] * (kernel[a] - 1) + 1;
     if (transposed) {
-      return (spatial[a] - 1) * stride[a] - 2 * pad[a] + reach;
+      return (spatial[a] - 1) * stride[a] - pad[a] - pad_after(a) + reach + output_padding[a];
     }
-    const std::int64_t room = spatial[a] + 2 * pad[a] - reach;
+    const std::int64_t room = spatial[a] + pad[a] + pad_after(a) - reach;
     return room < 0 ? 0 : room / stride[a] + 1;
+  }
+  std::int64_t pad_after(std::size_t a) const {
+    return pad_end[a] == same_pad ? pad[a] : pad_end[a];
   }
 };
 
@@ -119,13 +135,27 @@ struct PoolParams {
   bool is_global = false;  ///< the window is the plane; the output is [n, c]
   std::int64_t n = 1, c = 1;
   std::array<std::int64_t, 2> spatial{1, 1}, kernel{1, 1}, stride{1, 1}, pad{0, 0};
+  std::array<std::int64_t, 2> pad_end{same_pad, same_pad};
+  bool ceil_mode = false, counts_padding = true;  ///< as in PoolWindow
   Layout layout = Layout::nhwc;
   DType dtype = DType::f32;
 
   std::int64_t out_spatial(int axis) const {
     const auto a = static_cast<std::size_t>(axis);
-    const std::int64_t room = spatial[a] + 2 * pad[a] - kernel[a];
-    return room < 0 ? 0 : room / stride[a] + 1;
+    const std::int64_t room = spatial[a] + pad[a] + pad_after(a) - kernel[a];
+    if (room < 0) {
+      return 0;
+    }
+    const std::int64_t out = (room + (ceil_mode ? stride[a] - 1 : 0)) / stride[a] + 1;
+    const bool begins_behind = ceil_mode && (out - 1) * stride[a] >= spatial[a] + pad[a];
+    return begins_behind ? out - 1 : out;
+  }
+  std::int64_t pad_after(std::size_t a) const {
+    return pad_end[a] == same_pad ? pad[a] : pad_end[a];
+  }
+  /// How far the last window reaches beyond the input; less than pad_after if steps leave some.
+  std::int64_t reach_after(std::size_t a) const {
+    return (out_spatial(static_cast<int>(a)) - 1) * stride[a] + kernel[a] - spatial[a] - pad[a];
   }
 };
 
@@ -138,7 +168,10 @@ enum class RowKind : std::uint8_t {
   prod,
   min,
   max,
-  argmax
+  argmax,
+  argmin,
+  mean,
+  variance
 };
 
 /// An operation on every row of a [rows, columns] matrix.
@@ -148,6 +181,9 @@ struct RowParams {
   DType dtype = DType::f32;
   std::int64_t online =
       0;  ///< softmax and its logarithm: columns per block (ops/row.hpp); 0: whole rows
+  bool is_last = false;        ///< argmax, argmin: the last of equals
+  bool is_unbiased = false;    ///< variance: divided by columns - 1
+  bool is_transposed = false;  ///< of those with a matrix as result: it is [columns, rows]
 };
 
 /// Of the value so far, x; binary ones, which come first, bring an operand y: x - y, x / y.
@@ -167,14 +203,33 @@ struct PointwiseStep {
 };
 
 /// A chain of pointwise operations: each is done with the result of the one before it.
+/// `permutation`, empty or one number per axis: axis d of the result is axis permutation[d] of the
+/// chain, as ONNX's Transpose has it. The chain may then be empty.
 struct PointwiseParams {
   te::Shape shape;
   std::vector<PointwiseStep> chain;
   DType dtype = DType::f32;
+  std::vector<std::int64_t> permutation = {};
 };
 
-using OpParams =
-    std::variant<GemmParams, ConvParams, PoolParams, RowParams, PointwiseParams, AttentionParams>;
+/// (X - mean[c]) * gamma[c] / sqrt(var[c] + 1e-5) + beta[c] of planes, then relu or nothing: batch
+/// norm with known statistics.
+struct BatchNormParams {
+  std::int64_t n = 1, c = 1;
+  std::array<std::int64_t, 2> spatial{1, 1};
+  Layout layout = Layout::nhwc;
+  bool relu = false;
+  DType dtype = DType::f32;
+};
+
+/// out[n, c] = T[I[n], c]: `count` rows of a [rows, columns] table, by their numbers in [0, rows).
+struct GatherParams {
+  std::int64_t count = 1, rows = 1, columns = 1;
+  DType dtype = DType::f32, indices = DType::i32;  ///< indices: i32 or i64
+};
+
+using OpParams = std::variant<GemmParams, ConvParams, PoolParams, RowParams, PointwiseParams,
+                              AttentionParams, BatchNormParams, GatherParams>;
 
 /// An operator with its sizes, ready to be tuned.
 struct Workload {
@@ -223,6 +278,9 @@ inline PoolParams pooling_of(const ConvParams& p) {
   pool.kernel = p.pool.kernel;
   pool.stride = p.pool.stride;
   pool.pad = p.pool.pad;
+  pool.pad_end = p.pool.pad_end;
+  pool.ceil_mode = p.pool.ceil_mode;
+  pool.counts_padding = p.pool.counts_padding;
   pool.layout = p.layout;
   pool.dtype = dtype_of(p.requant, accumulator_of(p.dtype));
   return pool;
@@ -238,6 +296,7 @@ inline ConvParams depthwise_of(const ConvParams& p) {
     d.kernel[a] = p.behind.kernel[a];
     d.stride[a] = p.behind.stride[a];
     d.pad[a] = p.behind.pad[a];
+    d.pad_end[a] = p.behind.pad_end[a];
   }
   d.depthwise = true;
   d.layout = p.layout;

@@ -24,8 +24,10 @@ inline void check_pool(const PoolParams& p) {
     require_positive(op, "spatial extent", p.spatial[a]);
     require_positive(op, "kernel", p.kernel[a]);
     require_positive(op, "stride", p.stride[a]);
-    if (p.pad[a] < 0 || p.pad[a] >= p.kernel[a]) {
-      misuse(op, "padding of at least 0 and less than the kernel", std::to_string(p.pad[a]));
+    for (std::int64_t pad : {p.pad[a], p.pad_after(a)}) {
+      if (pad < 0 || pad >= p.kernel[a]) {
+        misuse(op, "padding of at least 0 and less than the kernel", std::to_string(pad));
+      }
     }
     if (p.out_spatial(static_cast<int>(a)) <= 0) {
       misuse(op, "an output that is not empty", "a kernel larger than the padded input");
@@ -75,14 +77,36 @@ struct PoolNames {
   std::array<const char*, 2> window{"ry", "rx"};
 };
 
+/// Whether every window has as many elements that count.
+inline bool has_even_windows(const PoolParams& p) {
+  bool is_even = true;
+  for (std::size_t a = 0; a < 2; ++a) {
+    is_even = is_even && (p.counts_padding ? p.reach_after(a) <= p.pad_after(a)
+                                           : p.pad[a] == 0 && p.reach_after(a) <= 0);
+  }
+  return is_even;
+}
+
+/// How many elements of window `i` along an axis count.
+inline te::Expr window_length(const PoolParams& p, std::size_t a, const te::Expr& i) {
+  const te::Expr begin = i * p.stride[a] - p.pad[a];
+  const std::int64_t end = p.spatial[a] + (p.counts_padding ? p.pad_after(a) : 0);
+  return te::min(begin + p.kernel[a], end) - (p.counts_padding ? begin : te::max(begin, 0));
+}
+
 /// The result of windows over `x`.
 inline te::Tensor pool_windows(te::Program& program, const te::Tensor& x, const PoolParams& p,
                                const PoolNames& names) {
   const ActivationAxes axes = activation_axes(2, p.layout);
   const bool is_average = p.kind == PoolKind::average;
-  const std::vector<std::int64_t> pad{p.pad[0], p.pad[1]};
+  const std::vector<std::int64_t> before{p.pad[0], p.pad[1]};
+  std::vector<std::int64_t> after;
+  for (std::size_t a = 0; a < 2; ++a) {
+    after.push_back(p.ceil_mode && p.reach_after(a) > p.pad_after(a) ? p.reach_after(a)
+                                                                     : p.pad_after(a));
+  }
   const te::Expr outside = is_average ? te::Expr(0) : te::detail::extreme(p.dtype, -1);
-  const te::Tensor padded = pad_spatial(program, x, axes, pad, pad, outside, names.padded);
+  const te::Tensor padded = pad_spatial(program, x, axes, before, after, outside, names.padded);
   const te::ReduceAxes window{program.reduce_axis(names.window[0], p.kernel[0]),
                               program.reduce_axis(names.window[1], p.kernel[1])};
   const te::Shape shape =
@@ -104,7 +128,14 @@ inline te::Tensor pool_windows(te::Program& program, const te::Tensor& x, const 
     const double scale = 1.0 / static_cast<double>(p.kernel[0] * p.kernel[1]);
     const te::Tensor sum = y;
     y = program.compute(names.result, shape,
-                        [&](const std::vector<te::Expr>& at) { return sum.at(at) * scale; },
+                        [&](const std::vector<te::Expr>& at) {
+                          if (has_even_windows(p)) {
+                            return sum.at(at) * scale;
+                          }
+                          const te::Expr length = window_length(p, 0, at[axes.first_spatial]) *
+                                                  window_length(p, 1, at[axes.first_spatial + 1]);
+                          return sum.at(at) / te::cast(type, length);
+                        },
                         {axes.names, {}, {}});
   }
   return y;
@@ -121,12 +152,15 @@ inline Workload window_pool(const PoolParams& p) {
 
 }  // namespace detail
 
-/// A global pool takes its window from `spatial`; kernel, stride and pad are ignored.
+/// A global pool takes its window from `spatial`; all else about windows is ignored.
 inline Workload pool(PoolParams p) {
   if (p.is_global) {
     p.kernel = p.spatial;
     p.stride = {1, 1};
     p.pad = {0, 0};
+    p.pad_end = {same_pad, same_pad};
+    p.ceil_mode = false;
+    p.counts_padding = true;
   }
   detail::check_pool(p);
   Workload workload = p.is_global ? detail::global_pool(p) : detail::window_pool(p);

@@ -1,5 +1,6 @@
 // Operations on the rows of a matrix: softmax and its logarithm (ops/softmax.hpp), layernorm,
-// RMSnorm, reductions, the place of the largest.
+// RMSnorm, reductions, mean and variance (ops/row_statistics.hpp), the place of the largest or
+// least.
 //
 // Floor 3. Stages, names and formulas of softmax and the reductions are those of the programs of
 // the Ansor reference, so that workload hashes agree.
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include "tensorsmith/ops/layernorm.hpp"
+#include "tensorsmith/ops/permuted_result.hpp"
+#include "tensorsmith/ops/row_statistics.hpp"
 #include "tensorsmith/ops/softmax.hpp"
 #include "tensorsmith/ops/workload_text.hpp"
 
@@ -55,24 +58,28 @@ inline Workload rmsnorm(const RowParams& p) {
   return workload;
 }
 
-/// The first column that holds the largest value of the row, as i32. Two plain reductions, the
-/// maximum and then the least column that equals it: reductions over pairs get no vectors along the
-/// row. Where nothing equals the maximum, which begins with the least finite number (a row of
-/// nothing but -infinity), the last column; a row that holds NaN may give any.
-inline Workload argmax(const RowParams& p) {
+/// The first column (is_last: the last one, as ONNX's select_last_index) that holds the largest
+/// value of the row, or the least one (argmin), as i32. Two plain reductions, the maximum and then
+/// the least column that equals it: reductions over pairs get no vectors along the row. Where
+/// nothing equals the maximum, which begins with the least finite number (a row of nothing but
+/// -infinity), the last column, or the first one; a row that holds NaN may give any.
+inline Workload place_of_extreme(const RowParams& p) {
   te::Program program;
   const te::ComputeOptions i_only{{"i"}, {}, {}};
   const te::Tensor a = program.placeholder("A", {p.rows, p.columns}, p.dtype);
   const te::ReduceAxis k1 = program.reduce_axis("k1", p.columns);
   const te::ReduceAxis k2 = program.reduce_axis("k2", p.columns);
-  const te::Tensor largest = program.compute(
-      "T_max", {p.rows}, [&](auto i) { return te::max(a(i, k1), {k1}); }, i_only);
+  const bool is_least = p.kind == RowKind::argmin;
+  const te::Tensor extreme = program.compute(
+      is_least ? "T_min" : "T_max", {p.rows},
+      [&](auto i) { return is_least ? te::min(a(i, k1), {k1}) : te::max(a(i, k1), {k1}); }, i_only);
   const te::Tensor out = program.compute(
       "T_arg", {p.rows},
       [&](auto i) {
-        return te::min(te::select(a(i, k2) == largest(i), te::cast(DType::i32, te::Expr(k2)),
-                                  te::Expr(p.columns - 1)),
-                       {k2});
+        const te::Expr place =
+            te::select(a(i, k2) == extreme(i), te::cast(DType::i32, te::Expr(k2)),
+                       te::Expr(p.is_last ? 0 : p.columns - 1));
+        return p.is_last ? te::max(place, {k2}) : te::min(place, {k2});
       },
       i_only);
   Workload workload;
@@ -114,9 +121,22 @@ inline Workload row_op(const RowParams& p) {
   detail::require_positive("row_op", "number of rows", p.rows);
   detail::require_positive("row_op", "number of columns", p.columns);
   const bool is_reduction = p.kind >= RowKind::sum;
-  if (p.dtype == DType::boolean || (!is_reduction && !is_float(p.dtype))) {
-    detail::misuse("row_op", is_reduction ? "a number type" : "a float type",
+  const bool is_place = p.kind == RowKind::argmax || p.kind == RowKind::argmin;
+  const bool is_statistic = p.kind == RowKind::mean || p.kind == RowKind::variance;
+  const bool takes_integers = is_reduction && !is_statistic;
+  if (p.dtype == DType::boolean || (!takes_integers && !is_float(p.dtype))) {
+    detail::misuse("row_op", takes_integers ? "a number type" : "a float type",
                    std::string(name_of(p.dtype)));
+  }
+  if (p.is_last && !is_place) {
+    detail::misuse("row_op", "argmax or argmin with the last of equals", kind_of(p));
+  }
+  if (p.is_transposed && is_reduction) {
+    detail::misuse("row_op", "a matrix as result to transpose", kind_of(p));
+  }
+  if (p.is_unbiased && (p.kind != RowKind::variance || p.columns < 2)) {
+    detail::misuse("row_op", "reduce_var of 2 and more columns to be unbiased",
+                   p.kind != RowKind::variance ? kind_of(p) : "1 column");
   }
   if (p.online != 0) {
     detail::check_online(p);
@@ -126,8 +146,12 @@ inline Workload row_op(const RowParams& p) {
                       : p.kind == RowKind::log_softmax ? detail::log_softmax(p)
                       : p.kind == RowKind::layernorm   ? detail::layernorm(p)
                       : p.kind == RowKind::rmsnorm     ? detail::rmsnorm(p)
-                      : p.kind == RowKind::argmax      ? detail::argmax(p)
+                      : is_place                       ? detail::place_of_extreme(p)
+                      : is_statistic                   ? detail::row_statistic(p)
                                                        : detail::row_reduction(p);
+  if (p.is_transposed) {
+    workload.dag = detail::with_permuted_result(*workload.dag, {1, 0});
+  }
   workload.kind = kind_of(p);
   workload.name = canonical_text(p);
   workload.params = p;

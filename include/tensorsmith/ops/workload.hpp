@@ -9,7 +9,9 @@
 #include <string_view>
 
 #include "tensorsmith/ops/attention.hpp"
+#include "tensorsmith/ops/batch_norm.hpp"
 #include "tensorsmith/ops/conv.hpp"
+#include "tensorsmith/ops/gather.hpp"
 #include "tensorsmith/ops/gemm.hpp"
 #include "tensorsmith/ops/pointwise.hpp"
 #include "tensorsmith/ops/pool.hpp"

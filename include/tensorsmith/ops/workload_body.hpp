@@ -20,7 +20,9 @@ TENSORSMITH_INLINE Workload build_workload(const OpParams& params) {
                                [](const PoolParams& p) { return pool(p); },
                                [](const RowParams& p) { return row_op(p); },
                                [](const PointwiseParams& p) { return pointwise(p); },
-                               [](const AttentionParams& p) { return attention(p); }},
+                               [](const AttentionParams& p) { return attention(p); },
+                               [](const BatchNormParams& p) { return batch_norm(p); },
+                               [](const GatherParams& p) { return gather(p); }},
                     params);
 }
 

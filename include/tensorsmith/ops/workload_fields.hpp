@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorsmith/ops/permuted_result.hpp"
 #include "tensorsmith/ops/workload_text.hpp"
 #include "tensorsmith/support/error.hpp"
 
@@ -108,7 +109,7 @@ class WorkloadFields {
     }
     field = value == "i8" ? ByteType::i8 : ByteType::u8;
   }
-  /// weights=, bias, add, relu, gelu, requant=, packed; false for anything else.
+  /// weights=, bias, batchnorm, add, relu, gelu, requant=, packed; false for anything else.
   template <class Params>
   bool epilogue(const std::string& flag, Params& p) const {
     if (flag == "bias" || flag == "add") {
@@ -128,6 +129,12 @@ class WorkloadFields {
     } else if (flag.rfind("requant=", 0) == 0) {
       set_byte_type(flag, p.dtype, p.requant);
     } else {
+      if constexpr (requires { p.batch_norm; }) {
+        if (flag == "batchnorm") {
+          set_once(flag, p.batch_norm);
+          return true;
+        }
+      }
       return false;
     }
     return true;
@@ -144,9 +151,25 @@ class WorkloadFields {
     }
     p.shape = sizes_and_type(form, parts[0], p.dtype);
     for (std::size_t i = 1; i < parts.size(); ++i) {
-      p.chain.push_back(step(parts[i]));
+      const std::string key = "perm=";
+      if (i + 1 == parts.size() && parts[i].rfind(key, 0) == 0) {
+        p.permutation = permutation(parts[i].substr(key.size()), p.shape.size());
+      } else {
+        p.chain.push_back(step(parts[i]));
+      }
     }
     return p;
+  }
+  std::vector<std::int64_t> permutation(const std::string& text, std::size_t rank) const {
+    std::vector<std::int64_t> axes;
+    for (const std::string& axis : split_text(text, 'x')) {
+      axes.push_back(number("an axis of perm=", axis, 0));
+    }
+    if (axes.size() != rank || !is_permutation(axes)) {
+      refuse("every axis from 0 to " + std::to_string(rank - 1) + " once in perm=, as in perm=1x0",
+             "\"" + text + "\"");
+    }
+    return axes;
   }
   PointwiseStep step(const std::string& text) const {
     for (std::size_t i = 0; i < pointwise_names.size() * broadcast_names.size(); ++i) {

@@ -1,7 +1,8 @@
 // Reader of the grammar of workload strings: from text to the parameters of an operator.
 //
 // Floor 3. Own design. Grammar: ops/workload_grammar.hpp; numbers, types and epilogues:
-// ops/workload_fields.hpp. Not here: building the operator (ops/workload.hpp).
+// ops/workload_fields.hpp; keys with values: ops/workload_items.hpp. Not here: building the
+// operator (ops/workload.hpp).
 #pragma once
 
 #include <array>
@@ -12,8 +13,8 @@
 #include <vector>
 
 #include "tensorsmith/ops/op.hpp"
-#include "tensorsmith/ops/workload_fields.hpp"
 #include "tensorsmith/ops/workload_grammar.hpp"
+#include "tensorsmith/ops/workload_items.hpp"
 #include "tensorsmith/ops/workload_text.hpp"
 
 namespace tensorsmith::ops {
@@ -21,9 +22,9 @@ namespace tensorsmith::ops {
 namespace detail {
 
 /// Reads one workload string. Wrong input is an Error inside, a sentence outside.
-class WorkloadReader : WorkloadFields {
+class WorkloadReader : WorkloadItems {
  public:
-  explicit WorkloadReader(std::string_view text) : WorkloadFields(text) {}
+  explicit WorkloadReader(std::string_view text) : WorkloadItems(text) {}
 
   OpParams read() {
     const std::size_t colon = text_.find(':');
@@ -53,17 +54,18 @@ class WorkloadReader : WorkloadFields {
         return read_rows(rest, static_cast<RowKind>(i));
       }
     }
+    if (name == "gather") {
+      return read_gather(rest);
+    }
     read_items(rest);
+    if (name == "batchnorm") {
+      return read_batch_norm();
+    }
     return name.find("pool") != std::string::npos ? OpParams(read_pool(name))
                                                   : OpParams(read_conv(name));
   }
 
  private:
-  struct Item {
-    std::string key, value;
-    bool has_value = false, is_used = false;
-  };
-
   OpParams read_gemm(const std::string& rest, bool is_batched) const {
     GemmParams p;
     p.is_batched = is_batched;
@@ -76,13 +78,14 @@ class WorkloadReader : WorkloadFields {
     p.k = numbers[numbers.size() - 1];
     flags.erase(flags.begin());
     for (const std::string& flag : flags) {
-      if (flag == "ta" || flag == "tb") {
-        set_once(flag, flag == "ta" ? p.transpose_a : p.transpose_b);
+      if (flag == "ta" || flag == "tb" || flag == "tc") {
+        set_once(flag, flag == "ta" ? p.transpose_a : flag == "tb" ? p.transpose_b : p.transpose_c);
       } else if (flag == "layernorm") {
         set_once(flag, p.layernorm);
       } else if (!epilogue(flag, p)) {
-        refuse("flags out of ta, tb, weights=, bias, add, relu, gelu, layernorm, requant=, packed",
-               "\"" + flag + "\"");
+        refuse(
+            "flags out of ta, tb, tc, weights=, bias, add, relu, gelu, layernorm, requant=, packed",
+            "\"" + flag + "\"");
       }
     }
     return p;
@@ -94,13 +97,42 @@ class WorkloadReader : WorkloadFields {
     p.kind = kind;
     p.rows = numbers[0];
     p.columns = numbers[1];
+    const std::string key = "online=";
+    const bool has_online = kind == RowKind::softmax || kind == RowKind::log_softmax;
+    const bool has_matrix = kind < RowKind::sum;
+    const bool is_place = kind == RowKind::argmax || kind == RowKind::argmin;
     for (std::size_t i = 1; i < parts.size(); ++i) {
-      const std::string key = "online=";
-      const bool has_online = kind == RowKind::softmax || kind == RowKind::log_softmax;
-      if (!has_online || parts[i].rfind(key, 0) != 0 || p.online != 0) {
-        refuse(has_online ? "online=B once" : "nothing behind the type", "\"" + parts[i] + "\"");
+      if (has_matrix && parts[i] == "transposed") {
+        set_once(parts[i], p.is_transposed);
+      } else if (is_place && parts[i] == "last") {
+        set_once(parts[i], p.is_last);
+      } else if (kind == RowKind::variance && parts[i] == "unbiased") {
+        set_once(parts[i], p.is_unbiased);
+      } else if (has_online && parts[i].rfind(key, 0) == 0 && p.online == 0) {
+        p.online = number("the columns of a block", parts[i].substr(key.size()));
+      } else {
+        refuse(has_online                  ? "online=B once, transposed"
+               : has_matrix                ? "transposed"
+               : is_place                  ? "last"
+               : kind == RowKind::variance ? "unbiased"
+                                           : "nothing behind the type",
+               "\"" + parts[i] + "\"");
       }
-      p.online = number("the columns of a block", parts[i].substr(key.size()));
+    }
+    return p;
+  }
+  GatherParams read_gather(const std::string& rest) const {
+    GatherParams p;
+    const std::vector<std::string> parts = split_text(rest, ',');
+    const std::vector<std::int64_t> numbers = sizes_and_type("NxRxC", parts[0], p.dtype);
+    p.count = numbers[0];
+    p.rows = numbers[1];
+    p.columns = numbers[2];
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      if (i > 1 || (parts[i] != "indices=i32" && parts[i] != "indices=i64")) {
+        refuse("indices=i32 or indices=i64 once", "\"" + parts[i] + "\"");
+      }
+      p.indices = parts[i] == "indices=i64" ? DType::i64 : DType::i32;
     }
     return p;
   }
@@ -112,76 +144,6 @@ class WorkloadReader : WorkloadFields {
     p.keys = numbers[2];
     p.width = numbers[3];
     return p;
-  }
-
-  void read_items(const std::string& rest) {
-    for (const std::string& part : split_text(rest, ',')) {
-      Item item;
-      const std::size_t equals = part.find('=');
-      item.key = part.substr(0, equals);
-      item.has_value = equals != std::string::npos;
-      item.value = item.has_value ? part.substr(equals + 1) : "";
-      for (const Item& other : items_) {
-        if (other.key == item.key) {
-          refuse("every key once", "\"" + item.key + "\" twice");
-        }
-      }
-      items_.push_back(std::move(item));
-    }
-  }
-  Item* find(const std::string& key) {
-    for (Item& item : items_) {
-      if (item.key == key && item.has_value) {
-        item.is_used = true;
-        return &item;
-      }
-    }
-    return nullptr;
-  }
-  std::int64_t required(const std::string& key) {
-    const Item* item = find(key);
-    if (item == nullptr) {
-      refuse("\"" + key + "=\" as in " + example_, "none");
-    }
-    return number(key, item->value);
-  }
-  std::int64_t optional(const std::string& key, std::int64_t otherwise) {
-    const Item* item = find(key);
-    return item == nullptr ? otherwise : number(key, item->value);
-  }
-  /// One number for all axes, or one per axis.
-  template <std::size_t N>
-  void per_axis(const std::string& key, int rank, std::int64_t least,
-                std::array<std::int64_t, N>& out) {
-    const Item* item = find(key);
-    if (item == nullptr) {
-      return;
-    }
-    const std::vector<std::string> parts = split_text(item->value, 'x');
-    if (parts.size() != 1 && parts.size() != static_cast<std::size_t>(rank)) {
-      refuse("one number or " + std::to_string(rank) + " for " + key, "\"" + item->value + "\"");
-    }
-    for (std::size_t a = 0; a < static_cast<std::size_t>(rank); ++a) {
-      out[a] = number(key, parts[parts.size() == 1 ? 0 : a], least);
-    }
-  }
-  /// "nhwc", "nchw" or, where allowed, "free".
-  std::string layout(bool allows_free) {
-    const Item* item = find("layout");
-    const std::string value = item == nullptr ? "nhwc" : item->value;
-    if (value != "nhwc" && value != "nchw" && !(allows_free && value == "free")) {
-      refuse(std::string("layout=") + (allows_free ? "nchw, nhwc or free" : "nchw or nhwc"),
-             "\"" + value + "\"");
-    }
-    return value;
-  }
-  void refuse_unused() const {
-    for (const Item& item : items_) {
-      if (!item.is_used) {
-        refuse("only the keys and flags of its grammar, as in " + example_,
-               "\"" + item.key + (item.has_value ? "=" + item.value : "") + "\"");
-      }
-    }
   }
 
   ConvParams read_conv(const std::string& name) {
@@ -203,6 +165,11 @@ class WorkloadReader : WorkloadFields {
     per_axis("k", p.rank, 1, p.kernel);
     per_axis("s", p.rank, 1, p.stride);
     per_axis("p", p.rank, 0, p.pad);
+    per_axis("pe", p.rank, 0, p.pad_end);
+    if (find("op") != nullptr && !p.transposed) {
+      refuse("op= (output padding) of transposed convolutions only", "\"" + name + "\"");
+    }
+    per_axis("op", p.rank, 0, p.output_padding);
     if (find("dil") != nullptr && p.rank != 3 && find("d") != nullptr) {
       refuse("the dilation once", "\"d=\" and \"dil=\"");
     }
@@ -264,6 +231,7 @@ class WorkloadReader : WorkloadFields {
     p.pool.stride = p.pool.kernel;
     per_axis("pool_s", 2, 1, p.pool.stride);
     per_axis("pool_p", 2, 0, p.pool.pad);
+    read_window_options("pool_", p.pool);
   }
 
   /// The depthwise convolution behind a convolution.
@@ -274,13 +242,44 @@ class WorkloadReader : WorkloadFields {
     if (p.rank != 2) {
       refuse("convolutions of h and w with depthwise=", std::to_string(p.rank) + " axes");
     }
-    if (p.has_pool || p.add || p.requant != ByteType::none) {
-      refuse("no pooling, add or requant= with depthwise=", "one");
+    if (p.has_pool || p.batch_norm || p.add || p.requant != ByteType::none) {
+      refuse("no pooling, batchnorm, add or requant= with depthwise=", "one");
     }
     p.has_depthwise = true;
     per_axis("depthwise", 2, 1, p.behind.kernel);
     per_axis("dw_s", 2, 1, p.behind.stride);
     per_axis("dw_p", 2, 0, p.behind.pad);
+    per_axis("dw_pe", 2, 0, p.behind.pad_end);
+  }
+
+  /// Of PoolParams and of PoolWindow, whose keys begin with `prefix`.
+  template <class Window>
+  void read_window_options(const std::string& prefix, Window& window) {
+    per_axis(prefix + "pe", 2, 0, window.pad_end);
+    window.ceil_mode = has_flag(prefix + "ceil");
+    const std::string key = prefix + "count_include_pad";
+    if (const Item* item = find(key)) {
+      if (window.kind != PoolKind::average || (item->value != "0" && item->value != "1")) {
+        refuse(window.kind == PoolKind::average ? key + "=0 or " + key + "=1"
+                                                : key + "= of averages only",
+               "\"" + key + "=" + item->value + "\"");
+      }
+      window.counts_padding = item->value == "1";
+    }
+  }
+
+  BatchNormParams read_batch_norm() {
+    BatchNormParams p;
+    p.n = optional("n", 1);
+    p.c = required("c");
+    p.spatial = {required("h"), required("w")};
+    p.layout = layout(false) == "nchw" ? Layout::nchw : Layout::nhwc;
+    if (const Item* item = find("dtype")) {
+      p.dtype = dtype(item->value);
+    }
+    p.relu = has_flag("relu");
+    refuse_unused();
+    return p;
   }
 
   PoolParams read_pool(const std::string& name) {
@@ -309,20 +308,21 @@ class WorkloadReader : WorkloadFields {
     per_axis("k", 2, 1, p.kernel);
     per_axis("s", 2, 1, p.stride);
     per_axis("p", 2, 0, p.pad);
+    read_window_options("", p);
     check_windows(p);
   }
   void check_windows(const PoolParams& p) const {
     for (std::size_t a = 0; a < 2; ++a) {
-      if (p.pad[a] >= p.kernel[a]) {
-        refuse("padding that is less than the kernel", std::to_string(p.pad[a]));
+      for (std::int64_t pad : {p.pad[a], p.pad_after(a)}) {
+        if (pad >= p.kernel[a]) {
+          refuse("padding that is less than the kernel", std::to_string(pad));
+        }
       }
       if (p.out_spatial(static_cast<int>(a)) <= 0) {
         refuse("an output that is not empty", "a kernel larger than the padded input");
       }
     }
   }
-
-  std::vector<Item> items_;
 };
 
 }  // namespace detail

@@ -9,23 +9,27 @@
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/rules/attach_rows.hpp"
 #include "tensorsmith/sketch/rules/chain_rows.hpp"
+#include "tensorsmith/sketch/rules/inline_maps.hpp"
 #include "tensorsmith/sketch/rules/inline_padding.hpp"
 #include "tensorsmith/sketch/rules/keep_rows.hpp"
+#include "tensorsmith/sketch/rules/keep_stencils.hpp"
 #include "tensorsmith/sketch/rules/pack_operand.hpp"
 #include "tensorsmith/sketch/rules/pack_patches.hpp"
 #include "tensorsmith/sketch/rules/skip_placed.hpp"
 #include "tensorsmith/sketch/rules/split_phases.hpp"
+#include "tensorsmith/sketch/rules/split_sums.hpp"
 #include "tensorsmith/sketch/rules/tile_across.hpp"
+#include "tensorsmith/sketch/rules/tile_maps.hpp"
 #include "tensorsmith/sketch/rules/unroll_rows.hpp"
 #include "tensorsmith/sketch/rules/window_rows.hpp"
 
 namespace tensorsmith {
 
 using NativeCpuRules =
-    RuleSet<SkipPlaced, AlwaysInline, UnrollRows, SimplifyComputeWithConstTensor, AddRfactor,
-            AttachRows, ChainRows, WindowRows, PackPatches, AddCacheWrite,
+    RuleSet<SkipPlaced, KeepStencils, AlwaysInline, UnrollRows, SimplifyComputeWithConstTensor,
+            AddRfactor, SplitSums, AttachRows, ChainRows, WindowRows, PackPatches, AddCacheWrite,
             MultiLevelTilingWithFusion, TileAcross, KeepRows, SplitPhases, MultiLevelTiling,
-            SkipStage, PackOperand, InlinePadding>;
+            TileMaps, SkipStage, InlineMaps, PackOperand, InlinePadding>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
 

@@ -244,6 +244,42 @@ TEST_CASE("conv2d: a depthwise convolution behind it is that of the result", "[o
   }
 }
 
+TEST_CASE("padding that differs at the two ends", "[ops]") {
+  ops::ConvParams p = plane(3, 2, 7, 6, 3);
+  for (const auto& [begin, end] : {std::pair{0, 2}, std::pair{2, 0}, std::pair{1, 3}}) {
+    p.pad = {begin, 1, 0};
+    p.pad_end = {end, begin, 0};
+    p.stride = {2, 1, 1};
+    check_layouts(p);
+    p.stride = {1, 1, 1};
+    p.winograd = 2;
+    check(p, 1e-5);
+    p.winograd = 0;
+  }
+  p.pad_end = {-2, 0, 0};
+  CHECK_THROWS_WITH(ops::conv(p), "ops::conv: expected padding of at least 0, got -2");
+}
+
+TEST_CASE("transposed convolutions with padding that differs and more output", "[ops]") {
+  for (std::int64_t stride : {1, 2, 3}) {
+    for (std::int64_t more = 0; more < stride; ++more) {
+      ops::ConvParams p = plane(2, 3, 3, 4, 3);
+      p.transposed = true;
+      p.stride = {stride, stride, 1};
+      p.pad = {1, 0, 0};
+      p.pad_end = {0, 1, 0};
+      p.output_padding = {more, stride - 1 - more, 0};
+      CHECK(p.out_spatial(0) == 2 * stride + 3 - 1 + more);
+      check_layouts(p);
+    }
+  }
+  ops::ConvParams p = plane(2, 3, 3, 4, 3);
+  p.output_padding = {1, 0, 0};
+  CHECK_THROWS_WITH(ops::conv(p), "ops::conv: expected no output padding unless transposed, got 1");
+  p.transposed = true;
+  CHECK_THROWS_AS(ops::conv(p), Error);
+}
+
 TEST_CASE("convolution refuses what it cannot be", "[ops]") {
   ops::ConvParams p = plane(3, 2, 4, 4, 5);
   CHECK_THROWS_WITH(ops::conv(p), "ops::conv: expected an output that is not empty, got a kernel "
@@ -274,6 +310,6 @@ TEST_CASE("convolution refuses what it cannot be", "[ops]") {
                                   "larger than the padded input");
   p.behind.pad = {1, 1};
   p.add = true;
-  CHECK_THROWS_WITH(ops::conv(p), "ops::conv: expected rank 2, no pooling, residual or "
+  CHECK_THROWS_WITH(ops::conv(p), "ops::conv: expected rank 2, no pooling, batch norm, residual or "
                                   "requantization with a depthwise one behind it, got others");
 }

@@ -1,5 +1,7 @@
 #include "tensorsmith/ops/pointwise.hpp"
 
+#include <algorithm>
+
 #include "unit/ops/naive.hpp"
 
 using namespace tensorsmith;
@@ -122,13 +124,44 @@ TEST_CASE("a scale and a shift per column, a residual and a factor per row equal
   CHECK(names == std::vector<std::string>{"A", "B", "X2", "X3", "X4", "T4"});
 }
 
+TEST_CASE("chains of integers wrap around, step by step", "[ops]") {
+  using Op = ops::PointwiseOp;
+  ops::PointwiseParams p;
+  p.shape = {4};
+  p.dtype = DType::i8;
+  p.chain = {Op::mul, Op::sub, Op::max, Op::relu};
+  const ops::Workload workload = ops::pointwise(p);
+  const std::int64_t in[4][4] = {
+      {127, -128, 100, -7}, {127, -1, 3, 5}, {1, 1, 1, -1}, {-9, 5, -128, 3}};
+  std::vector<HostArray> inputs;
+  for (const auto& values : in) {
+    inputs.emplace_back(DType::i8, std::vector<std::int64_t>{4});
+    for (std::int64_t i = 0; i < 4; ++i) {
+      inputs.back().set_int(i, values[i]);
+    }
+  }
+  const auto output = eval_dag(*workload.dag, inputs);
+  REQUIRE(output.has_value());
+  for (std::int64_t i = 0; i < 4; ++i) {
+    int x = static_cast<std::int8_t>(in[0][i] * in[1][i]);
+    x = static_cast<std::int8_t>(x - in[2][i]);
+    x = std::max(x, static_cast<int>(in[3][i]));
+    CHECK(output->front().get_int(i) == std::max(x, 0));
+  }
+  p.chain = {Op::div};
+  CHECK_THROWS_WITH(ops::pointwise(p), "ops::pointwise: expected a float type, got i8");
+}
+
 TEST_CASE("a chain refuses what it cannot be", "[ops]") {
   ops::PointwiseParams p;
   p.shape = {3};
   CHECK_THROWS_WITH(ops::pointwise(p), "ops::pointwise: expected at least one operation, got none");
-  p.chain = {ops::PointwiseOp::relu};
+  p.chain = {ops::PointwiseOp::exp};
   p.dtype = DType::i32;
   CHECK_THROWS_AS(ops::pointwise(p), Error);
+  p.chain = {ops::PointwiseOp::relu};
+  p.dtype = DType::boolean;
+  CHECK_THROWS_WITH(ops::pointwise(p), "ops::pointwise: expected a number type, got bool");
   p.dtype = DType::f32;
   p.chain = {{ops::PointwiseOp::relu, ops::Broadcast::per_column}};  // of no operand
   CHECK(ops::pointwise(p).name == "pointwise:3:f32,relu");

@@ -178,6 +178,36 @@ TEST_CASE("argmax is the first place of the largest, of every type", "[ops]") {
   }
 }
 
+TEST_CASE("argmax and argmin take the first of equals or the last", "[ops]") {
+  for (ops::RowKind kind : {ops::RowKind::argmax, ops::RowKind::argmin}) {
+    for (bool is_last : {false, true}) {
+      for (const std::int64_t columns : {1, 7, 33}) {
+        ops::RowParams p = params(kind, 5, columns);
+        p.is_last = is_last;
+        const ops::Workload workload = ops::row_op(p);
+        INFO(workload.name);
+        const Run result = run(workload);
+        Values expected;
+        for (std::size_t r = 0; r < 5; ++r) {
+          std::size_t best = 0;
+          const double* row = &result.inputs[0][r * static_cast<std::size_t>(columns)];
+          for (std::size_t c = 1; c < static_cast<std::size_t>(columns); ++c) {
+            const bool is_better =
+                kind == ops::RowKind::argmax ? row[c] > row[best] : row[c] < row[best];
+            best = is_better || (is_last && row[c] == row[best]) ? c : best;
+          }
+          expected.push_back(static_cast<double>(best));
+        }
+        check_equal(result.output, expected);
+      }
+    }
+  }
+  ops::RowParams p = params(ops::RowKind::max, 2, 2);
+  p.is_last = true;
+  CHECK_THROWS_WITH(ops::row_op(p), "ops::row_op: expected argmax or argmin with the last of "
+                                    "equals, got reduce_max");
+}
+
 TEST_CASE("argmax of infinities and of no numbers is a column", "[ops]") {
   const ops::Workload workload = ops::row_op(params(ops::RowKind::argmax, 4, 3));
   HostArray input(DType::f32, {4, 3});

@@ -1,0 +1,136 @@
+// Which values of a tensor are legal, where they say what is read: indices of a gather.
+//
+// Floor 2. Own design. Followed from the read through sums with known terms, products with positive
+// constants, casts and stages in between. A value with another way into an index (a minimum, a
+// table) is taken for checked. Not here: drawing values (measure/fill.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tensorsmith/ir/interval.hpp"
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/support/floor_div.hpp"
+#include "tensorsmith/te/compute_dag.hpp"
+
+namespace tensorsmith::te {
+
+namespace detail {
+
+class IndexValues {
+ public:
+  explicit IndexValues(const ComputeDag& dag)
+      : dag_(dag), pool_(dag.pool()), found_(dag.tensors().size()) {}
+
+  std::vector<Interval> take() {
+    for (const Operation& op : dag_.operations()) {
+      std::vector<bool> seen;  // by expression
+      for (ExprId body : op.bodies) {
+        visit(op, body, seen);
+      }
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void visit(const Operation& op, ExprId id, std::vector<bool>& seen) {
+    if (id.value >= seen.size()) {
+      seen.resize(id.value + 1, false);
+    }
+    if (seen[id.value]) {
+      return;
+    }
+    seen[id.value] = true;
+    for_each_child(pool_[id], [&](ExprId child) { visit(op, child, seen); });
+    if (const TensorRead* read = pool_.as<TensorRead>(id)) {
+      const auto& shape = dag_.tensor(read->tensor).shape;
+      for (std::size_t d = 0; d < read->indices.size(); ++d) {
+        restrict_value(op, read->indices[d], {0, shape[d] - 1}, 0);
+      }
+    }
+  }
+
+  bool has_data(ExprId id) const {
+    bool found = pool_.as<TensorRead>(id) != nullptr;
+    for_each_child(pool_[id], [&](ExprId child) { found = found || has_data(child); });
+    return found;
+  }
+  Interval known_range(const Operation& op, ExprId id) const {
+    VarRanges ranges;
+    for (const auto* axes : {&op.axes, &op.reduce_axes}) {
+      for (const Axis& axis : *axes) {
+        ranges.set(axis.var, 0, axis.extent - 1);
+      }
+    }
+    return interval_of(pool_, id, ranges);
+  }
+
+  /// The value of `id` in `op` must lie in `range`.
+  void restrict_value(const Operation& op, ExprId id, Interval range, int depth) {
+    if (depth > most_depth || range.min > range.max || !has_data(id)) {
+      return;
+    }
+    if (const TensorRead* read = pool_.as<TensorRead>(id)) {
+      return restrict_tensor(read->tensor, range, depth);
+    }
+    if (const Cast* cast = pool_.as<Cast>(id)) {
+      return restrict_value(op, cast->a, range, depth + 1);
+    }
+    const Binary* node = pool_.as<Binary>(id);
+    if (node == nullptr) {
+      return;
+    }
+    const bool is_left = has_data(node->a);
+    if (is_left && has_data(node->b)) {
+      return;
+    }
+    const ExprId data = is_left ? node->a : node->b;
+    const Interval other = known_range(op, is_left ? node->b : node->a);
+    if (!other.is_bounded()) {
+      return;
+    }
+    if (node->op == BinaryOp::add) {
+      restrict_value(op, data, {range.min - other.min, range.max - other.max}, depth + 1);
+    } else if (node->op == BinaryOp::sub && is_left) {
+      restrict_value(op, data, {range.min + other.max, range.max + other.min}, depth + 1);
+    } else if (node->op == BinaryOp::mul && other.min == other.max && other.min > 0) {
+      const std::int64_t factor = other.min;
+      restrict_value(op, data, {-floor_div(-range.min, factor), floor_div(range.max, factor)},
+                     depth + 1);
+    }
+  }
+  void restrict_tensor(TensorId id, Interval range, int depth) {
+    const TensorInfo& tensor = dag_.tensor(id);
+    const Operation& op = dag_.operation(tensor.operation);
+    if (!op.is_placeholder()) {
+      if (op.reduce_axes.empty()) {
+        restrict_value(op, op.bodies[tensor.output_index], range, depth + 1);
+      }
+      return;
+    }
+    Interval& known = found_[id.value];
+    const Interval both = !known.is_bounded()
+                              ? range
+                              : Interval{known.min > range.min ? known.min : range.min,
+                                         known.max < range.max ? known.max : range.max};
+    if (both.min <= both.max) {
+      known = both;
+    }
+  }
+
+  static constexpr int most_depth = 64;
+  const ComputeDag& dag_;
+  const ExprPool& pool_;
+  std::vector<Interval> found_;
+};
+
+}  // namespace detail
+
+/// By tensor id: the values that every read through that input stays in bounds with; unbounded for
+/// tensors that say nothing about places.
+inline std::vector<Interval> index_values(const ComputeDag& dag) {
+  return detail::IndexValues(dag).take();
+}
+
+}  // namespace tensorsmith::te

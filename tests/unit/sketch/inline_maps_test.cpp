@@ -1,0 +1,52 @@
+#include "tensorsmith/sketch/rules/inline_maps.hpp"
+
+#include "support/catch.hpp"
+#include "tensorsmith/sketch/native_rules.hpp"
+#include "tensorsmith/te/program.hpp"
+
+namespace tensorsmith {
+namespace {
+
+/// Sketches in which the stage T is inlined, and in which it is not.
+struct Counts {
+  int inlined = 0, kept = 0;
+};
+Counts count_sketches(const Shared<const ComputeDag>& dag) {
+  SketchOptions options;
+  options.hardware.num_cores = 2;
+  Counts counts;
+  for (const State& sketch : generate_sketches(dag, native_cpu_rules(), options)) {
+    for (std::size_t s = 0; s < sketch.num_stages(); ++s) {
+      if (sketch.operation(s).name == "T") {
+        ++(sketch.stage(s).compute_at == ComputeAt::inlined ? counts.inlined : counts.kept);
+      }
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("a transposition is inlined in some sketches, and kept in as many") {
+  te::Program p;
+  auto a = p.placeholder("A", {24, 36});
+  auto t = p.compute("T", {36, 24}, [&](auto i, auto j) { return a(j, i); });
+  auto o = p.compute("O", {36 * 24}, [&](auto i) { return t(i / 24, i % 24) * 2; });
+  const Counts counts = count_sketches(p.dag({a, o}));
+  CHECK(counts.inlined > 0);
+  CHECK(counts.inlined == counts.kept);
+}
+
+TEST_CASE("a transposed operand of a product is copied, as it was") {
+  te::Program p;
+  auto a = p.placeholder("A", {24, 36}), b = p.placeholder("B", {24, 12});
+  auto t = p.compute("T", {36, 24}, [&](auto i, auto j) { return a(j, i); });
+  auto k = p.reduce_axis("k", 24);
+  auto o =
+      p.compute("O", {36, 12}, [&](auto i, auto j) { return te::sum(t(i, k) * b(k, j), {k}); });
+  const Counts counts = count_sketches(p.dag({a, b, o}));
+  CHECK(counts.inlined == 0);
+  CHECK(counts.kept > 0);
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,53 @@
+#include "tensorsmith/sketch/rules/keep_stencils.hpp"
+
+#include "support/catch.hpp"
+#include "tensorsmith/sketch/native_rules.hpp"
+#include "tensorsmith/te/program.hpp"
+
+namespace tensorsmith {
+namespace {
+
+struct Counts {
+  int inlined = 0, kept = 0;
+};
+/// Sketches in which the stage B is inlined, and in which it is not.
+template <class Rules>
+Counts count_sketches(const Shared<const ComputeDag>& dag, const Rules& rules) {
+  SketchOptions options;
+  options.hardware.num_cores = 2;
+  Counts counts;
+  for (const State& sketch : generate_sketches(dag, rules, options)) {
+    for (std::size_t s = 0; s < sketch.num_stages(); ++s) {
+      if (sketch.operation(s).name == "B") {
+        ++(sketch.stage(s).compute_at == ComputeAt::inlined ? counts.inlined : counts.kept);
+      }
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("a stencil of a stencil is computed anew or kept; the reference computes it anew") {
+  te::Program p;
+  auto a = p.placeholder("A", {104});
+  auto b = p.compute("B", {102}, [&](auto i) { return a(i) + a(i + 1) + a(i + 2); });
+  auto c = p.compute("C", {100}, [&](auto i) { return b(i) + b(i + 1) + b(i + 2); });
+  const auto dag = p.dag({a, c});
+  const Counts native = count_sketches(dag, native_cpu_rules());
+  CHECK(native.kept > 0);
+  CHECK(native.inlined == native.kept);
+  CHECK(count_sketches(dag, ansor_cpu_rules()).kept == 0);
+}
+
+TEST_CASE("what is read at one place only is always inlined") {
+  te::Program p;
+  auto a = p.placeholder("A", {104});
+  auto b = p.compute("B", {102}, [&](auto i) { return a(i) + a(i + 1) + a(i + 2); });
+  auto c = p.compute("C", {102}, [&](auto i) { return b(i) * b(i); });
+  const Counts counts = count_sketches(p.dag({a, c}), native_cpu_rules());
+  CHECK(counts.kept == 0);
+  CHECK(counts.inlined > 0);
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,59 @@
+#include "tensorsmith/te/index_values.hpp"
+
+#include "support/catch.hpp"
+#include "tensorsmith/te/program.hpp"
+
+using namespace tensorsmith;
+
+namespace {
+
+Interval range_of_tensor(const te::Program& program, const te::Tensor& out,
+                         const te::Tensor& tensor) {
+  const auto dag = program.dag({tensor, out});
+  return te::index_values(*dag)[tensor.id().value];
+}
+void check_range(const Interval& range, std::int64_t min, std::int64_t max) {
+  CHECK(range.min == min);
+  CHECK(range.max == max);
+}
+
+}  // namespace
+
+TEST_CASE("values that are indices stay in bounds", "[te]") {
+  te::Program p;
+  const te::Tensor table = p.placeholder("T", {10, 6});
+  const te::Tensor numbers = p.placeholder("I", {4}, DType::i64);
+  const te::Tensor plain =
+      p.compute("P", {4, 6}, [&](auto n, auto c) { return table(numbers(n), c); });
+  check_range(range_of_tensor(p, plain, numbers), 0, 9);
+  CHECK(range_of_tensor(p, plain, table) == Interval{});
+
+  // 0 <= 2 v + n <= 9 for n in 0..3, and 0 <= v - 1
+  const te::Tensor moved = p.compute("M", {4}, [&](auto n) {
+    return table(te::cast(DType::i32, numbers(n)) * 2 + n, te::Expr(0)) +
+           table(te::cast(DType::i32, numbers(n)) - 1, te::Expr(0));
+  });
+  check_range(range_of_tensor(p, moved, numbers), 1, 3);
+}
+
+TEST_CASE("values that become indices in a later stage", "[te]") {
+  te::Program p;
+  const te::Tensor table = p.placeholder("T", {7});
+  const te::Tensor numbers = p.placeholder("I", {4}, DType::i64);
+  const te::Tensor narrow =
+      p.compute("N", {4}, [&](auto n) { return te::cast(DType::i32, numbers(n)) + 2; });
+  const te::Tensor out = p.compute("O", {4}, [&](auto n) { return table(narrow(n)); });
+  check_range(range_of_tensor(p, out, numbers), -2, 4);
+}
+
+TEST_CASE("nothing is known of values that are checked, or fit nowhere", "[te]") {
+  te::Program p;
+  const te::Tensor table = p.placeholder("T", {7});
+  const te::Tensor numbers = p.placeholder("I", {4}, DType::i32);
+  const te::Tensor clamped =
+      p.compute("O", {4}, [&](auto n) { return table(te::max(te::min(numbers(n), 6), 0)); });
+  CHECK(range_of_tensor(p, clamped, numbers) == Interval{});
+  const te::Tensor wide =
+      p.compute("W", {20}, [&](auto n) { return table(numbers(te::Expr(0)) + n); });
+  CHECK(range_of_tensor(p, wide, numbers) == Interval{});
+}
