@@ -30,7 +30,7 @@ int main() {
   const ts::TuneResult result = ts::tune(task, options);
   require(result.has_best() && result.summary.is_verified, "a candidate is right and measured");
 
-  // What an embedding compiler lays out in its own memory: sizes, and 64-byte alignment.
+  // What an embedding compiler lays out in its own memory, best at the beginning of a 64-byte line.
   for (const ts::KernelParameter& parameter : result.signature.prepack_parameters) {
     std::printf("prepack %s %s: %lld elements\n", parameter.is_output ? "writes" : "reads",
                 parameter.name.c_str(), static_cast<long long>(parameter.num_elements));

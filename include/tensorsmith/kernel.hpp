@@ -2,6 +2,7 @@
 //
 // Floor 7; compiled in lib/tune (loads the code through lib/cpu). Own design. Sizes, element types
 // and alignment are checked on every call: a check costs nanoseconds, a wrong pointer costs a day.
+// Operands may lie in any memory that is aligned to their elements.
 // Not here: how the code came to be (tune.hpp).
 #pragma once
 
@@ -19,7 +20,9 @@
 
 namespace tensorsmith {
 
-constexpr std::size_t kernel_alignment = 64;  // kernel_abi.hpp: arguments and workspace
+/// Of the workspace (kernel_abi.hpp), and of operands for the best speed: vectors that cross lines
+/// take two reads, and results are written past the caches only from the beginning of a line on.
+constexpr std::size_t kernel_alignment = 64;
 
 struct KernelParameter {
   std::string name;
@@ -45,7 +48,7 @@ struct KernelSignature {
   std::vector<KernelParameter> prepack_parameters;
 };
 
-/// Elements in memory that kernels accept, zero at first. They begin at a page, as where kernels
+/// Elements where kernels are fastest, zero at first. They begin at a page, as where kernels
 /// are measured: pairs of lines and runs of them, which caches load together, are the same ones
 /// then.
 template <class T>
@@ -144,7 +147,7 @@ class Kernel {
     return pack(operands);
   }
   std::vector<AlignedBuffer<std::byte>> pack(std::span<const KernelOperand> constants) const;
-  /// No check at all: one 64-byte aligned pointer per parameter of prepack.
+  /// No check at all: one pointer per parameter of prepack, aligned to its elements.
   void prepack_unchecked(void* const* arguments) const;
 
   /// Arguments in the dag's order: std::vector, std::span, AlignedBuffer, anything with data() and
@@ -157,7 +160,7 @@ class Kernel {
     call(operands);
   }
   void call(std::span<const KernelOperand> operands) const;
-  /// No check at all: one 64-byte aligned pointer per argument.
+  /// No check at all: one pointer per argument, aligned to its elements.
   void call_unchecked(void* const* arguments) const;
 
  private:

@@ -8,6 +8,11 @@
 #include "kernel_emitter.hpp"
 
 namespace tensorsmith::llvm_codegen {
+namespace {
+
+constexpr std::int64_t line_bytes = 64;
+
+}  // namespace
 
 const FunctionEmitter::BufferState& FunctionEmitter::alive(BufferId buffer) const {
   const BufferState& state = buffers_[buffer.value];
@@ -25,8 +30,13 @@ LLVMValueRef FunctionEmitter::pointer_to(BufferId buffer, const LinearForm& form
 }
 
 unsigned FunctionEmitter::alignment_of(BufferId buffer, const LinearForm& form) const {
+  return alignment_from(kernel_.base_alignment(buffer), buffer, form);
+}
+
+unsigned FunctionEmitter::alignment_from(std::int64_t base, BufferId buffer,
+                                         const LinearForm& form) const {
   const std::int64_t bytes = bytes_of(program_[buffer].dtype);
-  std::int64_t known = std::gcd(std::int64_t{64}, form.constant * bytes);
+  std::int64_t known = std::gcd(base, form.constant * bytes);
   for (const LinearTerm& term : form.terms) {
     known = std::gcd(known, term.coefficient * bytes);
   }
@@ -267,9 +277,10 @@ void FunctionEmitter::store_memory(const Store& store, const LinearForm& form, V
     const LLVMValueRef mask = memory_mask();
     const unsigned bytes = static_cast<unsigned>(chunk_.lanes) * element;
     const bool is_streamed = program_[store.buffer].is_streamed && mask == nullptr &&
-                             bytes % 16 == 0 && alignment_of(store.buffer, form) % bytes == 0;
+                             bytes % 16 == 0 &&
+                             alignment_from(line_bytes, store.buffer, form) % bytes == 0;
     if (is_streamed) {
-      b_.stream(stored, pointer, bytes);
+      store_past_caches(store.buffer, pointer, stored, bytes, form);
       has_streamed_ = true;
     } else if (mask == nullptr) {
       b_.store(stored, pointer, alignment_of(store.buffer, form));
@@ -284,6 +295,29 @@ void FunctionEmitter::store_memory(const Store& store, const LinearForm& form, V
         b_.offset(pointer_to(store.buffer, form), form.lane * lane * std::int64_t{element});
     store_scalar(pointer, b_.extract(stored, lane), element, guard);
   }
+}
+
+// Such a store takes aligned addresses only. Memory of the caller that does not begin at a line
+// gets ordinary ones; the branch goes one way for the whole call.
+void FunctionEmitter::store_past_caches(BufferId buffer, LLVMValueRef pointer, LLVMValueRef value,
+                                        unsigned bytes, const LinearForm& form) {
+  if (!kernel_.is_argument(buffer)) {
+    b_.stream(value, pointer, bytes);
+    return;
+  }
+  BufferState& state = buffers_[buffer.value];
+  if (state.is_on_line == nullptr) {
+    state.is_on_line = addresses_.at(0).is_multiple(state.pointer, line_bytes);
+  }
+  const LLVMBasicBlockRef streams = new_block(), stores = new_block(), after = new_block();
+  b_.branch_mostly(state.is_on_line, streams, stores);
+  b_.at_end(streams);
+  b_.stream(value, pointer, bytes);
+  LLVMBuildBr(b_.ref, after);
+  b_.at_end(stores);
+  b_.store(value, pointer, alignment_of(buffer, form));
+  LLVMBuildBr(b_.ref, after);
+  b_.at_end(after);
 }
 
 void FunctionEmitter::emit_prefetch(const Prefetch& prefetch) {

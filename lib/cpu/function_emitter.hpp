@@ -61,6 +61,7 @@ class FunctionEmitter {
     LLVMValueRef pointer = nullptr;
     std::uint32_t base_id = 0;
     bool is_alive = false;
+    LLVMValueRef is_on_line = nullptr;  ///< whether it begins at a 64-byte line; made when asked
   };
   /// Consecutive iterations of a loop that are translated together.
   struct Strip {
@@ -189,6 +190,10 @@ class FunctionEmitter {
   LLVMValueRef pointer_to(BufferId buffer, const LinearForm& form);
   LLVMValueRef load_strided(const Load& node, const LinearForm& form);
   unsigned alignment_of(BufferId buffer, const LinearForm& form) const;
+  /// The same if the buffer begins at a multiple of `base`.
+  unsigned alignment_from(std::int64_t base, BufferId buffer, const LinearForm& form) const;
+  void store_past_caches(BufferId buffer, LLVMValueRef pointer, LLVMValueRef value, unsigned bytes,
+                         const LinearForm& form);
   /// What lanes may touch memory: the chunk's tail and mask together; null = all of them.
   LLVMValueRef memory_mask();
   const BufferState& alive(BufferId buffer) const;

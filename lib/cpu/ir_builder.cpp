@@ -91,11 +91,12 @@ LLVMValueRef ModuleContext::add_function(const std::string& name, LLVMTypeRef ty
 }
 
 void ModuleContext::add_parameter_attributes(LLVMValueRef function, unsigned parameter,
-                                             bool is_alone) {
+                                             bool is_alone, std::int64_t alignment) {
   if (is_alone) {
     LLVMAddAttributeAtIndex(function, parameter + 1, enum_attribute("noalias"));
   }
-  LLVMAddAttributeAtIndex(function, parameter + 1, enum_attribute("align", 64));
+  LLVMAddAttributeAtIndex(function, parameter + 1,
+                          enum_attribute("align", static_cast<std::uint64_t>(alignment)));
 }
 
 LLVMValueRef ModuleContext::zero_bytes() {
@@ -307,6 +308,21 @@ LLVMValueRef IrBuilder::load(LLVMTypeRef type, V pointer, unsigned alignment) {
 
 void IrBuilder::store(V value, V pointer, unsigned alignment) {
   LLVMSetAlignment(LLVMBuildStore(ref, value, pointer), alignment);
+}
+
+LLVMValueRef IrBuilder::is_multiple(V pointer, std::int64_t bytes) {
+  const V address = LLVMBuildPtrToInt(ref, pointer, m.i64, "");
+  const V rest = LLVMBuildAnd(ref, address, m.const_i64(bytes - 1), "");
+  return LLVMBuildICmp(ref, LLVMIntEQ, rest, m.const_i64(0), "");
+}
+
+void IrBuilder::branch_mostly(V condition, LLVMBasicBlockRef usual, LLVMBasicBlockRef other) {
+  const V branch = LLVMBuildCondBr(ref, condition, usual, other);
+  LLVMMetadataRef weights[] = {LLVMMDStringInContext2(m.context, "branch_weights", 14),
+                               LLVMValueAsMetadata(LLVMConstInt(m.i32, 2000, 0)),
+                               LLVMValueAsMetadata(LLVMConstInt(m.i32, 1, 0))};
+  LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(m.context, "prof", 4),
+                  LLVMMetadataAsValue(m.context, LLVMMDNodeInContext2(m.context, weights, 3)));
 }
 
 void IrBuilder::stream(V value, V pointer, unsigned alignment) {

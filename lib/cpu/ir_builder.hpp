@@ -50,8 +50,9 @@ struct ModuleContext {
   }
   /// A function of this module with the attributes of generated code.
   LLVMValueRef add_function(const std::string& name, LLVMTypeRef type, bool is_exported);
-  /// align 64, and noalias unless others may point there.
-  void add_parameter_attributes(LLVMValueRef function, unsigned parameter, bool is_alone);
+  /// Alignment in bytes, and noalias unless others may point there.
+  void add_parameter_attributes(LLVMValueRef function, unsigned parameter, bool is_alone,
+                                std::int64_t alignment);
   /// 64 zero bytes: where loads of inactive lanes go.
   LLVMValueRef zero_bytes();
   /// Metadata for the latch of an innermost loop: start its body on a 64-byte line.
@@ -142,6 +143,10 @@ class IrBuilder {
   V offset(V pointer, std::int64_t bytes);
   V load(LLVMTypeRef type, V pointer, unsigned alignment);
   void store(V value, V pointer, unsigned alignment);
+  /// Whether the address is a multiple of `bytes`, a power of two.
+  V is_multiple(V pointer, std::int64_t bytes);
+  /// A branch that nearly always goes to `usual`.
+  void branch_mostly(V condition, LLVMBasicBlockRef usual, LLVMBasicBlockRef other);
   /// Past the caches; the alignment must be the size of the value.
   void stream(V value, V pointer, unsigned alignment);
   /// No load behind it is taken for the same as one before it. No instruction comes of it.

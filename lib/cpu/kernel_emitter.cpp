@@ -63,7 +63,9 @@ void KernelEmitter::emit() {
   const LLVMValueRef inner = m.add_function(entry_ + ".body", inner_type, false);
   functions_.push_back(inner);
   for (unsigned i = 0; i <= num_arguments; ++i) {
-    m.add_parameter_attributes(inner, i, i == num_arguments || is_alone(program.arguments[i]));
+    const bool is_workspace = i == num_arguments;
+    m.add_parameter_attributes(inner, i, is_workspace || is_alone(program.arguments[i]),
+                               is_workspace ? own_alignment : base_alignment(program.arguments[i]));
   }
 
   FunctionEmitter emitter(*this, inner, LLVMGetParam(inner, num_arguments), shared_,
@@ -93,6 +95,15 @@ void KernelEmitter::emit() {
   }
 }
 
+bool KernelEmitter::is_argument(BufferId buffer) const {
+  return std::find(program.arguments.begin(), program.arguments.end(), buffer) !=
+         program.arguments.end();
+}
+
+std::int64_t KernelEmitter::base_alignment(BufferId buffer) const {
+  return is_argument(buffer) ? bytes_of(program[buffer].dtype) : own_alignment;
+}
+
 LLVMValueRef KernelEmitter::outline(const For& loop, const Captures& captures) {
   // inner(buffers..., workspace, vars..., begin, end); workspace = this worker's part
   const auto num_buffers = static_cast<unsigned>(captures.buffers.size());
@@ -109,7 +120,9 @@ LLVMValueRef KernelEmitter::outline(const For& loop, const Captures& captures) {
   const LLVMValueRef inner = m.add_function(name + ".body", inner_type, false);
   functions_.push_back(inner);
   for (unsigned i = 0; i <= num_buffers; ++i) {
-    m.add_parameter_attributes(inner, i, i == num_buffers || is_alone(captures.buffers[i]));
+    const bool is_workspace = i == num_buffers;
+    m.add_parameter_attributes(inner, i, is_workspace || is_alone(captures.buffers[i]),
+                               is_workspace ? own_alignment : base_alignment(captures.buffers[i]));
   }
   bodies_.push_back(Body{wrapper, inner, num_buffers, num_vars});
 

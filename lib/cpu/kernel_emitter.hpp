@@ -37,6 +37,10 @@ class KernelEmitter {
   };
   /// The function to hand to parallel_for. Its closure: workspace, pointers, values; 8 bytes each.
   LLVMValueRef outline(const For& loop, const Captures& captures);
+  /// Bytes that the buffer's address is known to be a multiple of: the caller's memory is aligned
+  /// to its elements, what the kernel allocates to lines.
+  std::int64_t base_alignment(BufferId buffer) const;
+  bool is_argument(BufferId buffer) const;
   void count_statement();
 
   ModuleContext& m;
@@ -48,6 +52,7 @@ class KernelEmitter {
     LLVMValueRef wrapper, inner;
     std::size_t num_buffers, num_vars;
   };
+  static constexpr std::int64_t own_alignment = 64;
   void emit_body_wrapper(const Body& body);
   /// Whether no other argument may lie in the buffer's memory.
   bool is_alone(BufferId buffer) const;

@@ -44,9 +44,13 @@ std::string check_operands(std::span<const KernelParameter> parameters,
       return who + "expected " + std::to_string(expected) + (is_bytes ? " bytes" : " elements") +
              ", got " + std::to_string(operand.num_elements);
     }
-    if (reinterpret_cast<std::uintptr_t>(operand.data) % kernel_alignment != 0 ||
-        operand.data == nullptr) {
-      return who + "the memory must be aligned to 64 bytes (tensorsmith::AlignedBuffer is)";
+    if (operand.data == nullptr && expected > 0) {
+      return who + "there is no memory (a null pointer)";
+    }
+    const auto element = static_cast<std::uintptr_t>(bytes_of(parameter.dtype));
+    if (reinterpret_cast<std::uintptr_t>(operand.data) % element != 0) {
+      return who + "the memory must be aligned to the " + std::to_string(element) +
+             " bytes of its elements";
     }
     if (parameter.is_output && operand.is_constant) {
       return who + "is an output, but its elements are const";

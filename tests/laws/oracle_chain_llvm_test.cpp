@@ -1,11 +1,15 @@
 // requires: llvm
-// The oracle chain: eval(dag) == eval(lower(state)) == compiled code, on random legal schedules.
+// The oracle chain: eval(dag) == eval(lower(state)) == compiled code, on random legal schedules and
+// wherever the operands lie.
 #include "tensorsmith/lower/prepack.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,39 +40,74 @@ void run_serially(const KernelRuntime*, ParallelBody body, void* closure, std::i
   }
 }
 
-/// 64-byte aligned memory that keeps `size` bytes.
-struct AlignedBytes {
-  explicit AlignedBytes(std::size_t size)
-      : data(static_cast<std::byte*>(std::aligned_alloc(64, (size / 64 + 2) * 64))) {
-    std::memset(data, 0xA5, (size / 64 + 2) * 64);
+/// Memory of `size` bytes that begins `offset` bytes behind a line, among bytes of 0xA5.
+struct PlacedBytes {
+  static constexpr std::size_t margin = 64;
+  PlacedBytes(std::size_t its_size, std::size_t offset)
+      : size(its_size), total((size / 64 + 4) * 64),
+        whole(static_cast<std::byte*>(std::aligned_alloc(64, total))),
+        data(whole + margin + offset) {
+    std::memset(whole, 0xA5, total);
   }
-  AlignedBytes(AlignedBytes&& other) noexcept : data(other.data) { other.data = nullptr; }
-  AlignedBytes(const AlignedBytes&) = delete;
-  AlignedBytes& operator=(const AlignedBytes&) = delete;
-  ~AlignedBytes() { std::free(data); }
+  PlacedBytes(PlacedBytes&& other) noexcept
+      : size(other.size), total(other.total), whole(other.whole), data(other.data) {
+    other.whole = nullptr;
+  }
+  PlacedBytes(const PlacedBytes&) = delete;
+  PlacedBytes& operator=(const PlacedBytes&) = delete;
+  ~PlacedBytes() { std::free(whole); }
+  bool is_intact_around() const {
+    const auto is_untouched = [](std::byte byte) { return byte == std::byte{0xA5}; };
+    return std::all_of(whole, data, is_untouched) &&
+           std::all_of(data + size, whole + total, is_untouched);
+  }
+
+  std::size_t size, total;
+  std::byte* whole;
   std::byte* data;
 };
 
-/// Runs the kernel on copies of `arrays` and returns what it left there.
-std::vector<HostArray> run_kernel(const JitKernel& kernel, std::int64_t workspace_bytes,
-                                  std::vector<HostArray> arrays) {
-  std::vector<AlignedBytes> memory;
+/// Runs the kernel on copies of `arrays`, of which number i begins offsets[i % count] bytes behind
+/// a line or, if its elements are larger, at one; returns what it left there.
+std::vector<HostArray> run_kernel_at(const JitKernel& kernel, std::int64_t workspace_bytes,
+                                     std::vector<HostArray> arrays,
+                                     std::span<const std::size_t> offsets) {
+  std::vector<PlacedBytes> memory;
   std::vector<void*> pointers;
   for (const HostArray& array : arrays) {
-    memory.emplace_back(array.data.size());
+    const std::size_t offset = offsets[memory.size() % offsets.size()];
+    const auto element = static_cast<std::size_t>(bytes_of(array.dtype));
+    memory.emplace_back(array.data.size(), offset % element == 0 ? offset : 0);
     std::memcpy(memory.back().data, array.data.data(), array.data.size());
     pointers.push_back(memory.back().data);
   }
-  AlignedBytes workspace(static_cast<std::size_t>(workspace_bytes));
+  const PlacedBytes workspace(static_cast<std::size_t>(workspace_bytes), 0);
   const KernelRuntime runtime{&run_serially, nullptr, 1};
   kernel.entry()(pointers.data(), workspace.data, &runtime);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     std::memcpy(arrays[i].data.data(), memory[i].data, arrays[i].data.size());
-    for (std::size_t b = 0; b < 64; ++b) {  // nothing is written past the end
-      REQUIRE(memory[i].data[arrays[i].data.size() + b] == std::byte{0xA5});
-    }
+    REQUIRE(memory[i].is_intact_around());
   }
   return arrays;
+}
+
+/// What the kernel makes of `arrays`: the same wherever they lie.
+std::vector<HostArray> run_kernel(const JitKernel& kernel, std::int64_t workspace_bytes,
+                                  const std::vector<HostArray>& arrays) {
+  constexpr std::size_t on_lines[] = {0};
+  const std::vector<HostArray> ran = run_kernel_at(kernel, workspace_bytes, arrays, on_lines);
+  constexpr std::array<std::size_t, 8> places = {4, 16, 32, 1, 2, 8, 60, 0};
+  for (std::size_t turn = 0; turn < places.size(); ++turn) {
+    std::array<std::size_t, places.size()> offsets = places;
+    std::rotate(offsets.begin(), offsets.begin() + static_cast<std::ptrdiff_t>(turn),
+                offsets.end());
+    const std::vector<HostArray> moved = run_kernel_at(kernel, workspace_bytes, arrays, offsets);
+    for (std::size_t i = 0; i < ran.size(); ++i) {
+      const bool is_same_elsewhere = moved[i].data == ran[i].data;
+      REQUIRE(is_same_elsewhere);
+    }
+  }
+  return ran;
 }
 
 struct Inputs {

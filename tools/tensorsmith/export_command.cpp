@@ -85,8 +85,7 @@ Files cpp_files(const BestSchedule& best, const ExportArguments& arguments) {
   std::optional<KernelSource> prepack;
   if (best.programs.prepack) {
     options.function_name = arguments.name + "_prepack";
-    options.comment +=
-        ": packs the constants of " + arguments.name + "(), once, into 64-byte aligned memory";
+    options.comment += ": packs the constants of " + arguments.name + "(), once";
     prepack = emit_cpp_source(*best.programs.prepack, options);
     files.push_back({options.function_name + ".cpp", prepack->source});
     files.push_back({options.function_name + ".hpp", prepack->header});

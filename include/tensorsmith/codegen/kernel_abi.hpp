@@ -25,8 +25,8 @@ struct KernelRuntime {
   std::int32_t num_threads;  ///< >= 1
 };
 
-/// Entry point of every compiled kernel. `args`: one 64-byte aligned pointer per kernel argument in
-/// the order of the dag's tensors. `workspace`: at least
+/// Entry point of every compiled kernel. `args`: one pointer per kernel argument, aligned to its
+/// elements, in the order of the dag's tensors. `workspace`: at least
 /// shared_bytes + num_threads * per_thread_bytes bytes (KernelSource / KernelInfo), 64-byte
 /// aligned.
 using KernelEntry = void (*)(void* const* args, void* workspace, const KernelRuntime* runtime);

@@ -53,8 +53,17 @@ TEST_CASE("arguments of a kernel are checked one by one") {
   CHECK(check(signature, {of(a), of(constant)}) ==
         "argument 1 'B': is an output, but its elements are const");
   const std::span<float> shifted(too_long.data() + 1, 16);
-  CHECK(check(signature, {of(shifted), of(b)}) ==
-        "argument 0 'A': the memory must be aligned to 64 bytes (tensorsmith::AlignedBuffer is)");
+  CHECK(check(signature, {of(shifted), of(b)}) == "");
+  std::vector<std::byte> bytes(80);
+  for (std::size_t offset = 0; offset < 16; ++offset) {
+    const std::span<std::byte> placed(bytes.data() + offset, 64);
+    CHECK((check(signature, {of(placed), of(b)}) ==
+           "argument 0 'A': the memory must be aligned to the 4 bytes of its elements") ==
+          (reinterpret_cast<std::uintptr_t>(placed.data()) % 4 != 0));
+  }
+  const std::span<float> nothing(static_cast<float*>(nullptr), 16);
+  CHECK(check(signature, {of(nothing), of(b)}) ==
+        "argument 0 'A': there is no memory (a null pointer)");
 }
 
 TEST_CASE("a result may lie in the memory of an input only where the kernel allows it") {
