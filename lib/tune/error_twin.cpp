@@ -16,8 +16,9 @@ namespace tensorsmith {
 namespace {
 
 constexpr double unknown = 1e305;
-/// Values are taken as no larger where they are multiplied by an error: 0 times infinity is 0 here.
-constexpr double largest_factor = 1e300;
+/// Values are taken as no larger where they are multiplied by an error: infinity times no error is
+/// none. Nor as smaller: what is unknown stays so (a bound of products of less than that is wider).
+constexpr double largest_factor = 1e300, least_factor = 1e-5;
 /// Expressions are walked as trees where they are compiled.
 constexpr double most_nodes = 2e5;
 
@@ -95,11 +96,11 @@ class ErrorTwin {
   ExprId real(double value) { return to_.float_imm(value, DType::f64); }
   ExprId magnitude(ExprId x) { return to_.call(CallOp::abs, {x}); }
   ExprId plus(ExprId a, ExprId b) { return !a.valid() ? b : !b.valid() ? a : to_.add(a, b); }
-  ExprId largest(ExprId a, ExprId b) { return !a.valid() ? b : !b.valid() ? a : to_.max(a, b); }
   ExprId times(double factor, ExprId a) { return to_.mul(real(factor), a); }
   /// |x| e, zero where e is.
   ExprId scaled(ExprId x, ExprId e) {
-    return e.valid() ? to_.mul(to_.min(magnitude(x), real(largest_factor)), e) : e;
+    const ExprId factor = to_.min(to_.max(magnitude(x), real(least_factor)), real(largest_factor));
+    return e.valid() ? to_.mul(factor, e) : e;
   }
   ExprId at_most(ExprId a, double b) { return to_.binary(BinaryOp::le, a, real(b)); }
   ExprId less(ExprId a, ExprId b) { return to_.lt(a, b); }
@@ -193,15 +194,17 @@ class ErrorTwin {
     }
     case BinaryOp::div: {
       if (!eb.valid()) {
-        return ea.valid() ? plus(to_.binary(BinaryOp::div, ea, magnitude(b)), rounded) : rounded;
+        return ea.valid() ? if_known(ea, plus(to_.binary(BinaryOp::div, ea, magnitude(b)), rounded))
+                          : rounded;
       }
       const ExprId room = to_.sub(magnitude(b), eb);
       const ExprId e = to_.binary(BinaryOp::div, plus(ea, scaled(value, eb)), room);
-      return plus(to_.select(less(real(0), room), e, real(unknown)), rounded);
+      return if_known(plus(ea, eb),
+                      plus(to_.select(less(real(0), room), e, real(unknown)), rounded));
     }
     case BinaryOp::min:
     case BinaryOp::max:
-      return largest(ea, eb);
+      return ea.valid() && eb.valid() ? to_.max(known(ea), known(eb)) : plus(ea, eb);
     default:
       return real(unknown);
     }
@@ -246,7 +249,7 @@ class ErrorTwin {
     }
     const ExprId either =
         is_guard ? real(unknown)
-                 : to_.add(to_.max(if_a, if_b), magnitude(to_.sub(copy_(a), copy_(b))));
+                 : to_.add(to_.add(if_a, if_b), magnitude(to_.sub(copy_(a), copy_(b))));
     return to_.select(turns, either, kept);
   }
 
@@ -258,7 +261,8 @@ class ErrorTwin {
     const ExprId rounded = rounding(from_.dtype(id), value, function_roundings);
     const auto below = [&](double most) { return to_.sub(a, times(most, e)); };
     const auto if_positive = [&](const auto& bound) {
-      return plus(to_.select(less(real(0), below(1)), bound(), real(unknown)), rounded);
+      const ExprId some = to_.select(less(real(0), below(1)), bound(), real(unknown));
+      return plus(to_.select(to_.binary(BinaryOp::eq, e, real(0)), e, some), rounded);
     };
     if (!e.valid() && n.op != CallOp::pow) {
       const bool is_exact = n.op == CallOp::abs || n.op == CallOp::floor || n.op == CallOp::ceil ||
@@ -268,7 +272,8 @@ class ErrorTwin {
     switch (n.op) {
     case CallOp::exp: {
       const ExprId grown = to_.sub(to_.call(CallOp::exp, {to_.min(e, real(500))}), real(1));
-      return plus(scaled(value, grown), rounded);
+      const ExprId size = to_.min(magnitude(value), real(largest_factor));
+      return to_.select(at_most(e, 500), plus(to_.mul(size, grown), rounded), real(unknown));
     }
     case CallOp::log:
       return if_positive([&] { return to_.binary(BinaryOp::div, e, below(1)); });
@@ -295,7 +300,10 @@ class ErrorTwin {
   }
 
   /// What is no number says nothing.
-  ExprId known(ExprId e) { return to_.select(at_most(e, DBL_MAX), e, real(unknown)); }
+  ExprId known(ExprId e) { return if_known(e, e); }
+  ExprId if_known(ExprId e, ExprId bound) {
+    return to_.select(less(e, real(unknown_error)), bound, real(unknown));
+  }
 
   void add_error(const Operation& operation, std::size_t k) {
     const TensorId tensor = operation.outputs[k];
@@ -340,23 +348,39 @@ class ErrorTwin {
           add(operation, tensor, "_error", to_.reduce(sum), operation.reduce_axes);
       return;
     }
-    case BinaryOp::mul: {
-      const double factor = 1 + operation_roundings * epsilon_of(type);
-      sum.sources.push_back(plus(times(factor, magnitude(value)), e));
-      const TensorId high = add(operation, tensor, "_high", to_.reduce(sum), operation.reduce_axes);
-      ExprList at;
-      for (const Axis& axis : operation.axes) {
-        at.push_back(to_.var(axis.var));
-      }
-      const ExprId product = to_.read(tensor, DType::f64, at);
-      const ExprId bound = to_.add(to_.sub(to_.read(high, DType::f64, at), magnitude(product)),
-                                   plus(scaled(product, real(1e-13)), rounding(type, product, 1)));
-      error_of_[tensor.value] = add(operation, tensor, "_error", bound, {});
+    case BinaryOp::mul:
+      error_of_[tensor.value] = add_error_of_product(operation, tensor, *reduce);
       return;
-    }
     default:
       error_of_[tensor.value] = add(operation, tensor, "_error", real(unknown), {});
     }
+  }
+  /// Products of some of the factors may leave the type where that of all does not: nothing is
+  /// known unless those of all above 1, and of all below, stay in it.
+  TensorId add_error_of_product(const Operation& operation, TensorId tensor, Reduce product) {
+    const DType type = dag_.tensor(tensor).dtype;
+    const ExprId e = error(product.sources[0]), size = magnitude(copy_(product.sources[0]));
+    ExprList at;
+    for (const Axis& axis : operation.axes) {
+      at.push_back(to_.var(axis.var));
+    }
+    const auto product_of = [&](const char* suffix, ExprId factor) {
+      product.sources = {};
+      product.sources.push_back(factor);
+      const TensorId id =
+          add(operation, tensor, suffix, to_.reduce(product), operation.reduce_axes);
+      return to_.read(id, DType::f64, at);
+    };
+    const double factor = 1 + operation_roundings * epsilon_of(type);
+    const ExprId high = product_of("_high", plus(times(factor, size), e));
+    const ExprId above = product_of("_above", to_.max(plus(size, e), real(1)));
+    const ExprId below = product_of("_below", to_.min(size, real(1)));
+    const ExprId value = to_.read(tensor, DType::f64, at);
+    const ExprId bound = to_.add(to_.sub(high, magnitude(value)),
+                                 plus(scaled(value, real(1e-13)), rounding(type, value, 1)));
+    const ExprId stays =
+        to_.and_(at_most(above, largest_of(type)), less(real(least_of(type)), below));
+    return add(operation, tensor, "_error", to_.select(stays, bound, real(unknown)), {});
   }
   ExprId grown(const Operation& operation, ExprId e) {
     return operation.attrs.rounding > 1 ? times(operation.attrs.rounding, e) : e;
@@ -372,7 +396,9 @@ class ErrorTwin {
     const TensorId e = error_of_[result.value];
     ExprId bound = real(0);
     if (e.valid()) {
-      bound = known(of_stored(result, to_.read(result, DType::f64, at), at));
+      const ExprId stored = of_stored(result, to_.read(result, DType::f64, at), at);
+      const double most = largest_of(dag_.tensor(result).dtype);
+      bound = to_.select(at_most(stored, most), stored, real(unknown));
     }
     add(operation, result, "_bounds", bound, {});
   }

@@ -19,7 +19,7 @@
 namespace tensorsmith {
 
 /// Bounds from here on say nothing.
-inline constexpr double unknown_error = 1e300;
+inline constexpr double unknown_error = 1e250;
 
 /// Its arguments are those of `dag` and one more, the bounds, f64, of the shape of the result.
 /// Nothing unless `dag` has one result, a float one, and bounds of manageable size.

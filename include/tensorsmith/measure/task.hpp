@@ -36,7 +36,7 @@ enum class HardDraw : std::uint8_t { finite, special };
 inline constexpr int num_hard_draws = 2;
 
 /// The result of one of them: values of the argument's reference_dtype and, for floats, a bound of
-/// the error of each, f64 (1e300 or more: none is known), both of these rows.
+/// the error of each, f64 (1e250 or more: none is known), both of these rows.
 struct HardReference {
   HardDraw draw = HardDraw::finite;
   RowSample rows;
