@@ -12,10 +12,10 @@ namespace {
 bool is_narrow(DType dtype) { return is_float(dtype) && dtype != DType::f64; }
 DType widened(DType dtype) { return is_narrow(dtype) ? DType::f64 : dtype; }
 
-/// Copies expressions into a pool of their own, floats widened.
-class Widener {
- public:
-  explicit Widener(const ComputeDag& dag)
+}  // namespace
+
+struct F64Copy::Impl {
+  explicit Impl(const ComputeDag& dag)
       : dag_(dag), from_(dag.pool()), to_(make_shared_of<ExprPool>()) {
     for (std::uint32_t v = 0; v < from_.num_vars(); ++v) {
       const VarId var{v};
@@ -86,16 +86,10 @@ class Widener {
   Shared<ExprPool> to_;
   std::map<std::uint32_t, ExprId> copied_;
 };
-
-}  // namespace
-
-struct F64Copy::Impl {
-  Widener widener;
-};
-F64Copy::F64Copy(const ComputeDag& dag) : impl_(std::make_unique<Impl>(Impl{Widener(dag)})) {}
+F64Copy::F64Copy(const ComputeDag& dag) : impl_(std::make_unique<Impl>(dag)) {}
 F64Copy::~F64Copy() = default;
-ExprId F64Copy::operator()(ExprId id) { return impl_->widener.copy(id); }
-const Shared<ExprPool>& F64Copy::pool() const { return impl_->widener.pool(); }
+ExprId F64Copy::operator()(ExprId id) { return impl_->copy(id); }
+const Shared<ExprPool>& F64Copy::pool() const { return impl_->pool(); }
 
 Shared<const ComputeDag> f64_twin(const Shared<const ComputeDag>& dag) {
   bool has_narrow = false;
@@ -105,7 +99,7 @@ Shared<const ComputeDag> f64_twin(const Shared<const ComputeDag>& dag) {
   if (!has_narrow) {
     return dag;
   }
-  Widener widener(*dag);
+  F64Copy widener(*dag);
   std::vector<TensorInfo> tensors = dag->tensors();
   for (TensorInfo& tensor : tensors) {
     tensor.dtype = is_input(*dag, tensor) ? tensor.dtype : widened(tensor.dtype);
@@ -113,7 +107,7 @@ Shared<const ComputeDag> f64_twin(const Shared<const ComputeDag>& dag) {
   std::vector<Operation> operations = dag->operations();
   for (Operation& operation : operations) {
     for (ExprId& body : operation.bodies) {
-      body = widener.copy(body);
+      body = widener(body);
     }
   }
   return make_shared_of<const ComputeDag>(widener.pool(), std::move(tensors), std::move(operations),
