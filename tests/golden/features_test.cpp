@@ -46,8 +46,8 @@ std::string difference_of(const FeatureMatrix& features, const Json& expected) {
   return text;
 }
 
-/// Rows instead of those in samples_cuda.jsonl, by "task, sample": the reference's depend on where its
-/// memory lies, these do not (README).
+/// Rows instead of those in samples_cuda.jsonl, by "task, sample": the reference's depend on where
+/// its memory lies, these do not (README).
 std::map<std::string, Json> clean_rows() {
   std::map<std::string, Json> rows;
   for (const GoldenFile& file : golden_files("features_cuda_clean.jsonl")) {

@@ -34,8 +34,8 @@ bool is_quick(const ComputeDag& dag) {
   return flop >= 0 && flop < 2e5;
 }
 
-/// Of a result whose longest sum has K terms: each order of a sum of non-negative terms is off by at
-/// most K halves of an epsilon, so that two orders differ by at most K.
+/// Of a result whose longest sum has K terms: each order of a sum of non-negative terms is off by
+/// at most K halves of an epsilon, so that two orders differ by at most K.
 double reordering_error(const ComputeDag& dag) {
   double longest = 1;
   for (const Operation& op : dag.operations()) {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/bounds.hpp"
 #include "tensorsmith/feature/store_program.hpp"
+#include "tensorsmith/ir/algebra/bounds.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/pool.hpp"
+#include "tensorsmith/ir/algebra/pool.hpp"
 #include "tensorsmith/support/hash_map.hpp"
 
 namespace tensorsmith {

@@ -171,7 +171,7 @@ FeatureMatrix feature_rows(const StoreProgram& program, const FeatureOptions& op
                            const LeftOut& is_left_out) {
   FeatureMatrix result;
   TouchTables touch(program.num_tables);
-  algebra::Remembered<algebra::Bound> known;
+  algebra::Remembered<algebra::Bound> bounds;
   std::vector<FeatureRow> rows;
   for (const FeatureStore& store : program.stores) {
     if (is_left_out(store.tensor)) {
@@ -182,7 +182,7 @@ FeatureMatrix feature_rows(const StoreProgram& program, const FeatureOptions& op
       row = &rows.emplace_back();
       row->tensor = store.tensor;
     }
-    read_store(program, store, touch, known, options, *row);
+    read_store(program, store, touch, bounds, options, *row);
   }
   const FeatureScale scale{options.is_log_scaled};
   for (FeatureRow& row : rows) {

@@ -12,10 +12,10 @@
 
 #include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/feature/feature_rows.hpp"
-#include "tensorsmith/feature/algebra/analyzer.hpp"
-#include "tensorsmith/feature/expression_reader.hpp"
 #include "tensorsmith/feature/store_value.hpp"
+#include "tensorsmith/ir/algebra/analyzer.hpp"
 #include "tensorsmith/ir/stmt_walk.hpp"
+#include "tensorsmith/te/expression_reader.hpp"
 
 namespace tensorsmith {
 namespace detail {
@@ -67,8 +67,7 @@ class KernelStores {
 
  private:
   algebra::Ref read(ExprId id) {
-    return analyzer_.simplify(
-        ExpressionReader(kernel_.pool, pool_, no_operations_, meanings_)(id));
+    return analyzer_.simplify(ExpressionReader(kernel_.pool, pool_, no_operations_, meanings_)(id));
   }
 
   void visit(StmtId id) {

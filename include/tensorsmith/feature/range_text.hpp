@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/text.hpp"
-#include "tensorsmith/feature/range_inference.hpp"
+#include "tensorsmith/ir/algebra/text.hpp"
+#include "tensorsmith/sched/bounds/range_inference.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 
 namespace tensorsmith {

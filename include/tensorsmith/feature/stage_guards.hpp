@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/feature/range_inference.hpp"
+#include "tensorsmith/sched/bounds/range_inference.hpp"
 
 namespace tensorsmith::detail {
 
@@ -51,8 +51,7 @@ class StageGuards : protected RangeInference {
         return pool_.add(x, stage.range[at(node)].min);
       };
       if (r.is_split()) {
-        const algebra::Ref product =
-            pool_.mul(value[at(r.outer)], stage.range[at(r.inner)].extent);
+        const algebra::Ref product = pool_.mul(value[at(r.outer)], stage.range[at(r.inner)].extent);
         value[at(r.whole)] = shifted(pool_.add(value[at(r.inner)], product), r.whole);
       } else if (r.kind == RelationKind::fuse) {
         const algebra::Ref fused = value[at(r.whole)];
@@ -85,8 +84,8 @@ class StageGuards : protected RangeInference {
     const std::size_t num_axes = op.axes.size() + op.reduce_axes.size();
     for (std::size_t a = 0; checks_operation && a < num_axes; ++a) {
       const NodeRange& range = stage.range[a];
-      const std::int64_t extent = a < op.axes.size() ? op.axes[a].extent
-                                                     : op.reduce_axes[a - op.axes.size()].extent;
+      const std::int64_t extent =
+          a < op.axes.size() ? op.axes[a].extent : op.reduce_axes[a - op.axes.size()].extent;
       const algebra::Ref zero = pool_.like(range.min, 0), end = pool_.like(range.min, extent);
       if (is_left_out(static_cast<std::int32_t>(a)) ||
           (is_equal(range.min, zero) && is_equal(range.extent, end))) {

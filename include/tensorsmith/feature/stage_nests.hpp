@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/substitute.hpp"
 #include "tensorsmith/feature/stage_guards.hpp"
 #include "tensorsmith/feature/store_program.hpp"
 #include "tensorsmith/feature/store_value.hpp"
+#include "tensorsmith/ir/algebra/substitute.hpp"
 #include "tensorsmith/support/factorize.hpp"
 
 namespace tensorsmith::detail {
@@ -29,9 +29,9 @@ class StageNests : protected StageGuards {
   struct StageInfo {
     std::vector<std::int32_t> leaf_loop;  ///< -1: extent 1
     std::vector<bool> leaf_reduces;
-    double elements = 1;                  ///< that memory is set aside for
-    NestStores update, initial;         ///< initial: of reductions
-    NestStores copy;                    ///< of a reduction across threads, its last store
+    double elements = 1;         ///< that memory is set aside for
+    NestStores update, initial;  ///< initial: of reductions
+    NestStores copy;             ///< of a reduction across threads, its last store
     bool is_across_threads = false, gathers = false;
   };
 
@@ -105,8 +105,7 @@ class StageNests : protected StageGuards {
     }
     analyzer.enter(pool_.raw(algebra::Op::ge, pool_.var(var), zero));
     analyzer.enter(pool_.raw(algebra::Op::lt, pool_.var(var), range.extent));
-    FeatureLoop& loop =
-        program_.loops[at(stages_[key.stage].leaf_loop[key.leaf])];
+    FeatureLoop& loop = program_.loops[at(stages_[key.stage].leaf_loop[key.leaf])];
     loop.varying = analyzer.simplify(range.extent);
     loop.extent = largest_extent(loop.varying);
   }
@@ -286,15 +285,15 @@ class StageNests : protected StageGuards {
     return stores;
   }
   /// The axes of the stage replaced by their values.
-  algebra::Ref substituted(std::size_t s, algebra::Ref ref, const std::vector<algebra::Ref>& value) {
+  algebra::Ref substituted(std::size_t s, algebra::Ref ref,
+                           const std::vector<algebra::Ref>& value) {
     const std::int32_t first = ranges_[s].var.empty() ? 0 : ranges_[s].var[0];
     HashMap<std::uint32_t, algebra::Ref> known;
-    return algebra::substituted(
-        pool_, ref, known, [&](std::int64_t var, algebra::Ref self) {
-          const std::int64_t axis = var - first;  // the nodes of a stage have variables in a row
-          return axis >= 0 && axis < derivations_[s].num_axes ? value[static_cast<std::size_t>(axis)]
-                                                              : self;
-        });
+    return algebra::substituted(pool_, ref, known, [&](std::int64_t var, algebra::Ref self) {
+      const std::int64_t axis = var - first;  // the nodes of a stage have variables in a row
+      return axis >= 0 && axis < derivations_[s].num_axes ? value[static_cast<std::size_t>(axis)]
+                                                          : self;
+    });
   }
 };
 

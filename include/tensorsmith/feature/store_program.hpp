@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/pool.hpp"
 #include "tensorsmith/feature/arith.hpp"
+#include "tensorsmith/ir/algebra/pool.hpp"
 #include "tensorsmith/sched/steps.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 

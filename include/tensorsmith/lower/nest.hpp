@@ -10,8 +10,8 @@
 
 #include "tensorsmith/ir/affine.hpp"
 #include "tensorsmith/ir/loop_program.hpp"
-#include "tensorsmith/lower/derivation.hpp"
 #include "tensorsmith/lower/solved_loops.hpp"
+#include "tensorsmith/sched/derivation.hpp"
 
 namespace tensorsmith {
 

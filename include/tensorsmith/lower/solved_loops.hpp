@@ -12,8 +12,8 @@
 #include <optional>
 #include <vector>
 
-#include "tensorsmith/lower/derivation.hpp"
 #include "tensorsmith/lower/term_conditions.hpp"
+#include "tensorsmith/sched/derivation.hpp"
 #include "tensorsmith/support/factorize.hpp"
 
 namespace tensorsmith {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "tensorsmith/lower/derivation.hpp"
 #include "tensorsmith/lower/tensor_operands.hpp"
+#include "tensorsmith/sched/derivation.hpp"
 
 namespace tensorsmith {
 

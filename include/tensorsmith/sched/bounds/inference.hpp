@@ -54,6 +54,9 @@ class Inference {
     return {};
   }
 
+  /// Some region is no affine form, so that only a bound of an extent is known.
+  bool needs_expressions() const { return needs_expressions_; }
+
   void write(State& state) const {
     for (std::size_t id = 0; id < state.num_stages(); ++id) {
       const auto& stage = state.stage(id);
@@ -195,11 +198,13 @@ class Inference {
     for (std::size_t d = 0; d < op.axes.size(); ++d) {
       extents[d] = op.axes[d].extent;
       if (whole[d] != 0) {
+        needs_expressions_ = needs_expressions_ || is_read_[id];
         continue;
       }
       // A region that does not vary may stick out of the tensor: splits that do not divide.
       const auto exact = IntervalContext::difference(region[d].max, region[d].min);
       const auto size = exact ? exact : context_.largest_difference(region[d].max, region[d].min);
+      needs_expressions_ = needs_expressions_ || !exact;
       if (size && *size >= 0 && (exact || *size < op.axes[d].extent)) {
         minima_[id][d] = region[d].min;
         extents[d] = *size + 1;
@@ -314,6 +319,7 @@ class Inference {
   IntervalContext context_;
   std::vector<StageLoops> loops_;
   std::vector<bool> is_read_, known_;
+  bool needs_expressions_ = false;
   std::vector<std::vector<std::int64_t>> extents_;  ///< per stage, per node
   std::vector<std::vector<Affine>> minima_;         ///< per stage, per spatial axis
   std::vector<std::vector<VarId>> leaf_vars_;

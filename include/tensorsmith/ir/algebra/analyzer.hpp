@@ -1,12 +1,12 @@
 // Analyzer: simplifies expressions of one pool under what it was told of their variables.
 //
-// Floor 5. The face of this folder. bind(), enter() and leave() say what holds, simplify() and
+// Floor 1. The face of this folder. bind(), enter() and leave() say what holds, simplify() and
 // holds() are the reference's defaults.
 #pragma once
 
 #include <cstdint>
 
-#include "tensorsmith/feature/algebra/canonical.hpp"
+#include "tensorsmith/ir/algebra/canonical.hpp"
 
 namespace tensorsmith::algebra {
 

@@ -1,6 +1,6 @@
 // Bounds: the least and the greatest value of an expression, as far as constants say.
 //
-// Floor 5. Own design; the precision is that of the reference: operand by operand, without
+// Floor 1. Own design; the precision is that of the reference: operand by operand, without
 // correlations, an unbound variable has any value of its type, and a condition that holds narrows
 // exactly the expression that it compares with a constant. INT64_MAX and -INT64_MAX stand for
 // unlimited.
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/pool.hpp"
+#include "tensorsmith/ir/algebra/pool.hpp"
 
 namespace tensorsmith::algebra {
 
@@ -31,9 +31,7 @@ inline Bound bound_of(DType type) {
 inline Bound intersection(Bound a, Bound b) {
   return {larger_of(a.min, b.min), smaller_of(a.max, b.max)};
 }
-inline Bound hull(Bound a, Bound b) {
-  return {smaller_of(a.min, b.min), larger_of(a.max, b.max)};
-}
+inline Bound hull(Bound a, Bound b) { return {smaller_of(a.min, b.min), larger_of(a.max, b.max)}; }
 
 namespace detail {
 

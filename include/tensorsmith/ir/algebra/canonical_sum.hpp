@@ -1,16 +1,16 @@
 // Split and Sum: what the canonical simplifier writes integer expressions as.
 //
-// Floor 5. The normal form of the Ansor reference 0.16: a sum of (index % upper) // lower * scale
-// and a constant. Terms of one index stand together, the larger lower first; what a split took apart
-// comes together again when the sum is written out, which goes by descending scale, positive terms
-// first. Not here: how an expression becomes one (canonical.hpp).
+// Floor 1. The normal form of the Ansor reference 0.16: a sum of (index % upper) // lower * scale
+// and a constant. Terms of one index stand together, the larger lower first; what a split took
+// apart comes together again when the sum is written out, which goes by descending scale, positive
+// terms first. Not here: how an expression becomes one (canonical.hpp).
 #pragma once
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/bounds.hpp"
+#include "tensorsmith/ir/algebra/bounds.hpp"
 #include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith::algebra {
@@ -73,8 +73,7 @@ struct Sum {
         terms.insert(terms.begin() + static_cast<std::ptrdiff_t>(at), other);
         return;
       }
-      if (other.lower == term.lower && other.upper == term.upper &&
-          other.may_join(term.is_floor)) {
+      if (other.lower == term.lower && other.upper == term.upper && other.may_join(term.is_floor)) {
         term.scale += other.scale;
         return;
       }
@@ -89,6 +88,20 @@ struct Sum {
   }
 };
 
+/// What a number divides, and the rest.
+struct Parts {
+  Sum divisible, rest;
+};
+inline Parts parted(const Sum& sum, std::int64_t divisor) {
+  Parts parts;
+  parts.divisible.dtype = parts.rest.dtype = sum.dtype;
+  (sum.base % divisor == 0 ? parts.divisible : parts.rest).base = sum.base;
+  for (const Split& term : sum.terms) {
+    (term.scale % divisor == 0 ? parts.divisible : parts.rest).terms.push_back(term);
+  }
+  return parts;
+}
+
 /// (x // 6) * 6 + (x % 6 // 3) * 3 --> (x // 3) * 3, and the order in which terms are written.
 inline std::vector<Split> joined(std::vector<Split> terms) {
   for (std::size_t i = 0; i < terms.size(); ++i) {
@@ -101,8 +114,7 @@ inline std::vector<Split> joined(std::vector<Split> terms) {
       if (left.index != right.index || left.upper < right.lower) {
         break;
       }
-      if (left.upper == right.upper && left.lower == right.lower &&
-          left.may_join(right.is_floor)) {
+      if (left.upper == right.upper && left.lower == right.lower && left.may_join(right.is_floor)) {
         right.scale += left.scale;
         left.scale = 0;
       } else if (left.lower == right.upper && right.scale != 0 && left.scale % right.scale == 0 &&

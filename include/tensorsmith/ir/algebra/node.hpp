@@ -1,8 +1,8 @@
 // Node: one operation of an expression that features and printed ranges are computed from.
 //
-// Floor 5. Own design. Smaller than the nodes of ir/expr.hpp, because a search reads the features of
-// a hundred thousand programs, and with the meaning that the Ansor reference gives them: integers of
-// 32 and 64 bits do not wrap. Not here: where nodes live (pool.hpp).
+// Floor 1. Own design. Smaller than the nodes of ir/expr.hpp, because a search reads the features
+// of a hundred thousand programs, and with the meaning that the Ansor reference gives them:
+// integers of 32 and 64 bits do not wrap. Not here: where nodes live (pool.hpp).
 #pragma once
 
 #include <cstdint>

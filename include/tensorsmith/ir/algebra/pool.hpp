@@ -1,8 +1,8 @@
 // Pool: where the expressions of one program live; equal expressions are one node.
 //
-// Floor 5. Own design: open addressing, append only. raw() makes a node as it is named; binary() and
-// its named forms fold constants first, as the constructors of the reference do. Not here: anything
-// that needs the ranges of variables (analyzer.hpp).
+// Floor 1. Own design: open addressing, append only. raw() makes a node as it is named; binary()
+// and its named forms fold constants first, as the constructors of the reference do. Not here:
+// anything that needs the ranges of variables (analyzer.hpp).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/node.hpp"
+#include "tensorsmith/ir/algebra/node.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/assert.hpp"
 #include "tensorsmith/support/floor_div.hpp"
@@ -72,7 +72,8 @@ class Pool {
   }
   Ref boolean(bool value) { return integer(value ? 1 : 0, DType::boolean); }
   Ref real(double value, DType dtype) {
-    return intern({Op::real, dtype, 0, no_ref, no_ref, no_ref, math::bit_cast<std::int64_t>(value)});
+    return intern(
+        {Op::real, dtype, 0, no_ref, no_ref, no_ref, math::bit_cast<std::int64_t>(value)});
   }
   Ref raw(Op op, Ref a, Ref b) {
     const bool is_truth = is_comparison(op) || op == Op::and_ || op == Op::or_;
@@ -89,8 +90,8 @@ class Pool {
     const auto first = static_cast<Ref>(lists_.size());
     lists_.insert(lists_.end(), operands.begin(), operands.end());
     const std::size_t before = nodes_.size();
-    const Ref ref = intern({op, dtype, static_cast<std::uint16_t>(operands.size()), first, no_ref,
-                            no_ref, name});
+    const Ref ref = intern(
+        {op, dtype, static_cast<std::uint16_t>(operands.size()), first, no_ref, no_ref, name});
     if (nodes_.size() == before) {
       lists_.resize(static_cast<std::size_t>(first));
     }
@@ -263,22 +264,21 @@ class Pool {
   }
 
   std::uint64_t hash_of(const Node& node) const {
-    std::uint64_t h = static_cast<std::uint64_t>(node.op) |
-                      static_cast<std::uint64_t>(node.dtype) << 8 |
-                      static_cast<std::uint64_t>(node.num_operands) << 16;
-    h = hash_combine(h, static_cast<std::uint64_t>(node.value));
+    // One round of mixing: it is most of the time of making a node.
+    const auto wide = [](Ref ref) {
+      return static_cast<std::uint64_t>(static_cast<std::uint32_t>(ref));
+    };
+    std::uint64_t h =
+        static_cast<std::uint64_t>(node.value) * 0x9e3779b97f4a7c15ULL +
+        (static_cast<std::uint64_t>(node.op) << 8 | static_cast<std::uint64_t>(node.dtype));
     if (has_list(node.op)) {
       for (std::size_t i = 0; i < node.num_operands; ++i) {
-        h = hash_combine(h, static_cast<std::uint64_t>(operand(node, i)));
+        h = hash_combine(h, wide(operand(node, i)));
       }
       return h;
     }
-    if (node.num_operands == 0) {
-      return h;
-    }
-    h = hash_combine(h, static_cast<std::uint64_t>(static_cast<std::uint32_t>(node.a)) << 32 |
-                            static_cast<std::uint32_t>(node.b));
-    return node.num_operands == 3 ? hash_combine(h, static_cast<std::uint64_t>(node.c)) : h;
+    h ^= (wide(node.a) | wide(node.b) << 32) * 0xbf58476d1ce4e5b9ULL;
+    return hash_mix(h + wide(node.c) * 0x94d049bb133111ebULL);
   }
   bool same(const Node& x, const Node& y) const {
     if (x.op != y.op || x.dtype != y.dtype || x.num_operands != y.num_operands ||
@@ -309,7 +309,7 @@ class Pool {
     nodes_.push_back(node);
     hashes_.push_back(hash);
     if (nodes_.size() * 2 > table_.size()) {
-      table_.assign(table_.empty() ? 256 : table_.size() * 2, 0);
+      table_.assign(table_.empty() ? 2048 : table_.size() * 2, 0);
       for (std::size_t i = 0; i < nodes_.size(); ++i) {
         place(i);
       }

@@ -1,15 +1,15 @@
 // Facts: what is known of variables and conditions while an expression is simplified.
 //
-// Floor 5. Own design. The parts of the reference's analyser share one of these. Not here: the
+// Floor 1. Own design. The parts of the reference's analyser share one of these. Not here: the
 // simplifiers (rewriter.hpp, canonical.hpp), how a caller uses all (analyzer.hpp).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/bounds.hpp"
-#include "tensorsmith/feature/algebra/comparisons.hpp"
-#include "tensorsmith/feature/algebra/modular.hpp"
+#include "tensorsmith/ir/algebra/bounds.hpp"
+#include "tensorsmith/ir/algebra/comparisons.hpp"
+#include "tensorsmith/ir/algebra/modular.hpp"
 
 namespace tensorsmith::algebra {
 
@@ -51,6 +51,9 @@ class Facts {
   }
   /// Canonical, rewritten, canonical: the default of the reference.
   Ref simplify(Ref ref) {
+    if (pool.is_integer(ref)) {
+      return ref;
+    }
     Ref result = canonical->simplified(ref);
     if (!pool.is_integer(result)) {
       result = rewriter->simplified(result);
@@ -68,9 +71,11 @@ class Facts {
       return;
     }
     bounds.bind(var, min, extent);
-    const Ref self = pool.var(var);
-    comparisons.add(pool.raw(Op::ge, self, min));
-    comparisons.add(pool.raw(Op::lt, self, pool.add(min, extent)));
+    if (!pool.is_integer(min) || !pool.is_integer(extent)) {  // else the bounds say it all
+      const Ref self = pool.var(var);
+      comparisons.add(pool.raw(Op::ge, self, min));
+      comparisons.add(pool.raw(Op::lt, self, pool.add(min, extent)));
+    }
     changed();
   }
   void bind_value(std::int32_t var, Ref value) {

@@ -1,16 +1,16 @@
 // StageRelations: how the loops of a stage come from its axes, two loops at a time.
 //
-// Floor 5. A split into several parts is several splits into two, a fuse of several loops several
-// fuses of two, as the reference makes them; an axis that is a loop itself is shifted to begin at 0.
-// Not here: ranges (range_inference.hpp).
+// Floor 3. A split into several parts is several splits into two, a fuse of several loops several
+// fuses of two, as the reference makes them; an axis that is a loop itself is shifted to begin at
+// 0. Not here: ranges (range_inference.hpp).
 #pragma once
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/lower/derivation.hpp"
 #include "tensorsmith/sched/apply/annotation.hpp"
+#include "tensorsmith/sched/derivation.hpp"
 
 namespace tensorsmith::detail {
 
@@ -33,10 +33,10 @@ struct PairRelation {
 struct StageRelations {
   std::int32_t num_nodes = 0;
   std::vector<PairRelation> relations;
-  std::vector<std::int32_t> leaves;     ///< by leaf of the derivation; shifted axes in their place
-  std::vector<std::int32_t> made;       ///< nodes in the order in which they were made
-  std::vector<std::int32_t> singles;    ///< nodes of one iteration that come from no axis
-  std::vector<bool> is_thread;          ///< by node: a loop over threads is made of it
+  std::vector<std::int32_t> leaves;   ///< by leaf of the derivation; shifted axes in their place
+  std::vector<std::int32_t> made;     ///< nodes in the order in which they were made
+  std::vector<std::int32_t> singles;  ///< nodes of one iteration that come from no axis
+  std::vector<bool> is_thread;        ///< by node: a loop over threads is made of it
 };
 
 inline StageRelations stage_relations(const StageDerivation& d) {
@@ -124,10 +124,10 @@ inline StageRelations stage_relations(const StageDerivation& d) {
   for (std::size_t i = result.relations.size(); i-- > 0;) {
     const PairRelation& r = result.relations[i];
     if (r.is_split()) {
-      result.is_thread[at(r.whole)] = result.is_thread[at(r.outer)] || result.is_thread[at(r.inner)];
+      result.is_thread[at(r.whole)] =
+          result.is_thread[at(r.outer)] || result.is_thread[at(r.inner)];
     } else if (r.kind == RelationKind::fuse) {
-      result.is_thread[at(r.outer)] = result.is_thread[at(r.inner)] =
-          result.is_thread[at(r.whole)];
+      result.is_thread[at(r.outer)] = result.is_thread[at(r.inner)] = result.is_thread[at(r.whole)];
     } else {
       result.is_thread[at(r.whole)] = result.is_thread[at(r.inner)];
     }

@@ -1,6 +1,6 @@
 // expression_text: an expression as the reference prints it, `i_outer * 4 + 3 - j // 2`.
 //
-// Floor 5. Own design. Parentheses only where they are needed; operators of one rank bind to the
+// Floor 1. Own design. Parentheses only where they are needed; operators of one rank bind to the
 // left.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tensorsmith/feature/algebra/pool.hpp"
+#include "tensorsmith/ir/algebra/pool.hpp"
 
 namespace tensorsmith::algebra {
 

@@ -1,6 +1,6 @@
 // Comparisons: what ranges and conditions say about how two expressions compare.
 //
-// Floor 5. Own design; the precision is that of the reference in its default setting: a known
+// Floor 1. Own design; the precision is that of the reference in its default setting: a known
 // comparison decides another one of the same two sides that differs by a constant, and no chains.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/pool.hpp"
+#include "tensorsmith/ir/algebra/pool.hpp"
 
 namespace tensorsmith::algebra {
 
@@ -119,8 +119,9 @@ class Comparisons {
     case Order::less_equal:
       return offset < asked ? Order::less : offset == asked ? Order::less_equal : Order::unknown;
     case Order::greater_equal:
-      return offset > asked ? Order::greater
-                            : offset == asked ? Order::greater_equal : Order::unknown;
+      return offset > asked    ? Order::greater
+             : offset == asked ? Order::greater_equal
+                               : Order::unknown;
     default:
       return order == Order::unequal && offset == asked ? Order::unequal : Order::unknown;
     }

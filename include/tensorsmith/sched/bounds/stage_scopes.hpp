@@ -1,6 +1,6 @@
 // scopes_of_stages: in which memory the values of every stage are.
 //
-// Floor 5. Ansor reference, ch. 2.5. Copies say it in their steps; all other stages follow from the
+// Floor 3. Ansor reference, ch. 2.5. Copies say it in their steps; all other stages follow from the
 // threads that they are computed by.
 #pragma once
 

@@ -1,15 +1,15 @@
 // ExpressionReader: expressions of a dag or of a lowered kernel as those of algebra/, inlined
 // operations put in their place.
 //
-// Floor 5. A constant matrix that is computed inline counts as 1 (Ansor reference, ch. 6.1). Nothing
-// is simplified here.
+// Floor 2. A constant matrix that is computed inline counts as 1 (Ansor reference, ch. 6.1).
+// Nothing is simplified here.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/pool.hpp"
+#include "tensorsmith/ir/algebra/pool.hpp"
 #include "tensorsmith/support/hash_map.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
@@ -67,8 +67,8 @@ class ExpressionReader {
       const std::vector<algebra::Ref> args = list(call->args);
       return call->op == CallOp::if_then_else
                  ? to_.choice(algebra::Op::if_then_else, args[0], args[1], args[2])
-                 : to_.with_list(algebra::Op::call, node.dtype,
-                                 static_cast<std::int64_t>(call->op), args);
+                 : to_.with_list(algebra::Op::call, node.dtype, static_cast<std::int64_t>(call->op),
+                                 args);
     }
     if (const Load* load = std::get_if<Load>(&node.op)) {
       return to_.with_list(algebra::Op::load, node.dtype, load->buffer.value, list(load->indices));

@@ -1,12 +1,12 @@
 // The rules of the reference's rewriting, by the operation at the root of what they rewrite.
 //
-// Floor 5. Facts about the Ansor reference 0.16, stated in the notation of rule.hpp: which equalities
-// it uses, in which order, and whether it goes on with the result. Divisions are those that round
-// down. Where one of its steps is no rule of this form, the list is in parts and the step is in
-// rewriter.hpp. Every rule is true: the tests try each of them on random numbers.
+// Floor 1. Facts about the Ansor reference 0.16, stated in the notation of rule.hpp: which
+// equalities it uses, in which order, and whether it goes on with the result. Divisions are those
+// that round down. Where one of its steps is no rule of this form, the list is in parts and the
+// step is in rewriter.hpp. Every rule is true: the tests try each of them on random numbers.
 #pragma once
 
-#include "tensorsmith/feature/algebra/rule.hpp"
+#include "tensorsmith/ir/algebra/rule.hpp"
 
 namespace tensorsmith::algebra::rules {
 
@@ -152,11 +152,11 @@ inline constexpr std::string_view remainder_lines[] = {
 /// After both sides were compared by their bounds.
 inline constexpr std::string_view min_lines[] = {
     "min(x + c1, x + c2) -> x + c1 ; c1 < c2",
-    "min(x + c1, x + c2) -> x + c2",
+    "min(x + c1, x + c2) -> x + c2 ; c1 >= c2",
     "min(x + c1, x) ~ min(x, x + c1) -> x + c1 ; c1 < 0",
-    "min(x + c1, x) ~ min(x, x + c1) -> x",
+    "min(x + c1, x) ~ min(x, x + c1) -> x ; c1 >= 0",
     "min(c1 - x, c2 - x) -> c1 - x ; c1 < c2",
-    "min(c1 - x, c2 - x) -> c2 - x",
+    "min(c1 - x, c2 - x) -> c2 - x ; c1 >= c2",
     "min((x + c1) // c2 * c2, x) ~ min(x, (x + c1) // c2 * c2) -> x ; c2 > 0 && c1 + 1 == c2",
     "min((x + c1) // c2 * c2, max(x, c2)) ~ min(max(x, c2), (x + c1) // c2 * c2) -> max(x, c2) ; "
     "c2 > 0 && c1 + 1 == c2 && ge(x, 1)",
@@ -188,11 +188,11 @@ inline constexpr std::string_view min_lines[] = {
 };
 inline constexpr std::string_view max_lines[] = {
     "max(x + c1, x + c2) -> x + c1 ; c1 > c2",
-    "max(x + c1, x + c2) -> x + c2",
+    "max(x + c1, x + c2) -> x + c2 ; c1 <= c2",
     "max(x + c1, x) ~ max(x, x + c1) -> x + c1 ; c1 > 0",
-    "max(x + c1, x) ~ max(x, x + c1) -> x",
+    "max(x + c1, x) ~ max(x, x + c1) -> x ; c1 <= 0",
     "max(c1 - x, c2 - x) -> c1 - x ; c1 > c2",
-    "max(c1 - x, c2 - x) -> c2 - x",
+    "max(c1 - x, c2 - x) -> c2 - x ; c1 <= c2",
     "max((x + c1) // c2 * c2, x) ~ max(x, (x + c1) // c2 * c2) -> (x + c1) // c2 * c2 ; "
     "c2 > 0 && c1 + 1 == c2",
     "max(x // c2 * c2, x) ~ max(x, x // c2 * c2) -> x ; c2 > 0",

@@ -1,12 +1,12 @@
 // substituted: an expression with other expressions in place of variables.
 //
-// Floor 5. Own design. Nothing is folded or simplified.
+// Floor 1. Own design. Nothing is folded or simplified.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/pool.hpp"
+#include "tensorsmith/ir/algebra/pool.hpp"
 #include "tensorsmith/support/hash_map.hpp"
 
 namespace tensorsmith::algebra {
@@ -33,8 +33,8 @@ Ref substituted(Pool& pool, Ref ref, HashMap<std::uint32_t, Ref>& known, const M
   }
   Ref result = ref;
   if (is_changed) {
-    result = has_list(node.op)   ? pool.with_list(node.op, node.dtype, node.value, operands)
-             : is_binary(node.op) ? pool.raw(node.op, operands[0], operands[1])
+    result = has_list(node.op)     ? pool.with_list(node.op, node.dtype, node.value, operands)
+             : is_binary(node.op)  ? pool.raw(node.op, operands[0], operands[1])
              : node.op == Op::not_ ? pool.raw_not(operands[0])
              : node.op == Op::cast ? pool.cast(node.dtype, operands[0])
                                    : pool.choice(node.op, operands[0], operands[1], operands[2]);

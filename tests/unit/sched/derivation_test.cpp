@@ -1,4 +1,4 @@
-#include "tensorsmith/lower/derivation.hpp"
+#include "tensorsmith/sched/derivation.hpp"
 
 #include "support/catch.hpp"
 #include "unit/sched/sched_fixtures.hpp"

@@ -1,6 +1,6 @@
 // Rule: one rewrite of an expression, read from a line of text.
 //
-// Floor 5. Own design. "x * c1 < y * c1 -> x < y ; c1 > 0": a pattern, what it becomes, and when.
+// Floor 1. Own design. "x * c1 < y * c1 -> x < y ; c1 > 0": a pattern, what it becomes, and when.
 // Patterns that become the same stand side by side with "or else" between them: " ~ ". "=>" in
 // place of "->": the result is simplified again. x y z s t p q stand for any expression, c1 c2 c3
 // for constants; // and % are floordiv and floormod; select(...), min(...), max(...) have their
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/pool.hpp"
+#include "tensorsmith/ir/algebra/pool.hpp"
 
 namespace tensorsmith::algebra {
 
@@ -29,9 +29,20 @@ struct PatternNode {
 
 constexpr std::size_t num_pattern_names = 10;
 
+/// What operands must be for a pattern to fit, so that most need not be tried.
+struct OperandOps {
+  static constexpr Op any = Op::load;  ///< no rule names a load
+  Op a = any, b = any;
+
+  bool fit(Op first, Op second) const {
+    return (a == any || a == first) && (b == any || b == second);
+  }
+};
+
 struct Rule {
   std::vector<PatternNode> nodes;
   std::vector<std::int16_t> patterns;
+  std::vector<OperandOps> operands;  ///< by pattern
   std::int16_t result = -1, condition = -1;
   bool is_repeated = false;
 };
@@ -56,10 +67,23 @@ class RuleParser {
     }
     skip();
     TENSORSMITH_ASSERT(at_ == text_.size(), "a rule is read to its end");
+    for (std::int16_t pattern : rule_.patterns) {
+      const PatternNode& root = rule_.nodes[static_cast<std::size_t>(pattern)];
+      rule_.operands.push_back({needed(root.a), needed(root.b)});
+    }
     return std::move(rule_);
   }
 
  private:
+  Op needed(std::int16_t operand) const {
+    if (operand < 0) {
+      return OperandOps::any;
+    }
+    const PatternNode& node = rule_.nodes[static_cast<std::size_t>(operand)];
+    return node.part == Part::any         ? OperandOps::any
+           : node.part == Part::operation ? node.op
+                                          : Op::integer;
+  }
   void skip() {
     while (at_ < text_.size() && text_[at_] == ' ') {
       ++at_;
@@ -262,8 +286,7 @@ class Match {
     }
     const std::int64_t a = calculated(rule, node.a, like, asks);
     if (node.op == Op::and_ || node.op == Op::or_) {
-      return (a != 0) == (node.op == Op::or_) ? a
-                                              : calculated(rule, node.b, like, asks);
+      return (a != 0) == (node.op == Op::or_) ? a : calculated(rule, node.b, like, asks);
     }
     const std::int64_t b = calculated(rule, node.b, like, asks);
     switch (node.op) {
@@ -306,8 +329,8 @@ class Match {
       if (known == no_ref) {
         known = ref;
       }
-      return known == ref || (node.part == Part::constant &&
-                              pool_.value(known) == pool_.value(ref));
+      return known == ref ||
+             (node.part == Part::constant && pool_.value(known) == pool_.value(ref));
     }
     case Part::literal:
       return pool_.is_integer(ref, node.value);

@@ -1,15 +1,17 @@
 // The rules of the reference's rewriting for comparisons and what joins them (rules.hpp).
 //
-// Floor 5. Facts about the Ansor reference 0.16 in the notation of rule.hpp.
+// Floor 1. Facts about the Ansor reference 0.16 in the notation of rule.hpp.
 #pragma once
 
-#include "tensorsmith/feature/algebra/rule.hpp"
+#include "tensorsmith/ir/algebra/rule.hpp"
 
 namespace tensorsmith::algebra::rules {
 
 inline constexpr std::string_view equal_lines[] = {
-    "c1 == x -> x == c1",           "x - c1 == c2 -> x == c2 + c1",
-    "c1 - x == c2 -> x == c1 - c2", "x + c1 == c2 -> x == c2 - c1",
+    "c1 == x -> x == c1",
+    "x - c1 == c2 -> x == c2 + c1",
+    "c1 - x == c2 -> x == c1 - c2",
+    "x + c1 == c2 -> x == c2 - c1",
     "x * y == 0 => x == 0 || y == 0",
 };
 /// Constants of a quotient are divided towards zero.
@@ -78,25 +80,28 @@ inline constexpr std::string_view and_lines[] = {
     "x <= c1 && c2 <= x ~ c2 <= x && x <= c1 -> false ; c2 > c1",
     "x == c1 && x == c2 -> x == c1 && c1 == c2",
     "x == c1 && x != c2 ~ x != c2 && x == c1 -> x == c1 && c1 != c2",
-    "x // c2 == c1 && x % c2 == c3 ~ x % c2 == c3 && x // c2 == c1 => x == c1 * c2 + c3",
+    "x // c2 == c1 && x % c2 == c3 ~ x % c2 == c3 && x // c2 == c1 => x == c1 * c2 + c3 ; "
+    "0 <= c3 && c3 < c2",
     "0 <= x - y * c1 && x - y * c1 < c1 ~ x - y * c1 < c1 && 0 <= x - y * c1 => y == x // c1 ; "
     "c1 > 0",
-    "c1 < x - y * c1 && x - y * c1 <= 0 => y == x // c1",
+    "c1 < x - y * c1 && x - y * c1 <= 0 => y == x // c1 ; c1 < 0",
     "0 <= x + y * c2 && x + y * c2 < c1 ~ x + y * c2 < c1 && 0 <= x + y * c2 => y == x // c1 ; "
-    "c2 == 0 - c1",
-    "x < c1 && x % c2 < c3 => x < c1 - c2 + c3 && x % c2 < c3 ; c1 % c2 == 0",
+    "c2 == 0 - c1 && c1 > 0",
+    "x < c1 && x % c2 < c3 => x < c1 - c2 + c3 && x % c2 < c3 ; "
+    "c3 <= c2 && c2 > 0 && c1 % c2 == 0",
     "x < c1 && x % c2 < c3 => x < c1 - c1 % c2 + c3 && x % c2 < c3 ; c2 > 0 && c1 % c2 > c3",
-    "x <= c1 && x % c2 < c3 => x < c1 + 1 - c2 + c3 && x % c2 < c3 ; (c1 + 1) % c2 == 0",
+    "x <= c1 && x % c2 < c3 => x < c1 + 1 - c2 + c3 && x % c2 < c3 ; "
+    "c3 <= c2 && c2 > 0 && (c1 + 1) % c2 == 0",
     "x <= c1 && x % c2 < c3 => x < c1 + 1 - c1 % c2 + c3 && x % c2 < c3 ; "
     "c2 > 0 && (c1 + 1) % c2 > c3",
     "x // c2 == c1 && x % c2 < c3 ~ x % c2 < c3 && x // c2 == c1 => "
-    "c1 * c2 <= x && x < c1 * c2 + c3",
+    "c1 * c2 <= x && x < c1 * c2 + c3 ; c3 <= c2 && c2 > 0",
     "x // c2 == c1 && x % c2 <= c3 ~ x % c2 <= c3 && x // c2 == c1 => "
-    "c1 * c2 <= x && x <= c1 * c2 + c3",
+    "c1 * c2 <= x && x <= c1 * c2 + c3 ; c3 < c2",
     "x // c2 == c1 && c3 <= x % c2 ~ c3 <= x % c2 && x // c2 == c1 => "
-    "c1 * c2 + c3 <= x && x < (c1 + 1) * c2",
+    "c1 * c2 + c3 <= x && x < (c1 + 1) * c2 ; c3 >= 0 && c2 > 0",
     "x // c2 == c1 && c3 < x % c2 ~ c3 < x % c2 && x // c2 == c1 => "
-    "c1 * c2 + c3 < x && x < (c1 + 1) * c2",
+    "c1 * c2 + c3 < x && x < (c1 + 1) * c2 ; c3 >= 0 && c2 > 0",
     "x && (y && z) => x && y && z",
 };
 inline constexpr std::string_view or_lines[] = {

@@ -1,15 +1,15 @@
 // Intervals: between which expressions the values of an expression lie.
 //
-// Floor 5. The interval sets of the Ansor reference 0.16, which infer the regions of attached stages:
-// ends are expressions of the variables that stand still. A point is known by how it was made, not
-// by its ends: the sum of two points is one, an interval whose ends are equal is none.
+// Floor 1. The interval sets of the Ansor reference 0.16, which infer the regions of attached
+// stages: ends are expressions of the variables that stand still. A point is known by how it was
+// made, not by its ends: the sum of two points is one, an interval whose ends are equal is none.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/analyzer.hpp"
+#include "tensorsmith/ir/algebra/analyzer.hpp"
 
 namespace tensorsmith::algebra {
 
@@ -91,9 +91,8 @@ class IntervalEvaluator {
     }
     const Interval a = (*this)(node.a), b = (*this)(node.b);
     if (a.is_point && b.is_point) {
-      return Interval::point(a.min == node.a && b.min == node.b
-                                 ? ref
-                                 : pool_.binary(node.op, a.min, b.min));
+      return Interval::point(
+          a.min == node.a && b.min == node.b ? ref : pool_.binary(node.op, a.min, b.min));
     }
     if (is_comparison(node.op) || node.op == Op::and_ || node.op == Op::or_) {
       return {pool_.boolean(false), pool_.boolean(true), false};

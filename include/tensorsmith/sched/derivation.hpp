@@ -1,6 +1,6 @@
 // How the loops of a stage come from its axes: the splits and fuses of the history, per stage.
 //
-// Floor 4. Own design. A state keeps only its final iterators; lowering needs the values of the
+// Floor 3. Own design. A state keeps only its final iterators; lowering needs the values of the
 // axes in terms of them, for any region of the axes. Not here: extents (they depend on where a
 // stage is computed).
 #pragma once

@@ -1,15 +1,15 @@
 // ModularSets: that an expression is base + any multiple of coefficient.
 //
-// Floor 5. Own design; the precision is that of the reference. coefficient 0: it is the base;
+// Floor 1. Own design; the precision is that of the reference. coefficient 0: it is the base;
 // coefficient 1: nothing is known.
 #pragma once
 
 #include <cstdint>
-#include <numeric>  // std::gcd
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/pool.hpp"
+#include "tensorsmith/ir/algebra/pool.hpp"
+#include "tensorsmith/support/factorize.hpp"
 
 namespace tensorsmith::algebra {
 
@@ -49,14 +49,14 @@ class ModularSets {
     case Op::add:
     case Op::sub: {
       const ModularSet a = (*this)(node.a), b = (*this)(node.b);
-      return ModularSet::of(std::gcd(a.coefficient, b.coefficient),
+      return ModularSet::of(gcd(a.coefficient, b.coefficient),
                             node.op == Op::add ? a.base + b.base : a.base - b.base);
     }
     case Op::mul: {
       const ModularSet a = (*this)(node.a), b = (*this)(node.b);
       const std::int64_t both = a.coefficient * b.coefficient;
       const std::int64_t left = a.coefficient * b.base, right = a.base * b.coefficient;
-      return ModularSet::of(std::gcd(both, std::gcd(left, right)), a.base * b.base);
+      return ModularSet::of(gcd(both, gcd(left, right)), a.base * b.base);
     }
     case Op::floordiv:
       return quotient(node);
@@ -103,20 +103,20 @@ class ModularSets {
       return {};
     }
     const ModularSet a = (*this)(node.a);
-    const std::int64_t c = std::gcd(a.coefficient, b.base);
+    const std::int64_t c = gcd(a.coefficient, b.base);
     return a.base % c == 0 || a.base > 0 ? ModularSet::of(c, a.base % c) : ModularSet{};
   }
   static ModularSet hull(ModularSet a, ModularSet b) {
-    const std::int64_t c = std::gcd(a.coefficient, b.coefficient);
+    const std::int64_t c = gcd(a.coefficient, b.coefficient);
     if (c == 0) {
       return a.base == b.base ? a : ModularSet{};
     }
     const std::int64_t x = a.base % c, y = b.base % c;
-    return x == y ? ModularSet::of(c, x) : ModularSet::of(std::gcd(std::gcd(x, y), c), x);
+    return x == y ? ModularSet::of(c, x) : ModularSet::of(gcd(gcd(x, y), c), x);
   }
   /// Both hold; of two that cannot, the number 1, as the reference has it.
   static ModularSet intersection(ModularSet a, ModularSet b) {
-    const std::int64_t c = std::gcd(a.coefficient, b.coefficient);
+    const std::int64_t c = gcd(a.coefficient, b.coefficient);
     const std::int64_t difference = b.base - a.base;
     if (c == 0 || difference % c != 0) {
       return c == 0 && difference == 0 ? a : ModularSet{0, 1};

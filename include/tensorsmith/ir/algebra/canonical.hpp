@@ -1,19 +1,19 @@
 // CanonicalSimplifier: integer expressions by way of sums of splits.
 //
-// Floor 5. The way of the Ansor reference 0.16: sums, products with constants, quotients and
+// Floor 1. The way of the Ansor reference 0.16: sums, products with constants, quotients and
 // remainders are put together as canonical_sum.hpp has them and written out where anything else
 // needs them; a comparison takes out the common factor of what it compares. Everything else is done
 // as the rewriter does it, on operands that are canonical.
 #pragma once
 
 #include <cstdint>
-#include <numeric>  // std::gcd
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "tensorsmith/feature/algebra/canonical_sum.hpp"
-#include "tensorsmith/feature/algebra/rewriter.hpp"
+#include "tensorsmith/ir/algebra/canonical_sum.hpp"
+#include "tensorsmith/ir/algebra/factors.hpp"
+#include "tensorsmith/ir/algebra/rewriter.hpp"
 
 namespace tensorsmith::algebra {
 
@@ -165,40 +165,7 @@ class CanonicalSimplifier final : public Rewriter {
       split.scale *= factor;
       return split;
     }
-    // The constant factors come last.
-    std::vector<Ref> factors;
-    std::int64_t constant = 1;
-    collect_factors(out(a), factors, constant);
-    collect_factors(out(b), factors, constant);
-    Ref result = pool_.integer(1, node.dtype);
-    for (Ref one : factors) {
-      result = pool_.mul(result, one);
-    }
-    return constant != 1 ? pool_.mul(result, pool_.integer(constant, node.dtype)) : result;
-  }
-  void collect_factors(Ref ref, std::vector<Ref>& factors, std::int64_t& constant) const {
-    const Node node = pool_[ref];
-    if (node.op == Op::mul) {
-      collect_factors(node.a, factors, constant);
-      collect_factors(node.b, factors, constant);
-    } else if (node.op == Op::integer) {
-      constant *= node.value;
-    } else {
-      factors.push_back(ref);
-    }
-  }
-
-  struct Parts {
-    Sum divisible, rest;
-  };
-  static Parts parted(const Sum& sum, std::int64_t divisor) {
-    Parts parts;
-    parts.divisible.dtype = parts.rest.dtype = sum.dtype;
-    (sum.base % divisor == 0 ? parts.divisible : parts.rest).base = sum.base;
-    for (const Split& term : sum.terms) {
-      (term.scale % divisor == 0 ? parts.divisible : parts.rest).terms.push_back(term);
-    }
-    return parts;
+    return normal_product(pool_, out(a), out(b));
   }
 
   Split as_floor(Split split) {
@@ -245,8 +212,8 @@ class CanonicalSimplifier final : public Rewriter {
       if (split.upper == unlimited || split.upper % upper == 0) {
         if (upper < split.upper && split.upper != unlimited) {
           // A smaller modulus may simplify the index.
-          Split again = split_of(
-              Form(visit(pool_.floormod(split.index, pool_.like(split.index, upper)))));
+          Split again =
+              split_of(Form(visit(pool_.floormod(split.index, pool_.like(split.index, upper)))));
           if (split.lower != 1) {
             again = divided(again, split.lower);
           }
@@ -284,7 +251,7 @@ class CanonicalSimplifier final : public Rewriter {
       return a;
     }
     if (!is_number(b, divisor) || divisor <= 0) {
-      return symbolic(Op::floordiv, out(a), out(b));
+      return divided_by_factors(pool_, Op::floordiv, out(a), out(b));
     }
     if (divisor == 1) {
       return a;
@@ -319,7 +286,7 @@ class CanonicalSimplifier final : public Rewriter {
       return a;
     }
     if (!is_number(b, divisor) || divisor <= 0) {
-      return symbolic(Op::floormod, out(a), out(b));
+      return divided_by_factors(pool_, Op::floormod, out(a), out(b));
     }
     if (divisor == 1) {
       return pool_.integer(0, node.dtype);
@@ -340,44 +307,6 @@ class CanonicalSimplifier final : public Rewriter {
       return a;
     }
     return reduced(split_of(a), divisor);
-  }
-  /// By something that is not constant: common factors go.
-  Ref symbolic(Op op, Ref a, Ref b) {
-    if (pool_.is_integer(b)) {
-      return pool_.raw(op, a, b);
-    }
-    std::vector<Ref> left, right;
-    std::int64_t left_constant = 1, right_constant = 1;
-    collect_factors(a, left, left_constant);
-    collect_factors(b, right, right_constant);
-    Ref divisor = pool_.like(b, 1), common = divisor;
-    bool any = false;
-    for (Ref factor : right) {
-      std::size_t i = 0;
-      while (i < left.size() && left[i] != factor) {
-        ++i;
-      }
-      if (i < left.size()) {
-        left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
-        common = pool_.mul(common, factor);
-        any = true;
-      } else {
-        divisor = pool_.mul(divisor, factor);
-      }
-    }
-    const std::int64_t gcd = std::gcd(left_constant, right_constant);
-    if ((!any && gcd == 1) || gcd == 0) {
-      return pool_.raw(op, a, b);
-    }
-    Ref dividend = pool_.like(a, 1);
-    for (Ref factor : left) {
-      dividend = pool_.mul(dividend, factor);
-    }
-    dividend = pool_.mul(dividend, pool_.like(a, left_constant / gcd));
-    divisor = pool_.mul(divisor, pool_.like(b, right_constant / gcd));
-    const Ref result = pool_.binary(op, dividend, divisor);
-    return op == Op::floordiv ? result
-                              : pool_.mul(result, pool_.mul(common, pool_.like(b, gcd)));
   }
   /// A wider type is pushed to the terms.
   Form cast(Ref ref, const Node& node) {
@@ -410,7 +339,7 @@ class CanonicalSimplifier final : public Rewriter {
     for (const Split& term : sum->terms) {
       if (term.scale > 1 || term.scale < -1) {
         any = true;
-        factor = std::gcd(factor, term.scale);
+        factor = gcd(factor, term.scale);
       }
     }
     factor = factor < 0 ? -factor : factor;
@@ -427,7 +356,8 @@ class CanonicalSimplifier final : public Rewriter {
     }
     if (parts.rest.terms.size() == 1) {
       const Split& term = parts.rest.terms[0];
-      // An index without a modulus counts as one of modulus 2^63 - 1, and moduli have 32 bits there.
+      // An index without a modulus counts as one of modulus 2^63 - 1, and moduli have 32 bits
+      // there.
       const std::int64_t lower = factor * term.lower;
       if (term.upper % lower == 0) {
         parts.divisible.divide(factor);
@@ -435,8 +365,8 @@ class CanonicalSimplifier final : public Rewriter {
             static_cast<std::uint32_t>(static_cast<std::uint64_t>(term.upper / lower)));
         const Ref quotient = pool_.floordiv(term.index, pool_.like(zero, lower));
         const Ref reduced = pool_.floormod(quotient, pool_.like(zero, modulus));
-        return form(pool_.binary(
-            Op::lt, pool_.add(written(pool_, parts.divisible), reduced), zero));
+        return form(
+            pool_.binary(Op::lt, pool_.add(written(pool_, parts.divisible), reduced), zero));
       }
     }
     return rewritten(ref);
