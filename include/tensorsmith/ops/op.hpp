@@ -248,8 +248,12 @@ inline ConvParams depthwise_of(const ConvParams& p) {
   return d;
 }
 
-/// act(x) of a float expression.
-inline te::Expr gelu(te::Expr x) { return x * 0.5 * (te::erf(x * 0.7071067811865476) + 1.0); }
+/// x Phi(x) of a float expression. Below -8.4, 1 + erf is 0 in every type: a first factor that is
+/// not less than -10 changes nothing there but that of -infinity, and what NaN gives comes from
+/// erf.
+inline te::Expr gelu(te::Expr x) {
+  return te::max(x, -10.0) * 0.5 * (te::erf(x * 0.7071067811865476) + 1.0);
+}
 
 }  // namespace detail
 

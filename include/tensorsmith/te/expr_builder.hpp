@@ -213,10 +213,9 @@ inline Expr Expr::typed(detail::ProgramData* program, DType type, const std::str
     return *this;
   }
   if (is_float(type)) {
+    // All digits: whoever computes rounds, and a wider computation of the same has them.
     const double value = kind_ == Kind::integer ? static_cast<double>(integer_) : real_;
-    const double rounded =
-        type == DType::f32 ? static_cast<double>(static_cast<float>(value)) : value;
-    return Expr(program, program->pool.float_imm(rounded, type));
+    return Expr(program, program->pool.float_imm(value, type));
   }
   const IntegerLimits range = limits_of(type);
   std::int64_t value = integer_;
