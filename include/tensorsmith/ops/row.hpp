@@ -57,8 +57,8 @@ inline Workload rmsnorm(const RowParams& p) {
 
 /// The first column that holds the largest value of the row, as i32. Two plain reductions, the
 /// maximum and then the least column that equals it: reductions over pairs get no vectors along the
-/// row. Where nothing equals the maximum, which begins with the least finite number (a row of
-/// nothing but -infinity), the last column; a row that holds NaN may give any.
+/// row. NaN is passed over (a row of nothing but NaN gives the last column), or the first NaN is
+/// the largest.
 inline Workload argmax(const RowParams& p) {
   te::Program program;
   const te::ComputeOptions i_only{{"i"}, {}, {}};
@@ -66,13 +66,20 @@ inline Workload argmax(const RowParams& p) {
   const te::ReduceAxis k1 = program.reduce_axis("k1", p.columns);
   const te::ReduceAxis k2 = program.reduce_axis("k2", p.columns);
   const te::Tensor largest = program.compute(
-      "T_max", {p.rows}, [&](auto i) { return te::max(a(i, k1), {k1}); }, i_only);
+      "T_max", {p.rows},
+      [&](auto i) {
+        return p.propagates_nan ? te::maximum(a(i, k1), {k1}) : te::max(a(i, k1), {k1});
+      },
+      i_only);
   const te::Tensor out = program.compute(
       "T_arg", {p.rows},
       [&](auto i) {
-        return te::min(te::select(a(i, k2) == largest(i), te::cast(DType::i32, te::Expr(k2)),
-                                  te::Expr(p.columns - 1)),
-                       {k2});
+        const te::Expr value = a(i, k2);
+        const te::Expr is_largest =
+            p.propagates_nan ? value == largest(i) || value != value : value == largest(i);
+        return te::min(
+            te::select(is_largest, te::cast(DType::i32, te::Expr(k2)), te::Expr(p.columns - 1)),
+            {k2});
       },
       i_only);
   Workload workload;
@@ -87,21 +94,22 @@ inline Workload row_reduction(const RowParams& p) {
   const te::ReduceAxis k = program.reduce_axis("k", p.columns);
   const DType type =
       p.kind == RowKind::sum || p.kind == RowKind::prod ? accumulator_of(p.dtype) : p.dtype;
-  const te::Tensor out = program.compute("B", {p.rows},
-                                         [&](auto i) {
-                                           const te::Expr value = te::cast(type, a(i, k));
-                                           switch (p.kind) {
-                                           case RowKind::prod:
-                                             return te::prod(value, {k});
-                                           case RowKind::min:
-                                             return te::min(value, {k});
-                                           case RowKind::max:
-                                             return te::max(value, {k});
-                                           default:
-                                             return te::sum(value, {k});
-                                           }
-                                         },
-                                         {{"i"}, {}, {}});
+  const te::Tensor out =
+      program.compute("B", {p.rows},
+                      [&](auto i) {
+                        const te::Expr value = te::cast(type, a(i, k));
+                        switch (p.kind) {
+                        case RowKind::prod:
+                          return te::prod(value, {k});
+                        case RowKind::min:
+                          return p.propagates_nan ? te::minimum(value, {k}) : te::min(value, {k});
+                        case RowKind::max:
+                          return p.propagates_nan ? te::maximum(value, {k}) : te::max(value, {k});
+                        default:
+                          return te::sum(value, {k});
+                        }
+                      },
+                      {{"i"}, {}, {}});
   Workload workload;
   workload.dag = program.dag({a, out});
   workload.nominal_flop = 1;
@@ -121,6 +129,9 @@ inline Workload row_op(const RowParams& p) {
   if (p.online != 0) {
     detail::check_online(p);
   }
+  const bool has_extremum =
+      p.kind == RowKind::min || p.kind == RowKind::max || p.kind == RowKind::argmax;
+  detail::check_nan("row_op", p.propagates_nan, has_extremum, p.dtype);
   Workload workload = p.online != 0                    ? detail::online_softmax(p)
                       : p.kind == RowKind::softmax     ? detail::softmax(p)
                       : p.kind == RowKind::log_softmax ? detail::log_softmax(p)

@@ -79,7 +79,8 @@ inline void check_online(const RowParams& p) {
 /// and the result is exp(A - N), or A - N. A block is one number in the end, so it can stay in the
 /// nearest cache for both of its passes. That number and N are f64, and N is subtracted in two
 /// parts, so that rounding a maximum far from zero costs nothing. Columns behind the last whole
-/// block are a block of their own (E_max, E_sum). Narrow types are computed in f32.
+/// block are a block of their own (E_max, E_sum). What is subtracted from a block is finite, so
+/// that one of nothing but -infinity adds 0. Narrow types are computed in f32.
 inline Workload online_softmax(const RowParams& p) {
   te::Program program;
   const std::int64_t count = p.columns / p.online, whole = count * p.online;
@@ -95,6 +96,7 @@ inline Workload online_softmax(const RowParams& p) {
   const auto element = [&](const te::Expr& i, const te::Expr& j) {
     return te::cast(type, a(i, j));
   };
+  const te::Expr least(type == DType::f64 ? -0x1.fffffffffffffp1023 : -0x1.fffffep127);
   const te::ReduceAxis r1 = program.reduce_axis("r1", p.online);
   const te::ReduceAxis r2 = program.reduce_axis("r2", p.online);
   const te::ReduceAxis b1 = program.reduce_axis("b1", count);
@@ -105,7 +107,8 @@ inline Workload online_softmax(const RowParams& p) {
   const te::Tensor sum = program.compute(
       "T_sum", blocks,
       [&](auto i, auto b) {
-        return te::sum(te::exp(element(i, b * p.online + r2) - largest(i, b)), {r2});
+        return te::sum(te::exp(element(i, b * p.online + r2) - te::max(largest(i, b), least)),
+                       {r2});
       },
       of_blocks);
   const te::Tensor joined = program.compute(
@@ -122,7 +125,9 @@ inline Workload online_softmax(const RowParams& p) {
         "E_max", rows, [&](auto i) { return te::max(element(i, e1 + whole), {e1}); }, of_rows));
     ends.push_back(program.compute(
         "E_sum", rows,
-        [&](auto i) { return te::sum(te::exp(element(i, e2 + whole) - ends[0](i)), {e2}); },
+        [&](auto i) {
+          return te::sum(te::exp(element(i, e2 + whole) - te::max(ends[0](i), least)), {e2});
+        },
         of_rows));
   }
   const bool has_end = !ends.empty();

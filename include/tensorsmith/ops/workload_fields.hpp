@@ -108,7 +108,18 @@ class WorkloadFields {
     }
     field = value == "i8" ? ByteType::i8 : ByteType::u8;
   }
-  /// weights=, bias, add, relu, gelu, requant=, packed; false for anything else.
+  /// Whether the flag begins with nan=, which it sets.
+  bool nan_option(const std::string& flag, bool& propagates_nan) const {
+    if (flag.rfind("nan=", 0) != 0) {
+      return false;
+    }
+    if (flag != "nan=propagate") {
+      refuse("nan=propagate", "\"" + flag + "\"");
+    }
+    set_once(flag, propagates_nan);
+    return true;
+  }
+  /// weights=, bias, add, relu, gelu, requant=, packed, nan=; false for anything else.
   template <class Params>
   bool epilogue(const std::string& flag, Params& p) const {
     if (flag == "bias" || flag == "add") {
@@ -128,7 +139,7 @@ class WorkloadFields {
     } else if (flag.rfind("requant=", 0) == 0) {
       set_byte_type(flag, p.dtype, p.requant);
     } else {
-      return false;
+      return nan_option(flag, p.propagates_nan);
     }
     return true;
   }
@@ -144,7 +155,9 @@ class WorkloadFields {
     }
     p.shape = sizes_and_type(form, parts[0], p.dtype);
     for (std::size_t i = 1; i < parts.size(); ++i) {
-      p.chain.push_back(step(parts[i]));
+      if (!nan_option(parts[i], p.propagates_nan)) {
+        p.chain.push_back(step(parts[i]));
+      }
     }
     return p;
   }

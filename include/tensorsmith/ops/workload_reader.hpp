@@ -81,7 +81,8 @@ class WorkloadReader : WorkloadFields {
       } else if (flag == "layernorm") {
         set_once(flag, p.layernorm);
       } else if (!epilogue(flag, p)) {
-        refuse("flags out of ta, tb, weights=, bias, add, relu, gelu, layernorm, requant=, packed",
+        refuse("flags out of ta, tb, weights=, bias, add, relu, gelu, layernorm, requant=, packed, "
+               "nan=propagate",
                "\"" + flag + "\"");
       }
     }
@@ -97,8 +98,15 @@ class WorkloadReader : WorkloadFields {
     for (std::size_t i = 1; i < parts.size(); ++i) {
       const std::string key = "online=";
       const bool has_online = kind == RowKind::softmax || kind == RowKind::log_softmax;
+      const bool has_nan = kind == RowKind::min || kind == RowKind::max || kind == RowKind::argmax;
+      if (has_nan && nan_option(parts[i], p.propagates_nan)) {
+        continue;
+      }
       if (!has_online || parts[i].rfind(key, 0) != 0 || p.online != 0) {
-        refuse(has_online ? "online=B once" : "nothing behind the type", "\"" + parts[i] + "\"");
+        refuse(has_online ? "online=B once"
+               : has_nan  ? "nan=propagate or nothing behind the type"
+                          : "nothing behind the type",
+               "\"" + parts[i] + "\"");
       }
       p.online = number("the columns of a block", parts[i].substr(key.size()));
     }
@@ -298,6 +306,9 @@ class WorkloadReader : WorkloadFields {
     p.layout = layout(false) == "nchw" ? Layout::nchw : Layout::nhwc;
     if (const Item* item = find("dtype")) {
       p.dtype = dtype(item->value);
+    }
+    if (const Item* item = find("nan")) {
+      nan_option("nan=" + item->value, p.propagates_nan);
     }
     refuse_unused();
     return p;
