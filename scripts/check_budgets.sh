@@ -16,7 +16,7 @@ budget_of() {
     tensorsmith/ir/eval_threads.hpp | tensorsmith/ir/simplify.hpp | tensorsmith/ir/verify.hpp | \
     tensorsmith/ir/simplify_linear.hpp) echo 28800 ;;
   tensorsmith/ops/conv.hpp) echo 28800 ;;
-  tensorsmith/ops/row.hpp | tensorsmith/ops/pool.hpp | tensorsmith/ops/workload_fields.hpp | \
+  tensorsmith/ops/row.hpp | tensorsmith/ops/gemm.hpp | tensorsmith/ops/pool.hpp | tensorsmith/ops/workload_fields.hpp | \
     tensorsmith/ops/workload_items.hpp) echo 28500 ;;
   tensorsmith/ops/workload.hpp | tensorsmith/ops/workload_body.hpp) echo 30500 ;;
   tensorsmith/ops/workload_reader.hpp) echo 28800 ;;

@@ -78,7 +78,7 @@ Value FunctionEmitter::compute(ExprId id) {
   const ExprNode& node = program_.pool[id];
   const DType type = node.dtype;
   if (const FloatImm* imm = std::get_if<FloatImm>(&node.op)) {
-    return {b_.const_real(type, round_real(imm->value, type)), type, 1};
+    return {b_.const_real(type, round_arithmetic(imm->value, type)), type, 1};
   }
   if (const IntImm* imm = std::get_if<IntImm>(&node.op)) {
     return {b_.const_int(type, imm->value), type, 1};
@@ -130,7 +130,7 @@ Value FunctionEmitter::compute(ExprId id) {
   give_up("an expression that code generation does not know");
 }
 
-// (x k) (1 + erf(x l)) with constants k, l > 0, as in gelu; nothing if it is not that.
+// (max(x, m) k) (1 + erf(x l)) with constants k, l > 0, as in gelu; nothing if it is not that.
 Value FunctionEmitter::gated_by_erf(const Binary& node, DType type) {
   const ExprPool& pool = program_.pool;
   for (const auto& [gate, sum] : {std::pair(node.a, node.b), std::pair(node.b, node.a)}) {
@@ -139,11 +139,13 @@ Value FunctionEmitter::gated_by_erf(const Binary& node, DType type) {
     if (erf == nullptr || erf->op != CallOp::erf || one != 1) {
       continue;
     }
-    const auto [x, k] = beside_constant(pool, gate, BinaryOp::mul);
+    const auto [bounded, k] = beside_constant(pool, gate, BinaryOp::mul);
+    const auto [x, m] = bounded.valid() ? beside_constant(pool, bounded, BinaryOp::max)
+                                        : std::pair<ExprId, double>{};
     const auto [y, l] = beside_constant(pool, erf->args[0], BinaryOp::mul);
-    if (x.valid() && x == y && k > 0 && l > 0) {
-      const auto [a, b] = same_lanes(eval(gate), eval(erf->args[0]));
-      return {emit_times_one_plus_erf(b_, a.ref, b.ref), type, a.lanes};
+    if (x.valid() && x == y && k > 0 && l > 0 && gate_reaches_its_end(m, l)) {
+      const Value value = eval(x);
+      return {emit_gated_by_erf(b_, value.ref, m, k, l), type, value.lanes};
     }
   }
   return {};
@@ -151,7 +153,7 @@ Value FunctionEmitter::gated_by_erf(const Binary& node, DType type) {
 
 Value FunctionEmitter::binary(const Binary& node, DType type) {
   const DType operands = program_.pool.dtype(node.a);
-  if (node.op == BinaryOp::mul && type == DType::f32) {
+  if (node.op == BinaryOp::mul && is_float(type) && type != DType::f64) {
     const Value product = gated_by_erf(node, type);
     if (product.ref != nullptr) {
       return product;

@@ -39,6 +39,10 @@ constexpr double erf_coefficients[][16] = {
      0.999999881},
 };
 constexpr double erf_top = 3.874;
+/// In place of the last column: 1 - erf near erf_top as the center, 0 there (absolute error
+/// 4.3e-8).
+constexpr double erfc_end_coefficients[] = {-0.0203199275,   -0.0127224568,   -0.00279959547,
+                                            -0.000250206911, -8.33169452e-06, 0};
 /// In place of the first two of each row: those of erf, for a sum with 1 (absolute error 2^-27).
 constexpr double summed_erf_coefficients[][2] = {
     {0.107248858, 0.0796172246},    {0.00141189003, 0.126075104}, {-0.376258641, -0.309167862},
@@ -156,36 +160,54 @@ class FloatMath {
     const V small = b.fma(b.fmul(p, z), x, x);
     const V e = b.fadd(exp_within(at_most_89(b.fadd(a, a))), real(1.0));
     const V big = b.fsub(real(1.0), b.fdiv(real(2.0), e));
-    return b.select(b.fcmp(LLVMRealOLT, a, real(0.625)), small, copy_sign(big, x));
+    // The sign last: small is +0 for -0.
+    return copy_sign(b.select(b.fcmp(LLVMRealOLT, a, real(0.625)), small, big), x);
   }
 
   V erf(V x) { return has_tables() ? erf_by_table(x) : erf_by_exp(x); }
 
   /// In 19 instructions, 0.9 ulp.
-  V erf_by_table(V x) { return copy_sign(erf_of_magnitude(magnitude(x), false), x); }
+  V erf_by_table(V x) { return copy_sign(erf_of_magnitude(magnitude(x)), x); }
 
-  /// a + |a| erf(|x|): a (1 + erf(x)) if the signs of a and x agree.
-  V times_one_plus_erf(V a, V x) {
-    return b.fma(magnitude(a), erf_of_magnitude(magnitude(x), true), a);
+  /// x k (1 + erf(x l)) as 2 k max(x, 0) - t (1 - erf(t)) k / l with t = |x l|, cut off where the
+  /// difference from 1 is 0: so it is 0 for -infinity. In 19 instructions if 2 k is 1.
+  V gated_by_erf(V x, double k, double l) {
+    const V t = up_to_erf_top(magnitude(b.fmul(x, real(l))));
+    double centers[16], rows[std::size(erf_coefficients)][16];
+    std::copy(std::begin(erf_centers), std::end(erf_centers), centers);
+    centers[15] = erf_top;
+    for (std::size_t i = 0; i < std::size(rows); ++i) {
+      for (std::size_t c = 0; c < 16; ++c) {
+        const double of_erf = c < 2 ? summed_erf_coefficients[i][c] : erf_coefficients[i][c];
+        const double of_one = i + 1 == std::size(rows) ? 1.0 : 0.0;
+        rows[i][c] = (c == 15 ? erfc_end_coefficients[i] : of_one - of_erf) * (k / l);
+      }
+    }
+    const V part = by_table(t, centers, rows);
+    const V positive = b.select(b.fcmp(LLVMRealOGT, x, real(0.0)), x, real(0.0));
+    return b.fma(b.fneg(t), part, k == 0.5 ? positive : b.fmul(positive, real(2 * k)));
   }
 
-  /// `is_summed`: right to 2^-25, for a sum with something about as large as 1.
-  V erf_of_magnitude(V x, bool is_summed) {
-    const V t = b.select(b.fcmp(LLVMRealOGT, x, real(erf_top)), real(erf_top), x);
+  V erf_of_magnitude(V x) {
+    const V t = up_to_erf_top(x);
+    const V y = by_table(t, erf_centers, erf_coefficients);
+    return b.select(b.fcmp(LLVMRealOLT, t, real(0.375)), b.fadd(y, t), y);
+  }
+
+  V up_to_erf_top(V x) { return b.select(b.fcmp(LLVMRealOGT, x, real(erf_top)), real(erf_top), x); }
+
+  /// The polynomial of the distance of t in [0, erf_top] from the nearest center.
+  V by_table(V t, const double (&centers)[16],
+             const double (&rows)[std::size(erf_coefficients)][16]) {
     // The last bits of 4 t + 1.5 * 2^23 are the nearest integer.
     const V place = bits(b.fma(t, real(4.0), real(0x1.8p23)));
-    const V r = b.fsub(t, look_up(erf_centers, place));
+    const V r = b.fsub(t, look_up(centers, place));
     V y = nullptr;
-    for (std::size_t i = 0; i < std::size(erf_coefficients); ++i) {
-      double row[16];
-      std::copy(std::begin(erf_coefficients[i]), std::end(erf_coefficients[i]), row);
-      if (is_summed) {
-        std::copy_n(summed_erf_coefficients[i], 2, row);
-      }
+    for (const auto& row : rows) {
       const V c = look_up(row, place);
       y = y == nullptr ? c : b.fma(y, r, c);
     }
-    return is_summed ? y : b.select(b.fcmp(LLVMRealOLT, t, real(0.375)), b.fadd(y, t), y);
+    return y;
   }
 
   V erf_by_exp(V x) {
@@ -291,9 +313,17 @@ V emit_pow(IrBuilder& b, DType type, V x, V y) {
 
 }  // namespace
 
-LLVMValueRef emit_times_one_plus_erf(IrBuilder& b, LLVMValueRef a, LLVMValueRef x) {
+bool gate_reaches_its_end(double bound, double l) { return bound * l <= -erf_top; }
+
+LLVMValueRef emit_gated_by_erf(IrBuilder& b, LLVMValueRef x, double m, double k, double l) {
   FloatMath math(b, x);
-  return math.has_tables() ? math.times_one_plus_erf(a, x) : nullptr;
+  if (math.has_tables()) {
+    return math.gated_by_erf(x, k, l);
+  }
+  // The bound on both factors, so that one number waits in a register, not two; x if it is NaN.
+  const V bounded = b.select(b.fcmp(LLVMRealOGT, math.real(m), x), math.real(m), x);
+  const V erf = math.erf(b.fmul(bounded, math.real(l)));
+  return b.fmul(b.fmul(bounded, math.real(k)), b.fadd(erf, math.real(1.0)));
 }
 
 LLVMValueRef emit_call(IrBuilder& b, CallOp op, DType type, LLVMValueRef x, LLVMValueRef y) {
@@ -309,8 +339,10 @@ LLVMValueRef emit_call(IrBuilder& b, CallOp op, DType type, LLVMValueRef x, LLVM
     return is_double ? b.per_lane_call("erf", {x}) : FloatMath(b, x).erf(x);
   case CallOp::sigmoid:
     if (is_double) {
-      const LLVMValueRef e = b.per_lane_call("exp", {b.fneg(x)});
-      return b.fdiv(b.real_like(x, 1.0), b.fadd(e, b.real_like(x, 1.0)));
+      const LLVMValueRef size = b.unary_intrinsic("llvm.fabs", x), one = b.real_like(x, 1.0);
+      const LLVMValueRef e = b.per_lane_call("exp", {b.fneg(size)});
+      const LLVMValueRef is_negative = b.fcmp(LLVMRealOLT, x, b.real_like(x, 0.0));
+      return b.fdiv(b.select(is_negative, e, one), b.fadd(e, one));
     }
     return FloatMath(b, x).sigmoid(x);
   case CallOp::sqrt:

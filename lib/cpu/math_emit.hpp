@@ -14,8 +14,11 @@ namespace tensorsmith::llvm_codegen {
 /// `op` of floating-point operands (f16 and bf16 already as float).
 LLVMValueRef emit_call(IrBuilder& b, CallOp op, DType type, LLVMValueRef x, LLVMValueRef y);
 
-/// a (1 + erf(x)) of f32 where a and x have the same sign, to an absolute error of 2^-24 |a|: the
-/// sum needs no small numbers of erf. Null where that is no shorter.
-LLVMValueRef emit_times_one_plus_erf(IrBuilder& b, LLVMValueRef a, LLVMValueRef x);
+/// max(x, m) k (1 + erf(x l)) of f32 with k, l > 0 and an m beyond which 1 + erf is 0, as in gelu,
+/// to an absolute error of 2^-23 k |x|: the sum needs no small numbers of erf.
+LLVMValueRef emit_gated_by_erf(IrBuilder& b, LLVMValueRef x, double m, double k, double l);
+
+/// Whether `m` is such a bound.
+bool gate_reaches_its_end(double m, double l);
 
 }  // namespace tensorsmith::llvm_codegen

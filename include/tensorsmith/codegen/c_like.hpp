@@ -343,9 +343,7 @@ inline CText CLikePrinter::call_text(const Call& node, DType type) const {
     return is_cuda() ? CText{math_name("rsqrt", type) + "(" + a.text + ")"}
                      : CText{one + " / std::sqrt(" + a.text + ")", CText::mul};
   case CallOp::sigmoid:
-    return {one + " / (" + one + " + " + math_name("exp", type) + "(-" + a.within(CText::atom) +
-                "))",
-            CText::mul};
+    return {"sigmoid_of(" + a.text + ")"};
   case CallOp::pow:
     return {math_name("pow", type) + "(" + a.text + ", " + value(node.args[1]).text + ")"};
   case CallOp::round:

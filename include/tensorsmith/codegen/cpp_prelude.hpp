@@ -48,6 +48,13 @@ inline T abs_of(T a) {
   return a < 0 ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a)) : a;
 }
 )"},
+    {"sigmoid_of(", R"(// 1 / (1 + exp(-a)) with an exponential that cannot overflow.
+template <class T>
+inline T sigmoid_of(T a) {
+  const T e = std::exp(-std::fabs(a));
+  return (a < 0 ? e : T(1)) / (T(1) + e);
+}
+)"},
     {"wrap_add<", R"(// Modulo 2^bits.
 template <class T>
 inline T wrap_add(T a, T b) {

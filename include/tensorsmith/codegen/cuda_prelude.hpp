@@ -54,6 +54,16 @@ __device__ __forceinline__ T abs_of(T a) {
   return a < 0 ? static_cast<T>(0ull - static_cast<unsigned long long>(a)) : a;
 }
 )"},
+    {"sigmoid_of(", R"(// 1 / (1 + exp(-a)) with an exponential that cannot overflow.
+__device__ __forceinline__ float sigmoid_of(float a) {
+  const float e = expf(-fabsf(a));
+  return (a < 0 ? e : 1.0f) / (1.0f + e);
+}
+__device__ __forceinline__ double sigmoid_of(double a) {
+  const double e = exp(-fabs(a));
+  return (a < 0 ? e : 1.0) / (1.0 + e);
+}
+)"},
     {"wrap_add<", R"(// Modulo 2^bits.
 template <class T>
 __device__ __forceinline__ T wrap_add(T a, T b) {

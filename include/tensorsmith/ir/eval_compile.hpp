@@ -260,7 +260,7 @@ class EvalCompiler {
       const FloatImm* real = std::get_if<FloatImm>(&node.op);
       out_.constants.emplace_back(out_.num_registers++,
                                   real != nullptr
-                                      ? scalar_of_real(round_real(real->value, node.dtype))
+                                      ? scalar_of_real(round_arithmetic(real->value, node.dtype))
                                       : scalar_of(std::get_if<IntImm>(&node.op)->value));
       memo_[id.value] = reg;
       has_element_.resize(out_.num_registers);

@@ -124,7 +124,7 @@ class Simplifier {
       return scalar_of(imm->value);
     }
     if (const FloatImm* imm = pool_.as<FloatImm>(id)) {
-      return scalar_of_real(round_real(imm->value, pool_.dtype(id)));
+      return scalar_of_real(round_arithmetic(imm->value, pool_.dtype(id)));
     }
     return std::nullopt;
   }

@@ -246,7 +246,7 @@ inline double apply_call_real(CallOp op, double a, double b) {
   case CallOp::erf:
     return math::erf(a);
   case CallOp::sigmoid:
-    return 1.0 / (1.0 + math::exp(-a));
+    return (a < 0 ? math::exp(a) : 1.0) / (1.0 + math::exp(-math::fabs(a)));
   case CallOp::pow:
     return math::pow(a, b);
   case CallOp::abs:

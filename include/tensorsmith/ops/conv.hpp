@@ -79,7 +79,9 @@ class ConvBuilder {
                     [&](const te::Expr& v, const Indices& at) { return v + residual.at(at); });
     }
     if (p_.activation == Activation::relu) {
-      y = pointwise("relu", y, [](const te::Expr& v, const Indices&) { return te::max(v, 0); });
+      y = pointwise("relu", y, [this](const te::Expr& v, const Indices&) {
+        return relu(v, p_.propagates_nan);
+      });
     } else if (p_.activation == Activation::gelu) {
       y = pointwise("gelu", y, [](const te::Expr& v, const Indices&) { return gelu(v); });
     }

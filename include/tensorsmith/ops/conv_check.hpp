@@ -85,6 +85,8 @@ inline void check_conv(const ConvParams& p) {
   if (p.batch_norm && !is_float(p.dtype)) {
     misuse(op, "a float type with batchnorm", std::string(name_of(p.dtype)));
   }
+  const bool has_max_pool = p.has_pool && p.pool.kind == PoolKind::max;
+  check_nan(op, p.propagates_nan, p.activation == Activation::relu || has_max_pool, p.dtype);
   check_byte_types(op, p);
 }
 

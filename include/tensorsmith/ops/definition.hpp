@@ -15,6 +15,7 @@
 
 #include "tensorsmith/ops/conv.hpp"
 #include "tensorsmith/ops/op.hpp"
+#include "tensorsmith/ops/permuted_result.hpp"
 #include "tensorsmith/support/math.hpp"
 #include "tensorsmith/support/overloaded.hpp"
 
@@ -128,7 +129,8 @@ inline Shared<const ComputeDag> define(const RowParams& p, const Shared<const Co
   } else {
     arguments.push_back(define_softmax(rows, x, p.kind == RowKind::log_softmax, p.dtype));
   }
-  return program.dag(arguments);
+  const Shared<const ComputeDag> dag = program.dag(arguments);
+  return p.is_transposed ? with_permuted_result(*dag, {1, 0}) : dag;
 }
 
 /// The softmax of the scores, then their mean of the rows of V.
@@ -199,7 +201,7 @@ inline Shared<const ComputeDag> define(const GemmParams& p, const Shared<const C
   }
   if (p.activation != Activation::none) {
     then("activated", [&](const te::Expr& x, const At&) {
-      return p.activation == Activation::relu ? te::max(x, 0) : gelu(x);
+      return p.activation == Activation::relu ? relu(x, p.propagates_nan) : gelu(x);
     });
   }
   arguments.push_back(define_layernorm(

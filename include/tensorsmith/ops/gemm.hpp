@@ -36,6 +36,7 @@ inline void check_gemm(const GemmParams& p) {
   if (p.transpose_c && p.layernorm) {
     misuse(op, "rows of the result as they are with layernorm", "a transposed result");
   }
+  check_nan(op, p.propagates_nan, p.activation == Activation::relu, p.dtype);
   check_byte_types(op, p);
 }
 
@@ -98,7 +99,7 @@ inline Workload gemm(const GemmParams& p) {
     pointwise([&](const te::Expr& x, const Indices& at) { return x + residual.at(at); });
   }
   if (p.activation == Activation::relu) {
-    pointwise([](const te::Expr& x, const Indices&) { return te::max(x, 0); });
+    pointwise([&](const te::Expr& x, const Indices&) { return detail::relu(x, p.propagates_nan); });
   } else if (p.activation == Activation::gelu) {
     pointwise([](const te::Expr& x, const Indices&) { return detail::gelu(x); });
   }

@@ -38,12 +38,13 @@ constexpr char letter_of(PackingClass c) { return static_cast<char>('a' + static
 /// there is a residual R, in the output's layout and type. `layernorm`: the rows of that are
 /// normalized as a layernorm's, with gamma and beta. `weights`: the type of B, none: that of A.
 /// `requant`: the result is requantized to this type (ops/requantize.hpp). transpose_c: the result,
-/// and R, are [b, n, m].
+/// and R, are [b, n, m]. `propagates_nan`, here and below: relu, max and min of NaN are NaN;
+/// otherwise they give the other operand.
 struct GemmParams {
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
   bool is_batched = false;
   bool transpose_a = false, transpose_b = false, transpose_c = false;
-  bool bias = false, add = false, layernorm = false;
+  bool bias = false, add = false, layernorm = false, propagates_nan = false;
   Activation activation = Activation::none;
   DType dtype = DType::f32;
   ByteType weights = ByteType::none, requant = ByteType::none;
@@ -101,7 +102,7 @@ struct ConvParams {
   /// kernels of 3 x 3 and stride 1, of f32 or f64 (ops/winograd.hpp).
   int winograd = 0;
   Layout layout = Layout::nhwc;
-  bool bias = false, batch_norm = false, add = false;
+  bool bias = false, batch_norm = false, add = false, propagates_nan = false;
   Activation activation = Activation::none;
   bool has_pool = false;  ///< windows over the result of the epilogue, of rank 2
   PoolWindow pool;
@@ -133,6 +134,7 @@ struct ConvParams {
 struct PoolParams {
   PoolKind kind = PoolKind::max;
   bool is_global = false;  ///< the window is the plane; the output is [n, c]
+  bool propagates_nan = false;
   std::int64_t n = 1, c = 1;
   std::array<std::int64_t, 2> spatial{1, 1}, kernel{1, 1}, stride{1, 1}, pad{0, 0};
   std::array<std::int64_t, 2> pad_end{same_pad, same_pad};
@@ -181,9 +183,10 @@ struct RowParams {
   DType dtype = DType::f32;
   std::int64_t online =
       0;  ///< softmax and its logarithm: columns per block (ops/row.hpp); 0: whole rows
-  bool is_last = false;        ///< argmax, argmin: the last of equals
-  bool is_unbiased = false;    ///< variance: divided by columns - 1
-  bool is_transposed = false;  ///< of those with a matrix as result: it is [columns, rows]
+  bool is_last = false;         ///< argmax, argmin: the last of equals
+  bool is_unbiased = false;     ///< variance: divided by columns - 1
+  bool is_transposed = false;   ///< of those with a matrix as result: it is [columns, rows]
+  bool propagates_nan = false;  ///< of max and min; argmax: NaN counts as the largest
 };
 
 /// Of the value so far, x; binary ones, which come first, bring an operand y: x - y, x / y.
@@ -210,6 +213,7 @@ struct PointwiseParams {
   std::vector<PointwiseStep> chain;
   DType dtype = DType::f32;
   std::vector<std::int64_t> permutation = {};
+  bool propagates_nan = false;
 };
 
 /// (X - mean[c]) * gamma[c] / sqrt(var[c] + 1e-5) + beta[c] of planes, then relu or nothing: batch
@@ -283,6 +287,7 @@ inline PoolParams pooling_of(const ConvParams& p) {
   pool.counts_padding = p.pool.counts_padding;
   pool.layout = p.layout;
   pool.dtype = dtype_of(p.requant, accumulator_of(p.dtype));
+  pool.propagates_nan = p.propagates_nan;
   return pool;
 }
 
@@ -302,13 +307,33 @@ inline ConvParams depthwise_of(const ConvParams& p) {
   d.layout = p.layout;
   d.bias = p.bias;
   d.activation = p.activation;
+  d.propagates_nan = p.propagates_nan;
   d.dtype = accumulator_of(p.dtype);
   d.packing = p.packing;
   return d;
 }
 
-/// act(x) of a float expression.
-inline te::Expr gelu(te::Expr x) { return x * 0.5 * (te::erf(x * 0.7071067811865476) + 1.0); }
+/// x Phi(x) of a float expression. Below -8.4, 1 + erf is 0 in every type: a first factor that is
+/// not less than -10 changes nothing there but that of -infinity, and what NaN gives comes from
+/// erf.
+inline te::Expr gelu(te::Expr x) {
+  return te::max(x, -10.0) * 0.5 * (te::erf(x * 0.7071067811865476) + 1.0);
+}
+inline te::Expr max(te::Expr x, te::Expr y, bool propagates_nan) {
+  return propagates_nan ? te::maximum(x, y) : te::max(x, y);
+}
+inline te::Expr min(te::Expr x, te::Expr y, bool propagates_nan) {
+  return propagates_nan ? te::minimum(x, y) : te::min(x, y);
+}
+inline te::Expr relu(te::Expr x, bool propagates_nan) { return max(x, 0, propagates_nan); }
+
+/// `has_extremum`: there is a relu, max or min that the option changes.
+inline void check_nan(const std::string& op, bool propagates_nan, bool has_extremum, DType type) {
+  if (propagates_nan && !(has_extremum && is_float(type))) {
+    misuse(op, "relu, max or min of a float type with nan=propagate",
+           has_extremum ? std::string(name_of(type)) : "none of them");
+  }
+}
 
 }  // namespace detail
 

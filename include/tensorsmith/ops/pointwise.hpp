@@ -26,14 +26,15 @@ std::vector<T> broadcast_axes(const std::vector<T>& all, Broadcast broadcast) {
 }
 
 /// x of the chain; y is the operand of a binary operation.
-inline te::Expr pointwise_value(PointwiseOp op, const te::Expr& x, const te::Expr& y) {
+inline te::Expr pointwise_value(PointwiseOp op, const te::Expr& x, const te::Expr& y,
+                                bool propagates_nan) {
   return op == PointwiseOp::add       ? x + y
          : op == PointwiseOp::sub     ? x - y
          : op == PointwiseOp::mul     ? x * y
          : op == PointwiseOp::div     ? x / y
-         : op == PointwiseOp::max     ? te::max(x, y)
-         : op == PointwiseOp::min     ? te::min(x, y)
-         : op == PointwiseOp::relu    ? te::max(x, 0)
+         : op == PointwiseOp::max     ? max(x, y, propagates_nan)
+         : op == PointwiseOp::min     ? min(x, y, propagates_nan)
+         : op == PointwiseOp::relu    ? relu(x, propagates_nan)
          : op == PointwiseOp::gelu    ? gelu(x)
          : op == PointwiseOp::sigmoid ? te::sigmoid(x)
          : op == PointwiseOp::tanh    ? te::tanh(x)
@@ -95,6 +96,12 @@ std::vector<T> unpermuted(const std::vector<T>& moved,
 /// more than 8 dimensions.
 inline Workload pointwise(const PointwiseParams& p) {
   detail::check_pointwise(p);
+  bool has_extremum = false;
+  for (const PointwiseStep& step : p.chain) {
+    has_extremum = has_extremum || step.op == PointwiseOp::max || step.op == PointwiseOp::min ||
+                   step.op == PointwiseOp::relu;
+  }
+  detail::check_nan("pointwise", p.propagates_nan, has_extremum, p.dtype);
   const std::vector<std::string> names{"i", "j", "k", "l", "m", "n", "o", "p"};
   if (p.shape.empty() || p.shape.size() > names.size()) {
     detail::misuse("pointwise", "1 to 8 dimensions", std::to_string(p.shape.size()));
@@ -128,7 +135,8 @@ inline Workload pointwise(const PointwiseParams& p) {
               done.op, x,
               is_binary(done.op)
                   ? te::cast(type, arguments.back().at(detail::broadcast_axes(at, done.broadcast)))
-                  : x);
+                  : x,
+              p.propagates_nan);
           return te::cast(is_end ? p.dtype : type, result);
         },
         is_end ? of_result : options);

@@ -36,6 +36,7 @@ inline void check_pool(const PoolParams& p) {
   if (p.dtype == DType::boolean || (p.kind == PoolKind::average && !is_float(p.dtype))) {
     misuse(op, "a number type, a float one for averages", std::string(name_of(p.dtype)));
   }
+  check_nan(op, p.propagates_nan, p.kind == PoolKind::max, p.dtype);
 }
 
 inline Workload global_pool(const PoolParams& p) {
@@ -55,6 +56,7 @@ inline Workload global_pool(const PoolParams& p) {
       p.kind == PoolKind::average ? "Ysum" : "Y", {p.n, p.c},
       [&](auto n, auto c) {
         return p.kind == PoolKind::average ? te::sum(read(n, c), window)
+               : p.propagates_nan          ? te::maximum(read(n, c), window)
                                            : te::max(read(n, c), window);
       },
       options);
@@ -112,18 +114,19 @@ inline te::Tensor pool_windows(te::Program& program, const te::Tensor& x, const 
   const te::Shape shape =
       activation_shape(2, p.layout, p.n, p.c, {p.out_spatial(0), p.out_spatial(1)});
   const DType type = is_average ? accumulator_of(p.dtype) : p.dtype;
-  te::Tensor y =
-      program.compute(is_average ? names.sum : names.result, shape,
-                      [&](const std::vector<te::Expr>& at) {
-                        std::vector<te::Expr> index = at;
-                        for (std::size_t a = 0; a < 2; ++a) {
-                          te::Expr& i = index[axes.first_spatial + a];
-                          i = i * p.stride[a] + window[a];
-                        }
-                        const te::Expr value = te::cast(type, padded.at(index));
-                        return is_average ? te::sum(value, window) : te::max(value, window);
-                      },
-                      {axes.names, {}, {}});
+  te::Tensor y = program.compute(is_average ? names.sum : names.result, shape,
+                                 [&](const std::vector<te::Expr>& at) {
+                                   std::vector<te::Expr> index = at;
+                                   for (std::size_t a = 0; a < 2; ++a) {
+                                     te::Expr& i = index[axes.first_spatial + a];
+                                     i = i * p.stride[a] + window[a];
+                                   }
+                                   const te::Expr value = te::cast(type, padded.at(index));
+                                   return is_average         ? te::sum(value, window)
+                                          : p.propagates_nan ? te::maximum(value, window)
+                                                             : te::max(value, window);
+                                 },
+                                 {axes.names, {}, {}});
   if (is_average) {
     const double scale = 1.0 / static_cast<double>(p.kernel[0] * p.kernel[1]);
     const te::Tensor sum = y;

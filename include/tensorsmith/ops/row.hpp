@@ -59,10 +59,10 @@ inline Workload rmsnorm(const RowParams& p) {
 }
 
 /// The first column (is_last: the last one, as ONNX's select_last_index) that holds the largest
-/// value of the row, or the least one (argmin), as i32. Two plain reductions, the maximum and then
-/// the least column that equals it: reductions over pairs get no vectors along the row. Where
-/// nothing equals the maximum, which begins with the least finite number (a row of nothing but
-/// -infinity), the last column, or the first one; a row that holds NaN may give any.
+/// value of the row, or the least one (argmin), as i32. Two plain reductions, the extreme and then
+/// the least (is_last: the largest) column that equals it: reductions over pairs get no vectors
+/// along the row. NaN is passed over (a row of nothing but NaN gives the last column; is_last: the
+/// first one), or the first NaN (is_last: the last one) is the extreme.
 inline Workload place_of_extreme(const RowParams& p) {
   te::Program program;
   const te::ComputeOptions i_only{{"i"}, {}, {}};
@@ -70,15 +70,22 @@ inline Workload place_of_extreme(const RowParams& p) {
   const te::ReduceAxis k1 = program.reduce_axis("k1", p.columns);
   const te::ReduceAxis k2 = program.reduce_axis("k2", p.columns);
   const bool is_least = p.kind == RowKind::argmin;
+  const auto extreme_of = [&](const te::Expr& value) {
+    if (p.propagates_nan) {
+      return is_least ? te::minimum(value, {k1}) : te::maximum(value, {k1});
+    }
+    return is_least ? te::min(value, {k1}) : te::max(value, {k1});
+  };
   const te::Tensor extreme = program.compute(
-      is_least ? "T_min" : "T_max", {p.rows},
-      [&](auto i) { return is_least ? te::min(a(i, k1), {k1}) : te::max(a(i, k1), {k1}); }, i_only);
+      is_least ? "T_min" : "T_max", {p.rows}, [&](auto i) { return extreme_of(a(i, k1)); }, i_only);
   const te::Tensor out = program.compute(
       "T_arg", {p.rows},
       [&](auto i) {
-        const te::Expr place =
-            te::select(a(i, k2) == extreme(i), te::cast(DType::i32, te::Expr(k2)),
-                       te::Expr(p.is_last ? 0 : p.columns - 1));
+        const te::Expr value = a(i, k2);
+        const te::Expr is_extreme =
+            p.propagates_nan ? value == extreme(i) || value != value : value == extreme(i);
+        const te::Expr place = te::select(is_extreme, te::cast(DType::i32, te::Expr(k2)),
+                                          te::Expr(p.is_last ? 0 : p.columns - 1));
         return p.is_last ? te::max(place, {k2}) : te::min(place, {k2});
       },
       i_only);
@@ -94,21 +101,22 @@ inline Workload row_reduction(const RowParams& p) {
   const te::ReduceAxis k = program.reduce_axis("k", p.columns);
   const DType type =
       p.kind == RowKind::sum || p.kind == RowKind::prod ? accumulator_of(p.dtype) : p.dtype;
-  const te::Tensor out = program.compute("B", {p.rows},
-                                         [&](auto i) {
-                                           const te::Expr value = te::cast(type, a(i, k));
-                                           switch (p.kind) {
-                                           case RowKind::prod:
-                                             return te::prod(value, {k});
-                                           case RowKind::min:
-                                             return te::min(value, {k});
-                                           case RowKind::max:
-                                             return te::max(value, {k});
-                                           default:
-                                             return te::sum(value, {k});
-                                           }
-                                         },
-                                         {{"i"}, {}, {}});
+  const te::Tensor out =
+      program.compute("B", {p.rows},
+                      [&](auto i) {
+                        const te::Expr value = te::cast(type, a(i, k));
+                        switch (p.kind) {
+                        case RowKind::prod:
+                          return te::prod(value, {k});
+                        case RowKind::min:
+                          return p.propagates_nan ? te::minimum(value, {k}) : te::min(value, {k});
+                        case RowKind::max:
+                          return p.propagates_nan ? te::maximum(value, {k}) : te::max(value, {k});
+                        default:
+                          return te::sum(value, {k});
+                        }
+                      },
+                      {{"i"}, {}, {}});
   Workload workload;
   workload.dag = program.dag({a, out});
   workload.nominal_flop = 1;
@@ -141,6 +149,8 @@ inline Workload row_op(const RowParams& p) {
   if (p.online != 0) {
     detail::check_online(p);
   }
+  const bool has_extremum = is_place || p.kind == RowKind::min || p.kind == RowKind::max;
+  detail::check_nan("row_op", p.propagates_nan, has_extremum, p.dtype);
   Workload workload = p.online != 0                    ? detail::online_softmax(p)
                       : p.kind == RowKind::softmax     ? detail::softmax(p)
                       : p.kind == RowKind::log_softmax ? detail::log_softmax(p)

@@ -101,7 +101,7 @@ inline Workload online_softmax(const RowParams& p) {
   const auto element = [&](const te::Expr& i, const te::Expr& j) {
     return te::cast(type, a(i, j));
   };
-  const te::Expr least = type == DType::f64 ? -DBL_MAX : -static_cast<double>(FLT_MAX);
+  const te::Expr least(type == DType::f64 ? -0x1.fffffffffffffp1023 : -0x1.fffffep127);
   const te::ReduceAxis r1 = program.reduce_axis("r1", p.online);
   const te::ReduceAxis r2 = program.reduce_axis("r2", p.online);
   const te::ReduceAxis b1 = program.reduce_axis("b1", count);

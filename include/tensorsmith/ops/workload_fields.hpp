@@ -109,7 +109,18 @@ class WorkloadFields {
     }
     field = value == "i8" ? ByteType::i8 : ByteType::u8;
   }
-  /// weights=, bias, batchnorm, add, relu, gelu, requant=, packed; false for anything else.
+  /// Whether the flag begins with nan=, which it sets.
+  bool nan_option(const std::string& flag, bool& propagates_nan) const {
+    if (flag.rfind("nan=", 0) != 0) {
+      return false;
+    }
+    if (flag != "nan=propagate") {
+      refuse("nan=propagate", "\"" + flag + "\"");
+    }
+    set_once(flag, propagates_nan);
+    return true;
+  }
+  /// weights=, bias, batchnorm, add, relu, gelu, requant=, packed, nan=; false for anything else.
   template <class Params>
   bool epilogue(const std::string& flag, Params& p) const {
     if (flag == "bias" || flag == "add") {
@@ -135,7 +146,7 @@ class WorkloadFields {
           return true;
         }
       }
-      return false;
+      return nan_option(flag, p.propagates_nan);
     }
     return true;
   }
@@ -154,7 +165,7 @@ class WorkloadFields {
       const std::string key = "perm=";
       if (i + 1 == parts.size() && parts[i].rfind(key, 0) == 0) {
         p.permutation = permutation(parts[i].substr(key.size()), p.shape.size());
-      } else {
+      } else if (!nan_option(parts[i], p.propagates_nan)) {
         p.chain.push_back(step(parts[i]));
       }
     }

@@ -36,7 +36,7 @@ inline constexpr std::array<GrammarLine, 28> workload_grammar{{
     {"depthwise", "depthwise:n=N,h=H,w=W,c=C,k=K[,s=1][,p=0][,d=1][,OPTIONS]",
      "depthwise:n=1,h=56,w=56,c=144,k=3,s=1,p=1"},
     {"max_pool",
-     "max_pool:n=N,c=C,h=H,w=W,k=K[,s=1][,p=0][,pe=p][,ceil][,layout=nhwc|nchw][,dtype=f32]",
+     "max_pool:n=N,c=C,h=H,w=W,k=K[,s=1][,p=0][,pe=p][,ceil][,layout=nhwc|nchw][,dtype=f32][,NAN]",
      "max_pool:n=1,c=64,h=112,w=112,k=3,s=2,p=1"},
     {"avg_pool", "avg_pool: as max_pool, [,count_include_pad=1|0]",
      "avg_pool:n=1,c=64,h=56,w=56,k=2,s=2"},
@@ -51,9 +51,9 @@ inline constexpr std::array<GrammarLine, 28> workload_grammar{{
     {"rmsnorm", "rmsnorm:RxC[:DTYPE][,transposed]", "rmsnorm:512x1024"},
     {"reduce_sum", "reduce_sum:RxC[:DTYPE]", "reduce_sum:1024x4096"},
     {"reduce_prod", "reduce_prod:RxC[:DTYPE]", "reduce_prod:64x64"},
-    {"reduce_max", "reduce_max:RxC[:DTYPE]", "reduce_max:1024x4096"},
-    {"reduce_min", "reduce_min:RxC[:DTYPE]", "reduce_min:10x1024"},
-    {"argmax", "argmax:RxC[:DTYPE][,last]; the first, or last, of the largest, as i32",
+    {"reduce_max", "reduce_max:RxC[:DTYPE][,NAN]", "reduce_max:1024x4096"},
+    {"reduce_min", "reduce_min:RxC[:DTYPE][,NAN]", "reduce_min:10x1024"},
+    {"argmax", "argmax:RxC[:DTYPE][,last][,NAN]; the first, or last, of the largest, as i32",
      "argmax:512x1000"},
     {"argmin", "argmin: as argmax, of the least", "argmin:512x1000"},
     {"reduce_mean", "reduce_mean:RxC[:DTYPE]", "reduce_mean:1024x4096"},
@@ -61,13 +61,14 @@ inline constexpr std::array<GrammarLine, 28> workload_grammar{{
      "reduce_var:512x1024"},
     {"gather", "gather:NxRxC[:DTYPE][,indices=i32|i64]; N rows of a table of R rows of C columns",
      "gather:512x1000x64:f32,indices=i64"},
-    {"pointwise", "pointwise:D1x...xDn[:DTYPE][,STEP...][,perm=PERMUTATION]",
+    {"pointwise", "pointwise:D1x...xDn[:DTYPE][,STEP...][,NAN][,perm=PERMUTATION]",
      "pointwise:3136x256:f32,mul_per_column,add_per_column,add,relu"},
 }};
 inline constexpr const char* workload_grammar_notes =
     "OPTIONS of convolutions: [,groups=1][,winograd=2|4][,layout=nhwc|nchw|free][,dtype=f32]"
     "[,weights=i8|u8][,EPILOGUE][,packed][,WINDOWS|,DEPTHWISE]. EPILOGUE: "
-    "[,bias][,batchnorm][,add][,relu|gelu][,requant=i8|u8]. bias adds one number per output column "
+    "[,bias][,batchnorm][,add][,relu|gelu][,requant=i8|u8][,NAN]. bias adds one number per output "
+    "column "
     "or channel, batchnorm (of convolutions) scales and shifts channels by known statistics, "
     "add an operand of the output's shape, layernorm normalizes the rows of what is before it. tc: "
     "the result is [N, M]. transposed: the result is [C, R]. perm=: axis d of the result is axis "
@@ -86,7 +87,11 @@ inline constexpr const char* workload_grammar_notes =
     "add|sub|mul|div|max|min with one more operand (integers: relu, add, sub, mul, max and min, "
     "which wrap around): of the shape D1x...xDn, with _per_column "
     "(add_per_column) one number per element of the last axis, with _per_row one per row, the "
-    "shape without its last axis. DTYPE: f64 f32 f16 bf16 i64 i32 i8 u8. layout=free is class c, "
+    "shape without its last axis. NAN, nan=propagate: NaN makes relu, max, min, max_pool, "
+    "reduce_max and reduce_min NaN, and the first NaN is what argmax finds; without it they pass "
+    "over NaN (relu of NaN is 0, a maximum of nothing but NaN -inf, argmax then the last column). "
+    "Everything else gives NaN where an operand is NaN. DTYPE: f64 f32 f16 bf16 i64 i32 i8 u8. "
+    "layout=free is class c, "
     "packed (weights "
     "prepared beforehand) class b, everything else class a.";
 

@@ -83,9 +83,9 @@ class WorkloadReader : WorkloadItems {
       } else if (flag == "layernorm") {
         set_once(flag, p.layernorm);
       } else if (!epilogue(flag, p)) {
-        refuse(
-            "flags out of ta, tb, tc, weights=, bias, add, relu, gelu, layernorm, requant=, packed",
-            "\"" + flag + "\"");
+        refuse("flags out of ta, tb, tc, weights=, bias, add, relu, gelu, layernorm, requant=, "
+               "packed, nan=propagate",
+               "\"" + flag + "\"");
       }
     }
     return p;
@@ -101,7 +101,11 @@ class WorkloadReader : WorkloadItems {
     const bool has_online = kind == RowKind::softmax || kind == RowKind::log_softmax;
     const bool has_matrix = kind < RowKind::sum;
     const bool is_place = kind == RowKind::argmax || kind == RowKind::argmin;
+    const bool has_nan = is_place || kind == RowKind::min || kind == RowKind::max;
     for (std::size_t i = 1; i < parts.size(); ++i) {
+      if (has_nan && nan_option(parts[i], p.propagates_nan)) {
+        continue;
+      }
       if (has_matrix && parts[i] == "transposed") {
         set_once(parts[i], p.is_transposed);
       } else if (is_place && parts[i] == "last") {
@@ -113,7 +117,8 @@ class WorkloadReader : WorkloadItems {
       } else {
         refuse(has_online                  ? "online=B once, transposed"
                : has_matrix                ? "transposed"
-               : is_place                  ? "last"
+               : is_place                  ? "last, nan=propagate"
+               : has_nan                   ? "nan=propagate or nothing behind the type"
                : kind == RowKind::variance ? "unbiased"
                                            : "nothing behind the type",
                "\"" + parts[i] + "\"");
@@ -297,6 +302,9 @@ class WorkloadReader : WorkloadItems {
     p.layout = layout(false) == "nchw" ? Layout::nchw : Layout::nhwc;
     if (const Item* item = find("dtype")) {
       p.dtype = dtype(item->value);
+    }
+    if (const Item* item = find("nan")) {
+      nan_option("nan=" + item->value, p.propagates_nan);
     }
     refuse_unused();
     return p;

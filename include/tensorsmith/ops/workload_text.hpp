@@ -70,6 +70,10 @@ std::string weights_text(const Params& p) {
   return dtype_of(p.weights, p.dtype) == p.dtype ? "" : byte_text(",weights=", p.weights);
 }
 template <class Params>
+std::string nan_text(const Params& p) {
+  return p.propagates_nan ? ",nan=propagate" : "";
+}
+template <class Params>
 std::string epilogue_text(const Params& p) {
   std::string text = p.bias ? ",bias" : "";
   if constexpr (requires { p.batch_norm; }) {
@@ -114,7 +118,7 @@ inline std::string canonical_text(const GemmParams& p) {
   }
   return kind_of(p) + ":" + detail::times(sizes) + ":" + std::string(name_of(p.dtype)) +
          detail::weights_text(p) + (p.transpose_a ? ",ta" : "") + (p.transpose_b ? ",tb" : "") +
-         (p.transpose_c ? ",tc" : "") + detail::epilogue_text(p);
+         (p.transpose_c ? ",tc" : "") + detail::epilogue_text(p) + detail::nan_text(p);
 }
 inline std::string canonical_text(const ConvParams& p) {
   static constexpr const char* names[] = {",d=", ",h=", ",w="};
@@ -162,7 +166,7 @@ inline std::string canonical_text(const ConvParams& p) {
     text += pad == "0" ? "" : ",dw_p=" + pad;
     text += detail::pad_end_text(",dw_pe=", p.behind.pad_end, p.behind.pad, 2);
   }
-  return text;
+  return text + detail::nan_text(p);
 }
 inline std::string canonical_text(const PoolParams& p) {
   std::string text = kind_of(p) + ":n=" + std::to_string(p.n) + ",c=" + std::to_string(p.c) +
@@ -172,13 +176,15 @@ inline std::string canonical_text(const PoolParams& p) {
             ",p=" + detail::per_axis(p.pad, 2) + detail::window_text(",", p);
   }
   text += p.layout == Layout::nchw ? ",layout=nchw" : "";
-  return text + (p.dtype == DType::f32 ? "" : ",dtype=" + std::string(name_of(p.dtype)));
+  return text + (p.dtype == DType::f32 ? "" : ",dtype=" + std::string(name_of(p.dtype))) +
+         detail::nan_text(p);
 }
 inline std::string canonical_text(const RowParams& p) {
   return kind_of(p) + ":" + detail::times({p.rows, p.columns}) +
          (p.dtype == DType::f32 ? "" : ":" + std::string(name_of(p.dtype))) +
          (p.online == 0 ? "" : ",online=" + std::to_string(p.online)) + (p.is_last ? ",last" : "") +
-         (p.is_unbiased ? ",unbiased" : "") + (p.is_transposed ? ",transposed" : "");
+         (p.is_unbiased ? ",unbiased" : "") + (p.is_transposed ? ",transposed" : "") +
+         detail::nan_text(p);
 }
 inline std::string canonical_text(const AttentionParams& p) {
   return kind_of(p) + ":" + detail::times({p.batch, p.queries, p.keys, p.width}) +
@@ -190,7 +196,8 @@ inline std::string canonical_text(const PointwiseParams& p) {
   for (const PointwiseStep& step : p.chain) {
     text += "," + detail::step_text(step);
   }
-  return text + (p.permutation.empty() ? "" : ",perm=" + detail::times(p.permutation));
+  return text + detail::nan_text(p) +
+         (p.permutation.empty() ? "" : ",perm=" + detail::times(p.permutation));
 }
 inline std::string canonical_text(const BatchNormParams& p) {
   return kind_of(p) + ":n=" + std::to_string(p.n) + ",c=" + std::to_string(p.c) +

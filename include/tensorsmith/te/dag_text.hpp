@@ -58,8 +58,12 @@ class ReferencePrinter {
   static std::string zero(DType dtype) {
     return is_float(dtype) ? real(0, dtype) : dtype == DType::i32 ? "0" : "(" + type(dtype) + ")0";
   }
-  /// Six significant digits and a suffix for the width.
+  /// Six significant digits and a suffix for the width. The reference begins maxima with the least
+  /// finite number and pads with it where we have -infinity: one text for both.
   static std::string real(double value, DType dtype) {
+    if (math::is_infinite(value)) {
+      value = (value < 0 ? -1 : 1) * largest_finite(dtype);
+    }
     std::string text = text_of_real(value, 6);
     if (dtype == DType::f32) {
       text += 'f';
@@ -67,6 +71,12 @@ class ReferencePrinter {
       text += 'h';
     }
     return text;
+  }
+  static double largest_finite(DType dtype) {
+    return dtype == DType::f64    ? 0x1.fffffffffffffp1023
+           : dtype == DType::f16  ? 0x1.ffcp15
+           : dtype == DType::bf16 ? 0x1.fep127
+                                  : 0x1.fffffep127;
   }
   std::string tensor(TensorId id) const {
     const TensorInfo& info = dag_.tensor(id);

@@ -129,7 +129,7 @@ class DagEvaluator {
               return Value{scalar_of(n.value), false};
             },
             [&](const FloatImm& n) {
-              return Value{scalar_of_real(round_real(n.value, node.dtype)), false};
+              return Value{scalar_of_real(round_arithmetic(n.value, node.dtype)), false};
             },
             [&](const VarRef& n) { return vars_[n.var.value]; },
             [&](const Unary& n) {

@@ -27,6 +27,7 @@ struct ProgramData {
   struct CombinerEntry {
     BinaryOp op;
     DType dtype;
+    bool propagates_nan;
     CombinerId id;
   };
   ExprPool pool;
@@ -213,10 +214,9 @@ inline Expr Expr::typed(detail::ProgramData* program, DType type, const std::str
     return *this;
   }
   if (is_float(type)) {
+    // All digits: whoever computes rounds, and a wider computation of the same has them.
     const double value = kind_ == Kind::integer ? static_cast<double>(integer_) : real_;
-    const double rounded =
-        type == DType::f32 ? static_cast<double>(static_cast<float>(value)) : value;
-    return Expr(program, program->pool.float_imm(rounded, type));
+    return Expr(program, program->pool.float_imm(value, type));
   }
   const IntegerLimits range = limits_of(type);
   std::int64_t value = integer_;
@@ -291,6 +291,39 @@ inline Expr if_then_else(Expr condition, Expr if_true, Expr if_false) {
   return Expr(if_true.program(),
               if_true.program()->pool.if_then_else(condition.id(), if_true.id(), if_false.id()));
 }
+namespace detail {
+
+/// min or max that is NaN if an operand is.
+inline Expr propagating_extremum(BinaryOp op, Expr a, Expr b) {
+  const bool is_max = op == BinaryOp::max;
+  unify(is_max ? "maximum" : "minimum", a, b);
+  if (!is_float(a.dtype())) {
+    return binary(op, a, b);
+  }
+  ExprPool& pool = a.program()->pool;
+  const FloatImm* imm = pool.as<FloatImm>(b.id());
+  if (imm != nullptr && imm->value == imm->value) {  // one comparison, false for NaN
+    return select(is_max ? a < b : a > b, b, a);
+  }
+  return select((is_max ? a > b : a < b) || a != a, a, b);
+}
+
+}  // namespace detail
+
+/// As min and max; NaN if one of them is.
+template <
+    class A, class B,
+    class = std::enable_if_t<std::is_convertible_v<A, Expr> && std::is_convertible_v<B, Expr>>>
+Expr minimum(const A& a, const B& b) {
+  return detail::propagating_extremum(BinaryOp::min, a, b);
+}
+template <
+    class A, class B,
+    class = std::enable_if_t<std::is_convertible_v<A, Expr> && std::is_convertible_v<B, Expr>>>
+Expr maximum(const A& a, const B& b) {
+  return detail::propagating_extremum(BinaryOp::max, a, b);
+}
+
 inline Expr cast(DType to, Expr a) {
   return a.dtype() == to ? a : Expr(a.program(), a.program()->pool.cast(to, a.id()));
 }

@@ -4,7 +4,6 @@
 // Floor 2. Own design. Not here: creating them (te/program.hpp).
 #pragma once
 
-#include <cfloat>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -106,23 +105,15 @@ inline std::vector<Expr> reduce(CombinerId combiner, std::vector<Expr> sources,
 
 namespace detail {
 
-/// The smallest (sign -1) or largest (+1) finite value of a type, as a literal.
+/// The least (sign -1) or greatest (+1) value of a type, infinite for floats, as a literal.
 inline Expr extreme(DType type, int sign) {
-  switch (type) {
-  case DType::f64:
-    return Expr(sign * DBL_MAX);
-  case DType::f32:
-    return Expr(sign * static_cast<double>(FLT_MAX));
-  case DType::f16:
-    return Expr(sign * 65504.0);
-  case DType::bf16:
-    return Expr(sign * 3.38953138925153547590470800371487866880e38);
-  default:
-    return Expr(sign < 0 ? limits_of(type).low : limits_of(type).high);
-  }
+  return is_float(type) ? Expr(sign * math::infinity)
+                        : Expr(sign < 0 ? limits_of(type).low : limits_of(type).high);
 }
 
-inline Expr reduce_by(const std::string& where, BinaryOp op, Expr source, const ReduceAxes& axes) {
+/// `propagates_nan`: min and max give NaN if an operand is NaN.
+inline Expr reduce_by(const std::string& where, BinaryOp op, Expr source, const ReduceAxes& axes,
+                      bool propagates_nan = false) {
   if (axes.empty()) {
     misuse(where, "at least one reduction axis", "none");
   }
@@ -132,8 +123,9 @@ inline Expr reduce_by(const std::string& where, BinaryOp op, Expr source, const 
   if (type == DType::boolean) {
     misuse(where, "numbers (use te::cast)", "bool");
   }
+  propagates_nan = propagates_nan && is_float(type);
   for (const auto& entry : program->combiners) {
-    if (entry.op == op && entry.dtype == type) {
+    if (entry.op == op && entry.dtype == type && entry.propagates_nan == propagates_nan) {
       return reduce(entry.id, {source}, axes)[0];
     }
   }
@@ -144,10 +136,12 @@ inline Expr reduce_by(const std::string& where, BinaryOp op, Expr source, const 
   Combiner made;
   made.lhs.push_back(pool.new_var("x", type));
   made.rhs.push_back(pool.new_var("y", type));
-  made.results.push_back(pool.binary(op, pool.var(made.lhs[0]), pool.var(made.rhs[0])));
+  const Expr x(program, pool.var(made.lhs[0])), y(program, pool.var(made.rhs[0]));
+  made.results.push_back(propagates_nan ? propagating_extremum(op, x, y).id()
+                                        : pool.binary(op, x.id(), y.id()));
   made.identity.push_back(identity.typed(program, type, where).id());
   const CombinerId id = pool.add_combiner(std::move(made));
-  program->combiners.push_back({op, type, id});
+  program->combiners.push_back({op, type, propagates_nan, id});
   return reduce(id, {source}, axes)[0];
 }
 
@@ -159,13 +153,20 @@ inline Expr sum(Expr source, const ReduceAxes& axes) {
 inline Expr prod(Expr source, const ReduceAxes& axes) {
   return detail::reduce_by("prod", BinaryOp::mul, source, axes);
 }
-/// Identity: the largest finite value of the type, as in the Ansor reference.
+/// The least of all that are no NaN; what an integer type holds at most, or infinity, of nothing.
 inline Expr min(Expr source, const ReduceAxes& axes) {
   return detail::reduce_by("min", BinaryOp::min, source, axes);
 }
-/// Identity: the smallest finite value of the type, as in the Ansor reference.
+/// The greatest of all that are no NaN; the least integer of the type, or -infinity, of nothing.
 inline Expr max(Expr source, const ReduceAxes& axes) {
   return detail::reduce_by("max", BinaryOp::max, source, axes);
+}
+/// As min and max; NaN if there is one.
+inline Expr minimum(Expr source, const ReduceAxes& axes) {
+  return detail::reduce_by("minimum", BinaryOp::min, source, axes, true);
+}
+inline Expr maximum(Expr source, const ReduceAxes& axes) {
+  return detail::reduce_by("maximum", BinaryOp::max, source, axes, true);
 }
 
 }  // namespace tensorsmith::te

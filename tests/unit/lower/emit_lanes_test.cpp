@@ -111,6 +111,10 @@ TEST_CASE("only sums, products and extremes that begin with nothing are computed
   CHECK(has_lanes(reduced(0, [](auto x, auto y) { return x + y; })));
   CHECK(has_lanes(reduced(1, [](auto x, auto y) { return y * x; })));
   CHECK(has_lanes(reduced(3, [](auto x, auto y) { return te::max(x, y); })));
+  CHECK(has_lanes(reduced(3, [](auto x, auto y) { return te::maximum(x, y); })));
+  CHECK(has_lanes(reduced(3, [](auto x, auto y) { return te::minimum(x, y); })));
+  CHECK(has_lanes(reduced(3, [](auto x, auto y) { return te::maximum(y, x); })));
+  CHECK_FALSE(has_lanes(reduced(3, [](auto x, auto y) { return te::select(x > y, y, x); })));
   CHECK_FALSE(has_lanes(reduced(3, [](auto x, auto y) { return x + y; })));
   CHECK_FALSE(has_lanes(reduced(0, [](auto x, auto y) { return x + y * y; })));
   CHECK_FALSE(has_lanes(reduced(0, [](auto x, auto y) { return x - y; })));

@@ -1,5 +1,7 @@
 #include "tensorsmith/te/dag_text.hpp"
 
+#include <limits>
+
 #include "support/catch.hpp"
 #include "tensorsmith/te/program.hpp"
 
@@ -58,4 +60,19 @@ TEST_CASE("reductions by their combiner", "[te]") {
         "H() max= (A[k]*2f)\n");
   CHECK(line_of(p, p.compute("P", {}, [&] { return te::prod(source(), {k}); })) ==
         "P()reduce(x*y)\n");
+}
+
+// The reference has no infinities: where we begin and pad with them it has the ends of the type.
+TEST_CASE("infinities are printed as the reference's largest numbers", "[te]") {
+  const std::pair<DType, const char*> largest[] = {{DType::f64, "1.79769e+308"},
+                                                   {DType::f32, "3.40282e+38f"},
+                                                   {DType::f16, "65504h"},
+                                                   {DType::bf16, "3.38953e+38h"}};
+  for (const auto& [type, text] : largest) {
+    te::Program p;
+    const auto a = p.placeholder("A", {4}, type);
+    const double infinity = std::numeric_limits<double>::infinity();
+    const auto c = p.compute("C", {4}, [&](auto i) { return te::max(a(i), -infinity); });
+    CHECK(line_of(p, c) == "C(i) = max(A[i], -" + std::string(text) + ")\n");
+  }
 }

@@ -52,6 +52,9 @@ TEST_CASE("equal reductions share one combiner", "[te]") {
   CHECK(combiner(te::sum(a(k), {k})) == combiner(te::sum(a(k) * 2, {k})));
   CHECK_FALSE(combiner(te::sum(a(k), {k})) == combiner(te::max(a(k), {k})));
   CHECK_FALSE(combiner(te::sum(a(k), {k})) == combiner(te::sum(b(k), {k})));
+  CHECK_FALSE(combiner(te::max(a(k), {k})) == combiner(te::maximum(a(k), {k})));
+  CHECK_FALSE(combiner(te::minimum(a(k), {k})) == combiner(te::maximum(a(k), {k})));
+  CHECK(combiner(te::maximum(a(k), {k})) == combiner(te::maximum(a(k) * 2, {k})));
   CHECK_THROWS_AS(te::sum(a(k) > 0, {k}), Error);
 }
 

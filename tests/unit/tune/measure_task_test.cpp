@@ -4,6 +4,8 @@
 
 #include "support/catch.hpp"
 #include "tensorsmith/measure/fill.hpp"
+#include "tensorsmith/ops/pointwise.hpp"
+#include "tensorsmith/te/eval_dag.hpp"
 #include "tensorsmith/te/program.hpp"
 #include "tune/f64_twin.hpp"
 
@@ -80,6 +82,27 @@ TEST_CASE("the f64 twin computes in f64 from the inputs as they are") {
   CHECK(f64_twin(wide) == wide);
   const auto integers = matmul(3, 5, 7, DType::i32);
   CHECK(f64_twin(integers) == integers);
+}
+
+TEST_CASE("the f64 twin has the constants of the definition in f64") {
+  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+    ops::PointwiseParams p;
+    p.shape = {9};
+    p.chain = {ops::PointwiseOp::gelu};
+    p.dtype = type;
+    const auto twin = f64_twin(ops::pointwise(p).dag);
+    HostArray x(type, {9});
+    for (std::int64_t i = 0; i < 9; ++i) {
+      x.set_real(i, static_cast<double>(i) * 0.75 - 3);
+    }
+    const auto result = eval_dag(*twin, {x});
+    REQUIRE(result.has_value());
+    for (std::int64_t i = 0; i < 9; ++i) {
+      const double in = x.get_real(i);
+      const double want = in / 2 * std::erfc(-in * std::sqrt(0.5));
+      CHECK(std::fabs(result->front().get_real(i) - want) <= 1e-15 * std::fabs(in));
+    }
+  }
 }
 
 TEST_CASE("the reference of a matmul is the naive sum in f64") {
