@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include <llvm-c/ErrorHandling.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ struct CodeThread::State {
   bool has_job = false, is_dead = false, is_stopping = false;
 
   static void* loop(void* argument);
-  static void on_fatal_error(const char* reason);
+  static void on_fatal_error(void* unused, const char* reason, bool is_crash);
   static inline thread_local State* of_this_thread = nullptr;
 };
 
@@ -52,7 +52,7 @@ bool start_thread(void* (*body)(void*), void* argument) {
 
 }  // namespace
 
-void CodeThread::State::on_fatal_error(const char* reason) {
+void CodeThread::State::on_fatal_error(void*, const char* reason, bool) {
   State* const state = of_this_thread;
   if (state == nullptr) {  // somebody else's use of LLVM: it does what it does without a handler
     std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
@@ -98,7 +98,11 @@ void* CodeThread::State::loop(void* argument) {
 
 CodeThread::CodeThread() {
   static const bool is_installed = [] {
-    ::LLVMInstallFatalErrorHandler(&State::on_fatal_error);
+    // Memory that runs out is a fatal error of its own kind.
+    llvm::remove_fatal_error_handler();
+    llvm::install_fatal_error_handler(&State::on_fatal_error);
+    llvm::remove_bad_alloc_error_handler();
+    llvm::install_bad_alloc_error_handler(&State::on_fatal_error);
     return true;
   }();
   (void)is_installed;

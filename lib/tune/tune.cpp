@@ -20,7 +20,11 @@ TuneResult tuned(const TuneTask& task, const TuneOptions& options) {
     session.prepare_with_reference(resources.measurer());
     prepare_seconds = steady_seconds() - start;
   });
-  session.limits().before_measuring = [&] { preparing.get(); };
+  session.limits().before_measuring = [&] {
+    if (preparing.valid()) {  // else all went well, and the final ranking is the first to measure
+      preparing.get();
+    }
+  };
 
   Driver& driver = session.start(resources);
   while (driver.run_round()) {

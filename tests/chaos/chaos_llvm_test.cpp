@@ -32,6 +32,16 @@ std::vector<std::string> trials_in(const CommandFolder& folder) {
   return trials;
 }
 
+bool has_ended(int pid) {
+  siginfo_t info = {};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid;
+}
+/// Waits until so many trials are in the journal, or the process has ended.
+void await_trials(const CommandFolder& folder, int pid, std::size_t count) {
+  REQUIRE(eventually([&] { return trials_in(folder).size() >= count || has_ended(pid); }));
+}
+
 /// A worker of the process, 0 if it ends without one.
 int worker_of(int pid) {
   int worker = 0;
@@ -96,8 +106,7 @@ TEST_CASE("killed again and again, a run that goes on loses no trial") {
     for (int kill = 0; kill < 3; ++kill) {
       const int pid = folder.start(arguments);
       const std::size_t wanted = before.size() + 1 + rng.next_below(15);
-      (void)eventually(
-          [&] { return trials_in(folder).size() >= std::min<std::size_t>(wanted, 60); });
+      await_trials(folder, pid, wanted);
       ::kill(pid, SIGKILL);
       (void)folder.wait(pid);
       const std::vector<std::string> now = trials_in(folder);
@@ -131,8 +140,7 @@ TEST_CASE("workers that are killed, stopped or sent signals cost no trial") {
   const int pid = folder.start(tune("gemm:64x64x64:f32", "--trials", "150"));
   for (const int kind : kinds) {
     const std::size_t wanted = trials_in(folder).size() + 1 + rng.next_below(20);
-    (void)eventually(
-        [&] { return trials_in(folder).size() >= std::min<std::size_t>(wanted, 140); });
+    await_trials(folder, pid, std::min<std::size_t>(wanted, 140));
     if (const int worker = worker_of(pid); worker != 0) {
       ::kill(worker, kind);
     }
@@ -160,15 +168,9 @@ TEST_CASE("beside busy loops and with the lowest priority good candidates stay g
 TEST_CASE("a worker that is stopped whenever it lives does not hold up the end") {
   CommandFolder folder;
   const int pid = folder.start(tune("gemm:64x64x64:f32", "--seconds", "3"));
-  (void)eventually([&] { return !trials_in(folder).empty(); });
+  await_trials(folder, pid, 1);
   std::set<int> stopped;
-  while (::waitid(P_PID, static_cast<id_t>(pid), nullptr, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-         ::kill(pid, 0) == 0 && stopped.size() < 200) {
-    siginfo_t info = {};
-    ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT);
-    if (info.si_pid == pid) {
-      break;
-    }
+  while (!has_ended(pid)) {
     for (const int worker : workers_of(pid)) {
       if (stopped.insert(worker).second) {
         ::kill(worker, SIGSTOP);
@@ -204,7 +206,7 @@ TEST_CASE("SIGTERM and SIGHUP end as Ctrl-C does: ranking, best, journal") {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     CommandFolder folder;
     const int pid = folder.start(tune("gemm:64x64x64:f32", "--seconds", "600"));
-    (void)eventually([&] { return trials_in(folder).size() >= 10; });
+    await_trials(folder, pid, 10);
     ::kill(pid, signal);
     const CommandResult result = folder.wait(pid);
     CAPTURE(signal, result.err);
@@ -220,7 +222,7 @@ TEST_CASE("SIGTERM and SIGHUP end as Ctrl-C does: ranking, best, journal") {
 TEST_CASE("a hangup that is ignored stays ignored") {
   CommandFolder folder;
   const int pid = folder.start(tune("gemm:64x64x64:f32", "--trials", "40"), "trap '' HUP;");
-  (void)eventually([&] { return trials_in(folder).size() >= 3; });
+  await_trials(folder, pid, 3);
   ::kill(pid, SIGHUP);
   const CommandResult result = folder.wait(pid);
   check_end(result);
@@ -232,9 +234,9 @@ TEST_CASE("limits of files, memory and disk are results or sentences") {
 #if defined(TENSORSMITH_HAS_SANITIZER)
   skip("sanitizers need more memory and files than these limits leave");
 #else
-  const char* const limits[] = {"ulimit -n 8;",      "ulimit -n 12;",      "ulimit -n 20;",
-                                "ulimit -v 300000;", "ulimit -v 2000000;", "ulimit -d 100000;",
-                                "ulimit -f 16;",     "ulimit -u 4096;",    "ulimit -s 512;"};
+  const char* const limits[] = {"ulimit -n 16;",     "ulimit -n 20;",     "ulimit -n 28;",
+                                "ulimit -v 300000;", "ulimit -v 600000;", "ulimit -v 2000000;",
+                                "ulimit -d 100000;", "ulimit -f 16;",     "ulimit -s 512;"};
   for (const char* limit : limits) {
     CommandFolder folder;
     CAPTURE(limit);
@@ -242,7 +244,7 @@ TEST_CASE("limits of files, memory and disk are results or sentences") {
   }
   CommandFolder folder;
   const CommandResult small =
-      folder.run(tune("gemm:64x64x64:f32", "--trials", "4"), "ulimit -n 12;");
+      folder.run(tune("gemm:64x64x64:f32", "--trials", "4"), "ulimit -n 16;");
   CHECK(small.err.find("Invalid argument") == std::string::npos);
   const CommandResult full = folder.run(
       {"tune", "gemm:64x64x64:f32", "--trials", "4", "--db", "/dev/full", "--json", "--quiet"});

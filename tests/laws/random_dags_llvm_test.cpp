@@ -25,13 +25,13 @@ using namespace tensorsmith;
 
 namespace {
 
-void run_serially(const KernelRuntime*, ParallelBody body, void* closure, std::int64_t count) {
+void run_in_order(const KernelRuntime*, ParallelBody body, void* closure, std::int64_t count) {
   body(closure, 0, count, 0);
 }
 
 /// What the kernel leaves in its arguments.
-std::vector<HostArray> run_kernel(const JitKernel& kernel, const CompiledObject& object,
-                                  std::vector<HostArray> arrays) {
+std::vector<HostArray> run_compiled(const JitKernel& kernel, const CompiledObject& object,
+                                    std::vector<HostArray> arrays) {
   std::vector<AlignedBuffer<std::byte>> memory;
   std::vector<void*> pointers;
   for (const HostArray& array : arrays) {
@@ -40,7 +40,7 @@ std::vector<HostArray> run_kernel(const JitKernel& kernel, const CompiledObject&
     pointers.push_back(memory.back().data());
   }
   AlignedBuffer<std::byte> workspace(static_cast<std::size_t>(object.workspace_bytes(1)) + 64);
-  const KernelRuntime runtime{&run_serially, nullptr, 1};
+  const KernelRuntime runtime{&run_in_order, nullptr, 1};
   kernel.entry()(pointers.data(), workspace.data(), &runtime);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     std::memcpy(arrays[i].data.data(), memory[i].data(), arrays[i].data.size());
@@ -48,14 +48,14 @@ std::vector<HostArray> run_kernel(const JitKernel& kernel, const CompiledObject&
   return arrays;
 }
 
-struct Case {
+struct DrawnProgram {
   Shared<const ComputeDag> dag;
   std::vector<HostArray> given, expected;  ///< by argument
 };
 
 /// The interpreter's results, which every program of the generator has.
-Case make_case(CounterRng& rng) {
-  Case made{test::RandomDag(rng).make(), {}, {}};
+DrawnProgram draw_program(CounterRng& rng) {
+  DrawnProgram made{test::RandomDag(rng).make(), {}, {}};
   made.given = test::random_inputs(*made.dag, rng);
   std::vector<HostArray> inputs;
   for (std::size_t i = 0; i < made.given.size(); ++i) {
@@ -85,7 +85,7 @@ TEST_CASE("random programs: interpreter, loop program and machine code agree bit
   CounterRng rng(test::seed(), 0);
   std::uint32_t num_equal = 0;
   for (std::uint32_t n = 0; n < count; ++n) {
-    const Case made = make_case(rng);
+    const DrawnProgram made = draw_program(rng);
     CAPTURE(n, te::dag_text(*made.dag));
     State state = State::initial(made.dag);
     if (n % 3 > 0) {
@@ -108,7 +108,7 @@ TEST_CASE("random programs: interpreter, loop program and machine code agree bit
     }
     const auto kernel = JitKernel::load(*object);
     REQUIRE(kernel);
-    const std::vector<HostArray> computed = run_kernel(*kernel, *object, made.given);
+    const std::vector<HostArray> computed = run_compiled(*kernel, *object, made.given);
     for (std::size_t i = 0; i < made.given.size(); ++i) {
       CAPTURE(i);
       CHECK(interpreted[i] == made.expected[i]);

@@ -68,6 +68,16 @@ inline void add_row_reads(const State& state, const Operation& op,
   }
 }
 
+/// Whether this stage or one before it reduces: where none does there is no need to look at them.
+inline bool reduces_up_to(const State& state, std::size_t stage) {
+  for (std::size_t p = 0; p <= stage; ++p) {
+    if (!state.operation(p).reduce_axes.empty()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Of stage `p`, whose readers have their maps; reads by inlined stages are looked through.
 inline RowAxisMap row_map_of(const State& state, std::int32_t p,
                              const std::vector<RowAxisMap>& maps, std::size_t num_axes) {
@@ -102,7 +112,7 @@ inline std::optional<RowGroup> row_group(const RuleInput& input) {
       is_tiled(input.state, input.stage) ||
       (needs_tiling(input.analysis, input.stage) &&
        has_non_spatial_iterator(input.state, input.stage)) ||
-      input.state.operation(stage).axes.empty()) {
+      input.state.operation(stage).axes.empty() || !detail::reduces_up_to(input.state, stage)) {
     return std::nullopt;
   }
   RowGroup group{input.state, {}, {}, -1};

@@ -101,7 +101,8 @@ struct ChainRows {
     if (input.state.stage(last).is_placeholder ||
         input.state.stage(last).compute_at != ComputeAt::root ||
         is_tiled(input.state, input.stage) || has_non_spatial_iterator(input.state, input.stage) ||
-        !input.options.tiling_structure.starts_with("SS")) {
+        !input.options.tiling_structure.starts_with("SS") ||
+        !detail::reduces_up_to(input.state, last)) {
       return std::nullopt;
     }
     Chain chain{input.state, {}, std::vector<detail::RowAxisMap>(input.state.num_stages()), {}};
