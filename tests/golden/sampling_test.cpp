@@ -9,7 +9,7 @@
 #include "support/catch.hpp"
 #include "support/golden_tasks.hpp"
 #include "support/json_steps.hpp"
-#include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/feature/range_text.hpp"
 #include "tensorsmith/sched/step_json.hpp"
 #include "tensorsmith/search/population/sample.hpp"
 #include "tensorsmith/sketch/cpu_rules.hpp"
@@ -46,18 +46,32 @@ SearchSpace space_of(const std::string& task, bool is_gpu) {
   return SearchSpace(generate_sketches(dag, ansor_cpu_rules(), sketch_options), options);
 }
 
-/// Histories of the distinct valid programs, in the order drawn.
+/// Histories of the distinct valid programs, in the order drawn. The reference draws until it has
+/// 50; after five batches without a new one it is content with half as many. Programs are the same
+/// if their texts are, minima included.
 std::vector<Json> initial_population(const std::string& task, bool is_gpu) {
   const SearchSpace space = space_of(task, is_gpu);
   MersenneTwister policy(golden_seed);
   ReferenceSampler sampler(policy, golden_population);
   std::set<std::string> texts;
   std::vector<Json> histories;
-  for (const Candidate& candidate : is_gpu ? sampler.draw(space, AnsorGpuPopulation{}, {})
-                                           : sampler.draw(space, AnsorCpuPopulation{}, {})) {
-    const bool is_valid = is_gpu || !has_nested_parallel(candidate.state);
-    if (is_valid && texts.insert(state_text(candidate.state)).second) {
-      histories.push_back(Json::parse(steps_json(candidate.state.steps())));
+  std::size_t wanted = 50, num_in_vain = 0;
+  while (histories.size() < wanted) {
+    ++num_in_vain;
+    for (const Candidate& candidate : is_gpu ? sampler.draw(space, AnsorGpuPopulation{}, {})
+                                             : sampler.draw(space, AnsorCpuPopulation{}, {})) {
+      const bool is_valid = is_gpu || !has_nested_parallel(candidate.state);
+      if (is_valid && texts.insert(reference_state_text(candidate.state).value()).second) {
+        histories.push_back(Json::parse(steps_json(candidate.state.steps())));
+        num_in_vain = 0;
+      }
+    }
+    if (num_in_vain == 5) {
+      if (wanted == 1) {
+        break;
+      }
+      wanted /= 2;
+      num_in_vain = 0;
     }
   }
   return histories;
