@@ -17,6 +17,7 @@
 #include "tensorsmith/sketch/rules/split_phases.hpp"
 #include "tensorsmith/sketch/rules/tile_across.hpp"
 #include "tensorsmith/sketch/rules/unroll_rows.hpp"
+#include "tensorsmith/sketch/rules/vectorize_sum.hpp"
 #include "tensorsmith/sketch/rules/window_rows.hpp"
 
 namespace tensorsmith {
@@ -24,8 +25,8 @@ namespace tensorsmith {
 using NativeCpuRules =
     RuleSet<SkipPlaced, AlwaysInline, UnrollRows, SimplifyComputeWithConstTensor, AddRfactor,
             AttachRows, ChainRows, WindowRows, PackPatches, AddCacheWrite,
-            MultiLevelTilingWithFusion, TileAcross, KeepRows, SplitPhases, MultiLevelTiling,
-            SkipStage, PackOperand, InlinePadding>;
+            MultiLevelTilingWithFusion, TileAcross, KeepRows, VectorizeSum, SplitPhases,
+            MultiLevelTiling, SkipStage, PackOperand, InlinePadding>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
 
