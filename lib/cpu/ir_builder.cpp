@@ -46,6 +46,8 @@ LLVMTypeRef ModuleContext::compute_type(DType type, int lanes) const {
     return vector_of(i64, lanes);
   case DType::i32:
     return vector_of(i32, lanes);
+  case DType::i16:
+    return vector_of(i16, lanes);
   case DType::i8:
   case DType::u8:
     return vector_of(i8, lanes);
@@ -454,7 +456,7 @@ LLVMValueRef IrBuilder::cast(V value, DType from, DType to) {
     if (to == DType::boolean) {
       return fcmp(LLVMRealUNE, value, real_like(value, 0.0));
     }
-    if (to == DType::i8 || to == DType::u8) {
+    if (is_integer(to) && bytes_of(to) < 4) {
       const V wide = LLVMBuildFPToSI(ref, value, like_lanes(value, m.i32), "");
       return LLVMBuildTrunc(ref, wide, type, "");
     }

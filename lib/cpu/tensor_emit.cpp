@@ -61,17 +61,26 @@ bool FunctionEmitter::write_dot(const Store& store) {
   const LLVMValueRef function = LLVMGetIntrinsicDeclaration(m_.module, id, nullptr, 0);
   const LLVMTypeRef type = LLVMGlobalGetValueType(function);
   std::vector<LLVMTypeRef> types(LLVMCountParamTypes(type));
-  if (types.size() != 3) {
-    give_up("intrinsic " + name + " does not take an accumulator and two operands");
+  if (types.size() != 2 && types.size() != 3) {
+    give_up("intrinsic " + name + " does not take two operands, with an accumulator or without");
   }
+  const bool adds = types.size() == 3;
   LLVMGetParamTypes(type, types.data());
   const Value old = eval_as(update.accumulator, lanes);
-  LLVMValueRef arguments[] = {old.ref, a, b};
-  for (std::size_t i = 0; i < 3; ++i) {
+  std::vector<LLVMValueRef> arguments = {a, b};
+  if (adds) {
+    arguments.insert(arguments.begin(), old.ref);
+  }
+  for (std::size_t i = 0; i < types.size(); ++i) {
     arguments[i] = b_.bitcast(arguments[i], types[i]);
   }
-  const LLVMValueRef sum = LLVMBuildCall2(b_.ref, type, function, arguments, 3, "");
-  const Value value{b_.bitcast(sum, LLVMTypeOf(old.ref)), old.type, lanes};
+  const LLVMValueRef result = LLVMBuildCall2(b_.ref, type, function, arguments.data(),
+                                             static_cast<unsigned>(arguments.size()), "");
+  const LLVMValueRef sum = b_.bitcast(result, LLVMTypeOf(old.ref));
+  const Value value{adds                 ? sum
+                    : is_float(old.type) ? b_.fadd(old.ref, sum)
+                                         : b_.add(old.ref, sum),
+                    old.type, lanes};
   kernel_.count_statement();
   if (program_[store.buffer].scope == Scope::register_) {
     store_register(store, where, value);
@@ -82,20 +91,32 @@ bool FunctionEmitter::write_dot(const Store& store) {
 }
 
 // Groups of k elements in the lanes of a vector as wide as the accumulators; null if they lie in
-// another way than those below.
-LLVMValueRef FunctionEmitter::dot_operand(const TensorFactor& factor, DType type) {
+// another way than those below. `wanted`: the type of the elements there.
+LLVMValueRef FunctionEmitter::dot_operand(const TensorFactor& factor, DType wanted) {
   const int lanes = chunk_.lanes;
   const auto repeated = [&](std::int64_t value) {
-    const std::uint32_t bits = type == DType::i8 || type == DType::u8 ? 0x01010101u : 0x00010001u;
+    const std::uint32_t bits = bytes_of(wanted) == 1 ? 0x01010101u : 0x00010001u;
     return b_.splat(LLVMConstInt(m_.i32, bits * static_cast<std::uint32_t>(value), 0), lanes);
   };
-  if (bytes_of(type) * group_->intrinsic->k != 4) {
+  if (bytes_of(wanted) * group_->intrinsic->k != 4) {
     return nullptr;
   }
   if (factor.load == nullptr) {
     return repeated(factor.offset);
   }
+  const DType type = program_[factor.load->buffer].dtype;
   LLVMValueRef groups = dot_groups(*factor.load, type);
+  if (groups != nullptr && type != wanted) {
+    if (bytes_of(type) >= bytes_of(wanted)) {
+      return nullptr;
+    }
+    const LLVMTypeRef wide = m_.compute_type(wanted, lanes * group_->intrinsic->k);
+    const LLVMValueRef narrow =
+        b_.bitcast(groups, m_.compute_type(type, lanes * group_->intrinsic->k));
+    groups = type == DType::u8 ? LLVMBuildZExt(b_.ref, narrow, wide, "")
+                               : LLVMBuildSExt(b_.ref, narrow, wide, "");
+    groups = b_.bitcast(groups, m_.vector_of(m_.i32, lanes));
+  }
   if (groups == nullptr || factor.offset == 0) {
     return groups;
   }
@@ -103,9 +124,11 @@ LLVMValueRef FunctionEmitter::dot_operand(const TensorFactor& factor, DType type
   return type == DType::i8 && factor.offset == 128 ? b_.xor_(groups, repeated(128)) : nullptr;
 }
 
+// The same of elements as they are in memory, in lanes of their own width.
 LLVMValueRef FunctionEmitter::dot_groups(const Load& load, DType type) {
   const int lanes = chunk_.lanes, k = group_->intrinsic->k;
   const std::int64_t bytes = bytes_of(type);
+  const LLVMTypeRef word = LLVMIntTypeInContext(m_.context, static_cast<unsigned>(8 * bytes * k));
   const LinearForm first = flat_form(load.buffer, load.indices);
   bind_constant(group_->var, 1);
   LinearForm step = flat_form(load.buffer, load.indices);
@@ -128,9 +151,10 @@ LLVMValueRef FunctionEmitter::dot_groups(const Load& load, DType type) {
   // Not one of the keys of load_memory: lanes there are as many as elements.
   const LoadKey key = {outer, first.constant, first.lane + (step.constant << 32),
                        lanes, -chunk_.count,  type};
+  const DType kept = bytes * k == 4 ? DType::i32 : DType::i16;
   const auto keep = [&](LLVMValueRef value, int count) {
-    keep_load(key, load.buffer, Value{value, DType::i32, count});
-    return splat(Value{value, DType::i32, count}, lanes).ref;
+    keep_load(key, load.buffer, Value{value, kept, count});
+    return splat(Value{value, kept, count}, lanes).ref;
   };
   if (const Value* known = known_load(key)) {
     return splat(*known, lanes).ref;
@@ -145,21 +169,21 @@ LLVMValueRef FunctionEmitter::dot_groups(const Load& load, DType type) {
                            : b_.masked_load(of, pointer, alignment, mask);
   };
   if (first.lane == 0 && step.constant == 1) {
-    return keep(b_.load(m_.i32, address(0), static_cast<unsigned>(bytes)), 1);
+    return keep(b_.load(word, address(0), static_cast<unsigned>(bytes)), 1);
   }
   if (first.lane == 0) {
-    LLVMValueRef word = nullptr;
+    LLVMValueRef all = nullptr;
     for (int g = 0; g < k; ++g) {
       const LLVMValueRef part = LLVMBuildZExt(
-          b_.ref, b_.load(element, address(g), static_cast<unsigned>(bytes)), m_.i32, "");
+          b_.ref, b_.load(element, address(g), static_cast<unsigned>(bytes)), word, "");
       const LLVMValueRef moved = b_.shl(part, static_cast<int>(8 * bytes) * g);
-      word = word == nullptr ? moved : b_.or_(word, moved);
+      all = all == nullptr ? moved : b_.or_(all, moved);
     }
-    return keep(word, 1);
+    return keep(all, 1);
   }
   const unsigned alignment = alignment_of(load.buffer, first);
   if (first.lane == k && step.constant == 1) {
-    return keep(read(m_.vector_of(m_.i32, lanes), address(0), alignment), lanes);
+    return keep(read(m_.vector_of(word, lanes), address(0), alignment), lanes);
   }
   if (first.lane != 1) {
     return nullptr;
@@ -171,7 +195,7 @@ LLVMValueRef FunctionEmitter::dot_groups(const Load& load, DType type) {
     row.constant += g * step.constant;
     rows.push_back(read(m_.vector_of(element, lanes), address(g), alignment_of(load.buffer, row)));
   }
-  return keep(b_.bitcast(interleave(b_, rows), m_.vector_of(m_.i32, lanes)), lanes);
+  return keep(b_.bitcast(interleave(b_, rows), m_.vector_of(word, lanes)), lanes);
 }
 
 }  // namespace tensorsmith::llvm_codegen

@@ -319,10 +319,14 @@ std::optional<Transposition> find_transposition(const LoopProgram& program,
     return std::nullopt;
   }
   const bool is_few = v_extent->value == 2 || v_extent->value == 4;
-  const bool is_interleaving = is_few && is_dense && *along_v == 1 && !is_register &&
-                               program[store->buffer].dtype != DType::boolean &&
-                               finder.values == std::vector<ExprId>{store->value} &&
-                               program.pool.as<Load>(store->value) != nullptr;
+  // A plain copy, or one that extends its elements to a type that is stored as it is computed.
+  const DType stored = program[store->buffer].dtype;
+  const Cast* const cast = program.pool.as<Cast>(store->value);
+  const bool is_extension = cast != nullptr && stored != DType::f16 && stored != DType::bf16;
+  const ExprId source = is_extension ? cast->a : store->value;
+  const bool is_interleaving =
+      is_few && is_dense && *along_v == 1 && !is_register && stored != DType::boolean &&
+      finder.values == std::vector<ExprId>{source} && program.pool.as<Load>(source) != nullptr;
   return Transposition{v, store, std::move(finder.values), stores_rows, is_interleaving};
 }
 

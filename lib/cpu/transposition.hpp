@@ -24,7 +24,8 @@ struct Transposition {
   const Store* store = nullptr;  ///< all that v does
   std::vector<ExprId> values;    ///< parts of the stored value to be computed along u
   bool stores_rows = false;      ///< the store, too, is far apart along v and dense along u
-  bool is_interleaving = false;  ///< a copy of a few rows, element by element: u, then v, is dense
+  bool is_interleaving = false;  ///< a copy of a few rows, element by element: u, then v, is dense;
+                                 ///< elements may be extended on the way
 };
 
 /// Nothing if `loop` (u) holds anything else, if blocks could change the result, or if no access

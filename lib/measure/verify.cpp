@@ -211,6 +211,8 @@ std::int64_t integer_at(DType dtype, std::span<const std::byte> bytes, std::size
     return integer_at<std::int64_t>(bytes, index);
   case DType::i32:
     return integer_at<std::int32_t>(bytes, index);
+  case DType::i16:
+    return integer_at<std::int16_t>(bytes, index);
   case DType::i8:
     return integer_at<std::int8_t>(bytes, index);
   default:

@@ -71,13 +71,14 @@ void run_on_threads(std::size_t count, const Callback<void(std::size_t)>& body) 
 
 /// Those of the target whose operands have the type of some tensor.
 std::vector<const TensorIntrinsic*> usable_intrinsics(const ComputeDag& dag, const Target& target) {
-  const auto has_tensor_of = [&](DType dtype) {
-    return std::any_of(dag.tensors().begin(), dag.tensors().end(),
-                       [&](const TensorInfo& tensor) { return tensor.dtype == dtype; });
-  };
   std::vector<const TensorIntrinsic*> usable = intrinsics_of(target);
   std::erase_if(usable, [&](const TensorIntrinsic* intrinsic) {
-    return !has_tensor_of(intrinsic->a) || !has_tensor_of(intrinsic->b);
+    const auto has_tensor_for = [&](DType operand) {
+      return std::any_of(dag.tensors().begin(), dag.tensors().end(), [&](const TensorInfo& tensor) {
+        return intrinsic->takes(operand, tensor.dtype);
+      });
+    };
+    return !has_tensor_for(intrinsic->a) || !has_tensor_for(intrinsic->b);
   });
   return usable;
 }

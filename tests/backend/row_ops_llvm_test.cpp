@@ -1,6 +1,7 @@
 // requires: llvm
 // Operations on rows as the search draws them: dag, loop program and machine code agree.
 #include "codegen_fixture.hpp"
+#include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/search/population/sample.hpp"
 #include "tensorsmith/sketch/generate.hpp"

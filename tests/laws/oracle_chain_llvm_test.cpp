@@ -331,7 +331,7 @@ Outcome check_drawn_programs(const std::vector<test::SmallWorkload>& workloads,
           native.hardware.vector_unit_bytes = target.vector_bits / 8;
           native.min_prefetch_bytes = 0;
           native.min_streamed_bytes = 1;
-          native.intrinsics = intrinsics_of(target);
+          native.intrinsics = options.intrinsics = intrinsics_of(target);
           found =
               spaces
                   .emplace(dag.get(),
@@ -404,9 +404,9 @@ TEST_CASE("oracle chain on tensor intrinsics: exact for integers and whole numbe
   const std::uint32_t many = test::scaled(1500), few = test::scaled(600);
   const auto workloads = test::small_tensor_workloads();
   const Target target = *Target::from_name("znver4");  // has all of them
-  const Outcome interpreted = check_drawn_programs(workloads, target, many, false);
-  CHECK(interpreted.with_intrinsic > many * 0.4);
+  CHECK(check_drawn_programs(workloads, target, many, false).with_intrinsic > many * 0.4);
   check_drawn_programs(workloads, host_target(), few, true);
+  check_drawn_programs(test::narrow_products(workloads), *runnable_target("x86-64-v3"), few, true);
 }
 
 TEST_CASE("oracle chain on packed copies that keep rows: exact") {

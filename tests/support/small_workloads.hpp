@@ -296,6 +296,14 @@ inline std::vector<SmallWorkload> small_tensor_workloads() {
   return all;
 }
 
+/// These, and products of narrow types that no instruction takes as they are.
+inline std::vector<SmallWorkload> narrow_products(std::vector<SmallWorkload> all) {
+  for (const char* text : {"gemm:9x34x21:u8", "gemm:6x40x17:f16,tb", "gemm:5x24x40:f16"}) {
+    all.push_back({text, ops::parse_workload(text)->dag});
+  }
+  return all;
+}
+
 /// These, and convolutions with windows or a depthwise convolution over their results: exact, means
 /// of 4 and 8 numbers too.
 inline std::vector<SmallWorkload> with_pooled_convolutions(std::vector<SmallWorkload> all) {

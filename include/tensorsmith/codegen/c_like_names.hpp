@@ -33,6 +33,8 @@ constexpr std::string_view c_type(DType type, CDialect dialect = CDialect::cpp) 
     return is_cpp ? "std::int64_t" : "long long";
   case DType::i32:
     return is_cpp ? "std::int32_t" : "int";
+  case DType::i16:
+    return is_cpp ? "std::int16_t" : "short";
   case DType::i8:
     return is_cpp ? "std::int8_t" : "signed char";
   case DType::u8:

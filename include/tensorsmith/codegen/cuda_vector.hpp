@@ -83,6 +83,7 @@ class CudaVectorPrinter : protected CLikeWriter {
                                 : type == DType::f16 || type == DType::bf16   ? "ushort"
                                 : type == DType::i64                          ? "longlong"
                                 : type == DType::i32                          ? "int"
+                                : type == DType::i16                          ? "short"
                                 : type == DType::u8 || type == DType::boolean ? "uchar"
                                                                               : "char";
     const std::string id = element + std::to_string(lanes);

@@ -97,6 +97,16 @@ class DraftEstimator {
     return larger_of(x.m * larger_of(down * across, (down + across) / 2), latency);
   }
 
+  /// Whether elements are extended or converted as they are loaded: floats of 16 bits, and integers
+  /// that are narrower than what the intrinsic takes. Other integers are few instructions.
+  bool is_converted(std::size_t stage, const DraftAccess& access,
+                    const TensorIntrinsic* intrinsic) const {
+    const DType type = state_.dag().tensor(access.tensor).dtype;
+    const DType sum = state_.dag().tensor(state_.operation(stage).outputs[0]).dtype;
+    const std::int32_t taken = bytes_of(intrinsic != nullptr ? intrinsic->b : sum);
+    return bytes_of(type) < taken;
+  }
+
   /// Whether the vectors of an access begin at other places than multiples of a line apart.
   bool begins_anywhere(const DraftOperation& op, const DraftAccess& access, std::size_t vector_axis,
                        double width, double lanes) const {
@@ -180,9 +190,10 @@ class DraftEstimator {
     // Reductions that an intrinsic takes at once.
     const TensorIntrinsic* intrinsic = find_intrinsic(target_, state_.stage(stage).intrinsic);
     const bool has_groups =
-        intrinsic != nullptr && reduces && nest.is_promoted && nest.has_vector &&
+        intrinsic != nullptr && reduces && nest.is_promoted && nest.has_vector && !nest.is_folded &&
         nest.loops[nest.tile_begin - 1].extent >= static_cast<double>(intrinsic->k);
     const double group = has_groups ? static_cast<double>(intrinsic->k) : 1;
+    const bool is_dot = has_groups || nest.lane_group > 1;
     double sum = 0;
     const std::size_t combinations = std::size_t{1} << tile.size();
     std::vector<double> extent(op.num_axes, 1.0);
@@ -205,8 +216,8 @@ class DraftEstimator {
         width = extent[vector_axis] < tile.back().extent ? extent[vector_axis] : width;
         count *= extent[vector_axis] / width;
       }
-      const double vectors = nest.has_vector ? whole(width / lanes) : 1;
-      double loads = 0, gathers = 0, stores = 0;
+      const double vectors = nest.has_vector ? whole(width / (lanes * nest.lane_group)) : 1;
+      double loads = 0, gathers = 0, stores = 0, conversions = 0;
       for (std::size_t i = 0; i < op.accesses.size(); ++i) {
         double times = 1;
         for (const TileLoop& loop : tile) {
@@ -231,6 +242,9 @@ class DraftEstimator {
           const double each = strides[i] == 0 ? 1 : vectors * (splits[i] ? 2 : 1);
           (is_store ? stores : loads) += times * each;
         }
+        if (!is_store && is_converted(stage, op.accesses[i], is_dot ? intrinsic : nullptr)) {
+          conversions += times * (strides[i] == 0 ? 2 : vectors);
+        }
       }
       const double fma = larger_of(1.0, reduces ? op.num_float_ops / 2 : op.num_float_ops);
       double step = rows * vectors *
@@ -241,6 +255,11 @@ class DraftEstimator {
         step = larger_of(larger_of(step, memory), stores / rates_.stores_per_cycle) + 1;
         sum += count * step;
         continue;
+      }
+      if (reduces) {  // beside products: sums of their own, and conversions
+        const double sums = is_dot && intrinsic->widens ? rows * vectors : 0;
+        step = larger_of(step, (rows * vectors * fma + sums + conversions) /
+                                   (1.5 * target_.fma_per_cycle.value_or(2)));
       }
       step = larger_of(step, memory);
       // The next product of the same accumulators waits for the last one, beside other runs.

@@ -27,6 +27,7 @@ struct DraftNest {
   bool has_vector = false;                    ///< the last loop is one
   bool is_promoted = false;                   ///< accumulators stay in registers
   bool in_tiles = false;   ///< those of a tensor intrinsic (lower/tile_block.hpp)
+  double lane_group = 1;   ///< elements of a folded reduction in every lane, as an intrinsic takes
   bool is_folded = false;  ///< the vector loop is a part of the reduction
   double width = 1;        ///< of the vector loop, at most four vectors
 
@@ -87,7 +88,9 @@ class DraftShaper {
     }
     const double lanes = lanes_of(stage);
     const DraftLoop& last = loops.back();
-    nest.has_vector = nest.tile_begin < loops.size() && !last.is_parallel &&
+    const bool in_lanes = program_.state().stage(stage).vectorizes_sum && is_one_run(nest, stage) &&
+                          lane_loop(nest, stage) < loops.size();
+    nest.has_vector = nest.tile_begin < loops.size() && !last.is_parallel && !in_lanes &&
                       !has_attached(last.stage, last.iterator);
     if (nest.has_vector) {
       double extent = 1;
@@ -114,7 +117,7 @@ class DraftShaper {
     }
     fit_registers(nest, lanes,
                   static_cast<double>(program_.state().operation(stage).outputs.size()));
-    if (nest.is_promoted && nest.tile_begin == loops.size()) {
+    if (nest.is_promoted && (in_lanes || nest.tile_begin == loops.size())) {
       place_lanes(nest, stage, lanes);
     }
     return nest;
@@ -125,38 +128,68 @@ class DraftShaper {
     return program_.state().attach_map().iterator_to_stages.contains(IteratorKey{stage, iterator});
   }
 
+  /// Whether something is read from neighbour to neighbour along the axis, and nothing in jumps.
+  bool is_dense(std::size_t stage, std::size_t axis) const {
+    const DraftOperation& op = program_.operation(stage);
+    bool has_dense = false, has_jumps = false;
+    for (const DraftAccess& access : op.accesses) {
+      if (access.is_store || (access.moved_by >> axis & 1) == 0) {
+        continue;
+      }
+      const auto& shape = program_.state().dag().tensor(access.tensor).shape;
+      bool is_last = true;  // of the dimensions that have more than one element
+      for (std::size_t d = access.rank; d-- > 0; is_last = is_last && shape[d] == 1) {
+        const double step = op.row(access, d)[axis];
+        const bool is_next = step == 1 && is_last;
+        has_dense = has_dense || is_next;
+        has_jumps = has_jumps || (step != 0 && !is_next);
+      }
+    }
+    return has_dense && !has_jumps;
+  }
+
+  /// Whether all loops of the reduction are in the run, and nothing is computed inside of it.
+  bool is_one_run(const DraftNest& nest, std::size_t stage) const {
+    const std::vector<DraftLoop>& loops = nest.loops;
+    bool is_one = program_.state().operation(stage).outputs.size() == 1;
+    for (std::size_t d = nest.first_own; d < loops.size(); ++d) {
+      const bool is_outside = d < nest.run_begin && loops[d].is_reduction && loops[d].extent > 1;
+      const bool has_stage = d >= nest.run_begin && has_attached(loops[d].stage, loops[d].iterator);
+      is_one = is_one && !is_outside && !has_stage;
+    }
+    return is_one;
+  }
+
+  /// The loop of the run that the sum can have its lanes along; as many as loops: none.
+  std::size_t lane_loop(const DraftNest& nest, std::size_t stage) const {
+    const std::vector<DraftLoop>& loops = nest.loops;
+    AxisMask seen = 0;  // outer parts of an axis do not go from neighbour to neighbour
+    for (std::size_t d = nest.tile_begin;
+         d-- > nest.run_begin && program_.operation(stage).terms.axes == 0;) {
+      const bool is_inner = (seen & loops[d].moves) == 0;
+      seen |= loops[d].moves;
+      if (loops[d].moves != 0 && loops[d].is_reduction && is_inner && loops[d].extent >= 4 &&
+          is_dense(stage, DraftProgram::axis_index(loops[d].moves))) {
+        return d;
+      }
+    }
+    return loops.size();
+  }
+
   /// As lower/emit_lanes.hpp: a vector loop behind a reduction that ends with its own loops, along
-  /// the axis that is read densely.
+  /// the axis that is read densely; or, where the stage wants its vectors along the sum, behind all
+  /// loops of the tile.
   void place_lanes(DraftNest& nest, std::size_t stage, double lanes) const {
     const DraftOperation& op = program_.operation(stage);
     std::vector<DraftLoop>& loops = nest.loops;
-    if (program_.state().operation(stage).outputs.size() != 1) {
+    if (!is_one_run(nest, stage)) {
       return;
     }
-    for (std::size_t d = nest.first_own; d < loops.size(); ++d) {
-      const bool is_outside = d < nest.run_begin && loops[d].is_reduction && loops[d].extent > 1;
-      if (is_outside || (d >= nest.run_begin && has_attached(loops[d].stage, loops[d].iterator))) {
-        return;
-      }
-    }
-    const auto is_dense = [&](std::size_t axis) {
-      bool has_dense = false, has_jumps = false;
-      for (const DraftAccess& access : op.accesses) {
-        if (access.is_store || (access.moved_by >> axis & 1) == 0) {
-          continue;
-        }
-        const auto& shape = program_.state().dag().tensor(access.tensor).shape;
-        bool is_last = true;  // of the dimensions that have more than one element
-        for (std::size_t d = access.rank; d-- > 0; is_last = is_last && shape[d] == 1) {
-          const double step = op.row(access, d)[axis];
-          const bool is_next = step == 1 && is_last;
-          has_dense = has_dense || is_next;
-          has_jumps = has_jumps || (step != 0 && !is_next);
-        }
-      }
-      return has_dense && !has_jumps;
-    };
     double rows = 1;
+    for (std::size_t d = nest.tile_begin; d < loops.size(); ++d) {
+      rows *= whole(loops[d].extent);
+    }
+    const bool has_tile = nest.tile_begin < loops.size();
     const auto cut = [&](std::size_t at) {
       DraftLoop inner = loops[at];
       double vectors = static_cast<double>(target_.num_vector_registers / 2);
@@ -164,7 +197,14 @@ class DraftShaper {
       while (inner.is_parallel && vectors > 4 && inner.extent < 8 * vectors * lanes) {
         vectors /= 2;
       }
-      nest.width = inner.extent = smaller_of(loops[at].extent, larger_of(vectors, 1.0) * lanes);
+      const TensorIntrinsic* intrinsic =
+          has_tile ? find_intrinsic(target_, program_.state().stage(stage).intrinsic) : nullptr;
+      if (intrinsic != nullptr && !intrinsic->has_tiles()) {
+        const double one = lanes * intrinsic->k, count = loops[at].extent / one;
+        nest.lane_group = count == floor_of(count) ? intrinsic->k : 1;
+      }
+      nest.width = inner.extent =
+          smaller_of(loops[at].extent, larger_of(vectors, 1.0) * lanes * nest.lane_group);
       inner.is_parallel = false;
       loops[at].extent /= inner.extent;
       loops.push_back(inner);
@@ -175,23 +215,17 @@ class DraftShaper {
     while (spatial > nest.first_own && loops[spatial - 1].extent == 1) {
       --spatial;
     }
-    if (spatial > nest.first_own && loops[spatial - 1].extent >= 4 &&
+    if (!has_tile && spatial > nest.first_own && loops[spatial - 1].extent >= 4 &&
         !has_attached(loops[spatial - 1].stage, loops[spatial - 1].iterator) &&
         DraftProgram::axis_index(loops[spatial - 1].moves) + 1 == op.num_spatial &&
-        is_dense(op.num_spatial - 1)) {
+        is_dense(stage, op.num_spatial - 1)) {
       cut(spatial - 1);
       return;
     }
-    AxisMask seen = 0;  // outer parts of an axis do not go from neighbour to neighbour
-    for (std::size_t d = loops.size(); d-- > nest.run_begin && op.terms.axes == 0;) {
-      const bool is_inner = (seen & loops[d].moves) == 0;
-      seen |= loops[d].moves;
-      if (loops[d].moves != 0 && loops[d].is_reduction && is_inner && loops[d].extent >= 4 &&
-          is_dense(DraftProgram::axis_index(loops[d].moves))) {
-        rows = spatial > nest.first_own ? cut_rows(loops, spatial - 1, stage) : 1;
-        cut(d);
-        return;
-      }
+    const std::size_t at = lane_loop(nest, stage);
+    if (at < loops.size()) {
+      rows *= !has_tile && spatial > nest.first_own ? cut_rows(loops, spatial - 1, stage) : 1;
+      cut(at);
     }
   }
 

@@ -8,15 +8,15 @@
 
 namespace tensorsmith {
 
-enum class DType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i8, u8, boolean };
+enum class DType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean };
 
 struct IntegerLimits {
   std::int64_t low = INT64_MIN, high = INT64_MAX;  // inclusive
 };
 
-inline constexpr DType all_dtypes[] = {DType::f64,  DType::f32, DType::f16,
-                                       DType::bf16, DType::i64, DType::i32,
-                                       DType::i8,   DType::u8,  DType::boolean};
+inline constexpr DType all_dtypes[] = {DType::f64, DType::f32,    DType::f16, DType::bf16,
+                                       DType::i64, DType::i32,    DType::i16, DType::i8,
+                                       DType::u8,  DType::boolean};
 
 namespace detail {
 struct DTypeFacts {
@@ -31,6 +31,7 @@ constexpr DTypeFacts dtype_facts[] = {{"f64", "float64", 8},
                                       {"bf16", "bfloat16", 2},
                                       {"i64", "int64", 8},
                                       {"i32", "int32", 4, {INT32_MIN, INT32_MAX}},
+                                      {"i16", "int16", 2, {INT16_MIN, INT16_MAX}},
                                       {"i8", "int8", 1, {-128, 127}},
                                       {"u8", "uint8", 1, {0, 255}},
                                       {"bool", "bool", 1, {0, 1}}};

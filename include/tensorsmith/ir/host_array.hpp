@@ -33,6 +33,8 @@ inline Scalar load_scalar(const std::byte* at, DType type) {
     return scalar_of(read(std::int64_t{}));
   case DType::i32:
     return scalar_of(read(std::int32_t{}));
+  case DType::i16:
+    return scalar_of(read(std::int16_t{}));
   case DType::i8:
     return scalar_of(read(std::int8_t{}));
   case DType::u8:
@@ -59,6 +61,8 @@ inline void store_scalar(std::byte* at, DType type, Scalar value) {
     return write(value.integer);
   case DType::i32:
     return write(static_cast<std::int32_t>(value.integer));
+  case DType::i16:
+    return write(static_cast<std::int16_t>(value.integer));
   case DType::i8:
   case DType::u8:
     return write(static_cast<std::uint8_t>(value.integer));

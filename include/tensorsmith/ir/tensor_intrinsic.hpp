@@ -22,7 +22,8 @@ namespace tensorsmith {
 
 struct Target;
 
-/// A function of LLVM for vectors of `lanes` accumulators: (accumulators, a, b) -> accumulators.
+/// A function of LLVM for vectors of `lanes` accumulators: (accumulators, a, b) -> accumulators, or
+/// (a, b) -> sums of the groups, which are added to them.
 /// Operands are `lanes` groups of k elements, in whatever vector type the function takes.
 struct LlvmDot {
   std::int32_t lanes = 0;
@@ -50,14 +51,15 @@ constexpr bool fits_tile_registers(std::int64_t rows, std::int64_t columns) {
 /// converted to the accumulator's type before they are multiplied.
 /// CPUs (`dots` not empty): m = 1, n = the lanes of a vector; a group of k elements lies in the
 /// lane of its accumulator; the operand that all lanes share is broadcast. k elements take as many
-/// bytes as an accumulator.
-/// CPUs (`tile` not empty): accumulators of m x n are a tile register. Row i of operand a is k
-/// elements that follow each other; of operand b groups of group() elements along k lie in the
-/// lanes of their accumulators, k / group() rows of them. Accumulators stay in tiles while a loop
-/// does nothing else. CUDA (`ptx` not empty): a warp of 32 threads computes m x n x k. Element r of
-/// a thread's accumulators (r < m * n / 32) is row lane / 4 + 8 * (r / 2), column 2 * (lane % 4) +
-/// r % 2. Operands are read from shared memory, a with rows along k; in registers of 32 bits, of
-/// which thread `lane` holds row lane / 4 (+ 8) of a, column lane / 4 of b, and elements 4 / bytes
+/// bytes as an accumulator. If it `widens`, operands in memory may be of narrower integer types,
+/// all of whose values are values of a (or b); they are extended as they are loaded. CPUs (`tile`
+/// not empty): accumulators of m x n are a tile register. Row i of operand a is k elements that
+/// follow each other; of operand b groups of group() elements along k lie in the lanes of their
+/// accumulators, k / group() rows of them. Accumulators stay in tiles while a loop does nothing
+/// else. CUDA (`ptx` not empty): a warp of 32 threads computes m x n x k. Element r of a thread's
+/// accumulators (r < m * n / 32) is row lane / 4 + 8 * (r / 2), column 2 * (lane % 4) + r % 2.
+/// Operands are read from shared memory, a with rows along k; in registers of 32 bits, of which
+/// thread `lane` holds row lane / 4 (+ 8) of a, column lane / 4 of b, and elements 4 / bytes
 /// * (lane % 4) and on along k (+ 16 / bytes).
 struct TensorIntrinsic {
   std::string_view name = {};
@@ -66,12 +68,19 @@ struct TensorIntrinsic {
   /// What is added to every element of a so that the instruction can take it (128: signed bytes
   /// for an unsigned operand). Lowering takes a_offset * sum(b) off again; integers only.
   std::int32_t a_offset = 0;
+  bool widens = false;
   std::array<LlvmDot, 3> dots{};
   std::string_view ptx = {};  ///< the instruction's name, "mma.sync.aligned.m16n8k16..."
   TileFunctions tile{};
   /// Whether code for the target may contain it.
   bool (*is_available)(const Target& target) = nullptr;
 
+  /// Whether operand a (or b, as `wanted` says) may be elements of `type` in memory.
+  constexpr bool takes(DType wanted, DType type) const {
+    return type == wanted || (widens && is_integer(wanted) && is_integer(type) &&
+                              limits_of(type).low >= limits_of(wanted).low &&
+                              limits_of(type).high <= limits_of(wanted).high);
+  }
   bool has_tiles() const { return !tile.dot.empty(); }
   /// Elements of operand b along k that lie together.
   std::int32_t group() const { return has_tiles() ? bytes_of(accumulator) / bytes_of(b) : k; }

@@ -26,9 +26,9 @@ struct TensorUpdate {
 
 namespace detail {
 
-/// Whether `id` is a factor of elements of type `wanted`; which one.
-inline bool is_tensor_factor(const ExprPool& pool, ExprId id, DType wanted, DType accumulator,
-                             std::int64_t offset, TensorFactor& factor) {
+/// Whether `id` is a factor of elements that the intrinsic takes for `wanted`; which one.
+inline bool is_tensor_factor(const ExprPool& pool, ExprId id, const TensorIntrinsic& intrinsic,
+                             DType wanted, std::int64_t offset, TensorFactor& factor) {
   factor = {};
   if (const IntImm* imm = pool.as<IntImm>(id); imm != nullptr && offset != 0) {
     factor.offset = imm->value;
@@ -45,8 +45,8 @@ inline bool is_tensor_factor(const ExprPool& pool, ExprId id, DType wanted, DTyp
   const Cast* cast = pool.as<Cast>(id);
   const ExprId inner = cast != nullptr ? cast->a : id;
   factor.load = pool.as<Load>(inner);
-  return factor.load != nullptr && pool.dtype(id) == accumulator && pool.dtype(inner) == wanted &&
-         factor.offset == offset;
+  return factor.load != nullptr && pool.dtype(id) == intrinsic.accumulator &&
+         intrinsic.takes(wanted, pool.dtype(inner)) && factor.offset == offset;
 }
 
 }  // namespace detail
@@ -72,8 +72,8 @@ inline TensorUpdate match_tensor_update(const LoopProgram& program, const Store&
       const ExprId x = is_swapped ? product->b : product->a;
       const ExprId y = is_swapped ? product->a : product->b;
       TensorFactor a, b;
-      if (detail::is_tensor_factor(pool, x, intrinsic.a, type, intrinsic.a_offset, a) &&
-          detail::is_tensor_factor(pool, y, intrinsic.b, type, 0, b)) {
+      if (detail::is_tensor_factor(pool, x, intrinsic, intrinsic.a, intrinsic.a_offset, a) &&
+          detail::is_tensor_factor(pool, y, intrinsic, intrinsic.b, 0, b)) {
         return {old, a, b};
       }
     }

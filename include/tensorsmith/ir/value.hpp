@@ -32,6 +32,8 @@ constexpr std::int64_t wrap_integer(std::int64_t value, DType type) {
   switch (type) {
   case DType::i32:
     return static_cast<std::int32_t>(value);
+  case DType::i16:
+    return static_cast<std::int16_t>(value);
   case DType::i8:
     return static_cast<std::int8_t>(value);
   case DType::u8:

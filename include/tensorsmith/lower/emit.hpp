@@ -106,6 +106,7 @@ struct Emission {
   bool is_reading_partial = false;          ///< initialize copies the stored partial result
   bool is_tile_indexed = false;             ///< a loop of the tile stays a loop
   std::int32_t lane_leaf = -1;       ///< the tile is this part of a reduction loop (emit_lanes.hpp)
+  std::int32_t sum_node = -1;        ///< the loop that lane_leaf is cut off, behind a tile
   const Emission* reader = nullptr;  ///< its elements are written in place of our own
   std::vector<TermForm> conditions;  ///< of the terms of its reduction
   std::vector<ExprId> solved;        ///< comparisons that are true by the values of loops
@@ -227,9 +228,16 @@ class Emitter {
 
   // emit_lanes.hpp: vectors of reductions that end with their own loops
   void place_lanes(Emission& e, const std::vector<TermCondition>& conditions) const;
+  bool reads_densely(const Emission& e, std::size_t leaf, bool is_spatial) const;
+  static void cut_lanes(Emission& e, std::size_t leaf, std::int64_t lanes, std::int64_t extent);
   std::int64_t cut_rows(Emission& e, std::size_t leaf) const;
   StmtId emit_fold(Emission& e);
   StmtId emit_row_fold(Emission& e);
+  // emit_sum_lanes.hpp: the same with a register tile behind the reduction
+  std::int32_t node_of_lanes(const Emission& e, const std::vector<TermCondition>& conditions) const;
+  void place_sum_lanes(Emission& e) const;
+  bool place_groups_along_sum(Emission& e, std::size_t leaf, std::int64_t native,
+                              std::int64_t vectors, std::int64_t extent) const;
   // emit_epilogue.hpp: elementwise readers
   bool is_sole_reader(std::int32_t stage, std::int32_t reader) const;
   bool covers_exactly(const Emission& e, std::size_t leaf,
@@ -373,6 +381,7 @@ class Emitter {
 #include "tensorsmith/lower/emit_prefetch.hpp"
 #include "tensorsmith/lower/emit_shuffles.hpp"
 #include "tensorsmith/lower/emit_stage.hpp"
+#include "tensorsmith/lower/emit_sum_lanes.hpp"
 #include "tensorsmith/lower/emit_taps.hpp"
 #include "tensorsmith/lower/emit_tensor.hpp"
 #include "tensorsmith/lower/emit_terms.hpp"

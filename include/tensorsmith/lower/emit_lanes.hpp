@@ -14,6 +14,7 @@
 // one after the other, so that R streams are read at a time and what does not depend on the row is
 // loaded once:
 //     for i in 8: for k in 16: for i' in 4 unrolled: for l in 64 vectorized: acc[i', l] += ...
+// Tiles of vectors of partial results: emit_sum_lanes.hpp.
 // The second one changes the order in which an element is summed, and is the only place where
 // lowering does so. It needs a sum, a product, a minimum or a maximum that begins with what changes
 // nothing, no terms that are left out, and all loops of the reduction in the run.
@@ -134,6 +135,8 @@ inline bool is_propagating_extremum(const ExprPool& pool, const Combiner& combin
          ((of_x->var == lhs && of_y->var == rhs) || (of_x->var == rhs && of_y->var == lhs)) &&
          (before->op == BinaryOp::lt || before->op == BinaryOp::gt) && is_nan->op == BinaryOp::ne;
 }
+/// Vectors of partial results that hide the latency of their sums.
+inline constexpr std::int64_t most_lane_vectors = 4;
 
 /// Whether partial results of the combiner may be combined in any order, each begun anew.
 inline bool has_partial_results(const ExprPool& pool, const Combiner& combiner) {
@@ -182,10 +185,49 @@ inline std::int64_t Emitter::cut_rows(Emission& e, std::size_t leaf) const {
   return rows;
 }
 
+/// Whether something is read from neighbour to neighbour along the leaf, and nothing in jumps.
+inline bool Emitter::reads_densely(const Emission& e, std::size_t leaf, bool is_spatial) const {
+  constexpr std::int64_t fewest_elements = 4;
+  const Operation& op = *e.op;
+  const StageDerivation& d = e.nest.derivation;
+  const std::vector<std::int64_t> extent = node_extents(d, e.nest.axis_extent);
+  const std::int32_t node = d.leaves[leaf].node;
+  const std::int32_t axis = innermost_of_axis(d, extent, node);
+  if (axis < 0 || extent[static_cast<std::size_t>(node)] < fewest_elements) {
+    return false;
+  }
+  const auto a = static_cast<std::size_t>(axis);
+  if ((a < op.axes.size()) != is_spatial || (is_spatial && a + 1 != op.axes.size())) {
+    return false;
+  }
+  ReadsAlong reads;
+  add_reads_along(state_, op, is_spatial ? op.axes[a].var : op.reduce_axes[a - op.axes.size()].var,
+                  reads);
+  return reads.has_dense && !reads.has_jumps;
+}
+
+/// Cuts at most `lanes` of a reduction loop's iterations off: they become the vector loop.
+inline void Emitter::cut_lanes(Emission& e, std::size_t leaf, std::int64_t lanes,
+                               std::int64_t extent) {
+  StageDerivation& d = e.nest.derivation;
+  cut_leaf(d, leaf, smaller_of(lanes, extent));
+  d.leaves[leaf].annotation = Annotation::none;
+  LeafIterator inner = d.leaves[leaf + 1];
+  inner.annotation = Annotation::vectorize;
+  d.leaves.erase(d.leaves.begin() + static_cast<std::ptrdiff_t>(leaf) + 1);
+  d.leaves.push_back(inner);
+  e.lane_leaf = static_cast<std::int32_t>(d.leaves.size()) - 1;
+  e.shape.vector_leaf = e.lane_leaf;
+}
+
 /// Decides and cuts; before the nest is built. Does nothing where a loop behind the reduction is
 /// the vector loop already.
 inline void Emitter::place_lanes(Emission& e, const std::vector<TermCondition>& conditions) const {
-  constexpr std::int64_t most_vectors = 4, fewest_elements = 4, fewest_chunks = 8;
+  constexpr std::int64_t fewest_chunks = 8;
+  if (e.sum_node >= 0 && e.shape.is_promoted) {
+    place_sum_lanes(e);
+    return;
+  }
   const auto id = static_cast<std::size_t>(e.nest.stage);
   StageDerivation& d = e.nest.derivation;
   const Operation& op = *e.op;
@@ -213,32 +255,17 @@ inline void Emitter::place_lanes(Emission& e, const std::vector<TermCondition>& 
       return;
     }
   }
-  // 1: how many elements in a row are read along the leaf, 0 if it is not densely read.
-  const auto dense = [&](std::size_t leaf, bool is_spatial) {
-    const std::int32_t axis = innermost_of_axis(d, extent, d.leaves[leaf].node);
-    if (axis < 0 || extent_of(leaf) < fewest_elements) {
-      return false;
-    }
-    const auto a = static_cast<std::size_t>(axis);
-    if ((a < op.axes.size()) != is_spatial || (is_spatial && a + 1 != op.axes.size())) {
-      return false;
-    }
-    ReadsAlong reads;
-    add_reads_along(state_, op,
-                    is_spatial ? op.axes[a].var : op.reduce_axes[a - op.axes.size()].var, reads);
-    return reads.has_dense && !reads.has_jumps;
-  };
   std::size_t spatial = begin;  // the last loop outside of the run that runs
   while (spatial > 0 && extent_of(spatial - 1) == 1 && !has_attached(spatial - 1)) {
     --spatial;
   }
   const bool has_loop = spatial > 0 && !has_attached(spatial - 1);
-  if (has_loop && op.outputs.size() == 1 && dense(spatial - 1, true)) {
+  if (has_loop && op.outputs.size() == 1 && reads_densely(e, spatial - 1, true)) {
     --spatial;
     // Half of the registers: long stretches of every row are read at a time.
     std::int64_t most = larger_of<std::int64_t>(target_.num_vector_registers / 2, 1);
     const bool is_parallel = d.leaves[spatial].annotation == Annotation::parallel;
-    while (is_parallel && most > most_vectors &&
+    while (is_parallel && most > most_lane_vectors &&
            extent_of(spatial) < fewest_chunks * most * native) {
       most /= 2;  // the other threads want some
     }
@@ -262,20 +289,13 @@ inline void Emitter::place_lanes(Emission& e, const std::vector<TermCondition>& 
   }
   // Half of the registers: the other half is what is read.
   const std::int64_t vectors = larger_of<std::int64_t>(
-      smaller_of(most_vectors, target_.num_vector_registers / (2 * rows)), 1);
+      smaller_of(most_lane_vectors, target_.num_vector_registers / (2 * rows)), 1);
   for (std::size_t leaf = end; leaf-- > begin;) {
-    if (!dense(leaf, false)) {
-      continue;
+    // The loops are as they were when `extent` was made, but for rows behind all of them.
+    if (reads_densely(e, leaf, false)) {
+      cut_lanes(e, leaf, vectors * native, extent_of(leaf));
+      return;
     }
-    cut_leaf(d, leaf, smaller_of(vectors * native, extent_of(leaf)));
-    d.leaves[leaf].annotation = Annotation::none;
-    LeafIterator lanes = d.leaves[leaf + 1];
-    lanes.annotation = Annotation::vectorize;
-    d.leaves.erase(d.leaves.begin() + static_cast<std::ptrdiff_t>(leaf) + 1);
-    d.leaves.push_back(lanes);
-    e.lane_leaf = static_cast<std::int32_t>(d.leaves.size()) - 1;
-    e.shape.vector_leaf = e.lane_leaf;
-    return;
   }
 }
 

@@ -273,9 +273,10 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   }
   const std::vector<TermCondition> conditions = term_conditions(state_, id);
   take_solved(e, conditions);
+  e.sum_node = node_of_lanes(e, conditions);
   e.shape = shape_nest(target_, node_is_reduction(e.nest.derivation), e.nest, bits,
                        static_cast<std::int64_t>(e.op->outputs.size()), has_attached,
-                       fills_tile_registers(e, conditions.empty()));
+                       fills_tile_registers(e, conditions.empty()), e.sum_node >= 0);
   place_lanes(e, conditions);
   place_intrinsic(e);
   place_prefetch(e);

@@ -53,7 +53,7 @@ inline void Emitter::place_intrinsic(Emission& e) const {
   const std::string& name = state_.stage(static_cast<std::size_t>(e.nest.stage)).intrinsic;
   const TensorIntrinsic* intrinsic = name.empty() ? nullptr : find_intrinsic(target_, name);
   if (intrinsic == nullptr || !e.shape.is_promoted || e.shape.vector_leaf < 0 ||
-      intrinsic->has_tiles() != e.has_tiles) {
+      intrinsic->has_tiles() != e.has_tiles || e.lane_leaf >= 0) {
     return;  // the loops do the same
   }
   StageDerivation& d = e.nest.derivation;

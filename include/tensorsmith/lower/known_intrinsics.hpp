@@ -1,9 +1,8 @@
 // The tensor intrinsics that every target may have, and those of one target.
 //
-// Floor 4. Sources: Intel 64 Software Developer's Manual, vol. 2 (VDPBF16PS, VPDPBUSD, TDPBF16PS,
-// TDPBSSD);
-// NVIDIA, PTX ISA (mma). Not here:
-// what a description means (ir/tensor_intrinsic.hpp).
+// Floor 4. Sources: Intel 64 Software Developer's Manual, vol. 2 (VDPBF16PS, VPDPBUSD, PMADDWD,
+// TDPBF16PS, TDPBSSD); NVIDIA, PTX ISA (mma). Not here: what a description means
+// (ir/tensor_intrinsic.hpp).
 #pragma once
 
 #include <array>
@@ -48,6 +47,11 @@ inline bool has_int8_tiles(const Target& target) { return has_tile_feature(targe
 inline bool has_bf16_dot(const Target& target) { return target.has_bf16_dot; }
 /// AVX512-VNNI: the forms of AVX-VNNI have other encodings and no masks.
 inline bool has_int8_dot(const Target& target) { return target.has_int8_dot && target.has_masks; }
+/// PMADDWD, where nothing multiplies bytes: its vectors of 256 bits are AVX2's.
+inline bool has_int16_dot(const Target& target) {
+  return target.kind == TargetKind::cpu && !has_int8_dot(target) &&
+         (target.isa >= IsaLevel::x86_64_v3 || target.vector_bits == 128);
+}
 
 }  // namespace detail
 
@@ -85,6 +89,20 @@ inline constexpr TensorIntrinsic vpdpbusd_signed{.name = "vpdpbusd_signed",
                                                  .a_offset = 128,
                                                  .dots = vpdpbusd_forms,
                                                  .is_available = detail::has_int8_dot};
+
+/// Two products of 16 bits per lane, exact; bytes of either sign are extended first. PMADDUBSW
+/// takes bytes as they are, but its sums of two products saturate: 255 * 127 + 255 * 127 is not
+/// there.
+inline constexpr TensorIntrinsic vpmaddwd{.name = "vpmaddwd",
+                                          .a = DType::i16,
+                                          .b = DType::i16,
+                                          .accumulator = DType::i32,
+                                          .k = 2,
+                                          .widens = true,
+                                          .dots = {{{16, "llvm.x86.avx512.pmaddw.d.512"},
+                                                    {8, "llvm.x86.avx2.pmadd.wd"},
+                                                    {4, "llvm.x86.sse2.pmadd.wd"}}},
+                                          .is_available = detail::has_int16_dot};
 
 namespace detail {
 
@@ -159,9 +177,9 @@ inline constexpr TensorIntrinsic mma_m16n8k32_s8 =
                    "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32");
 
 inline constexpr const TensorIntrinsic* known_intrinsics[] = {
-    &tdpbf16ps,         &tdpfp16ps,        &tdpbssd,         &tdpbusd,
-    &vdpbf16ps,         &vpdpbusd,         &vpdpbusd_signed, &mma_m16n8k16_f16,
-    &mma_m16n8k16_bf16, &mma_m16n8k8_tf32, &mma_m16n8k32_s8};
+    &tdpbf16ps,        &tdpfp16ps,         &tdpbssd,          &tdpbusd,
+    &vdpbf16ps,        &vpdpbusd,          &vpdpbusd_signed,  &vpmaddwd,
+    &mma_m16n8k16_f16, &mma_m16n8k16_bf16, &mma_m16n8k8_tf32, &mma_m16n8k32_s8};
 
 /// What code for the target may use: the user's own first, then the known ones, of which those that
 /// compute more at a time come first.

@@ -39,10 +39,13 @@ inline void cut_leaf(StageDerivation& d, std::size_t leaf, std::int64_t inner) {
 /// Changes derivation.leaves (order, cuts) and returns what the leaves then mean.
 /// `has_attached(i)`: whether stages are computed at iterator i of the state's stage.
 /// `in_tiles`: the tile fills tile registers as it is (tile_block.hpp), so its loops stay loops.
+/// `in_lanes`: vectors run along the reduction (emit_lanes.hpp), so every element of the tile is a
+/// vector of partial results, and none of its loops becomes one.
 template <class HasAttached>
 NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_reduction, Nest& nest,
                      std::int64_t element_bits, std::int64_t num_outputs,
-                     const HasAttached& has_attached, bool in_tiles = false) {
+                     const HasAttached& has_attached, bool in_tiles = false,
+                     bool in_lanes = false) {
   StageDerivation& d = nest.derivation;
   NestShape shape;
   if (d.leaves.empty()) {
@@ -71,9 +74,9 @@ NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_redu
   // independent. Annotated vector loops elsewhere run as they stand.
   const auto last = static_cast<std::int32_t>(d.leaves.size()) - 1;
   const LeafIterator& inner = d.leaves.back();
-  const bool may_vectorize = last > last_reduction && inner.annotation != Annotation::parallel &&
-                             !has_attached(inner.iterator) &&
-                             inner.annotation <= Annotation::vectorize;
+  const bool may_vectorize =
+      !in_lanes && last > last_reduction && inner.annotation != Annotation::parallel &&
+      !has_attached(inner.iterator) && inner.annotation <= Annotation::vectorize;
   if (may_vectorize) {
     const std::int64_t extent = extents()[static_cast<std::size_t>(inner.node)];
     const std::int64_t limit = in_tiles ? extent : 4 * lanes;

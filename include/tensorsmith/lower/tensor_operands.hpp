@@ -60,11 +60,13 @@ inline bool takes_inlined(const ExprPool& pool, const Operation& op,
 
 }  // namespace detail
 
-/// Nothing if it is something else. Of two operands of the right types a is the one that does not
-/// run along `vector`, which both may not do.
-inline std::optional<TensorOperands> tensor_operands(const ExprPool& pool, const Operation& op,
-                                                     const TensorIntrinsic& intrinsic,
-                                                     VarId vector) {
+namespace detail {
+
+/// Of the operands in either order the first that `fits`; nothing if it is something else.
+template <class Fits>
+std::optional<TensorOperands> operands_that_fit(const ExprPool& pool, const Operation& op,
+                                                const TensorIntrinsic& intrinsic,
+                                                const Fits& fits) {
   const Reduce* reduce =
       op.bodies.size() == 1 && op.outputs.size() == 1 ? pool.as<Reduce>(op.bodies[0]) : nullptr;
   if (reduce == nullptr || reduce->sources.size() != 1) {
@@ -87,19 +89,46 @@ inline std::optional<TensorOperands> tensor_operands(const ExprPool& pool, const
   const auto read_of = [&](ExprId id, DType type) -> const TensorRead* {
     const Cast* cast = pool.as<Cast>(id);
     const ExprId inner = cast != nullptr ? cast->a : id;
-    return pool.dtype(id) == intrinsic.accumulator && pool.dtype(inner) == type
+    return pool.dtype(id) == intrinsic.accumulator && intrinsic.takes(type, pool.dtype(inner))
                ? pool.as<TensorRead>(inner)
                : nullptr;
   };
   for (bool is_a_first : {true, false}) {
     const TensorRead* a = read_of(is_a_first ? product->a : product->b, intrinsic.a);
     const TensorRead* b = read_of(is_a_first ? product->b : product->a, intrinsic.b);
-    if (a != nullptr && b != nullptr && !detail::reads_along(pool, *a, vector) &&
-        detail::reads_along(pool, *b, vector)) {
+    if (a != nullptr && b != nullptr && fits(*a, *b)) {
       return TensorOperands{a, b, is_a_first};
     }
   }
   return std::nullopt;
+}
+
+}  // namespace detail
+
+/// Nothing if it is something else. Of two operands of the right types a is the one that does not
+/// run along `vector`, which both may not do.
+inline std::optional<TensorOperands> tensor_operands(const ExprPool& pool, const Operation& op,
+                                                     const TensorIntrinsic& intrinsic,
+                                                     VarId vector) {
+  return detail::operands_that_fit(
+      pool, op, intrinsic, [&](const TensorRead& a, const TensorRead& b) {
+        return !detail::reads_along(pool, a, vector) && detail::reads_along(pool, b, vector);
+      });
+}
+
+/// The same of a sum whose vectors run along its one reduction axis, as both operands do: groups of
+/// either lie in the lanes. Not with an offset, and not in tile registers.
+inline std::optional<TensorOperands> operands_along_sum(const ExprPool& pool, const Operation& op,
+                                                        const TensorIntrinsic& intrinsic) {
+  if (op.reduce_axes.size() != 1 || intrinsic.a_offset != 0 || intrinsic.has_tiles() ||
+      !intrinsic.ptx.empty()) {
+    return std::nullopt;
+  }
+  const VarId sum = op.reduce_axes[0].var;
+  return detail::operands_that_fit(
+      pool, op, intrinsic, [&](const TensorRead& a, const TensorRead& b) {
+        return detail::reads_along(pool, a, sum) && detail::reads_along(pool, b, sum);
+      });
 }
 
 }  // namespace tensorsmith

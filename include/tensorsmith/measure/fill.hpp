@@ -90,6 +90,9 @@ inline void fill_start(const MeasureTask& task, std::size_t index, std::span<std
   case DType::i32:
     return fill_elements<std::int32_t>(out,
                                        [&integer] { return static_cast<std::int32_t>(integer()); });
+  case DType::i16:
+    return fill_elements<std::int16_t>(out,
+                                       [&integer] { return static_cast<std::int16_t>(integer()); });
   case DType::i8:
   case DType::u8:
   case DType::boolean:

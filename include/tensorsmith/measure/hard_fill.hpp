@@ -185,6 +185,8 @@ inline void hard_start(const MeasureTask& task, std::size_t index, HardDraw draw
     return draw_integers(std::int64_t{0});
   case DType::i32:
     return draw_integers(std::int32_t{0});
+  case DType::i16:
+    return draw_integers(std::int16_t{0});
   case DType::i8:
     return draw_integers(std::int8_t{0});
   case DType::u8:

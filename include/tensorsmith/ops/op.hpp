@@ -264,6 +264,7 @@ inline DType accumulator_of(DType type) {
   case DType::f16:
   case DType::bf16:
     return DType::f32;
+  case DType::i16:
   case DType::i8:
   case DType::u8:
     return DType::i32;

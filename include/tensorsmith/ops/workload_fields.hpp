@@ -60,7 +60,8 @@ class WorkloadFields {
   }
   DType dtype(const std::string& name) const {
     for (DType type : all_dtypes) {
-      if (type != DType::boolean && is_name_of(name, type)) {
+      const bool is_of_operands = type != DType::boolean && type != DType::i16;
+      if (is_of_operands && is_name_of(name, type)) {
         return type;
       }
     }

@@ -92,6 +92,10 @@ class StatePrinter {
       text_.append(indent, ' ');
       text_ += name + " streams its result\n";
     }
+    if (stage.vectorizes_sum) {
+      text_.append(indent, ' ');
+      text_ += name + " vectorizes its sum\n";
+    }
     if (!stage.intrinsic.empty()) {
       text_.append(indent, ' ');
       text_ += name + " intrinsic: " + stage.intrinsic + '\n';

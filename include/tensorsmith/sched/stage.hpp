@@ -51,6 +51,8 @@ struct BasicStage {
   std::int32_t reduction_unroll = 0;
   /// Rows that a reduction whose own loops come last computes at a time; 0 or 1: one.
   std::int32_t row_block = 0;
+  /// Its vectors run along its reduction, whatever loops stand behind that.
+  bool vectorizes_sum = false;
   /// Buffers of every shared copy in it, so that it is fetched ahead; 0 or 1: one.
   std::int32_t fetch_stages = 0;
   /// Sets of registers for what its tile reads of shared copies, loaded ahead; 0 or 1: none ahead.

@@ -36,6 +36,9 @@ inline constexpr std::string_view unroll_reduction_pragma = "unroll_reduction";
 /// How the text of a pragma begins that sets BasicStage::row_block.
 inline constexpr std::string_view row_block_pragma = "row_block";
 
+/// The text of a pragma that sets BasicStage::vectorizes_sum.
+inline constexpr std::string_view vectorize_sum_pragma = "vectorize_sum";
+
 /// How the text of a pragma begins that sets BasicStage::fetch_stages.
 inline constexpr std::string_view fetch_ahead_pragma = "fetch_ahead";
 

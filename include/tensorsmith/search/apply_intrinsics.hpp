@@ -56,7 +56,9 @@ inline const TensorIntrinsic* intrinsic_for(const State& state, std::size_t stag
   std::vector<StageDerivation> derivations;  // made when needed
   for (const TensorIntrinsic* intrinsic : intrinsics) {
     const std::optional<TensorOperands> operands =
-        tensor_operands(pool, op, *intrinsic, op.axes.back().var);
+        state.stage(stage).vectorizes_sum
+            ? operands_along_sum(pool, op, *intrinsic)
+            : tensor_operands(pool, op, *intrinsic, op.axes.back().var);
     if (!operands || op.reduce_axes.back().extent < intrinsic->k) {
       continue;
     }

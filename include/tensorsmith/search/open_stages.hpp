@@ -23,6 +23,7 @@ struct OpenSplit {
   std::int32_t element_bytes = 4;          ///< of the stage's result
   bool is_block = false;                   ///< of rows: the vectors run along another axis
   bool follows = false;                    ///< another one has its lengths: columns of a product
+  bool in_lanes = false;                   ///< of a sum: the vectors run along the reduction
   const TensorIntrinsic* tiles = nullptr;  ///< of the stage: it may be computed in tile registers
 };
 
@@ -52,6 +53,12 @@ inline std::vector<OpenStage> open_stages(const State& initial, const State& ske
   std::vector<OpenStage> stages;
   std::vector<std::string> names;
   State state = initial;
+  std::vector<std::string> in_lanes;
+  for (std::size_t id = 0; id < sketch.num_stages(); ++id) {
+    if (sketch.stage(id).vectorizes_sum) {
+      in_lanes.push_back(sketch.operation(id).name);
+    }
+  }
   const auto add = [&](std::size_t step, const SplitStep& split, bool follows) {
     const auto stage = static_cast<std::size_t>(split.stage);
     const auto& iterators = state.stage(stage).iterators;
@@ -76,7 +83,7 @@ inline std::vector<OpenStage> open_stages(const State& initial, const State& ske
     }
     const TensorInfo& result = state.dag().tensor(op.outputs[0]);
     stages.back().push_back({step, split.extent, num_lengths, is_reduction, bytes_of(result.dtype),
-                             is_block, follows,
+                             is_block, follows, has_item(in_lanes, op.name),
                              tile_intrinsic(state.dag().pool(), op, intrinsics)});
   };
   for (std::size_t i = 0; i < sketch.steps().size(); ++i) {

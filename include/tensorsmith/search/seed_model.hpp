@@ -246,7 +246,9 @@ class SeedModel {
   static constexpr std::int64_t few_rows = 64;
 
   std::int64_t lanes(const OpenStage& stage) const {
-    return larger_of<std::int64_t>(target_.vector_lanes(8 * stage.front().element_bytes), 1);
+    // Where vectors run along the sum, an element of the tile is a vector.
+    const std::int64_t in_vector = target_.vector_lanes(8 * stage.front().element_bytes);
+    return stage.front().in_lanes ? 1 : larger_of<std::int64_t>(in_vector, 1);
   }
   static std::size_t last_spatial(const OpenStage& stage) {
     std::size_t last = stage.size();

@@ -21,6 +21,7 @@
 #include "tensorsmith/sketch/rules/tile_across.hpp"
 #include "tensorsmith/sketch/rules/tile_maps.hpp"
 #include "tensorsmith/sketch/rules/unroll_rows.hpp"
+#include "tensorsmith/sketch/rules/vectorize_sum.hpp"
 #include "tensorsmith/sketch/rules/window_rows.hpp"
 
 namespace tensorsmith {
@@ -28,8 +29,8 @@ namespace tensorsmith {
 using NativeCpuRules =
     RuleSet<SkipPlaced, KeepStencils, AlwaysInline, UnrollRows, SimplifyComputeWithConstTensor,
             AddRfactor, SplitSums, AttachRows, ChainRows, WindowRows, PackPatches, AddCacheWrite,
-            MultiLevelTilingWithFusion, TileAcross, KeepRows, SplitPhases, MultiLevelTiling,
-            TileMaps, SkipStage, InlineMaps, PackOperand, InlinePadding>;
+            MultiLevelTilingWithFusion, TileAcross, KeepRows, VectorizeSum, SplitPhases,
+            MultiLevelTiling, TileMaps, SkipStage, InlineMaps, PackOperand, InlinePadding>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
 

@@ -197,9 +197,9 @@ TEST_CASE("a step of our own is not written into such a log", "[record][error]")
   const auto line = ansor_record_to_line(record);
   REQUIRE_FALSE(line.has_value());
   CHECK(line.error().message == "step 14 \"TSL\" is not in this format");
-  for (const char* own :
-       {"stream_result", "prefetch$1$8$1", "prefetch_block$1$1", "unroll_reduction$2",
-        "row_block$4", "fetch_ahead$2", "load_ahead$2", "stream_k$8", "tensorize$x"}) {
+  for (const char* own : {"stream_result", "prefetch$1$8$1", "prefetch_block$1$1",
+                          "unroll_reduction$2", "row_block$4", "vectorize_sum", "fetch_ahead$2",
+                          "load_ahead$2", "stream_k$8", "tensorize$x"}) {
     record.steps.back() = PragmaStep{2, 0, own};
     const auto hinted = ansor_record_to_line(record);
     REQUIRE_FALSE(hinted.has_value());

@@ -90,6 +90,14 @@ TEST_CASE("pragma sets how many rows a reduction computes at a time") {
   CHECK(s.text().find("C row_block: 4\nfor i (0,8)") != std::string::npos);
 }
 
+TEST_CASE("pragma has the vectors of a stage along its sum") {
+  ScheduleBuilder s(matmul_dag(8, 8, 8));
+  CHECK_FALSE(s.state().stage(2).vectorizes_sum);
+  s.apply(PragmaStep{2, 0, "vectorize_sum"});
+  CHECK(s.state().stage(2).vectorizes_sum);
+  CHECK(s.text().find("C vectorizes its sum\nfor i (0,8)") != std::string::npos);
+}
+
 TEST_CASE("pragma lets a result pass the caches") {
   ScheduleBuilder s(matmul_dag(8, 8, 8));
   CHECK_FALSE(s.state().stage(2).streams_result);

@@ -138,10 +138,37 @@ TEST_CASE("tile registers compute what fills them, other instructions the rest")
   }
 }
 
+TEST_CASE("without instructions for bytes pairs of them are extended, in a copy or on the way") {
+  for (const char* workload : {"gemm:64x96x128:i8", "gemm:64x96x128:u8", "gemm:64x96x128:i8,tb",
+                               "gemm:64x96x128:u8,weights=i8", "bmm:2x64x96x128:i8",
+                               "conv2d:n=1,h=14,w=14,ci=32,co=64,k=3,p=1,dtype=u8,weights=i8"}) {
+    CAPTURE(workload);
+    const SearchSpace space = tensor_space(workload, "znver3");
+    const std::vector<Candidate> programs = drawn_programs(space);
+    std::size_t num_wide = 0, num_narrow = 0;
+    for (const Candidate& program : programs) {
+      const std::vector<Step>& steps = program.state.steps();
+      CHECK(num_pragmas(steps, "tensorize$vpmaddwd") == 1);
+      for (std::size_t s = 0; s < program.state.num_stages(); ++s) {
+        const Operation& op = program.state.operation(s);
+        const bool is_wide = op.name.ends_with(".widened");
+        num_wide += is_wide ? 1 : 0;
+        num_narrow += op.name.ends_with(".packed") ? 1 : 0;
+        const DType type = program.state.dag().tensor(op.outputs[0]).dtype;
+        CHECK((!is_wide || type == DType::i16));
+      }
+    }
+    CHECK(programs.size() > 12);
+    CHECK(num_wide > 0);
+    CHECK(num_narrow > 0);
+  }
+}
+
 TEST_CASE("what no intrinsic computes has none") {
   for (const auto& [workload, target] :
        {std::pair("gemm:64x96x128:f32", "znver4"), std::pair("gemm:64x96x128:bf16", "znver3"),
-        std::pair("gemm:64x96x128:u8", "znver4"), std::pair("reduce_sum:64x96:i32", "znver4")}) {
+        std::pair("gemm:64x96x128:u8", "znver4"), std::pair("gemm:64x96x128:f16", "znver3"),
+        std::pair("gemm:64x96x128:i8", "ivybridge"), std::pair("reduce_sum:64x96:i32", "znver4")}) {
     const SearchSpace space = tensor_space(workload, target);
     CounterRng rng(1, 2, 3);
     const auto drawn = draw_candidate(space, NativeCpuPopulation{}, rng);

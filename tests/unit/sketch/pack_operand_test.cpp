@@ -4,6 +4,8 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "tensorsmith/lower/known_intrinsics.hpp"
+#include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/native_rules.hpp"
 #include "unit/sketch/sketch_fixtures.hpp"
@@ -49,6 +51,36 @@ TEST_CASE("an operand that the vector loop would gather is packed, or not") {
   }
 }
 
+TEST_CASE("operands that are converted are copied as they are computed with") {
+  const auto copies_of = [](const char* workload, const char* target) {
+    SketchOptions options;
+    options.hardware.num_cores = 4;
+    options.intrinsics = intrinsics_of(*Target::from_name(target));
+    std::set<std::string> names;
+    for (const State& sketch :
+         generate_sketches(ops::parse_workload(workload)->dag, native_cpu_rules(), options)) {
+      const PackedCopies copies(sketch.steps());
+      for (std::int32_t copy : copies.stages()) {
+        const Operation& op = sketch.operation(static_cast<std::size_t>(copy));
+        names.insert(op.name + ":" +
+                     std::string(name_of(sketch.dag().tensor(op.outputs[0]).dtype)));
+      }
+    }
+    return names;
+  };
+  using Names = std::set<std::string>;
+  CHECK(copies_of("gemm:64x96x128:f16", "znver3") == Names{"A.widened:f32", "B.widened:f32"});
+  CHECK(copies_of("gemm:64x96x128:bf16,tb", "znver3") ==
+        Names{"A.widened:f32", "B.packed:bf16", "B.widened:f32"});
+  CHECK(copies_of("gemm:64x96x128:i8", "znver3") ==
+        Names{"A.widened:i16", "B.packed:i8", "B.widened:i16"});
+  // Instructions that take them as they are; integers that none takes, wide or not.
+  CHECK(copies_of("gemm:64x96x128:bf16", "znver4") == Names{"B.packed:bf16"});
+  CHECK(copies_of("gemm:64x96x128:i8", "znver4") == Names{"B.packed:i8"});
+  CHECK(copies_of("gemm:64x96x128:i8", "ivybridge") == Names{});
+  CHECK(copies_of("gemm:64x96x128:f32", "znver3") == Names{});
+}
+
 TEST_CASE("small contiguous operands stay where they are: the reference's sketches") {
   const auto dag = test::matmul_dag(64, 64, 64);
   const auto native = native_sketches(dag, 1 << 20);
@@ -88,7 +120,8 @@ TEST_CASE("operands larger than the cache: each may be packed, the unpacked sket
 }
 
 TEST_CASE("no copy where few iterations use an element, or an index is no axis, or two read it") {
-  CHECK(native_sketches(transposed_dag(4, 64, 64), 0).size() == 2 * 3);  // only A, 64 uses
+  // Only of A, 64 uses; one more has its vectors along the sum.
+  CHECK(native_sketches(transposed_dag(4, 64, 64), 0).size() == 2 * 3 + 1);  // only A, 64 uses
   te::Program p;
   auto x = p.placeholder("X", {40, 16}), w = p.placeholder("W", {3, 16, 32});
   auto r = p.reduce_axis("r", 3), c = p.reduce_axis("c", 16);

@@ -3,7 +3,7 @@
 // Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: a scope, at least one reader, each of which
 // reads the first tensor of the stage. The new stage gets id stage + 1; later ids shift by one. The
 // readers keep their iterators. If the name is taken, ".d" goes in before the scope until it is
-// free. One scope copies per iteration, not per element: patches.hpp.
+// free. One scope copies per iteration, not per element: patches.hpp; one converts: widened.hpp.
 //   A: placeholder                    A: placeholder
 //   C[i,j] += A[i,k] * B[k,j]    -->  A.shared[ax0,ax1] = A[ax0,ax1]
 //                                     C[i,j] += A.shared[i,k] * B[k,j]
@@ -13,6 +13,7 @@
 #include "tensorsmith/sched/apply/common.hpp"
 #include "tensorsmith/sched/apply/new_operation.hpp"
 #include "tensorsmith/sched/apply/patches.hpp"
+#include "tensorsmith/sched/apply/widened.hpp"
 #include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
@@ -61,10 +62,15 @@ inline Shared<const ComputeDag> derive_cache_read(const ComputeDag& dag,
     }
   } else {
     cache.axes = new_axes(pool, tensors[source.value]);
-    cache.bodies = {pool.read(source, tensors[source.value].dtype, axis_refs(pool, cache.axes))};
+    const DType own = tensors[source.value].dtype;
+    const DType type = step.scope == widened_scope ? wide_type(own) : own;
+    const ExprId read = pool.read(source, own, axis_refs(pool, cache.axes));
+    cache.bodies = {type == own ? read : pool.cast(type, read)};
+    tensors[copy.value].dtype = type;
     for (std::int32_t reader : step.readers) {
       for (ExprId& body : operations[static_cast<std::size_t>(reader)].bodies) {
-        body = redirect_reads(pool, body, source, copy);
+        body = type == own ? redirect_reads(pool, body, source, copy)
+                           : redirect_widened(pool, body, source, copy, type);
       }
     }
   }

@@ -25,8 +25,8 @@ bool is_untouched(const BasicState<Extent>& state, std::int32_t id) {
   if (stage.compute_at != ComputeAt::root || stage.auto_unroll_max_step != 0 ||
       stage.storage_offset != 0 || stage.prefetch.lines != 0 || stage.streams_result ||
       stage.fetch_stages != 0 || stage.reduction_unroll != 0 || stage.row_block != 0 ||
-      stage.load_sets != 0 || stage.stream_blocks != 0 || !stage.intrinsic.empty() ||
-      has_attach_points(state.attach_map(), id) ||
+      stage.vectorizes_sum || stage.load_sets != 0 || stage.stream_blocks != 0 ||
+      !stage.intrinsic.empty() || has_attach_points(state.attach_map(), id) ||
       stage.iterators.size() != op.axes.size() + op.reduce_axes.size()) {
     return false;
   }

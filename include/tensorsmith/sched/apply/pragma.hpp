@@ -5,7 +5,8 @@
 // Own: "prefetch$OPERAND$LINES$LEVEL", the register tile asks for the lines of an operand ahead,
 // "prefetch_block$OPERAND$LEVEL", for those that the next block of the reduction reads;
 // "unroll_reduction$N", N steps of the innermost reduction loop are written out; "row_block$ROWS",
-// a reduction whose own loops come last computes so many rows at a time;
+// a reduction whose own loops come last computes so many rows at a time; "vectorize_sum", vectors
+// run along the reduction, whose partial results are folded;
 // "stream_result", an output of the program is written past the caches; "fetch_ahead$STAGES",
 // shared copies of a GPU's block have so many buffers; "load_ahead$SETS", what a thread's tile
 // reads of them has so many sets of registers; "stream_k$BLOCKS", so many blocks share all sums of
@@ -92,6 +93,10 @@ StepCheck apply_to(BasicState<Extent>& state, const PragmaStep& step) {
   }
   if (text == stream_pragma) {
     state.mutable_stage_in_bounds(stage).streams_result = true;
+    return {};
+  }
+  if (text == vectorize_sum_pragma) {
+    state.mutable_stage_in_bounds(stage).vectorizes_sum = true;
     return {};
   }
   struct Count {

@@ -6,6 +6,9 @@
 // read an element, and if the vector loop would gather, a tensor intrinsic takes elements of
 // several rows at once, the rows collide in the first cache, or the operand is too large for the
 // caches next to the core; always for a constant, which is packed once, before the first call.
+// Where the reader converts elements of 8 or 16 bits and no instruction takes them as they are, the
+// copy may hold them converted (sched/apply/widened.hpp): an operand that all lanes share always
+// does, one that runs along the lanes in a sketch of its own.
 //     C[i, j] += A[i, k] * B[j, k]  -->  B.packed[j, k] = B[j, k];  C[i, j] += A[i, k] *
 //     B.packed[j, k]
 #pragma once
@@ -36,19 +39,24 @@ struct PackOperand {
     const auto& iterators = input.state.stage(static_cast<std::size_t>(reader)).iterators;
     const bool is_tile_reader =
         needs_tiling(input.analysis, reader) && is_tiled(input.state, reader) &&
+        !input.state.stage(static_cast<std::size_t>(reader)).vectorizes_sum &&
         has_non_spatial_iterator(input.state, reader) && !iterators.empty() &&
         iterators.back().kind == IteratorKind::spatial;
-    return is_tile_reader && is_worth_a_copy(input, reader, facts.read_by[0].reads[0])
+    return is_tile_reader && !scopes(input, reader, facts.read_by[0].reads[0]).empty()
                ? Applicability::apply
                : Applicability::skip;
   }
 
   std::vector<Derivation> expand(const RuleInput& input) const {
-    State state = input.state;
-    const auto reader = static_cast<std::int32_t>(
-        input.analysis.stage(static_cast<std::uint32_t>(input.stage)).read_by[0].stage);
-    grow(state, CacheReadStep{input.stage, std::string(packed_scope), {reader}});
-    return {Derivation{std::move(state), input.stage - 1}};
+    const StageAccess& facts = input.analysis.stage(static_cast<std::uint32_t>(input.stage));
+    const auto reader = static_cast<std::int32_t>(facts.read_by[0].stage);
+    std::vector<Derivation> derived;
+    for (std::string_view scope : scopes(input, reader, facts.read_by[0].reads[0])) {
+      State state = input.state;
+      grow(state, CacheReadStep{input.stage, std::string(scope), {reader}});
+      derived.push_back(Derivation{std::move(state), input.stage - 1});
+    }
+    return derived;
   }
 
  private:
@@ -67,8 +75,32 @@ struct PackOperand {
     return pool.as<VarRef>(is_mirrored ? mirrored->b : index);
   }
 
-  static bool is_worth_a_copy(const RuleInput& input, std::int32_t reader,
-                              const ExprList& indices) {
+  /// Whether the reader converts what it reads to a type of which a copy may be made: floats to
+  /// f32, and bytes to what some instruction takes. Not if one takes the elements as they are.
+  static bool is_converted(const RuleInput& input, const Operation& reader, TensorId tensor) {
+    const ExprPool& pool = input.state.dag().pool();
+    const DType own = input.state.dag().tensor(tensor).dtype, wide = wide_type(own);
+    bool has_cast = false, is_taken = false, is_wanted = is_float(own);
+    for (ExprId body : reader.bodies) {
+      visit_expr(pool, body, [&](ExprId id) {
+        const Cast* cast = pool.as<Cast>(id);
+        const TensorRead* read = cast != nullptr ? pool.as<TensorRead>(cast->a) : nullptr;
+        has_cast = has_cast || (read != nullptr && read->tensor == tensor);
+      });
+    }
+    for (const TensorIntrinsic* intrinsic : input.options.intrinsics) {
+      if (!reader.axes.empty() &&
+          tensor_operands(pool, reader, *intrinsic, reader.axes.back().var).has_value()) {
+        is_taken = is_taken || intrinsic->a == own || intrinsic->b == own;
+        is_wanted = is_wanted || (intrinsic->widens && intrinsic->a == wide);
+      }
+    }
+    return has_cast && wide != own && is_wanted && !is_taken;
+  }
+
+  /// Those of the copies that are worth it.
+  static std::vector<std::string_view> scopes(const RuleInput& input, std::int32_t reader,
+                                              const ExprList& indices) {
     const ExprPool& pool = input.state.dag().pool();
     const Operation& op = input.state.operation(static_cast<std::size_t>(reader));
     const TensorInfo& tensor = input.state.dag().tensor(
@@ -79,7 +111,7 @@ struct PackOperand {
     bool is_gathered = false, has_tile_axis = false, has_vectors = false;
     for (std::size_t d = 0; d < indices.size(); ++d) {
       if (axis_of(pool, indices[d]) == nullptr) {
-        return false;
+        return {};
       }
       elements *= tensor.shape[d];
     }
@@ -108,9 +140,21 @@ struct PackOperand {
     const std::int64_t row_bytes = tensor.shape.back() * bytes_of(tensor.dtype);
     const bool collides = row_bytes % (has_vectors ? same_set_bytes / 2 : same_set_bytes) == 0 &&
                           bytes / row_bytes >= least_rows;
-    return has_tile_axis &&
-           (is_constant || (uses >= least_uses &&
-                            (is_gathered || collides || bytes > input.options.core_cache_bytes)));
+    const bool is_worth_a_copy =
+        is_constant ||
+        (uses >= least_uses && (is_gathered || collides || bytes > input.options.core_cache_bytes));
+    const bool is_widened =
+        (is_constant || uses >= least_uses) &&
+        is_converted(input, op,
+                     input.state.operation(static_cast<std::size_t>(input.stage)).outputs[0]);
+    std::vector<std::string_view> found;
+    if (has_tile_axis && is_worth_a_copy && (has_vectors || !is_widened)) {
+      found.push_back(packed_scope);
+    }
+    if (has_tile_axis && is_widened) {
+      found.push_back(widened_scope);
+    }
+    return found;
   }
 };
 
