@@ -223,7 +223,7 @@ int tune_workload(TuneArguments& arguments) {
   }
   options.database = journal_path(arguments.common);
   if (!arguments.report.empty()) {
-    check_writable(arguments.report);
+    check_report({options.database, {}, "", arguments.report});
   }
   watch_interrupts();
   options.is_cancelled = is_interrupted;
