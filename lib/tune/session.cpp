@@ -136,9 +136,8 @@ RunResources::RunResources(const TuneOptions& options, const Target& target, dou
   } else if (measurer_ == nullptr) {
     WorkerOptions worker_options;
     worker_options.worker_path = options.worker_path;
-    if (find_worker_program(worker_options).empty()) {
-      throw Error("tune: the program tensorsmith-worker was found neither next to this one nor on "
-                  "PATH");
+    if (const std::string problem = worker_program_problem(worker_options); !problem.empty()) {
+      throw Error("tune: " + problem);
     }
     own_ = target.device ? make_cuda_measurer(target, worker_options)
                          : std::make_unique<WorkerMeasurer>(worker_options);
