@@ -84,6 +84,15 @@ elseif(NOT TENSORSMITH_WITH_JSON STREQUAL "OFF")
   tensorsmith_note("SQLite: not found: install libsqlite3-dev")
 endif()
 
+# zlib: compressed logs and journals
+find_package(ZLIB QUIET)
+set(TENSORSMITH_FOUND_ZLIB ${ZLIB_FOUND})
+if(ZLIB_FOUND)
+  tensorsmith_note("zlib: found")
+else()
+  tensorsmith_note("zlib: not found: install zlib1g-dev")
+endif()
+
 # fmt and CLI11 (tools)
 find_package(fmt ${TENSORSMITH_MIN_FMT} QUIET CONFIG)
 set(TENSORSMITH_FOUND_FMT ${fmt_FOUND})

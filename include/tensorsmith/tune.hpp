@@ -18,6 +18,7 @@
 #include "tensorsmith/kernel.hpp"
 #include "tensorsmith/measure/measurer.hpp"
 #include "tensorsmith/measure/simulated_device.hpp"
+#include "tensorsmith/measure/worker_measurer.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/shared.hpp"

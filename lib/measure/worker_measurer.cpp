@@ -17,6 +17,7 @@
 
 #include "measure/protocol.hpp"
 #include "measure/worker_lane.hpp"
+#include "tensorsmith/support/quote.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -323,21 +324,41 @@ std::string this_program() {
   return path.find('/') != std::string::npos ? path : std::string();
 }
 
-}  // namespace
+/// What the CMake package said, else where this build would be installed.
+std::string& installed_worker() {
+#if defined(TENSORSMITH_INSTALLED_WORKER)
+  static std::string path = TENSORSMITH_INSTALLED_WORKER;
+#else
+  static std::string path;
+#endif
+  return path;
+}
 
-std::string find_worker_program(const WorkerOptions& options) {
+struct WorkerSearch {
+  std::string found;  // empty: nowhere
+  std::string looked_at;
+};
+
+WorkerSearch search_worker(const WorkerOptions& options) {
   if (!options.worker_path.empty()) {
-    return options.worker_path;
+    return {options.worker_path, {}};
   }
   if (const char* named = std::getenv("TENSORSMITH_WORKER"); named != nullptr && *named != 0) {
-    return named;
+    return {named, {}};
   }
+  WorkerSearch search;
+  const auto look_at = [&search](const std::string& path) {
+    const bool is_there = is_program(path);
+    search.found = is_there ? path : std::string();
+    search.looked_at += (search.looked_at.empty() ? "" : ", ") + in_quotes(path);
+    return is_there;
+  };
   const std::string self = this_program();
-  if (!self.empty()) {
-    const std::string path = self.substr(0, self.rfind('/') + 1) + std::string(worker_name);
-    if (is_program(path)) {
-      return path;
-    }
+  if (!self.empty() && look_at(self.substr(0, self.rfind('/') + 1) + std::string(worker_name))) {
+    return search;
+  }
+  if (!installed_worker().empty() && look_at(installed_worker())) {
+    return search;
   }
   const char* const variable = std::getenv("PATH");
   std::string_view left = variable == nullptr ? "" : variable;
@@ -347,10 +368,31 @@ std::string find_worker_program(const WorkerOptions& options) {
     left = colon == std::string_view::npos ? std::string_view() : left.substr(colon + 1);
     const std::string path = folder + "/" + std::string(worker_name);
     if (!folder.empty() && is_program(path)) {
-      return path;
+      search.found = path;
+      return search;
     }
   }
-  return {};
+  search.looked_at += " or on PATH";
+  return search;
+}
+
+}  // namespace
+
+std::string find_worker_program(const WorkerOptions& options) {
+  return search_worker(options).found;
+}
+
+std::string worker_program_problem(const WorkerOptions& options) {
+  const WorkerSearch search = search_worker(options);
+  return !search.found.empty()
+             ? std::string()
+             : "the program " + std::string(worker_name) + " was not found: neither at " +
+                   search.looked_at + "; the environment variable TENSORSMITH_WORKER may name it";
+}
+
+bool set_installed_worker(const char* path) {
+  installed_worker() = path;
+  return true;
 }
 
 }  // namespace tensorsmith

@@ -89,6 +89,7 @@ class Reader {
       if (argument.is_integer) {
         argument.text.clear();
       }
+      argument.is_quoted = false;
     }
     all.push_back(std::move(argument));
     return true;
@@ -129,10 +130,8 @@ std::string_view keys_of_kind(std::string_view kind) {
 std::string canonical(const DecodedKey& key) {
   std::string text = key.name;
   for (const WorkloadArgument& argument : key.args) {
-    text += argument.is_integer ? "\x1f"
-                                  "i"
-                                : "\x1f"
-                                  "t";
+    text += '\x1f';
+    text += argument.is_integer ? 'i' : argument.is_quoted ? 't' : 'w';
     text += argument.is_integer ? std::to_string(argument.value) : argument.text;
   }
   return text;
@@ -350,51 +349,73 @@ std::vector<AnsorRecord> distil(const std::vector<AnsorRecord>& records) {
   return kept;
 }
 
-std::vector<AnsorRecord> merge_logs(const std::vector<std::vector<AnsorRecord>>& logs) {
+std::string task_name(const AnsorRecord& record) {
+  return record.workload_key + '\n' + record.target + '\n' +
+         (record.hardware ? std::to_string((*record.hardware)[0]) : std::string());
+}
+
+std::vector<std::size_t> merged_positions(const std::vector<AnsorRecord>& records) {
   HashMap<std::string, std::uint32_t> known;
-  std::vector<AnsorRecord> merged;
-  for (const std::vector<AnsorRecord>& log : logs) {
-    for (const AnsorRecord& record : log) {
-      const std::string program =
-          record.workload_key + '\n' + record.target + '\n' + steps_json(record.steps);
-      const std::uint32_t* place = known.find(program);
-      if (place == nullptr) {
-        known.set(program, static_cast<std::uint32_t>(merged.size()));
-        merged.push_back(record);
-      } else if (AnsorRecord& old = merged[*place];
-                 record.is_measured() &&
-                 (!old.is_measured() || record.mean_cost() < old.mean_cost())) {
-        old = record;
-      }
+  std::vector<std::size_t> merged;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const AnsorRecord& record = records[i];
+    const std::string program = task_name(record) + '\n' + steps_json(record.steps);
+    const std::uint32_t* place = known.find(program);
+    if (place == nullptr) {
+      known.set(program, static_cast<std::uint32_t>(merged.size()));
+      merged.push_back(i);
+    } else if (const AnsorRecord& old = records[merged[*place]];
+               record.is_measured() &&
+               (!old.is_measured() || record.mean_cost() < old.mean_cost())) {
+      merged[*place] = i;
     }
   }
   return merged;
 }
 
-std::vector<AnsorRecord> top_records(const std::vector<AnsorRecord>& records, std::size_t count) {
+std::vector<AnsorRecord> merge_logs(const std::vector<std::vector<AnsorRecord>>& logs) {
+  std::vector<AnsorRecord> all;
+  for (const std::vector<AnsorRecord>& log : logs) {
+    all.insert(all.end(), log.begin(), log.end());
+  }
+  std::vector<AnsorRecord> merged;
+  for (const std::size_t position : merged_positions(all)) {
+    merged.push_back(all[position]);
+  }
+  return merged;
+}
+
+std::vector<std::size_t> top_positions(const std::vector<AnsorRecord>& records, std::size_t count) {
   HashMap<std::string, std::uint32_t> known;
-  std::vector<std::vector<const AnsorRecord*>> groups;
-  for (const AnsorRecord& record : records) {
-    if (!record.is_measured()) {
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (!records[i].is_measured()) {
       continue;
     }
-    const std::string name = record.workload_key + '\n' + record.target;
+    const std::string name = task_name(records[i]);
     const std::uint32_t* place = known.find(name);
     const auto at = place != nullptr ? *place : static_cast<std::uint32_t>(groups.size());
     if (place == nullptr) {
       known.set(name, at);
       groups.emplace_back();
     }
-    groups[at].push_back(&record);
+    groups[at].push_back(i);
   }
-  std::vector<AnsorRecord> top;
-  for (std::vector<const AnsorRecord*>& group : groups) {
-    std::stable_sort(group.begin(), group.end(), [](const AnsorRecord* a, const AnsorRecord* b) {
-      return a->mean_cost() < b->mean_cost();
+  std::vector<std::size_t> top;
+  for (std::vector<std::size_t>& group : groups) {
+    std::stable_sort(group.begin(), group.end(), [&](std::size_t a, std::size_t b) {
+      return records[a].mean_cost() < records[b].mean_cost();
     });
-    for (std::size_t i = 0; i < group.size() && i < count; ++i) {
-      top.push_back(*group[i]);
-    }
+    group.resize(std::min(group.size(), count));
+    top.insert(top.end(), group.begin(), group.end());
+  }
+  return top;
+}
+
+std::vector<AnsorRecord> top_records(const std::vector<AnsorRecord>& records, std::size_t count) {
+  std::vector<AnsorRecord> top;
+  for (const std::size_t position : top_positions(records, count)) {
+    top.push_back(records[position]);
   }
   return top;
 }

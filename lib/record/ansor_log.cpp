@@ -3,135 +3,24 @@
 #include "tensorsmith/record/ansor_log.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
+#include <optional>
 
+#include "record/log_cursor.hpp"
+#include "tensorsmith/record/foreign_log.hpp"
 #include "tensorsmith/sched/step_json.hpp"
+#include "tensorsmith/support/file.hpp"
+#include "tensorsmith/support/quote.hpp"
 #include "tensorsmith/support/text_writer.hpp"
 
 namespace tensorsmith {
 namespace ansor_line {
 namespace {
 
-constexpr std::size_t most_steps = 10'000;
 constexpr std::size_t most_list_entries = 4'096;
-
-/// Reads values one after the other; the first thing that is wrong stops it.
-class Cursor {
- public:
-  explicit Cursor(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
-
-  bool is_good() const { return problem_.empty(); }
-  const std::string& problem() const { return problem_; }
-  void note(std::string problem) {
-    problem_ = problem_.empty() ? std::move(problem) : problem_;
-    at_ = end_;
-  }
-
-  /// Whether the next sign is `c`; it is taken if so.
-  bool accept(char c) {
-    skip_space();
-    if (at_ == end_ || *at_ != c) {
-      return false;
-    }
-    ++at_;
-    return true;
-  }
-  void expect(char c, const char* what) {
-    if (!accept(c)) {
-      note(std::string("expected '") + c + "' " + what);
-    }
-  }
-  bool is_at_end() {
-    skip_space();
-    return at_ == end_;
-  }
-  /// Between the elements of a list that `close` ends: false behind the last one.
-  bool next(char close, bool& is_first, const char* what) {
-    if (accept(close)) {
-      return false;
-    }
-    if (!is_first) {
-      expect(',', what);
-    }
-    is_first = false;
-    return is_good();
-  }
-
-  void read(std::string& value, const char* what) {
-    value.clear();
-    expect('"', what);
-    while (is_good()) {
-      const char* from = at_;
-      while (at_ != end_ && *at_ != '"' && *at_ != '\\') {
-        ++at_;
-      }
-      value.append(from, at_);
-      if (at_ == end_) {
-        return note(std::string("text without an end in ") + what);
-      }
-      if (*at_++ == '"') {
-        return;
-      }
-      if (at_ == end_) {
-        return note(std::string("text without an end in ") + what);
-      }
-      read_escape(value, what);
-    }
-  }
-  template <class T>
-  void read_integer(T& value, const char* what) {
-    skip_space();
-    const auto [rest, error] = std::from_chars(at_, end_, value);
-    if (error != std::errc() || (rest != end_ && (*rest == '.' || *rest == 'e' || *rest == 'E'))) {
-      return note(std::string("expected an integer in ") + what);
-    }
-    at_ = rest;
-  }
-  void read_real(double& value, const char* what) {
-    skip_space();
-    const auto [rest, error] = std::from_chars(at_, end_, value);
-    if (error != std::errc() || !std::isfinite(value)) {
-      return note(std::string("expected a number in ") + what);
-    }
-    at_ = rest;
-  }
-
- private:
-  void skip_space() {
-    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r')) {
-      ++at_;
-    }
-  }
-  void read_escape(std::string& value, const char* what) {
-    switch (*at_++) {
-    case 'n':
-      value += '\n';
-      break;
-    case 'r':
-      value += '\r';
-      break;
-    case 't':
-      value += '\t';
-      break;
-    case '\\':
-    case '"':
-    case '/':
-      value += at_[-1];
-      break;
-    default:
-      note(std::string("unknown escape in ") + what);
-    }
-  }
-
-  const char* at_;
-  const char* end_;
-  std::string problem_;
-};
 
 void read_field(Cursor& in, std::int32_t& value) { in.read_integer(value, "a step"); }
 /// A record holds no length that is still open.
@@ -193,12 +82,12 @@ void read_step(Cursor& in, std::string& tag, std::vector<Step>& steps) {
                           read_fields<typename decltype(type)::type>(in, steps);
                         });
   if (!is_known) {
-    in.note("unknown step \"" + tag + "\"");
+    in.note("unknown step " + in_quotes(tag));
   } else if (const auto* pragma = steps.empty() ? nullptr : std::get_if<PragmaStep>(&steps.back());
              pragma != nullptr && is_own_pragma(pragma->pragma)) {
-    in.note("unknown pragma \"" + pragma->pragma + "\"");
-  } else if (steps.size() > most_steps) {
-    in.note("too many steps");
+    in.note("unknown pragma " + in_quotes(pragma->pragma));
+  } else if (steps.size() > most_record_steps) {
+    in.note("more than " + std::to_string(most_record_steps) + " steps");
   }
 }
 
@@ -320,8 +209,18 @@ Result<AnsorRecord, RecordError> ansor_record_from_line(std::string_view line) {
       has_result = true;
     } else if (name == "v") {
       in.read(name, "the format");
+    } else if (name == "i" || name == "r") {
+      in.note("field \"" + name + "\" twice");
     } else {
-      in.note("unknown field \"" + name + "\", or twice");
+      const std::string_view value = in.read_any("a field");
+      const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+      if (std::any_of(value.begin(), value.end(), is_control) ||
+          std::any_of(name.begin(), name.end(), is_control)) {
+        in.note("a control character in a field");
+      }
+      record.other_fields += record.other_fields.empty() ? "" : ", ";
+      ansor_line::append_text(record.other_fields, name);
+      record.other_fields.append(": ").append(value);
     }
   }
   if (in.is_good() && !in.is_at_end()) {
@@ -372,12 +271,18 @@ Result<std::string, RecordError> ansor_record_to_line(const AnsorRecord& record)
   out += "]]], \"r\": [";
   ansor_line::append_list(out, record.costs, [&](double cost) { out += text_of_real(cost, 6); });
   out += ", " + std::to_string(record.error) + ", " + text_of_real(record.all_cost, 6) + ", " +
-         std::to_string(record.timestamp) + "], \"v\": \"v0.6\"}";
-  return out;
+         std::to_string(record.timestamp) + "], \"v\": \"v0.6\"";
+  if (!record.other_fields.empty()) {
+    out += ", " + record.other_fields;
+  }
+  return out + '}';
 }
 
 AnsorLog ansor_log_from_text(std::string_view text) {
   AnsorLog log;
+  if (text.starts_with("\xEF\xBB\xBF")) {  // the mark that some editors put before UTF-8
+    text.remove_prefix(3);
+  }
   for (std::int64_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
@@ -396,28 +301,18 @@ AnsorLog ansor_log_from_text(std::string_view text) {
 }
 
 Result<AnsorLog, RecordError> read_ansor_log(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) {
-    return fail(RecordError{"cannot open \"" + path + "\": " + std::strerror(errno)});
+  const Result<std::string, FileError> text = read_file(path);
+  if (!text) {
+    return fail(RecordError{text.error().message});
   }
-  std::string text;
-  std::size_t size = 0, count = 0;
-  do {
-    size += count;
-    text.resize(size + (std::size_t{1} << 20));
-    count = std::fread(text.data() + size, 1, text.size() - size, file);
-  } while (count > 0);
-  const bool is_broken = std::ferror(file) != 0;
-  const std::string why = std::strerror(errno);
-  std::fclose(file);
-  if (is_broken) {
-    return fail(RecordError{"cannot read \"" + path + "\": " + why});
-  }
-  text.resize(size);
-  AnsorLog log = ansor_log_from_text(text);
+  AnsorLog log = ansor_log_from_text(*text);
   if (log.records.empty() && !log.skipped.empty()) {
-    return fail(RecordError{"\"" + path + "\" holds no records; line " +
-                            std::to_string(log.skipped[0].number) + ": " + log.skipped[0].reason});
+    const std::string foreign = describe_foreign_log(*text);
+    return fail(RecordError{in_quotes(path, 1000) +
+                            (!foreign.empty() ? " " + foreign
+                                              : " holds no records; line " +
+                                                    std::to_string(log.skipped[0].number) + ": " +
+                                                    log.skipped[0].reason)});
   }
   return log;
 }

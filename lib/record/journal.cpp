@@ -13,6 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tensorsmith/record/foreign_log.hpp"
+#include "tensorsmith/support/file.hpp"
+#include "tensorsmith/support/quote.hpp"
+
 namespace tensorsmith {
 namespace {
 
@@ -22,7 +26,7 @@ constexpr std::int64_t looked_at_bytes = 32 << 10;
 constexpr std::size_t longest_line = std::size_t{16} << 20;
 
 RecordError file_error(const std::string& path, const char* what) {
-  return RecordError{std::string(what) + " \"" + path + "\": " + std::strerror(errno)};
+  return RecordError{std::string(what) + " " + in_quotes(path, 1000) + ": " + std::strerror(errno)};
 }
 
 /// Keeps the lines of several runs that write to one journal apart. Where the file system knows no
@@ -101,23 +105,21 @@ class LineReader {
   bool has_bytes_ = false;
 };
 
-Result<JournalContents, RecordError> read_open_file(int file, const std::string& path,
-                                                    Unread unread) {
+/// `most`: of a file with more bytes only as much is read as records from the beginning, and from
+/// the end.
+Result<JournalContents, RecordError>
+read_lines(const std::string& path, std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
+  Unread unread;
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) == 0 && facts.st_size > most) {
+    unread = {most, facts.st_size - most};
+  }
   JournalContents contents;
   LineReader lines(unread);
-  std::vector<char> buffer(std::size_t{1} << 16);
-  for (;;) {
-    const ssize_t count = ::read(file, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count < 0) {
-      return fail(file_error(path, "cannot read"));
-    }
-    if (count == 0) {
-      break;
-    }
-    lines.feed(std::string_view(buffer.data(), static_cast<std::size_t>(count)), contents);
+  const Result<Done, FileError> read =
+      read_file_blocks(path, {}, [&](std::string_view block) { lines.feed(block, contents); });
+  if (!read) {
+    return fail(RecordError{read.error().message});
   }
   if (lines.has_rest()) {
     contents.has_torn_end = true;
@@ -131,32 +133,15 @@ Result<JournalContents, RecordError> read_open_file(int file, const std::string&
   const bool is_torn_only = contents.skipped.size() == 1 && contents.has_torn_end;
   const bool has_records = !contents.records.empty() || !contents.winners.empty();
   if (!has_records && !contents.skipped.empty() && !is_torn_only) {
-    return fail(RecordError{"\"" + path + "\" is not a tensorsmith journal: line " +
-                            std::to_string(contents.skipped.front().number) + " is " +
-                            contents.skipped.front().reason});
+    const Result<std::string, FileError> text = read_file(path);
+    const std::string foreign = text ? describe_foreign_log(*text) : std::string();
+    return fail(
+        RecordError{in_quotes(path, 1000) +
+                    (!foreign.empty() ? " " + foreign
+                                      : " is not a tensorsmith journal: line " +
+                                            std::to_string(contents.skipped.front().number) +
+                                            " is " + contents.skipped.front().reason)});
   }
-  return contents;
-}
-
-/// Of a file with more than `most` bytes only as much is read from the beginning, and from the end.
-Result<JournalContents, RecordError>
-read_file(const std::string& path, std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
-  // Without O_NONBLOCK a pipe would be waited for.
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) {
-    return fail(file_error(path, "cannot open"));
-  }
-  struct stat facts {};
-  if (::fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    ::close(file);
-    return fail(RecordError{"\"" + path + "\" is not a regular file"});
-  }
-  Unread unread;
-  if (facts.st_size > most) {
-    unread = {most, facts.st_size - most};
-  }
-  Result<JournalContents, RecordError> contents = read_open_file(file, path, unread);
-  ::close(file);
   return contents;
 }
 
@@ -181,7 +166,7 @@ bool is_same_run(const Record& a, const Record& b) {
 }  // namespace
 
 Result<JournalContents, RecordError> read_journal(const std::string& path) {
-  return read_file(path);
+  return read_lines(path);
 }
 
 std::optional<Record> best_record(const std::vector<Record>& records, std::string_view workload,
@@ -254,7 +239,7 @@ Result<Journal, RecordError> Journal::open(const std::string& path) {
   }
   struct stat facts {};
   if (::stat(path.c_str(), &facts) == 0) {
-    const Result<JournalContents, RecordError> contents = read_file(path, looked_at_bytes);
+    const Result<JournalContents, RecordError> contents = read_lines(path, looked_at_bytes);
     if (!contents) {
       return fail(contents.error());
     }
@@ -267,6 +252,12 @@ Result<Journal, RecordError> Journal::open(const std::string& path) {
   // Looked at again: another run may be writing to it.
   const FileLock lock(journal.file_);
   char last = '\n';
+  char first[2] = {};
+  if (::pread(journal.file_, first, 2, 0) == 2 && first[0] == '\x1F' && first[1] == '\x8B') {
+    return fail(RecordError{in_quotes(path, 1000) +
+                            " is compressed (gzip), so nothing can be appended "
+                            "to it: unpack it with gunzip"});
+  }
   if (::fstat(journal.file_, &facts) != 0 ||
       (facts.st_size > 0 && ::pread(journal.file_, &last, 1, facts.st_size - 1) != 1)) {
     return fail(file_error(path, "cannot read"));

@@ -1,5 +1,6 @@
 // Records and steps as JSON text. Readers trust nothing: a field of the wrong kind or range is an
 // error with its name.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/support/hash.hpp"
+#include "tensorsmith/support/quote.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -16,8 +18,8 @@ namespace {
 using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr std::size_t most_steps = 10'000;
 constexpr std::size_t most_list_entries = 4'096;
+constexpr std::size_t most_costs = 1'000'000;
 
 template <class T>
 struct ListElement {
@@ -150,7 +152,7 @@ std::optional<std::string> read_step(const Json& json, S& step) {
 template <std::size_t I = 0>
 Result<Step, RecordError> step_from_json(const Json& json, const std::string& tag) {
   if constexpr (I == std::variant_size_v<Step>) {
-    return fail(RecordError{"unknown step \"" + tag + "\""});
+    return fail(RecordError{"unknown step " + in_quotes(tag)});
   } else {
     using S = std::variant_alternative_t<I, Step>;
     if (tag != S::tag) {
@@ -158,15 +160,19 @@ Result<Step, RecordError> step_from_json(const Json& json, const std::string& ta
     }
     S step{};
     if (const std::optional<std::string> problem = read_step(json, step)) {
-      return fail(RecordError{"step \"" + tag + "\" " + *problem});
+      return fail(RecordError{"step " + in_quotes(tag) + " " + *problem});
     }
     return Step(std::move(step));
   }
 }
 
 Result<std::vector<Step>, RecordError> steps_from_json(const Json& json) {
-  if (!json.is_array() || json.size() > most_steps) {
+  if (!json.is_array()) {
     return fail(RecordError{"the steps are not a list"});
+  }
+  if (json.size() > most_record_steps) {
+    return fail(RecordError{"a record of " + std::to_string(json.size()) + " steps, more than " +
+                            std::to_string(most_record_steps)});
   }
   std::vector<Step> steps;
   for (const Json& entry : json) {
@@ -252,6 +258,87 @@ class FieldReader {
   std::string problem_;
 };
 
+OrderedJson log_to_json(const LogFields& log) {
+  OrderedJson json;
+  if (log.hardware) {
+    json["hardware"] = *log.hardware;
+  }
+  json["host"] = log.target_host;
+  json["layout"] = log.layout_rewrite;
+  json["inputs"] = log.input_names;
+  json["costs"] = OrderedJson::array();
+  for (const double cost : log.costs) {
+    json["costs"].push_back(finite_or_zero(cost));
+  }
+  json["error"] = log.error;
+  json["all_cost"] = finite_or_zero(log.all_cost);
+  json["date"] = log.timestamp;
+  if (!log.other_fields.empty()) {
+    json["other"] = log.other_fields;
+  }
+  return json;
+}
+
+template <class List, class Read>
+bool list_from_json(const Json& json, List& list, std::size_t most, const Read& read) {
+  if (!json.is_array() || json.size() > most) {
+    return false;
+  }
+  for (const Json& entry : json) {
+    typename List::value_type value{};
+    if (!read(entry, value)) {
+      return false;
+    }
+    list.push_back(std::move(value));
+  }
+  return true;
+}
+
+std::optional<std::string> read_log(const Json& json, LogFields& log) {
+  if (!json.is_object()) {
+    return "field \"log\" is no object";
+  }
+  FieldReader in(json);
+  const auto check = [&](const char* name, const auto& read) {
+    const Json* const field = in.find(name);
+    if (field != nullptr && !read(*field)) {
+      in.note(std::string("field \"") + name + "\" is out of range or of the wrong kind");
+    }
+  };
+  const auto real = [](const Json& field, double& value) {
+    value = field.is_number() ? field.get<double>() : NAN;
+    return std::isfinite(value);
+  };
+  if (json.contains("hardware")) {
+    check("hardware", [&](const Json& field) {
+      std::vector<std::int64_t> numbers;
+      log.hardware.emplace();
+      const bool is_good =
+          list_from_json(field, numbers, log.hardware->size(), &integer_from_json<std::int64_t>) &&
+          numbers.size() == log.hardware->size();
+      std::copy(numbers.begin(), numbers.end(), log.hardware->begin());
+      return is_good;
+    });
+  }
+  in.text("host", log.target_host);
+  check("layout", [&](const Json& f) { return integer_from_json(f, log.layout_rewrite); });
+  check("inputs", [&](const Json& field) {
+    return list_from_json(field, log.input_names, most_list_entries, &field_from_json<std::string>);
+  });
+  check("costs", [&](const Json& f) { return list_from_json(f, log.costs, most_costs, real); });
+  check("error", [&](const Json& field) { return integer_from_json(field, log.error); });
+  check("all_cost", [&](const Json& field) { return real(field, log.all_cost); });
+  check("date", [&](const Json& field) { return integer_from_json(field, log.timestamp); });
+  if (json.contains("other")) {
+    in.text("other", log.other_fields);
+    const Json other = parse("{" + log.other_fields + "}");
+    if (!other.is_object()) {
+      in.note("field \"other\" holds no fields");
+    }
+  }
+  return in.problem().empty() ? std::nullopt : std::optional(in.problem());
+}
+
 constexpr std::string_view format_name(RecordKind kind) {
   return kind == RecordKind::trial ? "tensorsmith-1" : "tensorsmith-winner-1";
 }
@@ -294,6 +381,9 @@ std::string record_to_line(const Record& record, RecordKind kind) {
   }
   json["seconds"] = finite_or_zero(record.seconds);
   json["message"] = record.message;
+  if (record.log) {
+    json["log"] = log_to_json(*record.log);
+  }
   json["steps"] = steps_to_json(record.steps);
   return dump(json);
 }
@@ -318,7 +408,7 @@ Result<JournalLine, RecordError> read_line(std::string_view line,
   const bool is_winner = format == format_name(RecordKind::winner);
   result.kind = wanted.value_or(is_winner ? RecordKind::winner : RecordKind::trial);
   if (in.problem().empty() && format != format_name(result.kind)) {
-    return fail(RecordError{"format \"" + format + "\", expected \"" +
+    return fail(RecordError{"format " + in_quotes(format) + ", expected \"" +
                             std::string(format_name(result.kind)) + "\""});
   }
   in.text("workload", record.workload);
@@ -336,7 +426,7 @@ Result<JournalLine, RecordError> read_line(std::string_view line,
   if (const std::optional<MeasureStatus> known = measure_status_from_name(status)) {
     record.status = *known;
   } else {
-    in.note("unknown status \"" + status + "\"");
+    in.note("unknown status " + in_quotes(status));
   }
   in.boolean("verified", record.is_verified);
   in.number("min_ns", record.min_ns);
@@ -348,6 +438,11 @@ Result<JournalLine, RecordError> read_line(std::string_view line,
   }
   in.number("seconds", record.seconds);
   in.text("message", record.message);
+  if (json.contains("log")) {
+    if (const auto problem = read_log(json["log"], record.log.emplace())) {
+      in.note(*problem);
+    }
+  }
   if (const Json* steps = in.find("steps")) {
     Result<std::vector<Step>, RecordError> read = steps_from_json(*steps);
     if (read) {

@@ -10,6 +10,7 @@
 #include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/measure/fill.hpp"
+#include "tensorsmith/support/quote.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/te/index_values.hpp"
@@ -274,6 +275,21 @@ std::string memory_problem(const ComputeDag& dag) {
 
 namespace {
 
+/// "out of bounds: index 12 of the read of table in dimension 0, which has 8 elements"
+std::string explain(const EvalError& error, const ComputeDag& dag) {
+  std::string text(name_of(error.kind));
+  if (error.buffer.valid() && error.buffer.value < dag.tensors().size()) {
+    const TensorInfo& tensor = dag.tensor(TensorId{error.buffer.value});
+    const std::string name = in_quotes(dag.operation(tensor.operation).name);
+    text += error.dimension < 0
+                ? ": tensor " + name
+                : ": index " + std::to_string(error.index) + " of a read of tensor " + name +
+                      " in dimension " + std::to_string(error.dimension) + ", which has " +
+                      std::to_string(error.limit) + " elements";
+  }
+  return text;
+}
+
 Result<Done, MeasureFault> interpret(const ComputeDag& dag, ArgumentBuffers& arguments) {
   std::vector<HostArray> inputs;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -286,9 +302,8 @@ Result<Done, MeasureFault> interpret(const ComputeDag& dag, ArgumentBuffers& arg
   }
   const Result<std::vector<HostArray>, EvalError> outputs = eval_dag(dag, inputs);
   if (!outputs) {
-    return fail(
-        MeasureFault{MeasureStatus::unknown_error, "the workload cannot be evaluated: " +
-                                                       std::string(name_of(outputs.error().kind))});
+    return fail(MeasureFault{MeasureStatus::unknown_error,
+                             "the workload cannot be evaluated: " + explain(outputs.error(), dag)});
   }
   std::size_t next = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {

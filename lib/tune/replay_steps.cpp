@@ -10,6 +10,21 @@
 
 namespace tensorsmith {
 
+namespace {
+
+/// Schedules that searches make have a few hundred loops in all.
+constexpr std::size_t most_loops = 2'000;
+
+std::size_t num_loops(const State& state) {
+  std::size_t count = 0;
+  for (std::size_t stage = 0; stage < state.num_stages(); ++stage) {
+    count += state.stage(stage).iterators.size();
+  }
+  return count;
+}
+
+}  // namespace
+
 State replay_steps(const Shared<const ComputeDag>& dag, const std::vector<Step>& steps) {
   State state = State::initial(dag);
   for (const Step& step : steps) {
@@ -18,6 +33,10 @@ State replay_steps(const Shared<const ComputeDag>& dag, const std::vector<Step>&
       throw Error("the schedule does not apply: " + explain(next.error(), state));
     }
     state = std::move(next).value();
+    if (num_loops(state) > most_loops) {
+      throw Error("the schedule does not apply: step " + std::to_string(&step - steps.data()) +
+                  " makes more than " + std::to_string(most_loops) + " loops");
+    }
   }
   Result<State, ScheduleError> bounded = infer_bounds(state);
   if (!bounded) {

@@ -130,9 +130,8 @@ RunResources::RunResources(const TuneOptions& options, const Target& target, dou
       const double most = std::clamp(options.budget.seconds, least_start_seconds, 10.0);
       worker_options.start_timeout_ns = static_cast<std::int64_t>(most * 1e9);
     }
-    if (find_worker_program(worker_options).empty()) {
-      throw Error("tune: the program tensorsmith-worker was found neither next to this one nor on "
-                  "PATH");
+    if (const std::string problem = worker_program_problem(worker_options); !problem.empty()) {
+      throw Error("tune: " + problem);
     }
     own_ = target.device ? make_cuda_measurer(target, worker_options)
                          : std::make_unique<WorkerMeasurer>(worker_options);

@@ -121,7 +121,7 @@ TEST_CASE("the inner loop of a register tile is nothing but its arithmetic", "[c
   for (std::size_t i = first + 1; i <= last; ++i) {
     if (lines[i].find("vfmadd") != std::string::npos) {
       ++num_fma;
-    } else if (lines[i].find("vmovaps\t") != std::string::npos &&
+    } else if (lines[i].find("vmovups\t") != std::string::npos &&
                lines[i].find("(") != std::string::npos) {
       ++num_loads;
     } else if (lines[i].find("vbroadcastss") != std::string::npos) {

@@ -13,6 +13,15 @@ install)
     exit 1
   }
   test -f "$prefix/include/tensorsmith/version.hpp"
+  # Programs carry no information for debuggers, if there is a tool that takes it out.
+  for program in "$prefix"/bin/*; do
+    if [ -f "$program" ] && command -v strip >/dev/null && command -v readelf >/dev/null; then
+      if readelf -S "$program" | grep -q '\.debug_info'; then
+        echo "$program carries debug information" >&2
+        exit 1
+      fi
+    fi
+  done
   ;;
 find_package | add_subdirectory | fetch_content)
   rm -rf "${work:?}/$mode"
@@ -24,6 +33,20 @@ find_package | add_subdirectory | fetch_content)
   if [ "$mode" = find_package ]; then
     cmake --build "$work/$mode" --target consumer_all
     "$work/$mode/consumer_all"
+    cmake --build "$work/$mode" --target consumer_embed
+    # Neither next to the program nor on PATH, nor named: the package knows where it is.
+    env -u TENSORSMITH_WORKER PATH=/usr/bin:/bin "$work/$mode/consumer_embed"
+    # An installed tree may be moved.
+    rm -rf "$work/moved" "$work/$mode.moved"
+    cp -R "$prefix" "$work/moved"
+    cmake -S "$source/tests/consume/$mode" -B "$work/$mode.moved" -G Ninja \
+      -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$work/moved" -DCMAKE_BUILD_TYPE=Debug
+    cmake --build "$work/$mode.moved" --target consumer_embed
+    env -u TENSORSMITH_WORKER PATH=/usr/bin:/bin "$work/$mode.moved/consumer_embed" |
+      tee "$work/moved.out"
+    if [ -x "$prefix/bin/tensorsmith-worker" ]; then
+      grep -q "^$work/moved/" "$work/moved.out"
+    fi
   fi
   ;;
 pkg_config)

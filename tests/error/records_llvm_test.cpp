@@ -76,3 +76,68 @@ TEST_CASE("wrong requests for records are refused in one sentence") {
   check_refusal(folder.run({"records", "merge", "log", "--output", "text"}), "--force");
   check_refusal(folder.run({"records", "convert", "log", "--to", "x", "--output", "o"}), "--to");
 }
+
+namespace {
+
+std::string trial_of(const std::string& target, int threads, const std::string& min_ns,
+                     const std::string& steps = "[]") {
+  return R"({"v":"tensorsmith-1","workload":"w","key":"[\"k\", 8]","target":")" + target +
+         R"(","cpu":"A CPU","threads":)" + std::to_string(threads) +
+         R"(,"space":"native","policy":"evolution","seed":1,"round":0,"trial":0,"status":"ok",)" +
+         R"("verified":true,"min_ns":)" + min_ns +
+         R"(,"median_ns":9.0,"seconds":0.5,"message":"",)" + R"("steps":)" + steps + "}\n";
+}
+
+}  // namespace
+
+TEST_CASE("targets never mix: estimates, processors and numbers of threads stay apart") {
+  CommandFolder folder;
+  const std::string host = trial_of("host", 1, "7.0"), two = trial_of("host", 2, "4.0"),
+                    board = trial_of("sim:a100", 1, "1.0"), level = trial_of("x86-64-v3", 1, "6.0");
+  folder.write("a", host + board);
+  folder.write("b", two + level + trial_of("host", 1, "8.0", R"([["SP",0,0,8,[2],1]])"));
+  REQUIRE(folder.run({"records", "merge", "a", "b", "--best", "--output", "best"}).code == 0);
+  CHECK(folder.read("best") == host + board + two + level);  // journals stay journals
+  REQUIRE(folder.run({"records", "convert", "best", "--output", "log"}).code == 0);
+  const std::string log = folder.read("log");
+  CHECK(log.find("llvm -keys=cpu -model=A-CPU\", [1, ") != std::string::npos);
+  CHECK(log.find("llvm -keys=cpu -model=A-CPU\", [2, ") != std::string::npos);
+  CHECK(log.find("llvm -keys=cpu -mcpu=x86-64-v3") != std::string::npos);
+  CHECK(log.find("-model=sim:a100") != std::string::npos);
+  CHECK(log.find("-mcpu=host") == std::string::npos);
+  CHECK(log.find("-mcpu=sim") == std::string::npos);
+  REQUIRE(folder.run({"records", "merge", "log", "--best", "--output", "again"}).code == 0);
+  CHECK(folder.read("again") == log);
+  const CommandResult any = folder.run({"records", "best", "log", "--key", "[\"k\", 8]"});
+  CHECK(any.code == 0);
+  CHECK(any.err.find("--target asks for") != std::string::npos);
+  CHECK(folder
+            .run({"records", "best", "log", "--key", "[\"k\", 8]", "--target",
+                  "llvm -keys=cpu -mcpu=x86-64-v3 -model=none", "--json"})
+            .json()["seconds"] != 1e-9);
+}
+
+TEST_CASE("a log is the same behind a journal, and a summary says what a format cannot hold") {
+  CommandFolder folder;
+  const std::string rich =
+      R"({"i": [["[\"f\", 8, true]", "cuda -keys=cuda,gpu", [-1, 16, 64, 49152, 2147483647, )"
+      R"(1024, 8, 32], "llvm", 2, ["p0", "p1"]], [[], [["FU", 0, [0, 1]]]]], "r": [[0.25, 0.5, )"
+      R"(0.125], 0, 4.5, 1710123022], "v": "v0.6", "extra": {"a": [1, 2]}})"
+      "\n";
+  folder.write("log", "\xEF\xBB\xBF" + rich + slow + failed);
+  REQUIRE(folder.run({"records", "convert", "log", "--to", "journal", "--output", "j"}).code == 0);
+  REQUIRE(folder.run({"records", "convert", "j", "--output", "back"}).code == 0);
+  CHECK(folder.read("back") == rich + slow + failed);
+
+  std::string own;
+  for (int i = 0; i < 40; ++i) {
+    own += trial_of("host", 1, "5.0", R"([["SP",0,0,8,[2],1],["PR",0,0,"stream_result"]])");
+  }
+  folder.write("own", own + trial_of("host", 1, "5.0"));
+  const CommandResult result = folder.run({"records", "convert", "own", "--output", "o", "--json"});
+  CAPTURE(result.err);
+  CHECK(result.json()["num_records"] == 1);
+  CHECK(result.json()["num_left_out"] == 40);
+  CHECK(lines_of(result.err).size() == 1);
+  CHECK(result.err.find("left out 40 of 41 records: ") != std::string::npos);
+}

@@ -17,6 +17,8 @@ std::string type_name(DType dtype) {
     return "std::int64_t";
   case DType::i32:
     return "std::int32_t";
+  case DType::i16:
+    return "std::int16_t";
   case DType::i8:
     return "std::int8_t";
   case DType::f16:
@@ -30,67 +32,119 @@ std::string type_name(DType dtype) {
 }
 
 DType wide(DType dtype) { return is_float(dtype) ? DType::f64 : dtype; }
+bool is_narrow(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
-constexpr const char* prologue = R"(#include <cmath>
+/// The function of the text that says which number an element is.
+std::string number_function(DType dtype) {
+  return is_narrow(dtype) ? "tensorsmith_check::" + std::string(name_of(dtype)) + "_number"
+                          : "tensorsmith_check::number<" + type_name(dtype) + ">";
+}
+
+// In a namespace of their own: the exported function may have any name.
+constexpr const char* helpers = R"(#include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <new>
 
-namespace {{
+namespace tensorsmith_check {
+namespace {
 
 template <class T>
-T* allocate(std::size_t count) {{
+T* allocate(std::size_t count) {
   T* const data =
-      static_cast<T*>(::operator new(count * sizeof(T) + 64, std::align_val_t{{64}}));
-  for (std::size_t i = 0; i < count; ++i) {{
+      static_cast<T*>(::operator new(count * sizeof(T) + 64, std::align_val_t{64}));
+  for (std::size_t i = 0; i < count; ++i) {
     data[i] = T();
-  }}
+  }
   return data;
-}}
+}
 
 std::uint64_t state = 1;
 /// In [0, 1), the same on every machine.
-double draw() {{
+double draw() {
   state = state * 6364136223846793005u + 1442695040888963407u;
   return static_cast<double>(state >> 40) / 16777216.0;
-}}
+}
 
-/// Differences beyond absolute + relative * |expected| + of_rms * rms(expected).
-template <class T, class U>
-long check(const char* name, const T* got, const U* expected, std::size_t count, double absolute,
-           double relative, double of_rms) {{
-  double squares = 0;
-  for (std::size_t i = 0; i < count; ++i) {{
-    squares += static_cast<double>(expected[i]) * static_cast<double>(expected[i]);
-  }}
-  const double base = absolute + of_rms * std::sqrt(squares / static_cast<double>(count));
-  long wrong = 0;
-  for (std::size_t i = 0; i < count; ++i) {{
-    const double a = static_cast<double>(got[i]), b = static_cast<double>(expected[i]);
-    const bool is_equal = a == b || (a != a && b != b) ||
-                          std::fabs(a - b) <= base + relative * std::fabs(b);
-    if (!is_equal && wrong++ < 5) {{
-      std::printf("%s[%zu] is %.9g, expected %.9g\n", name, i, a, b);
-    }}
-  }}
-  return wrong;
-}}
-
-}}  // namespace
-
-int main() {{
+template <class T>
+double number(T value) {
+  return static_cast<double>(value);
+}
 )";
 
-}  // namespace
-
-bool has_check_program(const MeasureTask& task) {
-  for (const KernelArgument& argument : task.arguments) {
-    if (argument.dtype == DType::f16 || argument.dtype == DType::bf16) {
-      return false;
+constexpr const char* narrow_helpers = R"(
+/// What the 16 bits of an f16 stand for, and those of a bf16.
+double f16_number(std::uint16_t bits) {
+  const int exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
+  if (exponent == 31) {
+    return fraction != 0 ? std::nan("") : sign * HUGE_VAL;
+  }
+  return sign * (exponent == 0 ? std::ldexp(fraction, -24)
+                               : std::ldexp(1024 + fraction, exponent - 25));
+}
+double bf16_number(std::uint16_t bits) {
+  const std::uint32_t wide = static_cast<std::uint32_t>(bits) << 16;
+  float value;
+  std::memcpy(&value, &wide, sizeof value);
+  return value;
+}
+/// The bits of the next number towards zero.
+std::uint16_t bits_of(double (*number_of)(std::uint16_t), double value) {
+  int bits = 0;
+  for (int bit = 1 << 14; bit > 0; bit >>= 1) {
+    if (number_of(static_cast<std::uint16_t>(bits | bit)) <= std::fabs(value)) {
+      bits |= bit;
     }
   }
-  return true;
+  return static_cast<std::uint16_t>(bits | (value < 0 ? 0x8000 : 0));
 }
+)";
+
+constexpr const char* comparison = R"(
+/// Differences beyond absolute + relative * |expected| + of_rms * rms(expected), and infinities and
+/// NaN that are not where they are expected.
+template <class T, class U>
+long check(const char* name, double (*number_of)(T), const T* got, const U* expected,
+           std::size_t count, double absolute, double relative, double of_rms) {
+  double squares = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double b = static_cast<double>(expected[i]);
+    squares += std::isfinite(b) ? b * b : 0;
+  }
+  const double base = absolute + of_rms * std::sqrt(squares / static_cast<double>(count));
+  long wrong = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double a = number_of(got[i]), b = static_cast<double>(expected[i]);
+    const bool is_near = std::isfinite(a) && std::isfinite(b) &&
+                         std::fabs(a - b) <= base + relative * std::fabs(b);
+    if (a != b && !(a != a && b != b) && !is_near && wrong++ < 5) {
+      std::printf("%s[%zu] is %.9g, expected %.9g\n", name, i, a, b);
+    }
+  }
+  return wrong;
+}
+
+}  // namespace
+}  // namespace tensorsmith_check
+
+int main() {
+)";
+
+/// Statements that make an input and fill it.
+std::string filled_input(const KernelArgument& argument, const std::string& variable) {
+  const std::string value = fmt::format("{:g} + {:g} * tensorsmith_check::draw()",
+                                        argument.fill.low, argument.fill.high - argument.fill.low);
+  return fmt::format("  for (std::size_t i = 0; i < {}; ++i) {{\n    {}[i] = {};\n  }}\n",
+                     argument.num_elements, variable,
+                     is_narrow(argument.dtype)
+                         ? fmt::format("tensorsmith_check::bits_of(&{}, {})",
+                                       number_function(argument.dtype), value)
+                         : fmt::format("static_cast<{}>({})", type_name(argument.dtype), value));
+}
+
+}  // namespace
 
 std::string check_program(const MeasureTask& task, const KernelSource& kernel,
                           const std::optional<KernelSource>& prepack) {
@@ -101,29 +155,39 @@ std::string check_program(const MeasureTask& task, const KernelSource& kernel,
   if (prepack) {
     text += fmt::format("#include \"{}.hpp\"\n", prepack->function_name);
   }
-  text += "\n" + fmt::format(prologue);
+  text += std::string("\n") + helpers;
+  for (const KernelArgument& argument : task.arguments) {
+    if (is_narrow(argument.dtype)) {
+      text += narrow_helpers;
+      break;
+    }
+  }
+  text += comparison;
+  const auto allocated = [](const std::string& type, const std::string& variable,
+                            std::int64_t count) {
+    return fmt::format("  {0}* const {1} = tensorsmith_check::allocate<{0}>({2});\n", type,
+                       variable, count);
+  };
   std::map<std::string, std::string> variables;  // by the name of the argument
   std::string reference_call;
   std::string checks;
   for (std::size_t i = 0; i < task.arguments.size(); ++i) {
     const KernelArgument& argument = task.arguments[i];
-    const std::string type = type_name(argument.dtype);
-    text +=
-        fmt::format("  {0}* const a{1} = allocate<{0}>({2});\n", type, i, argument.num_elements);
+    const std::string variable = fmt::format("a{}", i);
+    text += allocated(type_name(argument.dtype), variable, argument.num_elements);
     if (!argument.is_output) {
-      const double width = argument.fill.high - argument.fill.low;
-      text += fmt::format("  for (std::size_t i = 0; i < {0}; ++i) {{\n"
-                          "    a{1}[i] = static_cast<{2}>({3:g} + {4:g} * draw());\n  }}\n",
-                          argument.num_elements, i, type, argument.fill.low, width);
+      text += filled_input(argument, variable);
     } else {
-      text += fmt::format("  {0}* const r{1} = allocate<{0}>({2});\n",
-                          type_name(wide(argument.dtype)), i, argument.num_elements);
+      text +=
+          allocated(type_name(wide(argument.dtype)), fmt::format("r{}", i), argument.num_elements);
       const OutputTolerance& tolerance = argument.tolerance;
-      checks += fmt::format("  wrong += check(\"{}\", a{}, r{}, {}, {:.9g}, {:.9g}, {:.9g});\n",
-                            argument.name, i, i, argument.num_elements, tolerance.absolute,
-                            tolerance.relative, tolerance.of_rms);
+      checks +=
+          fmt::format("  wrong += tensorsmith_check::check(\"{}\", &{}, a{}, r{}, {}, {:.9g}, "
+                      "{:.9g}, {:.9g});\n",
+                      argument.name, number_function(argument.dtype), i, i, argument.num_elements,
+                      tolerance.absolute, tolerance.relative, tolerance.of_rms);
     }
-    variables[argument.name] = fmt::format("a{}", i);
+    variables[argument.name] = variable;
     reference_call += fmt::format("{}{}{}", i == 0 ? "" : ", ", argument.is_output ? "r" : "a", i);
   }
   const auto call = [&variables](const KernelSource& function) {
@@ -131,20 +195,19 @@ std::string check_program(const MeasureTask& task, const KernelSource& kernel,
     for (const SourceArgument& argument : function.arguments) {
       list += (list.empty() ? "" : ", ") + variables[argument.name];
     }
-    return fmt::format("  {}({});\n", function.function_name, list);
+    return fmt::format("  ::{}({});\n", function.function_name, list);
   };
   if (prepack) {
     for (const SourceArgument& argument : prepack->arguments) {
       if (argument.is_written) {
         const std::string variable = fmt::format("p{}", variables.size());
-        text += fmt::format("  {0}* const {1} = allocate<{0}>({2});\n", type_name(argument.dtype),
-                            variable, argument.num_elements);
+        text += allocated(type_name(argument.dtype), variable, argument.num_elements);
         variables[argument.name] = variable;
       }
     }
     text += call(*prepack);
   }
-  text += call(kernel) + fmt::format("  {0}_reference({1});\n  long wrong = 0;\n{2}", name,
+  text += call(kernel) + fmt::format("  ::{0}_reference({1});\n  long wrong = 0;\n{2}", name,
                                      reference_call, checks);
   return text + "  std::printf(wrong == 0 ? \"ok\\n\" : \"%ld wrong elements\\n\", wrong);\n"
                 "  return wrong == 0 ? 0 : 1;\n}\n";

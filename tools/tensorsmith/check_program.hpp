@@ -9,9 +9,6 @@
 
 namespace tensorsmith::cli {
 
-/// False for 16-bit floats, which C++17 has no type for.
-bool has_check_program(const MeasureTask& task);
-
 /// Calls the kernel, after what packs its constants, and its reference (in f64) on the same inputs;
 /// exits with 1 if they differ.
 std::string check_program(const MeasureTask& task, const KernelSource& kernel,

@@ -5,11 +5,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "tensorsmith/record/journal.hpp"
+#include "tensorsmith/support/quote.hpp"
 #include "tensorsmith/target.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 #include "tensorsmith/tune.hpp"
@@ -66,13 +69,18 @@ std::string journal_path(const WorkloadOptions& options);
 /// What is in the journal for these options; reports skipped lines on standard error.
 JournalContents load_journal(const WorkloadOptions& options);
 
+/// Throws Error if `output` is one of the files that are read, by whatever name.
+void refuse_input_as_output(const std::string& output, const std::vector<std::string>& inputs);
+/// All of the file at once (write_file). Throws Error.
+void write_output(const std::string& path, std::string_view text);
+/// Throws Error if it cannot be read as such a file.
+std::string read_input(const std::string& path, std::int64_t most_bytes);
+
 /// "1.23 ms"
 std::string duration_text(double ns);
 std::string percent_text(double fraction);
 void print_json(const Json& json);
-/// One line on standard error, whatever the sentence quotes.
+/// One line on standard error, whatever the sentence quotes, and of bounded length.
 void warn(const std::string& sentence);
-/// Control characters as in a C string.
-std::string one_line(const std::string& text);
 
 }  // namespace tensorsmith::cli

@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "cpu/host.hpp"
 #include "tensorsmith/measure/cuda_devices.hpp"
+#include "tensorsmith/support/file.hpp"
 
 namespace tensorsmith::cli {
 namespace {
@@ -23,7 +24,7 @@ bool names_device(const std::string& name) {
 }
 
 std::string refusal(const std::string& expected, const std::string& text) {
-  return "expected " + expected + ", got \"" + text + "\"";
+  return "expected " + expected + ", got " + in_quotes(text);
 }
 
 CLI::Validator file_name() {
@@ -143,10 +144,10 @@ JournalContents load_journal(const WorkloadOptions& options) {
   std::error_code problem;
   if (!std::filesystem::exists(path, problem)) {
     if (problem) {
-      throw Error("cannot open \"" + path + "\": " + problem.message());
+      throw Error("cannot open " + in_quotes(path) + ": " + problem.message());
     }
-    throw Error("there is no journal \"" + path + "\"; run tensorsmith tune " + options.workload +
-                " first");
+    throw Error("there is no journal " + in_quotes(path) + "; run tensorsmith tune " +
+                one_line(options.workload, 200) + " first");
   }
   Result<JournalContents, RecordError> contents = read_journal(path);
   if (!contents) {
@@ -172,25 +173,37 @@ void print_json(const Json& json) {
   std::fflush(stdout);
 }
 
-std::string one_line(const std::string& text) {
-  std::string line;
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      line += "\\n";
-    } else if (code < 0x20 || code == 0x7F) {
-      line += fmt::format("\\x{:02x}", code);
-    } else {
-      line += c;
+void refuse_input_as_output(const std::string& output, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    if (is_same_file(output, input)) {
+      throw Error(in_quotes(output) + " is a file that is read (" + in_quotes(input) +
+                  "); write to another one");
     }
   }
-  return line;
+}
+
+void write_output(const std::string& path, std::string_view text) {
+  if (const Result<Done, FileError> written = write_file(path, text); !written) {
+    throw Error(written.error().message);
+  }
+}
+
+std::string read_input(const std::string& path, std::int64_t most_bytes) {
+  Result<std::string, FileError> text = read_file(path, {most_bytes, true});
+  if (!text) {
+    constexpr std::string_view open = "cannot open ";
+    const std::string& message = text.error().message;
+    throw Error(message.starts_with(open) ? "cannot read " + message.substr(open.size()) : message);
+  }
+  return std::move(text).value();
 }
 
 void warn(const std::string& sentence) {
   std::fflush(stdout);
+  constexpr std::size_t longest_sentence = 4000;  // lists of what is known are long, too
   // Not fmt: it throws when standard error is gone.
-  std::fprintf(stderr, "tensorsmith: %s\n", one_line(sentence).c_str());
+  std::fprintf(stderr, "tensorsmith: %s\n",
+               one_line(with_short_words(sentence), longest_sentence).c_str());
 }
 
 }  // namespace tensorsmith::cli

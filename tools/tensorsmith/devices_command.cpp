@@ -84,11 +84,11 @@ Json backends_json(bool has_gpu, const std::string& driver) {
         nvrtc ? fmt::format("NVRTC {}, {}", nvrtc->version(), nvrtc->path()) : nvrtc.error()}});
 #endif
   const std::string worker = find_worker_program();
-  backends.push_back({{"name", "worker"},
-                      {"available", !worker.empty()},
-                      {"detail", worker.empty() ? "tensorsmith-worker was not found next to this "
-                                                  "program or on PATH: nothing can be measured"
-                                                : worker}});
+  backends.push_back(
+      {{"name", "worker"},
+       {"available", !worker.empty()},
+       {"detail",
+        worker.empty() ? worker_program_problem() + "; nothing can be measured" : worker}});
   return backends;
 }
 

@@ -1,13 +1,13 @@
 // tensorsmith export WORKLOAD --output FOLDER: the best program as C++ that needs nothing else, or
 // for a GPU target as CUDA C++ that needs no header.
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 
 #include "best_schedule.hpp"
 #include "check_program.hpp"
 #include "command.hpp"
+#include "export_name.hpp"
 #include "tensorsmith/codegen/cpp_source.hpp"
 #include "tensorsmith/codegen/cuda_source.hpp"
 #include "tensorsmith/lower/lower.hpp"
@@ -24,18 +24,15 @@ struct ExportArguments {
   bool overwrites = false;
 };
 
-void require_identifier(const std::string& name) {
-  bool is_good = !name.empty() && !(name[0] >= '0' && name[0] <= '9');
-  for (const char c : name) {
-    is_good = is_good && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || c == '_');
-  }
-  if (!is_good) {
-    throw Error("--name must be a C++ identifier, is \"" + name + "\"");
+using Files = std::vector<std::pair<std::string, std::string>>;  ///< names and texts
+
+/// The text may use the name for something of its own; then its function got another one.
+void require_name(const std::string& function, const std::string& wanted) {
+  if (function != wanted) {
+    throw Error("--name: exported text uses " + wanted +
+                " for something else; take another name, such as my_" + wanted);
   }
 }
-
-using Files = std::vector<std::pair<std::string, std::string>>;  ///< names and texts
 
 /// The program as .cu, what packs its constants as another one.
 Files cuda_files(const BestSchedule& best, const ExportArguments& arguments) {
@@ -48,7 +45,10 @@ Files cuda_files(const BestSchedule& best, const ExportArguments& arguments) {
     if (!source) {
       throw Error(source.error());
     }
-    for (const CudaLaunch& launch : source->launches) {
+    for (std::size_t k = 0; k < source->launches.size(); ++k) {
+      const CudaLaunch& launch = source->launches[k];
+      require_name(launch.kernel,
+                   source->launches.size() == 1 ? name : name + "_" + std::to_string(k));
       if (const auto checked = check_launch(launch, *best.target.gpu); !checked) {
         throw Error(checked.error());
       }
@@ -70,7 +70,10 @@ KernelSource reference_source(const BestSchedule& best, const std::string& name)
   }
   CppSourceOptions options;
   options.function_name = name;
-  options.comment = "The program as written, in f64: what the tuned one is checked against.";
+  options.comment =
+      "The program as written, in f64: what the tuned one is checked against. Zeros of "
+      "padding are multiplied like other numbers, which a kernel may leave out: at "
+      "borders the two differ where weights are infinite or no numbers.";
   return emit_cpp_source(program.value(), options);
 }
 
@@ -91,36 +94,58 @@ Files cpp_files(const BestSchedule& best, const ExportArguments& arguments) {
     files.push_back({options.function_name + ".hpp", prepack->header});
   }
   const MeasureTask task = make_measure_task(*best.dag, 1, 1);
-  if (has_check_program(task)) {
-    const std::string reference = arguments.name + "_reference";
-    const KernelSource plain = reference_source(best, reference);
-    files.push_back({reference + ".cpp", plain.source});
-    files.push_back({reference + ".hpp", plain.header});
-    files.push_back({arguments.name + "_check.cpp", check_program(task, kernel, prepack)});
-  }
+  const std::string reference = arguments.name + "_reference";
+  const KernelSource plain = reference_source(best, reference);
+  files.push_back({reference + ".cpp", plain.source});
+  files.push_back({reference + ".hpp", plain.header});
+  files.push_back({arguments.name + "_check.cpp", check_program(task, kernel, prepack)});
+  require_name(kernel.function_name, arguments.name);
+  require_name(plain.function_name, reference);
   return files;
 }
 
+/// Makes what is missing of the folder's path, and says what that was, from the outside in.
+std::vector<std::string> make_folders(const std::filesystem::path& folder) {
+  std::vector<std::string> missing;
+  std::error_code problem;
+  for (std::filesystem::path part = std::filesystem::absolute(folder).lexically_normal();
+       !std::filesystem::exists(part, problem) && part.has_relative_path();
+       part = part.parent_path()) {
+    if (part.has_filename()) {  // not "out/"
+      missing.insert(missing.begin(), part.string());
+    }
+  }
+  for (const std::string& path : missing) {
+    std::filesystem::create_directory(path, problem);
+    if (problem) {
+      throw Error("cannot make the folder " + in_quotes(path, 1000) + ": " + problem.message());
+    }
+  }
+  return missing;
+}
+
 int export_workload(const ExportArguments& arguments) {
-  require_identifier(arguments.name);
+  if (const std::string problem = export_name_problem(arguments.name); !problem.empty()) {
+    throw Error(problem);
+  }
   const BestSchedule best = load_schedule(arguments.common, {.allows_plain = true});
   const bool is_gpu = best.target.kind == TargetKind::cuda;
   const Files files = is_gpu ? cuda_files(best, arguments) : cpp_files(best, arguments);
   const std::filesystem::path folder = arguments.folder;
-  std::error_code problem;
-  std::filesystem::create_directories(folder, problem);
-  Json written = Json::array();
-  for (const auto& [name, text] : files) {
-    if (!arguments.overwrites && std::filesystem::exists(folder / name)) {
-      throw Error("\"" + (folder / name).string() + "\" exists; --force replaces it");
-    }
-  }
   for (const auto& [name, text] : files) {
     const std::string path = (folder / name).string();
-    std::ofstream out(path, std::ios::binary);
-    if (!(out << text) || !out.flush()) {
-      throw Error("cannot write \"" + path + "\"");
+    if (best.record) {
+      refuse_input_as_output(path, {journal_path(arguments.common)});
     }
+    if (!arguments.overwrites && std::filesystem::exists(path)) {
+      throw Error(in_quotes(path) + " exists; --force replaces it");
+    }
+  }
+  const std::vector<std::string> made = make_folders(folder);
+  Json written = Json::array();
+  for (const auto& [name, text] : files) {
+    const std::string path = (folder / name).string();
+    write_output(path, text);
     written.push_back(path);
   }
   if (arguments.common.is_json) {
@@ -129,6 +154,7 @@ int export_workload(const ExportArguments& arguments) {
     json["target"] = arguments.common.target;
     json["function"] = arguments.name;
     json["is_tuned"] = best.record.has_value();
+    json["made_folders"] = made;
     json["files"] = written;
     print_json(json);
     return exit_ok;
@@ -137,10 +163,13 @@ int export_workload(const ExportArguments& arguments) {
     warn(is_gpu ? "no journal: exported a program drawn from the GPU space, untuned"
                 : "no journal: exported the program as written, untuned");
   }
+  for (const std::string& path : made) {
+    fmt::print("made the folder {}\n", path);
+  }
   for (const Json& path : written) {
     fmt::print("{}\n", path.get<std::string>());
   }
-  if (!is_gpu && files.size() > 2) {
+  if (!is_gpu) {
     fmt::print("check: c++ -std=c++17 -O2 -march=native {0}*.cpp -o {0}_check && ./{0}_check\n",
                arguments.name);
   }
@@ -156,8 +185,10 @@ void add_export(CLI::App& app, Action& action) {
                 "such as sm_80 as CUDA C++.\n"
                 "Example: tensorsmith export gemm:512x512x512:f32 --output gemm --name gemm512");
   add_workload_options(*command, arguments->common);
-  command->add_option("--output", arguments->folder, "folder; made if it is missing");
-  command->add_option("--name", arguments->name, "function and files");
+  command->add_option("--output", arguments->folder,
+                      "folder; made if it is missing, which is said");
+  command->add_option("--name", arguments->name,
+                      "function and files: a C++ identifier that no library has");
   command->add_flag("--force", arguments->overwrites, "replace files that exist");
   command->callback(
       [arguments, &action] { action = [arguments] { return export_workload(*arguments); }; });

@@ -1,69 +1,81 @@
 // tensorsmith records show|best|convert|merge: logs of the Ansor reference, and journals.
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "command.hpp"
 #include "tensorsmith/record/ansor_history.hpp"
 #include "tensorsmith/record/convert.hpp"
+#include "tensorsmith/record/record_file.hpp"
 
 namespace tensorsmith::cli {
 namespace {
 
 struct RecordsArguments {
   std::vector<std::string> files;
-  std::string key, target, output, format = "v0.6";
+  std::string key, target, output, format;  // empty: of the files
   std::uint64_t count = 10;
   bool takes_compatible = false, only_best = false, overwrites = false, is_json = false;
 };
 
+constexpr std::size_t longest_shown = 1000;  // bytes of a key
+
 void report_skipped(const std::string& path, const std::vector<SkippedLine>& skipped) {
   constexpr std::size_t most = 5;
   for (std::size_t i = 0; i < skipped.size() && i < most; ++i) {
-    warn(fmt::format("\"{}\", line {}: {}; skipped", path, skipped[i].number, skipped[i].reason));
+    warn(fmt::format("{}, line {}: {}; skipped", in_quotes(path), skipped[i].number,
+                     skipped[i].reason));
   }
   if (skipped.size() > most) {
-    warn(fmt::format("\"{}\": {} more lines skipped", path, skipped.size() - most));
+    warn(fmt::format("{}: {} more lines skipped", in_quotes(path), skipped.size() - most));
   }
 }
 
-/// A log of the reference, or a journal.
-std::vector<AnsorRecord> load_records(const std::string& path) {
-  Result<AnsorLog, RecordError> log = read_ansor_log(path);
-  if (log) {
-    report_skipped(path, log->skipped);
-    return std::move(log).value().records;
+RecordFile load_file(const std::string& path) {
+  Result<RecordFile, RecordError> file = read_record_file(path);
+  if (!file) {
+    throw Error(file.error().message);
   }
-  const Result<JournalContents, RecordError> journal = read_journal(path);
-  if (!journal) {
-    throw Error(log.error().message);
-  }
-  report_skipped(path, journal->skipped);
-  std::vector<AnsorRecord> records;
-  for (const Record& record : journal->records) {
-    records.push_back(record_to_ansor(record));
-  }
-  return records;
+  report_skipped(path, file->skipped);
+  return std::move(file).value();
 }
 
-std::vector<AnsorRecord> load_all(const RecordsArguments& arguments) {
+/// All files, one behind the other.
+RecordFile load_all(const RecordsArguments& arguments) {
   if (arguments.files.empty()) {
     throw Error("name a file of records");
   }
-  std::vector<AnsorRecord> all;
+  RecordFile all;
   for (const std::string& path : arguments.files) {
-    for (AnsorRecord& record : load_records(path)) {
-      all.push_back(std::move(record));
+    RecordFile file = load_file(path);
+    for (Winner& winner : file.winners) {
+      winner.num_before += all.lines.size();
+      all.winners.push_back(std::move(winner));
+    }
+    for (RecordLine& line : file.lines) {
+      all.lines.push_back(std::move(line));
     }
   }
   return all;
+}
+
+std::vector<AnsorRecord> log_records(const RecordFile& file) {
+  std::vector<AnsorRecord> records;
+  for (const RecordLine& line : file.lines) {
+    records.push_back(line.ansor);
+  }
+  return records;
 }
 
 Json json_of(const AnsorRecord& record) {
   Json json;
   json["workload"] = record.workload_key;
   json["target"] = record.target;
+  if (record.hardware) {
+    json["cores"] = (*record.hardware)[0];
+  }
   json["error"] = record.error;
   json["seconds"] = record.mean_cost();
   json["num_steps"] = record.steps.size();
@@ -72,7 +84,7 @@ Json json_of(const AnsorRecord& record) {
 }
 
 int show(const RecordsArguments& arguments) {
-  const std::vector<AnsorRecord> all = load_all(arguments);
+  const std::vector<AnsorRecord> all = log_records(load_all(arguments));
   const std::vector<AnsorRecord> top = top_records(all, arguments.count);
   std::size_t num_failed = 0;
   for (const AnsorRecord& record : all) {
@@ -92,8 +104,13 @@ int show(const RecordsArguments& arguments) {
   fmt::print("{} records, {} of them failed\n", all.size(), num_failed);
   std::string last;
   for (const AnsorRecord& record : top) {
-    if (const std::string head = record.workload_key + "\n" + record.target; head != last) {
-      fmt::print("{}\n  {}\n", one_line(record.workload_key), one_line(record.target));
+    if (const std::string head = task_name(record); head != last) {
+      const std::int64_t cores = record.hardware ? (*record.hardware)[0] : -1;
+      fmt::print("{}\n  {}{}\n", one_line(record.workload_key, longest_shown),
+                 one_line(record.target, longest_shown),
+                 cores < 1    ? std::string()
+                 : cores == 1 ? ", 1 core"
+                              : fmt::format(", {} cores", cores));
       last = head;
     }
     fmt::print("    {:>10}  {} steps\n", duration_text(record.mean_cost() * 1e9),
@@ -102,20 +119,44 @@ int show(const RecordsArguments& arguments) {
   return exit_ok;
 }
 
+/// Times of other processors, or estimates, were compared with this record's.
+void warn_of_other_targets(const std::vector<AnsorRecord>& all, const AnsorRecord& found,
+                           bool takes_compatible) {
+  std::vector<std::string> others;
+  const DecodedKey key = decode_workload_key(found.workload_key);
+  for (const AnsorRecord& record : all) {
+    const bool is_same =
+        takes_compatible || workload_distance(key, decode_workload_key(record.workload_key)) == 1;
+    if (is_same && record.is_measured() && record.target != found.target &&
+        std::find(others.begin(), others.end(), record.target) == others.end()) {
+      others.push_back(record.target);
+    }
+  }
+  if (!others.empty()) {
+    warn(fmt::format("this record is of target {}; there {} of {}, which --target asks for",
+                     in_quotes(found.target), others.size() == 1 ? "is one" : "are some",
+                     others.size() == 1 ? in_quotes(others[0])
+                                        : fmt::format("{} other targets", others.size())));
+  }
+}
+
 int best(const RecordsArguments& arguments) {
   if (arguments.key.empty()) {
     throw Error("--key names the workload, e.g. --key '[\"matmul\", 512, 512, 512]'; "
                 "tensorsmith records show lists those of a file");
   }
-  const std::vector<AnsorRecord> all = load_all(arguments);
+  const std::vector<AnsorRecord> all = log_records(load_all(arguments));
   const AnsorRecord* found =
       arguments.target.empty()
           ? best_ansor_record(all, arguments.key, {}, arguments.takes_compatible)
           : AnsorHistory(all).find(arguments.key, arguments.target, arguments.takes_compatible);
   if (found == nullptr) {
-    warn("no successful record of " + arguments.key +
-         (arguments.target.empty() ? "" : " for target " + arguments.target));
+    warn("no successful record of " + one_line(arguments.key, 200) +
+         (arguments.target.empty() ? "" : " for target " + one_line(arguments.target, 200)));
     return exit_failed;
+  }
+  if (arguments.target.empty()) {
+    warn_of_other_targets(all, *found, arguments.takes_compatible);
   }
   if (arguments.is_json) {
     print_json(json_of(*found));
@@ -126,40 +167,100 @@ int best(const RecordsArguments& arguments) {
   return exit_ok;
 }
 
-/// Writes all at once, so that what was there stays if a record cannot be written.
-int write_records(const RecordsArguments& arguments, const std::vector<AnsorRecord>& records) {
+/// What could not be written, by reason.
+class LeftOut {
+ public:
+  void add(const std::string& reason) {
+    const auto known = std::find_if(reasons_.begin(), reasons_.end(),
+                                    [&](const auto& one) { return one.first == reason; });
+    ++total_;
+    if (known != reasons_.end()) {
+      ++known->second;
+    } else {
+      reasons_.emplace_back(reason, 1);
+    }
+  }
+  std::size_t total() const { return total_; }
+  /// One sentence per reason, of those that are most frequent.
+  void report(std::size_t of) const {
+    constexpr std::size_t most = 5;
+    auto sorted = reasons_;
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::size_t told = 0;
+    for (std::size_t i = 0; i < sorted.size() && i < most; ++i) {
+      warn(fmt::format("left out {} of {} records: {}", sorted[i].second, of, sorted[i].first));
+      told += sorted[i].second;
+    }
+    if (told < total_) {
+      warn(fmt::format("left out {} more for {} other reasons", total_ - told,
+                       sorted.size() - most));
+    }
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::size_t>> reasons_;
+  std::size_t total_ = 0;
+};
+
+/// "step 12 "FOO" is ..." --> "step "FOO" is ...", which many records share.
+std::string without_number(std::string reason) {
+  constexpr std::string_view start = "step ";
+  if (reason.starts_with(start)) {
+    const std::size_t end = reason.find_first_not_of("0123456789", start.size());
+    reason.erase(start.size(),
+                 end == std::string::npos || reason[end] != ' ' ? 0 : end + 1 - start.size());
+  }
+  return reason;
+}
+
+/// The trials at `positions`, in that order. Writes all at once, so that what was there stays if
+/// something cannot be written.
+int write_records(const RecordsArguments& arguments, const RecordFile& file,
+                  const std::vector<std::size_t>& positions) {
   if (arguments.output.empty()) {
     throw Error("--output names the file to write");
   }
+  refuse_input_as_output(arguments.output, arguments.files);
   if (!arguments.overwrites && std::filesystem::exists(arguments.output)) {
-    throw Error("\"" + arguments.output + "\" exists; --force replaces it");
+    throw Error(in_quotes(arguments.output) + " exists; --force replaces it");
   }
+  const bool is_journal =
+      arguments.format == "journal" || (arguments.format.empty() && file.is_journal());
   std::string text;
-  std::size_t written = 0, left_out = 0;
-  for (const AnsorRecord& record : records) {
-    if (arguments.format == "journal") {
-      text += record_to_line(record_from_ansor(record)) + '\n';
+  std::size_t written = 0;
+  LeftOut left_out;
+  std::vector<bool> is_winner_written(file.winners.size(), false);
+  const auto write_winners = [&](std::size_t before) {
+    for (std::size_t i = 0; is_journal && !arguments.only_best && i < file.winners.size(); ++i) {
+      if (!is_winner_written[i] && file.winners[i].num_before <= before) {
+        text += record_to_line(file.winners[i].record, RecordKind::winner) + '\n';
+        is_winner_written[i] = true;
+      }
+    }
+  };
+  for (const std::size_t position : positions) {
+    write_winners(position);
+    const RecordLine& line = file.lines[position];
+    if (is_journal) {
+      text += record_to_line(journal_record(line)) + '\n';
       ++written;
-      continue;
+    } else if (const Result<std::string, RecordError> made = ansor_record_to_line(line.ansor)) {
+      text += *made + '\n';
+      ++written;
+    } else {
+      left_out.add(without_number(made.error().message));
     }
-    const Result<std::string, RecordError> line = ansor_record_to_line(record);
-    if (!line) {
-      warn("left out: " + line.error().message);
-      ++left_out;
-      continue;
-    }
-    text += *line + '\n';
-    ++written;
   }
-  std::ofstream out(arguments.output, std::ios::binary);
-  if (!(out << text) || !out.flush()) {
-    throw Error("cannot write \"" + arguments.output + "\"");
-  }
+  write_winners(file.lines.size());
+  left_out.report(positions.size());
+  write_output(arguments.output, text);
   if (arguments.is_json) {
     Json json;
     json["file"] = arguments.output;
+    json["format"] = is_journal ? "journal" : "v0.6";
     json["num_records"] = written;
-    json["num_left_out"] = left_out;
+    json["num_left_out"] = left_out.total();
     print_json(json);
   } else {
     fmt::print("{}: {} records\n", arguments.output, written);
@@ -167,20 +268,43 @@ int write_records(const RecordsArguments& arguments, const std::vector<AnsorReco
   return written > 0 ? exit_ok : exit_failed;
 }
 
-int convert(const RecordsArguments& arguments) {
-  if (arguments.format != "v0.6" && arguments.format != "journal") {
-    throw Error("--to is v0.6 or journal, is \"" + arguments.format + "\"");
+void check_format(const RecordsArguments& arguments) {
+  if (!arguments.format.empty() && arguments.format != "v0.6" && arguments.format != "journal") {
+    throw Error("--to is v0.6 or journal, is " + in_quotes(arguments.format));
   }
-  return write_records(arguments, load_all(arguments));
+}
+
+int convert(const RecordsArguments& arguments) {
+  RecordsArguments with_format = arguments;
+  with_format.format = arguments.format.empty() ? "v0.6" : arguments.format;
+  check_format(with_format);
+  const RecordFile all = load_all(arguments);
+  std::vector<std::size_t> positions(all.lines.size());
+  std::iota(positions.begin(), positions.end(), std::size_t{0});
+  return write_records(with_format, all, positions);
 }
 
 int merge(const RecordsArguments& arguments) {
-  std::vector<std::vector<AnsorRecord>> logs;
-  for (const std::string& path : arguments.files) {
-    logs.push_back(load_records(path));
+  check_format(arguments);
+  const RecordFile all = load_all(arguments);
+  std::vector<AnsorRecord> records = log_records(all);
+  std::vector<std::size_t> positions = merged_positions(records);
+  if (arguments.only_best) {
+    std::vector<AnsorRecord> merged;
+    for (const std::size_t position : positions) {
+      merged.push_back(std::move(records[position]));
+    }
+    std::vector<std::size_t> best;
+    for (const std::size_t position : top_positions(merged, 1)) {
+      best.push_back(position);
+    }
+    std::sort(best.begin(), best.end());  // in the order of the input
+    for (std::size_t& position : best) {
+      position = positions[position];
+    }
+    positions = std::move(best);
   }
-  const std::vector<AnsorRecord> merged = merge_logs(logs);
-  return write_records(arguments, arguments.only_best ? distil(merged) : merged);
+  return write_records(arguments, all, positions);
 }
 
 }  // namespace
@@ -213,11 +337,14 @@ void add_records(CLI::App& app, Action& action) {
     command->add_flag("--force", arguments->overwrites, "replace a file that exists");
   };
   CLI::App* convert_command = add("convert", "Write records in another format.", &convert);
-  convert_command->add_option("--to", arguments->format, "v0.6 or journal");
+  convert_command->add_option("--to", arguments->format, "v0.6 or journal; default: v0.6");
   add_output(convert_command);
   CLI::App* merge_command =
       add("merge", "Several logs as one; of equal programs only the fastest.", &merge);
-  merge_command->add_flag("--best", arguments->only_best, "only the best record of every workload");
+  merge_command->add_flag("--best", arguments->only_best,
+                          "only the best record of every workload, target and number of cores");
+  merge_command->add_option("--to", arguments->format,
+                            "v0.6 or journal; default: journal if all files are journals");
   add_output(merge_command);
 }
 

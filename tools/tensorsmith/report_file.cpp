@@ -1,7 +1,6 @@
 #include "report_file.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
 #include "report/report.hpp"
@@ -10,10 +9,13 @@
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/support/file.hpp"
 #include "tune/replay_steps.hpp"
 
 namespace tensorsmith::cli {
 namespace {
+
+constexpr std::int64_t most_comparison_bytes = std::int64_t{256} << 20;
 
 /// "gemm:8x8x8" and "gemm:8x8x8:f32" are one workload; text that is none stays as it is.
 std::string canonical(const std::string& workload) {
@@ -112,12 +114,9 @@ ReportRace race_of(const Json& entry) {
 
 /// Cases of other workloads, and those without a kernel, are left out.
 void add_races(std::vector<ReportSection>& sections, const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    throw Error("cannot read \"" + path + "\"");
-  }
+  const std::string text = read_input(path, most_comparison_bytes);
   try {
-    const Json json = Json::parse(file);
+    const Json json = Json::parse(text);
     for (const Json& entry : json.at("cases")) {
       const std::string workload = canonical(entry.at("workload").get<std::string>());
       for (ReportSection& section : sections) {
@@ -128,19 +127,25 @@ void add_races(std::vector<ReportSection>& sections, const std::string& path) {
       }
     }
   } catch (const Json::exception&) {
-    throw Error("\"" + path + "\" is no report of bench_kernels --json");
+    throw Error(in_quotes(path) + " is no report of bench_kernels --json");
   }
 }
 
 }  // namespace
 
-void check_writable(const std::string& path) {
-  if (!std::ofstream(path, std::ios::app)) {
-    throw Error("cannot write \"" + path + "\"");
+void check_report(const ReportRequest& request) {
+  std::vector<std::string> inputs = {request.journal};
+  if (!request.comparison.empty()) {
+    inputs.push_back(request.comparison);
+  }
+  refuse_input_as_output(request.output, inputs);
+  if (const std::string problem = write_problem(request.output); !problem.empty()) {
+    throw Error(problem);
   }
 }
 
 Json write_report(const ReportRequest& request) {
+  check_report(request);
   const Result<JournalContents, RecordError> contents = read_journal(request.journal);
   if (!contents) {
     throw Error(contents.error().message);
@@ -153,7 +158,7 @@ Json write_report(const ReportRequest& request) {
   }
   report.sections = sections_of(contents->records, request.workloads);
   if (report.sections.empty()) {
-    throw Error("\"" + request.journal + "\" holds no trial " +
+    throw Error(in_quotes(request.journal) + " holds no trial " +
                 (request.workloads.empty() ? "at all" : "of these workloads"));
   }
   for (ReportSection& section : report.sections) {
@@ -162,11 +167,7 @@ Json write_report(const ReportRequest& request) {
   if (!request.comparison.empty()) {
     add_races(report.sections, request.comparison);
   }
-  std::ofstream file(request.output);
-  file << html_report(report);
-  if (!file.flush()) {
-    throw Error("cannot write \"" + request.output + "\"");
-  }
+  write_output(request.output, html_report(report));
   Json json = Json::array();
   for (const ReportSection& section : report.sections) {
     const Record& best = section.best;

@@ -19,7 +19,8 @@ struct ReportRequest {
 /// Error if a file cannot be read or written, or there is nothing to report.
 Json write_report(const ReportRequest& request);
 
-/// Throws Error if the file cannot be written; leaves what is in it.
-void check_writable(const std::string& path);
+/// Throws Error if the output is one of the files that are read, or cannot be written; leaves what
+/// is in it.
+void check_report(const ReportRequest& request);
 
 }  // namespace tensorsmith::cli

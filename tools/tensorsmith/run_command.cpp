@@ -31,8 +31,8 @@ int run_workload(const WorkloadOptions& options) {
   if (const std::string problem = memory_problem(*best.dag); !problem.empty()) {
     throw Error(problem);
   }
-  if (find_worker_program().empty()) {
-    throw Error("the program tensorsmith-worker was found neither next to this one nor on PATH");
+  if (const std::string problem = worker_program_problem(); !problem.empty()) {
+    throw Error(problem);
   }
   WorkerMeasurer measurer;
   MeasureTask task = make_measure_task(*best.dag, options.num_threads, 1);

@@ -224,7 +224,7 @@ int tune_workload(TuneArguments& arguments) {
   }
   options.database = journal_path(arguments.common);
   if (!arguments.report.empty()) {
-    check_writable(arguments.report);
+    check_report({options.database, {}, "", arguments.report});
   }
   warn_of_threads(task.target, options.num_threads);
   watch_interrupts();

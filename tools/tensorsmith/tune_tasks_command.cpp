@@ -1,7 +1,7 @@
 #include "tune_tasks_command.hpp"
 
 #include <charconv>
-#include <fstream>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -10,6 +10,8 @@
 
 namespace tensorsmith::cli {
 namespace {
+
+constexpr std::int64_t most_task_file_bytes = std::int64_t{16} << 20;
 
 /// "gemm:512x512x512:f32 3" --> the workload with weight 3.
 WeightedTask read_task(const std::string& line, const Target& target) {
@@ -25,17 +27,14 @@ WeightedTask read_task(const std::string& line, const Target& target) {
     const char* const last = text.data() + text.size();
     const auto read = std::from_chars(text.data(), last, task.weight);
     if (read.ec != std::errc() || read.ptr != last || !(task.weight > 0) || task.weight > 1e12) {
-      throw Error("expected a weight above 0 after the workload, got \"" + text + "\"");
+      throw Error("expected a weight above 0 after the workload, got " + in_quotes(text));
     }
   }
   return task;
 }
 
 std::vector<WeightedTask> read_tasks(const std::string& path, const Target& target) {
-  std::ifstream file(path);
-  if (!file) {
-    throw Error("cannot read \"" + path + "\"");
-  }
+  std::istringstream file(read_input(path, most_task_file_bytes));
   std::vector<WeightedTask> tasks;
   std::size_t number = 0;
   for (std::string line; std::getline(file, line);) {
@@ -53,8 +52,8 @@ std::vector<WeightedTask> read_tasks(const std::string& path, const Target& targ
     }
   }
   if (tasks.empty()) {
-    throw Error("there are no tasks in \"" + path +
-                "\"; write one workload per line, e.g. "
+    throw Error("there are no tasks in " + in_quotes(path) +
+                "; write one workload per line, e.g. "
                 "gemm:512x512x512:f32, and its weight behind it");
   }
   return tasks;
@@ -68,7 +67,7 @@ TaskStrategy strategy_of(const std::string& name) {
     return TaskStrategy::round_robin;
   }
   if (name != "fastest") {
-    throw Error("unknown strategy \"" + name + "\"; known: gradient, round-robin, fastest");
+    throw Error("unknown strategy " + in_quotes(name) + "; known: gradient, round-robin, fastest");
   }
   return TaskStrategy::fastest;
 }

@@ -16,7 +16,7 @@ namespace tensorsmith {
 
 struct WorkerOptions {
   /// Program to start; empty: what the environment variable TENSORSMITH_WORKER names, else
-  /// `tensorsmith-worker` next to this executable, then on PATH.
+  /// `tensorsmith-worker` next to this executable, where the library was installed, or on PATH.
   std::string worker_path;
   /// Workers that measure side by side. More than one disturb each other's times.
   std::int32_t num_workers = 1;
@@ -51,5 +51,16 @@ class WorkerMeasurer final : public Measurer {
 
 /// Where the worker program would be found with these options; empty if nowhere.
 std::string find_worker_program(const WorkerOptions& options = {});
+/// One sentence that says where was looked; empty if it is found.
+std::string worker_program_problem(const WorkerOptions& options = {});
+
+/// Tells the library where its worker was installed. The CMake package does so for all who include
+/// this (TENSORSMITH_WORKER_PATH), because an installed tree may have been moved.
+bool set_installed_worker(const char* path);
+#ifdef TENSORSMITH_WORKER_PATH
+namespace detail {
+inline const bool knows_worker = set_installed_worker(TENSORSMITH_WORKER_PATH);
+}  // namespace detail
+#endif
 
 }  // namespace tensorsmith

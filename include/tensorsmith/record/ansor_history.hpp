@@ -15,11 +15,13 @@
 
 namespace tensorsmith {
 
-/// An argument of a workload key: an integer, or text that must be equal.
+/// An argument of a workload key: an integer, or what must be equal: text ("float32"), or another
+/// word of JSON, such as a flag (true), null or a real number.
 struct WorkloadArgument {
   bool is_integer = false;
   std::int64_t value = 0;
   std::string text;
+  bool is_quoted = true;  ///< text, not another word
   bool operator==(const WorkloadArgument&) const = default;
 };
 
@@ -92,11 +94,20 @@ class AnsorHistory {
 
 /// One record per workload and target key, the fastest; in the order of the input.
 std::vector<AnsorRecord> distil(const std::vector<AnsorRecord>& records);
-/// Records of several logs, one after the other; of equal programs (key, target, steps) only the
+
+/// Names what a record is of, and on what: its workload, the text of its target, and the number of
+/// cores. Records of different tasks are never compared: neither times of two processors, nor of
+/// one and two threads, nor a measurement and an estimate.
+std::string task_name(const AnsorRecord& record);
+/// Records of several logs, one after the other; of equal programs (task and steps) only the
 /// fastest, at the place of the first. Failed ones only if none of them succeeded.
 std::vector<AnsorRecord> merge_logs(const std::vector<std::vector<AnsorRecord>>& logs);
-/// The `count` fastest successful records of every workload and target, fastest first; workloads
-/// in the order of their first appearance.
+/// The same of one list, as positions.
+std::vector<std::size_t> merged_positions(const std::vector<AnsorRecord>& records);
+/// Positions of the `count` fastest successful records of every task, fastest first; tasks in the
+/// order of their first appearance.
+std::vector<std::size_t> top_positions(const std::vector<AnsorRecord>& records, std::size_t count);
+/// These records.
 std::vector<AnsorRecord> top_records(const std::vector<AnsorRecord>& records, std::size_t count);
 
 }  // namespace tensorsmith

@@ -35,6 +35,8 @@ struct AnsorRecord {
   std::int64_t error = 0;     ///< Ansor reference, ch. 3.4; 0 is success
   double all_cost = 0;        ///< seconds that building and running took
   std::int64_t timestamp = 0;
+  /// Fields beside "i", "r" and "v", which no version so far has, as JSON: `"x": [1, 2], "y": {}`.
+  std::string other_fields;
 
   bool is_ok() const { return error == 0; }
   /// Seconds; 1e10 without a cost.
@@ -44,10 +46,10 @@ struct AnsorRecord {
   bool operator==(const AnsorRecord&) const = default;
 };
 
-/// Strict: an unknown step or field, a missing element or a number outside its type is an error.
+/// Strict: an unknown step, a missing element or a number outside its type is an error.
 Result<AnsorRecord, RecordError> ansor_record_from_line(std::string_view line);
 /// Format v0.6 without a line end. Error: a step that the format does not have. Numbers keep six
-/// significant digits.
+/// significant digits, as the reference writes them.
 Result<std::string, RecordError> ansor_record_to_line(const AnsorRecord& record);
 
 struct AnsorLog {
@@ -57,7 +59,8 @@ struct AnsorLog {
 
 /// Lines that begin with '#' or a space are comments, empty lines count as such.
 AnsorLog ansor_log_from_text(std::string_view text);
-/// Error: the file cannot be read, or no line of it is a record though it is not empty.
+/// The file may be compressed (gzip). Error: it cannot be read (support/file.hpp), or no line of it
+/// is a record though it is not empty; the message says which other log it is, if it is one.
 Result<AnsorLog, RecordError> read_ansor_log(const std::string& path);
 
 }  // namespace tensorsmith

@@ -67,7 +67,8 @@ struct JournalContents {
   bool has_torn_end = false;         ///< the last line has no line end
 };
 
-/// Error: the file cannot be read, or it is not empty and no line of it is a record.
+/// The file may be compressed (gzip). Error: it cannot be read (support/file.hpp), or it is not
+/// empty and no line of it is a record.
 Result<JournalContents, RecordError> read_journal(const std::string& path);
 
 /// Fastest ok trial of that workload (its name or its key), that target and number of threads;
@@ -88,7 +89,7 @@ Result<std::optional<Record>, RecordError> load_best(const std::string& path,
 class Journal {
  public:
   /// Opens for appending; makes the file and its folder if they are missing. A file that holds
-  /// something other than records is refused and left alone.
+  /// something other than records, or is compressed, is refused and left alone.
   static Result<Journal, RecordError> open(const std::string& path);
 
   Journal(Journal&& other) noexcept;

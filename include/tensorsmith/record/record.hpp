@@ -4,7 +4,10 @@
 // it came from. Not here: text and files (journal.hpp), v0.6 log lines.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +15,25 @@
 #include "tensorsmith/sched/steps.hpp"
 
 namespace tensorsmith {
+
+/// What a log of the Ansor reference says that the fields of a record do not, as it stood there
+/// (ansor_log.hpp), so that the log can be written again.
+struct LogFields {
+  std::optional<std::array<std::int64_t, 8>> hardware;
+  std::string target_host;
+  std::int64_t layout_rewrite = 0;
+  std::vector<std::string> input_names;
+  std::vector<double> costs;  ///< seconds
+  std::int64_t error = 0;
+  double all_cost = 0;  ///< seconds
+  std::int64_t timestamp = 0;
+  std::string other_fields;
+  bool operator==(const LogFields&) const = default;
+};
+
+/// What readers of records take. Schedules that searches make have fewer than 200; the work that a
+/// record costs grows with the cube.
+constexpr std::size_t most_record_steps = 1'000;
 
 struct Record {
   std::string workload;      ///< as a person writes it; the key for programs without such a name
@@ -34,6 +56,7 @@ struct Record {
   // Of a winner (RecordKind::winner) only:
   double low_ns = 0, high_ns = 0;  ///< 95 % interval of the median; 0: not known
   std::int32_t num_ties = 0;       ///< finalists that could not be told from the fastest one
+  std::optional<LogFields> log;    ///< of a record that came from such a log
 
   bool is_ok() const { return status == MeasureStatus::ok; }
   bool operator==(const Record&) const = default;

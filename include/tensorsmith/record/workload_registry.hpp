@@ -18,19 +18,57 @@
 
 namespace tensorsmith {
 
+/// The key of a program whose placeholders were called otherwise, argument by argument: those of
+/// networks may share one name ("placeholder"), which te::Program refuses, and the hash is over
+/// names.
+inline std::string network_workload_key(const ComputeDag& dag,
+                                        const std::vector<std::string>& placeholders) {
+  std::vector<Operation> operations = dag.operations();
+  std::size_t next = 0;
+  for (const TensorId argument : dag.arguments()) {
+    Operation& operation = operations[dag.tensor(argument).operation];
+    if (operation.is_placeholder() && next < placeholders.size()) {
+      operation.name = placeholders[next++];
+    }
+  }
+  std::vector<TensorInfo> tensors = dag.tensors();
+  return te::workload_key(
+      ComputeDag(dag.pool_ptr(), std::move(tensors), std::move(operations), dag.arguments()));
+}
+
 /// Makes the program of a function's arguments. Throws Error if they describe none.
 using WorkloadFunction =
     Callback<Shared<const ComputeDag>(const std::vector<std::int64_t>& arguments)>;
+/// The same of arguments of which some are text or flags: `["pool", "avg", 8, 8, true]`.
+using KeyFunction =
+    Callback<Shared<const ComputeDag>(const std::vector<WorkloadArgument>& arguments)>;
 
 class WorkloadRegistry {
  public:
   /// A later function of the same name takes the place of the earlier one.
   void add_function(std::string name, WorkloadFunction function) {
+    add_key_function(std::move(name),
+                     [function = std::move(function)](const std::vector<WorkloadArgument>& all) {
+                       std::vector<std::int64_t> numbers;
+                       for (const WorkloadArgument& argument : all) {
+                         if (!argument.is_integer) {
+                           throw Error("an argument of this workload is no integer");
+                         }
+                         numbers.push_back(argument.value);
+                       }
+                       return function(numbers);
+                     });
+  }
+  void add_key_function(std::string name, KeyFunction function) {
     functions_.emplace_back(std::move(name), std::move(function));
   }
-  /// Found under its own key.
+  /// Found under its own key, or under one that a log has for it.
   void add_program(Shared<const ComputeDag> dag) {
-    programs_.emplace_back(te::workload_key(*dag), std::move(dag));
+    std::string key = te::workload_key(*dag);
+    add_program(std::move(key), std::move(dag));
+  }
+  void add_program(std::string key, Shared<const ComputeDag> dag) {
+    programs_.emplace_back(std::move(key), std::move(dag));
   }
 
   /// Nothing (a null pointer) if the key names no program, or one that cannot be made.
@@ -48,17 +86,10 @@ class WorkloadRegistry {
         return programs_[i].second;
       }
     }
-    std::vector<std::int64_t> arguments;
-    for (const WorkloadArgument& argument : decoded.args) {
-      if (!argument.is_integer) {
-        return {};
-      }
-      arguments.push_back(argument.value);
-    }
     for (std::size_t i = functions_.size(); i-- > 0;) {
       if (functions_[i].first == decoded.name) {
         try {
-          return functions_[i].second(arguments);
+          return functions_[i].second(decoded.args);
         } catch (const Error&) {
           return {};
         }
@@ -68,7 +99,7 @@ class WorkloadRegistry {
   }
 
  private:
-  std::vector<std::pair<std::string, WorkloadFunction>> functions_;
+  std::vector<std::pair<std::string, KeyFunction>> functions_;
   std::vector<std::pair<std::string, Shared<const ComputeDag>>> programs_;
 };
 

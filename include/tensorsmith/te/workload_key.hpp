@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "tensorsmith/te/dag_text.hpp"
@@ -31,6 +32,47 @@ inline std::string function_workload_key(std::string_view name,
   std::string key = "[\"" + std::string(name) + "\"";
   for (std::int64_t arg : args) {
     key += ", " + std::to_string(arg);
+  }
+  return key + "]";
+}
+
+namespace detail {
+
+/// In quotes, as JSON; bytes above 127 stay as they are.
+inline std::string key_text(std::string_view text) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (code < 0x20) {
+      quoted += std::string("\\u00") + digits[code / 16] + digits[code % 16];
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+}  // namespace detail
+
+/// An argument of such a key as JSON: an integer, a flag, or text.
+using KeyArgument = std::variant<std::int64_t, bool, std::string>;
+
+/// The same with arguments of any kind: `["pool", "avg", 8, 8, true]`.
+inline std::string call_workload_key(std::string_view name, const std::vector<KeyArgument>& args) {
+  std::string key = "[" + detail::key_text(name);
+  for (const KeyArgument& arg : args) {
+    key += ", ";
+    if (const auto* text = std::get_if<std::string>(&arg)) {
+      key += detail::key_text(*text);
+    } else if (const auto* flag = std::get_if<bool>(&arg)) {
+      key += *flag ? "true" : "false";
+    } else {
+      key += std::to_string(std::get<std::int64_t>(arg));
+    }
   }
   return key + "]";
 }

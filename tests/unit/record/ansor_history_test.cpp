@@ -32,6 +32,10 @@ TEST_CASE("keys are a name and a flat list", "[record]") {
   CHECK(key.args[1].value == 2);
   CHECK(key.args[2].text == "float32");
   CHECK_FALSE(key.args[3].is_integer);
+  const DecodedKey flags = decode_workload_key(R"(["f", true, "true", null])");
+  REQUIRE(flags.args.size() == 3);
+  CHECK_FALSE(flags.args[0] == flags.args[1]);
+  CHECK(std::isinf(distance(R"(["f", true])", R"(["f", "true"])")));
   CHECK(decode_workload_key("no list").name == "no list");
   CHECK(decode_workload_key("[]").name == "[]");
   CHECK(decode_workload_key("[\"f\", 1").name == "[\"f\", 1");
@@ -119,6 +123,22 @@ TEST_CASE("distil, merge, top", "[record]") {
   CHECK(costs(merge_logs({records, slower})) == costs(records));
   CHECK(merge_logs({failed, slower})[0].mean_cost() == 6);
   CHECK(merge_logs({}).empty());
+}
+
+TEST_CASE("records of other targets and numbers of cores are never compared", "[record]") {
+  std::vector<AnsorRecord> records = {record_of("[\"f\", 8]", "llvm -keys=cpu -mcpu=a", 3),
+                                      record_of("[\"f\", 8]", "llvm -keys=cpu -mcpu=b", 1),
+                                      record_of("[\"f\", 8]", "llvm -keys=cpu -mcpu=a", 2)};
+  records[0].hardware = AnsorHardware{1, 64, 64, 0, 0, 0, 0, 0};
+  records[2].hardware = AnsorHardware{8, 64, 64, 0, 0, 0, 0, 0};
+  CHECK(top_positions(records, 1) == std::vector<std::size_t>{0, 1, 2});
+  for (AnsorRecord& record : records) {
+    record.steps.clear();
+  }
+  CHECK(merged_positions(records) == std::vector<std::size_t>{0, 1, 2});
+  records[2].hardware = records[0].hardware;
+  CHECK(merged_positions(records) == std::vector<std::size_t>{2, 1});
+  CHECK(top_positions(records, 1) == std::vector<std::size_t>{2, 1});
 }
 
 }  // namespace tensorsmith::test

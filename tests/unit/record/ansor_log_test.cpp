@@ -182,7 +182,7 @@ TEST_CASE("what is wrong with a line is said", "[record][error]") {
   CHECK(problem_of(with(example, "[\"AN\", 3, 0, 3]", "[\"AN\", 3, 0, 12]")) ==
         "unknown annotation in a step");
   CHECK(problem_of(with(example, "0.00123457", "nan")) == "expected a number in the costs");
-  CHECK(problem_of(with(example, "\"r\"", "\"q\"")) == "unknown field \"q\", or twice");
+  CHECK(problem_of(with(example, "\"r\"", "\"q\"")) == "no result");
   CHECK(problem_of(std::string(example) + " x") == "text behind the record");
   CHECK(problem_of(with(example, "16, 64, 64, 0, 0, 0, 0, 0", "16, 64")) ==
         "fewer than eight numbers in the hardware");

@@ -4,6 +4,7 @@
 
 #include "record_fixtures.hpp"
 #include "tensorsmith/record/workload_registry.hpp"
+#include "tensorsmith/te/program.hpp"
 
 namespace tensorsmith::test {
 
@@ -26,7 +27,7 @@ TEST_CASE("a log record becomes a journal's that reads back", "[record]") {
   CHECK(back.workload_key == log.workload_key);
   CHECK(back.target == log.target);
   CHECK(back.steps == log.steps);
-  CHECK(back.costs == std::vector<double>{0.001});
+  CHECK(back == log);
 }
 
 TEST_CASE("failures keep their code, times without sense are failures", "[record]") {
@@ -46,8 +47,25 @@ TEST_CASE("failures keep their code, times without sense are failures", "[record
 }
 
 TEST_CASE("a journal's target gets the reference's form", "[record]") {
-  CHECK(record_to_ansor(some_record(1, 5)).target == "llvm -keys=cpu -mcpu=host");
-  CHECK(record_to_ansor(some_record(1, 5)).costs[0] == Approx(5e-9));
+  Record record = some_record(1, 5);
+  const auto target_of = [&](const char* name) {
+    record.target = name;
+    return record_to_ansor(record).target;
+  };
+  CHECK(target_of("host") == "llvm -keys=cpu -model=some-cpu");
+  CHECK(target_of("znver4") == "llvm -keys=cpu -mcpu=znver4");
+  CHECK(target_of("llvm -keys=cpu ") == "llvm -keys=cpu ");
+  CHECK(target_of("llvm") == "llvm");
+  const std::string a100 = "cuda -keys=cuda,gpu -arch=sm_80 -max_num_threads=1024";
+  CHECK(target_of("sm_80") == a100 + " -thread_warp_size=32");
+  CHECK(target_of("a100") == a100 + " -model=a100 -thread_warp_size=32");
+  CHECK(target_of("sim:a100") == a100 + " -model=sim:a100 -thread_warp_size=32");
+  CHECK(record_to_ansor(record).hardware ==
+        AnsorHardware{-1, 16, 64, 48 << 10, INT32_MAX, 1024, 8, 32});
+  CHECK(target_of("sim:another") == "cuda -keys=cuda,gpu -model=sim:another");
+  CHECK(target_of("my cpu, 2") == "llvm -keys=cpu -model=my-cpu-2");
+  CHECK(record_to_ansor(record).hardware == AnsorHardware{2, 64, 64, 0, 0, 0, 0, 0});
+  CHECK(record_to_ansor(record).costs[0] == Approx(5e-9));
 }
 
 TEST_CASE("keys name programs again", "[record]") {
@@ -62,8 +80,47 @@ TEST_CASE("keys name programs again", "[record]") {
   CHECK_FALSE(registry.find("[\"matmul\", 8, 4, -1]"));
   CHECK_FALSE(registry.find("[\"other\", 8, 4, 2]"));
   CHECK_FALSE(registry.find(te::workload_key(*matmul)));
+  registry.add_key_function("pool", [&](const std::vector<WorkloadArgument>& all) {
+    const bool is_max = all.size() == 4 && all[0].text == "max" && all[0].is_quoted;
+    if (!is_max || all[3].text != "true" || all[3].is_quoted) {
+      throw Error("another pool");
+    }
+    return matmul;
+  });
+  CHECK(te::call_workload_key("pool", {"max", 8, 4, true}) == "[\"pool\", \"max\", 8, 4, true]");
+  CHECK(registry.find(te::call_workload_key("pool", {"max", 8, 4, true})));
+  CHECK_FALSE(registry.find(te::call_workload_key("pool", {"max", 8, 4, "true"})));
+  CHECK_FALSE(registry.find(te::call_workload_key("pool", {"avg", 8, 4, true})));
   registry.add_program(matmul);
   CHECK(registry.find(te::workload_key(*matmul)));
+}
+
+// As networks of 2021 name them; the hashes are those of logs that were published then.
+TEST_CASE("two placeholders of a network may have one name", "[record]") {
+  te::Program p;
+  auto a = p.placeholder("A", {14, 768}), b = p.placeholder("B", {3072, 768});
+  auto k = p.reduce_axis("k", 768);
+  auto c = p.compute("T_matmul_NT", {14, 3072},
+                     [&](auto i, auto j) { return te::sum(a(i, k) * b(j, k), {k}); });
+  const Shared<const ComputeDag> dense = p.dag({a, b, c});
+  const std::string key = network_workload_key(*dense, {"placeholder", "placeholder"});
+  CHECK(key == "[\"218090bc617f9a36fbabdf253ec28064\", [14, 768], [3072, 768], [14, 3072]]");
+  CHECK(network_workload_key(*dense, {}) == te::workload_key(*dense));
+  te::Program q;
+  auto x = q.placeholder("X", {12, 14, 64}), y = q.placeholder("Y", {12, 14, 64});
+  auto l = q.reduce_axis("k", 64);
+  auto z = q.compute("T_batch_matmul_NT", {12, 14, 14},
+                     [&](auto n, auto i, auto j) { return te::sum(x(n, i, l) * y(n, j, l), {l}); },
+                     {{"b", "i", "j"}});
+  const std::string batched =
+      network_workload_key(*q.dag({x, y, z}), {"placeholder", "placeholder"});
+  CHECK(batched ==
+        "[\"32a5ff201401d5600f77ced9f22defaa\", [12, 14, 64], [12, 14, 64], [12, 14, 14]]");
+  WorkloadRegistry registry;
+  registry.add_program(key, dense);
+  CHECK(registry.find(key));
+  CHECK_FALSE(registry.find(te::workload_key(*dense)));
+  CHECK_FALSE(registry.find(batched));
 }
 
 }  // namespace tensorsmith::test

@@ -32,3 +32,9 @@ TEST_CASE("keys of workload functions", "[te]") {
   CHECK(te::function_workload_key("matmul", {512, 512, 512}) == "[\"matmul\", 512, 512, 512]");
   CHECK(te::function_workload_key("nothing", {}) == "[\"nothing\"]");
 }
+
+TEST_CASE("keys of functions with text and flags", "[te]") {
+  CHECK(te::call_workload_key("pool", {"avg", 128, true, false, "VALID"}) ==
+        "[\"pool\", \"avg\", 128, true, false, \"VALID\"]");
+  CHECK(te::call_workload_key("a\"b\\\n", {}) == "[\"a\\\"b\\\\\\u000a\"]");
+}

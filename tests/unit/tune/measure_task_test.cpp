@@ -198,3 +198,23 @@ TEST_CASE("a task that no machine has the memory for is one sentence") {
   CHECK(problem.find("GiB of memory") != std::string::npos);
   CHECK(problem.find("choose smaller sizes") != std::string::npos);
 }
+
+TEST_CASE("a gather that leaves its table is told by tensor, dimension, index and extent") {
+  te::Program p;
+  const auto rows = p.placeholder("rows", {64}, DType::i32);
+  const auto table = p.placeholder("table", {5, 3});
+  const auto out = p.compute("out", {64, 3}, [&](auto i, auto j) {
+    return table(rows(i) * rows(i) + 5, j);  // never inside
+  });
+  const Shared<const ComputeDag> dag = p.dag({rows, table, out});
+  MeasureTask task = make_measure_task(*dag, 1, 9);
+  const Result<double, MeasureFault> share = add_reference(task, dag, {});
+  REQUIRE_FALSE(share);
+  INFO(share.error().message);
+  const std::string start = "the workload cannot be evaluated: out of bounds: index ";
+  REQUIRE(share.error().message.find(start) == 0);
+  CHECK(std::stoi(share.error().message.substr(start.size())) >= 5);
+  CHECK(share.error().message.find(
+            " of a read of tensor \"table\" in dimension 0, which has 5 elements") !=
+        std::string::npos);
+}

@@ -198,6 +198,9 @@ class Pool {
     if (type == DType::i32) {
       return integer(static_cast<std::int32_t>(static_cast<std::uint32_t>(value)), type);
     }
+    if (type == DType::i16) {
+      return integer(static_cast<std::int16_t>(static_cast<std::uint16_t>(value)), type);
+    }
     if (type == DType::i8) {
       return integer(static_cast<std::int8_t>(static_cast<std::uint8_t>(value)), type);
     }
