@@ -16,10 +16,6 @@
 #include "tensorsmith/measure/calibrator.hpp"
 #include "tensorsmith/measure/fill.hpp"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace tensorsmith {
 namespace {
 
@@ -369,26 +365,6 @@ MeasureReply Session::measure(const MeasureRequest& request, FileDescriptor obje
   std::fesetenv(FE_DFL_ENV);
   reply.resident_bytes = resident_bytes();
   return reply;
-}
-
-void Session::evict(const Operands& operands) {
-#if defined(__x86_64__)
-  const auto flush = [](std::span<const std::byte> bytes) {
-    for (std::size_t at = 0; at < bytes.size(); at += 64) {
-      _mm_clflush(bytes.data() + at);
-    }
-  };
-  for (const Argument& argument : arguments_) {
-    flush(argument.buffer.data());
-  }
-  for (const GuardedBuffer& packed : operands.packed) {
-    flush(packed.data());
-  }
-  flush(workspace_.data());
-  _mm_mfence();
-#else
-  (void)operands;
-#endif
 }
 
 void Session::start_ranked(const RankRequest& request, const SharedMemory& objects,

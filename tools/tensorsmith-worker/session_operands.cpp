@@ -8,6 +8,10 @@
 #include "fault.hpp"
 #include "session.hpp"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace tensorsmith {
 
 namespace {
@@ -99,6 +103,26 @@ bool Session::make_operands(std::size_t slot, const PrepackCode& prepack, std::i
     packed.make_read_only();
   }
   return true;
+}
+
+void Session::evict(const Operands& operands) {
+#if defined(__x86_64__)
+  const auto flush = [](std::span<const std::byte> bytes) {
+    for (std::size_t at = 0; at < bytes.size(); at += 64) {
+      _mm_clflush(bytes.data() + at);
+    }
+  };
+  for (const Argument& argument : arguments_) {
+    flush(argument.buffer.data());
+  }
+  for (const GuardedBuffer& packed : operands.packed) {
+    flush(packed.data());
+  }
+  flush(workspace_.data());
+  _mm_mfence();
+#else
+  (void)operands;
+#endif
 }
 
 }  // namespace tensorsmith
