@@ -14,6 +14,7 @@
 #include "tensorsmith/te/eval_dag.hpp"
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/te/index_values.hpp"
+#include "tensorsmith/te/root_arguments.hpp"
 #include "tensorsmith/te/tensor_size.hpp"
 #include "tune/f64_twin.hpp"
 #include "tune/memory.hpp"
@@ -188,9 +189,11 @@ bool is_index(const ComputeDag& dag, TensorId id) {
   return found;
 }
 
-/// `legal`: the values that say where something is read, if they do.
-InputFill fill_of(DType dtype, const Interval& legal) {
+/// `legal`: the values that say where something is read, if they do; `has_root`: a root or a
+/// logarithm is taken of them.
+InputFill fill_of(DType dtype, const Interval& legal, bool has_root) {
   InputFill fill = default_fill(dtype);
+  fill.low = has_root ? 0 : fill.low;
   if (legal.is_bounded() && is_integer(dtype)) {
     const IntegerLimits limits = limits_of(dtype);
     fill.low = static_cast<double>(std::max(legal.min, limits.low));
@@ -213,6 +216,7 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
     rounding.growth = std::max(rounding.growth, growth);
   }
   const std::vector<Interval> legal = te::index_values(dag);
+  const std::vector<bool> has_root = te::root_arguments(dag);
   for (const TensorId id : dag.arguments()) {
     const TensorInfo& tensor = dag.tensor(id);
     KernelArgument argument;
@@ -231,7 +235,7 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
         argument.tolerance = tolerance_for_rounded();
       }
     } else {
-      argument.fill = fill_of(tensor.dtype, legal[id.value]);
+      argument.fill = fill_of(tensor.dtype, legal[id.value], has_root[id.value]);
       const bool is_first = task.arguments.empty();
       if ((is_first || tensor.shape.size() > 1) && !is_index(dag, id) && !tensor.shape.empty()) {
         argument.fill.is_main = is_first;

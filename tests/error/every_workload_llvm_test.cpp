@@ -108,7 +108,7 @@ TEST_CASE("every class of operator, option and type tunes") {
                                "bmm:2x7x19x13:i8,tb,tc,requant=i8",
                                "conv2d:n=1,h=7,w=9,ci=4,co=8,k=3,s=2,p=1x0,pe=0x2",
                                "conv2d:n=1,h=7,w=9,ci=4,co=8,k=3,s=1,p=1,batchnorm,add,relu",
-                               "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1,winograd=2,pe=2",
+                               "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1,pe=2,winograd=2",
                                "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1,relu,max_pool=3,"
                                "pool_s=2,pool_pe=1,pool_ceil",
                                "conv2d:n=1,h=9,w=9,ci=4,co=8,k=3,s=1,p=1,avg_pool=3,pool_s=2,"
@@ -131,7 +131,7 @@ TEST_CASE("every class of operator, option and type tunes") {
                                "reduce_mean:8x33:bf16",
                                "reduce_var:8x33",
                                "reduce_var:7x40:f16,unbiased",
-                               "gather:19x7x33",
+                               "gather:19x7x33:f32",
                                "gather:19x300x33:f16,indices=i64",
                                "gather:5x7x3:i8,indices=i64",
                                "pointwise:13x33:i8,add,mul_per_column,max,relu",

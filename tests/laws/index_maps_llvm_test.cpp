@@ -66,8 +66,8 @@ te::Expr flat_index(const std::vector<te::Expr>& at, const std::vector<std::int6
   return flat;
 }
 
-/// A bijection between two tensors of as many elements, perhaps with a copy in between, an element
-/// more of another place, or something computed of it.
+/// A bijection between two tensors of as many elements, or a part of one, perhaps with a copy
+/// between, an element more of another place, or something computed of it.
 Shared<const ComputeDag> random_map(CounterRng& rng, DType dtype) {
   const auto random_bases = [&] {
     std::vector<std::int64_t> bases(among(rng, 1, 4), 1);
@@ -89,7 +89,11 @@ Shared<const ComputeDag> random_map(CounterRng& rng, DType dtype) {
     return shape;
   };
   te::Program p;
-  const std::vector<std::int64_t> source = random_shape(), target = random_shape();
+  const std::vector<std::int64_t> source = random_shape();
+  std::vector<std::int64_t> target = random_shape();
+  if (target.size() == 1) {  // not all of it: digits need not divide
+    target[0] -= rng.next_below(static_cast<std::uint32_t>(target[0] < 6 ? target[0] : 6));
+  }
   te::Tensor a = p.placeholder("A", source, dtype);
   const te::Tensor input = a;
   const auto read = [&](const te::Tensor& tensor, te::Expr flat) {

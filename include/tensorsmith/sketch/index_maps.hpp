@@ -156,6 +156,18 @@ class IndexMaps {
     return begin && end ? std::optional(*end - *begin) : std::nullopt;
   }
 
+  /// Whether two reads of one tensor move along the same axes in each of its dimensions.
+  bool are_shifted(const Read& a, const Read& b) const {
+    bool holds = a.tensor == b.tensor;
+    for (std::size_t d = 0; holds && d < a.indices.size(); ++d) {
+      for (const Axis& axis : op_.axes) {
+        holds = holds &&
+                uses_var(pool_, a.indices[d], axis.var) == uses_var(pool_, b.indices[d], axis.var);
+      }
+    }
+    return holds;
+  }
+
  private:
   static constexpr std::size_t most_reads = 256, most_digits = 3;
 

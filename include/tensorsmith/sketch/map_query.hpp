@@ -45,6 +45,33 @@ inline bool is_inlineable_copy(const RuleInput& input) {
          !AlwaysInline::inlines(input) && has_no_products(input.analysis);
 }
 
+/// A cheap stage that its reader reads at several places, in a workload without products:
+/// AlwaysInline has it computed anew for each of them.
+inline bool is_shared_stencil(const RuleInput& input) {
+  const auto stage = static_cast<std::uint32_t>(input.stage);
+  if (!AlwaysInline::inlines(input) || input.analysis.producers(stage).empty() ||
+      is_copy(input.state.dag().pool(), input.state.operation(stage)) ||
+      !has_no_products(input.analysis)) {
+    return false;
+  }
+  return any_item(input.analysis.read_by(stage), [](const Access& access) {
+    return any_item(access.reads,
+                    [&](const ExprList& read) { return !(read == access.reads.front()); });
+  });
+}
+
+/// Whether so many stages pass `test` that a choice for each of them would be too many sketches.
+template <class Test>
+bool has_many(const RuleInput& input, const Test& test) {
+  constexpr std::int32_t most_choices = 3;
+  std::int32_t count = 0;
+  const auto num_stages = static_cast<std::int32_t>(input.state.num_stages());
+  for (std::int32_t stage = 0; stage < num_stages && count <= most_choices; ++stage) {
+    count += test(RuleInput{input.state, input.analysis, stage, input.options}) ? 1 : 0;
+  }
+  return count > most_choices;
+}
+
 /// The reads of a stage, through all producers that some sketch inlines.
 inline IndexMaps index_maps(const RuleInput& input) {
   return {input.state, static_cast<std::size_t>(input.stage), [&](std::size_t producer) {

@@ -27,10 +27,11 @@
 namespace tensorsmith {
 
 using NativeCpuRules =
-    RuleSet<SkipPlaced, KeepStencils, AlwaysInline, UnrollRows, SimplifyComputeWithConstTensor,
-            AddRfactor, SplitSums, AttachRows, ChainRows, WindowRows, PackPatches, AddCacheWrite,
-            MultiLevelTilingWithFusion, TileAcross, KeepRows, VectorizeSum, SplitPhases,
-            MultiLevelTiling, TileMaps, SkipStage, InlineMaps, PackOperand, InlinePadding>;
+    RuleSet<SkipPlaced, KeepStencils, AlwaysInline, InlineMaps, UnrollRows,
+            SimplifyComputeWithConstTensor, AddRfactor, SplitSums, AttachRows, ChainRows,
+            WindowRows, PackPatches, AddCacheWrite, MultiLevelTilingWithFusion, TileAcross,
+            KeepRows, VectorizeSum, SplitPhases, MultiLevelTiling, TileMaps, SkipStage, PackOperand,
+            InlinePadding>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
 

@@ -97,6 +97,24 @@ TEST_CASE("reads are seen through producers, each place once, and strides are me
   CHECK(through.stride(state, through.reads()[0], 0, 8) == 1);
 }
 
+TEST_CASE("reads are shifted if they move alike") {
+  te::Program p;
+  auto a = p.placeholder("A", {9, 9});
+  auto o = p.compute("O", {8, 8}, [&](auto i, auto j) {
+    return a(i, j) + a(i + 1, j + 1) + a(i, te::Expr(0)) + a(j, i);
+  });
+  const State state = State::initial(p.dag({a, o}));
+  const IndexMaps maps(state, 1, looks_through_nothing);
+  REQUIRE(maps.reads().size() == 4);
+  int num_shifted = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      num_shifted += maps.are_shifted(maps.reads()[i], maps.reads()[j]) ? 1 : 0;
+    }
+  }
+  CHECK(num_shifted == 1);
+}
+
 TEST_CASE("a place that depends on data has no stride") {
   te::Program p;
   auto a = p.placeholder("A", {8}), o = a;

@@ -1,5 +1,7 @@
 #include "tensorsmith/sketch/rules/inline_maps.hpp"
 
+#include <string>
+
 #include "support/catch.hpp"
 #include "tensorsmith/sketch/native_rules.hpp"
 #include "tensorsmith/te/program.hpp"
@@ -35,6 +37,21 @@ TEST_CASE("a transposition is inlined in some sketches, and kept in as many") {
   const Counts counts = count_sketches(p.dag({a, o}));
   CHECK(counts.inlined > 0);
   CHECK(counts.inlined == counts.kept);
+}
+
+TEST_CASE("of many transpositions in a row all are inlined, so sketches stay few") {
+  te::Program p;
+  te::Tensor a = p.placeholder("A", {24, 36});
+  const te::Tensor input = a;
+  for (int step = 0; step < 20; ++step) {
+    const te::Tensor in = a;
+    a = p.compute(step == 5 ? "T" : "S" + std::to_string(step), {in.extent(1), in.extent(0)},
+                  [&](auto i, auto j) { return in(j, i); });
+  }
+  const Counts counts = count_sketches(p.dag({input, a}));
+  CHECK(counts.kept == 0);
+  CHECK(counts.inlined >= 1);
+  CHECK(counts.inlined <= 8);
 }
 
 TEST_CASE("a transposed operand of a product is copied, as it was") {

@@ -1,5 +1,7 @@
 #include "tensorsmith/sketch/rules/keep_stencils.hpp"
 
+#include <string>
+
 #include "support/catch.hpp"
 #include "tensorsmith/sketch/native_rules.hpp"
 #include "tensorsmith/te/program.hpp"
@@ -38,6 +40,21 @@ TEST_CASE("a stencil of a stencil is computed anew or kept; the reference comput
   CHECK(native.kept > 0);
   CHECK(native.inlined == native.kept);
   CHECK(count_sketches(dag, ansor_cpu_rules()).kept == 0);
+}
+
+TEST_CASE("of many stencils in a row all are kept, so sketches stay few") {
+  te::Program p;
+  te::Tensor a = p.placeholder("A", {200});
+  const te::Tensor input = a;
+  for (int step = 0; step < 20; ++step) {
+    const te::Tensor in = a;
+    a = p.compute(step == 5 ? "B" : "S" + std::to_string(step), {in.extent(0) - 2},
+                  [&](auto i) { return in(i) + in(i + 1) + in(i + 2); });
+  }
+  const Counts counts = count_sketches(p.dag({input, a}), native_cpu_rules());
+  CHECK(counts.inlined == 0);
+  CHECK(counts.kept >= 1);
+  CHECK(counts.kept <= 4);
 }
 
 TEST_CASE("what is read at one place only is always inlined") {

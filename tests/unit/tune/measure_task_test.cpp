@@ -65,6 +65,27 @@ TEST_CASE(
   CHECK(of_rms(shifted) == test::Approx(tolerance_for(DType::f32, DType::f32, 2).of_rms));
 }
 
+TEST_CASE("inputs are drawn where the program may be asked for them") {
+  te::Program p;
+  const auto table = p.placeholder("T", {300, 4}), variance = p.placeholder("V", {4});
+  const auto numbers = p.placeholder("I", {7}, DType::i64),
+             few = p.placeholder("J", {7}, DType::u8);
+  const auto out = p.compute("O", {7, 4}, [&](auto n, auto c) {
+    return table(numbers(n), c) * te::rsqrt(variance(c) + 1e-5) +
+           table(te::cast(DType::i32, few(n)) + 2, c);
+  });
+  const MeasureTask task = make_measure_task(*p.dag({table, variance, numbers, few, out}), 1, 9);
+  const auto check_fill = [&](std::size_t argument, double low, double high) {
+    INFO(task.arguments[argument].name);
+    CHECK(task.arguments[argument].fill.low == low);
+    CHECK(task.arguments[argument].fill.high == high);
+  };
+  check_fill(0, -1, 1);
+  check_fill(1, 0, 1);
+  check_fill(2, 0, 299);
+  check_fill(3, 0, 255);  // 297 is no number of its type
+}
+
 TEST_CASE("the f64 twin computes in f64 from the inputs as they are") {
   const auto dag = matmul(3, 5, 7, DType::f32);
   const auto twin = f64_twin(dag);

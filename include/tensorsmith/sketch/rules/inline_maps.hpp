@@ -2,7 +2,8 @@
 // readers read what it reads.
 //
 // Floor 5. Own design. Legal for a stage that only moves elements. Worth it where nothing is read
-// often, so in workloads without products. The copy stays another sketch.
+// often, so in workloads without products. The copy stays another sketch, unless there are more
+// than three of them.
 //     T[i, j] = A[j, i];  O[k] = exp(T[k / 64, k % 64])  -->  O[k] = exp(A[k % 64, k / 64])
 #pragma once
 
@@ -19,7 +20,9 @@ struct InlineMaps {
   static constexpr std::string_view name() { return "inline_maps"; }
 
   Applicability applicability(const RuleInput& input) const {
-    return is_inlineable_copy(input) ? Applicability::apply : Applicability::skip;
+    return !is_inlineable_copy(input)            ? Applicability::skip
+           : has_many(input, is_inlineable_copy) ? Applicability::apply_and_skip_rest
+                                                 : Applicability::apply;
   }
 
   std::vector<Derivation> expand(const RuleInput& input) const {

@@ -156,17 +156,20 @@ struct TileMaps {
   }
 
   /// The loop, not the last one, along which most reads are dense, among those with more than one
-  /// iteration.
+  /// iteration; only reads that are far apart along the last loop count.
   static std::optional<std::int32_t> dense_loop(const State& state, const IndexMaps& maps,
                                                 const std::vector<Loop>& loops) {
+    const auto stride = [&](const IndexMaps::Read& read, const Loop& loop) {
+      return maps.stride(state, read, loop.axis, loop.step);
+    };
     std::optional<std::int32_t> best;
     std::size_t most = 0;
     for (std::size_t i = 0; i + 1 < loops.size(); ++i) {
-      const Loop& loop = loops[i];
       const std::size_t count = count_items(maps.reads(), [&](const IndexMaps::Read& read) {
-        return maps.stride(state, read, loop.axis, loop.step) == 1;
+        const auto along_last = stride(read, loops.back());
+        return stride(read, loops[i]) == 1 && along_last && *along_last != 0 && *along_last != 1;
       });
-      if (loop.extent > 1 && count > most) {
+      if (loops[i].extent > 1 && count > most) {
         most = count;
         best = static_cast<std::int32_t>(i);
       }
@@ -178,7 +181,7 @@ struct TileMaps {
     const auto& reads = maps.reads();
     for (std::size_t i = 0; i < reads.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
-        if (reads[i].tensor == reads[j].tensor) {
+        if (maps.are_shifted(reads[i], reads[j])) {
           return true;
         }
       }
