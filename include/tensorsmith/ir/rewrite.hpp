@@ -9,37 +9,38 @@
 #include <vector>
 
 #include "tensorsmith/ir/expr_pool.hpp"
-#include "tensorsmith/support/hash_map.hpp"
 
 namespace tensorsmith {
 
-/// Nodes that a walk has been to. Small walks need no memory of their own.
+/// Nodes of one root that a walk has been to. Small walks need no memory of their own.
 class NodeSet {
  public:
+  explicit NodeSet(ExprId root) : root_(root.value) {}
   /// Whether it is new.
   bool insert(ExprId id) {
+    for (std::size_t i = 0; i < num_first_; ++i) {
+      if (first_[i] == id.value) {
+        return false;
+      }
+    }
     if (num_first_ < most_first) {
-      for (std::size_t i = 0; i < num_first_; ++i) {
-        if (first_[i] == id.value) {
-          return false;
-        }
-      }
       first_[num_first_++] = id.value;
-      if (num_first_ == most_first) {
-        for (const std::uint32_t value : first_) {
-          rest_.insert(value);
-        }
-      }
       return true;
     }
-    return rest_.insert(id.value);
+    if (rest_.empty()) {
+      rest_.resize(root_ + 1);  // operands have smaller numbers
+    }
+    const bool is_new = !rest_[id.value];
+    rest_[id.value] = true;
+    return is_new;
   }
 
  private:
   static constexpr std::size_t most_first = 24;
+  std::uint32_t root_;
   std::uint32_t first_[most_first];
   std::size_t num_first_ = 0;
-  HashSet<std::uint32_t> rest_;
+  std::vector<bool> rest_;
 };
 
 /// Calls f(child) for every operand, left to right (Reduce: its sources).
@@ -135,38 +136,32 @@ bool any_node(const ExprPool& pool, ExprId id, F& f, NodeSet& seen) {
 /// The same walk with one visit to every node: what counts is whether it is there.
 template <class F>
 void visit_nodes(const ExprPool& pool, ExprId id, F&& f) {
-  NodeSet seen;
+  NodeSet seen(id);
   detail::visit_nodes(pool, id, f, seen);
 }
 
 /// One visit to every node too, with the number of paths to it: f(node, paths). For counting.
 template <class F>
 void visit_paths(const ExprPool& pool, ExprId root, F&& f) {
-  std::vector<ExprId> order;
-  HashMap<std::uint32_t, std::uint32_t> places;
-  visit_nodes(pool, root, [&](ExprId id) {
-    places.set(id.value, static_cast<std::uint32_t>(order.size()));
-    order.push_back(id);
-  });
-  std::vector<double> paths(order.size(), 0);
-  paths.back() = 1;
-  for (std::size_t i = order.size(); i-- > 0;) {
-    for_each_child(pool[order[i]],
-                   [&](ExprId child) { paths[*places.find(child.value)] += paths[i]; });
+  std::vector<double> paths(root.value + 1, 0);
+  paths[root.value] = 1;
+  for (std::uint32_t value = root.value + 1; value-- > 0;) {  // operands have smaller numbers
+    if (paths[value] > 0) {
+      for_each_child(pool[ExprId{value}],
+                     [&](ExprId child) { paths[child.value] += paths[value]; });
+    }
   }
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    f(order[i], paths[i]);
-  }
+  visit_nodes(pool, root, [&](ExprId id) { f(id, paths[id.value]); });
 }
 
 /// Whether f(node) holds anywhere, from the root down until it does.
 template <class F>
 bool any_node(const ExprPool& pool, ExprId id, F&& f) {
-  NodeSet seen;
+  NodeSet seen(id);
   return detail::any_node(pool, id, f, seen);
 }
 
-/// Simultaneous substitution of variables by expressions.
+/// Simultaneous substitution of variables by expressions. Linear in the number of paths.
 class Substitution {
  public:
   void set(VarId var, ExprId value) {
@@ -179,13 +174,6 @@ class Substitution {
     map_.emplace_back(var, value);
   }
   ExprId operator()(ExprPool& pool, ExprId id) const {
-    HashMap<std::uint32_t, std::uint32_t> done;
-    return replaced(pool, id, done);
-  }
-  bool empty() const { return map_.empty(); }
-
- private:
-  ExprId replaced(ExprPool& pool, ExprId id, HashMap<std::uint32_t, std::uint32_t>& done) const {
     if (const VarRef* ref = pool.as<VarRef>(id)) {
       for (const auto& [key, value] : map_) {
         if (key == ref->var) {
@@ -194,18 +182,11 @@ class Substitution {
       }
       return id;
     }
-    if (pool.as<IntImm>(id) != nullptr || pool.as<FloatImm>(id) != nullptr) {
-      return id;
-    }
-    if (const std::uint32_t* found = done.find(id.value)) {
-      return ExprId{*found};
-    }
-    const ExprId result =
-        map_children(pool, id, [&](ExprId child) { return replaced(pool, child, done); });
-    done.set(id.value, result.value);
-    return result;
+    return map_children(pool, id, [&](ExprId child) { return (*this)(pool, child); });
   }
+  bool empty() const { return map_.empty(); }
 
+ private:
   std::vector<std::pair<VarId, ExprId>> map_;
 };
 

@@ -6,16 +6,20 @@
 // bad input: that is `Error` (support/error.hpp) or a `Result`.
 #pragma once
 
+#include <exception>
 #include <string>
-
-#include "tensorsmith/support/error.hpp"
+#include <utility>
 
 namespace tensorsmith {
 
 /// Something that cannot be has come to pass; what was being worked on is lost, nothing else.
-class InternalError : public Error {
+class InternalError : public std::exception {
  public:
-  using Error::Error;
+  explicit InternalError(std::string text) : text_(std::move(text)) {}
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::string text_;
 };
 
 using AssertHandler = void (*)(const char* condition, const char* message, const char* file,

@@ -36,8 +36,8 @@ struct Expressions {
   Ref var(std::int32_t i) { return pool.var(i); }
   Ref num(std::int64_t value) { return pool.integer(value); }
   std::string text(Ref ref) const {
-    return expression_text(pool, ref,
-                           [](std::int32_t i) { return std::string(1, static_cast<char>('a' + i)); });
+    return expression_text(
+        pool, ref, [](std::int32_t i) { return std::string(1, static_cast<char>('a' + i)); });
   }
   std::string simple(Ref ref) { return text(analyzer.simplify(ref)); }
 
@@ -219,9 +219,8 @@ TEST_CASE("substitution replaces variables and nothing else", "[algebra]") {
   Pool& p = e.pool;
   const Ref ref = p.raw(Op::add, p.raw(Op::mul, e.var(0), p.integer(3)), e.var(1));
   HashMap<std::uint32_t, Ref> known;
-  const Ref result = substituted(p, ref, known, [&](std::int64_t var, Ref self) {
-    return var == 0 ? p.integer(2) : self;
-  });
+  const Ref result = substituted(
+      p, ref, known, [&](std::int64_t var, Ref self) { return var == 0 ? p.integer(2) : self; });
   CHECK(e.text(result) == "2 * 3 + b");  // nothing is folded
 }
 
@@ -231,8 +230,10 @@ TEST_CASE("equal expressions are one node, and constants fold in the width of th
   const Ref x = p.var(p.new_var());
   CHECK(p.raw(Op::add, x, p.integer(1)) == p.raw(Op::add, x, p.integer(1)));
   CHECK(p.raw(Op::add, x, p.integer(1)) != p.raw(Op::sub, x, p.integer(1)));
-  CHECK(p.with_list(Op::load, DType::f32, 3, {x, x}) == p.with_list(Op::load, DType::f32, 3, {x, x}));
-  CHECK(p.with_list(Op::load, DType::f32, 3, {x, x}) != p.with_list(Op::load, DType::f32, 4, {x, x}));
+  CHECK(p.with_list(Op::load, DType::f32, 3, {x, x}) ==
+        p.with_list(Op::load, DType::f32, 3, {x, x}));
+  CHECK(p.with_list(Op::load, DType::f32, 3, {x, x}) !=
+        p.with_list(Op::load, DType::f32, 4, {x, x}));
   CHECK(p.value(p.add(p.integer(INT32_MAX), p.integer(1))) == INT32_MIN);
   CHECK(p.add(p.integer(0), x) == x);
   CHECK(p.value(p.floordiv(p.integer(-7), p.integer(2))) == -4);

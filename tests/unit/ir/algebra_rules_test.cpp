@@ -1,5 +1,5 @@
-// Every rule of the reference's rewriting is true: for random numbers for which its condition holds,
-// what it rewrites and what that becomes have one value.
+// Every rule of the reference's rewriting is true: for random numbers for which its condition
+// holds, what it rewrites and what that becomes have one value.
 #include "tensorsmith/ir/algebra/rule.hpp"
 
 #include <array>
@@ -97,8 +97,7 @@ void check_rules(const std::string_view (&lines)[N], bool is_truth) {
       for (std::int64_t& value : names) {
         value = static_cast<std::int64_t>(rng.next_below(25)) - 9;
       }
-      if (rule.condition >= 0 &&
-          value_of(rule, rule.condition, names).value_or(0) == 0) {
+      if (rule.condition >= 0 && value_of(rule, rule.condition, names).value_or(0) == 0) {
         continue;
       }
       for (std::int16_t pattern : rule.patterns) {
