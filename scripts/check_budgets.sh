@@ -16,16 +16,10 @@ budget_of() {
     tensorsmith/ir/eval_threads.hpp | tensorsmith/ir/simplify.hpp | tensorsmith/ir/verify.hpp | \
     tensorsmith/ir/simplify_linear.hpp) echo 28800 ;;
   tensorsmith/ops/conv.hpp) echo 28800 ;;
-<<<<<<< HEAD
   tensorsmith/ops/row.hpp | tensorsmith/ops/gemm.hpp | tensorsmith/ops/pool.hpp | tensorsmith/ops/workload_fields.hpp | \
     tensorsmith/ops/workload_items.hpp) echo 28500 ;;
   tensorsmith/ops/workload.hpp | tensorsmith/ops/workload_body.hpp) echo 30500 ;;
   tensorsmith/ops/workload_reader.hpp) echo 28800 ;;
-=======
-  tensorsmith/ops/row.hpp) echo 28300 ;;
-  tensorsmith/ops/workload.hpp | tensorsmith/ops/workload_body.hpp) echo 29900 ;;
-  tensorsmith/ops/workload_reader.hpp) echo 28600 ;;
->>>>>>> 71dc29e191ffadaa0892ada71cb33705de856aa1
   tensorsmith/sched/apply.hpp | tensorsmith/sched/replay.hpp) echo 29400 ;;
   tensorsmith/sched/schedule.hpp) echo 29800 ;;
   tensorsmith/sched/apply/cache_read.hpp | tensorsmith/sched/apply/rfactor.hpp | \
