@@ -372,7 +372,7 @@ WorkerSearch search_worker(const WorkerOptions& options) {
       return search;
     }
   }
-  search.looked_at += " or on PATH";
+  search.looked_at += " nor on PATH";
   return search;
 }
 

@@ -19,6 +19,7 @@
 #include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/ir/verify.hpp"
+#include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
