@@ -381,7 +381,6 @@ class Emitter {
 #include "tensorsmith/lower/emit_prefetch.hpp"
 #include "tensorsmith/lower/emit_shuffles.hpp"
 #include "tensorsmith/lower/emit_stage.hpp"
-#include "tensorsmith/lower/emit_sum_lanes.hpp"
 #include "tensorsmith/lower/emit_taps.hpp"
 #include "tensorsmith/lower/emit_tensor.hpp"
 #include "tensorsmith/lower/emit_terms.hpp"

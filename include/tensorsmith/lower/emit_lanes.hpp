@@ -365,3 +365,5 @@ inline StmtId Emitter::emit_row_fold(Emission& e) {
 }
 
 }  // namespace tensorsmith::detail
+
+#include "tensorsmith/lower/emit_sum_lanes.hpp"
