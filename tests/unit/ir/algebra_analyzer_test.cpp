@@ -12,8 +12,7 @@
 #include "tensorsmith/ir/algebra/text.hpp"
 #include "tensorsmith/support/rng.hpp"
 
-using namespace tensorsmith;
-using namespace tensorsmith::algebra;
+namespace tensorsmith::algebra {
 
 namespace {
 
@@ -253,3 +252,5 @@ TEST_CASE("known comparisons decide those that differ by a constant", "[algebra]
   known.drop(0);
   CHECK(known.compare(x, p.raw(Op::add, y, p.integer(4))) == Order::unknown);
 }
+
+}  // namespace tensorsmith::algebra

@@ -11,8 +11,7 @@
 #include "tensorsmith/ir/algebra/truth_rules.hpp"
 #include "tensorsmith/support/rng.hpp"
 
-using namespace tensorsmith;
-using namespace tensorsmith::algebra;
+namespace tensorsmith::algebra {
 
 namespace {
 
@@ -177,3 +176,5 @@ TEST_CASE("a pattern fits what has its form, and builds its result with constant
   CHECK(match.built(rule, rule.result, DType::i32) == pool.add(x, pool.integer(7)));
   CHECK(!match.fits(rule, rule.patterns[0], pool.add(pool.add(x, x), pool.integer(4))));
 }
+
+}  // namespace tensorsmith::algebra

@@ -9,7 +9,7 @@ using namespace tensorsmith;
 namespace {
 
 template <class Params>
-Params params_of(const std::string& text) {
+Params parsed_as(const std::string& text) {
   const auto parsed = ops::parse_workload(text);
   INFO(text << ": " << (parsed ? "" : parsed.error()));
   REQUIRE(parsed.has_value());
@@ -20,41 +20,41 @@ Params params_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("options of workload strings", "[ops]") {
-  const auto conv = params_of<ops::ConvParams>(
+  const auto conv = parsed_as<ops::ConvParams>(
       "conv2d:n=1,h=9,w=8,ci=4,co=6,k=3,s=1,p=1,pe=2x0,bias,batchnorm,relu");
   CHECK(conv.batch_norm);
   CHECK(conv.pad_after(0) == 2);
   CHECK(conv.pad_after(1) == 0);
   CHECK(conv.out_spatial(0) == 10);
   CHECK(conv.out_spatial(1) == 7);
-  const auto up = params_of<ops::ConvParams>(
+  const auto up = parsed_as<ops::ConvParams>(
       "conv3d_transpose:n=1,d=2,h=3,w=4,ci=4,co=6,k=3,s=2,p=1,pe=1x1x0,op=1x0x1");
   CHECK(up.output_padding == std::array<std::int64_t, 3>{1, 0, 1});
-  const auto behind = params_of<ops::ConvParams>(
+  const auto behind = parsed_as<ops::ConvParams>(
       "conv2d:n=1,h=9,w=8,ci=4,co=6,k=3,s=1,p=0,avg_pool=3,pool_s=2,pool_p=1,pool_pe=0,pool_ceil,"
       "pool_count_include_pad=0");
   CHECK(behind.pool.ceil_mode);
   CHECK_FALSE(behind.pool.counts_padding);
   CHECK(behind.pool.pad_end == std::array<std::int64_t, 2>{0, 0});
-  const auto deep = params_of<ops::ConvParams>(
+  const auto deep = parsed_as<ops::ConvParams>(
       "conv2d:n=1,h=9,w=8,ci=4,co=6,k=1,s=1,p=0,depthwise=3,dw_s=2,dw_p=1,dw_pe=0x1");
   CHECK(deep.behind.pad_end == std::array<std::int64_t, 2>{0, 1});
-  const auto pool = params_of<ops::PoolParams>(
+  const auto pool = parsed_as<ops::PoolParams>(
       "avg_pool:n=1,c=3,h=8,w=9,k=3,s=2,p=1,pe=2,ceil,count_include_pad=0,layout=nchw");
   CHECK(pool.ceil_mode);
   CHECK_FALSE(pool.counts_padding);
-  CHECK(params_of<ops::RowParams>("argmin:3x4:i8,last").is_last);
-  CHECK(params_of<ops::RowParams>("reduce_var:3x4:f16,unbiased").is_unbiased);
-  CHECK(params_of<ops::RowParams>("softmax:3x40,online=8,transposed").is_transposed);
-  CHECK(params_of<ops::GemmParams>("bmm:2x3x4x5:f32,ta,tb,tc,relu").transpose_c);
+  CHECK(parsed_as<ops::RowParams>("argmin:3x4:i8,last").is_last);
+  CHECK(parsed_as<ops::RowParams>("reduce_var:3x4:f16,unbiased").is_unbiased);
+  CHECK(parsed_as<ops::RowParams>("softmax:3x40,online=8,transposed").is_transposed);
+  CHECK(parsed_as<ops::GemmParams>("bmm:2x3x4x5:f32,ta,tb,tc,relu").transpose_c);
   CHECK(
-      params_of<ops::BatchNormParams>("batchnorm:n=2,c=3,h=4,w=5,layout=nchw,dtype=f16,relu").relu);
-  const auto gather = params_of<ops::GatherParams>("gather:4x5x6:bf16,indices=i64");
+      parsed_as<ops::BatchNormParams>("batchnorm:n=2,c=3,h=4,w=5,layout=nchw,dtype=f16,relu").relu);
+  const auto gather = parsed_as<ops::GatherParams>("gather:4x5x6:bf16,indices=i64");
   CHECK(gather.count == 4);
   CHECK(gather.rows == 5);
   CHECK(gather.columns == 6);
   CHECK(gather.indices == DType::i64);
-  CHECK(params_of<ops::PointwiseParams>("pointwise:4x5x6:i64,add,perm=2x0x1").permutation ==
+  CHECK(parsed_as<ops::PointwiseParams>("pointwise:4x5x6:i64,add,perm=2x0x1").permutation ==
         std::vector<std::int64_t>{2, 0, 1});
 }
 
