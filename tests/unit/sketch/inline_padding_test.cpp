@@ -19,15 +19,15 @@ Shared<const ComputeDag> dag_of(const std::string& text) {
 
 /// Sketches in which the stage "Pad" is inlined, among them those whose vectors run along "w", and
 /// all; without those that read patches, which the padding is computed into.
-struct Counts {
+struct PaddingCounts {
   std::size_t inlined = 0, along_vector = 0, all = 0;
 };
 template <class Rules>
-Counts count_sketches(const std::string& text, const Rules& rules) {
+PaddingCounts count_sketches(const std::string& text, const Rules& rules) {
   SketchOptions options;
   options.hardware.num_cores = 4;
   options.core_cache_bytes = 1 << 20;
-  Counts counts;
+  PaddingCounts counts;
   for (const State& sketch : generate_sketches(dag_of(text), rules, options)) {
     if (any_item(sketch.dag().operations(),
                  [](const Operation& op) { return op.name == "Pad.patches"; })) {
@@ -51,16 +51,16 @@ Counts count_sketches(const std::string& text, const Rules& rules) {
 }  // namespace
 
 TEST_CASE("padding of a convolution is computed into memory or left out") {
-  const Counts counts = count_sketches("conv2d:n=1,h=14,w=14,ci=16,co=16,k=3,s=1,p=1,layout=nhwc",
-                                       native_cpu_rules());
+  const PaddingCounts counts = count_sketches(
+      "conv2d:n=1,h=14,w=14,ci=16,co=16,k=3,s=1,p=1,layout=nhwc", native_cpu_rules());
   CHECK(counts.inlined > 0);
   CHECK(counts.inlined * 2 == counts.all);
 }
 
 TEST_CASE(
     "padding along the vector loop stays in memory, and so it does in the reference's space") {
-  const Counts counts = count_sketches("conv2d:n=1,h=14,w=14,ci=16,co=16,k=3,s=1,p=1,layout=nchw",
-                                       native_cpu_rules());
+  const PaddingCounts counts = count_sketches(
+      "conv2d:n=1,h=14,w=14,ci=16,co=16,k=3,s=1,p=1,layout=nchw", native_cpu_rules());
   CHECK(counts.inlined > 0);  // with the vectors along the channels
   CHECK(counts.along_vector == 0);
   CHECK(
@@ -69,7 +69,7 @@ TEST_CASE(
 }
 
 TEST_CASE("padding of a transposed convolution is left out where its phases are loops") {
-  const Counts counts = count_sketches(
+  const PaddingCounts counts = count_sketches(
       "conv2d_transpose:n=1,h=4,w=4,ci=8,co=8,k=4,s=2,p=1,layout=nhwc", native_cpu_rules());
   CHECK(counts.inlined == 1);
   CHECK(counts.all > 2);

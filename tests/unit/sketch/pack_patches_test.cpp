@@ -11,18 +11,18 @@ namespace tensorsmith {
 namespace {
 
 /// Sketches that read a copy of patches, and all.
-struct Counts {
+struct PatchCounts {
   std::size_t with_patches = 0, with_padding = 0, with_one_loop_of_pixels = 0, all = 0;
 };
 template <class Rules>
-Counts count_sketches(const std::string& text, const Rules& rules) {
+PatchCounts count_sketches(const std::string& text, const Rules& rules) {
   const auto workload = ops::parse_workload(text);
   REQUIRE(workload);
   SketchOptions options;
   options.hardware.num_cores = 4;
   options.core_cache_bytes = 1 << 20;
   options.collapse_axes = true;
-  Counts counts;
+  PatchCounts counts;
   for (const State& sketch : generate_sketches(workload->dag, rules, options)) {
     ++counts.all;
     bool has_patches = false, has_padding = false, has_pixels = false;
@@ -45,13 +45,15 @@ Counts count_sketches(const std::string& text, const Rules& rules) {
   }
   return counts;
 }
-Counts count_native(const std::string& text) { return count_sketches(text, native_cpu_rules()); }
+PatchCounts count_native(const std::string& text) {
+  return count_sketches(text, native_cpu_rules());
+}
 
 }  // namespace
 
 TEST_CASE("a convolution may read packed patches; padding is in them, pixels are one loop") {
   for (const char* layout : {"nhwc", "nchw"}) {
-    const Counts counts =
+    const PatchCounts counts =
         count_native(std::string("conv2d:n=1,h=14,w=14,ci=16,co=32,k=3,s=1,p=1,layout=") + layout);
     CHECK(counts.with_patches > 0);
     CHECK(counts.with_patches < counts.all / 2);
