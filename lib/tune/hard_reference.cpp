@@ -31,6 +31,45 @@ bool computes_floats(const ComputeDag& dag) {
   return found;
 }
 
+/// Whether a float of that expression lies between two constants.
+bool is_clamped(const ExprPool& pool, ExprId id) {
+  bool has_low = false, has_high = false;
+  while (!(has_low && has_high)) {
+    const auto* call = pool.as<Call>(id);
+    const auto* binary = pool.as<Binary>(id);
+    if (call != nullptr && call->args.size() == 1) {
+      id = call->args[0];
+    } else if (binary != nullptr && (binary->op == BinaryOp::min || binary->op == BinaryOp::max)) {
+      const bool is_right = pool.as<FloatImm>(binary->b) != nullptr;
+      if (!is_right && pool.as<FloatImm>(binary->a) == nullptr) {
+        return false;
+      }
+      (binary->op == BinaryOp::min ? has_high : has_low) = true;
+      id = is_right ? binary->a : binary->b;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Whether floats of any size become integers: what a number that the type cannot hold becomes is
+/// not defined.
+bool converts_any_float(const ComputeDag& dag) {
+  const ExprPool& pool = dag.pool();
+  bool found = false;
+  for (const Operation& operation : dag.operations()) {
+    for (const ExprId body : operation.bodies) {
+      visit_expr(pool, body, [&](ExprId id) {
+        const auto* cast = pool.as<Cast>(id);
+        found = found || (cast != nullptr && is_integer(pool.dtype(id)) &&
+                          is_float(pool.dtype(cast->a)) && !is_clamped(pool, cast->a));
+      });
+    }
+  }
+  return found;
+}
+
 bool mixes_rows(const ComputeDag& dag) {
   return std::any_of(dag.operations().begin(), dag.operations().end(),
                      [](const Operation& operation) { return operation.attrs.rounding > 1; });
@@ -45,7 +84,8 @@ std::vector<HardDraw> draws_of(const MeasureTask& task, const ComputeDag& defini
     has_integers = has_integers || (is_hard && is_integer(argument.dtype));
     makes_integers = makes_integers || (argument.is_output && !is_float(argument.dtype));
   }
-  if (makes_integers && has_floats && computes_floats(definition)) {
+  if ((makes_integers && has_floats && computes_floats(definition)) ||
+      converts_any_float(definition)) {
     return {};
   }
   std::vector<HardDraw> draws;

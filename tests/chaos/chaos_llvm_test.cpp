@@ -46,8 +46,8 @@ void await_trials(const CommandFolder& folder, int pid, std::size_t count) {
 int worker_of(int pid) {
   int worker = 0;
   (void)eventually([&] {
-    const std::vector<int> all = workers_of(pid);
-    worker = all.empty() ? 0 : all.front();
+    const std::vector<Process> all = workers_of(pid);
+    worker = all.empty() ? 0 : all.front().pid;
     return worker != 0;
   });
   return worker;
@@ -74,7 +74,8 @@ class BusyLoops {
       const int pid = ::fork();
       if (pid == 0) {
         ::alarm(600);
-        for (volatile unsigned spin = 0;; spin = spin + 1) {
+        for (;;) {
+          asm volatile("");
         }
       }
       pids_.push_back(pid);
@@ -169,11 +170,11 @@ TEST_CASE("a worker that is stopped whenever it lives does not hold up the end")
   CommandFolder folder;
   const int pid = folder.start(tune("gemm:64x64x64:f32", "--seconds", "3"));
   await_trials(folder, pid, 1);
-  std::set<int> stopped;
+  std::set<unsigned long long> stopped;  // by their start
   while (!has_ended(pid)) {
-    for (const int worker : workers_of(pid)) {
-      if (stopped.insert(worker).second) {
-        ::kill(worker, SIGSTOP);
+    for (const Process& worker : workers_of(pid)) {
+      if (stopped.insert(worker.start_ticks).second) {
+        ::kill(worker.pid, SIGSTOP);
       }
     }
     ::usleep(20'000);

@@ -17,7 +17,7 @@ std::string with_type(const std::string& example, const std::string& type) {
   return example.substr(0, own) + ":" + type + example.substr(comma);
 }
 
-void check_tunes(CommandFolder& folder, const std::string& workload, const char* trials) {
+void check_type_tunes(CommandFolder& folder, const std::string& workload, const char* trials) {
   CAPTURE(workload);
   const CommandResult result =
       folder.run({"tune", workload, "--trials", trials, "--json", "--quiet"});
@@ -46,7 +46,7 @@ TEST_CASE("every form of tune --list gives a verified kernel in f16") {
   const nlohmann::json list = folder.run({"tune", "--list", "--json"}).json();
   REQUIRE(list["workloads"].size() >= 23);
   for (const nlohmann::json& line : list["workloads"]) {
-    check_tunes(folder, with_type(line["example"].get<std::string>(), "f16"), "1");
+    check_type_tunes(folder, with_type(line["example"].get<std::string>(), "f16"), "1");
   }
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("every form of tune --list gives a verified kernel in bf16") {
   CommandFolder folder;
   const nlohmann::json list = folder.run({"tune", "--list", "--json"}).json();
   for (const nlohmann::json& line : list["workloads"]) {
-    check_tunes(folder, with_type(line["example"].get<std::string>(), "bf16"), "1");
+    check_type_tunes(folder, with_type(line["example"].get<std::string>(), "bf16"), "1");
   }
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("rows and chains of 16 bits give verified kernels, also without a sear
       const std::size_t place = std::min(workload.find('?'), workload.size());
       workload.replace(place, place < workload.size() ? 1 : 0, type);
       for (const char* trials : {"0", "4"}) {
-        check_tunes(folder, workload, trials);
+        check_type_tunes(folder, workload, trials);
       }
     }
   }
