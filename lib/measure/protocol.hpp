@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -159,11 +160,11 @@ void transfer(A& a, HardMessage& m) {
 template <class A>
 void transfer(A& a, ArgumentMessage& m) {
   a(m.argument.name);
-  a.enumeration(m.argument.dtype, 9);
+  a.enumeration(m.argument.dtype, std::size(all_dtypes));
   a(m.argument.num_elements), a(m.argument.is_output);
   a(m.argument.fill.low), a(m.argument.fill.high);
   a(m.argument.fill.row_elements), a(m.argument.fill.num_rows), a(m.argument.fill.is_main);
-  a.enumeration(m.argument.reference_dtype, 9);
+  a.enumeration(m.argument.reference_dtype, std::size(all_dtypes));
   a(m.argument.reference_rows);
   a(m.argument.tolerance), a(m.data_offset), a(m.data_bytes), a(m.hard);
 }
@@ -180,7 +181,7 @@ void transfer(A& a, StatusReply& m) {
 template <class A>
 void transfer(A& a, PackedArgument& m) {
   a(m.name);
-  a.enumeration(m.dtype, 9);
+  a.enumeration(m.dtype, std::size(all_dtypes));
   a(m.num_elements);
 }
 template <class A>

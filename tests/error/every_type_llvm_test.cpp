@@ -9,10 +9,10 @@ namespace {
 /// The example with another element type: behind the sizes, or as an option.
 std::string with_type(const std::string& example, const std::string& type) {
   const std::size_t colon = example.find(':');
-  if (example.find('=', colon) != std::string::npos) {
+  const std::size_t comma = std::min(example.find(',', colon), example.size());
+  if (example.substr(colon, comma - colon).find('=') != std::string::npos) {
     return example + ",dtype=" + type;
   }
-  const std::size_t comma = std::min(example.find(',', colon), example.size());
   const std::size_t own = std::min(example.find(':', colon + 1), comma);
   return example.substr(0, own) + ":" + type + example.substr(comma);
 }

@@ -86,7 +86,7 @@ TEST_CASE("wrong options get one sentence", "[ops]") {
       {"max_pool:c=3,h=8,w=9,k=3,count_include_pad=0", "count_include_pad= of averages only"},
       {"avg_pool:c=3,h=8,w=9,k=3,count_include_pad=2", "expected count_include_pad=0 or"},
       {"global_avg_pool:c=3,h=8,w=9,ceil", "got \"ceil\""},
-      {"argmax:3x4,first", "expected last, got \"first\""},
+      {"argmax:3x4,first", "expected last, nan=propagate, got \"first\""},
       {"argmax:3x4,last,last", "expected every flag once"},
       {"reduce_sum:3x4,transposed", "expected nothing behind the type, got \"transposed\""},
       {"reduce_var:3x1,unbiased", "2 and more columns to be unbiased, got 1 column"},
