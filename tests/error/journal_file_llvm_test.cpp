@@ -44,10 +44,14 @@ TEST_CASE("paths that cannot hold a journal") {
   folder.write("file", "");
   REQUIRE(::mkfifo(folder.path("pipe").c_str(), 0600) == 0);
   const std::vector<std::pair<std::string, const char*>> paths = {
-      {"", "expected a file name"},         {"folder", "is not a regular file"},
-      {"folder/", "is not a regular file"}, {"/dev/null", "is not a regular file"},
-      {"pipe", "is not a regular file"},    {"file/j", "cannot make the folder"},
-      {"/proc/no/j", "cannot make the folder"},        {std::string(5000, 'x'), "cannot open"}};
+      {"", "expected a file name"},
+      {"folder", "is not a regular file"},
+      {"folder/", "is not a regular file"},
+      {"/dev/null", "is not a regular file"},
+      {"pipe", "is not a regular file"},
+      {"file/j", "cannot make the folder"},
+      {"/proc/no/j", "cannot make the folder"},
+      {std::string(5000, 'x'), "cannot open"}};
   for (const auto& [path, sentence] : paths) {
     CAPTURE(path);
     check_refusal(folder.run({"tune", "gemm:8x8x8:f32", "--trials", "1", "--db", path}), sentence);

@@ -145,7 +145,8 @@ TEST_CASE("a garbage environment is survived or explained") {
   CommandFolder folder;
   const std::vector<std::string> tune = {"tune", "gemm:8x8x8:f32", "--trials",
                                          "1",    "--json",         "--quiet"};
-  check_refusal(folder.run(tune, "export XDG_CACHE_HOME=/dev/null;"), "cannot make the folder \"/dev/null/");
+  check_refusal(folder.run(tune, "export XDG_CACHE_HOME=/dev/null;"),
+                "cannot make the folder \"/dev/null/");
   check_refusal(folder.run(tune, "unset XDG_CACHE_HOME HOME;"), "name a journal with --db FILE");
   check_refusal(folder.run(tune, "export XDG_CACHE_HOME=relative HOME=;"),
                 "name a journal with --db FILE");
