@@ -80,6 +80,7 @@ Result<Done, MeasureFault> Tf32Measurer::prepare(const MeasureTask& task) {
   for (KernelArgument& argument : rounded.arguments) {
     if (argument.is_output) {
       argument.tolerance = tf32_tolerance(length_);
+      argument.hard.clear();  // their bounds are those of products of whole factors
     }
   }
   return measurer_.prepare(rounded);

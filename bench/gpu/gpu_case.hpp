@@ -41,7 +41,8 @@ std::vector<State> tf32_sketches(const Shared<const ComputeDag>& dag, const Sket
 /// what differs from product to product is less than that, and adds up like rounding errors.
 OutputTolerance tf32_tolerance(std::int64_t length);
 
-/// Measures what it is given with another measurer, to the tolerance of sums in TF32.
+/// Measures what it is given with another measurer, to the tolerance of sums in TF32, with friendly
+/// inputs only.
 class Tf32Measurer final : public Measurer {
  public:
   Tf32Measurer(Measurer& measurer, std::int64_t length) : measurer_(measurer), length_(length) {}
