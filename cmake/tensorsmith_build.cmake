@@ -47,7 +47,7 @@ endfunction()
 # A source asks for dependencies by what it includes (<Eigen/...>, "cpu/..." for lib/cpu), by its name
 # (x_llvm.cpp, x_llvm_test.cpp), or by a line
 #   // requires: llvm json
-# Known words: llvm cuda eigen (or mlp) xgb json (or records) sqlite cli11 fmt benchmark.
+# Known words: llvm cuda eigen (or mlp) xgb json (or records) cli11 fmt benchmark.
 # tensorsmith_missing(OUT FILE): the words of FILE whose dependency was not found.
 function(tensorsmith_missing out file)
   set(wanted "")
@@ -80,8 +80,6 @@ function(tensorsmith_missing out file)
       list(APPEND wanted json)
     elseif(line MATCHES "<benchmark/")
       list(APPEND wanted benchmark)
-    elseif(line MATCHES "<sqlite3")
-      list(APPEND wanted sqlite)
     elseif(line MATCHES "<fmt/")
       list(APPEND wanted fmt)
     elseif(line MATCHES "<CLI/")
