@@ -48,7 +48,11 @@ bool is_known_type(const ops::OpParams& params) {
             return true;
           }
         }
-        return p.dtype == DType::f32;
+        if constexpr (requires { p.dtype; }) {
+          return p.dtype == DType::f32;
+        } else {
+          return false;  // libraries have no function for just any expression
+        }
       },
       params);
 }
@@ -177,6 +181,7 @@ std::optional<Problem> problem_of(const ops::Workload& workload) {
           },
           [](const ops::BatchNormParams&) { return Found(); },
           [](const ops::GatherParams&) { return Found(); },
+          [](const ops::ExpressionParams&) { return Found(); },
           [](const ops::AttentionParams& p) {
             return Found(AttentionShape{p.batch, p.queries, p.keys, p.width});
           }},

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "tensorsmith/te/access_analysis.hpp"
 #include "tensorsmith/te/flop.hpp"
+#include "tensorsmith/te/notation.hpp"
 #include "tensorsmith/te/workload_key.hpp"
 
 using namespace tensorsmith;
@@ -72,6 +73,22 @@ TEST_CASE(
     INFO(task.id);
     check_order_and_text(task);
     check_analysis(task);
+    ++rows;
+  }
+}
+
+TEST_CASE("dags of the reference: their text in index notation gives the same dag",
+          "[golden][dag]") {
+  ComparedRows rows("tasks.json as notation");
+  for (const GoldenTask& task : test::golden_tasks()) {
+    INFO(task.id);
+    const Result<std::string, std::string> text = te::write_notation(*task.dag);
+    REQUIRE(text);
+    INFO(*text);
+    const Result<Shared<const ComputeDag>, std::string> back = te::read_notation(*text);
+    REQUIRE(back);
+    CHECK(te::is_same_computation(*task.dag, **back));
+    CHECK(te::workload_key(**back) == te::workload_key(*task.dag));
     ++rows;
   }
 }

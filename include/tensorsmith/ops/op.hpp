@@ -232,8 +232,13 @@ struct GatherParams {
   DType dtype = DType::f32, indices = DType::i32;  ///< indices: i32 or i64
 };
 
+/// Any computation, in index notation (te/notation.hpp).
+struct ExpressionParams {
+  std::string text;
+};
+
 using OpParams = std::variant<GemmParams, ConvParams, PoolParams, RowParams, PointwiseParams,
-                              AttentionParams, BatchNormParams, GatherParams>;
+                              AttentionParams, BatchNormParams, GatherParams, ExpressionParams>;
 
 /// An operator with its sizes, ready to be tuned.
 struct Workload {

@@ -11,6 +11,7 @@
 #include "tensorsmith/ops/attention.hpp"
 #include "tensorsmith/ops/batch_norm.hpp"
 #include "tensorsmith/ops/conv.hpp"
+#include "tensorsmith/ops/expression.hpp"
 #include "tensorsmith/ops/gather.hpp"
 #include "tensorsmith/ops/gemm.hpp"
 #include "tensorsmith/ops/pointwise.hpp"
@@ -24,7 +25,8 @@ namespace tensorsmith::ops {
 /// The operator of some parameters. Throws Error for parameters that describe none.
 TENSORSMITH_INLINE Workload build_workload(const OpParams& params);
 
-/// The operator that a workload string names, or one sentence that says what is wrong with it.
+/// The operator that a workload string names, or the computation that a text in index notation or
+/// an einsum is (ops/expression.hpp); else one sentence that says what is wrong with it.
 TENSORSMITH_INLINE Result<Workload, std::string> parse_workload(std::string_view text);
 
 }  // namespace tensorsmith::ops

@@ -22,11 +22,19 @@ TENSORSMITH_INLINE Workload build_workload(const OpParams& params) {
                                [](const PointwiseParams& p) { return pointwise(p); },
                                [](const AttentionParams& p) { return attention(p); },
                                [](const BatchNormParams& p) { return batch_norm(p); },
-                               [](const GatherParams& p) { return gather(p); }},
+                               [](const GatherParams& p) { return gather(p); },
+                               [](const ExpressionParams& p) { return expression(p); }},
                     params);
 }
 
 TENSORSMITH_INLINE Result<Workload, std::string> parse_workload(std::string_view text) {
+  if (is_expression(text)) {
+    try {
+      return expression({std::string(text)});
+    } catch (const Error& error) {
+      return fail(std::string(error.what()));
+    }
+  }
   try {
     return build_workload(detail::WorkloadReader(text).read());
   } catch (const Error& error) {

@@ -63,6 +63,12 @@ class Expr {
   Expr(detail::ProgramData* program, ExprId id) : program_(program), id_(id) {}
 
   bool is_literal() const { return kind_ != Kind::typed; }
+  bool is_whole_literal() const { return kind_ == Kind::integer; }
+  /// Of a literal.
+  std::int64_t whole_literal() const { return integer_; }
+  double real_literal() const {
+    return kind_ == Kind::integer ? static_cast<double>(integer_) : real_;
+  }
   detail::ProgramData* program() const { return program_; }
   ExprId id() const {
     if (is_literal()) {

@@ -1,0 +1,1 @@
+#include "tensorsmith/te/notation_body.hpp"
