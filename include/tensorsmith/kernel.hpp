@@ -128,11 +128,30 @@ constexpr KernelOperand describe_operand(std::size_t num_elements, T* data) {
   return operand;
 }
 
+/// What kernels run on: threads that stay, and a workspace as large as the neediest of them wants.
+/// A handle; copies share it. Calls of kernels of one runtime must not overlap in time.
+class Runtime {
+ public:
+  /// `num_threads` >= 1, the calling one included. Throws Error.
+  explicit Runtime(std::int32_t num_threads = 1);
+
+  std::int32_t num_threads() const;
+  std::size_t workspace_bytes() const;
+
+ private:
+  friend class Kernel;
+  struct Impl;
+  Shared<Impl> impl_;
+};
+
 /// A handle; copies share one kernel. Calls of one kernel must not overlap in time.
 class Kernel {
  public:
-  /// Links `object` into this process. Throws Error if that fails.
+  /// Links `object` into this process; the kernel has a runtime of its own. Throws Error if that
+  /// fails.
   Kernel(KernelSignature signature, std::span<const std::byte> object, std::int32_t num_threads);
+  /// The same on a runtime that kernels share.
+  Kernel(KernelSignature signature, std::span<const std::byte> object, Runtime runtime);
 
   const KernelSignature& signature() const;
   std::int32_t num_threads() const;

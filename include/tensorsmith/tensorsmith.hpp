@@ -6,6 +6,7 @@
 
 #include "tensorsmith/fwd.hpp"
 #include "tensorsmith/kernel.hpp"
+#include "tensorsmith/kernel_artifact.hpp"
 #include "tensorsmith/measure/measurer.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/record/journal.hpp"

@@ -135,6 +135,8 @@ struct TuneOptions {
   Measurer* measurer = nullptr;
 };
 
+struct KernelArtifact;
+
 class TuneResult {
  public:
   TuneSummary summary;
@@ -147,6 +149,8 @@ class TuneResult {
   bool has_best() const { return !object.empty(); }
   /// Throws Error if nothing succeeded, or only on a simulated device.
   Kernel kernel() const;
+  /// What can be saved and called in another process (kernel_artifact.hpp). Throws as kernel().
+  KernelArtifact artifact() const;
   State state() const;
   /// Self-contained C++; CUDA C++ for a GPU.
   std::string source() const;

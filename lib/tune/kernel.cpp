@@ -9,35 +9,52 @@
 #include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith {
-namespace {
 
-std::size_t workspace_bytes(const KernelSignature& signature, std::int32_t num_threads) {
-  const std::int64_t bytes =
-      signature.shared_bytes + std::int64_t{num_threads} * signature.per_thread_bytes;
-  return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+struct Runtime::Impl {
+  explicit Impl(std::int32_t num_threads) : pool(num_threads) {}
+
+  void reserve(const KernelSignature& signature) {
+    const std::int64_t bytes =
+        signature.shared_bytes + std::int64_t{pool.num_threads()} * signature.per_thread_bytes;
+    const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+    if (!workspace || workspace->size() < wanted) {
+      workspace.emplace(wanted);
+    }
+  }
+
+  ThreadPool pool;
+  std::optional<AlignedBuffer<std::uint8_t>> workspace;
+};
+
+Runtime::Runtime(std::int32_t num_threads) {
+  if (num_threads < 1) {
+    throw Error("Runtime: the number of threads must be at least 1, is " +
+                std::to_string(num_threads));
+  }
+  impl_ = make_shared_of<Impl>(num_threads);
+}
+std::int32_t Runtime::num_threads() const { return impl_->pool.num_threads(); }
+std::size_t Runtime::workspace_bytes() const {
+  return impl_->workspace ? impl_->workspace->size() : 0;
 }
 
-}  // namespace
-
 struct Kernel::Impl {
-  Impl(KernelSignature its_signature, std::int32_t num_threads)
-      : signature(std::move(its_signature)), pool(num_threads),
-        workspace(workspace_bytes(signature, num_threads)) {}
+  Impl(KernelSignature its_signature, Runtime its_runtime)
+      : signature(std::move(its_signature)), runtime(std::move(its_runtime)) {}
 
   KernelSignature signature;
-  ThreadPool pool;
-  AlignedBuffer<std::uint8_t> workspace;
+  Runtime runtime;
   std::optional<JitKernel> code;
   std::optional<JitKernel> prepack;
 };
 
 Kernel::Kernel(KernelSignature signature, std::span<const std::byte> object,
-               std::int32_t num_threads) {
-  if (num_threads < 1) {
-    throw Error("Kernel: the number of threads must be at least 1, is " +
-                std::to_string(num_threads));
-  }
-  impl_ = make_shared_of<Impl>(std::move(signature), num_threads);
+               std::int32_t num_threads)
+    : Kernel(std::move(signature), object, Runtime(num_threads)) {}
+
+Kernel::Kernel(KernelSignature signature, std::span<const std::byte> object, Runtime runtime) {
+  impl_ = make_shared_of<Impl>(std::move(signature), std::move(runtime));
+  impl_->runtime.impl_->reserve(impl_->signature);
   CompiledBatch batch;
   batch.object.assign(reinterpret_cast<const char*>(object.data()), object.size());
   for (const std::string& entry : {impl_->signature.entry, impl_->signature.prepack_entry}) {
@@ -59,7 +76,7 @@ Kernel::Kernel(KernelSignature signature, std::span<const std::byte> object,
 }
 
 const KernelSignature& Kernel::signature() const { return impl_->signature; }
-std::int32_t Kernel::num_threads() const { return impl_->pool.num_threads(); }
+std::int32_t Kernel::num_threads() const { return impl_->runtime.num_threads(); }
 
 void Kernel::call(std::span<const KernelOperand> operands) const {
   const std::string problem = check_operands(impl_->signature, operands);
@@ -103,11 +120,13 @@ std::vector<AlignedBuffer<std::byte>> Kernel::pack(std::span<const KernelOperand
 }
 
 void Kernel::prepack_unchecked(void* const* arguments) const {
-  impl_->prepack->entry()(arguments, impl_->workspace.data(), &impl_->pool.runtime());
+  Runtime::Impl& runtime = *impl_->runtime.impl_;
+  impl_->prepack->entry()(arguments, runtime.workspace->data(), &runtime.pool.runtime());
 }
 
 void Kernel::call_unchecked(void* const* arguments) const {
-  impl_->code->entry()(arguments, impl_->workspace.data(), &impl_->pool.runtime());
+  Runtime::Impl& runtime = *impl_->runtime.impl_;
+  impl_->code->entry()(arguments, runtime.workspace->data(), &runtime.pool.runtime());
 }
 
 }  // namespace tensorsmith

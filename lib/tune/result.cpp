@@ -3,9 +3,12 @@
 
 #include "tensorsmith/codegen/cpp_source.hpp"
 #include "tensorsmith/ir/print.hpp"
+#include "tensorsmith/kernel_artifact.hpp"
 #include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/te/workload_key.hpp"
 #include "tensorsmith/tune.hpp"
+#include "tensorsmith/version.hpp"
 #include "tune/gpu.hpp"
 #include "tune/replay_steps.hpp"
 
@@ -20,6 +23,20 @@ void require_best(const TuneResult& result, const char* what) {
   }
 }
 
+void require_callable(const TuneResult& result, const std::string& what) {
+  require_best(result, what.c_str());
+  const Target& target = result.task.target;
+  if (target.is_simulated) {
+    throw Error("TuneResult::" + what + ": " + target.name +
+                " is simulated, so there is no code to call; source() gives its text");
+  }
+  if (target.kind == TargetKind::cuda) {
+    throw Error("TuneResult::" + what + ": " + target.name +
+                " is a GPU, and a Kernel is called on the CPU; source() gives its text, with the "
+                "launches in a comment on top");
+  }
+}
+
 KernelPrograms lower_or_throw(const State& state, const Target& target) {
   Result<KernelPrograms, LowerError> programs = lower_kernel(state, target);
   if (!programs) {
@@ -31,17 +48,24 @@ KernelPrograms lower_or_throw(const State& state, const Target& target) {
 }  // namespace
 
 Kernel TuneResult::kernel() const {
-  require_best(*this, "kernel");
-  if (task.target.is_simulated) {
-    throw Error("TuneResult::kernel: " + task.target.name +
-                " is simulated, so there is no code to call; source() gives its text");
-  }
-  if (task.target.kind == TargetKind::cuda) {
-    throw Error("TuneResult::kernel: " + task.target.name +
-                " is a GPU, and a Kernel is called on the CPU; source() gives its text, with the "
-                "launches in a comment on top");
-  }
+  require_callable(*this, "kernel");
   return Kernel(signature, object, num_threads);
+}
+
+KernelArtifact TuneResult::artifact() const {
+  require_callable(*this, "artifact");
+  KernelArtifact artifact;
+  artifact.signature = signature;
+  artifact.object = object;
+  artifact.num_threads = num_threads;
+  artifact.workload_key = te::workload_key(*task.dag);
+  artifact.workload = task.workload.empty() ? artifact.workload_key : task.workload;
+  artifact.target = task.target.name;
+  artifact.cpu = task.target.llvm_cpu;
+  artifact.features = task.target.llvm_features;
+  artifact.version = version_string;
+  artifact.best_ns = summary.best_ns;
+  return artifact;
 }
 
 State TuneResult::state() const {
