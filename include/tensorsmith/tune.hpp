@@ -152,10 +152,10 @@ class TuneResult {
   /// What can be saved and called in another process (kernel_artifact.hpp). Throws as kernel().
   KernelArtifact artifact() const;
   State state() const;
-  /// Self-contained C++; CUDA C++ for a GPU.
-  std::string source() const;
-  /// The same of the function that packs constant inputs once; empty: there is none.
-  std::string prepack_source() const;
+  /// Self-contained C++ of a function of that name; CUDA C++ for a GPU.
+  std::string source(const std::string& name = "kernel") const;
+  /// The same of the function NAME_prepack that packs constant inputs once; empty: there is none.
+  std::string prepack_source(const std::string& name = "kernel") const;
   /// Schedule, loops and numbers, for people.
   std::string explain() const;
 };

@@ -73,23 +73,24 @@ State TuneResult::state() const {
   return replay_steps(task.dag, steps);
 }
 
-std::string TuneResult::source() const {
+std::string TuneResult::source(const std::string& name) const {
   require_best(*this, "source");
   if (task.target.kind == TargetKind::cuda) {
-    return cuda_text(lower_or_throw(state(), task.target).main, task.target, "kernel",
+    return cuda_text(lower_or_throw(state(), task.target).main, task.target, name,
                      task.workload + ", " + task.target.name);
   }
-  CppSourceOptions options;
+  CppSourceOptions options = cpp_source_options(task.target, num_threads);
+  options.function_name = name;
   options.comment = task.workload;
   return emit_cpp_source(lower_or_throw(state(), task.target).main, options).source;
 }
 
-std::string TuneResult::prepack_source() const {
+std::string TuneResult::prepack_source(const std::string& name) const {
   require_best(*this, "prepack_source");
   const KernelPrograms programs = lower_or_throw(state(), task.target);
-  CppSourceOptions options;
-  options.function_name = "kernel_prepack";
-  options.comment = task.workload + ": packs the constants of kernel(), once";
+  CppSourceOptions options = cpp_source_options(task.target, num_threads);
+  options.function_name = name + "_prepack";
+  options.comment = task.workload + ": packs the constants of " + name + "(), once";
   return programs.prepack ? emit_cpp_source(*programs.prepack, options).source : std::string();
 }
 

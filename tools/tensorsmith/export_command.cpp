@@ -68,7 +68,7 @@ KernelSource reference_source(const BestSchedule& best, const std::string& name)
   if (!program) {
     throw Error("the program cannot be lowered as written: " + explain(program.error()));
   }
-  CppSourceOptions options;
+  CppSourceOptions options = cpp_source_options(best.target, 1);
   options.function_name = name;
   options.comment =
       "The program as written, in f64: what the tuned one is checked against. Zeros of "
@@ -79,7 +79,7 @@ KernelSource reference_source(const BestSchedule& best, const std::string& name)
 
 /// The program, what packs its constants, and what checks them.
 Files cpp_files(const BestSchedule& best, const ExportArguments& arguments) {
-  CppSourceOptions options;
+  CppSourceOptions options = cpp_source_options(best.target, arguments.common.num_threads);
   options.function_name = arguments.name;
   options.comment = arguments.common.workload + ", target " + arguments.common.target;
   const KernelSource kernel = emit_cpp_source(best.programs.main, options);

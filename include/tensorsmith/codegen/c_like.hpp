@@ -112,6 +112,11 @@ class CLikePrinter {
   }
   std::string type_text(DType type) const { return std::string(c_type(type, dialect_)); }
   bool is_cuda() const { return dialect_ == CDialect::cuda; }
+  /// Functions of f32 that exported C++ brings along (codegen/cpp_math.hpp).
+  static bool is_own_function(CallOp op) {
+    return op == CallOp::exp || op == CallOp::log || op == CallOp::tanh || op == CallOp::erf ||
+           op == CallOp::sigmoid;
+  }
 
   /// Integer arithmetic over loop variables and constants only: exact in 64 bits.
   bool is_index(ExprId id) const {
@@ -329,6 +334,9 @@ inline CText CLikePrinter::binary_text(const Binary& node, DType type) const {
 
 inline CText CLikePrinter::call_text(const Call& node, DType type) const {
   const CText a = value(node.args[0]);
+  if (!is_cuda() && type != DType::f64 && is_own_function(node.op)) {
+    return {std::string(name_of(node.op)) + "_of(" + a.text + ")"};
+  }
   const std::string one = type == DType::f64 ? "1.0" : "1.0f";
   switch (node.op) {
   case CallOp::if_then_else: {
@@ -343,7 +351,7 @@ inline CText CLikePrinter::call_text(const Call& node, DType type) const {
     return is_cuda() ? CText{math_name("rsqrt", type) + "(" + a.text + ")"}
                      : CText{one + " / std::sqrt(" + a.text + ")", CText::mul};
   case CallOp::sigmoid:
-    return {"sigmoid_of(" + a.text + ")"};
+    return {(is_cuda() ? "sigmoid_of(" : "sigmoid_of_double(") + a.text + ")"};
   case CallOp::pow:
     return {math_name("pow", type) + "(" + a.text + ", " + value(node.args[1]).text + ")"};
   case CallOp::round:

@@ -3,15 +3,13 @@
 // Floor 5. Own design; semantics as in ir/expr.hpp.
 #pragma once
 
+#include <iterator>
 #include <string>
 #include <string_view>
 
-namespace tensorsmith {
+#include "tensorsmith/codegen/cpp_math.hpp"
 
-struct CppHelper {
-  std::string_view name;  ///< what to look for in the text that uses it
-  std::string_view text;
-};
+namespace tensorsmith {
 
 // In the order of printing: a helper uses only those before it.
 inline constexpr CppHelper cpp_helpers[] = {
@@ -31,13 +29,13 @@ inline T float_floor_mod(T a, T b) {
   return a - std::floor(a / b) * b;
 }
 )"},
-    {"min_of<", R"(// The smaller one; the other one if one is NaN.
+    {"min_of<", R"(// The smaller one, lane by lane; the other one if one is NaN.
 template <class T>
 inline T min_of(T a, T b) {
   return a < b ? a : (b == b ? b : a);
 }
 )"},
-    {"max_of<", R"(// The larger one; the other one if one is NaN.
+    {"max_of<", R"(// The larger one, lane by lane; the other one if one is NaN.
 template <class T>
 inline T max_of(T a, T b) {
   return a > b ? a : (b == b ? b : a);
@@ -48,11 +46,10 @@ inline T abs_of(T a) {
   return a < 0 ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a)) : a;
 }
 )"},
-    {"sigmoid_of(", R"(// 1 / (1 + exp(-a)) with an exponential that cannot overflow.
-template <class T>
-inline T sigmoid_of(T a) {
-  const T e = std::exp(-std::fabs(a));
-  return (a < 0 ? e : T(1)) / (T(1) + e);
+    {"sigmoid_of_double(", R"(// 1 / (1 + exp(-a)) with an exponential that cannot overflow.
+inline double sigmoid_of_double(double a) {
+  const double e = std::exp(-std::fabs(a));
+  return (a < 0 ? e : 1.0) / (1.0 + e);
 }
 )"},
     {"wrap_add<", R"(// Modulo 2^bits.
@@ -146,12 +143,18 @@ class Scratch {
 
 /// The helpers that `text` uses, directly or through another.
 inline std::string cpp_helpers_for(std::string_view text) {
-  std::string result;
-  for (const CppHelper& helper : cpp_helpers) {
-    if (text.find(helper.name) != std::string_view::npos) {
-      result += helper.text;
-      result += '\n';
+  std::string used(text), result;
+  const auto add = [&](const CppHelper& helper) {
+    if (used.find(helper.name) != std::string::npos) {
+      result.insert(0, std::string(helper.text) + "\n");
+      used += helper.text;
     }
+  };
+  for (std::size_t i = std::size(cpp_math_helpers); i-- > 0;) {
+    add(cpp_math_helpers[i]);
+  }
+  for (std::size_t i = std::size(cpp_helpers); i-- > 0;) {
+    add(cpp_helpers[i]);
   }
   return result;
 }

@@ -21,7 +21,7 @@ namespace detail {
 class CppEmitter : CppVectorPrinter {
  public:
   CppEmitter(const LoopProgram& program, const CppSourceOptions& options)
-      : CppVectorPrinter(program), options_(options) {}
+      : CppVectorPrinter(program, options.vector_bytes), options_(options) {}
 
   KernelSource run();
 
@@ -127,7 +127,9 @@ inline void CppEmitter::emit_loop(StmtId id, const For& loop) {
     return emit_vectorized(id, loop, extent.constant);
   }
   if (loop.kind == ForKind::parallel && options_.openmp) {
+    line("#if defined(_OPENMP)");
     line("#pragma omp parallel for");
+    line("#endif");
   }
   const std::string var = names_.unique(program_.pool.var_name(loop.var));
   bind(loop.var, LinearText::of(var));

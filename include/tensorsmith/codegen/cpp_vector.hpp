@@ -18,8 +18,8 @@ namespace tensorsmith::detail {
 
 class CppVectorPrinter : protected CLikeWriter {
  protected:
-  explicit CppVectorPrinter(const LoopProgram& program)
-      : CLikeWriter(program, CDialect::cpp), plan_(plan_registers(program)) {}
+  CppVectorPrinter(const LoopProgram& program, std::int32_t vector_bytes)
+      : CLikeWriter(program, CDialect::cpp), plan_(plan_registers(program, vector_bytes)) {}
 
   static constexpr const char* lane_mark = "@lane";
 
@@ -106,6 +106,19 @@ class CppVectorPrinter : protected CLikeWriter {
                         {{*text, text->front() == '*' ? CText::unary : CText::atom}, true})
                   : std::nullopt;
     }
+    if (const Unary* negative = program_.pool.as<Unary>(id)) {
+      const auto a =
+          negative->op == UnaryOp::neg ? vector_value(negative->a, type, lanes) : std::nullopt;
+      return a ? std::optional<VectorText>(
+                     {{"-" + a->text.within(CText::atom), CText::unary}, true})
+               : std::nullopt;
+    }
+    if (const Call* call = program_.pool.as<Call>(id)) {
+      return vector_call(*call, type, lanes);
+    }
+    if (const Select* choice = program_.pool.as<Select>(id)) {
+      return vector_choice(*choice, type, lanes);
+    }
     const Binary* node = program_.pool.as<Binary>(id);
     if (node == nullptr) {
       return std::nullopt;
@@ -133,7 +146,10 @@ class CppVectorPrinter : protected CLikeWriter {
       if (program_.pool.as<FloatImm>(node->a) != nullptr) {
         std::swap(a, b);
       } else if (program_.pool.as<FloatImm>(node->b) == nullptr) {
-        return std::nullopt;
+        return VectorText{{std::string(node->op == BinaryOp::min ? "min_of<" : "max_of<") +
+                           vector_type(type, lanes) + ">(" + broadcast(*a, type, lanes) + ", " +
+                           broadcast(*b, type, lanes) + ")"},
+                          true};
       }
       const std::string type_name = vector_type(type, lanes);
       std::string v = a->text.text;
@@ -153,6 +169,42 @@ class CppVectorPrinter : protected CLikeWriter {
       return std::nullopt;
     }
   }
+  /// In every lane the same. x - 0 is x for every x; 0 + x would lose -0.
+  std::string broadcast(const VectorText& value, DType type, std::int32_t lanes) {
+    return value.is_vector
+               ? value.text.text
+               : value.text.within(CText::mul) + " - " + vector_type(type, lanes) + "{}";
+  }
+  std::optional<VectorText> vector_call(const Call& call, DType type, std::int32_t lanes) {
+    if (type != DType::f32 || !(is_own_function(call.op) || call.op == CallOp::sqrt)) {
+      return std::nullopt;
+    }
+    const auto a = vector_value(call.args[0], type, lanes);
+    return a ? std::optional<VectorText>(
+                   {{std::string(name_of(call.op)) + "_of(" + broadcast(*a, type, lanes) + ")"},
+                    true})
+             : std::nullopt;
+  }
+  /// A comparison of numbers of `type`, by lanes.
+  std::optional<VectorText> vector_choice(const Select& choice, DType type, std::int32_t lanes) {
+    const Binary* condition = program_.pool.as<Binary>(choice.condition);
+    if (condition == nullptr || !is_comparison(condition->op)) {
+      return std::nullopt;
+    }
+    const auto a = vector_value(condition->a, type, lanes);
+    const auto b = vector_value(condition->b, type, lanes);
+    const auto yes = vector_value(choice.if_true, type, lanes);
+    const auto no = vector_value(choice.if_false, type, lanes);
+    if (!a || !b || !yes || !no) {
+      return std::nullopt;
+    }
+    return VectorText{{"(" + broadcast(*a, type, lanes) + ") " +
+                           std::string(text_of(condition->op)) + " (" + broadcast(*b, type, lanes) +
+                           ") ? (" + broadcast(*yes, type, lanes) + ") : (" +
+                           broadcast(*no, type, lanes) + ")",
+                       CText::ternary},
+                      true};
+  }
   /// Emits the store for all lanes at once; false (and nothing emitted) if it cannot be.
   bool vector_store(const Store& store, std::int32_t lanes) {
     const std::size_t start = out_.size();
@@ -165,10 +217,7 @@ class CppVectorPrinter : protected CLikeWriter {
       out_.resize(start);
       return false;
     }
-    std::string value = text->text.text;
-    if (!text->is_vector && sum == nullptr) {  // x - 0 is x for every x; 0 + x would lose -0
-      value = text->text.within(CText::mul) + " - " + vector_type(type, lanes) + "{}";
-    }
+    const std::string value = sum != nullptr ? text->text.text : broadcast(*text, type, lanes);
     line(*target + (sum != nullptr ? " += " : " = ") + value + ";");
     return true;
   }

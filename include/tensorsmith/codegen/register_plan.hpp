@@ -16,9 +16,6 @@
 
 namespace tensorsmith {
 
-/// Largest vector of the generated text, in bytes.
-constexpr std::int32_t cpp_vector_bytes = 64;
-
 struct RegisterPlan {
   /// Per buffer: 0 = array, 1 = one variable per element, else lanes of one variable.
   std::vector<std::int32_t> lanes;
@@ -30,7 +27,8 @@ namespace detail {
 
 class RegisterPlanner : CLikePrinter {
  public:
-  explicit RegisterPlanner(const LoopProgram& program) : CLikePrinter(program) {
+  RegisterPlanner(const LoopProgram& program, std::int32_t vector_bytes)
+      : CLikePrinter(program), vector_bytes_(vector_bytes) {
     plan_.lanes.assign(program.buffers.size(), -1);
     plan_.expand.assign(program.stmts.size(), false);
     plan_.chunk.assign(program.stmts.size(), 0);
@@ -77,7 +75,7 @@ class RegisterPlanner : CLikePrinter {
     const IntImm* extent = program_.pool.as<IntImm>(loop.extent);
     OpenLoop open{loop.var, id, extent != nullptr ? extent->value : 0, 0};
     if (loop.kind == ForKind::vectorized && extent != nullptr) {
-      std::int32_t limit = cpp_vector_bytes / widest_element_bytes(program_, loop.body);
+      std::int32_t limit = vector_bytes_ / widest_element_bytes(program_, loop.body);
       while (open.extent % limit != 0) {
         limit /= 2;
       }
@@ -139,6 +137,7 @@ class RegisterPlanner : CLikePrinter {
     }
   }
 
+  std::int32_t vector_bytes_;
   RegisterPlan plan_;
   std::vector<OpenLoop> loops_;
   std::vector<std::vector<StmtId>> loops_of_;
@@ -146,8 +145,10 @@ class RegisterPlanner : CLikePrinter {
 
 }  // namespace detail
 
-inline RegisterPlan plan_registers(const LoopProgram& program) {
-  return detail::RegisterPlanner(program).run();
+/// `vector_bytes`: of the largest vector of the text, a power of two from 8 on. Compilers take
+/// wider ones than the processor has apart through memory.
+inline RegisterPlan plan_registers(const LoopProgram& program, std::int32_t vector_bytes) {
+  return detail::RegisterPlanner(program, vector_bytes).run();
 }
 
 }  // namespace tensorsmith
