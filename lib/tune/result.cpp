@@ -1,22 +1,22 @@
 // What can be done with the best schedule: call it, export it, explain it.
 #include <utility>
 
-#include "tensorsmith/codegen/cpp_source.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/tune.hpp"
-#include "tune/gpu.hpp"
-#include "tune/replay_steps.hpp"
+#include "tensorsmith/tune/backend.hpp"
+#include "tensorsmith/tune/replay.hpp"
 
 namespace tensorsmith {
 namespace {
 
 void require_best(const TuneResult& result, const char* what) {
   if (!result.has_best()) {
+    const std::string& failure = result.summary.first_failure;
+    const std::string& why = failure.empty() ? result.summary.message : failure;
     throw Error(std::string("TuneResult::") + what + ": no candidate succeeded" +
-                (result.summary.first_failure.empty() ? std::string()
-                                                      : ": " + result.summary.first_failure));
+                (why.empty() ? std::string() : ": " + why));
   }
 }
 
@@ -32,14 +32,8 @@ KernelPrograms lower_or_throw(const State& state, const Target& target) {
 
 Kernel TuneResult::kernel() const {
   require_best(*this, "kernel");
-  if (task.target.is_simulated) {
-    throw Error("TuneResult::kernel: " + task.target.name +
-                " is simulated, so there is no code to call; source() gives its text");
-  }
-  if (task.target.kind == TargetKind::cuda) {
-    throw Error("TuneResult::kernel: " + task.target.name +
-                " is a GPU, and a Kernel is called on the CPU; source() gives its text, with the "
-                "launches in a comment on top");
+  if (const std::string problem = make_backend(task.target)->call_problem(); !problem.empty()) {
+    throw Error("TuneResult::kernel: " + problem);
   }
   return Kernel(signature, object, num_threads);
 }
@@ -51,22 +45,18 @@ State TuneResult::state() const {
 
 std::string TuneResult::source() const {
   require_best(*this, "source");
-  if (task.target.kind == TargetKind::cuda) {
-    return cuda_text(lower_or_throw(state(), task.target).main, task.target, "kernel",
-                     task.workload + ", " + task.target.name);
-  }
-  CppSourceOptions options;
-  options.comment = task.workload;
-  return emit_cpp_source(lower_or_throw(state(), task.target).main, options).source;
+  return make_backend(task.target)
+      ->source(lower_or_throw(state(), task.target).main, "kernel",
+               task.workload + ", " + task.target.name);
 }
 
 std::string TuneResult::prepack_source() const {
   require_best(*this, "prepack_source");
   const KernelPrograms programs = lower_or_throw(state(), task.target);
-  CppSourceOptions options;
-  options.function_name = "kernel_prepack";
-  options.comment = task.workload + ": packs the constants of kernel(), once";
-  return programs.prepack ? emit_cpp_source(*programs.prepack, options).source : std::string();
+  return programs.prepack ? make_backend(task.target)
+                                ->source(*programs.prepack, "kernel_prepack",
+                                         task.workload + ": packs the constants of kernel(), once")
+                          : std::string();
 }
 
 std::string TuneResult::explain() const {
@@ -82,9 +72,8 @@ std::string TuneResult::explain() const {
               std::to_string(summary.statuses[i]) + "\n";
     }
   }
-  if (task.target.is_simulated) {
-    const Result<GpuLatency, MeasureFault> latency = latency_on_board(best, task.target);
-    text += latency ? "\n" + latency_text(*latency) : std::string();
+  if (const std::string model = make_backend(task.target)->model_text(best); !model.empty()) {
+    text += "\n" + model;
   }
   const KernelPrograms programs = lower_or_throw(best, task.target);
   text += "\nschedule:\n" + state_text(best) + "\nloops:\n" + to_text(programs.main);

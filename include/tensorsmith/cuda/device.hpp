@@ -1,19 +1,20 @@
 // Device: one GPU in this process: memory, code, launches, times.
 //
-// Own design. Of the worker and of programs that compare with libraries; the search never has one.
-// Every function gives the driver's status; after a sticky one (is_sticky) the process is of no use
-// any more. Times are those of events on the stream, so they hold no launches from the host beyond
-// the first. Not here: what a candidate may do wrong (gpu_session.hpp).
+// Floor 7; compiled in lib/cuda. Own design. Of the worker and of programs that compare with
+// libraries; the search never has one. Every function gives the driver's status; after a sticky one
+// (is_sticky) the process is of no use any more. Times are those of events on the stream, so they
+// hold no launches from the host beyond the first. Not here: what a candidate may do wrong
+// (gpu_session.hpp).
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <memory>  // a device is handed over
 #include <string>
 #include <vector>
 
-#include "cuda_object.hpp"
-#include "driver_library.hpp"
-#include "nvml_library.hpp"
+#include "tensorsmith/cuda/cuda_object.hpp"
+#include "tensorsmith/cuda/driver_library.hpp"
+#include "tensorsmith/cuda/nvml_library.hpp"
 #include "tensorsmith/measure/cuda_devices.hpp"
 
 namespace tensorsmith::cuda {

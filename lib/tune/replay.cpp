@@ -1,4 +1,4 @@
-#include "tune/replay_steps.hpp"
+#include "tensorsmith/tune/replay.hpp"
 
 #include <string>
 #include <utility>

@@ -1,15 +1,14 @@
 // The driver of a tuning run: budget, pipelining of building and measuring, journal, cancellation,
 // failures, curve, final ranking. It knows neither how candidates are found nor how they are built.
 //
-// Private to lib/ and tests. Own design. One round: the source proposes states, a thread builds
-// them in order, the caller's thread measures what is built, the source observes all results of the
-// round in the order proposed. So what is proposed depends on the results alone, never on how fast
-// building and measuring overlapped.
+// Floor 10; compiled in lib/tune. Own design. One round: the source proposes states, a thread
+// builds them in order, the caller's thread measures what is built, the source observes all results
+// of the round in the order proposed. So what is proposed depends on the results alone, never on
+// how fast building and measuring overlapped.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,35 +18,12 @@
 #include "tensorsmith/measure/measurer.hpp"
 #include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/support/owned.hpp"
 #include "tensorsmith/tune.hpp"
-#include "tune/earlier_run.hpp"
+#include "tensorsmith/tune/candidate_builder.hpp"
+#include "tensorsmith/tune/known_trials.hpp"
 
 namespace tensorsmith {
-
-struct BuiltCandidate {
-  std::vector<std::byte> object;
-  std::string entry;
-  std::int64_t shared_bytes = 0;
-  std::int64_t per_thread_bytes = 0;
-  PrepackCode prepack;
-  std::vector<std::int32_t> overwritable = {};  ///< arguments in whose memory the result may lie
-};
-
-/// What the measurer takes; `id` as in CompiledCandidate. The code must outlive it.
-inline CompiledCandidate candidate_of(const BuiltCandidate& built, std::uint64_t id) {
-  return {id, built.object, built.entry, built.shared_bytes, built.per_thread_bytes, built.prepack};
-}
-
-/// State -> object code. Called by at most num_threads() threads at a time, not always the same.
-class CandidateBuilder {
- public:
-  CandidateBuilder() = default;
-  CandidateBuilder(const CandidateBuilder&) = delete;
-  CandidateBuilder& operator=(const CandidateBuilder&) = delete;
-  virtual ~CandidateBuilder() = default;
-  virtual Result<BuiltCandidate, MeasureFault> build(const State& state) = 0;
-  virtual std::int32_t num_threads() const { return 1; }
-};
 
 /// One proposed state and what became of it.
 struct TrialOutcome {
@@ -141,7 +117,7 @@ class Driver {
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  Owned<Impl> impl_;
 };
 
 /// All steps of one run.

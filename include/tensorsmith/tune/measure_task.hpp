@@ -1,7 +1,8 @@
 // From a dag to what a measurer needs: arguments, input values, reference outputs, tolerances.
 //
-// Private to lib/ and tests. Own design. The reference is computed in f64 from the program as it is
-// written, never from a schedule: by the interpreter where that is quick, else by `run_plain`.
+// Floor 10; compiled in lib/tune. Own design. The reference is computed in f64 from the program as
+// it is written, never from a schedule: by the interpreter where that is quick, else by
+// `run_plain`.
 #pragma once
 
 #include <cstdint>

@@ -91,6 +91,7 @@ StatusReply Session::prepare(const PrepareRequest& request, FileDescriptor data)
     arguments_.clear();
     return reply;
   }
+  vector_bits_ = request.vector_bits;
   if (pool_ == nullptr || pool_->num_threads() != request.num_threads) {
     pool_.reset();
     try {
@@ -405,15 +406,15 @@ void Session::run_rounds(const RankRequest& request, std::vector<Ranked>& all, R
   const RankingPolicy& policy = request.policy;
   const RacingPolicy racing;
   std::int64_t calibrated_at = 0;
-  const auto calibrate = [&reply, &policy, &calibrated_at] {
-    const double peak = calibrate_peak(policy.calibrator_ns).peak_gflops_f32;
+  const auto read_peak = [this, &reply, &policy, &calibrated_at] {
+    const double peak = calibrate(policy.calibrator_ns).peak_gflops_f32;
     reply.min_peak_gflops =
         reply.min_peak_gflops <= 0 ? peak : std::min(reply.min_peak_gflops, peak);
     reply.max_peak_gflops = std::max(reply.max_peak_gflops, peak);
     calibrated_at = monotonic_ns();
   };
   if (policy.calibrator_ns > 0) {
-    calibrate();
+    read_peak();
   }
   const std::int64_t start = monotonic_ns();
   for (std::int32_t round = 0; round < policy.max_rounds; ++round) {
@@ -439,11 +440,11 @@ void Session::run_rounds(const RankRequest& request, std::vector<Ranked>& all, R
       ranked.result.samples_ns.push_back(ns);
     }
     if (policy.calibrator_ns > 0 && monotonic_ns() - calibrated_at > calibration_interval_ns) {
-      calibrate();
+      read_peak();
     }
   }
   if (policy.calibrator_ns > 0) {
-    calibrate();
+    read_peak();
   }
 }
 

@@ -1,6 +1,6 @@
 // A tuning journal as one HTML page: curve, trials by outcome, best schedule, ratios to libraries.
 //
-// Private to lib/, tools/ and tests. Own design. The page is one file: no script, no font, no image
+// Floor 7; compiled in lib/report. Own design. The page is one file: no script, no font, no image
 // and no address outside of it. Text in, text out; not here: files, replaying schedules.
 #pragma once
 

@@ -1,7 +1,8 @@
 // The functions of the CUDA driver, found at run time.
 //
-// Own design. The declarations repeat the documented interface of the driver (CUDA Driver API),
-// whose versioned names stay; its header is not needed. Not here: what is done with them.
+// Floor 7; compiled in lib/cuda. Own design. The declarations repeat the documented interface of
+// the driver (CUDA Driver API), whose versioned names stay; its header is not needed. Not here:
+// what is done with them.
 #pragma once
 
 #include <cstddef>

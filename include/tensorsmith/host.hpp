@@ -1,8 +1,8 @@
 // What this machine's CPU is: asks CPUID, the kernel's cache table and the affinity mask.
 //
-// Own design. No LLVM here: the CPU's marketing name and what the hypervisor lets through differ,
-// so every feature comes from CPUID and XCR0, and LLVM is told a level plus an explicit feature
-// list. Not here: measuring (bench/support), GPUs.
+// Floor 2; compiled in lib/cpu. Own design. No LLVM here: the CPU's marketing name and what the
+// hypervisor lets through differ, so every feature comes from CPUID and XCR0, and LLVM is told a
+// level plus an explicit feature list. Not here: measuring (bench/support), GPUs.
 #pragma once
 
 #include <cstdint>

@@ -19,6 +19,7 @@
 #include "measure/control_page.hpp"
 #include "measure/protocol.hpp"
 #include "measure/shared_memory.hpp"
+#include "tensorsmith/measure/calibrator.hpp"
 
 namespace tensorsmith {
 
@@ -29,6 +30,10 @@ class Session {
   StatusReply prepare(const PrepareRequest& request, FileDescriptor data);
   MeasureReply measure(const MeasureRequest& request, FileDescriptor object);
   RankReply rank(const RankRequest& request, FileDescriptor objects);
+  /// The peak of code like that of the prepared task.
+  Calibration calibrate(std::int64_t budget_ns) const {
+    return calibrate_peak(budget_ns, vector_bits_);
+  }
 
  private:
   struct Argument {
@@ -87,6 +92,7 @@ class Session {
   SharedMemory data_;
   std::vector<Argument> arguments_;
   std::uint64_t input_seed_ = 0;
+  std::int32_t vector_bits_ = 0;
   MeasureTask task_;  // how inputs are filled
   std::vector<void*> pointers_;
   GuardedBuffer workspace_;

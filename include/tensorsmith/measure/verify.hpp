@@ -1,6 +1,7 @@
 // Compares an output with its reference, and fills outputs with values that cannot be right.
 //
-// Private to lib/ and tools/ (the worker checks next to the data, so outputs never travel).
+// Floor 6; compiled in lib/measure. Own design. The worker checks next to the data, so outputs
+// never travel.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // What NVIDIA's management library says of a GPU's clocks, where there is one.
 //
-// Own design. The declarations repeat the documented interface of NVML; its header is not needed.
+// Floor 7; compiled in lib/cuda. Own design. The declarations repeat the documented interface of
+// NVML; its header is not needed.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,37 @@
-#include "check_program.hpp"
-
+// The text of a program that checks an exported kernel against the program as written.
+#include <cstdio>
+#include <initializer_list>
 #include <map>
 
-#include <fmt/format.h>
+#include "tensorsmith/tune/export.hpp"
 
-namespace tensorsmith::cli {
+namespace tensorsmith {
 namespace {
+
+/// The pattern with {0}, {1} ... in place of which the values stand; {{ and }} are braces.
+std::string filled(std::string_view pattern, std::initializer_list<std::string> values) {
+  std::string text;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    if ((c == '{' || c == '}') && next == c) {
+      text += c;
+      ++i;
+    } else if (c == '{') {
+      text += values.begin()[next - '0'];
+      i += 2;
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+std::string number_text(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
 
 std::string type_name(DType dtype) {
   switch (dtype) {
@@ -31,13 +57,13 @@ std::string type_name(DType dtype) {
   return "float";
 }
 
-DType wide(DType dtype) { return is_float(dtype) ? DType::f64 : dtype; }
-bool is_narrow(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+DType widened(DType dtype) { return is_float(dtype) ? DType::f64 : dtype; }
+bool is_two_bytes(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
 /// The function of the text that says which number an element is.
 std::string number_function(DType dtype) {
-  return is_narrow(dtype) ? "tensorsmith_check::" + std::string(name_of(dtype)) + "_number"
-                          : "tensorsmith_check::number<" + type_name(dtype) + ">";
+  return is_two_bytes(dtype) ? "tensorsmith_check::" + std::string(name_of(dtype)) + "_number"
+                             : "tensorsmith_check::number<" + type_name(dtype) + ">";
 }
 
 // In a namespace of their own: the exported function may have any name.
@@ -134,14 +160,15 @@ int main() {
 
 /// Statements that make an input and fill it.
 std::string filled_input(const KernelArgument& argument, const std::string& variable) {
-  const std::string value = fmt::format("{:g} + {:g} * tensorsmith_check::draw()",
-                                        argument.fill.low, argument.fill.high - argument.fill.low);
-  return fmt::format("  for (std::size_t i = 0; i < {}; ++i) {{\n    {}[i] = {};\n  }}\n",
-                     argument.num_elements, variable,
-                     is_narrow(argument.dtype)
-                         ? fmt::format("tensorsmith_check::bits_of(&{}, {})",
-                                       number_function(argument.dtype), value)
-                         : fmt::format("static_cast<{}>({})", type_name(argument.dtype), value));
+  const std::string value = number_text(argument.fill.low) + " + " +
+                            number_text(argument.fill.high - argument.fill.low) +
+                            " * tensorsmith_check::draw()";
+  return filled("  for (std::size_t i = 0; i < {0}; ++i) {{\n    {1}[i] = {2};\n  }}\n",
+                {std::to_string(argument.num_elements), variable,
+                 is_two_bytes(argument.dtype)
+                     ? filled("tensorsmith_check::bits_of(&{0}, {1})",
+                              {number_function(argument.dtype), value})
+                     : filled("static_cast<{0}>({1})", {type_name(argument.dtype), value})});
 }
 
 }  // namespace
@@ -149,15 +176,15 @@ std::string filled_input(const KernelArgument& argument, const std::string& vari
 std::string check_program(const MeasureTask& task, const KernelSource& kernel,
                           const std::optional<KernelSource>& prepack) {
   const std::string& name = kernel.function_name;
-  std::string text = fmt::format("// Checks {0} against {0}_reference.\n#include \"{0}.hpp\"\n"
-                                 "#include \"{0}_reference.hpp\"\n",
-                                 name);
+  std::string text = filled("// Checks {0} against {0}_reference.\n#include \"{0}.hpp\"\n"
+                            "#include \"{0}_reference.hpp\"\n",
+                            {name});
   if (prepack) {
-    text += fmt::format("#include \"{}.hpp\"\n", prepack->function_name);
+    text += filled("#include \"{0}.hpp\"\n", {prepack->function_name});
   }
   text += std::string("\n") + helpers;
   for (const KernelArgument& argument : task.arguments) {
-    if (is_narrow(argument.dtype)) {
+    if (is_two_bytes(argument.dtype)) {
       text += narrow_helpers;
       break;
     }
@@ -165,52 +192,51 @@ std::string check_program(const MeasureTask& task, const KernelSource& kernel,
   text += comparison;
   const auto allocated = [](const std::string& type, const std::string& variable,
                             std::int64_t count) {
-    return fmt::format("  {0}* const {1} = tensorsmith_check::allocate<{0}>({2});\n", type,
-                       variable, count);
+    return filled("  {0}* const {1} = tensorsmith_check::allocate<{0}>({2});\n",
+                  {type, variable, std::to_string(count)});
   };
   std::map<std::string, std::string> variables;  // by the name of the argument
   std::string reference_call;
   std::string checks;
   for (std::size_t i = 0; i < task.arguments.size(); ++i) {
     const KernelArgument& argument = task.arguments[i];
-    const std::string variable = fmt::format("a{}", i);
+    const std::string place = std::to_string(i), variable = "a" + place, expected = "r" + place;
     text += allocated(type_name(argument.dtype), variable, argument.num_elements);
     if (!argument.is_output) {
       text += filled_input(argument, variable);
     } else {
-      text +=
-          allocated(type_name(wide(argument.dtype)), fmt::format("r{}", i), argument.num_elements);
+      text += allocated(type_name(widened(argument.dtype)), expected, argument.num_elements);
       const OutputTolerance& tolerance = argument.tolerance;
-      checks +=
-          fmt::format("  wrong += tensorsmith_check::check(\"{}\", &{}, a{}, r{}, {}, {:.9g}, "
-                      "{:.9g}, {:.9g});\n",
-                      argument.name, number_function(argument.dtype), i, i, argument.num_elements,
-                      tolerance.absolute, tolerance.relative, tolerance.of_rms);
+      checks += filled("  wrong += tensorsmith_check::check(\"{0}\", &{1}, {2}, {3}, {4}, {5}, "
+                       "{6}, {7});\n",
+                       {argument.name, number_function(argument.dtype), variable, expected,
+                        std::to_string(argument.num_elements), number_text(tolerance.absolute),
+                        number_text(tolerance.relative), number_text(tolerance.of_rms)});
     }
     variables[argument.name] = variable;
-    reference_call += fmt::format("{}{}{}", i == 0 ? "" : ", ", argument.is_output ? "r" : "a", i);
+    reference_call += (i == 0 ? "" : ", ") + (argument.is_output ? expected : variable);
   }
   const auto call = [&variables](const KernelSource& function) {
     std::string list;
     for (const SourceArgument& argument : function.arguments) {
       list += (list.empty() ? "" : ", ") + variables[argument.name];
     }
-    return fmt::format("  ::{}({});\n", function.function_name, list);
+    return filled("  ::{0}({1});\n", {function.function_name, list});
   };
   if (prepack) {
     for (const SourceArgument& argument : prepack->arguments) {
       if (argument.is_written) {
-        const std::string variable = fmt::format("p{}", variables.size());
+        const std::string variable = "p" + std::to_string(variables.size());
         text += allocated(type_name(argument.dtype), variable, argument.num_elements);
         variables[argument.name] = variable;
       }
     }
     text += call(*prepack);
   }
-  text += call(kernel) + fmt::format("  ::{0}_reference({1});\n  long wrong = 0;\n{2}", name,
-                                     reference_call, checks);
+  text += call(kernel) +
+          filled("  ::{0}_reference({1});\n  long wrong = 0;\n{2}", {name, reference_call, checks});
   return text + "  std::printf(wrong == 0 ? \"ok\\n\" : \"%ld wrong elements\\n\", wrong);\n"
                 "  return wrong == 0 ? 0 : 1;\n}\n";
 }
 
-}  // namespace tensorsmith::cli
+}  // namespace tensorsmith

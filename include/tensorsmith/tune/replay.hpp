@@ -1,6 +1,7 @@
 // replay_steps: a history of steps becomes a state, or one sentence why not; the best of a journal.
 //
-// Private to lib/ and tools/. Own design: records come from files, so their steps may be anything.
+// Floor 10; compiled in lib/tune. Own design: records come from files, so their steps may be
+// anything.
 #pragma once
 
 #include <optional>

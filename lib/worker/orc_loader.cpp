@@ -11,8 +11,8 @@
 #include <llvm-c/Target.h>
 
 #include "code_loader.hpp"
-#include "cpu/host.hpp"
 #include "cpu/tile_emulation.hpp"
+#include "tensorsmith/host.hpp"
 #include "tensorsmith/measure/narrow_float.hpp"
 
 namespace tensorsmith {

@@ -1,6 +1,7 @@
 // CudaObject: a compiled program for a GPU as bytes, for the worker: code, launches, buffers.
 //
-// Own design. What CudaSource says but its text, and a cubin. Both sides are of one build.
+// Floor 7; compiled in lib/cuda. Own design. What CudaSource says but its text, and a cubin. Both
+// sides are of one build.
 #pragma once
 
 #include <cstddef>
