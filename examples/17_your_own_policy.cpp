@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tensorsmith/ops/gemm.hpp"
+#include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/search/evolution/mutate_tile_size.hpp"
 #include "tensorsmith/search/population/sample.hpp"
 #include "tensorsmith/tune/methods.hpp"

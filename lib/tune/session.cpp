@@ -1,3 +1,4 @@
+// requires: llvm
 #include "tune/session.hpp"
 
 #include <algorithm>
