@@ -38,7 +38,8 @@ int main() {
   ansor.policy = "ansor";
   ansor.space = "ansor";
   ansor.policy_params = {{"evolutionary_search_population", "256"}};  // small: this is a lesson
-  ansor.random_numbers = "reference";  // a seed samples what the reference samples
+  ansor.random_numbers =
+      ts::RandomSource::mersenne_twister;  // a seed samples what the reference samples
   const ts::TuneResult reference = ts::tune(task, ansor);
 
   ts::TuneOptions native;

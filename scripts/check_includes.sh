@@ -1,6 +1,6 @@
 #!/bin/sh
-# Floors and banned includes of the public headers.
-#   scripts/check_includes.sh [ROOT]       checks ROOT/include/tensorsmith
+# Floors and banned includes of the public headers; no private ones in programs.
+#   scripts/check_includes.sh [ROOT]       checks ROOT/include/tensorsmith and ROOT's programs
 #   scripts/check_includes.sh --self-test  proves that each rule can fail
 # A header includes only lower floors and its own folder, by full path ("tensorsmith/..."). Heavy
 # standard headers and third-party headers are banned; some are allowed with a reason on the line,
@@ -12,10 +12,10 @@ check() {
     xargs awk -v root="$1/include/" '
     BEGIN {
       split("support 0 ir 1 te 2 ops 3 sched 3 lower 4 feature 5 sketch 5 codegen 5 cost 6 " \
-            "measure 6 record 6 search 7 graph 8", f, " ")
+            "measure 6 record 6 search 7 report 7 cuda 7 graph 8 tune 10", f, " ")
       for (i = 1; i in f; i += 2) folder_floor[f[i]] = f[i + 1]
-      split("version.hpp 0 gpu_devices.hpp 0 fwd.hpp 1 target.hpp 1 codegen/kernel_abi.hpp 1 measure/status.hpp 5 kernel.hpp 7 tune.hpp 8 kernel_artifact.hpp 8 " \
-            "tune_tasks.hpp 9 tensorsmith.hpp 10", g, " ")
+      split("version.hpp 0 gpu_devices.hpp 0 fwd.hpp 1 target.hpp 1 host.hpp 2 codegen/kernel_abi.hpp 1 measure/status.hpp 5 kernel.hpp 7 tune.hpp 8 kernel_artifact.hpp 8 " \
+            "tune_tasks.hpp 9 tensorsmith.hpp 11", g, " ")
       for (i = 1; i in g; i += 2) file_floor[g[i]] = g[i + 1]
       n = split("iostream istream ostream sstream fstream iomanip regex random ranges filesystem " \
                 "chrono thread mutex condition_variable future", b, " ")
@@ -79,6 +79,35 @@ check() {
     }'
 }
 
+# Programs and lessons use the library as others do: a header of lib/ is none of theirs.
+check_programs() (
+  cd "$1"
+  find tools bench examples \( -name '*.hpp' -o -name '*.cpp' \) 2>/dev/null | LC_ALL=C sort |
+    xargs awk '
+    function exists(path,   line, found) {
+      found = (getline line < path) >= 0
+      close(path)
+      return found
+    }
+    /^[ \t]*#[ \t]*include[ \t]*["<]/ {
+      name = $0
+      sub(/^[^"<]*["<]/, "", name)
+      sub(/[">].*/, "", name)
+      folder = FILENAME
+      sub(/[^\/]*$/, "", folder)
+      # Its own folder first, as a compiler does.
+      if (!exists(folder name) && (name ~ /^lib\// || exists("lib/" name))) {
+        printf "%s:%d: \"%s\" is a private header of lib/\n", FILENAME, FNR, name
+        bad = 1
+      }
+      if (FILENAME ~ /^tools\// && name ~ /^(llvm|llvm-c|cuda|nvrtc)\//) {
+        printf "%s:%d: <%s> belongs behind a header of the library\n", FILENAME, FNR, name
+        bad = 1
+      }
+    }
+    END { exit bad }'
+)
+
 self_test() {
   dir=$(mktemp -d)
   trap 'rm -rf "$dir"' EXIT
@@ -111,6 +140,24 @@ self_test() {
   expect rejected ir/a.hpp '#pragma once\n#include <fmt/format.h>\n'
   expect rejected ir/a.hpp '#pragma once\n#include <memory>\n'
   expect rejected nowhere/a.hpp '#pragma once\n'
+  # expect_program WHAT FILE TEXT: the same of a program beside a library with a private header.
+  expect_program() {
+    rm -rf "$dir/programs"
+    mkdir -p "$dir/programs/lib/tune" "$dir/programs/${2%/*}"
+    printf '#pragma once\n' >"$dir/programs/lib/tune/secret.hpp"
+    printf '#pragma once\n' >"$dir/programs/${2%/*}/own.hpp"
+    printf '%b' "$3" >"$dir/programs/$2"
+    if check_programs "$dir/programs" >"$dir/log"; then verdict=accepted; else verdict=rejected; fi
+    if [ "$verdict" != "$1" ]; then
+      echo "self-test: $2 with '$3' was $verdict"
+      failures=1
+    fi
+  }
+  expect_program accepted tools/a/main.cpp '#include "own.hpp"\n#include "tensorsmith/tune.hpp"\n'
+  expect_program rejected tools/a/main.cpp '#include "tune/secret.hpp"\n'
+  expect_program rejected bench/a/main.cpp '#include "lib/tune/secret.hpp"\n'
+  expect_program rejected examples/a.cpp '  # include <tune/secret.hpp>\n'
+  expect_program rejected tools/a/main.cpp '#include <llvm-c/Core.h>\n'
   [ "$failures" = 0 ] && echo "check_includes: self-test passed"
   return "$failures"
 }
@@ -119,5 +166,5 @@ if [ "${1-}" = --self-test ]; then
   self_test
 else
   root=${1-$(dirname "$0")/..}
-  check "$root" && echo "check_includes: ok"
+  check "$root" && check_programs "$root" && echo "check_includes: ok"
 fi

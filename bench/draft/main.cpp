@@ -25,9 +25,9 @@
 #include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
 #include "tensorsmith/record/journal.hpp"
-#include "tune/compile.hpp"
-#include "tune/measure_task.hpp"
-#include "tune/replay_steps.hpp"
+#include "tensorsmith/tune/backend.hpp"
+#include "tensorsmith/tune/measure_task.hpp"
+#include "tensorsmith/tune/replay.hpp"
 
 namespace tensorsmith::bench {
 namespace {
@@ -66,8 +66,7 @@ std::vector<Trial> measure(const std::string& text, const Arguments& arguments,
                        arguments.num_threads, arguments.seed)) {
     states.push_back(std::move(state));
   }
-  const std::unique_ptr<CandidateBuilder> builder =
-      make_candidate_builder(target, arguments.num_threads);
+  const Owned<CandidateBuilder> builder = make_backend(target)->make_builder(arguments.num_threads);
   WorkerMeasurer measurer;
   if (const auto prepared =
           measurer.prepare(make_measure_task(*workload.dag, arguments.num_threads, 1));

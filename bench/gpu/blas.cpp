@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cuda/shared_library.hpp"
+#include "tensorsmith/cuda/shared_library.hpp"
 
 namespace tensorsmith::bench {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "bench/gpu/peers.hpp"
-#include "cuda/device_lease.hpp"
+#include "tensorsmith/cuda/device_lease.hpp"
 #include "tensorsmith/measure/fill.hpp"
-#include "tune/measure_task.hpp"
+#include "tensorsmith/tune/measure_task.hpp"
 
 namespace tensorsmith::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "measure/verify.hpp"
+#include "tensorsmith/measure/verify.hpp"
 #include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith::bench {

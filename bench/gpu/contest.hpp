@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/device.hpp"
+#include "tensorsmith/cuda/device.hpp"
 #include "tensorsmith/measure/task.hpp"
 
 namespace tensorsmith::bench {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "cuda/shared_library.hpp"
+#include "tensorsmith/cuda/shared_library.hpp"
 
 namespace tensorsmith::bench {
 namespace {

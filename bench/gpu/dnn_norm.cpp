@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/gpu/dnn.hpp"
-#include "cuda/shared_library.hpp"
+#include "tensorsmith/cuda/shared_library.hpp"
 
 namespace tensorsmith::bench {
 namespace {

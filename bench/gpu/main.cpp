@@ -26,9 +26,9 @@
 #include "tensorsmith/codegen/nvrtc.hpp"
 #include "tensorsmith/measure/cuda_devices.hpp"
 #include "tensorsmith/record/journal.hpp"
-#include "tune/cuda_device.hpp"
-#include "tune/gpu.hpp"
-#include "tune/replay_steps.hpp"
+#include "tensorsmith/tune/backend.hpp"
+#include "tensorsmith/tune/board_latency.hpp"
+#include "tensorsmith/tune/replay.hpp"
 
 namespace tensorsmith::bench {
 namespace {
@@ -114,10 +114,10 @@ TuneResult tune_part(const GpuCase& one, const GpuPart& part, const Target& targ
                                          : 0};
   options.database = arguments.output + ".journal";
   options.verifies = !arguments.is_unverified && task.flop <= most_verified_flop;
-  std::unique_ptr<Measurer> worker, rounded;
+  Owned<Measurer> worker, rounded;
   if (one.is_tf32) {
-    worker = make_cuda_measurer(target, {});
-    rounded = std::make_unique<Tf32Measurer>(*worker, part.workload.reduction_length);
+    worker = make_backend(target)->make_measurer({});
+    rounded = make_owned<Tf32Measurer>(*worker, part.workload.reduction_length);
     options.measurer = rounded.get();
     options.space = "native with tf32";
     options.sketches = tf32_sketches;

@@ -17,14 +17,14 @@
 #include "bench/support/paired.hpp"
 #include "bench/support/problem.hpp"
 #include "bench/support/race.hpp"
-#include "lib/cpu/host.hpp"
+#include "tensorsmith/host.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/te/workload_key.hpp"
+#include "tensorsmith/tune/driver.hpp"
+#include "tensorsmith/tune/measure_once.hpp"
+#include "tensorsmith/tune/replay.hpp"
 #include "tensorsmith/tune_tasks.hpp"
-#include "tune/compile.hpp"
-#include "tune/driver.hpp"
-#include "tune/replay_steps.hpp"
 
 namespace tensorsmith::bench {
 namespace {
@@ -65,17 +65,12 @@ TuneResult best_of_records(const TuneTask& task, const CaseOptions& options) {
                              " thread(s)" + (skipped.empty() ? "" : "; " + skipped.front());
     return result;
   }
-  const Record& record = best->record;
-  Result<BuiltCandidate, MeasureFault> built =
-      make_candidate_builder(task.target, options.threads)->build(best->state);
-  if (!built) {
-    result.summary.message = "the recorded schedule cannot be compiled: " + built.error().message;
-    return result;
+  try {
+    result = compile_once(task, best->state, options.threads);
+    result.summary.is_verified = best->record.is_verified;
+  } catch (const Error& error) {
+    result.summary.message = error.what();
   }
-  result.summary.is_verified = record.is_verified;
-  result.steps = record.steps;
-  result.signature = signature_of(*built, *task.dag);
-  result.object = std::move(built->object);
   return result;
 }
 
@@ -200,13 +195,12 @@ void add_raced_curve(const TuneResult& result, const std::string& journal, const
       if (kernels.contains(finalist)) {
         continue;
       }
-      const Result<BuiltCandidate, MeasureFault> built =
-          make_candidate_builder(task.target, 1)
-              ->build(replay_steps(task.dag, contents->records[finalist].steps));
-      if (built) {
-        kernels[finalist] = std::make_unique<PackedKernel>(
-            Kernel(signature_of(*built, *task.dag), built->object, 1), parameters, operands);
+      try {
+        const State state = replay_steps(task.dag, contents->records[finalist].steps);
+        kernels[finalist] = std::make_unique<PackedKernel>(compile_once(task, state).kernel(),
+                                                           parameters, operands);
         kernels[finalist]->read_in_place(in_place, operands.output);
+      } catch (const Error&) {  // it cannot be built any more, and is left out
       }
     }
   }

@@ -6,7 +6,7 @@
 
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/support/rng.hpp"
-#include "tune/search.hpp"
+#include "tensorsmith/tune/methods.hpp"
 
 namespace tensorsmith::bench {
 namespace {

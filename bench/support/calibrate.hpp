@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "lib/cpu/host.hpp"
+#include "tensorsmith/host.hpp"
 
 namespace tensorsmith::bench {
 

@@ -10,7 +10,7 @@
 
 #include "bench/support/aligned_buffer.hpp"
 #include "bench/support/peer.hpp"
-#include "lib/cpu/host.hpp"
+#include "tensorsmith/host.hpp"
 
 namespace tensorsmith::bench {
 namespace {

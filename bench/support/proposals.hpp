@@ -9,7 +9,7 @@
 
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/search/policy.hpp"
-#include "tune/search.hpp"
+#include "tensorsmith/tune/methods.hpp"
 
 namespace tensorsmith::bench {
 

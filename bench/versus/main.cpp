@@ -33,7 +33,7 @@
 #include "tensorsmith/support/assert.hpp"
 #include "tensorsmith/te/workload_key.hpp"
 #include "tensorsmith/tune.hpp"
-#include "tune/measure_task.hpp"
+#include "tensorsmith/tune/measure_task.hpp"
 
 namespace tensorsmith::bench {
 namespace {

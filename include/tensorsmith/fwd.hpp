@@ -11,6 +11,7 @@ enum class DType : std::uint8_t;
 enum class MeasureStatus : std::uint8_t;
 enum class TargetKind : std::uint8_t;
 
+class Backend;
 class ComputeDag;
 class CostModel;
 class Error;
@@ -26,7 +27,10 @@ struct LoopProgram;
 struct MeasureResult;
 struct MeasureTask;
 struct Record;
+struct SearchContext;
 struct SketchOptions;
+struct SpaceContext;
+struct SpaceParts;
 struct Target;
 struct TuneOptions;
 struct TuneProgress;

@@ -1,7 +1,7 @@
 // What a schedule may know about the machine it is made for: plain data, no probing.
 //
 // Floor 1. Own design; HardwareParams and its defaults are the Ansor reference's, ch. 3.2.
-// Not here: finding out what this machine is (lib/cpu/host.hpp), timings, code generation.
+// Not here: finding out what this machine is (host.hpp), timings, code generation.
 // A quantity that is not known is an empty optional; it is never replaced by 1.
 // Of GPUs, "sm_80" is a class of devices, "a100" a board, and "sim:a100" a board that is simulated.
 #pragma once

@@ -3,8 +3,8 @@
 // Floor 8; compiled in lib/tune. Own design; the shape of a run (propose, measure, observe, repeat)
 // is the Ansor reference's, ch. 5. Candidates are measured in worker processes, compared with the
 // reference result and journaled one by one; this process never runs a candidate that has not been
-// verified. Not here: how states are found (search/), what a workload string means
-// (ops/workload.hpp).
+// verified. Not here: how states are found (search/), the methods that there are and what they are
+// given (tune/methods.hpp), what a workload string means (ops/workload.hpp).
 #pragma once
 
 #include <array>
@@ -20,8 +20,11 @@
 #include "tensorsmith/measure/simulated_device.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
 #include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/search/random_source.hpp"
 #include "tensorsmith/support/error.hpp"
+#include "tensorsmith/support/owned.hpp"
 #include "tensorsmith/support/shared.hpp"
+#include "tensorsmith/support/value_names.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
@@ -90,18 +93,28 @@ struct TuneSummary {
   std::int64_t num_ranked_pairs = 0;  ///< 0: there were none
 };
 
+/// How a trial is timed.
+enum class TrialTiming : std::uint8_t {
+  racing,     ///< as many calls as it takes to see that it loses
+  reference,  ///< as the Ansor reference does it, 100 ms for every program
+};
+inline constexpr std::array<ValueName<TrialTiming>, 2> trial_timing_names = {
+    {{TrialTiming::racing, "racing"}, {TrialTiming::reference, "reference"}}};
+
 struct TuneOptions {
   TuneBudget budget;
   std::uint64_t seed = 1;
   std::int32_t num_threads = 1;
-  /// "evolution", or "ansor": the reference's search, parameters and all.
+  /// A name of tune/methods.hpp, "evolution" or "ansor" (the reference's search, parameters and
+  /// all); or any other name, which records carry, of what `make_policy` makes.
   std::string policy = "evolution";
   /// Name and value of search parameters, by the reference's names (search/policy_params.hpp);
-  /// those that are not named have the policy's own values.
+  /// those that are not named have the policy's own values. What `make_policy` makes may have
+  /// others.
   std::vector<std::pair<std::string, std::string>> policy_params;
-  /// Of the initial population: "counter", or "reference": a seed samples what it samples there.
-  std::string random_numbers = "counter";
-  /// "native", or "ansor": the reference's, whose tile sizes divide the extents.
+  RandomSource random_numbers = RandomSource::counter;  ///< of the initial population
+  /// A name of tune/methods.hpp, "native" or "ansor" (the reference's, whose tile sizes divide the
+  /// extents); or any other name, which records carry, of what `make_space` makes.
   std::string space = "native";
   /// "draft" (CPUs, native space: the analytic estimate, corrected by what was measured), "mlp"
   /// (needs the library built with Eigen), "xgb" (with libxgboost: the reference's trees) or
@@ -115,22 +128,31 @@ struct TuneOptions {
   std::int32_t round_size = 0;      ///< trials between two model updates; 0: by the budget
   std::int64_t early_stopping = 0;  ///< trials without a better one that end the run; 0: no limit
   bool verifies = true;
-  /// How a trial is timed: "racing", as many calls as it takes to see that it loses, or
-  /// "reference": as the Ansor reference does it, 100 ms for every program.
-  std::string timing = "racing";
+  TrialTiming timing = TrialTiming::racing;
   /// Noise and faults of a simulated target (Target::is_simulated).
   SimulatedDevice simulated;
   std::string worker_path;  ///< see WorkerOptions
   /// Asked often, from several threads. True ends the run with the best so far.
   Callback<bool()> is_cancelled;
   Callback<void(const TuneProgress&)> on_progress;
+  /// A policy of the caller's, one per task; gets what tune/methods.hpp says and must not return
+  /// none. Called before anything is measured.
+  Callback<Owned<SearchPolicy>(SearchContext&)> make_policy;
+  /// A space of the caller's, one per task.
+  Callback<Owned<SpaceParts>(const SpaceContext&)> make_space;
+  /// A cost model of the caller's, one for all tasks of that target.
+  Callback<Owned<CostModel>(const TuneOptions&, const Target&)> make_model;
   /// Instead of the sketches of the space: all that are to be searched, each of the dag given (see
   /// sketch/generate.hpp). `space` may then have any name; records carry it, and "ansor" still
-  /// means tile sizes that divide.
+  /// means tile sizes that divide. States without anything open are measured as they are, before
+  /// others are drawn (in instant mode if there are no others).
   Callback<std::vector<State>(const Shared<const ComputeDag>&, const SketchOptions&)> sketches;
   /// Instead of the cost model of that name: is asked by several threads at once, learns after
   /// every round, must outlive the run. See cost/cost_model.hpp.
   CostModel* model = nullptr;
+  /// A backend of the caller's (tune/backend.hpp) in place of the target's own: who builds, who
+  /// measures, who computes the reference.
+  Callback<Owned<Backend>(const Target&)> make_backend;
   /// Instead of worker processes; must outlive the run.
   Measurer* measurer = nullptr;
 };

@@ -1,4 +1,4 @@
-#include "lib/cpu/host.hpp"
+#include "tensorsmith/host.hpp"
 
 #include <sched.h>
 #include <sys/syscall.h>

@@ -6,10 +6,10 @@
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 
-#include "cpu/host.hpp"
 #include "cpu/tile_emulation.hpp"
 #include "ir_builder.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
+#include "tensorsmith/host.hpp"
 
 namespace tensorsmith {
 namespace {

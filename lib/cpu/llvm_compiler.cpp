@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <memory>
@@ -222,6 +223,12 @@ class LlvmCompiler::Implementation {
 
 LlvmCompiler::LlvmCompiler(const Target& target, const LlvmOptions& options)
     : implementation_(make_owned<Implementation>(target, options)) {}
+std::string LlvmCompiler::version() {
+  unsigned major = 0, minor = 0, patch = 0;
+  LLVMGetVersion(&major, &minor, &patch);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
 LlvmCompiler::LlvmCompiler(LlvmCompiler&&) noexcept = default;
 LlvmCompiler& LlvmCompiler::operator=(LlvmCompiler&&) noexcept = default;
 LlvmCompiler::~LlvmCompiler() = default;

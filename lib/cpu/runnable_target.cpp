@@ -1,4 +1,4 @@
-#include "cpu/host.hpp"
+#include "tensorsmith/host.hpp"
 
 #include "tensorsmith/lower/known_intrinsics.hpp"
 

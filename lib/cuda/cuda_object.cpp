@@ -1,4 +1,4 @@
-#include "cuda_object.hpp"
+#include "tensorsmith/cuda/cuda_object.hpp"
 
 #include "measure/payload.hpp"
 

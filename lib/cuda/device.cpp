@@ -1,4 +1,4 @@
-#include "device.hpp"
+#include "tensorsmith/cuda/device.hpp"
 
 #include <algorithm>
 #include <array>

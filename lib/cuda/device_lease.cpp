@@ -1,4 +1,4 @@
-#include "device_lease.hpp"
+#include "tensorsmith/cuda/device_lease.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -9,7 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "measure/shared_memory.hpp"
+
 namespace tensorsmith::cuda {
+
+DeviceLease::DeviceLease() = default;
+DeviceLease::~DeviceLease() = default;
+void DeviceLease::release() { file_ = {}; }
 
 std::string DeviceLease::take(const std::string& uuid, const std::string& name) {
   const char* const shared = std::getenv("TENSORSMITH_SHARE_GPU");
@@ -44,7 +50,7 @@ std::string DeviceLease::take(const std::string& uuid, const std::string& name) 
       ::pwrite(file.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
     return "the lock file " + path + " of " + name + " cannot be written: " + std::strerror(errno);
   }
-  file_ = std::move(file);
+  file_ = make_owned<FileDescriptor>(std::move(file));
   return {};
 }
 

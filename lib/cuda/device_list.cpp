@@ -3,7 +3,7 @@
 #include <cctype>
 #include <cstdio>
 
-#include "driver_library.hpp"
+#include "tensorsmith/cuda/driver_library.hpp"
 #include "tensorsmith/measure/cuda_devices.hpp"
 
 namespace tensorsmith {

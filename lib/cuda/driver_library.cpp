@@ -1,8 +1,8 @@
-#include "driver_library.hpp"
+#include "tensorsmith/cuda/driver_library.hpp"
 
 #include <cstdlib>
 
-#include "shared_library.hpp"
+#include "tensorsmith/cuda/shared_library.hpp"
 
 namespace tensorsmith::cuda {
 namespace {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "device.hpp"
-#include "device_lease.hpp"
 #include "measure/device_session.hpp"
+#include "tensorsmith/cuda/device.hpp"
+#include "tensorsmith/cuda/device_lease.hpp"
 
 namespace tensorsmith::cuda {
 

@@ -1,8 +1,8 @@
-#include "nvml_library.hpp"
+#include "tensorsmith/cuda/nvml_library.hpp"
 
 #include <cstdlib>
 
-#include "shared_library.hpp"
+#include "tensorsmith/cuda/shared_library.hpp"
 
 namespace tensorsmith::cuda {
 

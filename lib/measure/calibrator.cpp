@@ -79,12 +79,12 @@ __attribute__((noinline)) void run_sse2(std::int64_t rounds) {
   calibrator_sink = _mm_cvtss_f32(sum);
 }
 
-Kernel choose_kernel() {
+Kernel choose_kernel(std::int32_t most_bits) {
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f")) {
+  if (most_bits >= 512 && __builtin_cpu_supports("avx512f")) {
     return {&run_avx512, 512, 16 * 16 * 2};
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+  if (most_bits >= 256 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     return {&run_avx2, 256, 12 * 8 * 2};
   }
   return {&run_sse2, 128, 12 * 4 * 2};
@@ -106,14 +106,14 @@ __attribute__((noinline)) void run_generic(std::int64_t rounds) {
   calibrator_sink = sum;
 }
 
-Kernel choose_kernel() { return {&run_generic, 128, 12 * 4 * 2}; }
+Kernel choose_kernel(std::int32_t) { return {&run_generic, 128, 12 * 4 * 2}; }
 #endif
 
 }  // namespace
 
-Calibration calibrate_peak(std::int64_t budget_ns) {
+Calibration calibrate_peak(std::int64_t budget_ns, std::int32_t most_vector_bits) {
   using Clock = std::chrono::steady_clock;
-  static const Kernel kernel = choose_kernel();
+  const Kernel kernel = choose_kernel(most_vector_bits > 0 ? most_vector_bits : INT32_MAX);
   // A block of about 100 microseconds at 4 GHz: long against the clock, short against time slices.
   const std::int64_t rounds = 50'000;
   Calibration result;

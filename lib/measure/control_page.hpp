@@ -1,7 +1,7 @@
 // ControlPage: what a worker tells its parent without sending anything: what it does, until when it
 // may, and what it died of. One shared page per worker.
 //
-// Private to lib/measure and tools/tensorsmith-worker. The worker runs foreign code in its own
+// Private to lib/measure and lib/worker. The worker runs foreign code in its own
 // address space, so the parent treats every value here as a hint and keeps deadlines of its own.
 #pragma once
 

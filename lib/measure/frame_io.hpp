@@ -1,6 +1,6 @@
 // Sends and receives frames over a socket pair, with deadlines.
 //
-// Private to lib/measure and tools/tensorsmith-worker.
+// Private to lib/measure and lib/worker.
 #pragma once
 
 #include <cstddef>

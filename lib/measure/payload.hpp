@@ -1,6 +1,6 @@
 // PayloadWriter and PayloadReader: values to bytes and, with every length checked, back.
 //
-// Private to lib/measure and tools/tensorsmith-worker. A message type takes part by a function
+// Private to lib/measure and lib/worker. A message type takes part by a function
 // `template <class A> void transfer(A& a, Message& m)` that hands its fields to `a` in order.
 #pragma once
 

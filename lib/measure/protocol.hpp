@@ -1,6 +1,6 @@
 // The messages between a measurer and its workers, and their bytes.
 //
-// Private to lib/measure and tools/tensorsmith-worker. A frame is a fixed header and a payload;
+// Private to lib/measure and lib/worker. A frame is a fixed header and a payload;
 // numbers are little endian as in memory. Neither side trusts the other: every length is checked
 // before use. Both sides must be of one build: the hello says of which one the worker is.
 #pragma once
@@ -87,7 +87,8 @@ struct PrepareRequest {
   std::vector<ArgumentMessage> arguments;
   std::uint64_t input_seed = 0;
   std::int32_t num_threads = 1;
-  std::int32_t device = -1;  ///< number of a GPU, -1: the CPU
+  std::int32_t device = -1;      ///< number of a GPU, -1: the CPU
+  std::int32_t vector_bits = 0;  ///< as in MeasureTask
   bool is_pinned = false;
   std::uint64_t data_bytes = 0;  ///< size of the memory file
 };
@@ -170,7 +171,7 @@ void transfer(A& a, ArgumentMessage& m) {
 }
 template <class A>
 void transfer(A& a, PrepareRequest& m) {
-  a(m.arguments), a(m.input_seed), a(m.num_threads), a(m.device), a(m.is_pinned);
+  a(m.arguments), a(m.input_seed), a(m.num_threads), a(m.device), a(m.vector_bits), a(m.is_pinned);
   a(m.data_bytes);
 }
 template <class A>

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "measure/protocol.hpp"
-#include "measure/verify.hpp"
 #include "tensorsmith/measure/race.hpp"
+#include "tensorsmith/measure/verify.hpp"
 
 namespace tensorsmith {
 

@@ -1,4 +1,4 @@
-#include "measure/verify.hpp"
+#include "tensorsmith/measure/verify.hpp"
 
 #include <algorithm>
 #include <bit>

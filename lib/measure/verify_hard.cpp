@@ -4,8 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include "measure/verify.hpp"
 #include "tensorsmith/measure/narrow_float.hpp"
+#include "tensorsmith/measure/verify.hpp"
 
 namespace tensorsmith {
 namespace {

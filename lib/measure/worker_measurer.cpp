@@ -31,6 +31,7 @@ std::shared_ptr<const PreparedTask> make_prepared(const MeasureTask& task, bool 
   request.input_seed = task.input_seed;
   request.num_threads = task.num_threads;
   request.device = task.device;
+  request.vector_bits = task.vector_bits;
   request.is_pinned = is_pinned;
   std::vector<const std::vector<std::byte>*> data;
   for (const KernelArgument& argument : task.arguments) {

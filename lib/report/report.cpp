@@ -1,4 +1,4 @@
-#include "report/report.hpp"
+#include "tensorsmith/report/report.hpp"
 
 #include <algorithm>
 #include <array>

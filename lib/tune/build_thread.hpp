@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "tune/driver.hpp"
+#include "tensorsmith/tune/driver.hpp"
 
 namespace tensorsmith {
 

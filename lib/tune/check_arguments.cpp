@@ -52,7 +52,7 @@ void check_arguments(const TuneTask& task, const TuneOptions& options) {
       options.budget.trials < 0) {
     throw Error("tune: the budget must not be negative");
   }
-  if (is_instant(options) && (options.space == "ansor" || options.policy == "ansor")) {
+  if (is_instant(options) && follows_reference(options)) {
     throw Error("tune: instant mode (no seconds, no trials) needs the native space and the policy "
                 "evolution; the reference's search has no analytic model");
   }

@@ -188,9 +188,8 @@ Result<Done, MeasureFault> run_plain(const Shared<const ComputeDag>& dag, const 
 
 }  // namespace
 
-std::unique_ptr<CandidateBuilder> make_candidate_builder(const Target& target,
-                                                         std::int32_t num_threads) {
-  return std::make_unique<LlvmBuilder>(target, num_threads);
+Owned<CandidateBuilder> make_candidate_builder(const Target& target, std::int32_t num_threads) {
+  return make_owned<LlvmBuilder>(target, num_threads);
 }
 
 KernelSignature signature_of(const BuiltCandidate& built, const ComputeDag& dag) {

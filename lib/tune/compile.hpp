@@ -1,24 +1,18 @@
 // State or dag -> machine code of this machine, in the driver's terms.
 //
-// Private to lib/ and tools/. Own design: the only file of lib/tune that knows the LLVM back end.
+// Private to lib/ and tests. Own design: the only file of lib/tune that knows the LLVM back end.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
-#include "tune/driver.hpp"
-#include "tune/measure_task.hpp"
+#include "tensorsmith/tune/backend.hpp"
 
 namespace tensorsmith {
 
 /// Lowers and compiles states for one target. Code for one thread has no parallel loops; it runs on
 /// one whatever it is given.
-std::unique_ptr<CandidateBuilder> make_candidate_builder(const Target& target,
-                                                         std::int32_t num_threads);
-
-/// How the kernel, and what packs its constants, are called.
-KernelSignature signature_of(const BuiltCandidate& built, const ComputeDag& dag);
+Owned<CandidateBuilder> make_candidate_builder(const Target& target, std::int32_t num_threads);
 
 /// Assembly text of a state's code as the builder of that number of threads makes it, of both
 /// functions if there are two. Throws Error.

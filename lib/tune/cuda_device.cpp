@@ -5,23 +5,16 @@
 #include <thread>
 #include <utility>
 
-#include "cuda/cuda_object.hpp"
 #include "tensorsmith/codegen/cuda_source.hpp"
 #include "tensorsmith/codegen/nvrtc.hpp"
+#include "tensorsmith/cuda/cuda_object.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/measure/cuda_devices.hpp"
 #include "tensorsmith/support/error.hpp"
+#include "tensorsmith/tune/defaults.hpp"
 
 namespace tensorsmith {
 namespace {
-
-std::string cubin_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/') {
-    return std::string(cache) + "/tensorsmith/cubins";
-  }
-  const char* const home = std::getenv("HOME");
-  return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/tensorsmith/cubins" : "";
-}
 
 class CudaBuilder final : public CandidateBuilder {
  public:
@@ -114,7 +107,7 @@ const CudaDevice* find_device(const std::vector<CudaDevice>& devices, const Targ
 
 }  // namespace
 
-std::unique_ptr<CandidateBuilder> make_cuda_builder(const Target& target) {
+Owned<CandidateBuilder> make_cuda_builder(const Target& target) {
   Result<NvrtcCompiler, std::string> compiler = NvrtcCompiler::open();
   if (!compiler) {
     throw Error("tune: " + compiler.error());
@@ -128,14 +121,14 @@ std::unique_ptr<CandidateBuilder> make_cuda_builder(const Target& target) {
                 ", does not load: set TENSORSMITH_NVRTC to an NVRTC that is no newer, or install a "
                 "newer driver");
   }
-  if (const std::string folder = cubin_folder(); !folder.empty()) {
-    (void)compiler->use_cache(folder);  // without one everything is compiled, no more
+  if (const std::string folder = cache_folder(); !folder.empty()) {
+    (void)compiler->use_cache(folder + "/cubins");  // without one everything is compiled, no more
   }
-  return std::make_unique<CudaBuilder>(target, std::move(compiler).value());
+  return make_owned<CudaBuilder>(target, std::move(compiler).value());
 }
 
-std::unique_ptr<Measurer> make_cuda_measurer(const Target& target, const WorkerOptions& options) {
-  return std::make_unique<CudaMeasurer>(target, options);
+Owned<Measurer> make_cuda_measurer(const Target& target, const WorkerOptions& options) {
+  return make_owned<CudaMeasurer>(target, options);
 }
 
 std::string cuda_device_name(const Target& target) {

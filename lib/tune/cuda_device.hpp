@@ -3,21 +3,21 @@
 // Private to lib/. Own design. Only where the CUDA back end is built (TENSORSMITH_HAS_CUDA).
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "tensorsmith/measure/worker_measurer.hpp"
-#include "tune/driver.hpp"
+#include "tensorsmith/support/owned.hpp"
+#include "tensorsmith/tune/candidate_builder.hpp"
 
 namespace tensorsmith {
 
 /// Compiles on all cores; compiled code is kept in the user's cache folder. What exceeds a limit of
 /// the device, or spills registers, is a fault. Throws Error where there is no NVRTC, or one whose
 /// code the device's driver does not load.
-std::unique_ptr<CandidateBuilder> make_cuda_builder(const Target& target);
+Owned<CandidateBuilder> make_cuda_builder(const Target& target);
 
 /// A worker that runs candidates on the target's device; the peak is that of the device's data.
-std::unique_ptr<Measurer> make_cuda_measurer(const Target& target, const WorkerOptions& options);
+Owned<Measurer> make_cuda_measurer(const Target& target, const WorkerOptions& options);
 
 /// The name of the target's device, for records.
 std::string cuda_device_name(const Target& target);

@@ -1,4 +1,4 @@
-#include "tune/driver.hpp"
+#include "tensorsmith/tune/driver.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -21,6 +21,8 @@ constexpr std::int64_t most_first_trials = 8;
 constexpr double most_first_seconds = 0.5;
 constexpr double most_measuring_seconds = 1;
 constexpr double overrun_share = 0.05;
+constexpr const char* no_program = "the search proposed no program: none that it made from the "
+                                   "space is legal and fits the target";
 
 }  // namespace
 
@@ -59,7 +61,8 @@ class Driver::Impl {
     summary_.num_ranked_pairs = static_cast<std::int64_t>(rank.num_pairs);
     finish_summary(result);
     if (summary_.message.empty()) {
-      summary_.message = measurer_.note();
+      const bool is_nothing = summary_.is_exhausted && summary_.trials == 0;
+      summary_.message = is_nothing ? no_program : measurer_.note();
     }
     result.summary = std::move(summary_);
     return result;
@@ -472,7 +475,7 @@ class Driver::Impl {
 
 Driver::Driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer,
                Journal* journal, const DriverOptions& options)
-    : impl_(std::make_unique<Impl>(source, builder, measurer, journal, options)) {}
+    : impl_(make_owned<Impl>(source, builder, measurer, journal, options)) {}
 Driver::~Driver() = default;
 void Driver::begin() { impl_->begin(); }
 bool Driver::run_round() { return impl_->run_round(); }

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "tensorsmith/measure/measurer.hpp"
 #include "tensorsmith/record/record.hpp"
 #include "tensorsmith/support/callback.hpp"
+#include "tensorsmith/tune/known_trials.hpp"
 
 namespace tensorsmith {
 
@@ -59,16 +59,6 @@ class RunClock {
   bool is_standing_ = false;
   bool has_run_ = false;
 };
-
-/// A trial of the earlier run.
-struct KnownTrial {
-  MeasureResult result;
-  double seconds = 0;      ///< when it was recorded
-  std::size_t record = 0;  ///< of EarlierRun
-};
-
-/// By hash_steps.
-using KnownTrials = std::map<std::uint64_t, KnownTrial>;
 
 class EarlierRun {
  public:

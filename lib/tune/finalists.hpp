@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "tune/driver.hpp"
+#include "tensorsmith/tune/driver.hpp"
 
 namespace tensorsmith {
 

@@ -6,14 +6,13 @@
 #include <utility>
 
 #include "tensorsmith/codegen/cuda_source.hpp"
-#include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
-#include "tensorsmith/sketch/generate.hpp"
-#include "tensorsmith/sketch/native_gpu_rules.hpp"
+#include "tensorsmith/sketch/gpu_rules.hpp"
 #include "tensorsmith/support/error.hpp"
+#include "tune/methods.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -71,6 +70,21 @@ bool is_worth_compiling(const State& state, const Target& target) {
                                });
 }
 
+State first_gpu_state(const Shared<const ComputeDag>& dag, const Target& target) {
+  const HardwareParams hardware = hardware_params(target);
+  const SearchSpace space(generate_sketches(dag, ansor_gpu_rules(), gpu_sketch_options(hardware)),
+                          gpu_space_options(hardware));
+  constexpr std::uint32_t most_drawn = 1000;
+  for (std::uint32_t i = 0; i < most_drawn; ++i) {
+    CounterRng rng(1, 0, 0, i);
+    if (std::optional<Candidate> candidate = draw_candidate(space, AnsorGpuPopulation{}, rng)) {
+      return std::move(candidate->state);
+    }
+  }
+  throw Error("the GPU space has no legal program of this workload among the first " +
+              std::to_string(most_drawn));
+}
+
 std::string cuda_text(const LoopProgram& program, const Target& target, const std::string& name,
                       const std::string& comment) {
   CudaSourceOptions options;
@@ -118,22 +132,22 @@ std::string latency_text(const GpuLatency& latency) {
   return text;
 }
 
-std::unique_ptr<CandidateBuilder> make_simulated_builder(const Target& target) {
-  return std::make_unique<SimulatedBuilder>(target);
+Owned<CandidateBuilder> make_simulated_builder(const Target& target) {
+  return make_owned<SimulatedBuilder>(target);
 }
 
-std::unique_ptr<Measurer> make_simulated_measurer(const Target& target, SimulatedDevice device) {
+Owned<Measurer> make_simulated_measurer(const Target& target, SimulatedDevice device) {
   const GpuLimits& gpu = *target.gpu;
   device.calibration.peak_gflops_f32 =
       2e-3 * gpu.f32_fma_rate * gpu.board->num_sms * gpu.board->clock_mhz;
   device.calibration.vector_bits = target.vector_bits;
-  return std::make_unique<SimulatedMeasurer>(latency_of, device);
+  return make_owned<SimulatedMeasurer>(latency_of, device);
 }
 
-SketchOptions gpu_sketch_options_for(const Target& target, const PolicyParams& params) {
-  SketchOptions options = gpu_sketch_options(hardware_params(target));
-  options.tiling_structure = params.gpu_multi_level_tiling_structure;
-  for (const TensorIntrinsic* intrinsic : intrinsics_of(target)) {
+SketchOptions gpu_sketch_options_for(const SpaceContext& context) {
+  SketchOptions options = gpu_sketch_options(hardware_params(context.task.target));
+  options.tiling_structure = context.params.gpu_multi_level_tiling_structure;
+  for (const TensorIntrinsic* intrinsic : intrinsics_of(context.task.target)) {
     // One that rounds factors of f32 is for those who ask for it by their own rules.
     if (!(intrinsic->a == DType::f32 && intrinsic->accumulator == DType::f32)) {
       options.intrinsics.push_back(intrinsic);
@@ -142,52 +156,14 @@ SketchOptions gpu_sketch_options_for(const Target& target, const PolicyParams& p
   return options;
 }
 
-std::vector<State> make_gpu_sketches(const TuneTask& task, const TuneOptions& options,
-                                     const SketchOptions& sketch_options) {
-  return options.sketches ? options.sketches(task.dag, sketch_options)
-         : options.space == "ansor"
-             ? generate_sketches(task.dag, ansor_gpu_rules(), sketch_options)
-             : generate_sketches(task.dag, native_gpu_rules(), sketch_options);
-}
-
-std::unique_ptr<SearchPolicy> make_gpu_policy(const TuneTask& task, const TuneOptions& options,
-                                              const PolicyParams& params,
-                                              const PolicyOptions& policy,
-                                              std::vector<State> sketches, CostModel& model,
-                                              ParallelFor parallel_for) {
-  const bool is_reference = options.space == "ansor";
-  SpaceOptions space = is_reference ? gpu_space_options(hardware_params(task.target))
-                                    : native_gpu_space_options(task.target);
-  space.follows_reference = is_reference;
-  space.max_innermost_split_factor = params.max_innermost_split_factor;
-  space.max_innermost_reduction_factor = params.max_innermost_split_factor;
-  space.max_vectorize_size = params.max_vectorize_size;
-
-  SearchCallbacks callbacks;
-  const FeatureOptions features{.cache_line_bytes = space.hardware.cache_line_bytes};
-  callbacks.extract = [features](const State& state) { return extract_features(state, features); };
-  callbacks.parallel_for = std::move(parallel_for);
-  if (options.space != "ansor") {
-    // Parts of two programs that fit need not fit together.
-    callbacks.is_valid = [target = task.target, hardware = space.hardware,
-                          most = space.max_buffered_bytes](const State& state) {
-      return fits_block(state, hardware, most) && is_worth_compiling(state, target);
-    };
-    return std::make_unique<BasicEvolutionaryPolicy<NativeGpuPopulation, NativeGpuMutators>>(
-        SearchSpace(std::move(sketches), space), model, std::move(callbacks), policy,
+Owned<SearchPolicy> make_gpu_policy(SearchContext& context, const PolicyOptions& policy) {
+  if (!context.space.options().follows_reference) {
+    return make_owned<BasicEvolutionaryPolicy<NativeGpuPopulation, NativeGpuMutators>>(
+        std::move(context.space), context.model, std::move(context.callbacks), policy,
         NativeGpuPopulation{}, NativeGpuMutators{});
   }
-  // As the reference, which has no features for a program that exceeds the limits of a block.
-  callbacks.is_valid = [target = task.target,
-                        most = space.hardware.max_shared_memory_per_block](const State& state) {
-    const Result<GpuLatency, MeasureFault> latency = latency_on_board(state, target);
-    return latency && std::all_of(latency->kernels.begin(), latency->kernels.end(),
-                                  [most](const GpuKernelTime& kernel) {
-                                    return kernel.work.shared_bytes <= most;
-                                  });
-  };
-  return std::make_unique<BasicEvolutionaryPolicy<AnsorGpuPopulation, AnsorGpuMutators>>(
-      SearchSpace(std::move(sketches), space), model, std::move(callbacks), policy,
+  return make_owned<BasicEvolutionaryPolicy<AnsorGpuPopulation, AnsorGpuMutators>>(
+      std::move(context.space), context.model, std::move(context.callbacks), policy,
       AnsorGpuPopulation{}, AnsorGpuMutators{});
 }
 

@@ -6,9 +6,9 @@
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/measure/hard_fill.hpp"
 #include "tensorsmith/te/tensor_size.hpp"
+#include "tensorsmith/tune/measure_task.hpp"
 #include "tune/error_twin.hpp"
 #include "tune/f64_twin.hpp"
-#include "tune/measure_task.hpp"
 #include "tune/sample_rows.hpp"
 
 namespace tensorsmith {

@@ -4,8 +4,8 @@
 #include <cctype>
 #include <utility>
 
-#include "cpu/host.hpp"
 #include "tensorsmith/cost/model_bytes.hpp"
+#include "tensorsmith/host.hpp"
 #include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/file.hpp"
 #include "tensorsmith/support/quote.hpp"

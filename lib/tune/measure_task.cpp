@@ -1,4 +1,4 @@
-#include "tune/measure_task.hpp"
+#include "tensorsmith/tune/measure_task.hpp"
 
 #include <algorithm>
 #include <map>
@@ -6,10 +6,10 @@
 #include <span>
 #include <utility>
 
-#include "measure/verify.hpp"
 #include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/measure/fill.hpp"
+#include "tensorsmith/measure/verify.hpp"
 #include "tensorsmith/support/quote.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 #include "tensorsmith/te/flop.hpp"

@@ -6,10 +6,10 @@
 
 namespace tensorsmith {
 
-std::unique_ptr<CandidateBuilder> make_cuda_builder(const Target&) {
+Owned<CandidateBuilder> make_cuda_builder(const Target&) {
   throw Error("tune: this build has no CUDA back end");
 }
-std::unique_ptr<Measurer> make_cuda_measurer(const Target&, const WorkerOptions&) {
+Owned<Measurer> make_cuda_measurer(const Target&, const WorkerOptions&) {
   throw Error("tune: this build has no CUDA back end");
 }
 std::string cuda_device_name(const Target& target) { return target.name; }

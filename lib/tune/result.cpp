@@ -1,39 +1,33 @@
 // What can be done with the best schedule: call it, export it, explain it.
 #include <utility>
 
-#include "tensorsmith/codegen/cpp_source.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/kernel_artifact.hpp"
 #include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/te/workload_key.hpp"
 #include "tensorsmith/tune.hpp"
+#include "tensorsmith/tune/backend.hpp"
+#include "tensorsmith/tune/replay.hpp"
 #include "tensorsmith/version.hpp"
-#include "tune/gpu.hpp"
-#include "tune/replay_steps.hpp"
 
 namespace tensorsmith {
 namespace {
 
 void require_best(const TuneResult& result, const char* what) {
   if (!result.has_best()) {
+    const std::string& failure = result.summary.first_failure;
+    const std::string& why = failure.empty() ? result.summary.message : failure;
     throw Error(std::string("TuneResult::") + what + ": no candidate succeeded" +
-                (result.summary.first_failure.empty() ? std::string()
-                                                      : ": " + result.summary.first_failure));
+                (why.empty() ? std::string() : ": " + why));
   }
 }
 
 void require_callable(const TuneResult& result, const std::string& what) {
   require_best(result, what.c_str());
-  const Target& target = result.task.target;
-  if (target.is_simulated) {
-    throw Error("TuneResult::" + what + ": " + target.name +
-                " is simulated, so there is no code to call; source() gives its text");
-  }
-  if (target.kind == TargetKind::cuda) {
-    throw Error("TuneResult::" + what + ": " + target.name +
-                " is a GPU, and a Kernel is called on the CPU; source() gives its text, with the "
-                "launches in a comment on top");
+  const std::string problem = make_backend(result.task.target)->call_problem();
+  if (!problem.empty()) {
+    throw Error("TuneResult::" + what + ": " + problem);
   }
 }
 
@@ -75,23 +69,19 @@ State TuneResult::state() const {
 
 std::string TuneResult::source(const std::string& name) const {
   require_best(*this, "source");
-  if (task.target.kind == TargetKind::cuda) {
-    return cuda_text(lower_or_throw(state(), task.target).main, task.target, name,
-                     task.workload + ", " + task.target.name);
-  }
-  CppSourceOptions options = cpp_source_options(task.target, num_threads);
-  options.function_name = name;
-  options.comment = task.workload;
-  return emit_cpp_source(lower_or_throw(state(), task.target).main, options).source;
+  return make_backend(task.target)
+      ->source(lower_or_throw(state(), task.target).main, num_threads, name,
+               task.workload + ", " + task.target.name);
 }
 
 std::string TuneResult::prepack_source(const std::string& name) const {
   require_best(*this, "prepack_source");
   const KernelPrograms programs = lower_or_throw(state(), task.target);
-  CppSourceOptions options = cpp_source_options(task.target, num_threads);
-  options.function_name = name + "_prepack";
-  options.comment = task.workload + ": packs the constants of " + name + "(), once";
-  return programs.prepack ? emit_cpp_source(*programs.prepack, options).source : std::string();
+  return programs.prepack
+             ? make_backend(task.target)
+                   ->source(*programs.prepack, num_threads, name + "_prepack",
+                            task.workload + ": packs the constants of " + name + "(), once")
+             : std::string();
 }
 
 std::string TuneResult::explain() const {
@@ -107,9 +97,8 @@ std::string TuneResult::explain() const {
               std::to_string(summary.statuses[i]) + "\n";
     }
   }
-  if (task.target.is_simulated) {
-    const Result<GpuLatency, MeasureFault> latency = latency_on_board(best, task.target);
-    text += latency ? "\n" + latency_text(*latency) : std::string();
+  if (const std::string model = make_backend(task.target)->model_text(best); !model.empty()) {
+    text += "\n" + model;
   }
   const KernelPrograms programs = lower_or_throw(best, task.target);
   text += "\nschedule:\n" + state_text(best) + "\nloops:\n" + to_text(programs.main);

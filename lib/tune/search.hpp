@@ -1,32 +1,24 @@
-// From names and a task to a search policy.
+// What sessions ask about the methods that the options name.
 //
-// Private to lib/. Own design. One place that knows every policy, space and cost model by name.
+// Private to lib/. Own design. Not here: making them (tensorsmith/tune/methods.hpp).
 #pragma once
 
-#include <memory>
-#include <string>
-
-#include "tensorsmith/cost/cost_model.hpp"
-#include "tensorsmith/search/policy.hpp"
-#include "tensorsmith/tune.hpp"
+#include "tensorsmith/tune/methods.hpp"
 
 namespace tensorsmith {
 
-/// A policy with what it stands on.
-struct Search {
-  std::unique_ptr<CostModel> model;  ///< none if the options bring one
-  std::unique_ptr<SearchPolicy> policy;
-};
+/// Null for a name that is none of the library's, and where the caller brings a factory.
+const SpaceMethod* named_space(const TuneOptions& options);
+const PolicyMethod* named_policy(const TuneOptions& options);
 
-/// Throws Error that names the option for an unknown name and for sketches that do not fit. `index`
-/// tells the tasks of a common cost model apart.
-Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index = 0);
+/// Whether space or policy is the reference's.
+bool follows_reference(const TuneOptions& options);
 
 /// Whether there is an analytic estimate for the programs of this search.
 bool has_draft(const TuneOptions& options, const Target& target);
 
-/// The cost model that the options name, for tasks of that target. Throws Error for an unknown
-/// name, or one that this search cannot use.
-std::unique_ptr<CostModel> make_model(const TuneOptions& options, const Target& target);
+/// The cost model that the options name or make, for tasks of that target. Throws Error for an
+/// unknown name, or one that this search cannot use.
+Owned<CostModel> make_model(const TuneOptions& options, const Target& target);
 
 }  // namespace tensorsmith

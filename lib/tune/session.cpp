@@ -1,3 +1,4 @@
+// requires: llvm
 #include "tune/session.hpp"
 
 #include <algorithm>
@@ -5,18 +6,14 @@
 #include <future>
 #include <utility>
 
-#include "cpu/host.hpp"
 #include "tensorsmith/cost/draft_model.hpp"
-#include "tensorsmith/measure/worker_measurer.hpp"
 #include "tensorsmith/ops/definition.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/te/workload_key.hpp"
-#include "tune/compile.hpp"
-#include "tune/cuda_device.hpp"
+#include "tensorsmith/tune/measure_task.hpp"
+#include "tune/complete_first.hpp"
 #include "tune/f64_twin.hpp"
-#include "tune/gpu.hpp"
-#include "tune/measure_task.hpp"
 #include "tune/serial_twins.hpp"
 
 namespace tensorsmith {
@@ -71,14 +68,13 @@ class PolicySource final : public CandidateSource {
   double flop_;
 };
 
-Record record_template(const TuneTask& task, const TuneOptions& options) {
+Record record_template(const TuneTask& task, const TuneOptions& options,
+                       const BackendFacts& facts) {
   Record record;
   record.workload_key = te::workload_key(*task.dag);
   record.workload = task.workload.empty() ? record.workload_key : task.workload;
   record.target = task.target.name;
-  record.cpu = task.target.is_simulated ? "simulated"
-               : task.target.device     ? cuda_device_name(task.target)
-                                        : probe_host().model_name;
+  record.cpu = facts.device_name;
   record.space = options.space;
   record.policy = options.policy;
   record.num_threads = options.num_threads;
@@ -87,13 +83,9 @@ Record record_template(const TuneTask& task, const TuneOptions& options) {
 }
 
 RacingPolicy racing_policy(const TuneOptions& options) {
-  const std::string& timing = options.timing;
-  if (timing != "racing" && timing != "reference") {
-    throw Error("unknown timing \"" + timing + "\"; known: racing, reference");
-  }
-  return timing == "reference" ? RacingPolicy::reference()
-         : is_instant(options) ? RacingPolicy::instant()
-                               : RacingPolicy{};
+  return options.timing == TrialTiming::reference ? RacingPolicy::reference()
+         : is_instant(options)                    ? RacingPolicy::instant()
+                                                  : RacingPolicy{};
 }
 
 }  // namespace
@@ -118,23 +110,25 @@ std::size_t round_size_for(const TuneOptions& options, bool grows) {
   return static_cast<std::size_t>(size);
 }
 
+Owned<Backend> backend_for(const TuneOptions& options, const Target& target) {
+  Owned<Backend> backend =
+      options.make_backend ? options.make_backend(target) : make_backend(target);
+  if (!backend) {
+    throw Error("TuneOptions::make_backend: expected a backend, got none");
+  }
+  return backend;
+}
+
 RunResources::RunResources(const TuneOptions& options, const Target& target, double start)
     : clock_(steady_seconds, start), measurer_(options.measurer) {
-  if (measurer_ == nullptr && target.is_simulated) {
-    own_ = make_simulated_measurer(target, options.simulated);
-    measurer_ = own_.get();
-  } else if (measurer_ == nullptr) {
-    WorkerOptions worker_options;
-    worker_options.worker_path = options.worker_path;
+  if (measurer_ == nullptr) {
+    MeasurerOptions measuring;
+    measuring.worker_path = options.worker_path;
+    measuring.simulated = options.simulated;
     if (options.budget.seconds > 0) {
-      const double most = std::clamp(options.budget.seconds, least_start_seconds, 10.0);
-      worker_options.start_timeout_ns = static_cast<std::int64_t>(most * 1e9);
+      measuring.start_seconds = std::clamp(options.budget.seconds, least_start_seconds, 10.0);
     }
-    if (const std::string problem = worker_program_problem(worker_options); !problem.empty()) {
-      throw Error("tune: " + problem);
-    }
-    own_ = target.device ? make_cuda_measurer(target, worker_options)
-                         : std::make_unique<WorkerMeasurer>(worker_options);
+    own_ = backend_for(options, target)->make_measurer(measuring);
     measurer_ = own_.get();
   }
   if (!options.database.empty()) {
@@ -176,12 +170,13 @@ std::string RunResources::journal_problem(bool is_cancelled) const {
 
 TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostModel* shared_model,
                          std::uint32_t index)
-    : task_(task), options_(options) {
+    : task_(task), options_(options), backend_(backend_for(options, task.target)) {
+  const BackendFacts facts = backend_->facts();
   if (shared_model != nullptr) {
     options_.model = shared_model;
   }
   search_ = make_search(task, options_, index);
-  if (task.target.is_simulated) {
+  if (!facts.runs_code) {
     options_.verifies = false;  // nothing is computed
   } else if (const std::string problem = memory_problem(*task.dag); !problem.empty()) {
     throw Error("tune: " + problem);
@@ -189,6 +184,7 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   definition_ = definition_of(task);
   measure_task_ = make_measure_task(*task.dag, options_.num_threads, input_seed, definition_.get());
   measure_task_.device = task.target.device.value_or(-1);
+  measure_task_.vector_bits = task.target.vector_bits;
   driver_options_.budget = options_.budget;
   driver_options_.early_stopping = options_.early_stopping;
   driver_options_.is_instant = is_instant(options_);
@@ -200,17 +196,16 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
       task.dag->tensors().begin(), task.dag->tensors().end(), [&](const TensorInfo& tensor) {
         return !is_input(*task.dag, tensor) || tensor.dtype == DType::f32;
       });
-  const bool is_cpu = task.target.kind == TargetKind::cpu;
-  driver_options_.num_threads = is_cpu ? options_.num_threads : 1;  // the peak of a GPU is one
-  // NVRTC takes the longer, the more of them compile at once.
-  driver_options_.build_limit_seconds *= is_cpu ? 1 : 6;
+  driver_options_.num_threads = facts.has_threads ? options_.num_threads : 1;
+  driver_options_.build_limit_seconds = facts.build_limit_seconds;
   driver_options_.racing = racing_policy(options_);
   driver_options_.racing.verify = options_.verifies;
-  driver_options_.record_template = record_template(task, options_);
+  driver_options_.record_template = record_template(task, options_, facts);
   driver_options_.is_cancelled = options_.is_cancelled;
   driver_options_.on_progress = options_.on_progress;
   source_ = std::make_unique<PolicySource>(*search_.policy, driver_options_.flop);
-  if (is_cpu && options_.num_threads > 1 && options_.policy != "ansor") {
+  const PolicyMethod* const policy = named_policy(options_);
+  if (driver_options_.num_threads > 1 && policy != nullptr && !policy->follows_reference) {
     Callback<double(const State&)> draft;
     if (has_draft(options_, task.target)) {
       draft = [target = task.target, threads = options_.num_threads](const State& state) {
@@ -219,9 +214,11 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
     }
     source_ = std::make_unique<SerialTwins>(std::move(source_), std::move(draft));
   }
-  builder_ = task.target.is_simulated ? make_simulated_builder(task.target)
-             : task.target.device     ? make_cuda_builder(task.target)
-                                      : make_candidate_builder(task.target, options_.num_threads);
+  if (!search_.complete.empty()) {
+    source_ = std::make_unique<CompleteFirst>(std::move(source_), std::move(search_.complete),
+                                              is_instant(options_));
+  }
+  builder_ = backend_->make_builder(options_.num_threads);
 }
 
 TuneSession::~TuneSession() = default;
@@ -230,8 +227,7 @@ void TuneSession::add_reference_result() {
   if (!options_.verifies) {
     return;
   }
-  const PlainRunner run_plain =
-      make_plain_runner(task_.target.device ? host_target() : task_.target);
+  const PlainRunner run_plain = backend_->make_reference();
   const Result<double, MeasureFault> referenced = add_reference(
       measure_task_, definition_, run_plain, is_instant(options_) ? instant_points : 0);
   if (!referenced) {

@@ -7,7 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "tune/driver.hpp"
+#include "tensorsmith/tune/backend.hpp"
+#include "tensorsmith/tune/driver.hpp"
 #include "tune/earlier_run.hpp"
 #include "tune/search.hpp"
 
@@ -31,7 +32,7 @@ class RunResources {
   std::string journal_problem(bool is_cancelled) const;
 
  private:
-  std::unique_ptr<Measurer> own_;
+  Owned<Measurer> own_;
   std::optional<Journal> journal_;
   std::vector<SkippedLine> skipped_;
   EarlierRun earlier_;
@@ -70,15 +71,18 @@ class TuneSession {
   TuneTask task_;
   Shared<const ComputeDag> definition_;  ///< what the references are computed from
   TuneOptions options_;
+  Owned<Backend> backend_;
   Search search_;
   MeasureTask measure_task_;
   double verified_share_ = 1;
   DriverOptions driver_options_;
   std::unique_ptr<CandidateSource> source_;
-  std::unique_ptr<CandidateBuilder> builder_;
+  Owned<CandidateBuilder> builder_;
   std::unique_ptr<Driver> driver_;
 };
 
+/// The options' own, else that of the target.
+Owned<Backend> backend_for(const TuneOptions& options, const Target& target);
 /// Nothing may be searched by measuring: the best analytic candidate is taken.
 bool is_instant(const TuneOptions& options);
 /// Throws Error for a task or options that cannot be run, whatever the names in them.

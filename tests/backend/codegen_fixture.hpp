@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "lib/cpu/host.hpp"
 #include "lib/cpu/thread_pool.hpp"
 #include "support/catch.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
+#include "tensorsmith/host.hpp"
 #include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/support/rng.hpp"
 

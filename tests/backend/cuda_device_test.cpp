@@ -6,9 +6,9 @@
 #include "backend/cpp_source_fixture.hpp"
 #include "backend/cuda_shim_fixture.hpp"
 #include "backend/gpu_programs.hpp"
-#include "cuda/device.hpp"
-#include "cuda/device_lease.hpp"
 #include "tensorsmith/codegen/nvrtc.hpp"
+#include "tensorsmith/cuda/device.hpp"
+#include "tensorsmith/cuda/device_lease.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
 
 using namespace tensorsmith;

@@ -151,8 +151,8 @@ TEST_CASE("damaged names of targets and parameters are refused", "[fuzz]") {
     INFO(text);
     known += Target::from_name(text).has_value() ? 1 : 0;
     PolicyParams params;
-    for (const std::string_view name : PolicyParams::names()) {
-      if (params.set(name, text).empty()) {
+    for (const PolicyParamInfo& param : PolicyParams::all()) {
+      if (params.set(param.name, text).empty()) {
         REQUIRE(params.eps_greedy <= 1);
         REQUIRE(params.evolutionary_search_population >= 1);
       }

@@ -10,10 +10,10 @@
 #include <map>
 #include <memory>
 
-#include "cpu/host.hpp"
 #include "support/catch.hpp"
 #include "support/golden_data.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
+#include "tensorsmith/host.hpp"
 #include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/record/workload_registry.hpp"

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "cpu/host.hpp"
 #include "support/catch.hpp"
 #include "support/placed_kernel.hpp"
 #include "support/random_steps.hpp"
 #include "support/random_tiles.hpp"
 #include "support/small_workloads.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
+#include "tensorsmith/host.hpp"
 #include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/ir/verify.hpp"

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "cpu/host.hpp"
 #include "support/catch.hpp"
 #include "support/random_dags.hpp"
 #include "support/random_steps.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
+#include "tensorsmith/host.hpp"
 #include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/ir/verify.hpp"

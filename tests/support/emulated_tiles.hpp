@@ -1,8 +1,8 @@
 // Descriptions of AMX's products that any machine computes, and targets that have them.
 #pragma once
 
-#include "lib/cpu/host.hpp"
 #include "lib/cpu/tile_emulation.hpp"
+#include "tensorsmith/host.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 
 namespace tensorsmith::test {

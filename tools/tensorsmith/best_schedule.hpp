@@ -11,8 +11,7 @@
 namespace tensorsmith::cli {
 
 struct BestSchedule {
-  Shared<const ComputeDag> dag;
-  Target target;
+  TuneTask task;
   std::optional<Record> record;  ///< nothing: the unscheduled program
   State state;
   KernelPrograms programs;

@@ -13,6 +13,7 @@
 
 #include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/support/quote.hpp"
+#include "tensorsmith/support/value_names.hpp"
 #include "tensorsmith/target.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 #include "tensorsmith/tune.hpp"
@@ -50,11 +51,19 @@ void add_workload_options(CLI::App& command, WorkloadOptions& options);
 CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
 CLI::Validator real_number(double low, double high);
 
+/// The value of that name in a list of them (support/value_names.hpp). Throws Error.
+template <class Names>
+auto choice(const Names& names, const char* what, const std::string& name) {
+  const auto value = value_in(names, name);
+  if (!value) {
+    throw Error(std::string("unknown ") + what + " " + in_quotes(name) +
+                "; known: " + names_text(names));
+  }
+  return *value;
+}
+
 /// All of these throw Error with one sentence.
-Shared<const ComputeDag> parse_dag(const std::string& workload);
-/// Of one call, as people count it.
-double workload_flop(const std::string& workload);
-/// Every form of workload string with an example.
+/// Every form of workload string with an example, and the methods that there are.
 void print_grammar(bool is_json);
 Target parse_target(const std::string& name);
 /// As parse_target, and this machine can run its code.

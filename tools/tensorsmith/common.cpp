@@ -1,27 +1,16 @@
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "cpu/host.hpp"
-#include "tensorsmith/measure/cuda_devices.hpp"
+#include "tensorsmith/host.hpp"
 #include "tensorsmith/support/file.hpp"
+#include "tensorsmith/tune/defaults.hpp"
 
 namespace tensorsmith::cli {
 namespace {
-
-/// Without the back end no name is that of a GPU of this machine.
-bool names_device(const std::string& name) {
-#if defined(TENSORSMITH_HAS_CUDA)
-  return is_cuda_device_name(name);
-#else
-  (void)name;
-  return false;
-#endif
-}
 
 std::string refusal(const std::string& expected, const std::string& text) {
   return "expected " + expected + ", got " + in_quotes(text);
@@ -79,31 +68,20 @@ void add_workload_options(CLI::App& command, WorkloadOptions& options) {
   command.add_flag("--json", options.is_json, "one JSON object on standard output");
 }
 
-Target parse_target(const std::string& name) {
-  if (name == "host") {
-    return host_target();
-  }
-  const Result<Target, UnknownTarget> target = Target::from_name(name);
-  if (!target && names_device(name)) {
-    return parse_runnable_target(name);
-  }
-  if (!target) {
-    throw Error(explain(target.error()) + ", host, cuda");
-  }
-  return target.value();
-}
+namespace {
 
-Target parse_runnable_target(const std::string& name) {
-#if defined(TENSORSMITH_HAS_CUDA)
-  Result<Target, std::string> target =
-      is_cuda_device_name(name) ? cuda_device_target(name) : runnable_target(name);
-#else
-  Result<Target, std::string> target = runnable_target(name);
-#endif
+Target target_or_throw(Result<Target, std::string> target) {
   if (!target) {
     throw Error(target.error());
   }
   return std::move(target).value();
+}
+
+}  // namespace
+
+Target parse_target(const std::string& name) { return target_or_throw(named_target(name)); }
+Target parse_runnable_target(const std::string& name) {
+  return target_or_throw(named_runnable_target(name));
 }
 
 void warn_of_threads(const Target& target, std::int32_t num_threads) {
@@ -119,24 +97,12 @@ void warn_of_threads(const Target& target, std::int32_t num_threads) {
 }
 
 std::string journal_path(const WorkloadOptions& options) {
-  if (!options.database.empty()) {
-    return options.database;
-  }
-  std::filesystem::path folder;
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/') {
-    folder = cache;
-  } else if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
-    folder = std::filesystem::path(home) / ".cache";
-  } else {
+  const std::string path =
+      options.database.empty() ? default_journal(options.workload) : options.database;
+  if (path.empty()) {
     throw Error("neither XDG_CACHE_HOME nor HOME is set; name a journal with --db FILE");
   }
-  std::string name = options.workload;
-  for (char& c : name) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '=' || c == ',';
-    c = is_plain ? c : '_';
-  }
-  return (folder / "tensorsmith" / (name.substr(0, 200) + ".jsonl")).string();
+  return path;
 }
 
 JournalContents load_journal(const WorkloadOptions& options) {

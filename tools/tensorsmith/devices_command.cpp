@@ -1,10 +1,10 @@
 // tensorsmith devices: what this machine is, which backends there are, and why not the others.
 #include <fmt/format.h>
-#include <llvm-c/Core.h>
 
 #include "command.hpp"
-#include "cpu/host.hpp"
+#include "tensorsmith/codegen/llvm_compiler.hpp"
 #include "tensorsmith/codegen/nvrtc.hpp"
+#include "tensorsmith/host.hpp"
 #include "tensorsmith/measure/cuda_devices.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
 
@@ -68,12 +68,9 @@ Json gpus_json(std::string& detail) {
 }
 
 Json backends_json(bool has_gpu, const std::string& driver) {
-  unsigned major = 0, minor = 0, patch = 0;
-  LLVMGetVersion(&major, &minor, &patch);
   Json backends = Json::array();
-  backends.push_back({{"name", "cpu"},
-                      {"available", true},
-                      {"detail", fmt::format("LLVM {}.{}.{}", major, minor, patch)}});
+  backends.push_back(
+      {{"name", "cpu"}, {"available", true}, {"detail", "LLVM " + LlvmCompiler::version()}});
   backends.push_back({{"name", "cuda"}, {"available", has_gpu}, {"detail", driver}});
 #ifdef TENSORSMITH_HAS_CUDA
   const Result<NvrtcCompiler, std::string> nvrtc = NvrtcCompiler::open();

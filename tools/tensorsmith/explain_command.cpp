@@ -6,8 +6,7 @@
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/sched/print_state.hpp"
-#include "tune/compile.hpp"
-#include "tune/gpu.hpp"
+#include "tensorsmith/tune/backend.hpp"
 
 namespace tensorsmith::cli {
 namespace {
@@ -42,18 +41,13 @@ int explain_workload(const ExplainArguments& arguments) {
       json["prepack"] = to_text(*best.programs.prepack);
     }
   }
-  if (best.target.is_simulated && (all || arguments.loops)) {
-    const Result<GpuLatency, MeasureFault> latency = latency_on_board(best.state, best.target);
-    json["simulated"] = latency ? latency_text(*latency) : latency.error().message;
+  const Owned<Backend> backend = make_backend(best.task.target);
+  if (const std::string model = backend->model_text(best.state);
+      !model.empty() && (all || arguments.loops)) {
+    json["simulated"] = model;
   }
   if (arguments.assembly) {
-    if (best.target.kind == TargetKind::cuda) {
-      throw Error("--asm: target " + arguments.common.target +
-                  (best.target.is_simulated ? " is simulated; it has no assembly"
-                                            : " is a GPU; tensorsmith export writes the program "
-                                              "for nvcc, and cuobjdump shows its assembly"));
-    }
-    json["assembly"] = assembly_of(best.state, best.target, arguments.common.num_threads);
+    json["assembly"] = backend->assembly(best.state, arguments.common.num_threads);
   }
   if (arguments.common.is_json) {
     print_json(json);

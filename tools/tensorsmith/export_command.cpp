@@ -5,14 +5,13 @@
 #include <fmt/format.h>
 
 #include "best_schedule.hpp"
-#include "check_program.hpp"
 #include "command.hpp"
 #include "export_name.hpp"
 #include "tensorsmith/codegen/cpp_source.hpp"
 #include "tensorsmith/codegen/cuda_source.hpp"
 #include "tensorsmith/lower/lower.hpp"
-#include "tune/f64_twin.hpp"
-#include "tune/measure_task.hpp"
+#include "tensorsmith/tune/export.hpp"
+#include "tensorsmith/tune/measure_task.hpp"
 
 namespace tensorsmith::cli {
 namespace {
@@ -41,7 +40,7 @@ Files cuda_files(const BestSchedule& best, const ExportArguments& arguments) {
     CudaSourceOptions options;
     options.name = name;
     options.comment = arguments.common.workload + ", target " + arguments.common.target;
-    Result<CudaSource, std::string> source = cuda_source(program, best.target, options);
+    Result<CudaSource, std::string> source = cuda_source(program, best.task.target, options);
     if (!source) {
       throw Error(source.error());
     }
@@ -49,7 +48,7 @@ Files cuda_files(const BestSchedule& best, const ExportArguments& arguments) {
       const CudaLaunch& launch = source->launches[k];
       require_name(launch.kernel,
                    source->launches.size() == 1 ? name : name + "_" + std::to_string(k));
-      if (const auto checked = check_launch(launch, *best.target.gpu); !checked) {
+      if (const auto checked = check_launch(launch, *best.task.target.gpu); !checked) {
         throw Error(checked.error());
       }
     }
@@ -60,21 +59,6 @@ Files cuda_files(const BestSchedule& best, const ExportArguments& arguments) {
     add(*best.programs.prepack, arguments.name + "_prepack");
   }
   return files;
-}
-
-KernelSource reference_source(const BestSchedule& best, const std::string& name) {
-  const Result<LoopProgram, LowerError> program =
-      lower(State::initial(f64_twin(best.dag)), best.target);
-  if (!program) {
-    throw Error("the program cannot be lowered as written: " + explain(program.error()));
-  }
-  CppSourceOptions options = cpp_source_options(best.target, 1);
-  options.function_name = name;
-  options.comment =
-      "The program as written, in f64: what the tuned one is checked against. Zeros of "
-      "padding are multiplied like other numbers, which a kernel may leave out: at "
-      "borders the two differ where weights are infinite or no numbers.";
-  return emit_cpp_source(program.value(), options);
 }
 
 /// The program, what packs its constants, and what checks them.
@@ -93,9 +77,9 @@ Files cpp_files(const BestSchedule& best, const ExportArguments& arguments) {
     files.push_back({options.function_name + ".cpp", prepack->source});
     files.push_back({options.function_name + ".hpp", prepack->header});
   }
-  const MeasureTask task = make_measure_task(*best.dag, 1, 1);
+  const MeasureTask task = make_measure_task(*best.task.dag, 1, 1);
   const std::string reference = arguments.name + "_reference";
-  const KernelSource plain = reference_source(best, reference);
+  const KernelSource plain = reference_source(best.task.dag, best.task.target, reference);
   files.push_back({reference + ".cpp", plain.source});
   files.push_back({reference + ".hpp", plain.header});
   files.push_back({arguments.name + "_check.cpp", check_program(task, kernel, prepack)});
@@ -129,7 +113,7 @@ int export_workload(const ExportArguments& arguments) {
     throw Error(problem);
   }
   const BestSchedule best = load_schedule(arguments.common, {.allows_plain = true});
-  const bool is_gpu = best.target.kind == TargetKind::cuda;
+  const bool is_gpu = best.task.target.kind == TargetKind::cuda;
   const Files files = is_gpu ? cuda_files(best, arguments) : cpp_files(best, arguments);
   const std::filesystem::path folder = arguments.folder;
   for (const auto& [name, text] : files) {

@@ -8,6 +8,8 @@
 #include "interrupt.hpp"
 #include "progress.hpp"
 #include "report_file.hpp"
+#include "tensorsmith/tune/defaults.hpp"
+#include "tensorsmith/tune/methods.hpp"
 #include "tune_tasks_command.hpp"
 
 namespace tensorsmith::cli {
@@ -20,7 +22,7 @@ struct TuneArguments {
   TuneOptions tune;
   std::string report;  ///< page to write afterwards; empty: none
   std::string tasks;   ///< file of many workloads; empty: there is one
-  std::string strategy = "gradient";
+  std::string strategy = "gradient", timing = "racing", random_numbers = "counter";
   std::int64_t task_early_stopping = 0;
   std::vector<std::string> params;  ///< NAME=VALUE
   std::vector<std::string> faults;  ///< NAME=PROBABILITY
@@ -182,7 +184,7 @@ int tune_file(const TuneArguments& arguments) {
   }
   TaskFileArguments file;
   file.file = arguments.tasks;
-  file.strategy = arguments.strategy;
+  file.strategy = choice(task_strategy_names, "strategy", arguments.strategy);
   file.task_early_stopping = arguments.task_early_stopping;
   file.common = arguments.common;
   file.common.workload = arguments.tasks;  // names the journal
@@ -207,17 +209,16 @@ int tune_workload(TuneArguments& arguments) {
   options.budget.seconds = arguments.seconds.value_or(arguments.trials ? 0 : 20);
   options.num_threads = arguments.common.num_threads;
   options.verifies = !arguments.is_unverified;
+  options.timing = choice(trial_timing_names, "timing", arguments.timing);
+  options.random_numbers = choice(random_source_names, "random numbers", arguments.random_numbers);
   if (!arguments.tasks.empty()) {
     return tune_file(arguments);
   }
   if (arguments.common.workload.empty()) {
     throw Error("tune needs a workload, e.g. gemm:512x512x512:f32; --list shows all kinds");
   }
-  TuneTask task;
-  task.dag = parse_dag(arguments.common.workload);
+  TuneTask task = named_task(arguments.common.workload, Target());
   task.target = parse_runnable_target(arguments.common.target);
-  task.workload = arguments.common.workload;
-  task.flop = workload_flop(task.workload);
   if (arguments.trials == 0 && arguments.seconds) {
     throw Error("--trials 0 measures no population, so there is nothing to spend --seconds on; "
                 "leave one of them out");
@@ -279,15 +280,15 @@ void add_tune(CLI::App& app, Action& action) {
   command->add_option("--seed", arguments->tune.seed, "of every random choice")
       ->check(whole_number(0, UINT64_MAX));
   command->add_option("--policy", arguments->tune.policy,
-                      "search: evolution, or ansor, the reference's");
+                      "search: " + names_text(policy_methods()) + "; --list says what they are");
   command
       ->add_option("--param", arguments->params,
                    "NAME=VALUE of the search, by the reference's names, e.g. eps_greedy=0.1; may "
-                   "be repeated")
+                   "be repeated; --list names all")
       ->take_all();
-  command->add_option("--timing", arguments->tune.timing,
+  command->add_option("--timing", arguments->timing,
                       "of trials: racing, or reference (100 ms of calls for every program)");
-  command->add_option("--random", arguments->tune.random_numbers,
+  command->add_option("--random", arguments->random_numbers,
                       "initial population: counter, or reference (its generators)");
   command
       ->add_option("--fault", arguments->faults,
@@ -310,7 +311,8 @@ void add_tune(CLI::App& app, Action& action) {
       "--strategy", arguments->strategy,
       "whose turn it is with --tasks: gradient, round-robin, or fastest, where the tasks "
       "are ways to compute the same and only the fastest counts");
-  command->add_option("--space", arguments->tune.space, "space of programs: native or ansor");
+  command->add_option("--space", arguments->tune.space,
+                      "space of programs: " + names_text(space_methods()));
   command->add_option("--cost-model,--model", arguments->tune.cost_model,
                       "cost model: draft, mlp, xgb or random");
   command->add_option("--report", arguments->report,
@@ -318,7 +320,8 @@ void add_tune(CLI::App& app, Action& action) {
   command->add_flag("--resume", arguments->tune.resumes,
                     "go on with the run of the same options that was ended: its trials are taken "
                     "from the journal, not measured again, and its time is spent");
-  command->add_flag("--list", arguments->is_list, "print the grammar of workloads and leave");
+  command->add_flag("--list", arguments->is_list,
+                    "print the grammar of workloads, spaces, policies and their parameters");
   command->add_flag("--unverified", arguments->is_unverified,
                     "measure without a reference result, which takes long for large workloads");
   command->add_flag("--quiet", arguments->is_quiet, "no progress");

@@ -1,79 +1,20 @@
 #include "tune_tasks_command.hpp"
 
-#include <charconv>
-#include <sstream>
-
 #include <fmt/format.h>
 
 #include "interrupt.hpp"
 #include "progress.hpp"
+#include "tensorsmith/tune/task_file.hpp"
 
 namespace tensorsmith::cli {
 namespace {
 
 constexpr std::int64_t most_task_file_bytes = std::int64_t{16} << 20;
 
-/// "gemm:512x512x512:f32 3" --> the workload with weight 3.
-WeightedTask read_task(const std::string& line, const Target& target) {
-  const std::size_t end = line.find_first_of(" \t");
-  WeightedTask task;
-  task.task.workload = line.substr(0, end);
-  task.task.dag = parse_dag(task.task.workload);
-  task.task.flop = workload_flop(task.task.workload);
-  task.task.target = target;
-  const std::size_t at = end == std::string::npos ? end : line.find_first_not_of(" \t", end);
-  if (at != std::string::npos) {
-    const std::string text = line.substr(at);
-    const char* const last = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), last, task.weight);
-    if (read.ec != std::errc() || read.ptr != last || !(task.weight > 0) || task.weight > 1e12) {
-      throw Error("expected a weight above 0 after the workload, got " + in_quotes(text));
-    }
-  }
-  return task;
-}
-
-std::vector<WeightedTask> read_tasks(const std::string& path, const Target& target) {
-  std::istringstream file(read_input(path, most_task_file_bytes));
-  std::vector<WeightedTask> tasks;
-  std::size_t number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    line.erase(std::min(line.find('#'), line.size()));
-    line.erase(line.find_last_not_of(" \t\r") + 1);
-    line.erase(0, line.find_first_not_of(" \t"));
-    if (line.empty()) {
-      continue;
-    }
-    try {
-      tasks.push_back(read_task(line, target));
-    } catch (const Error& error) {
-      throw Error(fmt::format("{}:{}: {}", path, number, error.what()));
-    }
-  }
-  if (tasks.empty()) {
-    throw Error("there are no tasks in " + in_quotes(path) +
-                "; write one workload per line, e.g. "
-                "gemm:512x512x512:f32, and its weight behind it");
-  }
-  return tasks;
-}
-
-TaskStrategy strategy_of(const std::string& name) {
-  if (name == "gradient") {
-    return TaskStrategy::gradient;
-  }
-  if (name == "round-robin") {
-    return TaskStrategy::round_robin;
-  }
-  if (name != "fastest") {
-    throw Error("unknown strategy " + in_quotes(name) + "; known: gradient, round-robin, fastest");
-  }
-  return TaskStrategy::fastest;
-}
-
 /// Whether the tasks are ways to compute the same.
-bool is_choice(const TaskFileArguments& arguments) { return arguments.strategy == "fastest"; }
+bool is_choice(const TaskFileArguments& arguments) {
+  return arguments.strategy == TaskStrategy::fastest;
+}
 
 Json result_json(const TaskFileArguments& arguments, const std::vector<WeightedTask>& tasks,
                  const TasksResult& result) {
@@ -82,7 +23,7 @@ Json result_json(const TaskFileArguments& arguments, const std::vector<WeightedT
   json["threads"] = arguments.common.num_threads;
   json["space"] = arguments.tune.space;
   json["policy"] = arguments.tune.policy;
-  json["strategy"] = arguments.strategy;
+  json["strategy"] = std::string(name_in(task_strategy_names, arguments.strategy));
   json["seed"] = arguments.tune.seed;
   json["seconds"] = result.seconds;
   json["trials"] = result.trials;
@@ -146,10 +87,11 @@ void print_result(const TaskFileArguments& arguments, const std::vector<Weighted
 int tune_task_file(const TaskFileArguments& arguments) {
   TasksOptions options;
   options.tune = arguments.tune;
-  options.schedule.strategy = strategy_of(arguments.strategy);
+  options.schedule.strategy = arguments.strategy;
   options.schedule.task_early_stopping = arguments.task_early_stopping;
   const std::vector<WeightedTask> tasks =
-      read_tasks(arguments.file, parse_runnable_target(arguments.common.target));
+      tasks_of_text(read_input(arguments.file, most_task_file_bytes), arguments.file,
+                    parse_runnable_target(arguments.common.target));
   warn_of_threads(tasks.front().task.target, options.tune.num_threads);
   watch_interrupts();
   options.tune.is_cancelled = is_interrupted;

@@ -10,7 +10,7 @@ namespace tensorsmith::cli {
 
 struct TaskFileArguments {
   std::string file;  ///< one workload and, if it is not 1, its weight per line
-  std::string strategy = "gradient";
+  TaskStrategy strategy = TaskStrategy::gradient;
   std::int64_t task_early_stopping = 0;  ///< trials of one task without a better one; 0: no limit
   WorkloadOptions common;
   TuneOptions tune;  ///< its budget is of all tasks together

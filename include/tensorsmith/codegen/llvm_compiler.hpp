@@ -63,6 +63,9 @@ struct LlvmOptions {
 class LlvmCompiler {
  public:
   explicit LlvmCompiler(const Target& target, const LlvmOptions& options = {});
+  /// Of the library that makes the code, e.g. "19.1.7".
+  static std::string version();
+
   LlvmCompiler(LlvmCompiler&&) noexcept;
   LlvmCompiler& operator=(LlvmCompiler&&) noexcept;
   ~LlvmCompiler();

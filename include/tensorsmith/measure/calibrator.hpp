@@ -11,7 +11,9 @@
 
 namespace tensorsmith {
 
-/// Runs on the calling thread for about `budget_ns`; the best of several short blocks.
-Calibration calibrate_peak(std::int64_t budget_ns = 3'000'000);
+/// Runs on the calling thread for about `budget_ns`; the best of several short blocks. With the
+/// instructions that code for vectors of `most_vector_bits` has: of 128 or fewer, that is products
+/// and sums that are not fused. 0: the widest of this machine.
+Calibration calibrate_peak(std::int64_t budget_ns = 3'000'000, std::int32_t most_vector_bits = 0);
 
 }  // namespace tensorsmith

@@ -87,7 +87,8 @@ struct MeasureTask {
   std::vector<KernelArgument> arguments;  ///< in the order of the kernel's `args`
   std::uint64_t input_seed = 1;
   std::int32_t num_threads = 1;
-  std::int32_t device = -1;  ///< number of the GPU that candidates run on; -1: the CPU
+  std::int32_t device = -1;      ///< number of the GPU that candidates run on; -1: the CPU
+  std::int32_t vector_bits = 0;  ///< widest vectors of their code: of the peak, too; 0: any
 
   std::int64_t num_bytes() const {
     std::int64_t sum = 0;

@@ -19,16 +19,11 @@
 #include "tensorsmith/search/evolution/evolve.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
 #include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/search/random_source.hpp"
 #include "tensorsmith/support/hash_map.hpp"
 #include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith {
-
-/// Where the random numbers of the initial population come from.
-enum class RandomSource : std::uint8_t {
-  counter,           ///< one stream per program, a pure function of its number
-  mersenne_twister,  ///< the reference's generators: a seed samples the reference's programs
-};
 
 struct PolicyOptions {
   std::uint64_t seed = 1;

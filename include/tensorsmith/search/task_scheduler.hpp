@@ -7,6 +7,7 @@
 // tasks is drawn. Not here: running the rounds (tune.hpp, tune_tasks).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@
 #include "tensorsmith/support/callback.hpp"
 #include "tensorsmith/support/math.hpp"
 #include "tensorsmith/support/rng.hpp"
+#include "tensorsmith/support/value_names.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith {
@@ -28,6 +30,10 @@ enum class TaskStrategy : std::uint8_t {
   /// those whose best time is near the least (own design).
   fastest
 };
+inline constexpr std::array<ValueName<TaskStrategy>, 3> task_strategy_names = {
+    {{TaskStrategy::gradient, "gradient"},
+     {TaskStrategy::round_robin, "round-robin"},
+     {TaskStrategy::fastest, "fastest"}}};
 
 struct TaskSchedulerOptions {
   TaskStrategy strategy = TaskStrategy::gradient;

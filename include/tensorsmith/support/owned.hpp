@@ -5,6 +5,7 @@
 // of the class that holds it then belong into a source file.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 namespace tensorsmith {
@@ -15,6 +16,10 @@ class Owned {
   Owned() = default;
   Owned(const Owned&) = delete;
   Owned(Owned&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  /// An object of a class that is derived from T, which needs a virtual destructor.
+  template <class U>
+  requires(!std::is_same_v<U, T> && std::is_convertible_v<U*, T*>) Owned(Owned<U>&& other)
+  noexcept : object_(other.release()) {}
   Owned& operator=(const Owned&) = delete;
   Owned& operator=(Owned&& other) noexcept {
     delete std::exchange(object_, std::exchange(other.object_, nullptr));
@@ -29,6 +34,8 @@ class Owned {
   T& operator*() const { return *object_; }
   T* operator->() const { return object_; }
   explicit operator bool() const { return object_ != nullptr; }
+  /// The object, which the caller owns from now on.
+  T* release() { return std::exchange(object_, nullptr); }
 
  private:
   template <class U, class... Args>

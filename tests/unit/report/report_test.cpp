@@ -1,4 +1,4 @@
-#include "report/report.hpp"
+#include "tensorsmith/report/report.hpp"
 
 #include "report/curve_chart.hpp"
 #include "report/html_text.hpp"

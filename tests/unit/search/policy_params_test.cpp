@@ -22,7 +22,8 @@ TEST_CASE("the reference's names and default values (Ansor reference, ch. 4.1)")
 
 TEST_CASE("every name can be set") {
   PolicyParams params;
-  for (std::string_view name : PolicyParams::names()) {
+  for (const PolicyParamInfo& info : PolicyParams::all()) {
+    const std::string_view name = info.name;
     const bool is_structure = name.find("structure") != std::string_view::npos;
     INFO(std::string(name));
     CHECK(params.set(name, is_structure ? "SRS" : "1").empty());
@@ -32,6 +33,18 @@ TEST_CASE("every name can be set") {
   CHECK(params.set("evolutionary_search_population", "512").empty());
   CHECK(params.evolutionary_search_population == 512);
   CHECK(params.cpu_multi_level_tiling_structure == "SRS");
+}
+
+TEST_CASE("the list says of every parameter what it is by default and means") {
+  REQUIRE(PolicyParams::all().size() == 12);
+  for (const PolicyParamInfo& info : PolicyParams::all()) {
+    INFO(std::string(info.name));
+    CHECK_FALSE(info.meaning.empty());
+    std::string value(info.default_value);
+    std::erase(value, '"');
+    PolicyParams params;
+    CHECK(params.set(info.name, value).empty());  // the default is a legal value
+  }
 }
 
 TEST_CASE("what is no value is refused with what is expected") {

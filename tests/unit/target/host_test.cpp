@@ -1,5 +1,5 @@
 // requires: llvm
-#include "lib/cpu/host.hpp"
+#include "tensorsmith/host.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -6,6 +6,7 @@
 #include "support/catch.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/support/error.hpp"
+#include "tensorsmith/tune.hpp"
 #include "tune/compile.hpp"
 
 using namespace tensorsmith;

@@ -2,8 +2,8 @@
 // Dags that no kernel can be made of are one sentence; all others are tuned.
 #include <string>
 
-#include "cpu/host.hpp"
 #include "support/catch.hpp"
+#include "tensorsmith/host.hpp"
 #include "tensorsmith/te/program.hpp"
 #include "tensorsmith/tune.hpp"
 

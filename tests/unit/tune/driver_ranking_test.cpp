@@ -5,7 +5,7 @@
 
 #include "support/catch.hpp"
 #include "tensorsmith/te/program.hpp"
-#include "tune/driver.hpp"
+#include "tensorsmith/tune/driver.hpp"
 
 using namespace tensorsmith;
 

@@ -1,5 +1,5 @@
 // requires: json
-#include "tune/driver.hpp"
+#include "tensorsmith/tune/driver.hpp"
 
 #include <atomic>
 #include <csignal>

@@ -3,15 +3,15 @@
 #include <cstring>
 #include <string>
 
-#include "measure/verify.hpp"
 #include "support/catch.hpp"
 #include "support/unstable_programs.hpp"
 #include "tensorsmith/measure/hard_fill.hpp"
+#include "tensorsmith/measure/verify.hpp"
 #include "tensorsmith/ops/definition.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
+#include "tensorsmith/tune/measure_task.hpp"
 #include "tune/error_twin.hpp"
-#include "tune/measure_task.hpp"
 
 using namespace tensorsmith;
 using namespace tensorsmith::test;

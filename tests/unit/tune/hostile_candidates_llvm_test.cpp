@@ -8,7 +8,7 @@
 
 #include "support/catch.hpp"
 #include "tensorsmith/te/program.hpp"
-#include "tune/driver.hpp"
+#include "tensorsmith/tune/driver.hpp"
 #include "unit/measure/worker_fixture.hpp"
 
 using namespace tensorsmith;

@@ -3,6 +3,7 @@
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/sched/apply.hpp"
 #include "tensorsmith/support/error.hpp"
+#include "tensorsmith/tune.hpp"
 #include "tune/compile.hpp"
 
 using namespace tensorsmith;

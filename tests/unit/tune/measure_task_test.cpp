@@ -1,4 +1,4 @@
-#include "tune/measure_task.hpp"
+#include "tensorsmith/tune/measure_task.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,5 @@
 // From a workload with packed weights to a kernel that is called with them.
+#include "tensorsmith/tune.hpp"
 #include "tune/compile.hpp"
 
 #include "support/catch.hpp"

@@ -2,13 +2,13 @@
 
 #include <cstring>
 
-#include "measure/verify.hpp"
 #include "support/catch.hpp"
 #include "tensorsmith/measure/task.hpp"
+#include "tensorsmith/measure/verify.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/te/program.hpp"
 #include "tensorsmith/te/tensor_size.hpp"
-#include "tune/measure_task.hpp"
+#include "tensorsmith/tune/measure_task.hpp"
 
 using namespace tensorsmith;
 

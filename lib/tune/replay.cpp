@@ -1,0 +1,71 @@
+#include "tensorsmith/tune/replay.hpp"
+
+#include <string>
+#include <utility>
+
+#include "tensorsmith/sched/apply.hpp"
+#include "tensorsmith/sched/bounds.hpp"
+#include "tensorsmith/sched/explain_error.hpp"
+#include "tensorsmith/support/error.hpp"
+
+namespace tensorsmith {
+
+namespace {
+
+/// Schedules that searches make have a few hundred loops in all.
+constexpr std::size_t most_loops = 2'000;
+
+std::size_t num_loops(const State& state) {
+  std::size_t count = 0;
+  for (std::size_t stage = 0; stage < state.num_stages(); ++stage) {
+    count += state.stage(stage).iterators.size();
+  }
+  return count;
+}
+
+}  // namespace
+
+State replay_steps(const Shared<const ComputeDag>& dag, const std::vector<Step>& steps) {
+  State state = State::initial(dag);
+  for (const Step& step : steps) {
+    Result<State, ScheduleError> next = apply_step(state, step);
+    if (!next) {
+      throw Error("the schedule does not apply: " + explain(next.error(), state));
+    }
+    state = std::move(next).value();
+    if (num_loops(state) > most_loops) {
+      throw Error("the schedule does not apply: step " + std::to_string(&step - steps.data()) +
+                  " makes more than " + std::to_string(most_loops) + " loops");
+    }
+  }
+  Result<State, ScheduleError> bounded = infer_bounds(state);
+  if (!bounded) {
+    throw Error("the schedule has no bounds: " + explain(bounded.error(), state));
+  }
+  return std::move(bounded).value();
+}
+
+std::optional<ReplayedRecord> best_replayed(const JournalContents& contents,
+                                            const Shared<const ComputeDag>& dag,
+                                            std::string_view workload, std::string_view target,
+                                            std::int32_t num_threads,
+                                            std::vector<std::string>& skipped) {
+  std::optional<State> state;
+  const auto applies = [&](const Record& record) {
+    try {
+      state = replay_steps(dag, record.steps);
+      return true;
+    } catch (const Error& error) {
+      skipped.push_back("the record of trial " + std::to_string(record.trial) + " (seed " +
+                        std::to_string(record.seed) + ") was skipped: " + error.what());
+      return false;
+    }
+  };
+  std::optional<Record> best = best_record(contents, workload, target, num_threads, applies);
+  if (!best) {
+    return std::nullopt;
+  }
+  return ReplayedRecord{std::move(*best), std::move(*state)};
+}
+
+}  // namespace tensorsmith
