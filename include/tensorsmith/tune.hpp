@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/feature/feature_table.hpp"
 #include "tensorsmith/fwd.hpp"
 #include "tensorsmith/kernel.hpp"
 #include "tensorsmith/measure/measurer.hpp"
@@ -25,6 +26,8 @@
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
+
+struct ModelContext;
 
 struct TuneTask {
   Shared<const ComputeDag> dag;
@@ -103,9 +106,10 @@ struct TuneOptions {
   std::string random_numbers = "counter";
   /// "native", or "ansor": the reference's, whose tile sizes divide the extents.
   std::string space = "native";
-  /// "draft" (CPUs, native space: the analytic estimate, corrected by what was measured), "mlp"
-  /// (needs the library built with Eigen), "xgb" (with libxgboost: the reference's trees) or
-  /// "random"; empty: the first of draft, mlp and random that there is.
+  /// A name of known_models() (cost/model_factory.hpp): "draft" (CPUs, native space: the analytic
+  /// estimate, corrected by what was measured), "mlp" (needs the library built with Eigen), "xgb"
+  /// (with libxgboost: the reference's trees) or "random"; empty: the first of draft, mlp and
+  /// random that there is.
   std::string cost_model;
   std::string database;  ///< journal file; empty: none is written
   /// Goes on with the run of the same options whose trials are in `database`: they are not measured
@@ -131,6 +135,12 @@ struct TuneOptions {
   /// Instead of the cost model of that name: is asked by several threads at once, learns after
   /// every round, must outlive the run. See cost/cost_model.hpp.
   CostModel* model = nullptr;
+  /// The same for a model that belongs to the run: makes one of yours, or one of known_models()
+  /// with options of yours. Called once a run; `model` goes first.
+  Callback<Shared<CostModel>(const ModelContext&)> make_model;
+  /// Blocks of features beside those of the library, for models that name them
+  /// (CostModel::wanted_blocks). A name that the library has is refused.
+  std::vector<FeatureExtractor> features;
   /// Instead of worker processes; must outlive the run.
   Measurer* measurer = nullptr;
 };

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "tensorsmith/codegen/cuda_source.hpp"
-#include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
@@ -164,8 +163,10 @@ std::unique_ptr<SearchPolicy> make_gpu_policy(const TuneTask& task, const TuneOp
   space.max_vectorize_size = params.max_vectorize_size;
 
   SearchCallbacks callbacks;
-  const FeatureOptions features{.cache_line_bytes = space.hardware.cache_line_bytes};
-  callbacks.extract = [features](const State& state) { return extract_features(state, features); };
+  const auto plan = make_shared_of<const FeaturePlan>(make_feature_plan(
+      options, model,
+      {task.target, 1, FeatureOptions{.cache_line_bytes = space.hardware.cache_line_bytes}}));
+  callbacks.extract = [plan](const ProgramView& view) { return plan->extract(view); };
   callbacks.parallel_for = std::move(parallel_for);
   if (options.space != "ansor") {
     // Parts of two programs that fit need not fit together.

@@ -7,10 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include "tensorsmith/cost/corrected_draft.hpp"
-#include "tensorsmith/cost/draft_model.hpp"
-#include "tensorsmith/cost/random_model.hpp"
-#include "tensorsmith/feature/extract.hpp"
+#include "tensorsmith/cost/model_factory.hpp"
+#include "tensorsmith/cost/standard_features.hpp"
 #include "tensorsmith/lower/is_regular.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
@@ -19,12 +17,6 @@
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/native_rules.hpp"
 #include "tune/gpu.hpp"
-#if defined(TENSORSMITH_HAS_EIGEN)
-#include "tensorsmith/cost/mlp.hpp"
-#endif
-#if defined(TENSORSMITH_HAS_XGB)
-#include "tensorsmith/cost/xgb.hpp"
-#endif
 
 namespace tensorsmith {
 namespace {
@@ -152,51 +144,47 @@ PolicyParams policy_params(const TuneOptions& options, PolicyOptions& policy) {
   return params;
 }
 
-std::string learned_models() {
-  return
-#if defined(TENSORSMITH_HAS_EIGEN)
-      "mlp, "
-#endif
-#if defined(TENSORSMITH_HAS_XGB)
-      "xgb, "
-#endif
-      "random";
-}
-
 }  // namespace
 
 bool has_draft(const TuneOptions& options, const Target& target) {
   return target.kind == TargetKind::cpu && options.space != "ansor" && options.policy != "ansor";
 }
 
-std::unique_ptr<CostModel> make_model(const TuneOptions& options, const Target& target) {
-  const std::string& name = options.cost_model;
-  if (name == "draft" || (name.empty() && has_draft(options, target))) {
-    if (!has_draft(options, target)) {
-      throw Error("the cost model draft is there for CPUs with the native space and the policy "
-                  "evolution; known beside it: " +
-                  learned_models());
+Shared<CostModel> make_model(const TuneOptions& options, const Target& target) {
+  const ModelContext context{options.seed, target, has_draft(options, target)};
+  if (options.make_model) {
+    Shared<CostModel> made = options.make_model(context);
+    if (!made) {
+      throw Error("TuneOptions::make_model: expected a cost model, got none");
     }
-    return std::make_unique<CorrectedDraft>(options.seed);
+    return made;
   }
-#if defined(TENSORSMITH_HAS_EIGEN)
-  if (name.empty() || name == "mlp") {
-    MlpOptions mlp;
-    mlp.seed = options.seed;
-    return std::make_unique<MlpModel>(mlp);
+  Result<Shared<CostModel>, std::string> made =
+      make_cost_model(known_models(), options.cost_model, context);
+  if (!made) {
+    throw Error(made.error());
   }
-#endif
-#if defined(TENSORSMITH_HAS_XGB)
-  if (name == "xgb") {
-    XgbOptions xgb;
-    xgb.seed = options.seed;
-    return std::make_unique<XgbModel>(xgb);
+  return std::move(made).value();
+}
+
+FeaturePlan make_feature_plan(const TuneOptions& options, const CostModel& model,
+                              FeatureContext context) {
+  FeatureTable table = standard_features();
+  for (const FeatureExtractor& block : options.features) {
+    if (!block.schema || !block.extract) {
+      throw Error("TuneOptions::features: expected a schema and a function, got a block without");
+    }
+    if (!table.add(block)) {
+      throw Error("TuneOptions::features: the name " + in_quotes(block.schema->name()) +
+                  " is taken");
+    }
   }
-#endif
-  if (name.empty() || name == "random") {
-    return std::make_unique<RandomModel>(options.seed);
+  Result<FeaturePlan, std::string> plan =
+      FeaturePlan::make(table, model.wanted_blocks(), std::move(context));
+  if (!plan) {
+    throw Error("the cost model " + in_quotes(model.name()) + ": " + plan.error());
   }
-  throw Error("unknown cost model \"" + name + "\"; known: draft, " + learned_models());
+  return std::move(plan).value();
 }
 
 Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index) {
@@ -256,23 +244,17 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
 
   SearchCallbacks callbacks;
   const Target target = task.target;
-  const FeatureOptions features{.cache_line_bytes = target.cache_line_bytes,
-                                .leaves_out_prepared = is_native};
-  callbacks.extract = [features](const State& state) { return extract_features(state, features); };
+  const auto plan = make_shared_of<const FeaturePlan>(
+      make_feature_plan(options, *model,
+                        {target, options.num_threads,
+                         FeatureOptions{.cache_line_bytes = target.cache_line_bytes,
+                                        .leaves_out_prepared = is_native}}));
+  callbacks.extract = [plan](const ProgramView& view) { return plan->extract(view); };
   callbacks.is_valid = [](const State& state) { return !has_nested_parallel(state); };
   callbacks.parallel_for = run_on_threads;
   if (has_draft(options, target)) {
-    const bool needs_rows = dynamic_cast<const CorrectedDraft*>(model) == nullptr;
-    callbacks.extract = [=, num_threads = options.num_threads](const State& state) {
-      FeatureMatrix seen = needs_rows ? extract_features(state, features) : FeatureMatrix{};
-      if (!needs_rows || !seen.empty()) {
-        seen.draft =
-            draft_columns(draft_parts(state, target, num_threads), schedule_choices(state));
-      }
-      return seen;
-    };
-    callbacks.draft = [target, num_threads = options.num_threads](const State& state) {
-      return draft_cycles(state, target, num_threads);
+    callbacks.draft = [plan](const ProgramView& view) {
+      return view.part<draft_parts_of>(plan->context()).total;
     };
     callbacks.is_regular = [target](const State& state) {
       const Result<LoopProgram, LowerError> program = lower(state, target);

@@ -8,6 +8,7 @@
 #include "interrupt.hpp"
 #include "progress.hpp"
 #include "report_file.hpp"
+#include "tensorsmith/cost/model_factory.hpp"
 #include "tune_tasks_command.hpp"
 
 namespace tensorsmith::cli {
@@ -312,7 +313,7 @@ void add_tune(CLI::App& app, Action& action) {
       "are ways to compute the same and only the fastest counts");
   command->add_option("--space", arguments->tune.space, "space of programs: native or ansor");
   command->add_option("--cost-model,--model", arguments->tune.cost_model,
-                      "cost model: draft, mlp, xgb or random");
+                      "cost model: " + model_help(known_models()));
   command->add_option("--report", arguments->report,
                       "HTML page to write from the journal afterwards");
   command->add_flag("--resume", arguments->tune.resumes,

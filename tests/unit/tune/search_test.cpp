@@ -78,7 +78,7 @@ TEST_CASE("a model of the caller takes the place of the named one and learns") {
   options.model = &model;
   options.cost_model = "the caller's";  // a name only
   const Search search = make_search(small_task(), options);
-  CHECK(search.model == nullptr);
+  CHECK_FALSE(search.model);
   std::vector<Observation> observed;
   for (Proposal& proposal : search.policy->propose(6)) {
     observed.push_back({std::move(proposal.state), 1e9});
