@@ -107,6 +107,31 @@ TEST_CASE("what the extractors of a plan are asked for is what the model wants",
   CHECK(num_counted == 0);
 }
 
+TEST_CASE("blocks of one program may have unlike shapes: any rows, and always eight", "[feature]") {
+  std::vector<std::string> tags;
+  for (int c = 0; c < 23; ++c) {
+    tags.push_back("c" + std::to_string(c));
+  }
+  const FeatureExtractor flow{make_shared_of<const BlockSchema>("flow", tags, 8U),
+                              [](const ProgramView&, const FeatureContext&, FeatureBlock& block) {
+                                for (std::uint32_t r = 0; r < 8; ++r) {
+                                  block.add_row()[22] = static_cast<float>(r);
+                                }
+                                return true;
+                              }};
+  FeatureTable table;
+  REQUIRE(table.add(ansor_block()));
+  REQUIRE(table.add(flow));
+  const std::vector<std::string_view> wanted{"ansor164", "flow"};
+  const State state = gemm_state();
+  const Features features = FeaturePlan::make(table, wanted, context_of())->extract(state);
+  REQUIRE(features.blocks().size() == 2);
+  CHECK(features.block("ansor164").num_columns() == 164);
+  CHECK(features.block("flow").num_columns() == 23);
+  CHECK(features.block("flow").row(7)[22] == 7);
+  CHECK(features.block("flow").is_well_formed());
+}
+
 TEST_CASE("a program that one extractor cannot build has no features", "[feature]") {
   FeatureTable table;
   FeatureExtractor never = steps_block("never");
