@@ -22,6 +22,7 @@
 #include "bench/support/machine.hpp"
 #include "bench/support/report_file.hpp"
 #include "generation.hpp"
+#include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/support/assert.hpp"
 #include "tensorsmith/tune.hpp"
@@ -218,7 +219,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0, 4000));
   app.add_option("--space", arguments.tune.space, "space of programs: native or ansor");
   app.add_option("--cost-model,--model", arguments.tune.cost_model,
-                 "cost model: draft, mlp, xgb or random");
+                 "cost model: " + tensorsmith::model_names(tensorsmith::known_models()));
   app.add_flag("--growth", arguments.shows_growth,
                "a table of what a trial costs; without --shape for products from 64 to 4096");
   app.add_option("--json", arguments.json_path, "report file, - for standard output");

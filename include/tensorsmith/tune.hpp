@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/feature/feature_table.hpp"
 #include "tensorsmith/fwd.hpp"
 #include "tensorsmith/kernel.hpp"
 #include "tensorsmith/measure/measurer.hpp"
@@ -28,6 +29,8 @@
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
+
+struct ModelContext;
 
 struct TuneTask {
   Shared<const ComputeDag> dag;
@@ -116,9 +119,10 @@ struct TuneOptions {
   /// A name of tune/methods.hpp, "native" or "ansor" (the reference's, whose tile sizes divide the
   /// extents); or any other name, which records carry, of what `make_space` makes.
   std::string space = "native";
-  /// "draft" (CPUs, native space: the analytic estimate, corrected by what was measured), "mlp"
-  /// (needs the library built with Eigen), "xgb" (with libxgboost: the reference's trees) or
-  /// "random"; empty: the first of draft, mlp and random that there is.
+  /// A name of known_models() (cost/model_factory.hpp): "draft" (CPUs, native space: the analytic
+  /// estimate, corrected by what was measured), "mlp" (needs the library built with Eigen), "xgb"
+  /// (with libxgboost: the reference's trees) or "random"; empty: the first of draft, mlp and
+  /// random that there is.
   std::string cost_model;
   std::string database;  ///< journal file; empty: none is written
   /// Goes on with the run of the same options whose trials are in `database`: they are not measured
@@ -140,8 +144,9 @@ struct TuneOptions {
   Callback<Owned<SearchPolicy>(SearchContext&)> make_policy;
   /// A space of the caller's, one per task.
   Callback<Owned<SpaceParts>(const SpaceContext&)> make_space;
-  /// A cost model of the caller's, one for all tasks of that target.
-  Callback<Owned<CostModel>(const TuneOptions&, const Target&)> make_model;
+  /// A cost model of the caller's, one for all tasks of that target; or one of known_models() with
+  /// options of the caller's (cost/model_factory.hpp).
+  Callback<Shared<CostModel>(const ModelContext&)> make_model;
   /// Instead of the sketches of the space: all that are to be searched, each of the dag given (see
   /// sketch/generate.hpp). `space` may then have any name; records carry it, and "ansor" still
   /// means tile sizes that divide. States without anything open are measured as they are, before
@@ -153,6 +158,9 @@ struct TuneOptions {
   /// A backend of the caller's (tune/backend.hpp) in place of the target's own: who builds, who
   /// measures, who computes the reference.
   Callback<Owned<Backend>(const Target&)> make_backend;
+  /// Blocks of features beside those of the library, for models that name them
+  /// (CostModel::wanted_blocks). A name that the library has is refused.
+  std::vector<FeatureExtractor> features;
   /// Instead of worker processes; must outlive the run.
   Measurer* measurer = nullptr;
 };

@@ -12,8 +12,20 @@
 
 namespace tensorsmith {
 
+namespace mlp_detail {
+
+/// A program of the training set.
+struct MlpSample {
+  FeatureBlock rows;
+  std::uint32_t task = 0;
+  double throughput = 0.0;
+};
+
+}  // namespace mlp_detail
+
 using mlp_detail::Matrix;
 using mlp_detail::MlpNetwork;
+using mlp_detail::MlpSample;
 using mlp_detail::RowBatch;
 using mlp_detail::Vector;
 
@@ -27,9 +39,17 @@ constexpr float input_limit = 3.0F;          // standard deviations; keeps unsee
 constexpr double smallest_deviation = 1e-4;  // below it a column counts as constant
 constexpr std::uint32_t max_hidden = 4096;
 
-bool is_usable(const FeatureMatrix& features) {
-  return features.num_rows > 0 && std::all_of(features.values.begin(), features.values.end(),
-                                              [](float value) { return std::isfinite(value); });
+/// What the model reads; null for a program without rows, or with numbers that are not finite.
+const FeatureBlock* usable_rows(const Features& features) {
+  const FeatureBlock* rows = features.find(ansor_block_name);
+  if (rows == nullptr) {
+    return nullptr;
+  }
+  TENSORSMITH_ASSERT(rows->num_columns() == feature_length && rows->is_well_formed(),
+                     "a feature block of a wrong size");
+  const bool is_finite = std::all_of(rows->values.begin(), rows->values.end(),
+                                     [](float value) { return std::isfinite(value); });
+  return rows->num_rows > 0 && is_finite ? rows : nullptr;
 }
 
 }  // namespace
@@ -44,6 +64,10 @@ struct MlpModel::Impl {
       for (std::size_t i = 0; i < feature_length; ++i) {
         out[i] = std::clamp((row[i] - mean[i]) * scale[i], -input_limit, input_limit);
       }
+    }
+    /// d out / d row.
+    float slope(const float* row, std::size_t i) const {
+      return std::abs((row[i] - mean[i]) * scale[i]) < input_limit ? scale[i] : 0.0F;
     }
   };
 
@@ -65,7 +89,7 @@ struct MlpModel::Impl {
   std::uint32_t num_updates = 0;
   bool is_trained = false;
   MlpTrainingReport report;
-  std::vector<TrainingSample> samples;
+  std::vector<MlpSample> samples;
   std::map<std::uint32_t, double> best_of_task;
 };
 
@@ -73,10 +97,9 @@ struct MlpModel::Impl {
 bool MlpModel::Impl::add(std::span<const TrainingSample> added) {
   bool is_any_usable = false;
   for (const TrainingSample& sample : added) {
-    TENSORSMITH_ASSERT(sample.features.is_well_formed(), "feature matrix of a wrong size");
-    if (is_usable(sample.features)) {
+    if (const FeatureBlock* rows = usable_rows(sample.features)) {
       is_any_usable = true;
-      samples.push_back(sample);
+      samples.push_back({*rows, sample.task, sample.throughput});
       if (!std::isfinite(sample.throughput)) {
         samples.back().throughput = 0.0;
       }
@@ -93,7 +116,7 @@ bool MlpModel::Impl::add(std::span<const TrainingSample> added) {
 // True if two programs of one task differ: otherwise there is nothing to learn from.
 bool MlpModel::Impl::has_pairs() const {
   std::map<std::uint32_t, double> first;
-  return std::any_of(samples.begin(), samples.end(), [&](const TrainingSample& sample) {
+  return std::any_of(samples.begin(), samples.end(), [&](const MlpSample& sample) {
     return first.emplace(sample.task, sample.throughput).first->second != sample.throughput;
   });
 }
@@ -103,9 +126,9 @@ bool MlpModel::Impl::has_pairs() const {
 void MlpModel::Impl::fit_statistics() {
   std::vector<double> sum(feature_length, 0.0), sum_of_squares(feature_length, 0.0);
   double num_rows = 0.0;
-  for (const TrainingSample& sample : samples) {
-    for (std::uint32_t r = 0; r < sample.features.num_rows; ++r) {
-      const auto row = sample.features.row(r);
+  for (const MlpSample& sample : samples) {
+    for (std::uint32_t r = 0; r < sample.rows.num_rows; ++r) {
+      const auto row = sample.rows.row(r);
       for (std::size_t i = 0; i < feature_length; ++i) {
         sum[i] += row[i];
       }
@@ -115,9 +138,9 @@ void MlpModel::Impl::fit_statistics() {
   for (double& value : sum) {
     value /= num_rows;
   }
-  for (const TrainingSample& sample : samples) {
-    for (std::uint32_t r = 0; r < sample.features.num_rows; ++r) {
-      const auto row = sample.features.row(r);
+  for (const MlpSample& sample : samples) {
+    for (std::uint32_t r = 0; r < sample.rows.num_rows; ++r) {
+      const auto row = sample.rows.row(r);
       for (std::size_t i = 0; i < feature_length; ++i) {
         sum_of_squares[i] += (row[i] - sum[i]) * (row[i] - sum[i]);
       }
@@ -143,16 +166,15 @@ double MlpModel::Impl::train_batch(std::span<const std::uint32_t> chosen, float 
   RowBatch batch;
   batch.first_row.push_back(0);
   for (std::uint32_t index : chosen) {
-    batch.first_row.push_back(batch.first_row.back() + samples[index].features.num_rows);
+    batch.first_row.push_back(batch.first_row.back() + samples[index].rows.num_rows);
   }
   batch.inputs.resize(static_cast<Eigen::Index>(feature_length), batch.first_row.back());
   std::map<std::uint32_t, std::vector<std::uint32_t>> groups;
   for (std::uint32_t p = 0; p < chosen.size(); ++p) {
-    const TrainingSample& sample = samples[chosen[p]];
+    const MlpSample& sample = samples[chosen[p]];
     groups[sample.task].push_back(p);
-    for (std::uint32_t r = 0; r < sample.features.num_rows; ++r) {
-      statistics.apply(sample.features.row(r).data(),
-                       batch.inputs.col(batch.first_row[p] + r).data());
+    for (std::uint32_t r = 0; r < sample.rows.num_rows; ++r) {
+      statistics.apply(sample.rows.row(r).data(), batch.inputs.col(batch.first_row[p] + r).data());
     }
   }
   Vector scores;
@@ -229,7 +251,7 @@ void MlpModel::update(std::span<const TrainingSample> samples) {
   }
 }
 
-void MlpModel::predict(std::span<const FeatureMatrix> programs, std::span<float> scores) const {
+void MlpModel::predict(std::span<const Features> programs, std::span<float> scores) const {
   TENSORSMITH_ASSERT(programs.size() == scores.size(), "one score per program");
   const Eigen::Index hidden_size = impl_->network.num_hidden();
   Matrix inputs = Matrix::Zero(static_cast<Eigen::Index>(feature_length), block_columns);
@@ -257,15 +279,15 @@ void MlpModel::predict(std::span<const FeatureMatrix> programs, std::span<float>
   };
 
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    TENSORSMITH_ASSERT(programs[i].is_well_formed(), "feature matrix of a wrong size");
-    if (!is_usable(programs[i])) {
+    const FeatureBlock* rows = usable_rows(programs[i]);
+    if (rows == nullptr) {
       scores[i] = invalid_score;
     } else if (!impl_->is_trained) {
       scores[i] = random_score(impl_->options.seed, impl_->num_updates, programs[i]);
     } else {
       program_of_slot.push_back(i);
-      for (std::uint32_t r = 0; r < programs[i].num_rows; ++r) {
-        impl_->statistics.apply(programs[i].row(r).data(), inputs.col(num_columns).data());
+      for (std::uint32_t r = 0; r < rows->num_rows; ++r) {
+        impl_->statistics.apply(rows->row(r).data(), inputs.col(num_columns).data());
         slot_of_column[num_columns] = static_cast<Eigen::Index>(program_of_slot.size()) - 1;
         if (++num_columns == block_columns) {
           flush_rows();
@@ -281,7 +303,35 @@ void MlpModel::predict(std::span<const FeatureMatrix> programs, std::span<float>
   }
 }
 
-Result<std::string, CostModelError> MlpModel::save() const {
+bool MlpModel::gradient(const Features& program, Features& result) const {
+  const FeatureBlock* rows = usable_rows(program);
+  if (rows == nullptr || !impl_->is_trained) {
+    return false;
+  }
+  Matrix inputs(static_cast<Eigen::Index>(feature_length),
+                static_cast<Eigen::Index>(rows->num_rows));
+  for (std::uint32_t r = 0; r < rows->num_rows; ++r) {
+    impl_->statistics.apply(rows->row(r).data(), inputs.col(r).data());
+  }
+  Matrix slopes;
+  impl_->network.input_gradient(inputs, slopes);
+  Features made = program;
+  for (FeatureBlock& block : made.blocks()) {
+    const bool is_read = block.schema->name() == ansor_block_name;
+    for (std::uint32_t r = 0; r < block.num_rows; ++r) {
+      const std::span<float> row = block.row(r);
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        row[c] = !is_read ? 0.0F
+                          : slopes(static_cast<Eigen::Index>(c), r) *
+                                impl_->statistics.slope(rows->row(r).data(), c);
+      }
+    }
+  }
+  result = std::move(made);
+  return true;
+}
+
+Result<std::string, CostModelFault> MlpModel::save() const {
   ByteWriter out;
   out.u32(impl_->options.num_hidden);
   out.u64(impl_->options.seed);
@@ -296,12 +346,12 @@ Result<std::string, CostModelError> MlpModel::save() const {
   for (float value : std::as_const(impl_->network).parameters()) {
     out.f32(value);
   }
-  return frame_model(name(), schema_version, out.take());
+  return frame_model(name(), schema_version, out.take(), {ansor_schema()});
 }
 
-Result<Done, CostModelError> MlpModel::load(std::string_view bytes) {
-  const Result<std::string_view, CostModelError> payload =
-      unframe_model(bytes, name(), schema_version);
+Result<Done, CostModelFault> MlpModel::load(std::string_view bytes) {
+  const Result<std::string_view, CostModelFault> payload =
+      unframe_model(bytes, name(), schema_version, {ansor_schema()});
   if (!payload) {
     return fail(payload.error());
   }
@@ -312,7 +362,7 @@ Result<Done, CostModelError> MlpModel::load(std::string_view bytes) {
   const std::uint32_t num_updates = in.u32();
   const std::uint32_t is_trained = in.u32();
   if (!in.ok() || options.num_hidden == 0 || options.num_hidden > max_hidden || is_trained > 1) {
-    return fail(CostModelError::bad_payload);
+    return refuse(CostModelError::bad_payload);
   }
   auto loaded = std::make_unique<Impl>(options);
   loaded->num_updates = num_updates;
@@ -328,7 +378,7 @@ Result<Done, CostModelError> MlpModel::load(std::string_view bytes) {
   read(loaded->statistics.scale);
   read(loaded->network.parameters());
   if (!in.ok() || !in.rest().empty() || !is_finite) {
-    return fail(CostModelError::bad_payload);
+    return refuse(CostModelError::bad_payload);
   }
   delete std::exchange(impl_, loaded.release());
   return Done{};

@@ -114,6 +114,29 @@ void MlpNetwork::decode(Matrix& sums, Matrix& hidden, Vector& scores) const {
   }
 }
 
+void MlpNetwork::input_gradient(const Matrix& inputs, Matrix& gradient) const {
+  Matrix hidden, encoded, residual[2];
+  encode(inputs, hidden, encoded);
+  Matrix decoded = encoded.rowwise().sum();
+  for (int i = 0; i < 2; ++i) {
+    relu_layer(weights(i + 2), bias(i + 2), decoded, residual[i]);
+    decoded += residual[i];
+  }
+  Matrix slope = weights(4).transpose();
+  for (int i = 1; i >= 0; --i) {
+    Matrix inner = slope;
+    close_gradient(residual[i], inner);
+    add_transposed_product(slope, weights(i + 2), inner);
+  }
+  Matrix of_rows = slope.replicate(1, inputs.cols());
+  close_gradient(encoded, of_rows);
+  Matrix of_hidden = Matrix::Zero(num_hidden_, inputs.cols());
+  add_transposed_product(of_hidden, weights(1), of_rows);
+  close_gradient(hidden, of_hidden);
+  gradient = Matrix::Zero(inputs.rows(), inputs.cols());
+  add_transposed_product(gradient, weights(0), of_hidden);
+}
+
 void MlpNetwork::forward(const RowBatch& batch, Vector& scores) {
   const Eigen::Index programs = static_cast<Eigen::Index>(batch.num_programs());
   encode(batch.inputs, row_hidden_, row_encoded_);

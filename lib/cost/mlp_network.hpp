@@ -52,6 +52,9 @@ class MlpNetwork {
   /// Scores of summed rows [num_hidden, programs]; `sums` is overwritten.
   void decode(Matrix& sums, Matrix& hidden, Vector& scores) const;
 
+  /// d score / d inputs of the one program whose rows `inputs` are: `gradient` has their shape.
+  void input_gradient(const Matrix& inputs, Matrix& gradient) const;
+
   /// Forward pass that keeps what backward() needs.
   void forward(const RowBatch& batch, Vector& scores);
   /// Gradient of all parameters for d loss / d scores of the last forward() of `batch`.

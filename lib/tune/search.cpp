@@ -7,19 +7,12 @@
 #include <thread>
 #include <utility>
 
-#include "tensorsmith/cost/corrected_draft.hpp"
-#include "tensorsmith/cost/draft_model.hpp"
-#include "tensorsmith/cost/random_model.hpp"
-#include "tensorsmith/feature/extract.hpp"
+#include "tensorsmith/cost/model_factory.hpp"
+#include "tensorsmith/cost/standard_features.hpp"
 #include "tensorsmith/lower/is_regular.hpp"
 #include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/support/quote.hpp"
 #include "tensorsmith/support/value_names.hpp"
-#if defined(TENSORSMITH_HAS_EIGEN)
-#include "tensorsmith/cost/mlp.hpp"
-#endif
-#if defined(TENSORSMITH_HAS_XGB)
-#include "tensorsmith/cost/xgb.hpp"
-#endif
 
 namespace tensorsmith {
 namespace {
@@ -64,58 +57,47 @@ void run_on_threads(std::size_t count, const Callback<void(std::size_t)>& body) 
   }
 }
 
-std::string learned_models() {
-  return
-#if defined(TENSORSMITH_HAS_EIGEN)
-      "mlp, "
-#endif
-#if defined(TENSORSMITH_HAS_XGB)
-      "xgb, "
-#endif
-      "random";
-}
-
 }  // namespace
 
 bool has_draft(const TuneOptions& options, const Target& target) {
   return target.kind == TargetKind::cpu && !follows_reference(options);
 }
 
-Owned<CostModel> make_model(const TuneOptions& options, const Target& target) {
+Shared<CostModel> make_model(const TuneOptions& options, const Target& target) {
+  const ModelContext context{options.seed, target, has_draft(options, target)};
   if (options.make_model) {
-    Owned<CostModel> made = options.make_model(options, target);
+    Shared<CostModel> made = options.make_model(context);
     if (!made) {
       throw Error("TuneOptions::make_model: expected a cost model, got none");
     }
     return made;
   }
-  const std::string& name = options.cost_model;
-  if (name == "draft" || (name.empty() && has_draft(options, target))) {
-    if (!has_draft(options, target)) {
-      throw Error("the cost model draft is there for CPUs with the native space and the policy "
-                  "evolution; known beside it: " +
-                  learned_models());
+  Result<Shared<CostModel>, std::string> made =
+      make_cost_model(known_models(), options.cost_model, context);
+  if (!made) {
+    throw Error(made.error());
+  }
+  return std::move(made).value();
+}
+
+FeaturePlan make_feature_plan(const TuneOptions& options, const CostModel& model,
+                              FeatureContext context) {
+  FeatureTable table = standard_features();
+  for (const FeatureExtractor& block : options.features) {
+    if (!block.schema || !block.extract) {
+      throw Error("TuneOptions::features: expected a schema and a function, got a block without");
     }
-    return make_owned<CorrectedDraft>(options.seed);
+    if (!table.add(block)) {
+      throw Error("TuneOptions::features: the name " + in_quotes(block.schema->name()) +
+                  " is taken");
+    }
   }
-#if defined(TENSORSMITH_HAS_EIGEN)
-  if (name.empty() || name == "mlp") {
-    MlpOptions mlp;
-    mlp.seed = options.seed;
-    return make_owned<MlpModel>(mlp);
+  Result<FeaturePlan, std::string> plan =
+      FeaturePlan::make(table, model.wanted_blocks(), std::move(context));
+  if (!plan) {
+    throw Error("the cost model " + in_quotes(model.name()) + ": " + plan.error());
   }
-#endif
-#if defined(TENSORSMITH_HAS_XGB)
-  if (name == "xgb") {
-    XgbOptions xgb;
-    xgb.seed = options.seed;
-    return make_owned<XgbModel>(xgb);
-  }
-#endif
-  if (name.empty() || name == "random") {
-    return make_owned<RandomModel>(options.seed);
-  }
-  throw Error("unknown cost model \"" + name + "\"; known: draft, " + learned_models());
+  return std::move(plan).value();
 }
 
 namespace {
@@ -187,28 +169,21 @@ SpaceParts make_space(const SpaceContext& context) {
 
 /// What the policy asks about programs of that space.
 SearchCallbacks callbacks_for(const TuneTask& task, const TuneOptions& options,
-                              const SpaceParts& space, const CostModel* model) {
+                              const SpaceParts& space, const CostModel& model) {
   SearchCallbacks callbacks;
   const Target target = task.target;
   const bool is_gpu = target.kind == TargetKind::cuda;
   const FeatureOptions features{.cache_line_bytes = is_gpu ? space.options.hardware.cache_line_bytes
                                                            : target.cache_line_bytes,
                                 .leaves_out_prepared = !is_gpu && !space.options.follows_reference};
-  callbacks.extract = [features](const State& state) { return extract_features(state, features); };
+  const auto plan = make_shared_of<const FeaturePlan>(
+      make_feature_plan(options, model, {target, is_gpu ? 1 : options.num_threads, features}));
+  callbacks.extract = [plan](const ProgramView& view) { return plan->extract(view); };
   callbacks.is_valid = space.is_valid;
   callbacks.parallel_for = run_on_threads;
   if (has_draft(options, target)) {
-    const bool needs_rows = dynamic_cast<const CorrectedDraft*>(model) == nullptr;
-    callbacks.extract = [=, num_threads = options.num_threads](const State& state) {
-      FeatureMatrix seen = needs_rows ? extract_features(state, features) : FeatureMatrix{};
-      if (!needs_rows || !seen.empty()) {
-        seen.draft =
-            draft_columns(draft_parts(state, target, num_threads), schedule_choices(state));
-      }
-      return seen;
-    };
-    callbacks.draft = [target, num_threads = options.num_threads](const State& state) {
-      return draft_cycles(state, target, num_threads);
+    callbacks.draft = [plan](const ProgramView& view) {
+      return view.part<draft_parts_of>(plan->context()).total;
     };
     callbacks.is_regular = [target](const State& state) {
       const Result<LoopProgram, LowerError> program = lower(state, target);
@@ -237,7 +212,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
       }
     }
   }
-  SearchCallbacks callbacks = callbacks_for(task, options, space, model);
+  SearchCallbacks callbacks = callbacks_for(task, options, space, *model);
   SearchContext context{task,
                         options,
                         params,

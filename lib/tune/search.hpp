@@ -3,6 +3,7 @@
 // Private to lib/. Own design. Not here: making them (tensorsmith/tune/methods.hpp).
 #pragma once
 
+#include "tensorsmith/feature/feature_table.hpp"
 #include "tensorsmith/tune/methods.hpp"
 
 namespace tensorsmith {
@@ -19,6 +20,11 @@ bool has_draft(const TuneOptions& options, const Target& target);
 
 /// The cost model that the options name or make, for tasks of that target. Throws Error for an
 /// unknown name, or one that this search cannot use.
-Owned<CostModel> make_model(const TuneOptions& options, const Target& target);
+Shared<CostModel> make_model(const TuneOptions& options, const Target& target);
+
+/// The blocks that `model` wants of the programs of that context, the options' own blocks included.
+/// Throws Error that names the model and the block.
+FeaturePlan make_feature_plan(const TuneOptions& options, const CostModel& model,
+                              FeatureContext context);
 
 }  // namespace tensorsmith

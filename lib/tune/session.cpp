@@ -56,7 +56,8 @@ class PolicySource final : public CandidateSource {
       // What the machine did wrong says nothing about the candidate.
       if (result.is_ok() || is_candidate_fault(result.status)) {
         const double work = flop_ > 0 ? flop_ : 1;
-        observations.push_back({outcome.state, result.is_ok() ? work / result.min_ns * 1e9 : 0});
+        observations.push_back({outcome.state, result.is_ok() ? work / result.min_ns * 1e9 : 0,
+                                make_shared_of<const MeasureResult>(result)});
       }
     }
     policy_.observe(observations);

@@ -56,7 +56,7 @@ class TasksRun {
   TasksRun(const std::vector<WeightedTask>& tasks, const TasksOptions& options, double start)
       : tasks_(tasks), options_(options), share_(share_of(options.tune, tasks.size())),
         model_(options.tune.model == nullptr ? make_model(options.tune, tasks.front().task.target)
-                                             : Owned<CostModel>()),
+                                             : Shared<CostModel>()),
         scheduler_(scheduled(), schedule()) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       sessions_.push_back(std::make_unique<TuneSession>(tasks[i].task, share_, model_.get(),
@@ -187,7 +187,7 @@ class TasksRun {
   const std::vector<WeightedTask>& tasks_;
   const TasksOptions& options_;
   TuneOptions share_;
-  Owned<CostModel> model_;
+  Shared<CostModel> model_;
   TaskScheduler scheduler_;
   std::vector<std::unique_ptr<TuneSession>> sessions_;
   std::vector<bool> is_started_;

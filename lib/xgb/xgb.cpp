@@ -23,6 +23,12 @@ struct FreeMatrix {
 struct FreeBooster {
   void operator()(void* handle) const { XGBoosterFree(handle); }
 };
+/// A program of the training set.
+struct XgbSample {
+  FeatureBlock rows;
+  std::uint32_t task = 0;
+  double throughput = 0.0;
+};
 using MatrixHandle = std::unique_ptr<void, FreeMatrix>;
 using Booster = std::unique_ptr<void, FreeBooster>;
 
@@ -30,15 +36,24 @@ using Booster = std::unique_ptr<void, FreeBooster>;
 
 using xgb_detail::Booster;
 using xgb_detail::MatrixHandle;
+using xgb_detail::XgbSample;
 
 namespace {
 
 constexpr const char* predict_sums = R"({"type": 1, "training": false, "iteration_begin": 0,)"
                                      R"( "iteration_end": 0, "strict_shape": false})";
 
-bool is_usable(const FeatureMatrix& features) {
-  return features.num_rows > 0 && std::all_of(features.values.begin(), features.values.end(),
-                                              [](float value) { return std::isfinite(value); });
+/// What the model reads; null for a program without rows, or with numbers that are not finite.
+const FeatureBlock* usable_rows(const Features& features) {
+  const FeatureBlock* rows = features.find(ansor_block_name);
+  if (rows == nullptr) {
+    return nullptr;
+  }
+  TENSORSMITH_ASSERT(rows->num_columns() == feature_length && rows->is_well_formed(),
+                     "a feature block of a wrong size");
+  const bool is_finite = std::all_of(rows->values.begin(), rows->values.end(),
+                                     [](float value) { return std::isfinite(value); });
+  return rows->num_rows > 0 && is_finite ? rows : nullptr;
 }
 
 /// A call of the library; what fails in it was asked for wrongly here.
@@ -91,7 +106,7 @@ struct XgbModel::Impl {
   mutable std::mutex library;  // the library keeps what it predicted last in the booster
   std::uint32_t num_updates = 0;
   XgbTrainingReport report;
-  std::vector<TrainingSample> samples;
+  std::vector<XgbSample> samples;
   std::map<std::uint32_t, double> best_of_task;
 };
 
@@ -112,9 +127,9 @@ void XgbModel::Impl::set_parameters(void* booster) const {
 void XgbModel::Impl::train() {
   std::vector<float> values, labels;
   std::vector<std::size_t> first_row{0};
-  for (const TrainingSample& sample : samples) {
-    values.insert(values.end(), sample.features.values.begin(), sample.features.values.end());
-    first_row.push_back(first_row.back() + sample.features.num_rows);
+  for (const XgbSample& sample : samples) {
+    values.insert(values.end(), sample.rows.values.begin(), sample.rows.values.end());
+    first_row.push_back(first_row.back() + sample.rows.num_rows);
     labels.push_back(normalized_throughput(sample.throughput, best_of_task[sample.task]));
   }
   const std::size_t num_rows = first_row.back();
@@ -122,7 +137,7 @@ void XgbModel::Impl::train() {
   // The weights decide where the library cuts the columns; the objective has its own.
   std::vector<float> weights;
   for (std::size_t p = 0; p < samples.size(); ++p) {
-    weights.insert(weights.end(), samples[p].features.num_rows, labels[p]);
+    weights.insert(weights.end(), samples[p].rows.num_rows, labels[p]);
   }
   must(XGDMatrixSetFloatInfo(matrix.get(), "weight", weights.data(), num_rows));
   Booster trees = make_booster(matrix.get());
@@ -182,12 +197,12 @@ void XgbModel::update(std::span<const TrainingSample> added) {
   ++impl_->num_updates;
   bool is_any_usable = false;
   for (const TrainingSample& sample : added) {
-    TENSORSMITH_ASSERT(sample.features.is_well_formed(), "feature matrix of a wrong size");
-    if (!is_usable(sample.features)) {
+    const FeatureBlock* rows = usable_rows(sample.features);
+    if (rows == nullptr) {
       continue;
     }
     is_any_usable = true;
-    impl_->samples.push_back(sample);
+    impl_->samples.push_back({*rows, sample.task, sample.throughput});
     double& throughput = impl_->samples.back().throughput;
     throughput = std::isfinite(throughput) ? throughput : 0.0;
     double& best = impl_->best_of_task[sample.task];
@@ -201,19 +216,19 @@ void XgbModel::update(std::span<const TrainingSample> added) {
   }
 }
 
-void XgbModel::predict(std::span<const FeatureMatrix> programs, std::span<float> scores) const {
+void XgbModel::predict(std::span<const Features> programs, std::span<float> scores) const {
   TENSORSMITH_ASSERT(programs.size() == scores.size(), "one score per program");
   std::vector<float> values;
-  std::vector<std::size_t> chosen;
+  std::vector<std::pair<std::size_t, std::uint32_t>> chosen;  // and how many rows
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    TENSORSMITH_ASSERT(programs[i].is_well_formed(), "feature matrix of a wrong size");
-    if (!is_usable(programs[i])) {
+    const FeatureBlock* usable = usable_rows(programs[i]);
+    if (usable == nullptr) {
       scores[i] = invalid_score;
     } else if (!is_trained()) {
       scores[i] = random_score(impl_->options.seed, impl_->num_updates, programs[i]);
     } else {
-      chosen.push_back(i);
-      values.insert(values.end(), programs[i].values.begin(), programs[i].values.end());
+      chosen.emplace_back(i, usable->num_rows);
+      values.insert(values.end(), usable->values.begin(), usable->values.end());
     }
   }
   if (chosen.empty()) {
@@ -223,16 +238,16 @@ void XgbModel::predict(std::span<const FeatureMatrix> programs, std::span<float>
   const MatrixHandle matrix = make_matrix(values);
   const std::span<const float> rows = row_scores(impl_->booster.get(), matrix.get());
   std::size_t row = 0;
-  for (std::size_t i : chosen) {
+  for (const auto& [i, num_rows] : chosen) {
     float sum = 0.0F;
-    for (std::uint32_t r = 0; r < programs[i].num_rows; ++r) {
+    for (std::uint32_t r = 0; r < num_rows; ++r) {
       sum += rows[row++];
     }
     scores[i] = sum;
   }
 }
 
-Result<std::string, CostModelError> XgbModel::save() const {
+Result<std::string, CostModelFault> XgbModel::save() const {
   ByteWriter out;
   out.u64(impl_->options.seed);
   out.u32(impl_->num_updates);
@@ -245,12 +260,12 @@ Result<std::string, CostModelError> XgbModel::save() const {
         XGBoosterSaveModelToBuffer(impl_->booster.get(), R"({"format": "json"})", &length, &bytes));
     out.raw({bytes, length});
   }
-  return frame_model(name(), schema_version, out.take());
+  return frame_model(name(), schema_version, out.take(), {ansor_schema()});
 }
 
-Result<Done, CostModelError> XgbModel::load(std::string_view bytes) {
-  const Result<std::string_view, CostModelError> payload =
-      unframe_model(bytes, name(), schema_version);
+Result<Done, CostModelFault> XgbModel::load(std::string_view bytes) {
+  const Result<std::string_view, CostModelFault> payload =
+      unframe_model(bytes, name(), schema_version, {ansor_schema()});
   if (!payload) {
     return fail(payload.error());
   }
@@ -260,12 +275,12 @@ Result<Done, CostModelError> XgbModel::load(std::string_view bytes) {
   loaded->num_updates = in.u32();
   const std::uint32_t is_trained = in.u32();
   if (!in.ok() || is_trained > 1 || (is_trained == 0 && !in.rest().empty())) {
-    return fail(CostModelError::bad_payload);
+    return refuse(CostModelError::bad_payload);
   }
   if (is_trained == 1) {
     Booster trees = make_booster(nullptr);
     if (XGBoosterLoadModelFromBuffer(trees.get(), in.rest().data(), in.rest().size()) != 0) {
-      return fail(CostModelError::bad_payload);
+      return refuse(CostModelError::bad_payload);
     }
     must(XGBoosterSetParam(trees.get(), "nthread", "1"));
     loaded->booster = std::move(trees);

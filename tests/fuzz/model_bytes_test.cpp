@@ -13,11 +13,12 @@ namespace tensorsmith::test {
 TEST_CASE("the reader of cost models takes damage", "[fuzz]") {
   MlpModel model(MlpOptions{.num_hidden = 8, .steps_per_update = 4});
   model.update(synthetic_samples(1, 0, 32));
-  const std::vector<FeatureMatrix> programs = features_of(synthetic_samples(1, 100, 4));
+  const std::vector<Features> programs = features_of(synthetic_samples(1, 100, 4));
   const std::vector<float> scores = scores_of(model, programs);
+  const FeatureSchema schema{ansor_schema()};
   const auto bytes = model.save();
   REQUIRE(bytes.has_value());
-  const auto payload = unframe_model(*bytes, model.name(), MlpModel::schema_version);
+  const auto payload = unframe_model(*bytes, model.name(), MlpModel::schema_version, schema);
   REQUIRE(payload.has_value());
   const std::string inner(*payload);
 
@@ -27,7 +28,7 @@ TEST_CASE("the reader of cost models takes damage", "[fuzz]") {
   const std::size_t rounds = fuzz(1000, [&] {
     const bool is_framed_anew = mutator.below(2) == 0;
     const std::string damaged = is_framed_anew ? frame_model(model.name(), MlpModel::schema_version,
-                                                             mutator.mutate(inner, inner))
+                                                             mutator.mutate(inner, inner), schema)
                                                : mutator.mutate(*bytes, *bytes);
     MlpModel other;
     if (!other.load(damaged)) {

@@ -22,9 +22,11 @@ class FewRows {
   void update(std::span<const TrainingSample> samples) {
     counts_->num_samples += static_cast<int>(samples.size());
   }
-  void predict(std::span<const FeatureMatrix> programs, std::span<float> scores) const {
+  void predict(std::span<const Features> programs, std::span<float> scores) const {
     for (std::size_t i = 0; i < programs.size(); ++i) {
-      scores[i] = programs[i].empty() ? invalid_score : -static_cast<float>(programs[i].num_rows);
+      scores[i] = programs[i].empty()
+                      ? invalid_score
+                      : -static_cast<float>(programs[i].block("ansor164").num_rows());
     }
     counts_->num_asked += static_cast<int>(programs.size());
   }
@@ -36,9 +38,9 @@ class FewRows {
 TuneOptions few_rows(Measurer& measurer, Counts& counts, std::int64_t trials) {
   TuneOptions options = quick_options(measurer, trials);
   options.cost_model.clear();
-  options.make_model = [&counts](const TuneOptions&, const Target& target) -> Owned<CostModel> {
-    counts.num_made += target.kind == TargetKind::cpu ? 1 : 0;
-    return make_owned<CostModelAdapter<FewRows>>(FewRows(counts));
+  options.make_model = [&counts](const ModelContext& context) -> Shared<CostModel> {
+    counts.num_made += context.target.kind == TargetKind::cpu ? 1 : 0;
+    return make_shared_of<CostModelAdapter<FewRows>>(FewRows(counts));
   };
   return options;
 }
@@ -68,7 +70,7 @@ TEST_CASE("tasks share the model that the factory makes") {
 TEST_CASE("a factory of models must return one") {
   SimulatedMeasurer measurer = clock_by_id();
   TuneOptions options = quick_options(measurer, 4);
-  options.make_model = [](const TuneOptions&, const Target&) { return Owned<CostModel>(); };
+  options.make_model = [](const ModelContext&) { return Shared<CostModel>(); };
   CHECK(refusal_of(product_task(), options) ==
         "TuneOptions::make_model: expected a cost model, got none");
 }

@@ -8,6 +8,7 @@
 #include "interrupt.hpp"
 #include "progress.hpp"
 #include "report_file.hpp"
+#include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/tune/defaults.hpp"
 #include "tensorsmith/tune/methods.hpp"
 #include "tune_tasks_command.hpp"
@@ -314,7 +315,7 @@ void add_tune(CLI::App& app, Action& action) {
   command->add_option("--space", arguments->tune.space,
                       "space of programs: " + names_text(space_methods()));
   command->add_option("--cost-model,--model", arguments->tune.cost_model,
-                      "cost model: draft, mlp, xgb or random");
+                      "cost model: " + model_help(known_models()));
   command->add_option("--report", arguments->report,
                       "HTML page to write from the journal afterwards");
   command->add_flag("--resume", arguments->tune.resumes,

@@ -7,7 +7,8 @@
 // chose (docs/decisions/0015); where nothing alike was measured, the draft stands as it is. Chance
 // decides among programs that are nearly as good, anew after every update: the best by this model
 // alone are variations of one program, and a round of those teaches little.
-// Not here: the draft itself (draft_model.hpp), the choices (schedule_choices.hpp).
+// Not here: the draft itself (draft_model.hpp), the blocks that are read (draft_block.hpp,
+// schedule_choices.hpp).
 #pragma once
 
 #include <array>
@@ -19,36 +20,18 @@
 #include <vector>
 
 #include "tensorsmith/cost/cost_model.hpp"
-#include "tensorsmith/cost/draft_model.hpp"
+#include "tensorsmith/cost/draft_block.hpp"
+#include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/cost/random_model.hpp"
 #include "tensorsmith/cost/schedule_choices.hpp"
 #include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith {
 
-/// FeatureMatrix::draft of a program: log2 of the cycles, log2 of the share of every part, and what
-/// its schedule chose.
-inline std::vector<float> draft_columns(const DraftParts& parts, const ScheduleChoices& choices) {
-  constexpr double least_share = 0.01;  // smaller ones are alike
-  const double total = larger_of(parts.total, 1e-9);
-  std::vector<float> columns = {static_cast<float>(math::log2(total))};
-  const auto add = [&](double part) {
-    columns.push_back(static_cast<float>(math::log2(part / total + least_share)));
-  };
-  add(parts.core);
-  add(parts.tiles);
-  add(parts.ahead);
-  for (const double level : parts.levels) {
-    add(level);
-  }
-  columns.insert(columns.end(), choices.begin(), choices.end());
-  return columns;
-}
-
 class CorrectedDraft final : public CostModel {
  public:
-  static constexpr std::uint32_t schema_version = 2;
-  static constexpr std::size_t num_parts = 9;
+  static constexpr std::uint32_t schema_version = 3;
+  static constexpr std::size_t num_parts = draft_tags.size();
   static constexpr std::size_t num_columns = num_parts + num_schedule_choices;
   static constexpr std::size_t max_samples = 384;  ///< the latest are kept
 
@@ -56,16 +39,19 @@ class CorrectedDraft final : public CostModel {
 
   std::string_view name() const override { return "draft"; }
 
+  std::span<const std::string_view> wanted_blocks() const override {
+    static constexpr std::array<std::string_view, 2> blocks{draft_block_name, choices_block_name};
+    return blocks;
+  }
+  static FeatureSchema schema() { return {draft_schema(), choices_schema()}; }
+
   /// Programs without a draft are ignored. Failed ones count as much slower than their draft.
   void update(std::span<const TrainingSample> samples) override {
     ++num_updates_;
     for (const TrainingSample& sample : samples) {
-      if (sample.features.draft.size() != num_columns) {
-        continue;
-      }
       Sample kept{{}, sample.task, 0, sample.throughput <= 0};
-      for (std::size_t c = 0; c < num_columns; ++c) {
-        kept.columns[c] = sample.features.draft[c];
+      if (!read(sample.features, kept.columns)) {
+        continue;
       }
       kept.error = kept.has_failed
                        ? 0
@@ -82,36 +68,36 @@ class CorrectedDraft final : public CostModel {
 
   /// -log2 of the corrected time, up to chance and a constant of the task; chance for features
   /// without a draft.
-  void predict(std::span<const FeatureMatrix> programs, std::span<float> scores) const override {
+  void predict(std::span<const Features> programs, std::span<float> scores) const override {
     TENSORSMITH_ASSERT(programs.size() == scores.size(), "one score per program");
+    Columns columns{};
     for (std::size_t i = 0; i < programs.size(); ++i) {
-      const std::vector<float>& draft = programs[i].draft;
       const float chance = random_score(seed_, num_updates_, programs[i]);
-      scores[i] = programs[i].empty()           ? invalid_score
-                  : draft.size() == num_columns ? chance - draft[0] - correction(draft)
-                                                : chance;
+      scores[i] = programs[i].empty()          ? invalid_score
+                  : read(programs[i], columns) ? chance - columns[0] - correction(columns)
+                                               : chance;
     }
   }
 
-  Result<std::string, CostModelError> save() const override {
+  Result<std::string, CostModelFault> save() const override {
     ByteWriter payload;
     payload.u64(seed_);
     payload.u32(num_updates_);
     payload.u32(static_cast<std::uint32_t>(samples_.size()));
     for (const Sample& sample : samples_) {
-      for (const float column : sample.columns) {
-        payload.f32(column);
+      for (std::size_t c = 0; c < num_columns; ++c) {
+        payload.f32(sample.columns[c]);
       }
       payload.u32(sample.task);
       payload.f64(sample.error);
       payload.u32(sample.has_failed ? 1 : 0);
     }
-    return frame_model(name(), schema_version, payload.take());
+    return frame_model(name(), schema_version, payload.take(), schema());
   }
 
-  Result<Done, CostModelError> load(std::string_view bytes) override {
-    const Result<std::string_view, CostModelError> payload =
-        unframe_model(bytes, name(), schema_version);
+  Result<Done, CostModelFault> load(std::string_view bytes) override {
+    const Result<std::string_view, CostModelFault> payload =
+        unframe_model(bytes, name(), schema_version, schema());
     if (!payload) {
       return fail(payload.error());
     }
@@ -122,19 +108,19 @@ class CorrectedDraft final : public CostModel {
     std::vector<Sample> samples;
     for (std::uint32_t i = 0; in.ok() && i < count && i < max_samples; ++i) {
       Sample sample;
-      for (float& column : sample.columns) {
-        column = in.f32();
+      for (std::size_t c = 0; c < num_columns; ++c) {
+        sample.columns[c] = in.f32();
       }
       sample.task = in.u32();
       sample.error = in.f64();
       sample.has_failed = in.u32() != 0;
       if (!is_finite(sample)) {
-        return fail(CostModelError::bad_payload);
+        return refuse(CostModelError::bad_payload);
       }
       samples.push_back(sample);
     }
     if (!in.ok() || !in.rest().empty()) {
-      return fail(CostModelError::bad_payload);
+      return refuse(CostModelError::bad_payload);
     }
     samples_ = std::move(samples);
     seed_ = seed;
@@ -144,13 +130,30 @@ class CorrectedDraft final : public CostModel {
   }
 
  private:
+  static constexpr std::size_t lanes = 8;  ///< sums side by side, for vector instructions
+  /// Those of the draft, those of the choices, and zeros up to a multiple of the lanes.
+  using Columns = std::array<float, (num_columns + lanes - 1) / lanes * lanes>;
   struct Sample {
-    std::array<float, num_columns> columns{};
+    Columns columns{};
     std::uint32_t task = 0;
     double error = 0;  ///< log2 of time / draft
     bool has_failed = false;
   };
-  using Columns = std::array<float, num_columns>;
+
+  /// False for features without a draft.
+  static bool read(const Features& features, Columns& columns) {
+    std::size_t at = 0;
+    for (const BlockSchema* schema : {draft_schema().get(), choices_schema().get()}) {
+      const FeatureBlock* block = features.find(schema->name());
+      if (block == nullptr || block->values.size() != schema->num_columns()) {
+        return false;
+      }
+      for (const float value : block->values) {
+        columns[at++] = value;
+      }
+    }
+    return true;
+  }
 
   // Chosen on journals of thirteen workloads, see docs/decisions/0015.
   static constexpr double reach = 4;           ///< distance at which two errors share 1/e
@@ -245,8 +248,7 @@ class CorrectedDraft final : public CostModel {
     }
   }
 
-  template <class Values>
-  Columns place(const Values& columns) const {
+  Columns place(const Columns& columns) const {
     Columns place{};
     for (std::size_t c = 0; c < num_parts; ++c) {
       const float apart = (columns[c] - mean_[c]) * per_deviation_[c];
@@ -260,10 +262,8 @@ class CorrectedDraft final : public CostModel {
   }
 
   static float alike(const Columns& a, const Columns& b) {
-    constexpr std::size_t lanes = 8;  // sums side by side, for vector instructions
-    static_assert(num_columns % lanes == 0);
     std::array<float, lanes> squares{};
-    for (std::size_t c = 0; c < num_columns; c += lanes) {
+    for (std::size_t c = 0; c < a.size(); c += lanes) {
       for (std::size_t l = 0; l < lanes; ++l) {
         squares[l] += (a[c + l] - b[c + l]) * (a[c + l] - b[c + l]);
       }
@@ -275,8 +275,8 @@ class CorrectedDraft final : public CostModel {
     return static_cast<float>(math::exp(-math::sqrt(square) / reach));
   }
 
-  float correction(const std::vector<float>& draft) const {
-    const Columns here = place(draft);
+  float correction(const Columns& columns) const {
+    const Columns here = place(columns);
     float sum = 0;
     for (std::size_t i = 0; i < places_.size(); ++i) {
       sum += weights_[i] * alike(here, places_[i]);
@@ -291,5 +291,18 @@ class CorrectedDraft final : public CostModel {
   std::vector<float> weights_;   ///< of the samples
   std::array<float, num_parts> mean_{}, per_deviation_{};
 };
+
+/// The row of the table of models.
+inline ModelFactory corrected_draft_factory() {
+  return {"draft", "the analytic estimate, corrected by what was measured", true,
+          [](const ModelContext& context) {
+            return Shared<CostModel>(make_shared_of<CorrectedDraft>(context.seed));
+          },
+          [](const ModelContext& context) -> std::string_view {
+            return context.has_draft
+                       ? ""
+                       : "is there for CPUs with the native space and the policy evolution";
+          }};
+}
 
 }  // namespace tensorsmith

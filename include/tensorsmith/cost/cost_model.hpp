@@ -2,10 +2,12 @@
 //
 // Floor 6. Interface after the Ansor reference, ch. 7 (update, predict; higher is better). The
 // concept CostModelLike is what a user's own type must offer; CostModel is the erased form that
-// search holds, CostModelAdapter leads from the one to the other.
+// search holds, CostModelAdapter leads from the one to the other. A model says by name which blocks
+// of features it reads (feature/feature_table.hpp); programs come with these, in that order.
 // Not here: feature extraction, choice of candidates, any particular model.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <span>
@@ -16,7 +18,7 @@
 
 #include "tensorsmith/cost/model_bytes.hpp"
 #include "tensorsmith/cost/ranking.hpp"
-#include "tensorsmith/feature/feature_vector.hpp"
+#include "tensorsmith/feature/features.hpp"
 #include "tensorsmith/support/flat_map.hpp"
 #include "tensorsmith/support/math.hpp"
 #include "tensorsmith/support/result.hpp"
@@ -25,7 +27,7 @@ namespace tensorsmith {
 
 /// One measured program.
 struct TrainingSample {
-  FeatureMatrix features;
+  Features features;
   std::uint32_t task = 0;   ///< programs are compared with others of the same task only
   double throughput = 0.0;  ///< flop/s or 1/s, the same unit within a task; 0 = failed
 };
@@ -35,20 +37,40 @@ constexpr float invalid_score = -static_cast<float>(math::infinity);
 
 template <class M>
 concept CostModelLike = requires(M& model, const M& fixed, std::span<const TrainingSample> samples,
-                                 std::span<const FeatureMatrix> programs, std::span<float> scores) {
+                                 std::span<const Features> programs, std::span<float> scores) {
   { fixed.name() } -> std::convertible_to<std::string_view>;
   model.update(samples);
   fixed.predict(programs, scores);
 };
 
+/// Which blocks it reads is optional for a user's model, too; one that does not say reads
+/// "ansor164".
+template <class M>
+concept StatesItsBlocks = requires(const M& fixed) {
+  { fixed.wanted_blocks() } -> std::convertible_to<std::span<const std::string_view>>;
+};
+
 /// Saving is optional for a user's model: `std::string save() const`,
-/// `Result<Done, CostModelError> load(std::string_view)`.
+/// `Result<Done, E> load(std::string_view)` with E CostModelFault or CostModelError.
 template <class M>
 concept SaveableCostModel = CostModelLike<M> &&
     requires(M& model, const M& fixed, std::string_view bytes) {
   { fixed.save() } -> std::convertible_to<std::string>;
-  { model.load(bytes) } -> std::same_as<Result<Done, CostModelError>>;
+  {CostModelFault(model.load(bytes).error())};
 };
+
+/// For searches by gradient, optional: `bool gradient(const Features& program, Features& result)
+/// const`, see CostModel::gradient.
+template <class M>
+concept GradientModel = requires(const M& fixed, const Features& program, Features& result) {
+  { fixed.gradient(program, result) } -> std::same_as<bool>;
+};
+
+/// What a model that does not say reads.
+inline std::span<const std::string_view> default_blocks() {
+  static constexpr std::array<std::string_view, 1> blocks{ansor_block_name};
+  return blocks;
+}
 
 class CostModel {
  public:
@@ -59,19 +81,30 @@ class CostModel {
 
   virtual std::string_view name() const = 0;
 
+  /// The names of the blocks of features that it reads, in its order. The same for all its life.
+  virtual std::span<const std::string_view> wanted_blocks() const { return default_blocks(); }
+
   /// Learns from further measurements; earlier ones are kept by the model as it sees fit.
   virtual void update(std::span<const TrainingSample> samples) = 0;
 
   /// Writes one score per program, higher is better, invalid_score for empty features. A score
   /// depends on the program and the model only, not on its neighbours in the call; concurrent
   /// calls on one model are safe as long as nobody updates it.
-  virtual void predict(std::span<const FeatureMatrix> programs, std::span<float> scores) const = 0;
+  virtual void predict(std::span<const Features> programs, std::span<float> scores) const = 0;
+
+  /// d score / d feature of one program: `result` gets the blocks of the program, each number
+  /// replaced by the slope of the score along it. False, and `result` is as it was: the model has
+  /// none, not yet, or not for this program.
+  virtual bool gradient([[maybe_unused]] const Features& program,
+                        [[maybe_unused]] Features& result) const {
+    return false;
+  }
 
   /// The whole model as bytes, for load() of the same kind of model.
-  virtual Result<std::string, CostModelError> save() const = 0;
+  virtual Result<std::string, CostModelFault> save() const = 0;
 
   /// Replaces the model; on an error it stays as it was.
-  virtual Result<Done, CostModelError> load(std::string_view bytes) = 0;
+  virtual Result<Done, CostModelFault> load(std::string_view bytes) = 0;
 };
 
 /// Makes any CostModelLike a CostModel.
@@ -81,22 +114,41 @@ class CostModelAdapter final : public CostModel {
   explicit CostModelAdapter(M model) : model_(std::move(model)) {}
 
   std::string_view name() const override { return model_.name(); }
+  std::span<const std::string_view> wanted_blocks() const override {
+    if constexpr (StatesItsBlocks<M>) {
+      return model_.wanted_blocks();
+    } else {
+      return default_blocks();
+    }
+  }
   void update(std::span<const TrainingSample> samples) override { model_.update(samples); }
-  void predict(std::span<const FeatureMatrix> programs, std::span<float> scores) const override {
+  void predict(std::span<const Features> programs, std::span<float> scores) const override {
     model_.predict(programs, scores);
   }
-  Result<std::string, CostModelError> save() const override {
+  bool gradient([[maybe_unused]] const Features& program,
+                [[maybe_unused]] Features& result) const override {
+    if constexpr (GradientModel<M>) {
+      return model_.gradient(program, result);
+    } else {
+      return false;
+    }
+  }
+  Result<std::string, CostModelFault> save() const override {
     if constexpr (SaveableCostModel<M>) {
       return std::string(model_.save());
     } else {
-      return fail(CostModelError::not_supported);
+      return refuse(CostModelError::not_supported);
     }
   }
-  Result<Done, CostModelError> load([[maybe_unused]] std::string_view bytes) override {
+  Result<Done, CostModelFault> load([[maybe_unused]] std::string_view bytes) override {
     if constexpr (SaveableCostModel<M>) {
-      return model_.load(bytes);
+      const auto loaded = model_.load(bytes);
+      if (!loaded) {
+        return fail(CostModelFault(loaded.error()));
+      }
+      return Done{};
     } else {
-      return fail(CostModelError::not_supported);
+      return refuse(CostModelError::not_supported);
     }
   }
 
@@ -107,16 +159,16 @@ class CostModelAdapter final : public CostModel {
   M model_;
 };
 
-inline Result<Done, CostModelError> save_to_file(const CostModel& model, const std::string& path) {
-  const Result<std::string, CostModelError> bytes = model.save();
+inline Result<Done, CostModelFault> save_to_file(const CostModel& model, const std::string& path) {
+  const Result<std::string, CostModelFault> bytes = model.save();
   if (!bytes) {
     return fail(bytes.error());
   }
   return write_model_file(path, *bytes);
 }
 
-inline Result<Done, CostModelError> load_from_file(CostModel& model, const std::string& path) {
-  const Result<std::string, CostModelError> bytes = read_model_file(path);
+inline Result<Done, CostModelFault> load_from_file(CostModel& model, const std::string& path) {
+  const Result<std::string, CostModelFault> bytes = read_model_file(path);
   if (!bytes) {
     return fail(bytes.error());
   }
@@ -142,7 +194,7 @@ inline std::vector<float> normalized_labels(std::span<const TrainingSample> samp
 /// How well the model orders programs whose throughput is known.
 inline RankReport rank_report(const CostModel& model, std::span<const TrainingSample> samples,
                               std::uint32_t top_k = 10) {
-  std::vector<FeatureMatrix> programs;
+  std::vector<Features> programs;
   std::vector<std::uint32_t> tasks;
   for (const TrainingSample& sample : samples) {
     programs.push_back(sample.features);

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "tensorsmith/cost/cost_model.hpp"
+#include "tensorsmith/cost/model_factory.hpp"
 
 namespace tensorsmith {
 
@@ -54,14 +55,18 @@ class MlpModel final : public CostModel {
   /// samples, or before two programs of a task differ, trains nothing.
   void update(std::span<const TrainingSample> samples) override;
 
-  void predict(std::span<const FeatureMatrix> programs, std::span<float> scores) const override;
+  void predict(std::span<const Features> programs, std::span<float> scores) const override;
+
+  /// Of a trained model and a usable program; 0 along what is farther from the data than is told
+  /// apart. Where a rectifier switches, the slope of one side.
+  bool gradient(const Features& program, Features& result) const override;
 
   /// Weights, input statistics, shape, seed and update counter; not the training set.
-  Result<std::string, CostModelError> save() const override;
+  Result<std::string, CostModelFault> save() const override;
 
   /// Takes over the shape and the seed of the saved model; further updates fine-tune it. The
   /// training set of this object is forgotten.
-  Result<Done, CostModelError> load(std::string_view bytes) override;
+  Result<Done, CostModelFault> load(std::string_view bytes) override;
 
   bool is_trained() const;
   const MlpOptions& options() const;
@@ -71,5 +76,15 @@ class MlpModel final : public CostModel {
   struct Impl;
   Impl* impl_;  ///< owned; unique_ptr would cost this header 14k preprocessed lines
 };
+
+/// The row of the table of models.
+inline ModelFactory mlp_factory() {
+  return {"mlp", "a network over the rows of ansor164, trained while the search runs", true,
+          [](const ModelContext& context) {
+            MlpOptions options;
+            options.seed = context.seed;
+            return Shared<CostModel>(make_shared_of<MlpModel>(options));
+          }};
+}
 
 }  // namespace tensorsmith

@@ -1,20 +1,21 @@
 // The byte form of a saved cost model: a checked frame around the model's own payload.
 //
 // Floor 6. Own design. Little-endian on every machine. Frame: magic, frame version, model name,
-// model schema version, feature schema version, feature length, payload size, checksum, payload.
-// Everything that does not match is an error; nothing is guessed or converted.
+// model schema version, the feature schema (blocks with the tags of their columns), payload size,
+// checksum, payload. Everything that does not match is an error; nothing is guessed or converted.
 // Not here: what a model stores.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "tensorsmith/feature/feature_vector.hpp"
+#include "tensorsmith/feature/block_schema.hpp"
+#include "tensorsmith/support/file.hpp"
 #include "tensorsmith/support/hash.hpp"
 #include "tensorsmith/support/result.hpp"
 
@@ -61,6 +62,23 @@ inline std::string_view explain(CostModelError error) {
     return "the model file cannot be written";
   }
   return "unknown cost model error";
+}
+
+/// Why a model was refused: the rule that was broken, and the sentence for people with what was
+/// found. A bare CostModelError converts to it, and it compares with one.
+struct CostModelFault {
+  CostModelError error = CostModelError::not_a_model;
+  std::string message;
+
+  CostModelFault(CostModelError code, const std::string& detail = "")
+      : error(code), message(std::string(explain(code)) + (detail.empty() ? "" : ": ") + detail) {}
+  friend bool operator==(const CostModelFault& fault, CostModelError code) {
+    return fault.error == code;
+  }
+};
+
+inline Failure<CostModelFault> refuse(CostModelError error, const std::string& detail = "") {
+  return fail(CostModelFault(error, detail));
 }
 
 class ByteWriter {
@@ -140,91 +158,112 @@ class ByteReader {
 };
 
 constexpr std::string_view cost_model_magic = "TSMODEL\n";
-constexpr std::uint32_t cost_model_frame_version = 1;
+constexpr std::uint32_t cost_model_frame_version = 2;
+/// Larger files are no models.
+constexpr std::int64_t most_model_bytes = std::int64_t{1} << 30;
 
-/// Wraps a payload; unframe_model() gives it back or says what does not match.
+namespace detail {
+
+inline void write_schema(ByteWriter& out, const FeatureSchema& schema) {
+  out.u32(static_cast<std::uint32_t>(schema.size()));
+  for (const Shared<const BlockSchema>& block : schema) {
+    out.text(block->name());
+    out.u32(block->version());
+    out.u32(block->num_rows());
+    out.u32(static_cast<std::uint32_t>(block->num_columns()));
+    for (const std::string& tag : block->tags()) {
+      out.text(tag);
+    }
+  }
+}
+
+inline FeatureSchema read_schema(ByteReader& in) {
+  FeatureSchema schema;
+  const std::uint32_t num_blocks = in.u32();
+  for (std::uint32_t b = 0; in.ok() && b < num_blocks; ++b) {
+    std::string name(in.text());
+    const std::uint32_t version = in.u32(), num_rows = in.u32(), num_columns = in.u32();
+    std::vector<std::string> tags;
+    for (std::uint32_t c = 0; in.ok() && c < num_columns; ++c) {
+      tags.emplace_back(in.text());
+    }
+    schema.push_back(
+        make_shared_of<const BlockSchema>(std::move(name), std::move(tags), num_rows, version));
+  }
+  return schema;
+}
+
+}  // namespace detail
+
+/// Wraps a payload; unframe_model() gives it back or says what does not match. `schema`: the blocks
+/// that the payload was trained on; none for a model that reads whatever there is.
 inline std::string frame_model(std::string_view name, std::uint32_t schema_version,
-                               std::string_view payload) {
+                               std::string_view payload, const FeatureSchema& schema = {}) {
   ByteWriter out;
   out.raw(cost_model_magic);
   out.u32(cost_model_frame_version);
   out.text(name);
   out.u32(schema_version);
-  out.u32(feature_schema_version);
-  out.u32(static_cast<std::uint32_t>(feature_length));
+  detail::write_schema(out, schema);
   out.u64(payload.size());
   out.u64(hash_text(payload));
   out.raw(payload);
   return out.take();
 }
 
-inline Result<std::string_view, CostModelError>
-unframe_model(std::string_view bytes, std::string_view name, std::uint32_t schema_version) {
+inline Result<std::string_view, CostModelFault> unframe_model(std::string_view bytes,
+                                                              std::string_view name,
+                                                              std::uint32_t schema_version,
+                                                              const FeatureSchema& schema = {}) {
+  const auto versions = [](std::uint32_t found, std::uint32_t known) {
+    return "version " + std::to_string(found) + ", this one reads " + std::to_string(known);
+  };
   ByteReader in(bytes);
   if (in.raw(cost_model_magic.size()) != cost_model_magic) {
-    return fail(CostModelError::not_a_model);
+    return refuse(CostModelError::not_a_model);
   }
   if (const std::uint32_t version = in.u32(); in.ok() && version != cost_model_frame_version) {
-    return fail(CostModelError::frame_version);
+    return refuse(CostModelError::frame_version, versions(version, cost_model_frame_version));
   }
   if (const std::string_view stored = in.text(); in.ok() && stored != name) {
-    return fail(CostModelError::wrong_model);
+    return refuse(CostModelError::wrong_model, in_quotes(stored) + ", not " + in_quotes(name));
   }
   if (const std::uint32_t version = in.u32(); in.ok() && version != schema_version) {
-    return fail(CostModelError::model_schema);
+    return refuse(CostModelError::model_schema, versions(version, schema_version));
   }
-  const std::uint32_t features = in.u32();
-  const std::uint32_t length = in.u32();
-  if (in.ok() && (features != feature_schema_version || length != feature_length)) {
-    return fail(CostModelError::feature_schema);
-  }
+  const FeatureSchema stored = detail::read_schema(in);
   const std::uint64_t size = in.u64();
   const std::uint64_t checksum = in.u64();
   if (!in.ok()) {
-    return fail(CostModelError::not_a_model);
+    return refuse(CostModelError::not_a_model);
+  }
+  if (hash_schema(stored) != hash_schema(schema)) {
+    return refuse(CostModelError::feature_schema, schema_difference(stored, schema));
   }
   if (size != in.rest().size()) {
-    return fail(CostModelError::truncated);
+    return refuse(CostModelError::truncated);
   }
   if (checksum != hash_text(in.rest())) {
-    return fail(CostModelError::checksum);
+    return refuse(CostModelError::checksum);
   }
   return in.rest();
 }
 
-/// Writes a temporary file beside `path` and renames it: a reader sees the old or the new model.
-inline Result<Done, CostModelError> write_model_file(const std::string& path,
+/// A reader of `path` sees the old or the new model.
+inline Result<Done, CostModelFault> write_model_file(const std::string& path,
                                                      std::string_view bytes) {
-  const std::string temporary = path + ".tmp";
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) {
-    return fail(CostModelError::cannot_write_file);
-  }
-  const bool is_written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  const bool is_closed = std::fclose(file) == 0;
-  if (!is_written || !is_closed || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::remove(temporary.c_str());
-    return fail(CostModelError::cannot_write_file);
-  }
-  return Done{};
+  const Result<Done, FileError> written = write_file(path, bytes);
+  return written ? Result<Done, CostModelFault>(Done{})
+                 : refuse(CostModelError::cannot_write_file, written.error().message);
 }
 
-inline Result<std::string, CostModelError> read_model_file(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) {
-    return fail(CostModelError::cannot_read_file);
+/// Of regular files up to most_model_bytes.
+inline Result<std::string, CostModelFault> read_model_file(const std::string& path) {
+  Result<std::string, FileError> bytes = read_file(path, {most_model_bytes, false});
+  if (!bytes) {
+    return refuse(CostModelError::cannot_read_file, bytes.error().message);
   }
-  std::string bytes;
-  char block[4096];
-  while (const std::size_t count = std::fread(block, 1, sizeof(block), file)) {
-    bytes.append(block, count);
-  }
-  const bool is_complete = std::ferror(file) == 0;
-  std::fclose(file);
-  if (!is_complete) {
-    return fail(CostModelError::cannot_read_file);
-  }
-  return bytes;
+  return std::move(bytes).value();
 }
 
 }  // namespace tensorsmith

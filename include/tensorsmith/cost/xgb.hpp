@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "tensorsmith/cost/cost_model.hpp"
+#include "tensorsmith/cost/model_factory.hpp"
 
 namespace tensorsmith {
 
@@ -50,13 +51,13 @@ class XgbModel final : public CostModel {
   /// not finite, are ignored; failed ones (throughput 0) have label and weight 0.
   void update(std::span<const TrainingSample> samples) override;
 
-  void predict(std::span<const FeatureMatrix> programs, std::span<float> scores) const override;
+  void predict(std::span<const Features> programs, std::span<float> scores) const override;
 
   /// Trees, seed and update counter; not the training set.
-  Result<std::string, CostModelError> save() const override;
+  Result<std::string, CostModelFault> save() const override;
 
   /// The training set of this object is forgotten: the next update() trains on its samples alone.
-  Result<Done, CostModelError> load(std::string_view bytes) override;
+  Result<Done, CostModelFault> load(std::string_view bytes) override;
 
   bool is_trained() const;
   const XgbTrainingReport& last_training() const;
@@ -65,5 +66,15 @@ class XgbModel final : public CostModel {
   struct Impl;
   Impl* impl_;  ///< owned; unique_ptr would cost this header 14k preprocessed lines
 };
+
+/// The row of the table of models.
+inline ModelFactory xgb_factory() {
+  return {"xgb", "the reference's boosted trees over the rows of ansor164", false,
+          [](const ModelContext& context) {
+            XgbOptions options;
+            options.seed = context.seed;
+            return Shared<CostModel>(make_shared_of<XgbModel>(options));
+          }};
+}
 
 }  // namespace tensorsmith

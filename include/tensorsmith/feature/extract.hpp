@@ -5,9 +5,13 @@
 // verification after which the reference gives no rows.
 #pragma once
 
+#include <optional>
+
 #include "tensorsmith/feature/columns.hpp"
 #include "tensorsmith/feature/feature_options.hpp"
 #include "tensorsmith/feature/feature_vector.hpp"
+#include "tensorsmith/feature/program_view.hpp"
+#include "tensorsmith/feature/store_program.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/compiled.hpp"
 #include "tensorsmith/target.hpp"
@@ -18,6 +22,14 @@ namespace tensorsmith {
 /// cannot be built (an attached stage that is read from outside).
 TENSORSMITH_INLINE FeatureMatrix extract_features(const State& state,
                                                   const FeatureOptions& options = {});
+
+/// The same where the stores of the state are known.
+TENSORSMITH_INLINE FeatureMatrix extract_features(const State& state, const StoreProgram& stores,
+                                                  const FeatureOptions& options);
+
+/// A part of a ProgramView. Nothing if the state is not concrete or cannot be built.
+TENSORSMITH_INLINE std::optional<StoreProgram> store_program_of(const ProgramView& view,
+                                                                const FeatureContext& context);
 
 inline FeatureMatrix extract_features(const State& state, const Target& target) {
   return extract_features(state, FeatureOptions{.cache_line_bytes = target.cache_line_bytes});

@@ -1,4 +1,5 @@
-// Evaluator: texts and scores of candidates within one search round; each program is scored once.
+// Evaluator: texts, features and scores of candidates within one search round; each program is
+// looked at once.
 //
 // Floor 7. Own design. The work is shared out through the driver's ParallelFor; the result depends
 // on the candidates alone.
@@ -16,6 +17,7 @@
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/hash_map.hpp"
 #include "tensorsmith/support/math.hpp"
+#include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
 
@@ -24,6 +26,7 @@ struct Individual {
   Candidate candidate;
   std::string text;
   float score = invalid_score;
+  Shared<const Features> features = {};  ///< what it was scored by
 };
 
 /// Better first; equal scores in the order of their texts, so that the order is total.
@@ -45,30 +48,37 @@ class Evaluator {
             [&](std::size_t i) { texts[i] = state_text(candidates[i].state); });
 
     std::vector<std::size_t> fresh;
+    std::vector<ProgramView> views;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (!scores_.contains(texts[i])) {
-        scores_.set(texts[i], invalid_score);
+      if (!known_.contains(texts[i])) {
+        known_.set(texts[i], {});
         fresh.push_back(i);
+        views.emplace_back(candidates[i].state);
       }
     }
-    const std::vector<double> drafts = draft(candidates, fresh);
-    std::vector<FeatureMatrix> features(fresh.size());
+    const std::vector<double> drafts = draft(views);
+    std::vector<Features> features(fresh.size());
     run_for(callbacks_.parallel_for, fresh.size(), [&](std::size_t k) {
       if (drafts[k] <= prune_factor * best_draft_) {
-        features[k] = callbacks_.extract(candidates[fresh[k]].state);
+        features[k] = callbacks_.extract(views[k]);
       }
+      views[k].forget();
     });
     std::vector<float> scores(fresh.size(), invalid_score);
     predict(features, drafts, scores);
     for (std::size_t k = 0; k < fresh.size(); ++k) {
-      scores_.set(texts[fresh[k]], scores[k]);
+      if (scores[k] > lowest_valid_score) {
+        known_.set(texts[fresh[k]],
+                   {scores[k], make_shared_of<const Features>(std::move(features[k]))});
+      }
     }
 
     std::vector<Individual> valid;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const float score = *scores_.find(texts[i]);
-      if (score > lowest_valid_score) {
-        valid.push_back(Individual{std::move(candidates[i]), std::move(texts[i]), score});
+      const Known& known = *known_.find(texts[i]);
+      if (known.score > lowest_valid_score) {
+        valid.push_back(
+            Individual{std::move(candidates[i]), std::move(texts[i]), known.score, known.features});
       }
     }
     return valid;
@@ -77,15 +87,20 @@ class Evaluator {
  private:
   static constexpr float lowest_valid_score = -1e10F;  // Ansor reference, ch. 5.2
 
+  struct Known {
+    float score = invalid_score;
+    Shared<const Features> features = {};
+  };
+
   /// Estimates of the valid ones (0 without a draft), no limit for the others.
-  std::vector<double> draft(const std::vector<Candidate>& candidates,
-                            const std::vector<std::size_t>& fresh) {
+  std::vector<double> draft(const std::vector<ProgramView>& views) {
     constexpr double none = math::infinity;
-    std::vector<double> drafts(fresh.size(), none);
-    run_for(callbacks_.parallel_for, fresh.size(), [&](std::size_t k) {
-      const State& state = candidates[fresh[k]].state;
-      if (!has_nested_parallel(state) && (!callbacks_.is_valid || callbacks_.is_valid(state))) {
-        drafts[k] = callbacks_.draft ? callbacks_.draft(state) : 0;
+    std::vector<double> drafts(views.size(), none);
+    run_for(callbacks_.parallel_for, views.size(), [&](std::size_t k) {
+      const ProgramView& view = views[k];
+      if (!has_nested_parallel(view.state()) &&
+          (!callbacks_.is_valid || callbacks_.is_valid(view))) {
+        drafts[k] = callbacks_.draft ? callbacks_.draft(view) : 0;
       }
     });
     for (double time : drafts) {
@@ -94,7 +109,7 @@ class Evaluator {
     return drafts;
   }
 
-  void predict(const std::vector<FeatureMatrix>& features, const std::vector<double>& drafts,
+  void predict(const std::vector<Features>& features, const std::vector<double>& drafts,
                std::vector<float>& scores) const {
     if (model_ == nullptr) {
       for (std::size_t k = 0; k < features.size(); ++k) {
@@ -109,7 +124,7 @@ class Evaluator {
       return;
     }
     constexpr std::size_t chunk = 64;
-    const std::span<const FeatureMatrix> programs(features);
+    const std::span<const Features> programs(features);
     const std::span<float> results(scores);
     run_for(callbacks_.parallel_for, (features.size() + chunk - 1) / chunk, [&](std::size_t c) {
       const std::size_t count = smaller_of(chunk, features.size() - c * chunk);
@@ -125,7 +140,7 @@ class Evaluator {
   std::uint64_t seed_;
   std::uint32_t round_;
   double best_draft_ = math::infinity;
-  HashMap<std::string, float> scores_;
+  HashMap<std::string, Known> known_;
 };
 
 }  // namespace tensorsmith

@@ -87,9 +87,13 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   /// Results of proposals, or of earlier runs; the model learns from all of them in one update.
   void observe(std::span<const Observation> results) override {
     std::vector<TrainingSample> samples(results.size());
+    std::vector<std::string> texts(results.size());
     run_for(callbacks_.parallel_for, results.size(), [&](std::size_t i) {
-      samples[i] = TrainingSample{callbacks_.extract(results[i].state), options_.task,
-                                  results[i].throughput};
+      texts[i] = state_text(results[i].state);
+      const Shared<const Features>* proposed = proposed_.find(texts[i]);
+      const bool is_known = proposed != nullptr && *proposed;
+      samples[i] = TrainingSample{is_known ? **proposed : callbacks_.extract(results[i].state),
+                                  options_.task, results[i].throughput};
     });
     if (uses_model()) {  // those that failed would count for a model that knows only failures
       std::vector<TrainingSample> timed;
@@ -100,12 +104,15 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
       }
       model_rank_.add(rank_report(model_, timed));
     }
-    for (const Observation& result : results) {
-      std::string text = state_text(result.state);
-      taken_.insert(text);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Observation& result = results[i];
+      taken_.insert(texts[i]);
+      if (proposed_.contains(texts[i])) {
+        proposed_.set(texts[i], nullptr);  // never needed again
+      }
       ++num_observed_;
       if (result.throughput > 0.0) {
-        measured_.push_back(Measured{result.throughput, std::move(text), result.state.steps()});
+        measured_.push_back(Measured{result.throughput, std::move(texts[i]), result.state.steps()});
       }
     }
     sort_items(measured_,
@@ -174,6 +181,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
       for (Picked& picked :
            pick_epsilon_greedy(from, others, count, num_others,
                                [&](const std::string& text) { return taken_.insert(text); })) {
+        proposed_.set(picked.individual.text, picked.individual.features);
         proposals.push_back(Proposal{std::move(picked.individual.candidate.state),
                                      std::move(picked.individual.text), picked.individual.score,
                                      picked.is_random});
@@ -341,7 +349,9 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   std::size_t target_population_;  ///< likewise
   std::size_t num_observed_ = 0;
   std::uint32_t round_ = 0;
-  HashSet<std::string> taken_;      ///< proposed or observed; looked up only
+  HashSet<std::string> taken_;  ///< proposed or observed; looked up only
+  /// Features of proposals until they are observed; the model learns from what it scored.
+  HashMap<std::string, Shared<const Features>> proposed_;
   std::vector<Measured> measured_;  ///< successful ones, best first
   std::vector<Seed> seeds_;         ///< best draft first
 };

@@ -11,9 +11,12 @@
 #include <vector>
 
 #include "tensorsmith/cost/ranking.hpp"
-#include "tensorsmith/feature/feature_vector.hpp"
+#include "tensorsmith/feature/features.hpp"
+#include "tensorsmith/feature/program_view.hpp"
+#include "tensorsmith/fwd.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/callback.hpp"
+#include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
 
@@ -29,6 +32,9 @@ struct Proposal {
 struct Observation {
   State state;
   double throughput = 0.0;  ///< flop/s or 1/s, the same unit throughout; 0 = failed
+  /// How it ended, why, and all samples (measure/measure_result.hpp); null where no more than the
+  /// throughput is known.
+  Shared<const MeasureResult> result = {};
 };
 
 class SearchPolicy {
@@ -65,20 +71,23 @@ inline void run_for(const ParallelFor& parallel_for, std::size_t count,
   }
 }
 
-/// What a policy asks its driver for. All must be pure functions that may be called concurrently.
+/// What a policy asks its driver for. All must be pure functions that may be called concurrently,
+/// though not for one view. Views of one candidate share what is found out about it; functions of a
+/// State fit as well, and states may be passed.
 struct SearchCallbacks {
-  /// Features of a state whose bounds are inferred; empty for a program that cannot be built.
-  Callback<FeatureMatrix(const State&)> extract;
+  /// Features of a state whose bounds are inferred, the blocks that the model wants; empty for a
+  /// program that cannot be built.
+  Callback<Features(const ProgramView&)> extract;
   /// Whether a program may be measured at all; empty = every program may.
-  Callback<bool(const State&)> is_valid;
+  Callback<bool(const ProgramView&)> is_valid;
   /// An estimate of the time that needs no learning, in any unit; empty = there is none. Programs
   /// whose estimate is far above the best one are neither scored nor proposed.
-  Callback<double(const State&)> draft;
+  Callback<double(const ProgramView&)> draft;
   /// What the draft cannot see and a look at the lowered program shows: whether its inner loops
   /// have constant extents and test no conditions. Slower than the draft; asked about those only
   /// that would be proposed next. Others are proposed where there is nothing better. Empty = all
   /// are well.
-  Callback<bool(const State&)> is_regular;
+  Callback<bool(const ProgramView&)> is_regular;
   ParallelFor parallel_for;
 };
 

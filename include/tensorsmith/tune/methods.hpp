@@ -76,7 +76,7 @@ SketchOptions native_sketch_options(const SpaceContext& context);
 
 /// A policy with what it stands on.
 struct Search {
-  Owned<CostModel> model;  ///< none if TuneOptions::model is used
+  Shared<CostModel> model;  ///< none if TuneOptions::model is used
   Owned<SearchPolicy> policy;
   std::vector<State> complete;  ///< of the caller's sketches, those without anything open
 };

@@ -10,15 +10,20 @@ using namespace tensorsmith;
 
 namespace {
 
+/// What the draft and the schedule of a program say, as the blocks that the model wants.
+Features drafted(const DraftParts& parts, const ScheduleChoices& choices = {}) {
+  const DraftColumns columns = draft_columns(parts);
+  return Features({FeatureBlock{draft_schema(), 1, {columns.begin(), columns.end()}},
+                   FeatureBlock{choices_schema(), 1, {choices.begin(), choices.end()}}});
+}
+
 /// A program of so many cycles, `waiting` (a share) of them for the last cache.
-FeatureMatrix program(double cycles, double waiting) {
+Features program(double cycles, double waiting) {
   DraftParts parts;
   parts.total = cycles;
   parts.core = cycles * (1 - waiting);
   parts.levels[2] = cycles * waiting;
-  FeatureMatrix features;
-  features.draft = draft_columns(parts, {});
-  return features;
+  return drafted(parts);
 }
 
 /// Of `count` programs: half of them wait for the last cache and take `times` their draft.
@@ -34,7 +39,7 @@ std::vector<TrainingSample> samples_where_waiting_takes(double times, std::uint3
   return samples;
 }
 
-float score_of(const CostModel& model, const FeatureMatrix& features) {
+float score_of(const CostModel& model, const Features& features) {
   return test::scores_of(model, {features})[0];
 }
 
@@ -57,7 +62,7 @@ TEST_CASE("corrected draft: the draft decides beyond a factor of two, chance wit
 
 TEST_CASE("corrected draft: a part that is measured slower than drafted counts for more") {
   CorrectedDraft model(1);
-  const FeatureMatrix waits = program(0.5e6, 0.8), computes = program(1.2e6, 0);
+  const Features waits = program(0.5e6, 0.8), computes = program(1.2e6, 0);
   CHECK(score_of(model, waits) > score_of(model, computes));
   model.update(samples_where_waiting_takes(16, 32));
   CHECK(score_of(model, waits) < score_of(model, computes));
@@ -70,9 +75,7 @@ TEST_CASE("corrected draft: among programs of one draft the choices of their sch
     ScheduleChoices choices{};
     choices[2] = static_cast<float>(rows);
     choices[5] = static_cast<float>(columns);
-    FeatureMatrix features;
-    features.draft = draft_columns(parts, choices);
-    return features;
+    return drafted(parts, choices);
   };
   std::vector<TrainingSample> samples;
   for (std::uint32_t i = 0; i < 24; ++i) {  // the more rows, the slower; four columns are best
@@ -109,9 +112,7 @@ TEST_CASE("corrected draft: what nobody measured is believed to be nearly as goo
     parts.tiles = 1e6 * tiles;
     parts.ahead = 1e6 * ahead;
     parts.levels = {1e6 * ahead, 1e6 * tiles, 1e6 * waiting, 0, 0};
-    FeatureMatrix features;
-    features.draft = draft_columns(parts, {});
-    return features;
+    return drafted(parts);
   };
   // Nearly all were taken from a corner where the draft is far too low.
   std::vector<TrainingSample> samples;
@@ -141,9 +142,9 @@ TEST_CASE("corrected draft: programs that fail count as slow, alone and beside o
 TEST_CASE("corrected draft: the latest samples are kept, broken ones ignored") {
   CorrectedDraft model(1), fresh(1);
   std::vector<TrainingSample> broken = samples_where_waiting_takes(2, 4);
-  broken[0].features.draft[3] = std::numeric_limits<float>::quiet_NaN();
+  broken[0].features.blocks()[0].values[3] = std::numeric_limits<float>::quiet_NaN();
   broken[1].throughput = std::numeric_limits<double>::infinity();
-  broken[2].features.draft.pop_back();
+  broken[2].features.blocks()[1].values.pop_back();
   broken[3].features = {};
   model.update(broken);
   CHECK(model.save()->size() == CorrectedDraft(1).save()->size());
@@ -161,7 +162,7 @@ TEST_CASE("corrected draft: saved and loaded it scores the same, damaged it is r
   model.update(samples_where_waiting_takes(16, 20));
   const std::string bytes = *model.save();
   REQUIRE(other.load(bytes));
-  std::vector<FeatureMatrix> programs;
+  std::vector<Features> programs;
   for (int i = 0; i < 20; ++i) {
     programs.push_back(program(1e5 * (i + 1), 0.05 * i));
   }
@@ -171,8 +172,10 @@ TEST_CASE("corrected draft: saved and loaded it scores the same, damaged it is r
   CHECK(other.load(RandomModel(1).save().value()).error() == CostModelError::wrong_model);
   CHECK(other.load(bytes.substr(0, bytes.size() - 1)).error() == CostModelError::truncated);
   const auto refused = [&](const std::string& payload) {
-    return other.load(frame_model("draft", CorrectedDraft::schema_version, payload)).error() ==
-           CostModelError::bad_payload;
+    return other
+               .load(frame_model("draft", CorrectedDraft::schema_version, payload,
+                                 CorrectedDraft::schema()))
+               .error() == CostModelError::bad_payload;
   };
   ByteWriter too_many;  // samples than there are
   too_many.u64(1);

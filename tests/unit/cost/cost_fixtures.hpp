@@ -10,7 +10,7 @@
 namespace tensorsmith::test {
 
 /// 1 to 4 rows; columns 0..39 vary, the others are 0, as most columns of a real program are.
-inline FeatureMatrix synthetic_features(std::uint64_t seed, std::uint32_t index) {
+inline Features synthetic_features(std::uint64_t seed, std::uint32_t index) {
   CounterRng rng(seed, index);
   FeatureMatrix features;
   const std::uint32_t num_rows = 1 + rng.next_below(4);
@@ -24,10 +24,11 @@ inline FeatureMatrix synthetic_features(std::uint64_t seed, std::uint32_t index)
 }
 
 /// Time = sum over rows of a product term, a threshold and a linear part.
-inline double synthetic_seconds(const FeatureMatrix& features) {
+inline double synthetic_seconds(const Features& features) {
+  const FeatureBlock& rows = features.block(ansor_block_name);
   double seconds = 1.0;
-  for (std::uint32_t r = 0; r < features.num_rows; ++r) {
-    const auto row = features.row(r);
+  for (std::uint32_t r = 0; r < rows.num_rows; ++r) {
+    const auto row = rows.row(r);
     seconds += 0.1 * row[0] * row[1] + 0.5 * row[2] + (row[3] > 5.0F ? 3.0 : 0.0);
   }
   return seconds;
@@ -47,16 +48,15 @@ inline std::vector<TrainingSample> synthetic_samples(std::uint64_t seed, std::ui
   return samples;
 }
 
-inline std::vector<FeatureMatrix> features_of(const std::vector<TrainingSample>& samples) {
-  std::vector<FeatureMatrix> features;
+inline std::vector<Features> features_of(const std::vector<TrainingSample>& samples) {
+  std::vector<Features> features;
   for (const TrainingSample& sample : samples) {
     features.push_back(sample.features);
   }
   return features;
 }
 
-inline std::vector<float> scores_of(const CostModel& model,
-                                    const std::vector<FeatureMatrix>& programs) {
+inline std::vector<float> scores_of(const CostModel& model, const std::vector<Features>& programs) {
   std::vector<float> scores(programs.size());
   model.predict(programs, scores);
   return scores;

@@ -13,9 +13,11 @@ struct FewRows {
   int num_updates = 0;
   std::string_view name() const { return "few_rows"; }
   void update(std::span<const TrainingSample>) { ++num_updates; }
-  void predict(std::span<const FeatureMatrix> programs, std::span<float> scores) const {
+  void predict(std::span<const Features> programs, std::span<float> scores) const {
     for (std::size_t i = 0; i < programs.size(); ++i) {
-      scores[i] = programs[i].empty() ? invalid_score : -static_cast<float>(programs[i].num_rows);
+      scores[i] = programs[i].empty()
+                      ? invalid_score
+                      : -static_cast<float>(programs[i].block(ansor_block_name).num_rows);
     }
   }
 };
@@ -28,16 +30,35 @@ struct SaveableFewRows : FewRows {
   }
 };
 
+/// States its blocks and has gradients; its own fault of loading says why.
+struct Steep : FewRows {
+  static constexpr std::string_view blocks[] = {"draft", "mine"};
+  std::span<const std::string_view> wanted_blocks() const { return blocks; }
+  bool gradient(const Features& program, Features& result) const {
+    result = program;
+    return true;
+  }
+  std::string save() const { return ""; }
+  Result<Done, CostModelFault> load(std::string_view) {
+    return refuse(CostModelError::bad_payload, "always");
+  }
+};
+
 static_assert(CostModelLike<FewRows> && !SaveableCostModel<FewRows>);
+static_assert(!StatesItsBlocks<FewRows> && !GradientModel<FewRows>);
 static_assert(SaveableCostModel<SaveableFewRows>);
+static_assert(StatesItsBlocks<Steep> && GradientModel<Steep> && SaveableCostModel<Steep>);
+static_assert(StatesItsBlocks<CostModel> && GradientModel<CostModel>);
 static_assert(CostModelLike<CostModel>, "the erased form is a cost model, too");
 static_assert(!CostModelLike<int>);
 
 TrainingSample sample_with_rows(int num_rows, double throughput, std::uint32_t task) {
   TrainingSample sample;
+  FeatureMatrix rows;
   for (int i = 0; i < num_rows; ++i) {
-    sample.features.add_row();
+    rows.add_row();
   }
+  sample.features = rows;
   sample.throughput = throughput;
   sample.task = task;
   return sample;
@@ -51,7 +72,7 @@ TEST_CASE("an adapter makes a user's model a CostModel", "[cost]") {
   CHECK(model.name() == "few_rows");
   model.update({});
   CHECK(adapter.model().num_updates == 1);
-  const std::vector<FeatureMatrix> programs{sample_with_rows(2, 0.0, 0).features, {}};
+  const std::vector<Features> programs{sample_with_rows(2, 0.0, 0).features, {}};
   CHECK(test::scores_of(model, programs) == std::vector<float>{-2.0F, invalid_score});
 }
 
@@ -64,6 +85,27 @@ TEST_CASE("saving is passed on, or refused by a model that cannot", "[cost]") {
   CostModelAdapter<SaveableFewRows> saveable{SaveableFewRows{}};
   REQUIRE(saveable.load("123").has_value());
   CHECK(saveable.save().value() == "3");
+}
+
+TEST_CASE("a model reads ansor164 unless it says which blocks it reads", "[cost]") {
+  const CostModelAdapter<FewRows> plain{FewRows{}};
+  REQUIRE(plain.wanted_blocks().size() == 1);
+  CHECK(plain.wanted_blocks()[0] == "ansor164");
+  const CostModelAdapter<Steep> steep{Steep{}};
+  REQUIRE(steep.wanted_blocks().size() == 2);
+  CHECK(steep.wanted_blocks()[1] == "mine");
+}
+
+TEST_CASE("gradients and reasons of refusal are passed on; without them there are none", "[cost]") {
+  const CostModelAdapter<FewRows> plain{FewRows{}};
+  CostModelAdapter<Steep> steep{Steep{}};
+  const Features program = sample_with_rows(2, 0.0, 0).features;
+  Features slopes;
+  CHECK_FALSE(plain.gradient(program, slopes));
+  CHECK(slopes.empty());
+  CHECK(steep.gradient(program, slopes));
+  CHECK(slopes == program);
+  CHECK(steep.load("").error().message == "the saved model contradicts itself: always");
 }
 
 TEST_CASE("labels: per task, failures 0, a task of failures all 0", "[cost]") {

@@ -29,13 +29,15 @@ const std::vector<TrainingSample>& records() {
     const nlohmann::json features = read("costmodel_matmul_512_features.json");
     for (std::size_t i = 0; i < features.size(); ++i) {
       TrainingSample sample;
+      FeatureMatrix rows;
       for (const nlohmann::json& values : features[i]) {
         REQUIRE(values.size() == feature_length);
-        const auto row = sample.features.add_row();
+        const auto row = rows.add_row();
         for (std::size_t k = 0; k < feature_length; ++k) {
           row[k] = values[k].get<float>();
         }
       }
+      sample.features = rows;
       sample.throughput = 1.0 / reference()["costs"][i].get<double>();
       result.push_back(sample);
     }

@@ -23,9 +23,8 @@ MlpOptions small(std::uint64_t seed = 0) {
   return options;
 }
 
-const std::vector<FeatureMatrix>& programs() {
-  static const std::vector<FeatureMatrix> all =
-      test::features_of(test::synthetic_samples(2, 0, 300));
+const std::vector<Features>& programs() {
+  static const std::vector<Features> all = test::features_of(test::synthetic_samples(2, 0, 300));
   return all;
 }
 
@@ -126,21 +125,26 @@ TEST_CASE("mlp: a model that does not fit is an error and changes nothing", "[co
   MlpModel model(small(5));
   model.update(test::synthetic_samples(2, 0, 100));
   const std::string bytes = model.save().value();
-  const auto payload = unframe_model(bytes, "mlp", MlpModel::schema_version);
+  const FeatureSchema schema{ansor_schema()};
+  const auto payload = unframe_model(bytes, "mlp", MlpModel::schema_version, schema);
   const auto error_of = [&model](const std::string& damaged) {
     const auto result = model.load(damaged);
     REQUIRE_FALSE(result.has_value());
     return result.error();
   };
-  CHECK(error_of(frame_model("mlp", MlpModel::schema_version + 1, *payload)) ==
+  CHECK(error_of(frame_model("mlp", MlpModel::schema_version + 1, *payload, schema)) ==
         CostModelError::model_schema);
   CHECK(error_of(RandomModel(1).save().value()) == CostModelError::wrong_model);
-  std::string other_features = bytes;
-  other_features[8 + 4 + 4 + 3 + 4] ^= 0x40;  // frame, name and model schema come before
-  CHECK(error_of(other_features) == CostModelError::feature_schema);
+  std::vector<std::string> tags = ansor_schema()->tags();
+  tags[7] = "flops";
+  const auto other = make_shared_of<const BlockSchema>("ansor164", tags);
+  const auto refused = error_of(frame_model("mlp", MlpModel::schema_version, *payload, {other}));
+  CHECK(refused == CostModelError::feature_schema);
+  CHECK(refused.message == "trained on another feature schema: block \"ansor164\": no column "
+                           "\"flops\" any more, column \"int_mad\" is new");
   CHECK(error_of(bytes.substr(0, bytes.size() / 2)) == CostModelError::truncated);
   const auto reframed = [](std::string_view content) {
-    return frame_model("mlp", MlpModel::schema_version, content);
+    return frame_model("mlp", MlpModel::schema_version, content, {ansor_schema()});
   };
   CHECK(error_of(reframed(payload->substr(0, payload->size() - 4))) == CostModelError::bad_payload);
   CHECK(error_of(reframed(std::string(*payload) + "more")) == CostModelError::bad_payload);
@@ -162,16 +166,16 @@ TEST_CASE("mlp: untrained it scores like the random model", "[cost]") {
 
 TEST_CASE("mlp: programs without features or with NaN never win", "[cost]") {
   MlpModel model(small());
-  FeatureMatrix broken = programs()[0];
-  broken.values[5] = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<FeatureMatrix> all{{}, programs()[1], broken};
+  Features broken = programs()[0];
+  broken.blocks()[0].values[5] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<Features> all{{}, programs()[1], broken};
   for (int round = 0; round < 2; ++round) {
     const std::vector<float> scores = test::scores_of(model, all);
     CHECK(scores[0] == invalid_score);
     CHECK(std::isfinite(scores[1]));
     CHECK(scores[2] == invalid_score);
     std::vector<TrainingSample> samples = test::synthetic_samples(2, 0, 40);
-    samples.push_back({FeatureMatrix{}, 0, 1e30});
+    samples.push_back({Features{}, 0, 1e30});
     samples.push_back({broken, 0, 1e30});
     model.update(samples);
     CHECK(model.last_training().num_samples == 40U * (static_cast<unsigned>(round) + 1));
@@ -201,7 +205,7 @@ TEST_CASE("mlp: failures rank behind what works", "[cost]") {
   const auto samples = [](std::uint32_t first, std::uint32_t count) {
     std::vector<TrainingSample> result = test::synthetic_samples(2, first, count);
     for (TrainingSample& sample : result) {
-      sample.throughput = sample.features.row(0)[10] > 6.0F ? 0.0 : 1e9;
+      sample.throughput = sample.features.blocks()[0].row(0)[10] > 6.0F ? 0.0 : 1e9;
     }
     return result;
   };
@@ -223,4 +227,63 @@ TEST_CASE("mlp: a width out of range is asserted", "[cost]") {
   MlpOptions options;
   options.num_hidden = 0;
   CHECK_THROWS_AS(MlpModel(options), test::AssertionFailed);
+}
+
+TEST_CASE("mlp: the gradient is the slope of the score along every number", "[cost]") {
+  MlpModel model(small(3));
+  Features slopes = programs()[0];
+  CHECK_FALSE(model.gradient(programs()[0], slopes));  // untrained: as it was
+  CHECK(slopes == programs()[0]);
+  model.update(test::synthetic_samples(2, 0, 200));
+  CHECK_FALSE(model.gradient({}, slopes));
+  std::size_t num_compared = 0, num_kinks = 0;
+  for (std::size_t p = 0; p < 6; ++p) {
+    const Features& program = programs()[p];
+    REQUIRE(model.gradient(program, slopes));
+    const FeatureBlock& rows = program.block("ansor164");
+    REQUIRE(slopes.block("ansor164").num_rows == rows.num_rows);
+    const double here = test::scores_of(model, {program})[0];
+    for (std::size_t i = 0; i < rows.values.size(); i += 3) {
+      const auto moved = [&](float by) {
+        Features other = program;
+        other.blocks()[0].values[i] += by;
+        return static_cast<double>(test::scores_of(model, {other})[0]);
+      };
+      constexpr float step = 1.0F / 64;
+      const double right = (moved(step) - here) / step, left = (here - moved(-step)) / step;
+      if (std::abs(right - left) > 5e-3) {
+        ++num_kinks;  // a rectifier switched in between, or the limit of an input
+        continue;
+      }
+      CHECK(slopes.block("ansor164").values[i] == test::Approx(0.5 * (left + right)).margin(5e-3));
+      ++num_compared;
+    }
+  }
+  CHECK(num_compared > 3 * num_kinks);
+}
+
+TEST_CASE("mlp: a step along the gradient raises the score, other blocks have none", "[cost]") {
+  MlpModel model(small(4));
+  model.update(test::synthetic_samples(2, 0, 200));
+  std::size_t num_raised = 0;
+  for (std::size_t p = 0; p < 20; ++p) {
+    std::vector<FeatureBlock> blocks = programs()[p].blocks();
+    static const auto extra =
+        make_shared_of<const BlockSchema>("extra", std::vector<std::string>{"x"}, 1U);
+    blocks.push_back({extra, 1, {5}});
+    Features program(blocks), slopes;
+    REQUIRE(model.gradient(program, slopes));
+    CHECK(slopes.block("extra").values[0] == 0);
+    double norm = 0;
+    for (const float slope : slopes.blocks()[0].values) {
+      norm += static_cast<double>(slope) * slope;
+    }
+    const float before = test::scores_of(model, {program})[0];
+    for (std::size_t i = 0; norm > 0 && i < blocks[0].values.size(); ++i) {
+      program.blocks()[0].values[i] +=
+          static_cast<float>(0.01 / std::sqrt(norm)) * slopes.blocks()[0].values[i];
+    }
+    num_raised += test::scores_of(model, {program})[0] > before ? 1 : 0;
+  }
+  CHECK(num_raised >= 18);
 }

@@ -10,20 +10,20 @@ using namespace tensorsmith;
 
 namespace {
 
-std::vector<FeatureMatrix> some_programs() {
+std::vector<Features> some_programs() {
   return test::features_of(test::synthetic_samples(1, 0, 500));
 }
 
 }  // namespace
 
 TEST_CASE("random model: a pure function of seed, round and program", "[cost]") {
-  const std::vector<FeatureMatrix> all = some_programs();
+  const std::vector<Features> all = some_programs();
   const RandomModel a(7), b(7), c(8);
   const std::vector<float> scores = test::scores_of(a, all);
   CHECK(scores == test::scores_of(b, all));
   CHECK(scores == test::scores_of(a, all));
   CHECK(scores != test::scores_of(c, all));
-  std::vector<FeatureMatrix> reversed(all.rbegin(), all.rend());
+  std::vector<Features> reversed(all.rbegin(), all.rend());
   std::vector<float> back = test::scores_of(a, reversed);
   std::reverse(back.begin(), back.end());
   CHECK(scores == back);
@@ -49,7 +49,7 @@ TEST_CASE("random model: uniform, never ahead of its range", "[cost]") {
 
 TEST_CASE("random model: an update draws anew, empty features stay last", "[cost]") {
   RandomModel model(7);
-  std::vector<FeatureMatrix> all = some_programs();
+  std::vector<Features> all = some_programs();
   all.push_back({});
   const std::vector<float> before = test::scores_of(model, all);
   model.update({});

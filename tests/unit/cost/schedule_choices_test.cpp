@@ -1,6 +1,9 @@
 #include "tensorsmith/cost/schedule_choices.hpp"
 
 #include "support/catch.hpp"
+
+#include <algorithm>
+
 #include "tensorsmith/ops/gemm.hpp"
 #include "tensorsmith/sched/apply.hpp"
 
@@ -17,6 +20,12 @@ State product(const std::vector<Step>& steps) {
   }
   return state;
 }
+
+/// A step that the library does not have.
+struct MirrorStep {
+  static constexpr std::string_view tag = "MI";
+  std::int32_t stage = 0;
+};
 
 std::size_t num_apart(const ScheduleChoices& a, const ScheduleChoices& b) {
   std::size_t count = 0;
@@ -59,4 +68,26 @@ TEST_CASE("choices of a schedule: more splits than there is room for are left ou
   const ScheduleChoices full = schedule_choices(product(steps));
   steps.push_back(SplitStep{2, 0, 1, {1}});
   CHECK(schedule_choices(product(steps)) == full);
+}
+
+TEST_CASE("choices of a schedule: columns follow their list of tags, not the steps there are") {
+  STATIC_REQUIRE(num_schedule_choices == 47);
+  const std::vector<std::string> tags = choice_tags();
+  REQUIRE(tags.size() == num_schedule_choices);
+  CHECK(tags[0] == "split0.0");
+  CHECK(tags[23] == "split7.2");
+  CHECK(tags[25] == "place1");
+  CHECK(tags[26] == "steps.AN");
+  CHECK(tags[40] == "steps.TSL");
+  CHECK(tags[46] == "hint.prefetch_lines");
+  // The schema as it was when models were first saved with it: a column that moves, goes or
+  // changes its name makes another one.
+  CHECK(choices_schema()->hash() == 0xfb660f745f21cff5ULL);
+
+  using Steps = std::variant<MirrorStep, SplitStep, ReorderStep>;  // another order, one more
+  std::array<float, choice_steps.size()> kinds{};
+  detail::count_step(Steps(ReorderStep{2, {0, 1}}), kinds.data());
+  detail::count_step(Steps(MirrorStep{}), kinds.data());
+  CHECK(kinds[3] == 1);
+  CHECK(std::count(kinds.begin(), kinds.end(), 0.0F) == 14);
 }

@@ -26,12 +26,14 @@ std::vector<TrainingSample> measured_programs(const nlohmann::json& reference) {
   const nlohmann::json features = read("costmodel_matmul_512_features.json");
   for (std::size_t i = 0; i < features.size(); ++i) {
     TrainingSample sample;
+    FeatureMatrix rows;
     for (const nlohmann::json& values : features[i]) {
-      const auto row = sample.features.add_row();
+      const auto row = rows.add_row();
       for (std::size_t k = 0; k < feature_length; ++k) {
         row[k] = values[k].get<float>();
       }
     }
+    sample.features = rows;
     sample.throughput = 1.0 / reference["costs"][i].get<double>();
     result.push_back(std::move(sample));
   }
@@ -60,7 +62,7 @@ TEST_CASE("xgb: untrained, it draws; trained, it ranks", "[cost]") {
 
 TEST_CASE("xgb: same samples, same scores; a score does not depend on its neighbours", "[cost]") {
   const std::vector<TrainingSample> samples = synthetic_samples(2, 0, 64);
-  const std::vector<FeatureMatrix> programs = features_of(synthetic_samples(2, 500, 20));
+  const std::vector<Features> programs = features_of(synthetic_samples(2, 500, 20));
   XgbModel a, b;
   a.update(samples);
   b.update(std::span(samples).first(32));
@@ -81,13 +83,13 @@ TEST_CASE("xgb: programs without features never win, failures rank low", "[cost]
   XgbModel model;
   model.update(samples);
   CHECK(model.last_training().num_samples == 64);
-  CHECK(scores_of(model, {FeatureMatrix{}})[0] == invalid_score);
+  CHECK(scores_of(model, {Features{}})[0] == invalid_score);
 }
 
 TEST_CASE("xgb: a saved model gives the same scores; a damaged one is refused", "[cost]") {
   XgbModel model;
   model.update(synthetic_samples(4, 0, 64));
-  const std::vector<FeatureMatrix> programs = features_of(synthetic_samples(4, 300, 10));
+  const std::vector<Features> programs = features_of(synthetic_samples(4, 300, 10));
   const auto bytes = model.save();
   REQUIRE(bytes.has_value());
   XgbModel loaded(XgbOptions{.seed = 7});
@@ -105,8 +107,8 @@ TEST_CASE("xgb: a saved model gives the same scores; a damaged one is refused", 
   payload.u32(1);
   payload.u32(1);
   payload.raw("{\"no\": \"trees\"}");
-  CHECK(loaded.load(frame_model("xgb", XgbModel::schema_version, payload.take())).error() ==
-        CostModelError::bad_payload);
+  CHECK(loaded.load(frame_model("xgb", XgbModel::schema_version, payload.take(), {ansor_schema()}))
+            .error() == CostModelError::bad_payload);
 }
 
 TEST_CASE("golden: boosted trees fit a real log as the reference's do", "[cost][training]") {

@@ -111,7 +111,7 @@ TEST_CASE("the validity filter and empty features keep programs out") {
   test::ExtentModel model;
   SearchCallbacks callbacks;
   callbacks.extract = [](const State& state) {
-    return test::count_steps<CacheWriteStep>(state) > 0 ? FeatureMatrix{} : test::extents_of(state);
+    return test::count_steps<CacheWriteStep>(state) > 0 ? Features{} : test::extents_of(state);
   };
   callbacks.is_valid = [](const State& state) {
     return state.stage(2).auto_unroll_max_step != 512;
@@ -152,7 +152,7 @@ TEST_CASE("programs that are not regular are proposed where there are no others"
 TEST_CASE("nothing valid: nothing proposed") {
   test::ExtentModel model;
   SearchCallbacks callbacks;
-  callbacks.extract = [](const State&) { return FeatureMatrix{}; };
+  callbacks.extract = [](const State&) { return Features{}; };
   EvolutionaryPolicy policy(test::space_of(test::matmul_dag(16, 16, 16)), model, callbacks,
                             options_with(1));
   CHECK(policy.propose(4).empty());
@@ -201,6 +201,35 @@ TEST_CASE("the reference's search: evolution from the first round, the model aft
   };
   CHECK(run_rounds(1) == run_rounds(1));
   CHECK(run_rounds(1) != run_rounds(2));
+}
+
+TEST_CASE("a program that was scored is not looked at again when it is observed") {
+  const auto dag = test::matmul_dag(64, 64, 64);
+  test::ExtentModel model, blind;
+  int num_extracted = 0;
+  SearchCallbacks counting;
+  counting.extract = [&](const State& state) {
+    ++num_extracted;
+    return test::extents_of(state);
+  };
+  EvolutionaryPolicy policy(test::space_of(dag), model, counting, options_with(1));
+  EvolutionaryPolicy other(test::space_of(dag), blind, counting, options_with(2));
+  std::vector<Observation> observations;
+  for (int round = 0; round < 2; ++round) {
+    observations.clear();
+    for (const Proposal& proposal : policy.propose(8)) {
+      observations.push_back(Observation{proposal.state, measure(proposal.state)});
+    }
+    REQUIRE(observations.size() == 8);
+    num_extracted = 0;
+    policy.observe(observations);
+    CHECK(num_extracted == 0);
+  }
+  other.observe(observations);  // of another run: it never saw them
+  CHECK(num_extracted == 8);
+  policy.observe(observations);  // once more: its features are gone
+  CHECK(num_extracted == 16);
+  CHECK(model.num_samples == 24);
 }
 
 TEST_CASE("programs observed from an earlier run are not proposed again") {

@@ -13,16 +13,17 @@ class SplitModel final : public CostModel {
  public:
   std::string_view name() const override { return "k1"; }
   void update(std::span<const TrainingSample>) override {}
-  void predict(std::span<const FeatureMatrix> programs, std::span<float> scores) const override {
+  void predict(std::span<const Features> programs, std::span<float> scores) const override {
     for (std::size_t i = 0; i < programs.size(); ++i) {
-      scores[i] = programs[i].empty() ? invalid_score : programs[i].row(0)[0];
+      scores[i] =
+          programs[i].empty() ? invalid_score : programs[i].block(ansor_block_name).row(0)[0];
     }
   }
-  Result<std::string, CostModelError> save() const override {
-    return fail(CostModelError::not_supported);
+  Result<std::string, CostModelFault> save() const override {
+    return refuse(CostModelError::not_supported);
   }
-  Result<Done, CostModelError> load(std::string_view) override {
-    return fail(CostModelError::not_supported);
+  Result<Done, CostModelFault> load(std::string_view) override {
+    return refuse(CostModelError::not_supported);
   }
 };
 

@@ -23,7 +23,7 @@ inline SearchSpace space_of(Shared<const ComputeDag> dag, std::int32_t num_cores
 }
 
 /// One row: the extents of all loops in order. Enough for a model that looks at tile sizes.
-inline FeatureMatrix extents_of(const State& state) {
+inline Features extents_of(const State& state) {
   FeatureMatrix features;
   auto row = features.add_row();
   std::size_t at = 0;
@@ -44,24 +44,24 @@ class ExtentModel final : public CostModel {
  public:
   std::string_view name() const override { return "extent"; }
   void update(std::span<const TrainingSample> samples) override { num_samples += samples.size(); }
-  void predict(std::span<const FeatureMatrix> programs, std::span<float> scores) const override {
+  void predict(std::span<const Features> programs, std::span<float> scores) const override {
     for (std::size_t i = 0; i < programs.size(); ++i) {
       scores[i] = programs[i].empty() ? invalid_score : score(programs[i]);
     }
   }
-  static float score(const FeatureMatrix& features) {
+  static float score(const Features& features) {
     float sum = 0.0F;
-    const auto row = features.row(0);
+    const auto row = features.block(ansor_block_name).row(0);
     for (std::size_t i = 0; i < row.size(); ++i) {
       sum += row[i] * static_cast<float>(i % 5);
     }
     return sum;
   }
-  Result<std::string, CostModelError> save() const override {
-    return fail(CostModelError::not_supported);
+  Result<std::string, CostModelFault> save() const override {
+    return refuse(CostModelError::not_supported);
   }
-  Result<Done, CostModelError> load(std::string_view) override {
-    return fail(CostModelError::not_supported);
+  Result<Done, CostModelFault> load(std::string_view) override {
+    return refuse(CostModelError::not_supported);
   }
   std::size_t num_samples = 0;
 };

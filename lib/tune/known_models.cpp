@@ -1,0 +1,27 @@
+#include "tensorsmith/cost/corrected_draft.hpp"
+#include "tensorsmith/cost/model_factory.hpp"
+#include "tensorsmith/cost/random_model.hpp"
+#if defined(TENSORSMITH_HAS_EIGEN)
+#include "tensorsmith/cost/mlp.hpp"
+#endif
+#if defined(TENSORSMITH_HAS_XGB)
+#include "tensorsmith/cost/xgb.hpp"
+#endif
+
+namespace tensorsmith {
+
+std::span<const ModelFactory> known_models() {
+  static const ModelFactory models[] = {
+    corrected_draft_factory(),
+#if defined(TENSORSMITH_HAS_EIGEN)
+    mlp_factory(),
+#endif
+#if defined(TENSORSMITH_HAS_XGB)
+    xgb_factory(),
+#endif
+    random_model_factory(),
+  };
+  return models;
+}
+
+}  // namespace tensorsmith
