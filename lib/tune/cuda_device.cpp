@@ -23,6 +23,15 @@ std::string cubin_folder() {
   return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/tensorsmith/cubins" : "";
 }
 
+/// With the cache of compiled kernels; without one everything is compiled, no more.
+Result<NvrtcCompiler, std::string> open_compiler() {
+  Result<NvrtcCompiler, std::string> compiler = NvrtcCompiler::open();
+  if (const std::string folder = cubin_folder(); compiler && !folder.empty()) {
+    (void)compiler->use_cache(folder);
+  }
+  return compiler;
+}
+
 class CudaBuilder final : public CandidateBuilder {
  public:
   CudaBuilder(const Target& target, NvrtcCompiler compiler)
@@ -30,6 +39,11 @@ class CudaBuilder final : public CandidateBuilder {
 
   std::int32_t num_threads() const override {
     return static_cast<std::int32_t>(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
+  }
+
+  std::shared_ptr<CandidateBuilder> another() const override {
+    Result<NvrtcCompiler, std::string> compiler = open_compiler();
+    return compiler ? std::make_shared<CudaBuilder>(target_, std::move(compiler).value()) : nullptr;
   }
 
   Result<BuiltCandidate, MeasureFault> build(const State& state) override {
@@ -115,7 +129,7 @@ const CudaDevice* find_device(const std::vector<CudaDevice>& devices, const Targ
 }  // namespace
 
 std::unique_ptr<CandidateBuilder> make_cuda_builder(const Target& target) {
-  Result<NvrtcCompiler, std::string> compiler = NvrtcCompiler::open();
+  Result<NvrtcCompiler, std::string> compiler = open_compiler();
   if (!compiler) {
     throw Error("tune: " + compiler.error());
   }
@@ -127,9 +141,6 @@ std::unique_ptr<CandidateBuilder> make_cuda_builder(const Target& target) {
                 ") makes code that the driver, which is of CUDA " + device->driver +
                 ", does not load: set TENSORSMITH_NVRTC to an NVRTC that is no newer, or install a "
                 "newer driver");
-  }
-  if (const std::string folder = cubin_folder(); !folder.empty()) {
-    (void)compiler->use_cache(folder);  // without one everything is compiled, no more
   }
   return std::make_unique<CudaBuilder>(target, std::move(compiler).value());
 }

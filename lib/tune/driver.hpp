@@ -47,6 +47,9 @@ class CandidateBuilder {
   virtual ~CandidateBuilder() = default;
   virtual Result<BuiltCandidate, MeasureFault> build(const State& state) = 0;
   virtual std::int32_t num_threads() const { return 1; }
+  /// One like it that shares nothing with it, so that a build that takes too long can be left to
+  /// itself. Null: there is none, and every build is waited for.
+  virtual std::shared_ptr<CandidateBuilder> another() const { return nullptr; }
 };
 
 /// One proposed state and what became of it.
@@ -80,7 +83,7 @@ struct DriverOptions {
   double ranking_seconds = 0.3;  ///< kept free at the end of the budget for it
   /// Trials without a better one that end the run, once there is one; 0: no limit.
   std::int64_t early_stopping = 0;
-  double build_limit_seconds = 5;  ///< a slower build is a failure (the build is not interrupted)
+  double build_limit_seconds = 5;  ///< a slower build is a failure
   double flop = 0;                 ///< of one call, for GFLOP/s
   std::int32_t num_threads = 1;
   bool is_f32 = true;  ///< else the calibrated peak says nothing about the work
