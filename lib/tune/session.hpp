@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "tune/driver.hpp"
 #include "tune/earlier_run.hpp"
@@ -67,12 +68,15 @@ class TuneSession {
   TuneResult finish();
 
  private:
+  struct References;
+
   TuneTask task_;
   Shared<const ComputeDag> definition_;  ///< what the references are computed from
   TuneOptions options_;
   Search search_;
   MeasureTask measure_task_;
   double verified_share_ = 1;
+  std::string not_judged_;  ///< why there are no hard references
   DriverOptions driver_options_;
   std::unique_ptr<CandidateSource> source_;
   std::unique_ptr<CandidateBuilder> builder_;
