@@ -78,6 +78,9 @@ struct TuneSummary {
   std::int64_t num_repeated = 0;  ///< trials measured again: the clock went down, and the like
   bool is_verified = false;
   double verified_share = 1;  ///< of the elements of the result; in instant mode often some rows
+  /// Why the best was not judged with hard inputs (docs/numerics.md) beside the friendly ones, in
+  /// one sentence; empty: it was, or nothing was to be verified.
+  std::string not_judged;
   bool is_cancelled = false;
   bool is_exhausted = false;       ///< the search ran out of candidates
   bool is_journal_broken = false;  ///< it could not be written, which ended the run

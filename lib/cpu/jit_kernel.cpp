@@ -1,4 +1,7 @@
+#include <functional>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include <llvm-c/Core.h>
@@ -6,6 +9,7 @@
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 
+#include "code_thread.hpp"
 #include "cpu/tile_emulation.hpp"
 #include "ir_builder.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
@@ -19,6 +23,17 @@ std::string take_message(LLVMErrorRef error) {
   std::string message = text;
   LLVMDisposeErrorMessage(text);
   return message;
+}
+
+/// Everything that a linker does: its fatal errors end a job, not the process. One thread for all.
+std::string on_linker_thread(const std::function<void()>& job) {
+  struct Linking {
+    std::mutex mutex;
+    llvm_codegen::CodeThread thread;
+  };
+  static Linking* const linking = new Linking;  // kernels may outlive static destruction
+  const std::lock_guard<std::mutex> lock(linking->mutex);
+  return linking->thread.run(job);
 }
 
 /// Just-in-time linkers that hold no code at the moment. One object at a time lives in each, so
@@ -104,13 +119,22 @@ class LoadedObject {
   LoadedObject(const LoadedObject&) = delete;
   LoadedObject& operator=(const LoadedObject&) = delete;
   ~LoadedObject() {
-    if (tracker_ != nullptr) {
-      LLVMConsumeError(LLVMOrcResourceTrackerRemove(tracker_));
-      LLVMOrcReleaseResourceTracker(tracker_);
+    if (jit_ == nullptr) {
+      return;
     }
-    if (jit_ != nullptr) {
-      LinkerPool::instance().release(jit_);
-    }
+    const std::string problem = on_linker_thread([jit = jit_, tracker = tracker_] {
+      if (tracker != nullptr) {
+        LLVMConsumeError(LLVMOrcResourceTrackerRemove(tracker));
+        LLVMOrcReleaseResourceTracker(tracker);
+      }
+      LinkerPool::instance().release(jit);
+    });
+    (void)problem;  // the linker is lost, no more
+  }
+  /// A fatal error left the linker as it was: it is the sleeping thread's.
+  void leave_behind() {
+    jit_ = nullptr;
+    tracker_ = nullptr;
   }
 
   bool load(const std::string& object, std::string& problem) {
@@ -153,23 +177,47 @@ Result<JitKernel, std::string> JitKernel::load(const CompiledObject& object) {
 }
 
 std::vector<Result<JitKernel, std::string>> JitKernel::load_batch(const CompiledBatch& batch) {
-  const auto loaded = make_shared_of<LoadedObject>();
-  std::string load_problem;
-  const bool is_loaded = loaded->load(batch.object, load_problem);
-  std::vector<Result<JitKernel, std::string>> results;
+  /// What a job that does not end may still use, so that nobody frees it.
+  struct Links {
+    std::string object;
+    std::vector<std::string> entries;  // empty: none is asked for
+    std::vector<KernelEntry> found;
+    std::vector<std::string> problems;
+    Shared<LoadedObject> loaded = make_shared_of<LoadedObject>();
+  };
+  const auto links = std::make_shared<Links>();
+  links->object = batch.object;
   for (const Result<CompiledObject, std::string>& kernel : batch.kernels) {
-    if (!kernel || !is_loaded) {
-      results.push_back(fail(kernel ? load_problem : kernel.error()));
-      continue;
-    }
+    links->entries.push_back(kernel ? kernel->entry : "");
+  }
+  links->found.resize(batch.kernels.size(), nullptr);
+  links->problems.resize(batch.kernels.size());
+  const std::string fatal = on_linker_thread([links] {
     std::string problem;
-    JitKernel result;
-    result.entry_ = loaded->find(kernel->entry, problem);
-    if (result.entry_ == nullptr) {
-      results.push_back(fail(problem));
+    const bool is_loaded = links->loaded->load(links->object, problem);
+    for (std::size_t i = 0; i < links->entries.size(); ++i) {
+      if (!is_loaded) {
+        links->problems[i] = problem;
+      } else if (!links->entries[i].empty()) {
+        links->found[i] = links->loaded->find(links->entries[i], links->problems[i]);
+      }
+    }
+  });
+  if (!fatal.empty()) {
+    links->loaded->leave_behind();
+  }
+  std::vector<Result<JitKernel, std::string>> results;
+  for (std::size_t i = 0; i < batch.kernels.size(); ++i) {
+    const Result<CompiledObject, std::string>& kernel = batch.kernels[i];
+    if (!kernel || !fatal.empty() || links->found[i] == nullptr) {
+      results.push_back(fail(!kernel         ? kernel.error()
+                             : fatal.empty() ? links->problems[i]
+                                             : fatal));
       continue;
     }
-    result.code_ = loaded;
+    JitKernel result;
+    result.entry_ = links->found[i];
+    result.code_ = links->loaded;
     result.shared_bytes_ = kernel->shared_bytes;
     result.per_thread_bytes_ = kernel->per_thread_bytes;
     results.push_back(result);

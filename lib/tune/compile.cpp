@@ -56,8 +56,11 @@ LlvmOptions options_for(std::int32_t num_threads) { return {.is_serial = num_thr
 class LlvmBuilder final : public CandidateBuilder {
  public:
   LlvmBuilder(const Target& target, std::int32_t num_threads)
-      : target_(target), compiler_(target, options_for(num_threads)) {}
+      : target_(target), num_threads_(num_threads), compiler_(target, options_for(num_threads)) {}
 
+  Shared<CandidateBuilder> another() const override {
+    return make_shared_of<LlvmBuilder>(target_, num_threads_);
+  }
   Result<BuiltCandidate, MeasureFault> build(const State& state) override {
     const Result<KernelPrograms, LowerError> programs = lower_kernel(state, target_);
     if (!programs) {
@@ -92,6 +95,7 @@ class LlvmBuilder final : public CandidateBuilder {
 
  private:
   Target target_;
+  std::int32_t num_threads_;
   LlvmCompiler compiler_;
 };
 

@@ -16,6 +16,15 @@
 namespace tensorsmith {
 namespace {
 
+/// With the cache of compiled kernels; without one everything is compiled, no more.
+Result<NvrtcCompiler, std::string> open_compiler() {
+  Result<NvrtcCompiler, std::string> compiler = NvrtcCompiler::open();
+  if (const std::string folder = cache_folder(); compiler && !folder.empty()) {
+    (void)compiler->use_cache(folder + "/cubins");
+  }
+  return compiler;
+}
+
 class CudaBuilder final : public CandidateBuilder {
  public:
   CudaBuilder(const Target& target, NvrtcCompiler compiler)
@@ -23,6 +32,11 @@ class CudaBuilder final : public CandidateBuilder {
 
   std::int32_t num_threads() const override {
     return static_cast<std::int32_t>(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
+  }
+
+  Shared<CandidateBuilder> another() const override {
+    Result<NvrtcCompiler, std::string> compiler = open_compiler();
+    return compiler ? make_shared_of<CudaBuilder>(target_, std::move(compiler).value()) : nullptr;
   }
 
   Result<BuiltCandidate, MeasureFault> build(const State& state) override {
@@ -108,7 +122,7 @@ const CudaDevice* find_device(const std::vector<CudaDevice>& devices, const Targ
 }  // namespace
 
 Owned<CandidateBuilder> make_cuda_builder(const Target& target) {
-  Result<NvrtcCompiler, std::string> compiler = NvrtcCompiler::open();
+  Result<NvrtcCompiler, std::string> compiler = open_compiler();
   if (!compiler) {
     throw Error("tune: " + compiler.error());
   }
@@ -120,9 +134,6 @@ Owned<CandidateBuilder> make_cuda_builder(const Target& target) {
                 ") makes code that the driver, which is of CUDA " + device->driver +
                 ", does not load: set TENSORSMITH_NVRTC to an NVRTC that is no newer, or install a "
                 "newer driver");
-  }
-  if (const std::string folder = cache_folder(); !folder.empty()) {
-    (void)compiler->use_cache(folder + "/cubins");  // without one everything is compiled, no more
   }
   return make_owned<CudaBuilder>(target, std::move(compiler).value());
 }

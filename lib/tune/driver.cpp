@@ -83,7 +83,7 @@ class Driver::Impl {
     if (options_.before_measuring) {
       options_.before_measuring();
     }
-    if (!options_.is_instant) {
+    if (!options_.is_instant && !is_cancelled()) {
       calibrate();
     }
   }
@@ -203,6 +203,9 @@ class Driver::Impl {
     };
     if (!candidates.empty()) {
       wait_for_measurer();
+      if (is_cancelled()) {
+        return;  // it may not be ready
+      }
     }
     if (!are_known && options_.before_unknown) {
       options_.before_unknown();
@@ -455,7 +458,7 @@ class Driver::Impl {
   }
 
   CandidateSource& source_;
-  CandidateBuilder& builder_;
+  BuilderPlace builder_;
   Measurer& measurer_;
   Journal* journal_;
   std::string journal_error_;

@@ -10,6 +10,7 @@
 
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/measure/tolerance.hpp"
+#include "tune/error_facts.hpp"
 #include "tune/f64_twin.hpp"
 
 namespace tensorsmith {
@@ -54,16 +55,13 @@ class ErrorTwin {
   }
 
   std::optional<Shared<const ComputeDag>> twin() {
-    std::optional<TensorId> result;
+    std::vector<TensorId> results;
     for (const TensorId id : dag_.arguments()) {
-      if (!is_input(dag_, dag_.tensor(id))) {
-        if (result || !is_float(dag_.tensor(id).dtype)) {
-          return std::nullopt;
-        }
-        result = id;
+      if (!is_input(dag_, dag_.tensor(id)) && is_float(dag_.tensor(id).dtype)) {
+        results.push_back(id);
       }
     }
-    if (!result) {
+    if (results.empty()) {
       return std::nullopt;
     }
     for (TensorInfo& tensor : tensors_) {
@@ -84,9 +82,11 @@ class ErrorTwin {
         return std::nullopt;
       }
     }
-    add_bounds(*result);
     std::vector<TensorId> arguments = dag_.arguments();
-    arguments.push_back(operations_.back().outputs[0]);
+    for (const TensorId result : results) {
+      add_bounds(result);
+      arguments.push_back(operations_.back().outputs[0]);
+    }
     return make_shared_of<const ComputeDag>(copy_.pool(), std::move(tensors_),
                                             std::move(operations_), std::move(arguments));
   }
@@ -190,7 +190,8 @@ class ErrorTwin {
       return plus(plus(ea, eb), rounded);
     case BinaryOp::mul: {
       const ExprId both = ea.valid() && eb.valid() ? to_.mul(ea, eb) : ExprId{};
-      return plus(plus(plus(scaled(a, eb), scaled(b, ea)), both), rounded);
+      const ExprId e = plus(plus(plus(scaled(a, eb), scaled(b, ea)), both), rounded);
+      return if_not_left_out(n.a, b, if_not_left_out(n.b, a, e));
     }
     case BinaryOp::div: {
       if (!eb.valid()) {
@@ -208,6 +209,16 @@ class ErrorTwin {
     default:
       return real(unknown);
     }
+  }
+
+  /// Kernels may leave out a product with padding, or multiply by its zero, which gives NaN where
+  /// the other factor is not finite (docs/decisions/0021-padding-and-infinities.md).
+  ExprId if_not_left_out(ExprId factor, ExprId other, ExprId e) {
+    if (!may_be_padding(dag_, factor)) {
+      return e;
+    }
+    const ExprId otherwise = to_.select(at_most(magnitude(other), DBL_MAX), e, real(unknown));
+    return to_.select(to_.binary(BinaryOp::eq, copy_(factor), real(0)), otherwise, e);
   }
 
   /// Whether rounding may turn a condition; invalid: it cannot.
@@ -305,6 +316,14 @@ class ErrorTwin {
     return to_.select(less(e, real(unknown_error)), bound, real(unknown));
   }
 
+  bool has_error(const Reduce& reduce) {
+    bool has = false;
+    for (const ExprId source : reduce.sources) {
+      has = has || error(source).valid();
+    }
+    return has;
+  }
+
   void add_error(const Operation& operation, std::size_t k) {
     const TensorId tensor = operation.outputs[k];
     const Reduce* reduce = from_.as<Reduce>(operation.bodies[k]);
@@ -316,6 +335,9 @@ class ErrorTwin {
     }
     const Combiner& combiner = from_.combiner(reduce->combiner);
     const Binary* combines = from_.as<Binary>(combiner.results[0]);
+    if (chooses(from_, combiner) && !has_error(*reduce)) {
+      return;  // one of the sources as it is
+    }
     if (combiner.results.size() > 1 || combines == nullptr) {
       error_of_[tensor.value] = add(operation, tensor, "_error", real(unknown), {});
       return;

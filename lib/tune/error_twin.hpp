@@ -21,8 +21,8 @@ namespace tensorsmith {
 /// Bounds from here on say nothing.
 inline constexpr double unknown_error = 1e250;
 
-/// Its arguments are those of `dag` and one more, the bounds, f64, of the shape of the result.
-/// Nothing unless `dag` has one result, a float one, and bounds of manageable size.
+/// Its arguments are those of `dag` and one more for each float result, in their order: the bounds,
+/// f64, of its shape. Nothing unless `dag` has float results, and bounds of manageable size.
 std::optional<Shared<const ComputeDag>> error_twin(const ComputeDag& dag);
 
 }  // namespace tensorsmith

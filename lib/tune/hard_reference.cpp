@@ -1,7 +1,11 @@
 // References of hard inputs, with bounds of the errors.
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/measure/hard_fill.hpp"
@@ -10,60 +14,70 @@
 #include "tune/error_twin.hpp"
 #include "tune/f64_twin.hpp"
 #include "tune/sample_rows.hpp"
+#include "tune/value_ranges.hpp"
 
 namespace tensorsmith {
 namespace {
 
-bool computes_floats(const ComputeDag& dag) {
-  const ExprPool& pool = dag.pool();
-  bool found = false;
-  for (const Operation& operation : dag.operations()) {
-    for (const ExprId body : operation.bodies) {
-      visit_expr(pool, body, [&](ExprId id) {
-        const auto* binary = pool.as<Binary>(id);
-        const auto* call = pool.as<Call>(id);
-        found = found || (is_float(pool.dtype(id)) &&
-                          ((binary != nullptr && binary->op <= BinaryOp::floormod) ||
-                           (call != nullptr && call->op != CallOp::if_then_else)));
-      });
-    }
-  }
-  return found;
-}
+/// A reference of some rows may be computed whole if it takes no more than this many times as long.
+constexpr double most_over = 20;
 
-/// Whether a float of that expression lies between two constants.
-bool is_clamped(const ExprPool& pool, ExprId id) {
-  bool has_low = false, has_high = false;
-  while (!(has_low && has_high)) {
-    const auto* call = pool.as<Call>(id);
-    const auto* binary = pool.as<Binary>(id);
-    if (call != nullptr && call->args.size() == 1) {
-      id = call->args[0];
-    } else if (binary != nullptr && (binary->op == BinaryOp::min || binary->op == BinaryOp::max)) {
-      const bool is_right = pool.as<FloatImm>(binary->b) != nullptr;
-      if (!is_right && pool.as<FloatImm>(binary->a) == nullptr) {
-        return false;
-      }
-      (binary->op == BinaryOp::min ? has_high : has_low) = true;
-      id = is_right ? binary->a : binary->b;
-    } else {
+/// Whether an integer result is made of floats that were computed.
+class ComputedFloats {
+ public:
+  explicit ComputedFloats(const ComputeDag& dag) : dag_(dag), seen_(dag.operations().size()) {}
+
+  bool are_in(TensorId tensor) {
+    const std::uint32_t number = dag_.tensor(tensor).operation;
+    if (seen_[number]) {
       return false;
     }
+    seen_[number] = true;
+    const ExprPool& pool = dag_.pool();
+    bool found = false;
+    for (const ExprId body : dag_.operation(number).bodies) {
+      visit_nodes(pool, body, [&](ExprId id) {
+        const auto* binary = pool.as<Binary>(id);
+        const auto* call = pool.as<Call>(id);
+        const auto* read = pool.as<TensorRead>(id);
+        found =
+            found ||
+            (is_float(pool.dtype(id)) && ((binary != nullptr && binary->op <= BinaryOp::floormod) ||
+                                          (call != nullptr && call->op != CallOp::if_then_else))) ||
+            (read != nullptr && are_in(read->tensor));
+      });
+    }
+    return found;
   }
-  return true;
+
+ private:
+  const ComputeDag& dag_;
+  std::vector<bool> seen_;
+};
+bool makes_integers_of_floats(const ComputeDag& dag) {
+  return std::any_of(dag.arguments().begin(), dag.arguments().end(), [&](TensorId id) {
+    const TensorInfo& tensor = dag.tensor(id);
+    return !is_input(dag, tensor) && !is_float(tensor.dtype) && ComputedFloats(dag).are_in(id);
+  });
 }
 
-/// Whether floats of any size become integers: what a number that the type cannot hold becomes is
-/// not defined.
+/// Whether floats become integers that may be too large for the type, or NaN: what becomes of those
+/// is not defined.
 bool converts_any_float(const ComputeDag& dag) {
+  ValueRanges range_of(dag);
   const ExprPool& pool = dag.pool();
   bool found = false;
   for (const Operation& operation : dag.operations()) {
     for (const ExprId body : operation.bodies) {
-      visit_expr(pool, body, [&](ExprId id) {
+      visit_nodes(pool, body, [&](ExprId id) {
         const auto* cast = pool.as<Cast>(id);
-        found = found || (cast != nullptr && is_integer(pool.dtype(id)) &&
-                          is_float(pool.dtype(cast->a)) && !is_clamped(pool, cast->a));
+        if (cast == nullptr || !is_integer(pool.dtype(id)) || !is_float(pool.dtype(cast->a))) {
+          return;
+        }
+        const ValueRange range = range_of(cast->a);
+        const IntegerLimits limits = limits_of(pool.dtype(id));
+        found = found || range.may_be_nan || range.min <= static_cast<double>(limits.low) - 1 ||
+                range.max >= static_cast<double>(limits.high) + 1;
       });
     }
   }
@@ -75,77 +89,142 @@ bool mixes_rows(const ComputeDag& dag) {
                      [](const Operation& operation) { return operation.attrs.rounding > 1; });
 }
 
-/// Draws whose result says something of this task.
-std::vector<HardDraw> draws_of(const MeasureTask& task, const ComputeDag& definition) {
-  bool has_floats = false, has_integers = false, makes_integers = false;
+/// Draws whose result says something of this task; else `why_not` says why there are none.
+std::vector<HardDraw> draws_of(const MeasureTask& task, const ComputeDag& definition,
+                               std::string& why_not) {
+  bool has_floats = false, has_integers = false;
   for (const KernelArgument& argument : task.arguments) {
     const bool is_hard = !argument.is_output && argument.fill.row_elements > 0;
     has_floats = has_floats || (is_hard && is_float(argument.dtype));
     has_integers = has_integers || (is_hard && is_integer(argument.dtype));
-    makes_integers = makes_integers || (argument.is_output && !is_float(argument.dtype));
-  }
-  if ((makes_integers && has_floats && computes_floats(definition)) ||
-      converts_any_float(definition)) {
-    return {};
   }
   std::vector<HardDraw> draws;
-  if (has_floats || has_integers) {
+  if (has_floats && makes_integers_of_floats(definition)) {
+    why_not = "the result is integers made of computed floats, which may round either way";
+  } else if (converts_any_float(definition)) {
+    why_not = "floats of any size become integers, which is not defined for all of them";
+  } else if (!has_floats && !has_integers) {
+    why_not = "no operand may have any value";
+  } else {
     draws.push_back(HardDraw::finite);
-  }
-  if (has_floats) {
-    draws.push_back(HardDraw::special);
+    if (has_floats) {
+      draws.push_back(HardDraw::special);
+    }
   }
   return draws;
 }
 
-}  // namespace
-
-void add_hard_references(MeasureTask& task, const Shared<const ComputeDag>& definition,
-                         const ComputeDag& program, const PlainRunner& run_plain,
-                         double most_points) {
-  std::size_t num_outputs = 0, output = 0;
-  for (std::size_t i = 0; i < task.arguments.size(); ++i) {
-    num_outputs += task.arguments[i].is_output ? 1 : 0;
-    output = task.arguments[i].is_output ? i : output;
-    task.arguments[i].hard.clear();
-  }
-  const std::vector<HardDraw> draws = draws_of(task, *definition);
-  if (num_outputs != 1 || draws.empty() || mixes_rows(program) || mixes_rows(*definition)) {
-    return;
-  }
-  KernelArgument& result = task.arguments[output];
-  const std::optional<SampledRows> rows = sample_rows(*definition, most_points);
-  const Shared<const ComputeDag> sampled = rows ? rows->dag : definition;
-  const std::optional<Shared<const ComputeDag>> twin =
-      is_float(result.dtype) ? error_twin(*sampled) : f64_twin(sampled);
-  if (!twin) {
-    return;
-  }
-  const ComputeDag& dag = **twin;
-  for (const HardDraw draw : draws) {
-    ArgumentBuffers arguments;
-    for (std::size_t i = 0; i < dag.arguments().size(); ++i) {
-      const TensorInfo& tensor = dag.tensor(dag.arguments()[i]);
-      arguments.emplace_back(
-          static_cast<std::size_t>(num_elements(tensor) * bytes_of(tensor.dtype)));
-      if (i < task.arguments.size() && !task.arguments[i].is_output) {
-        fill_hard_input(task, i, draw, rows ? rows->arguments[i] : RowSample(),
-                        {arguments[i].data(), arguments[i].size()});
-      }
+/// Zeros for the arguments of `dag`, inputs filled as `draw` says. Further arguments are results.
+ArgumentBuffers drawn_arguments(const MeasureTask& task, const ComputeDag& dag, HardDraw draw,
+                                const std::vector<RowSample>& rows) {
+  ArgumentBuffers arguments;
+  for (std::size_t i = 0; i < dag.arguments().size(); ++i) {
+    const TensorInfo& tensor = dag.tensor(dag.arguments()[i]);
+    arguments.emplace_back(static_cast<std::size_t>(num_elements(tensor) * bytes_of(tensor.dtype)));
+    if (i < task.arguments.size() && !task.arguments[i].is_output) {
+      fill_hard_input(task, i, draw, rows.empty() ? RowSample() : rows[i],
+                      {arguments[i].data(), arguments[i].size()});
     }
-    if (!run_reference(*twin, arguments, run_plain)) {
-      result.hard.clear();
-      return;
+  }
+  return arguments;
+}
+
+/// Bounds of a program whose filters mix what the definition keeps apart: its own errors count, and
+/// where what it computes is no finite number it says nothing.
+void widen_bounds(std::vector<std::byte>& bounds, std::span<const std::byte> values_of_program,
+                  std::span<const std::byte> bounds_of_program) {
+  for (std::size_t at = 0; at < bounds.size(); at += sizeof(double)) {
+    double bound = 0, value = 0, other = 0;
+    std::memcpy(&bound, bounds.data() + at, sizeof(double));
+    std::memcpy(&value, values_of_program.data() + at, sizeof(double));
+    std::memcpy(&other, bounds_of_program.data() + at, sizeof(double));
+    bound = std::isfinite(value) ? bound + other : 2 * unknown_error;
+    std::memcpy(bounds.data() + at, &bound, sizeof(double));
+  }
+}
+
+/// Adds the references of one draw; what went wrong.
+std::string add_draw(MeasureTask& task, HardDraw draw, const Shared<const ComputeDag>& twin,
+                     const std::optional<Shared<const ComputeDag>>& program_twin,
+                     const std::vector<RowSample>& rows, const PlainRunner& run_plain) {
+  ArgumentBuffers arguments = drawn_arguments(task, *twin, draw, rows);
+  if (const auto ran = run_reference(twin, arguments, run_plain); !ran) {
+    return ran.error().message;
+  }
+  ArgumentBuffers of_program;
+  if (program_twin) {
+    of_program = drawn_arguments(task, **program_twin, draw, rows);
+    if (const auto ran = run_reference(*program_twin, of_program, run_plain); !ran) {
+      return ran.error().message;
+    }
+  }
+  std::size_t bounds = task.arguments.size();
+  for (std::size_t i = 0; i < task.arguments.size(); ++i) {
+    KernelArgument& result = task.arguments[i];
+    if (!result.is_output) {
+      continue;
     }
     HardReference hard;
     hard.draw = draw;
-    hard.rows = rows ? rows->arguments[output] : RowSample();
-    hard.values.assign(arguments[output].begin(), arguments[output].end());
+    hard.rows = rows.empty() ? RowSample() : rows[i];
+    hard.values.assign(arguments[i].begin(), arguments[i].end());
     if (is_float(result.dtype)) {
-      hard.bounds.assign(arguments.back().begin(), arguments.back().end());
+      hard.bounds.assign(arguments[bounds].begin(), arguments[bounds].end());
+      if (program_twin) {
+        widen_bounds(hard.bounds, {of_program[i].data(), of_program[i].size()},
+                     {of_program[bounds].data(), of_program[bounds].size()});
+      }
+      ++bounds;
     }
     result.hard.push_back(std::move(hard));
   }
+  return "";
+}
+
+}  // namespace
+
+std::string add_hard_references(MeasureTask& task, const Shared<const ComputeDag>& definition,
+                                const Shared<const ComputeDag>& program,
+                                const PlainRunner& run_plain, double most_points) {
+  bool has_float_result = false;
+  for (KernelArgument& argument : task.arguments) {
+    has_float_result = has_float_result || (argument.is_output && is_float(argument.dtype));
+    argument.hard.clear();
+  }
+  std::string why_not;
+  const std::vector<HardDraw> draws = draws_of(task, *definition, why_not);
+  if (draws.empty()) {
+    return why_not;
+  }
+  // A program that mixes is its own definition, or has errors beside those of the definition.
+  const bool mixes = mixes_rows(*program) && program != definition;
+  const std::optional<SampledRows> rows =
+      mixes ? std::nullopt : sample_rows(*definition, most_points);
+  const Shared<const ComputeDag> sampled = rows ? rows->dag : definition;
+  if (count_points(*sampled) > most_over * most_points ||
+      (mixes && count_points(*program) > most_over * most_points)) {
+    return "the whole result takes too long to compute, and no part of it stands for itself";
+  }
+  const auto twin_of = [&](const Shared<const ComputeDag>& dag) {
+    return has_float_result ? error_twin(*dag) : f64_twin(dag);
+  };
+  const std::optional<Shared<const ComputeDag>> twin = twin_of(sampled);
+  const auto program_twin = mixes && twin ? twin_of(program) : std::nullopt;
+  if (!twin || (mixes && !program_twin)) {
+    return "the formulas are too long for bounds of their errors";
+  }
+  for (const HardDraw draw : draws) {
+    const std::string problem =
+        add_draw(task, draw, *twin, program_twin, rows ? rows->arguments : std::vector<RowSample>(),
+                 run_plain);
+    if (!problem.empty()) {
+      for (KernelArgument& argument : task.arguments) {
+        argument.hard.clear();
+      }
+      return problem;
+    }
+  }
+  return "";
 }
 
 }  // namespace tensorsmith

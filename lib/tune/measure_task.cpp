@@ -158,37 +158,6 @@ void choose_rows(const ComputeDag& dag, TensorId id, KernelArgument& argument) {
   }
 }
 
-/// Whether values of the tensor say where something is read or what is divided by as integers: any
-/// number will not do.
-bool is_index(const ComputeDag& dag, TensorId id) {
-  const ExprPool& pool = dag.pool();
-  bool found = false;
-  const auto reads = [&](ExprId expr) {
-    visit_expr(pool, expr, [&](ExprId inner) {
-      const auto* read = pool.as<TensorRead>(inner);
-      found = found || (read != nullptr && read->tensor == id);
-    });
-  };
-  for (const Operation& operation : dag.operations()) {
-    for (const ExprId body : operation.bodies) {
-      visit_expr(pool, body, [&](ExprId expr) {
-        if (const auto* read = pool.as<TensorRead>(expr)) {
-          for (const ExprId index : read->indices) {
-            reads(index);
-          }
-        }
-        const auto* binary = pool.as<Binary>(expr);
-        const bool divides = binary != nullptr && is_integer(pool.dtype(expr)) &&
-                             binary->op >= BinaryOp::div && binary->op <= BinaryOp::floormod;
-        if (divides) {
-          reads(expr);
-        }
-      });
-    }
-  }
-  return found;
-}
-
 /// `legal`: the values that say where something is read, if they do; `has_root`: a root or a
 /// logarithm is taken of them.
 InputFill fill_of(DType dtype, const Interval& legal, bool has_root) {
@@ -215,7 +184,7 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
     rounding = rounding_of(*definition);
     rounding.growth = std::max(rounding.growth, growth);
   }
-  const std::vector<Interval> legal = te::index_values(dag);
+  const std::vector<te::IndexUse> uses = te::index_values(dag);
   const std::vector<bool> has_root = te::root_arguments(dag);
   for (const TensorId id : dag.arguments()) {
     const TensorInfo& tensor = dag.tensor(id);
@@ -235,9 +204,10 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
         argument.tolerance = tolerance_for_rounded();
       }
     } else {
-      argument.fill = fill_of(tensor.dtype, legal[id.value], has_root[id.value]);
+      argument.fill = fill_of(tensor.dtype, uses[id.value].legal, has_root[id.value]);
       const bool is_first = task.arguments.empty();
-      if ((is_first || tensor.shape.size() > 1) && !is_index(dag, id) && !tensor.shape.empty()) {
+      if ((is_first || tensor.shape.size() > 1) && !uses[id.value].is_index &&
+          !tensor.shape.empty()) {
         argument.fill.is_main = is_first;
         choose_rows(dag, id, argument);
       }

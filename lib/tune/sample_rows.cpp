@@ -14,27 +14,6 @@ namespace {
 /// A function of f64 is called lane by lane, which takes as long as so many additions.
 constexpr double points_per_call = 32;
 
-/// Points of all loops of all stages, more where functions are called.
-double count_points(const ComputeDag& dag) {
-  double sum = 0;
-  for (const Operation& operation : dag.operations()) {
-    double points = operation.is_placeholder() ? 0 : 1;
-    for (const ExprId body : operation.bodies) {
-      visit_expr(dag.pool(), body, [&](ExprId id) {
-        const Call* call = dag.pool().as<Call>(id);
-        points += call != nullptr && call->op != CallOp::if_then_else ? points_per_call : 0;
-      });
-    }
-    for (const std::vector<Axis>* axes : {&operation.axes, &operation.reduce_axes}) {
-      for (const Axis& axis : *axes) {
-        points *= static_cast<double>(axis.extent);
-      }
-    }
-    sum += points;
-  }
-  return sum;
-}
-
 /// The one operation whose tensors are results, nothing if there are several results.
 std::optional<std::uint32_t> result_of(const ComputeDag& dag) {
   std::optional<std::uint32_t> result;
@@ -181,6 +160,26 @@ RowSample spaced_rows(std::int64_t extent, std::int64_t least) {
 }
 
 }  // namespace
+
+double count_points(const ComputeDag& dag) {
+  double sum = 0;
+  for (const Operation& operation : dag.operations()) {
+    double points = operation.is_placeholder() ? 0 : 1;
+    for (const ExprId body : operation.bodies) {
+      visit_expr(dag.pool(), body, [&](ExprId id) {
+        const Call* call = dag.pool().as<Call>(id);
+        points += call != nullptr && call->op != CallOp::if_then_else ? points_per_call : 0;
+      });
+    }
+    for (const std::vector<Axis>* axes : {&operation.axes, &operation.reduce_axes}) {
+      for (const Axis& axis : *axes) {
+        points *= static_cast<double>(axis.extent);
+      }
+    }
+    sum += points;
+  }
+  return sum;
+}
 
 std::optional<SampledRows> sample_rows(const ComputeDag& dag, double most_points) {
   const double whole = count_points(dag);

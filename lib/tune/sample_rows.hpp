@@ -23,7 +23,10 @@ struct SampledRows {
   std::vector<RowSample> arguments;  ///< per argument
 };
 
-/// About as many rows as take `most_points` points of all loops; a call of a function counts as 32.
+/// Points of all loops; a call of a function counts as 32.
+double count_points(const ComputeDag& dag);
+
+/// About as many rows as take `most_points` of them.
 /// Nothing if the whole program takes no more, has several results, or no axis is worth it (saves
 /// half of the points).
 std::optional<SampledRows> sample_rows(const ComputeDag& dag, double most_points);

@@ -14,6 +14,7 @@
 #include "tensorsmith/tune/measure_task.hpp"
 #include "tune/complete_first.hpp"
 #include "tune/f64_twin.hpp"
+#include "tune/left_behind.hpp"
 #include "tune/serial_twins.hpp"
 
 namespace tensorsmith {
@@ -24,6 +25,10 @@ constexpr std::uint64_t input_seed = 1;
 constexpr double instant_points = 5e7;
 /// A worker that starts on a busy machine gets so long whatever the budget.
 constexpr double least_start_seconds = 2;
+/// The reference result is waited for as long as the budget is, but no less than this.
+constexpr double least_reference_seconds = 5;
+/// The results of hard inputs too may take no more than this share of the budget.
+constexpr double hard_share = 0.5;
 /// Of the results of hard inputs, which have a bound each: some ten times the work of a point.
 constexpr double hard_points = 2e7, instant_hard_points = 2e6;
 
@@ -224,19 +229,69 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
 
 TuneSession::~TuneSession() = default;
 
+/// What the references are computed from, and they themselves: nothing else is used, so that it may
+/// go on alone.
+struct TuneSession::References {
+  MeasureTask task;
+  Shared<const ComputeDag> definition, program;
+  PlainRunner run_plain;
+  double points = 0, hard_points = 0;
+  double share = 1;
+  std::string problem, not_judged;
+
+  void add() {
+    const Result<double, MeasureFault> added = add_reference(task, definition, run_plain, points);
+    problem = added ? "" : added.error().message;
+    share = added ? *added : 0;
+  }
+  void add_hard() {
+    not_judged = add_hard_references(task, definition, program, run_plain, hard_points);
+  }
+};
+
 void TuneSession::add_reference_result() {
   if (!options_.verifies) {
     return;
   }
-  const PlainRunner run_plain = backend_->make_reference();
-  const Result<double, MeasureFault> referenced = add_reference(
-      measure_task_, definition_, run_plain, is_instant(options_) ? instant_points : 0);
-  if (!referenced) {
-    throw Error("tune: no reference result: " + referenced.error().message);
+  const double begin = steady_seconds(), budget = options_.budget.seconds;
+  const auto is_cancelled = [&] { return options_.is_cancelled && options_.is_cancelled(); };
+  const auto is_late = [&](double seconds) {
+    return (budget > 0 && steady_seconds() - begin > seconds) || is_cancelled();
+  };
+  const auto references = std::make_shared<References>();
+  references->task = measure_task_;
+  references->definition = definition_;
+  references->program = task_.dag;
+  references->run_plain = backend_->make_reference();
+  references->points = is_instant(options_) ? instant_points : 0;
+  references->hard_points = is_instant(options_) ? instant_hard_points : hard_points;
+  const double most = std::max(budget, least_reference_seconds);
+  if (!run_unless([references] { references->add(); }, [&] { return is_late(most); })) {
+    if (is_cancelled()) {
+      return;  // nothing is measured any more
+    }
+    throw Error("tune: no reference result after " + std::to_string(static_cast<int>(most)) +
+                " s, so nothing can be verified: this computation wants a larger budget");
   }
-  verified_share_ = *referenced;
-  add_hard_references(measure_task_, definition_, *task_.dag, run_plain,
-                      is_instant(options_) ? instant_hard_points : hard_points);
+  if (!references->problem.empty()) {
+    throw Error("tune: no reference result: " + references->problem);
+  }
+  verified_share_ = references->share;
+  for (std::size_t i = 0; i < measure_task_.arguments.size(); ++i) {
+    KernelArgument& from = references->task.arguments[i];
+    auto reference = std::exchange(from.reference, {});  // it is not needed there any more
+    measure_task_.arguments[i] = from;
+    measure_task_.arguments[i].reference = std::move(reference);
+  }
+  if (!run_unless([references] { references->add_hard(); },
+                  [&] { return is_late(hard_share * budget); })) {
+    not_judged_ = "the results of hard inputs were not there in time";
+    return;
+  }
+  not_judged_ = references->not_judged;
+  for (std::size_t i = 0; i < measure_task_.arguments.size(); ++i) {
+    measure_task_.arguments[i].hard = std::move(references->task.arguments[i].hard);
+  }
 }
 
 void TuneSession::prepare_with_reference(Measurer& measurer) {
@@ -249,6 +304,9 @@ void TuneSession::prepare_with_reference(Measurer& measurer) {
   add_reference_result();
   if (drawing.valid()) {
     drawing.wait();
+  }
+  if (options_.is_cancelled && options_.is_cancelled()) {
+    return;
   }
   prepare(measurer);
 }
@@ -285,6 +343,7 @@ TuneResult TuneSession::finish() {
   TuneResult result;
   result.summary = std::move(driven.summary);
   result.summary.verified_share = result.summary.is_verified ? verified_share_ : 0;
+  result.summary.not_judged = not_judged_;
   result.task = task_;
   result.num_threads = options_.num_threads;
   if (driven.best) {

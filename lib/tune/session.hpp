@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "tensorsmith/tune/backend.hpp"
 #include "tensorsmith/tune/driver.hpp"
@@ -68,6 +69,8 @@ class TuneSession {
   TuneResult finish();
 
  private:
+  struct References;
+
   TuneTask task_;
   Shared<const ComputeDag> definition_;  ///< what the references are computed from
   TuneOptions options_;
@@ -75,6 +78,7 @@ class TuneSession {
   Search search_;
   MeasureTask measure_task_;
   double verified_share_ = 1;
+  std::string not_judged_;  ///< why there are no hard references
   DriverOptions driver_options_;
   std::unique_ptr<CandidateSource> source_;
   Owned<CandidateBuilder> builder_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "tensorsmith/codegen/llvm_compiler.hpp"
 
 namespace llvm {
 void report_fatal_error(const char* reason, bool is_crash);  // what LLVM itself calls
@@ -56,4 +57,25 @@ TEST_CASE("fatal errors on several threads at once keep to their own jobs", "[co
     thread.join();
   }
   CHECK(problems == std::vector<std::string>{"LLVM gave up: even", "", "LLVM gave up: even", ""});
+}
+
+TEST_CASE("objects that cannot be linked are sentences, from several threads at once",
+          "[codegen][threads]") {
+  std::vector<std::string> problems(4);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < problems.size(); ++t) {
+    threads.emplace_back([&, t] {
+      tensorsmith::CompiledObject object;
+      object.object = std::string(64 + t, 'x');
+      object.entry = "kernel";
+      const auto loaded = tensorsmith::JitKernel::load(object);
+      problems[t] = loaded ? "" : loaded.error();
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (const std::string& problem : problems) {
+    CHECK_FALSE(problem.empty());
+  }
 }

@@ -24,9 +24,8 @@ class FewRows {
   }
   void predict(std::span<const Features> programs, std::span<float> scores) const {
     for (std::size_t i = 0; i < programs.size(); ++i) {
-      scores[i] = programs[i].empty()
-                      ? invalid_score
-                      : -static_cast<float>(programs[i].block("ansor164").num_rows());
+      scores[i] = programs[i].empty() ? invalid_score
+                                      : -static_cast<float>(programs[i].block("ansor164").num_rows);
     }
     counts_->num_asked += static_cast<int>(programs.size());
   }

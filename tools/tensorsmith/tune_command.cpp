@@ -72,6 +72,9 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
   json["seconds"] = summary.seconds;
   json["verified"] = summary.is_verified;
   json["verified_share"] = summary.verified_share;
+  if (!summary.not_judged.empty()) {
+    json["not_judged"] = summary.not_judged;
+  }
   json["simulated"] = result.task.target.is_simulated;
   json["repeated"] = summary.num_repeated;
   json["compiled"] = summary.num_compiled;

@@ -9,6 +9,8 @@
 
 #include "tensorsmith/cost/draft_program.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
+#include "tensorsmith/lower/partial_results.hpp"
+#include "tensorsmith/lower/shape_nest.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/target.hpp"
@@ -55,6 +57,13 @@ class DraftShaper {
   DraftShaper(const DraftProgram& program, const Target& target)
       : program_(program), target_(target) {}
 
+  /// Of the vectors that the loops of a stage are cut for: those of what it writes.
+  double lanes_of_loops(std::size_t stage) const {
+    const std::int64_t bits =
+        element_bits(program_.state().dag(), program_.state().operation(stage));
+    return larger_of(1.0, floor_of(static_cast<double>(target_.vector_bits / bits)));
+  }
+  /// Of the widest element that it touches.
   double lanes_of(std::size_t stage) const {
     double widest = 1;
     for (const DraftAccess& access : program_.operation(stage).accesses) {
@@ -83,12 +92,12 @@ class DraftShaper {
     }
     nest.run_begin = nest.tile_begin;
     while (nest.run_begin > nest.first_own &&
-           (loops[nest.run_begin - 1].is_reduction || loops[nest.run_begin - 1].extent == 1)) {
+           (loops[nest.run_begin - 1].is_reduction || is_idle(loops[nest.run_begin - 1]))) {
       --nest.run_begin;
     }
-    const double lanes = lanes_of(stage);
+    const double lanes = lanes_of_loops(stage);
     const DraftLoop& last = loops.back();
-    const bool in_lanes = program_.state().stage(stage).vectorizes_sum && is_one_run(nest, stage) &&
+    const bool in_lanes = program_.state().stage(stage).vectorizes_sum && is_one_run(nest) &&
                           lane_loop(nest, stage) < loops.size();
     nest.has_vector = nest.tile_begin < loops.size() && !last.is_parallel && !in_lanes &&
                       !has_attached(last.stage, last.iterator);
@@ -128,6 +137,11 @@ class DraftShaper {
     return program_.state().attach_map().iterator_to_stages.contains(IteratorKey{stage, iterator});
   }
 
+  /// One iteration, and nothing is computed in it but what is inside.
+  bool is_idle(const DraftLoop& loop) const {
+    return loop.extent == 1 && !has_attached(loop.stage, loop.iterator);
+  }
+
   /// Whether something is read from neighbour to neighbour along the axis, and nothing in jumps.
   bool is_dense(std::size_t stage, std::size_t axis) const {
     const DraftOperation& op = program_.operation(stage);
@@ -148,10 +162,38 @@ class DraftShaper {
     return has_dense && !has_jumps;
   }
 
+  /// Whether a loop runs along one axis, but for others of one element (lower/emit_lanes.hpp).
+  bool is_of_one_axis(const std::vector<DraftLoop>& loops, std::size_t at,
+                      std::size_t stage) const {
+    std::size_t begin = at, end = at + 1;
+    while (loops[begin].is_fused_inner) {
+      --begin;
+    }
+    while (end < loops.size() && loops[end].is_fused_inner) {
+      ++end;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      if (i != at && loops[i].extent > 1) {
+        return false;
+      }
+    }
+    const Operation& op = program_.state().operation(stage);
+    const auto iterator = static_cast<std::size_t>(loops[at].iterator);
+    std::size_t count = 0;
+    for (const AxisMask run : program_.operation(stage).axes_of_iterators[iterator]) {
+      const bool is_this = (run & loops[at].moves) != 0;
+      for (std::size_t a = 0; is_this && a < op.axes.size() + op.reduce_axes.size(); ++a) {
+        const Axis& axis = a < op.axes.size() ? op.axes[a] : op.reduce_axes[a - op.axes.size()];
+        count += (run >> a & 1) != 0 && axis.extent > 1 ? 1 : 0;
+      }
+    }
+    return count <= 1;
+  }
+
   /// Whether all loops of the reduction are in the run, and nothing is computed inside of it.
-  bool is_one_run(const DraftNest& nest, std::size_t stage) const {
+  bool is_one_run(const DraftNest& nest) const {
     const std::vector<DraftLoop>& loops = nest.loops;
-    bool is_one = program_.state().operation(stage).outputs.size() == 1;
+    bool is_one = true;
     for (std::size_t d = nest.first_own; d < loops.size(); ++d) {
       const bool is_outside = d < nest.run_begin && loops[d].is_reduction && loops[d].extent > 1;
       const bool has_stage = d >= nest.run_begin && has_attached(loops[d].stage, loops[d].iterator);
@@ -160,15 +202,26 @@ class DraftShaper {
     return is_one;
   }
 
+  bool sums_in_parts(std::size_t stage) const {
+    const Operation& op = program_.state().operation(stage);
+    const ExprPool& pool = program_.state().dag().pool();
+    const Reduce* reduce = op.outputs.size() == 1 ? pool.as<Reduce>(op.bodies[0]) : nullptr;
+    return reduce != nullptr && has_partial_results(pool, pool.combiner(reduce->combiner));
+  }
+
   /// The loop of the run that the sum can have its lanes along; as many as loops: none.
   std::size_t lane_loop(const DraftNest& nest, std::size_t stage) const {
     const std::vector<DraftLoop>& loops = nest.loops;
+    if (!sums_in_parts(stage)) {
+      return loops.size();
+    }
     AxisMask seen = 0;  // outer parts of an axis do not go from neighbour to neighbour
     for (std::size_t d = nest.tile_begin;
          d-- > nest.run_begin && program_.operation(stage).terms.axes == 0;) {
       const bool is_inner = (seen & loops[d].moves) == 0;
       seen |= loops[d].moves;
       if (loops[d].moves != 0 && loops[d].is_reduction && is_inner && loops[d].extent >= 4 &&
+          is_of_one_axis(loops, d, stage) &&
           is_dense(stage, DraftProgram::axis_index(loops[d].moves))) {
         return d;
       }
@@ -182,7 +235,7 @@ class DraftShaper {
   void place_lanes(DraftNest& nest, std::size_t stage, double lanes) const {
     const DraftOperation& op = program_.operation(stage);
     std::vector<DraftLoop>& loops = nest.loops;
-    if (!is_one_run(nest, stage)) {
+    if (!is_one_run(nest)) {
       return;
     }
     double rows = 1;
@@ -205,42 +258,59 @@ class DraftShaper {
       }
       nest.width = inner.extent =
           smaller_of(loops[at].extent, larger_of(vectors, 1.0) * lanes * nest.lane_group);
-      inner.is_parallel = false;
+      inner.is_parallel = inner.is_fused_inner = false;
       loops[at].extent /= inner.extent;
       loops.push_back(inner);
       nest.has_vector = true;
       nest.is_folded = inner.is_reduction;
     };
     std::size_t spatial = nest.run_begin;
-    while (spatial > nest.first_own && loops[spatial - 1].extent == 1) {
+    while (spatial > nest.first_own && is_idle(loops[spatial - 1])) {
       --spatial;
     }
     if (!has_tile && spatial > nest.first_own && loops[spatial - 1].extent >= 4 &&
+        program_.state().operation(stage).outputs.size() == 1 &&
         !has_attached(loops[spatial - 1].stage, loops[spatial - 1].iterator) &&
         DraftProgram::axis_index(loops[spatial - 1].moves) + 1 == op.num_spatial &&
-        is_dense(stage, op.num_spatial - 1)) {
+        is_of_one_axis(loops, spatial - 1, stage) && is_dense(stage, op.num_spatial - 1)) {
       cut(spatial - 1);
       return;
     }
-    const std::size_t at = lane_loop(nest, stage);
-    if (at < loops.size()) {
-      rows *= !has_tile && spatial > nest.first_own ? cut_rows(loops, spatial - 1, stage) : 1;
+    const std::size_t at = lane_loop(nest, stage), none = loops.size();
+    if (!has_tile && spatial > nest.first_own && op.terms.axes == 0) {
+      rows *= cut_rows(loops, spatial - 1, stage);
+    }
+    if (at < none) {
       cut(at);
     }
   }
 
-  /// The rows that a step is taken in, as a loop behind all others; how many.
+  /// The rows that a step is taken in, as loops behind all others; how many. Of a loop of fused
+  /// axes they are the last ones.
   double cut_rows(std::vector<DraftLoop>& loops, std::size_t at, std::size_t stage) const {
-    DraftLoop inner = loops[at];
-    inner.extent = smaller_of(static_cast<double>(program_.state().stage(stage).row_block),
-                              whole(inner.extent));
-    if (inner.extent <= 1 || inner.moves == 0 || has_attached(inner.stage, inner.iterator)) {
+    double whole_loop = loops[at].extent;
+    for (std::size_t i = at; loops[i].is_fused_inner; --i) {
+      whole_loop *= loops[i - 1].extent;
+    }
+    const double rows =
+        smaller_of(static_cast<double>(program_.state().stage(stage).row_block), whole(whole_loop));
+    if (rows <= 1 || has_attached(loops[at].stage, loops[at].iterator)) {
       return 1;
     }
-    inner.is_parallel = false;
-    loops[at].extent /= inner.extent;
-    loops.push_back(inner);
-    return inner.extent;
+    const std::size_t first = loops.size();
+    for (double left = rows; left > 1; --at) {
+      DraftLoop inner = loops[at];
+      inner.extent = smaller_of(left, inner.extent);
+      inner.is_parallel = false;
+      left /= inner.extent;
+      loops[at].extent /= inner.extent;
+      loops.insert(loops.begin() + static_cast<std::ptrdiff_t>(first), inner);
+      if (!loops[at].is_fused_inner) {
+        break;
+      }
+    }
+    loops[first].is_fused_inner = false;
+    return rows;
   }
 
   /// Loops that move leave the inner part that still fits, if it divides.
@@ -275,6 +345,7 @@ class DraftShaper {
       const double part = static_cast<double>(inside);
       if (extent % inside == 0 && fits(rows * part)) {
         DraftLoop inner = candidate;
+        inner.is_fused_inner = false;
         inner.extent = part;
         candidate.extent /= part;
         loops.insert(loops.begin() + static_cast<std::ptrdiff_t>(first), inner);

@@ -8,8 +8,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "tensorsmith/cost/draft_terms.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/lower/solved_loops.hpp"
+#include "tensorsmith/sched/derivation.hpp"
 #include "tensorsmith/sched/reduction_blocks.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/algorithm.hpp"
@@ -57,43 +56,46 @@ struct DraftOperation {
 };
 
 /// The axes that every iterator of a stage runs along, outermost first, by its name: "i.0@j.1@" -->
-/// i, j; "i@j@.0", a part of loops that were fused before the split --> one entry of both.
-inline std::vector<std::vector<AxisMask>> axes_of_iterators(const State& state, std::size_t stage) {
-  const Operation& op = state.operation(stage);
-  std::vector<std::string> names;
-  for (const auto* axes : {&op.axes, &op.reduce_axes}) {
-    for (const Axis& axis : *axes) {
-      names.push_back(clean_name(state.dag().pool().var_name(axis.var)));
-    }
+/// The axes that each iterator of a stage runs over. A part of a loop of axes that were fused
+/// before any split has one entry of them all.
+inline std::vector<std::vector<AxisMask>> axes_of_iterators(const StageDerivation& derivation,
+                                                            std::size_t num_iterators) {
+  struct Pieces {
+    std::vector<AxisMask> axes;
+    std::size_t num_whole = 0;  // at the end of `axes`: not yet split
+  };
+  std::vector<Pieces> of_node(static_cast<std::size_t>(derivation.num_nodes));
+  for (std::size_t a = 0; a < static_cast<std::size_t>(derivation.num_axes); ++a) {
+    of_node[a] = {{AxisMask{1} << a}, 1};
   }
-  std::vector<std::vector<AxisMask>> result;
-  for (const auto& iterator : state.stage(stage).iterators) {
-    const std::string_view name = iterator.name;
-    std::vector<AxisMask> found;
-    std::size_t num_whole = 0;  // at the end of `found`: not yet split
-    for (std::size_t begin = 0; begin < name.size();) {
-      const std::size_t end = smaller_of(name.find('@', begin), name.size());
-      const std::string_view piece = name.substr(begin, end - begin);
-      const std::string_view base = piece.substr(0, piece.find('.'));
-      begin = end + 1;
-      if (base.empty() && !piece.empty()) {
-        for (; num_whole > 1; --num_whole) {
-          found[found.size() - 2] |= found.back();
-          found.pop_back();
-        }
-        num_whole = 0;
-        continue;
+  const auto at = [&](std::int32_t node) -> Pieces& {
+    return of_node[static_cast<std::size_t>(node)];
+  };
+  for (const IteratorRelation& relation : derivation.relations) {
+    if (relation.is_split) {
+      Pieces pieces = at(relation.parent);
+      for (; pieces.num_whole > 1; --pieces.num_whole) {
+        pieces.axes[pieces.axes.size() - 2] |= pieces.axes.back();
+        pieces.axes.pop_back();
       }
-      std::size_t axis = 0;
-      while (axis < names.size() && names[axis] != base) {
-        ++axis;
+      pieces.num_whole = 0;
+      for (const std::int32_t part : relation.parts) {
+        at(part) = pieces;
       }
-      if (axis < names.size()) {
-        found.push_back(AxisMask{1} << axis);
-        num_whole = base == piece ? num_whole + 1 : 0;
-      }
+      continue;
     }
-    result.push_back(std::move(found));
+    Pieces fused;
+    for (const std::int32_t part : relation.parts) {
+      const Pieces& pieces = at(part);
+      const bool is_whole = pieces.num_whole == pieces.axes.size();
+      fused.num_whole = (is_whole ? fused.num_whole : 0) + pieces.num_whole;
+      fused.axes.insert(fused.axes.end(), pieces.axes.begin(), pieces.axes.end());
+    }
+    at(relation.parent) = std::move(fused);
+  }
+  std::vector<std::vector<AxisMask>> result(num_iterators);
+  for (std::size_t i = 0; i < num_iterators && i < derivation.leaves.size(); ++i) {
+    result[i] = at(derivation.leaves[i].node).axes;
   }
   return result;
 }
@@ -101,7 +103,7 @@ inline std::vector<std::vector<AxisMask>> axes_of_iterators(const State& state, 
 /// Reads the operation of a stage; values of inlined producers are read where they are computed.
 class DraftReader {
  public:
-  DraftReader(const State& state, std::size_t stage)
+  DraftReader(const State& state, std::size_t stage, const StageDerivation& derivation)
       : state_(state), stage_(stage), op_(state.operation(stage)), pool_(state.dag().pool()),
         has_blocks_(has_blocks_of_reduction(state, stage)) {
     result_.num_spatial = op_.axes.size();
@@ -113,7 +115,7 @@ class DraftReader {
       result_.extents.push_back(static_cast<double>(axis.extent));
       frame.rows[a * result_.num_axes + a] = 1;
     }
-    result_.axes_of_iterators = axes_of_iterators(state, stage);
+    result_.axes_of_iterators = axes_of_iterators(derivation, state.stage(stage).iterators.size());
     for (const std::vector<AxisMask>& axes : result_.axes_of_iterators) {
       for (AxisMask run : axes) {
         if ((run & (run - 1)) != 0 && (run & result_.collapsed) == 0) {
@@ -185,18 +187,30 @@ class DraftReader {
       const bool is_choice = call->op == CallOp::if_then_else;
       (is_choice ? result_.num_conditions : result_.num_calls) +=
           is_choice && is_left_out(pool_, conditions_, call->args[0]) ? 0 : 1;
-      if (is_choice) {  // its condition is index arithmetic
+      if (is_choice) {
+        read_condition(frame, call->args[0]);
         read(frame, call->args[1]);
         read(frame, call->args[2]);
         return;
       }
     } else if (const Select* select = std::get_if<Select>(&node.op)) {
       result_.num_conditions += is_left_out(pool_, conditions_, select->condition) ? 0 : 1;
+      read_condition(frame, select->condition);
       read(frame, select->if_true);
       read(frame, select->if_false);
       return;
     }
     for_each_child(node, [&](ExprId child) { read(frame, child); });
+  }
+
+  /// Index arithmetic, or a comparison of data.
+  void read_condition(const Frame& frame, ExprId id) {
+    const ExprNode& node = pool_[id];
+    if (const TensorRead* tensor = std::get_if<TensorRead>(&node.op)) {
+      read_tensor(frame, *tensor);
+      return;
+    }
+    for_each_child(node, [&](ExprId child) { read_condition(frame, child); });
   }
 
   void read_tensor(const Frame& frame, const TensorRead& tensor) {

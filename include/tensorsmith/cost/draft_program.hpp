@@ -30,9 +30,10 @@ class DraftProgram {
  public:
   explicit DraftProgram(const State& state)
       : state_(state), operations_(state.num_stages()), own_loops_(state.num_stages()) {
+    const std::vector<StageDerivation> derivations = derive(state);
     for (std::size_t s = 0; s < state.num_stages(); ++s) {
       if (is_computed(s) && axes_fit(state.operation(s))) {
-        operations_[s] = DraftReader(state, s).take();
+        operations_[s] = DraftReader(state, s, derivations[s]).take();
         own_loops_[s] = read_loops(s);
       }
     }
@@ -149,7 +150,8 @@ class DraftProgram {
     return moved;
   }
 
-  /// The extents of the parts of fused loops, from the innermost: what the axis has left.
+  /// The extents of the parts of fused loops, from the innermost: what the axis has left; all of
+  /// them together run as often as the loop.
   static void share_fused(const DraftOperation& read, std::vector<double>& covered,
                           std::vector<DraftLoop>& loops) {
     for (std::size_t end = loops.size(); end > 0;) {
@@ -163,7 +165,7 @@ class DraftProgram {
         const std::size_t axis = axis_index(loop.moves);
         const double left = ceil_of(read.extents[axis] / covered[axis]);
         loop.extent = i - 1 == begin ? rest : smaller_of(rest, larger_of(1.0, left));
-        rest = ceil_of(rest / loop.extent);
+        rest /= loop.extent;
         covered[axis] *= loop.extent;
       }
       end = begin;

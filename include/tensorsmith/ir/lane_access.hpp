@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "tensorsmith/ir/index_at.hpp"
 #include "tensorsmith/ir/loop_program.hpp"
-#include "tensorsmith/support/floor_div.hpp"
 
 namespace tensorsmith {
 
@@ -36,37 +36,6 @@ inline ExprId xor_index(ExprPool& pool, ExprId t, std::int64_t distance) {
 }
 
 namespace detail {
-
-/// Nothing if the index depends on anything but `var`, which has this value.
-inline std::optional<std::int64_t> index_at(const ExprPool& pool, ExprId id, VarId var,
-                                            std::int64_t value) {
-  if (const IntImm* imm = pool.as<IntImm>(id)) {
-    return imm->value;
-  }
-  if (const VarRef* ref = pool.as<VarRef>(id)) {
-    return ref->var == var ? std::optional(value) : std::nullopt;
-  }
-  const Binary* node = pool.as<Binary>(id);
-  const auto a = node != nullptr ? index_at(pool, node->a, var, value) : std::nullopt;
-  const auto b = a ? index_at(pool, node->b, var, value) : std::nullopt;
-  if (!b) {
-    return std::nullopt;
-  }
-  switch (node->op) {
-  case BinaryOp::add:
-    return *a + *b;
-  case BinaryOp::sub:
-    return *a - *b;
-  case BinaryOp::mul:
-    return *a * *b;
-  case BinaryOp::floordiv:
-    return *b > 0 ? std::optional(floor_div(*a, *b)) : std::nullopt;
-  case BinaryOp::floormod:
-    return *b > 0 ? std::optional(floor_mod(*a, *b)) : std::nullopt;
-  default:
-    return std::nullopt;
-  }
-}
 
 inline bool is_number_of(const ExprPool& pool, ExprId index, VarId var, std::int64_t extent) {
   const VarRef* ref = pool.as<VarRef>(index);
@@ -95,7 +64,7 @@ inline std::optional<std::int64_t> lane_distance(const LoopProgram& program, Buf
   }
   std::int64_t distance = 0;
   for (std::int64_t x = 0; x < axes.extent[0]; ++x) {
-    const auto at = detail::index_at(program.pool, indices.back(), axes.var[0], x);
+    const auto at = index_at(program.pool, indices.back(), axes.var[0], x);
     if (!at || *at < 0 || *at >= axes.extent[0] || (x > 0 && (*at ^ x) != distance)) {
       return std::nullopt;
     }

@@ -198,6 +198,8 @@ class Emitter {
   Result<LoopProgram, LowerError> run();
   /// Whether groups of lanes that exchange partial results lie across the ends of rows of threads.
   bool has_torn_groups() const { return has_torn_groups_; }
+  /// Every nest is added to `nests` as it is emitted (CPU).
+  void note_shapes(std::vector<ShapedNest>& nests) { shaped_ = &nests; }
 
  private:
   // emit_stage.hpp: placement
@@ -349,6 +351,8 @@ class Emitter {
     }
   }
 
+  std::vector<std::vector<std::uint32_t>> readers_;  ///< of every operation
+  std::vector<ShapedNest>* shaped_ = nullptr;
   const State& state_;
   const Target& target_;
   LoopProgram program_;

@@ -104,9 +104,11 @@ inline std::vector<SymbolicInterval> Emitter::region_of(std::int32_t stage) {
   const Operation& op = state_.operation(static_cast<std::size_t>(stage));
   ExprPool& pool = program_.pool;
   std::vector<std::optional<SymbolicInterval>> box(op.axes.size());
-  const auto& operations = state_.dag().operations();
-  for (std::size_t r = 0; r < operations.size() && !error_; ++r) {
-    const Operation& reader = operations[r];
+  for (const std::uint32_t r : readers_[static_cast<std::size_t>(stage)]) {
+    if (error_) {
+      break;
+    }
+    const Operation& reader = state_.operation(r);
     std::vector<TensorRead> reads;
     bool has_branch = false;
     for (ExprId body : reader.bodies) {
@@ -120,9 +122,6 @@ inline std::vector<SymbolicInterval> Emitter::region_of(std::int32_t stage) {
         has_branch = has_branch || (call != nullptr && call->op == CallOp::if_then_else) ||
                      pool.as<Select>(id) != nullptr;
       });
-    }
-    if (reads.empty()) {
-      continue;
     }
     const std::vector<SymbolicInterval> of_axes = reader_intervals(static_cast<std::int32_t>(r));
     AxisIntervals axes;
@@ -266,27 +265,27 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   if (is_gpu_) {
     return emit_thread_stage(e, std::move(clips));
   }
-  std::int64_t bits = 8;
-  for (TensorId tensor : e.op->outputs) {
-    const std::int64_t own = 8 * bytes_of(state_.dag().tensor(tensor).dtype);
-    bits = own > bits ? own : bits;
-  }
   const std::vector<TermCondition> conditions = term_conditions(state_, id);
   take_solved(e, conditions);
   e.sum_node = node_of_lanes(e, conditions);
-  e.shape = shape_nest(target_, node_is_reduction(e.nest.derivation), e.nest, bits,
-                       static_cast<std::int64_t>(e.op->outputs.size()), has_attached,
-                       fills_tile_registers(e, conditions.empty()), e.sum_node >= 0);
+  e.shape =
+      shape_nest(target_, node_is_reduction(e.nest.derivation), e.nest,
+                 element_bits(state_.dag(), *e.op), static_cast<std::int64_t>(e.op->outputs.size()),
+                 has_attached, fills_tile_registers(e, conditions.empty()), e.sum_node >= 0);
   place_lanes(e, conditions);
+  if (e.op->outputs.size() > 1 && !e.shape.is_promoted && !e.op->reduce_axes.empty()) {
+    e.shape.vector_leaf = -1;  // its temporaries are scalars
+  }
+  if (shaped_ != nullptr) {
+    shaped_->push_back({e.nest.derivation, node_extents(e.nest.derivation, e.nest.axis_extent),
+                        e.shape, stage, e.lane_leaf >= 0, e.tensor_leaf});
+  }
   place_intrinsic(e);
   place_prefetch(e);
   if (conditions.empty()) {
     unroll_reduction(e);
   }
   build_nest(program_.pool, extents_, state_, e.nest);
-  if (e.op->outputs.size() > 1 && !e.shape.is_promoted && !e.op->reduce_axes.empty()) {
-    e.shape.vector_leaf = -1;  // its temporaries are scalars
-  }
   if (e.shape.reduction_begin >= 0) {
     for (const TermCondition& condition : conditions) {
       if (condition.modulus == 0) {
@@ -338,6 +337,7 @@ inline Result<LoopProgram, LowerError> Emitter::run() {
   derivations_ = derive(state_);
   layouts_ = storage_layouts(state_);
   const ComputeDag& dag = state_.dag();
+  readers_ = readers_of_operations(dag);
   homes_.resize(dag.tensors().size());
   for (std::size_t i = 0; i < dag.arguments().size(); ++i) {
     const TensorId tensor = dag.arguments()[i];

@@ -3,12 +3,13 @@
 // Floor 4. Own design (loop-invariant code motion; the quotient as in LLVM's "arcp").
 //     for j: Y[i, j] = (X[i, j] - S[i]*c) * rsqrt(V[i] + eps)
 //       -->  a = S[i]*c; b = rsqrt(V[i] + eps); for j: Y[i, j] = (X[i, j] - a) * b
-//     for j: Y[i, j] = X[i, j] / S[i]   -->   a = 1/S[i]; for j: Y[i, j] = X[i, j] * a
-// The product differs from the quotient by at most one unit in the last place where 1/S is a normal
-// number (S between 2^-126 and 2^126 in f32); a smaller S makes 0/S no number. A value that is only
-// loaded stays where it is: instructions take it from memory. Only loops with nothing but stores to
-// memory are looked at: register tiles have their operands where they want them. Values of f32 and
-// f64 only.
+//     for j: Y[i, j] = X[i, j] / S[i]   -->   c = |S[i]| < 2^-64 ? 2^64 : |S[i]| > 2^64 ? 2^-64 : 1
+//                                             a = 1 / (S[i] * c); for j: Y[i, j] = X[i, j] * a * c
+// The product differs from the quotient by at most one unit in the last place, whatever S is: c
+// keeps the reciprocal between 2^-64 and 2^85, a normal number that neither overflows nor loses
+// digits where the quotient does not (f64: 2^512 for 2^64). A value that is only loaded stays where
+// it is: instructions take it from memory. Only loops with nothing but stores to memory are looked
+// at: register tiles have their operands where they want them. Values of f32 and f64 only.
 #pragma once
 
 #include <cstdint>
@@ -47,11 +48,12 @@ class InvariantHoister {
   }
 
  private:
-  static constexpr std::size_t most_values = 4;  // each takes a vector register
+  static constexpr std::size_t most_values = 5;  // each takes a vector register
 
+  enum class Part { value, scale, reciprocal };  // the second and third of a divisor
   struct Value {
     ExprId source;
-    bool is_reciprocal;
+    Part part;
     BufferId buffer;
   };
 
@@ -92,26 +94,49 @@ class InvariantHoister {
     return (type == DType::f32 || type == DType::f64) && has_load(p_.pool, id) && is_invariant(id);
   }
 
-  ExprId value_of(ExprId source, bool is_reciprocal) {
+  bool has_room(std::size_t count) const { return values_.size() + count <= most_values; }
+  /// Invalid: there is no room.
+  ExprId value_of(ExprId source, Part part) {
     for (const Value& value : values_) {
-      if (value.source == source && value.is_reciprocal == is_reciprocal) {
+      if (value.source == source && value.part == part) {
         return p_.pool.load(value.buffer, p_.pool.dtype(source), {});
       }
     }
-    if (values_.size() == most_values) {
+    if (!has_room(part == Part::scale ? 2 : 1)) {  // its reciprocal is next
       return {};
     }
     Buffer buffer;
-    buffer.name = "invariant";
+    buffer.name = part == Part::value ? "invariant" : part == Part::scale ? "scale" : "reciprocal";
     buffer.dtype = p_.pool.dtype(source);
     buffer.scope = Scope::register_;
-    values_.push_back({source, is_reciprocal, p_.add(std::move(buffer))});
+    values_.push_back({source, part, p_.add(std::move(buffer))});
     return p_.pool.load(values_.back().buffer, p_.pool.dtype(source), {});
+  }
+
+  /// The power of two that brings a divisor to where its reciprocal is a normal number.
+  ExprId scale_of(ExprId divisor) {
+    ExprPool& pool = p_.pool;
+    const DType type = pool.dtype(divisor);
+    const double large = type == DType::f64 ? 0x1.0p512 : 0x1.0p64;
+    const auto number = [&](double value) { return pool.float_imm(value, type); };
+    const ExprId size = pool.call(CallOp::abs, {divisor});
+    const ExprId down = pool.select(pool.lt(number(large), size), number(1 / large), number(1));
+    return pool.select(pool.lt(size, number(1 / large)), number(large), down);
+  }
+  /// What is computed in front of the loops.
+  ExprId written(const Value& value) {
+    ExprPool& pool = p_.pool;
+    if (value.part != Part::reciprocal) {
+      return value.part == Part::scale ? scale_of(value.source) : value.source;
+    }
+    const DType type = pool.dtype(value.source);
+    const ExprId scale = value_of(value.source, Part::scale);
+    return pool.binary(BinaryOp::div, pool.float_imm(1, type), pool.mul(value.source, scale));
   }
 
   ExprId rewrite(ExprId id) {
     if (p_.pool.as<Load>(id) == nullptr && is_wanted(id)) {
-      const ExprId value = value_of(id, false);
+      const ExprId value = value_of(id, Part::value);
       return value.valid() ? value : id;
     }
     if (p_.pool.as<Load>(id) != nullptr) {
@@ -124,10 +149,10 @@ class InvariantHoister {
     }
     const Binary* node = p_.pool.as<Binary>(id);
     if (node != nullptr && node->op == BinaryOp::div && is_wanted(node->b)) {
-      const ExprId a = node->a;
-      const ExprId value = value_of(node->b, true);
-      if (value.valid()) {
-        return p_.pool.mul(rewrite(a), value);
+      const ExprId a = node->a, b = node->b;
+      if (const ExprId scale = value_of(b, Part::scale); scale.valid()) {
+        const ExprId reciprocal = value_of(b, Part::reciprocal);
+        return p_.pool.mul(p_.pool.mul(rewrite(a), reciprocal), scale);
       }
     }
     return map_children(p_.pool, id, [&](ExprId child) { return rewrite(child); });
@@ -156,13 +181,9 @@ class InvariantHoister {
       return;
     }
     std::vector<StmtId> parts;
-    for (const Value& value : values_) {
-      const DType type = p_.pool.dtype(value.source);
-      const ExprId result =
-          value.is_reciprocal
-              ? p_.pool.binary(BinaryOp::div, p_.pool.float_imm(1, type), value.source)
-              : value.source;
-      parts.push_back(p_.add(Store{value.buffer, {}, result}));
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const Value value = values_[i];
+      parts.push_back(p_.add(Store{value.buffer, {}, written(value)}));
     }
     parts.push_back(p_.add(p_[id]));
     done_.push_back(parts.back());

@@ -221,4 +221,24 @@ inline SymbolicInterval hull(const SymbolicInterval& a, const SymbolicInterval& 
   return result;
 }
 
+/// By operation: those that read it, in ascending order. Linear.
+inline std::vector<std::vector<std::uint32_t>> readers_of_operations(const ComputeDag& dag) {
+  std::vector<std::vector<std::uint32_t>> readers(dag.operations().size());
+  for (std::uint32_t r = 0; r < readers.size(); ++r) {
+    for (ExprId body : dag.operation(r).bodies) {
+      visit_nodes(dag.pool(), body, [&](ExprId id) {
+        const TensorRead* read = dag.pool().as<TensorRead>(id);
+        if (read == nullptr) {
+          return;
+        }
+        std::vector<std::uint32_t>& known = readers[dag.tensor(read->tensor).operation];
+        if (known.empty() || known.back() != r) {
+          known.push_back(r);
+        }
+      });
+    }
+  }
+  return readers;
+}
+
 }  // namespace tensorsmith

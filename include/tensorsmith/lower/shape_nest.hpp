@@ -23,6 +23,29 @@ struct NestShape {
   bool is_promoted = false;           ///< accumulators live in registers across that run
 };
 
+/// The loops of a stage as they were decided on, in front of instructions on several of them.
+struct ShapedNest {
+  StageDerivation derivation;
+  std::vector<std::int64_t> node_extent;
+  NestShape shape;
+  std::int32_t stage = -1;
+  bool is_folded = false;        ///< the vector loop is a part of the reduction
+  std::int32_t group_leaf = -1;  ///< elements of a lane that one instruction takes; -1: one each
+
+  std::int64_t extent(std::size_t leaf) const {
+    return node_extent[static_cast<std::size_t>(derivation.leaves[leaf].node)];
+  }
+};
+
+/// Of the widest element that an operation writes: as many lanes as its vectors have.
+inline std::int64_t element_bits(const ComputeDag& dag, const Operation& op) {
+  std::int64_t bits = 8;
+  for (TensorId tensor : op.outputs) {
+    bits = larger_of<std::int64_t>(bits, 8 * bytes_of(dag.tensor(tensor).dtype));
+  }
+  return bits;
+}
+
 namespace detail {
 
 inline void cut_leaf(StageDerivation& d, std::size_t leaf, std::int64_t inner) {
@@ -35,7 +58,7 @@ inline void cut_leaf(StageDerivation& d, std::size_t leaf, std::int64_t inner) {
 
 }  // namespace detail
 
-/// `element_bits`: widest element the body touches; `num_outputs`: values accumulated per element.
+/// `bits`: element_bits of the operation; `num_outputs`: values accumulated per element.
 /// Changes derivation.leaves (order, cuts) and returns what the leaves then mean.
 /// `has_attached(i)`: whether stages are computed at iterator i of the state's stage.
 /// `in_tiles`: the tile fills tile registers as it is (tile_block.hpp), so its loops stay loops.
@@ -43,9 +66,8 @@ inline void cut_leaf(StageDerivation& d, std::size_t leaf, std::int64_t inner) {
 /// vector of partial results, and none of its loops becomes one.
 template <class HasAttached>
 NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_reduction, Nest& nest,
-                     std::int64_t element_bits, std::int64_t num_outputs,
-                     const HasAttached& has_attached, bool in_tiles = false,
-                     bool in_lanes = false) {
+                     std::int64_t bits, std::int64_t num_outputs, const HasAttached& has_attached,
+                     bool in_tiles = false, bool in_lanes = false) {
   StageDerivation& d = nest.derivation;
   NestShape shape;
   if (d.leaves.empty()) {
@@ -61,8 +83,7 @@ NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_redu
     reduces.resize(static_cast<std::size_t>(d.num_nodes), was);
   };
   const auto extents = [&] { return detail::node_extents(d, nest.axis_extent); };
-  const std::int64_t lanes =
-      target.vector_bits >= element_bits ? target.vector_bits / element_bits : 1;
+  const std::int64_t lanes = target.vector_bits >= bits ? target.vector_bits / bits : 1;
 
   std::int32_t last_reduction = -1;
   for (std::size_t i = 0; i < d.leaves.size(); ++i) {

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/ir/index_at.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/factorize.hpp"
-#include "tensorsmith/support/floor_div.hpp"
 
 namespace tensorsmith {
 
@@ -190,49 +190,12 @@ class IndexMaps {
     }
   }
 
-  std::optional<std::int64_t> value(ExprId id, VarId var, std::int64_t of_var) const {
-    if (const IntImm* imm = pool_.as<IntImm>(id)) {
-      return imm->value;
-    }
-    if (const VarRef* ref = pool_.as<VarRef>(id)) {
-      return ref->var == var ? of_var : 0;
-    }
-    if (const Cast* cast = pool_.as<Cast>(id)) {
-      return value(cast->a, var, of_var);
-    }
-    const Binary* node = pool_.as<Binary>(id);
-    const auto a = node != nullptr ? value(node->a, var, of_var) : std::nullopt;
-    const auto b = a ? value(node->b, var, of_var) : std::nullopt;
-    if (!b) {
-      return std::nullopt;
-    }
-    switch (node->op) {
-    case BinaryOp::add:
-      return *a + *b;
-    case BinaryOp::sub:
-      return *a - *b;
-    case BinaryOp::mul:
-      return *a * *b;
-    case BinaryOp::min:
-      return smaller_of(*a, *b);
-    case BinaryOp::max:
-      return larger_of(*a, *b);
-    default:
-      break;
-    }
-    const std::int64_t divisor = detail::divisor_of(pool_, *node);
-    if (divisor == 0) {
-      return std::nullopt;
-    }
-    const bool is_quotient = node->op == BinaryOp::floordiv || node->op == BinaryOp::div;
-    return is_quotient ? floor_div(*a, divisor) : floor_mod(*a, divisor);
-  }
   std::optional<std::int64_t> address(const State& state, const Read& read, VarId var,
                                       std::int64_t of_var) const {
     const TensorInfo& tensor = state.dag().tensor(read.tensor);
     std::int64_t flat = 0;
     for (std::size_t d = 0; d < read.indices.size(); ++d) {
-      const auto index = value(read.indices[d], var, of_var);
+      const auto index = index_at(pool_, read.indices[d], var, of_var, OtherVars::zero);
       if (!index) {
         return std::nullopt;
       }

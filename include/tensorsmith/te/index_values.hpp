@@ -1,8 +1,9 @@
-// Which values of a tensor are legal, where they say what is read: indices of a gather.
+// Which tensors say where something is read or what integers are divided by, and which of their
+// values are legal: indices of a gather, divisors.
 //
 // Floor 2. Own design. Followed from the read through sums with known terms, products with positive
 // constants, casts and stages in between. A value with another way into an index (a minimum, a
-// table) is taken for checked. Not here: drawing values (measure/fill.hpp).
+// table) is taken for checked. A divisor is positive. Not here: drawing values (measure/fill.hpp).
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,12 @@
 
 namespace tensorsmith::te {
 
+/// What the values of one tensor are used for.
+struct IndexUse {
+  bool is_index = false;  ///< any number will not do
+  Interval legal;         ///< of an input; unbounded: nothing is known
+};
+
 namespace detail {
 
 class IndexValues {
@@ -23,7 +30,7 @@ class IndexValues {
   explicit IndexValues(const ComputeDag& dag)
       : dag_(dag), pool_(dag.pool()), found_(dag.tensors().size()) {}
 
-  std::vector<Interval> take() {
+  std::vector<IndexUse> take() {
     for (const Operation& op : dag_.operations()) {
       std::vector<bool> seen;  // by expression
       for (ExprId body : op.bodies) {
@@ -46,9 +53,30 @@ class IndexValues {
     if (const TensorRead* read = pool_.as<TensorRead>(id)) {
       const auto& shape = dag_.tensor(read->tensor).shape;
       for (std::size_t d = 0; d < read->indices.size(); ++d) {
+        mark(read->indices[d]);
         restrict_value(op, read->indices[d], {0, shape[d] - 1}, 0);
       }
     }
+    const Binary* node = pool_.as<Binary>(id);
+    if (node != nullptr && is_integer(pool_.dtype(id)) && node->op >= BinaryOp::div &&
+        node->op <= BinaryOp::floormod && has_data(node->b)) {
+      mark(id);  // the dividend too: the least number divided by -1 is none
+      restrict_value(op, node->b, {1, most_divisor}, 0);
+    }
+  }
+
+  /// Whatever is read there, directly or by stages in between, is an index.
+  void mark(ExprId id) {
+    visit_nodes(pool_, id, [&](ExprId inner) {
+      const TensorRead* read = pool_.as<TensorRead>(inner);
+      if (read == nullptr || found_[read->tensor.value].is_index) {
+        return;
+      }
+      found_[read->tensor.value].is_index = true;
+      for (ExprId body : dag_.operation(dag_.tensor(read->tensor).operation).bodies) {
+        mark(body);
+      }
+    });
   }
 
   bool has_data(ExprId id) const {
@@ -109,7 +137,7 @@ class IndexValues {
       }
       return;
     }
-    Interval& known = found_[id.value];
+    Interval& known = found_[id.value].legal;
     const Interval both = !known.is_bounded()
                               ? range
                               : Interval{known.min > range.min ? known.min : range.min,
@@ -120,16 +148,16 @@ class IndexValues {
   }
 
   static constexpr int most_depth = 64;
+  static constexpr std::int64_t most_divisor = 100;  // of any integer type
   const ComputeDag& dag_;
   const ExprPool& pool_;
-  std::vector<Interval> found_;
+  std::vector<IndexUse> found_;
 };
 
 }  // namespace detail
 
-/// By tensor id: the values that every read through that input stays in bounds with; unbounded for
-/// tensors that say nothing about places.
-inline std::vector<Interval> index_values(const ComputeDag& dag) {
+/// By tensor id. With legal values every read stays in bounds, and nothing is divided by zero.
+inline std::vector<IndexUse> index_values(const ComputeDag& dag) {
   return detail::IndexValues(dag).take();
 }
 

@@ -12,6 +12,7 @@
 #include "tensorsmith/measure/measurer.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/result.hpp"
+#include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
 
@@ -38,6 +39,9 @@ class CandidateBuilder {
   virtual ~CandidateBuilder() = default;
   virtual Result<BuiltCandidate, MeasureFault> build(const State& state) = 0;
   virtual std::int32_t num_threads() const { return 1; }
+  /// One like it that shares nothing with it, so that a build that takes too long can be left to
+  /// itself. Null: there is none, and every build is waited for.
+  virtual Shared<CandidateBuilder> another() const { return nullptr; }
 };
 
 }  // namespace tensorsmith

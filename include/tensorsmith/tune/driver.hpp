@@ -56,7 +56,7 @@ struct DriverOptions {
   double ranking_seconds = 0.3;  ///< kept free at the end of the budget for it
   /// Trials without a better one that end the run, once there is one; 0: no limit.
   std::int64_t early_stopping = 0;
-  double build_limit_seconds = 5;  ///< a slower build is a failure (the build is not interrupted)
+  double build_limit_seconds = 5;  ///< a slower build is a failure
   double flop = 0;                 ///< of one call, for GFLOP/s
   std::int32_t num_threads = 1;
   bool is_f32 = true;  ///< else the calibrated peak says nothing about the work

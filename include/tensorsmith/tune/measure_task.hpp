@@ -45,12 +45,13 @@ Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const
 
 /// Adds to every output what hard inputs give (measure/hard_fill.hpp), with bounds of the errors
 /// (error_twin.hpp), of some rows if all take more than `most_points` points of all loops.
-/// `definition`: the same arguments as the task's. Adds nothing where a right program need not give
-/// the same: integers made of computed floats, and filters that mix what the definition keeps apart
-/// (attrs.rounding above 1, Winograd's).
-void add_hard_references(MeasureTask& task, const Shared<const ComputeDag>& definition,
-                         const ComputeDag& program, const PlainRunner& run_plain,
-                         double most_points);
+/// `definition`: the same arguments as the task's. Where filters of the program mix what the
+/// definition keeps apart (attrs.rounding above 1, Winograd's), the program's own errors count too.
+/// Empty, or why there are none: a right program need not give the same (integers made of computed
+/// floats, floats of any size that become integers), or they could not be computed.
+std::string add_hard_references(MeasureTask& task, const Shared<const ComputeDag>& definition,
+                                const Shared<const ComputeDag>& program,
+                                const PlainRunner& run_plain, double most_points);
 
 /// Memory that preparing, verifying and measuring takes at its peak, over all processes.
 double bytes_to_measure(const ComputeDag& dag);

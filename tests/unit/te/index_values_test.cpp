@@ -10,7 +10,7 @@ namespace {
 Interval range_of_tensor(const te::Program& program, const te::Tensor& out,
                          const te::Tensor& tensor) {
   const auto dag = program.dag({tensor, out});
-  return te::index_values(*dag)[tensor.id().value];
+  return te::index_values(*dag)[tensor.id().value].legal;
 }
 void check_range(const Interval& range, std::int64_t min, std::int64_t max) {
   CHECK(range.min == min);
@@ -56,4 +56,37 @@ TEST_CASE("nothing is known of values that are checked, or fit nowhere", "[te]")
   const te::Tensor wide =
       p.compute("W", {20}, [&](auto n) { return table(numbers(te::Expr(0)) + n); });
   CHECK(range_of_tensor(p, wide, numbers) == Interval{});
+}
+
+TEST_CASE("what is divided by is an index that is never zero", "[te]") {
+  te::Program p;
+  const te::Tensor data = p.placeholder("A", {9, 4}, DType::i32);
+  const te::Tensor divisors = p.placeholder("D", {4}, DType::i32);
+  const te::Tensor offset = p.compute("F", {4}, [&](auto c) { return divisors(c) + 3; });
+  const te::Tensor quotient =
+      p.compute("Q", {9, 4}, [&](auto n, auto c) { return te::floordiv(data(n, c), offset(c)); });
+  const te::Tensor real = p.compute("R", {9, 4}, [&](auto n, auto c) {
+    return te::cast(DType::f32, quotient(n, c)) / te::cast(DType::f32, data(n, c));
+  });
+  const auto dag = p.dag({data, divisors, real});
+  const std::vector<te::IndexUse> uses = te::index_values(*dag);
+  check_range(uses[divisors.id().value].legal, -2, 97);
+  CHECK(uses[divisors.id().value].is_index);
+  CHECK(uses[offset.id().value].is_index);
+  CHECK(uses[data.id().value].is_index);  // the least number divided by -1 is none
+  CHECK_FALSE(uses[quotient.id().value].is_index);
+}
+
+TEST_CASE("a value that another stage makes an index of is one, whatever the way", "[te]") {
+  te::Program p;
+  const te::Tensor table = p.placeholder("T", {7});
+  const te::Tensor numbers = p.placeholder("I", {4}, DType::i32);
+  const te::Tensor clamped =
+      p.compute("C", {4}, [&](auto n) { return te::max(te::min(numbers(n), 6), 0); });
+  const te::Tensor out = p.compute("O", {4}, [&](auto n) { return table(clamped(n)); });
+  const auto dag = p.dag({table, numbers, out});
+  const std::vector<te::IndexUse> uses = te::index_values(*dag);
+  CHECK(uses[numbers.id().value].is_index);
+  CHECK(uses[numbers.id().value].legal == Interval{});
+  CHECK_FALSE(uses[table.id().value].is_index);
 }

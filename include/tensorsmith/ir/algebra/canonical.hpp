@@ -24,8 +24,6 @@ class CanonicalSimplifier final : public Rewriter {
   Ref simplified(Ref ref) override { return visit(ref); }
 
  private:
-  using Form = std::variant<Ref, Split, Sum>;
-
   Ref visit(Ref ref) override {
     Remembered<Ref>& known = facts_.workspace.canonical;
     const std::uint32_t version = facts_.version;
@@ -47,8 +45,23 @@ class CanonicalSimplifier final : public Rewriter {
     }
     return written(pool_, std::get<Sum>(form));
   }
-  /// Not written out.
+  /// An expression that is part of several others is put together twice at the most; what comes
+  /// once, as nearly all do, is not kept.
   Form form(Ref ref) {
+    Workspace& space = facts_.workspace;
+    const std::uint32_t version = facts_.version;
+    if (space.has_come.find(ref, version) == nullptr) {
+      space.has_come.set(ref, version, true);
+      return new_form(ref);
+    }
+    if (const Form* known = space.forms.find(ref, version)) {
+      return *known;
+    }
+    Form result = new_form(ref);
+    space.forms.set(ref, version, result);
+    return result;
+  }
+  Form new_form(Ref ref) {
     const Node node = pool_[ref];
     if (node.op == Op::lt) {
       return less(ref, node);
@@ -133,7 +146,7 @@ class CanonicalSimplifier final : public Rewriter {
     }
     Sum result = sum_of(a);
     if (is_number(b, number)) {
-      result.base += sign * number;
+      result.base = wrapping_add(result.base, wrapping_mul(sign, number));
     } else if (const Sum* other = std::get_if<Sum>(&b)) {
       result.add(*other, sign);
     } else {
@@ -162,7 +175,7 @@ class CanonicalSimplifier final : public Rewriter {
         return a;
       }
       Split split = split_of(a);
-      split.scale *= factor;
+      split.scale = wrapping_mul(split.scale, factor);
       return split;
     }
     return normal_product(pool_, out(a), out(b));

@@ -8,9 +8,11 @@
 
 #include <cstdint>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tensorsmith/ir/algebra/bounds.hpp"
+#include "tensorsmith/ir/value.hpp"
 #include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith::algebra {
@@ -46,9 +48,9 @@ struct Sum {
 
   bool is_zero() const { return base == 0 && terms.empty(); }
   void multiply(std::int64_t factor) {
-    base *= factor;
+    base = wrapping_mul(base, factor);
     for (Split& term : terms) {
-      term.scale *= factor;
+      term.scale = wrapping_mul(term.scale, factor);
     }
   }
   /// All divide.
@@ -62,7 +64,7 @@ struct Sum {
     if (other.scale == 0) {
       return;
     }
-    other.scale *= factor;
+    other.scale = wrapping_mul(other.scale, factor);
     std::size_t at = 0;
     while (at < terms.size() && terms[at].index != other.index) {
       ++at;
@@ -74,7 +76,7 @@ struct Sum {
         return;
       }
       if (other.lower == term.lower && other.upper == term.upper && other.may_join(term.is_floor)) {
-        term.scale += other.scale;
+        term.scale = wrapping_add(term.scale, other.scale);
         return;
       }
     }
@@ -84,9 +86,12 @@ struct Sum {
     for (const Split& term : other.terms) {
       add(term, factor);
     }
-    base += other.base * factor;
+    base = wrapping_add(base, wrapping_mul(other.base, factor));
   }
 };
+
+/// Not written out.
+using Form = std::variant<Ref, Split, Sum>;
 
 /// What a number divides, and the rest.
 struct Parts {
@@ -151,10 +156,10 @@ inline Ref written(Pool& pool, const Sum& sum) {
   }
   for (const Split& term : terms) {
     if (term.scale < 0) {
-      ref = pool.sub(ref, written(pool, term, -term.scale));
+      ref = pool.sub(ref, written(pool, term, wrapping_sub(0, term.scale)));
     }
   }
-  return sum.base < 0 ? pool.sub(ref, pool.integer(-sum.base, sum.dtype)) : ref;
+  return sum.base < 0 ? pool.sub(ref, pool.integer(wrapping_sub(0, sum.base), sum.dtype)) : ref;
 }
 
 }  // namespace tensorsmith::algebra

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/algebra/bounds.hpp"
+#include "tensorsmith/ir/algebra/canonical_sum.hpp"
 #include "tensorsmith/ir/algebra/comparisons.hpp"
 #include "tensorsmith/ir/algebra/modular.hpp"
 
@@ -31,13 +32,17 @@ struct Workspace {
   Remembered<Bound> bounds;
   Remembered<Simplified> rewritten;
   Remembered<Ref> canonical;
+  Remembered<ModularSet> modular;
+  /// Of expressions that came a second time without being written out.
+  Remembered<Form> forms;
+  Remembered<bool> has_come;
 };
 
 class Facts {
  public:
   Facts(Pool& pool_of_all, Workspace& space)
-      : pool(pool_of_all), workspace(space), bounds(pool, space.bounds), modular(pool),
-        comparisons(pool), version(pool.new_version()) {}
+      : pool(pool_of_all), workspace(space), bounds(pool, space.bounds),
+        modular(pool, space.modular), comparisons(pool), version(pool.new_version()) {}
   Facts(const Facts&) = delete;
   Facts& operator=(const Facts&) = delete;
 

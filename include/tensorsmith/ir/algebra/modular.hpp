@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/algebra/pool.hpp"
+#include "tensorsmith/ir/value.hpp"
 #include "tensorsmith/support/factorize.hpp"
 
 namespace tensorsmith::algebra {
@@ -28,35 +29,58 @@ struct ModularSet {
 
 class ModularSets {
  public:
-  explicit ModularSets(const Pool& pool) : pool_(pool) {}
+  ModularSets(const Pool& pool, Remembered<ModularSet>& known)
+      : pool_(pool), known_(known), version_(pool.new_version()) {}
 
-  void bind(std::int32_t var, ModularSet set) { of_var_.emplace_back(var, set); }
+  void bind(std::int32_t var, ModularSet set) {
+    of_var_.emplace_back(var, set);
+    version_ = pool_.new_version();
+  }
   std::size_t num_bound() const { return of_var_.size(); }
   /// Back to the first `count` that were bound.
-  void drop(std::size_t count) { of_var_.resize(count); }
+  void drop(std::size_t count) {
+    if (count != of_var_.size()) {
+      of_var_.resize(count);
+      version_ = pool_.new_version();
+    }
+  }
   /// What a condition adds to what is known of `var`.
   void narrow(std::int32_t var, ModularSet set) { bind(var, intersection(of_var(var), set)); }
 
   ModularSet operator()(Ref ref) const {
     const Node& node = pool_[ref];
-    switch (node.op) {
-    case Op::integer:
+    if (node.op == Op::integer) {
       return {0, node.value};
-    case Op::var:
+    }
+    if (node.op == Op::var) {
       return of_var(static_cast<std::int32_t>(node.value));
+    }
+    if (const ModularSet* known = known_.find(ref, version_)) {
+      return *known;
+    }
+    const ModularSet set = of_operation(node);
+    known_.set(ref, version_, set);
+    return set;
+  }
+
+ private:
+  ModularSet of_operation(const Node& node) const {
+    switch (node.op) {
     case Op::cast:
       return (*this)(node.a);
     case Op::add:
     case Op::sub: {
       const ModularSet a = (*this)(node.a), b = (*this)(node.b);
-      return ModularSet::of(gcd(a.coefficient, b.coefficient),
-                            node.op == Op::add ? a.base + b.base : a.base - b.base);
+      return ModularSet::of(gcd(a.coefficient, b.coefficient), node.op == Op::add
+                                                                   ? wrapping_add(a.base, b.base)
+                                                                   : wrapping_sub(a.base, b.base));
     }
     case Op::mul: {
       const ModularSet a = (*this)(node.a), b = (*this)(node.b);
-      const std::int64_t both = a.coefficient * b.coefficient;
-      const std::int64_t left = a.coefficient * b.base, right = a.base * b.coefficient;
-      return ModularSet::of(gcd(both, gcd(left, right)), a.base * b.base);
+      const std::int64_t both = wrapping_mul(a.coefficient, b.coefficient);
+      const std::int64_t left = wrapping_mul(a.coefficient, b.base);
+      const std::int64_t right = wrapping_mul(a.base, b.coefficient);
+      return ModularSet::of(gcd(both, gcd(left, right)), wrapping_mul(a.base, b.base));
     }
     case Op::floordiv:
       return quotient(node);
@@ -71,8 +95,6 @@ class ModularSets {
       return {};
     }
   }
-
- private:
   ModularSet of_var(std::int32_t var) const {
     for (std::size_t i = of_var_.size(); i-- > 0;) {
       if (of_var_[i].first == var) {
@@ -132,6 +154,8 @@ class ModularSets {
   }
 
   const Pool& pool_;
+  Remembered<ModularSet>& known_;  ///< shared by all that the pool has
+  std::uint32_t version_;
   std::vector<std::pair<std::int32_t, ModularSet>> of_var_;
 };
 

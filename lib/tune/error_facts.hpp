@@ -1,0 +1,16 @@
+// What error_twin.cpp asks about the form of expressions.
+//
+// Private to lib/tune. Own design.
+#pragma once
+
+#include "tensorsmith/te/compute_dag.hpp"
+
+namespace tensorsmith {
+
+/// Whether the value may be a zero that stands for nothing: outside of what is padded with it.
+bool may_be_padding(const ComputeDag& dag, ExprId id);
+
+/// Whether the results of a combiner are made without arithmetic on floats.
+bool chooses(const ExprPool& pool, const Combiner& combiner);
+
+}  // namespace tensorsmith
