@@ -86,6 +86,22 @@ inline std::optional<BlockGroup> block_group(const std::vector<Step>& steps,
   return BlockGroup{split.iterator, split.extent, split.lengths.back()};
 }
 
+/// The loops of a stage with a group: the `count` loops over tiles come first, the grouped one's
+/// rest last of them. `num_iterators`: of the stage before the group is split off.
+inline ReorderStep group_order(std::int32_t stage, const BlockGroup& group, std::int32_t count,
+                               std::size_t num_iterators) {
+  ReorderStep order{stage, {}};
+  for (std::int32_t loop = 0; loop <= static_cast<std::int32_t>(num_iterators); ++loop) {
+    if (loop != group.loop + 1) {
+      order.after.push_back(loop);
+    }
+    if (loop == count) {  // the last one, which the split has moved on by one
+      order.after.push_back(group.loop + 1);
+    }
+  }
+  return order;
+}
+
 /// Gives loops another group, or none. `num_iterators`: of the stage in front of these steps.
 inline std::vector<Step> with_block_group(const std::vector<Step>& steps, const BlockLoops& loops,
                                           const std::optional<BlockGroup>& group,
@@ -97,16 +113,7 @@ inline std::vector<Step> with_block_group(const std::vector<Step>& steps, const 
   FuseStep fuse{loops.stage, {}};
   if (group) {
     now.push_back(SplitStep{loops.stage, group->loop, group->extent, {group->length}, true});
-    ReorderStep order{loops.stage, {}};
-    for (std::int32_t loop = 0; loop <= static_cast<std::int32_t>(num_iterators); ++loop) {
-      if (loop != group->loop + 1) {
-        order.after.push_back(loop);
-      }
-      if (loop == loops.count) {  // the last one, which the split has moved on by one
-        order.after.push_back(group->loop + 1);
-      }
-    }
-    now.push_back(std::move(order));
+    now.push_back(group_order(loops.stage, *group, loops.count, num_iterators));
   }
   for (std::int32_t loop = 0; loop < loops.count + (group ? 1 : 0); ++loop) {
     fuse.iterators.push_back(loop);

@@ -57,9 +57,9 @@ std::int64_t draw_vector_width(std::int64_t extent, std::int64_t most, Rng& rng)
   return fewer == 0 || rng.next_below(2) == 0 ? widest : std::int64_t{1} << rng.next_below(fewer);
 }
 
-/// A power of two from `least` to `most`, but not twice as many as there is work for.
-template <class Rng>
-std::int64_t draw_threads(std::int64_t work, std::int64_t least, std::int64_t most, Rng& rng) {
+/// Powers of two from `least` to `most`, but not twice as many as there is work for.
+inline std::vector<std::int64_t> thread_counts(std::int64_t work, std::int64_t least,
+                                               std::int64_t most) {
   std::vector<std::int64_t> choices;
   for (std::int64_t threads = 1; threads <= most; threads *= 2) {
     const bool is_all = threads >= work;
@@ -70,8 +70,17 @@ std::int64_t draw_threads(std::int64_t work, std::int64_t least, std::int64_t mo
       break;
     }
   }
-  return choices.empty() ? most
-                         : choices[rng.next_below(static_cast<std::uint32_t>(choices.size()))];
+  if (choices.empty()) {
+    choices.push_back(most);
+  }
+  return choices;
+}
+
+/// One of those.
+template <class Rng>
+std::int64_t draw_threads(std::int64_t work, std::int64_t least, std::int64_t most, Rng& rng) {
+  const std::vector<std::int64_t> choices = thread_counts(work, least, most);
+  return choices[rng.next_below(static_cast<std::uint32_t>(choices.size()))];
 }
 
 /// Lengths of such a split: {rows of a block}, or {threads, elements that a thread takes at once}.

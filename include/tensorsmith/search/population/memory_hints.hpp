@@ -41,29 +41,29 @@ inline std::int64_t uses_of_element(const State& state, std::size_t stage, const
 }
 
 /// Whether the stage computes an output that nobody reads, larger than the caches keep.
-inline bool has_large_result(const SearchSpace& space, const Candidate& program,
-                             std::size_t stage) {
-  const Operation& op = program.state.operation(stage);
-  const auto least = static_cast<double>(space.options().min_streamed_bytes);
-  return least > 0 && program.analysis->is_output(static_cast<std::uint32_t>(stage)) &&
-         program.analysis->read_by(static_cast<std::uint32_t>(stage)).empty() &&
-         bytes_of_tensor(program.state.dag().tensor(op.outputs[0])) >= least;
+inline bool has_large_result(const SpaceOptions& options, const State& state,
+                             const AccessAnalysis& analysis, std::size_t stage) {
+  const Operation& op = state.operation(stage);
+  const auto least = static_cast<double>(options.min_streamed_bytes);
+  return least > 0 && analysis.is_output(static_cast<std::uint32_t>(stage)) &&
+         analysis.read_by(static_cast<std::uint32_t>(stage)).empty() &&
+         bytes_of_tensor(state.dag().tensor(op.outputs[0])) >= least;
 }
 
 /// Every hint that the space has for a program of these steps, in a fixed order.
-inline std::vector<PragmaStep> possible_memory_hints(const SearchSpace& space,
-                                                     const Candidate& program) {
+inline std::vector<PragmaStep> possible_memory_hints(const SpaceOptions& options,
+                                                     const State& state,
+                                                     const AccessAnalysis& analysis) {
   std::vector<PragmaStep> found;
-  const State& state = program.state;
   for (std::size_t id = 0; id < state.num_stages(); ++id) {
     const auto stage = static_cast<std::int32_t>(id);
     if (state.stage(id).is_placeholder || state.stage(id).compute_at == ComputeAt::inlined) {
       continue;
     }
-    if (has_large_result(space, program, id)) {
+    if (has_large_result(options, state, analysis, id)) {
       found.push_back(PragmaStep{stage, 0, std::string(stream_pragma)});
     }
-    if (space.options().prefetch_lines.empty() || !has_non_spatial_iterator(state, stage)) {
+    if (options.prefetch_lines.empty() || !has_non_spatial_iterator(state, stage)) {
       continue;
     }
     const bool has_blocks = has_blocks_of_reduction(state, id);
@@ -77,11 +77,11 @@ inline std::vector<PragmaStep> possible_memory_hints(const SearchSpace& space,
         const TensorInfo& tensor = state.dag().tensor(read->tensor);
         const bool is_large =
             state.stage(tensor.operation).is_placeholder &&
-            bytes_of_tensor(tensor) >= static_cast<double>(space.options().min_prefetch_bytes);
+            bytes_of_tensor(tensor) >= static_cast<double>(options.min_prefetch_bytes);
         const bool is_streamed =
-            is_large && uses_of_element(state, id, *read) <= space.options().max_prefetch_uses;
+            is_large && uses_of_element(state, id, *read) <= options.max_prefetch_uses;
         const std::string which = "$" + std::to_string(operand);
-        for (std::int32_t lines : space.options().prefetch_lines) {
+        for (std::int32_t lines : options.prefetch_lines) {
           if (is_streamed) {
             found.push_back(PragmaStep{stage, 0,
                                        std::string(prefetch_pragma) + which + "$" +
@@ -96,6 +96,11 @@ inline std::vector<PragmaStep> possible_memory_hints(const SearchSpace& space,
     }
   }
   return found;
+}
+
+inline std::vector<PragmaStep> possible_memory_hints(const SearchSpace& space,
+                                                     const Candidate& program) {
+  return possible_memory_hints(space.options(), program.state, *program.analysis);
 }
 
 inline bool is_memory_hint(const Step& step) {

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tensorsmith/search/search_space.hpp"
 #include "tensorsmith/support/algorithm.hpp"
@@ -14,6 +15,34 @@
 namespace tensorsmith {
 
 inline constexpr std::string_view auto_unroll_pragma = "auto_unroll_max_step$";
+
+/// The loops of the innermost tile that the computation wants written out, innermost first.
+inline std::vector<std::int32_t> loops_to_unroll(const State& state, std::int32_t stage) {
+  const auto id = static_cast<std::size_t>(stage);
+  std::vector<std::int32_t> loops;
+  if (state.stage(id).is_placeholder || state.stage(id).compute_at == ComputeAt::inlined) {
+    return loops;
+  }
+  const std::vector<std::string>& wanted = state.operation(id).attrs.always_unroll_inner;
+  std::vector<std::string> seen;
+  for (std::size_t i = state.stage(id).iterators.size(); !wanted.empty() && i > 0; --i) {
+    const auto& it = state.stage(id).iterators[i - 1];
+    const std::vector<std::string> names = original_names(it.name);
+    const std::size_t before = seen.size();
+    for (const std::string& name : names) {
+      if (!has_item(seen, name)) {
+        seen.push_back(name);
+      }
+    }
+    if (seen.size() == before) {
+      break;  // a second tile level begins
+    }
+    if (names.size() == 1 && it.annotation == Annotation::none && has_item(wanted, names.front())) {
+      loops.push_back(static_cast<std::int32_t>(i - 1));
+    }
+  }
+  return loops;
+}
 
 struct Unroll {
   static constexpr std::string_view name() { return "unroll"; }
@@ -27,8 +56,10 @@ struct Unroll {
         continue;
       }
       const auto stage = static_cast<std::int32_t>(id);
-      if (!unroll_inner(state, stage)) {
-        return false;
+      for (std::int32_t loop : loops_to_unroll(state, stage)) {
+        if (!try_step(state, AnnotationStep{stage, loop, Annotation::unroll})) {
+          return false;
+        }
       }
       if (!has_non_spatial_iterator(state, stage) || steps.empty()) {
         continue;
@@ -36,36 +67,6 @@ struct Unroll {
       const std::int32_t limit = steps[rng.next_below(static_cast<std::uint32_t>(steps.size()))];
       const std::string pragma = std::string(auto_unroll_pragma) + std::to_string(limit);
       if (!try_step(state, PragmaStep{stage, 0, pragma})) {
-        return false;
-      }
-    }
-    return true;
-  }
-
- private:
-  static bool unroll_inner(State& state, std::int32_t stage) {
-    const auto id = static_cast<std::size_t>(stage);
-    const std::vector<std::string> wanted = state.operation(id).attrs.always_unroll_inner;
-    if (wanted.empty()) {
-      return true;
-    }
-    std::vector<std::string> seen;
-    for (std::size_t i = state.stage(id).iterators.size(); i > 0; --i) {
-      const auto& it = state.stage(id).iterators[i - 1];
-      const std::vector<std::string> names = original_names(it.name);
-      const std::size_t before = seen.size();
-      for (const std::string& name : names) {
-        if (!has_item(seen, name)) {
-          seen.push_back(name);
-        }
-      }
-      if (seen.size() == before) {
-        break;  // a second tile level begins
-      }
-      const bool is_wanted =
-          names.size() == 1 && it.annotation == Annotation::none && has_item(wanted, names.front());
-      if (is_wanted && !try_step(state, AnnotationStep{stage, static_cast<std::int32_t>(i - 1),
-                                                       Annotation::unroll})) {
         return false;
       }
     }

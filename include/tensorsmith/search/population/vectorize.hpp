@@ -12,6 +12,27 @@
 
 namespace tensorsmith {
 
+/// How many of the innermost loops could be one vector of at most `limit` elements.
+inline std::uint32_t num_vector_loops(const State& state, std::int32_t stage, std::int64_t limit) {
+  const auto& iterators = state.stage(static_cast<std::size_t>(stage)).iterators;
+  const bool tiled = is_tiled(state, stage);
+  std::int64_t extent = 1;
+  std::uint32_t count = 0;
+  for (std::size_t i = iterators.size(); i > 0; --i) {
+    const auto& it = iterators[i - 1];
+    if (is_attach_point(state, stage, i - 1) || it.kind == IteratorKind::reduction ||
+        it.annotation != Annotation::none || (tiled && count == 1)) {
+      break;
+    }
+    extent *= it.extent.value_or(limit + 1);
+    if (extent > limit) {
+      break;
+    }
+    ++count;
+  }
+  return count;
+}
+
 struct Vectorize {
   static constexpr std::string_view name() { return "vectorize"; }
 
@@ -23,7 +44,7 @@ struct Vectorize {
         continue;
       }
       const auto stage = static_cast<std::int32_t>(id);
-      std::uint32_t count = num_fusible(state, stage, space.options().max_vectorize_size);
+      std::uint32_t count = num_vector_loops(state, stage, space.options().max_vectorize_size);
       if (count == 0) {
         continue;
       }
@@ -46,27 +67,6 @@ struct Vectorize {
       }
     }
     return true;
-  }
-
- private:
-  static std::uint32_t num_fusible(const State& state, std::int32_t stage, std::int64_t limit) {
-    const auto& iterators = state.stage(static_cast<std::size_t>(stage)).iterators;
-    const bool tiled = is_tiled(state, stage);
-    std::int64_t extent = 1;
-    std::uint32_t count = 0;
-    for (std::size_t i = iterators.size(); i > 0; --i) {
-      const auto& it = iterators[i - 1];
-      if (is_attach_point(state, stage, i - 1) || it.kind == IteratorKind::reduction ||
-          it.annotation != Annotation::none || (tiled && count == 1)) {
-        break;
-      }
-      extent *= it.extent.value_or(limit + 1);
-      if (extent > limit) {
-        break;
-      }
-      ++count;
-    }
-    return count;
   }
 };
 

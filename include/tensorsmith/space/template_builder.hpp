@@ -1,0 +1,174 @@
+// TemplateBuilder: a template, step by step, for people and for sketches.
+//
+// Floor 6. Own design. Like ScheduleBuilder, with lengths that stay open: a split makes a variable
+// for every length, and any number of any step may be an expression. Constraints go to space(). An
+// illegal step throws tensorsmith::Error with the sentence of explain().
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/space/template.hpp"
+#include "tensorsmith/support/error.hpp"
+
+namespace tensorsmith {
+
+class TemplateBuilder {
+ public:
+  explicit TemplateBuilder(Shared<const ComputeDag> dag)
+      : TemplateBuilder(State::initial(std::move(dag))) {}
+  /// `initial` has no steps; templates that share it share derived dags.
+  explicit TemplateBuilder(State initial) : initial_(initial), grown_(std::move(initial)) {}
+
+  VariableSpace& space() { return space_; }
+  /// The program so far, with open lengths.
+  const State& state() const { return grown_; }
+
+  /// The stage of the operation with this name.
+  std::int32_t stage(const std::string& name) const {
+    for (std::size_t i = 0; i < grown_.num_stages(); ++i) {
+      if (grown_.operation(i).name == name) {
+        return static_cast<std::int32_t>(i);
+      }
+    }
+    throw Error("template: no stage named \"" + name + "\"");
+  }
+
+  /// A step; the number of its item.
+  std::size_t step(Step step, std::vector<Hole> holes = {}, ExprId condition = {}) {
+    Step open = step;
+    positions_.resize(items_.size(), 0);
+    positions_.push_back(static_cast<std::int32_t>(grown_.steps().size()));
+    detail::place_sources(open, positions_);
+    for (const Hole& hole : holes) {
+      if (std::holds_alternative<SplitStep>(open) && hole.field.field == lengths_field) {
+        set_field(open, hole.field, unknown_length);
+      }
+    }
+    if (!condition.valid()) {
+      grow(std::move(open));
+    }
+    items_.push_back(StepItem{std::move(step), std::move(holes), condition});
+    return items_.size() - 1;
+  }
+  /// Cuts an iterator into count + 1 parts; the variables are the lengths but the outermost, the
+  /// last at most `max_innermost`. Of which extents they may be divisors: `roots`, none: of the
+  /// iterator's own.
+  std::vector<VariableId> split(std::int32_t stage, std::int32_t iterator, const std::string& name,
+                                std::size_t count, std::int64_t max_innermost = INT32_MAX,
+                                std::vector<std::int64_t> roots = {}) {
+    const std::int64_t extent = extent_of(stage, iterator);
+    if (extent < 1) {
+      throw Error("template: the extent of what \"" + name + "\" splits is not known");
+    }
+    if (roots.empty()) {
+      roots.push_back(extent);
+    }
+    std::vector<VariableId> lengths =
+        space_.add_chain(name, std::move(roots), count, max_innermost);
+    SplitStep split{stage, iterator, extent, LengthList(count, 1), true};
+    step(split, holes_of(lengths));
+    return lengths;
+  }
+  void fuse(std::int32_t stage, const IdList& iterators) { step(FuseStep{stage, iterators}); }
+  void reorder(std::int32_t stage, const IdList& after) { step(ReorderStep{stage, after}); }
+  void annotate(std::int32_t stage, std::int32_t iterator, Annotation annotation) {
+    step(AnnotationStep{stage, iterator, annotation});
+  }
+  void parallel(std::int32_t stage, std::int32_t iterator) {
+    annotate(stage, iterator, Annotation::parallel);
+  }
+  void vectorize(std::int32_t stage, std::int32_t iterator) {
+    annotate(stage, iterator, Annotation::vectorize);
+  }
+  void unroll(std::int32_t stage, std::int32_t iterator) {
+    annotate(stage, iterator, Annotation::unroll);
+  }
+  void compute_at(std::int32_t stage, std::int32_t target, std::int32_t iterator) {
+    step(ComputeAtStep{stage, target, iterator});
+  }
+  void compute_inline(std::int32_t stage) { step(ComputeInlineStep{stage}); }
+  /// A remark `text`$N, N being one of the values.
+  VariableId hint(std::int32_t stage, const std::string& text, const std::string& name,
+                  std::vector<std::int32_t> values) {
+    const std::string first = std::to_string(values.front());
+    const VariableId chosen = space_.add(name, VariableRole::hint, Domain::list(std::move(values)));
+    step(PragmaStep{stage, 0, text + "$" + first}, {Hole{{2, 0}, space_.expr(chosen)}});
+    return chosen;
+  }
+  /// A step that is there or not.
+  VariableId maybe(const std::string& name, Step optional_step) {
+    const VariableId chosen = space_.add(name, VariableRole::structure, Domain::flag());
+    step(std::move(optional_step), {}, space_.pool().eq(space_.expr(chosen), space_.number(1)));
+    return chosen;
+  }
+  VariableId decide(std::string name, VariableRole role, Shared<const Decision> decision,
+                    Domain domain = Domain::of_state()) {
+    const VariableId chosen = space_.add(std::move(name), role, std::move(domain));
+    items_.push_back(DecisionItem{std::move(decision), chosen});
+    return chosen;
+  }
+  /// The step added last becomes one value of a decision; the number of its item.
+  std::int32_t replace_last(std::string name, VariableRole role, Shared<const Decision> decision) {
+    items_.pop_back();
+    decide(std::move(name), role, std::move(decision));
+    return static_cast<std::int32_t>(items_.size()) - 1;
+  }
+  void derive(Shared<const DerivedSteps> steps) { items_.push_back(DerivedItem{std::move(steps)}); }
+  void infer_bounds() { items_.push_back(BoundsItem{}); }
+
+  /// Lengths of a split step.
+  std::vector<Hole> holes_of(const std::vector<VariableId>& lengths) {
+    std::vector<Hole> holes;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      holes.push_back({{lengths_field, i}, space_.expr(lengths[i])});
+    }
+    return holes;
+  }
+
+  Template finish() {
+    return Template(std::move(initial_), std::move(space_), std::move(items_), grown_.dag_ptr());
+  }
+
+ private:
+  static constexpr std::size_t lengths_field = 3;  ///< of SplitStep::fields()
+
+  std::int64_t extent_of(std::int32_t stage, std::int32_t iterator) const {
+    const auto id = static_cast<std::size_t>(stage), at = static_cast<std::size_t>(iterator);
+    return id < grown_.num_stages() && at < grown_.stage(id).iterators.size()
+               ? grown_.stage(id).iterators[at].extent.value_or(0)
+               : 0;
+  }
+
+  void grow(Step step) {
+    const std::string tag(tag_of(step));
+    StepCheck error = try_apply(grown_, step);
+    if (error && !grown_.is_concrete()) {  // a new stage may depend on lengths: 1 stands for them
+      State closed = initial_;
+      bool is_legal = true;
+      for (Step other : grown_.steps()) {
+        if (SplitStep* split = std::get_if<SplitStep>(&other)) {
+          for (std::int64_t& length : split->lengths) {
+            length = length == unknown_length ? 1 : length;
+          }
+        }
+        is_legal = is_legal && try_step(closed, other);
+      }
+      if (is_legal && try_step(closed, step)) {
+        grown_ = std::move(closed);
+        return;
+      }
+    }
+    if (error) {
+      throw Error("template: " + tag + " is not legal: " + explain(*error, grown_));
+    }
+  }
+
+  State initial_, grown_;
+  VariableSpace space_;
+  std::vector<TemplateItem> items_;
+  std::vector<std::int32_t> positions_;  ///< by item: where its step stands in grown_
+};
+
+}  // namespace tensorsmith
