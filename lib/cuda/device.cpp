@@ -74,17 +74,17 @@ Result<CudaDevice, std::string> Device::find(std::int32_t number) {
   return (*devices)[static_cast<std::size_t>(number)];
 }
 
-Result<std::unique_ptr<Device>, std::string> Device::open(std::int32_t number) {
+Result<Owned<Device>, std::string> Device::open(std::int32_t number) {
   const Result<CudaDevice, std::string> facts = find(number);
   return facts ? open(*facts) : fail(facts.error());
 }
 
-Result<std::unique_ptr<Device>, std::string> Device::open(const CudaDevice& facts) {
+Result<Owned<Device>, std::string> Device::open(const CudaDevice& facts) {
   const Result<DriverLibrary, std::string> driver = DriverLibrary::open();
   if (!driver) {
     return fail(driver.error());
   }
-  std::unique_ptr<Device> device(new Device(*driver, facts));
+  Owned<Device> device = make_owned<Device>(*driver, facts);
   const DriverLibrary& library = device->driver_;
   int handle = 0;
   Context context = nullptr;

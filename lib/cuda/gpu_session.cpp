@@ -37,7 +37,7 @@ bool GpuSession::is_good(Status status, const char* what, MeasureResult& result,
 
 void GpuSession::release_task() {
   is_prepared_ = false;
-  if (device_ != nullptr) {
+  if (device_) {
     device_->unload(program_);
   }
   arguments_.clear();
@@ -46,10 +46,10 @@ void GpuSession::release_task() {
 }
 
 std::string GpuSession::open_device(std::int32_t number) {
-  if (device_ != nullptr && number_ == number) {
+  if (device_ && number_ == number) {
     return {};
   }
-  device_.reset();
+  device_ = {};
   lease_.release();
   const Result<CudaDevice, std::string> facts = Device::find(number);
   if (!facts) {
@@ -59,7 +59,7 @@ std::string GpuSession::open_device(std::int32_t number) {
   if (const std::string problem = lease_.take(facts->uuid, facts->name); !problem.empty()) {
     return problem;
   }
-  Result<std::unique_ptr<Device>, std::string> opened = Device::open(*facts);
+  Result<Owned<Device>, std::string> opened = Device::open(*facts);
   if (!opened) {
     lease_.release();
     return opened.error();

@@ -79,7 +79,7 @@ class GpuSession final : public DeviceSession {
 
   ControlPage& control_;
   DeviceLease lease_;
-  std::unique_ptr<Device> device_;
+  Owned<Device> device_;
   std::int32_t number_ = -1;
   SharedMemory data_;
   MeasureTask task_;

@@ -143,7 +143,7 @@ RankReply GpuSession::rank(const RankRequest& request, FileDescriptor objects) {
       result.message = "no task is prepared, or that many candidates cannot be ranked at once";
     }
     finish_ranked(result);
-    if (device_ != nullptr) {
+    if (device_) {
       device_->unload(ranked.program);
     }
     reply.results.push_back(std::move(result));

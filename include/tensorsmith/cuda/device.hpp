@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>  // a device is handed over
 #include <string>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "tensorsmith/cuda/driver_library.hpp"
 #include "tensorsmith/cuda/nvml_library.hpp"
 #include "tensorsmith/measure/cuda_devices.hpp"
+#include "tensorsmith/support/owned.hpp"
 
 namespace tensorsmith::cuda {
 
@@ -63,8 +63,8 @@ class Device {
   /// The facts of that GPU, without touching it. Error: one sentence.
   static Result<CudaDevice, std::string> find(std::int32_t number);
   /// Takes the primary context of that GPU. Error: one sentence.
-  static Result<std::unique_ptr<Device>, std::string> open(const CudaDevice& facts);
-  static Result<std::unique_ptr<Device>, std::string> open(std::int32_t number);
+  static Result<Owned<Device>, std::string> open(const CudaDevice& facts);
+  static Result<Owned<Device>, std::string> open(std::int32_t number);
 
   const CudaDevice& facts() const { return facts_; }
   const DriverLibrary& driver() const { return driver_; }
@@ -96,6 +96,8 @@ class Device {
   Status wait() const { return driver_.wait_for_stream(stream_); }
 
  private:
+  template <class U, class... Args>
+  friend Owned<U> tensorsmith::make_owned(Args&&... args);
   Device(const DriverLibrary& driver, CudaDevice facts)
       : driver_(driver), facts_(std::move(facts)), clocks_(facts_.uuid) {}
   Status make_graph(LoadedProgram& program, std::int64_t calls);
