@@ -9,6 +9,7 @@
 #include "tensorsmith/measure/cuda_devices.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/support/error.hpp"
+#include "tensorsmith/support/hash.hpp"
 #include "tensorsmith/te/flop.hpp"
 
 namespace tensorsmith {
@@ -43,7 +44,10 @@ std::string default_journal(const std::string& workload) {
     c = is_plain ? c : '_';
   }
   constexpr std::size_t longest_name = 200;
-  return folder.empty() ? folder : folder + "/" + name.substr(0, longest_name) + ".jsonl";
+  if (name.size() > longest_name) {  // computations in index notation may begin alike
+    name = name.substr(0, longest_name - 20) + "-" + std::to_string(hash_text(workload));
+  }
+  return folder.empty() ? folder : folder + "/" + name + ".jsonl";
 }
 
 Result<Target, std::string> named_target(const std::string& name) {
@@ -79,7 +83,7 @@ TuneTask named_task(const std::string& workload, const Target& target) {
       parsed->nominal_flop > 0 ? parsed->nominal_flop : std::max(0.0, te::count_flop(*parsed->dag));
   task.dag = std::move(parsed->dag);
   task.target = target;
-  task.workload = workload;
+  task.workload = ops::is_expression(workload) ? parsed->name : workload;
   return task;
 }
 

@@ -10,6 +10,7 @@
 #include "tensorsmith/ops/definition.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/te/flop.hpp"
+#include "tensorsmith/te/notation.hpp"
 #include "tensorsmith/te/workload_key.hpp"
 #include "tensorsmith/tune/measure_task.hpp"
 #include "tune/complete_first.hpp"
@@ -74,11 +75,22 @@ class PolicySource final : public CandidateSource {
   double flop_;
 };
 
+/// What records call the task: a computation without a name is its own text, so that whoever reads
+/// the journal has it; if that is too long for every line, the key.
+std::string name_of(const TuneTask& task) {
+  constexpr std::size_t longest = 4096;
+  if (!task.workload.empty()) {
+    return task.workload;
+  }
+  Result<std::string, std::string> text = te::write_notation(*task.dag);
+  return text && text->size() <= longest ? std::move(*text) : te::workload_key(*task.dag);
+}
+
 Record record_template(const TuneTask& task, const TuneOptions& options,
                        const BackendFacts& facts) {
   Record record;
   record.workload_key = te::workload_key(*task.dag);
-  record.workload = task.workload.empty() ? record.workload_key : task.workload;
+  record.workload = name_of(task);
   record.target = task.target.name;
   record.cpu = facts.device_name;
   record.space = options.space;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "tensorsmith/ops/expression.hpp"
 #include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/quote.hpp"
 #include "tensorsmith/tune/defaults.hpp"
@@ -11,8 +12,22 @@
 namespace tensorsmith {
 namespace {
 
+/// Where a workload ends: at the first space, or of index notation, which has spaces, at its last
+/// one if a number alone follows a closing bracket or parenthesis.
+std::size_t end_of_workload(const std::string& line) {
+  if (!ops::is_expression(line)) {
+    return line.find_first_of(" \t");
+  }
+  const std::size_t last = line.find_last_of(" \t");
+  const std::size_t before = last == std::string::npos ? last : line.find_last_not_of(" \t", last);
+  const bool is_weight = before != std::string::npos &&
+                         (line[before] == ']' || line[before] == ')' || line[before] == '}') &&
+                         line.find_first_not_of("0123456789.e+-", last + 1) == std::string::npos;
+  return is_weight ? before + 1 : std::string::npos;
+}
+
 WeightedTask read_task(const std::string& line, const Target& target) {
-  const std::size_t end = line.find_first_of(" \t");
+  const std::size_t end = end_of_workload(line);
   WeightedTask task;
   task.task = named_task(line.substr(0, end), target);
   const std::size_t at = end == std::string::npos ? end : line.find_first_not_of(" \t", end);

@@ -36,6 +36,7 @@ void add_explain(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_records(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
+void add_expand(CLI::App& app, Action& action);
 
 /// Options that several subcommands take.
 struct WorkloadOptions {
@@ -45,6 +46,8 @@ struct WorkloadOptions {
   int num_threads = 1;
   bool is_json = false;
 };
+/// The workload alone.
+void add_workload_argument(CLI::App& command, WorkloadOptions& options);
 void add_workload_options(CLI::App& command, WorkloadOptions& options);
 
 /// Checks of option values; what they refuse is one sentence with what was expected.

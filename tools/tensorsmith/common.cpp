@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "tensorsmith/host.hpp"
+#include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/support/file.hpp"
 #include "tensorsmith/tune/defaults.hpp"
 
@@ -51,9 +52,47 @@ CLI::Validator real_number(double low, double high) {
       "");
 }
 
+namespace {
+
+/// Index notation in its canonical form, which names journals and records; that of a file for
+/// @FILE. Other workload strings stay as they are.
+CLI::Validator workload_text() {
+  return CLI::Validator(
+      [](std::string& text) {
+        constexpr std::int64_t most_bytes = std::int64_t{1} << 20;
+        try {
+          if (text.starts_with('@')) {
+            text = read_input(text.substr(1), most_bytes);
+            text.erase(text.find_last_not_of(" \t\r\n") + 1);
+          }
+        } catch (const Error& error) {
+          return std::string(error.what());
+        }
+        if (!ops::is_expression(text)) {
+          return std::string();
+        }
+        Result<ops::Workload, std::string> workload = ops::parse_workload(text);
+        if (!workload) {
+          return workload.error();
+        }
+        text = std::move(workload->name);
+        return std::string();
+      },
+      "");
+}
+
+}  // namespace
+
+void add_workload_argument(CLI::App& command, WorkloadOptions& options) {
+  command
+      .add_option("workload", options.workload,
+                  "what to compute, e.g. gemm:512x512x512:f32 (see tensorsmith tune --list), "
+                  "'C[i:512,j:512] += A[i,k:512]*B[k,j]' (docs/notation.md), or @FILE with that")
+      ->transform(workload_text());
+}
+
 void add_workload_options(CLI::App& command, WorkloadOptions& options) {
-  command.add_option("workload", options.workload,
-                     "what to compute, e.g. gemm:512x512x512:f32 (see tensorsmith tune --list)");
+  add_workload_argument(command, options);
   command.add_option(
       "--target", options.target,
       "host, a level or CPU name such as x86-64-v3 or znver4, a GPU of this machine "

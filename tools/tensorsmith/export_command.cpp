@@ -63,7 +63,7 @@ Files cuda_files(const BestSchedule& best, const ExportArguments& arguments) {
 
 /// The program, what packs its constants, and what checks them.
 Files cpp_files(const BestSchedule& best, const ExportArguments& arguments) {
-  CppSourceOptions options = cpp_source_options(best.target, arguments.common.num_threads);
+  CppSourceOptions options = cpp_source_options(best.task.target, arguments.common.num_threads);
   options.function_name = arguments.name;
   options.comment = arguments.common.workload + ", target " + arguments.common.target;
   const KernelSource kernel = emit_cpp_source(best.programs.main, options);

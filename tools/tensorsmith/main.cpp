@@ -60,6 +60,7 @@ int run(int argc, char** argv) {
   add_report(app, action);
   add_records(app, action);
   add_devices(app, action);
+  add_expand(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

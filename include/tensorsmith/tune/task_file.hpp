@@ -1,6 +1,7 @@
 // Tasks as text: one workload per line, and its weight if that is not 1.
 //
 //     gemm:512x512x512:f32 3   # called three times
+//     C[i:64] += A[i,k:64]*B[k] 2
 //
 // Floor 10; compiled in lib/tune. Own design.
 #pragma once
