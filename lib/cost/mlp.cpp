@@ -40,12 +40,12 @@ constexpr double smallest_deviation = 1e-4;  // below it a column counts as cons
 constexpr std::uint32_t max_hidden = 4096;
 
 /// What the model reads; null for a program without rows, or with numbers that are not finite.
-const FeatureBlock* usable_rows(const Features& features) {
-  const FeatureBlock* rows = features.find(ansor_block_name);
+const FeatureBlock* usable_rows(const Features& features, const BlockSchema& schema) {
+  const FeatureBlock* rows = features.find(schema.name());
   if (rows == nullptr) {
     return nullptr;
   }
-  TENSORSMITH_ASSERT(rows->num_columns() == feature_length && rows->is_well_formed(),
+  TENSORSMITH_ASSERT(rows->num_columns() == schema.num_columns() && rows->is_well_formed(),
                      "a feature block of a wrong size");
   const bool is_finite = std::all_of(rows->values.begin(), rows->values.end(),
                                      [](float value) { return std::isfinite(value); });
@@ -57,11 +57,13 @@ const FeatureBlock* usable_rows(const Features& features) {
 struct MlpModel::Impl {
   // x -> clamp((x - mean) * scale); a constant column has scale 0.
   struct InputStatistics {
-    std::vector<float> mean = std::vector<float>(feature_length, 0.0F);
-    std::vector<float> scale = std::vector<float>(feature_length, 0.0F);
+    explicit InputStatistics(std::size_t num_inputs)
+        : mean(num_inputs, 0.0F), scale(num_inputs, 0.0F) {}
+
+    std::vector<float> mean, scale;
 
     void apply(const float* row, float* out) const {
-      for (std::size_t i = 0; i < feature_length; ++i) {
+      for (std::size_t i = 0; i < mean.size(); ++i) {
         out[i] = std::clamp((row[i] - mean[i]) * scale[i], -input_limit, input_limit);
       }
     }
@@ -71,12 +73,18 @@ struct MlpModel::Impl {
     }
   };
 
-  explicit Impl(const MlpOptions& chosen) : options(chosen), network(chosen.num_hidden) {
+  explicit Impl(const MlpOptions& chosen)
+      : options(chosen),
+        network(chosen.num_hidden, static_cast<std::uint32_t>(chosen.block->num_columns())),
+        statistics(chosen.block->num_columns()) {
     TENSORSMITH_ASSERT(chosen.num_hidden > 0 && chosen.num_hidden <= max_hidden,
                        "num_hidden out of range");
     network.initialize(options.seed);
   }
 
+  Eigen::Index num_inputs() const {
+    return static_cast<Eigen::Index>(options.block->num_columns());
+  }
   bool add(std::span<const TrainingSample> samples);
   bool has_pairs() const;
   void fit_statistics();
@@ -97,7 +105,7 @@ struct MlpModel::Impl {
 bool MlpModel::Impl::add(std::span<const TrainingSample> added) {
   bool is_any_usable = false;
   for (const TrainingSample& sample : added) {
-    if (const FeatureBlock* rows = usable_rows(sample.features)) {
+    if (const FeatureBlock* rows = usable_rows(sample.features, *options.block)) {
       is_any_usable = true;
       samples.push_back({*rows, sample.task, sample.throughput});
       if (!std::isfinite(sample.throughput)) {
@@ -124,12 +132,13 @@ bool MlpModel::Impl::has_pairs() const {
 // Standardises over all rows. The first layer changes with the statistics so that the function
 // stays the same; a column that varies for the first time starts with weight 0.
 void MlpModel::Impl::fit_statistics() {
-  std::vector<double> sum(feature_length, 0.0), sum_of_squares(feature_length, 0.0);
+  const std::size_t num_inputs = options.block->num_columns();
+  std::vector<double> sum(num_inputs, 0.0), sum_of_squares(num_inputs, 0.0);
   double num_rows = 0.0;
   for (const MlpSample& sample : samples) {
     for (std::uint32_t r = 0; r < sample.rows.num_rows; ++r) {
       const auto row = sample.rows.row(r);
-      for (std::size_t i = 0; i < feature_length; ++i) {
+      for (std::size_t i = 0; i < num_inputs; ++i) {
         sum[i] += row[i];
       }
       num_rows += 1.0;
@@ -141,14 +150,14 @@ void MlpModel::Impl::fit_statistics() {
   for (const MlpSample& sample : samples) {
     for (std::uint32_t r = 0; r < sample.rows.num_rows; ++r) {
       const auto row = sample.rows.row(r);
-      for (std::size_t i = 0; i < feature_length; ++i) {
+      for (std::size_t i = 0; i < num_inputs; ++i) {
         sum_of_squares[i] += (row[i] - sum[i]) * (row[i] - sum[i]);
       }
     }
   }
   Eigen::Map<Matrix> weights = network.input_weights();
   Eigen::Map<Vector> bias = network.input_bias();
-  for (std::size_t i = 0; i < feature_length; ++i) {
+  for (std::size_t i = 0; i < num_inputs; ++i) {
     const double deviation = std::sqrt(sum_of_squares[i] / num_rows);
     const float mean = static_cast<float>(sum[i]);
     const float scale = deviation < smallest_deviation ? 0.0F : static_cast<float>(1.0 / deviation);
@@ -168,7 +177,7 @@ double MlpModel::Impl::train_batch(std::span<const std::uint32_t> chosen, float 
   for (std::uint32_t index : chosen) {
     batch.first_row.push_back(batch.first_row.back() + samples[index].rows.num_rows);
   }
-  batch.inputs.resize(static_cast<Eigen::Index>(feature_length), batch.first_row.back());
+  batch.inputs.resize(num_inputs(), batch.first_row.back());
   std::map<std::uint32_t, std::vector<std::uint32_t>> groups;
   for (std::uint32_t p = 0; p < chosen.size(); ++p) {
     const MlpSample& sample = samples[chosen[p]];
@@ -235,7 +244,8 @@ void MlpModel::Impl::train() {
   report.num_steps = num_steps;
 }
 
-MlpModel::MlpModel(const MlpOptions& options) : impl_(new Impl(options)) {}
+MlpModel::MlpModel(const MlpOptions& options)
+    : impl_(new Impl(options)), block_name_(impl_->options.block->name()) {}
 MlpModel::~MlpModel() { delete impl_; }
 
 bool MlpModel::is_trained() const { return impl_->is_trained; }
@@ -254,7 +264,7 @@ void MlpModel::update(std::span<const TrainingSample> samples) {
 void MlpModel::predict(std::span<const Features> programs, std::span<float> scores) const {
   TENSORSMITH_ASSERT(programs.size() == scores.size(), "one score per program");
   const Eigen::Index hidden_size = impl_->network.num_hidden();
-  Matrix inputs = Matrix::Zero(static_cast<Eigen::Index>(feature_length), block_columns);
+  Matrix inputs = Matrix::Zero(impl_->num_inputs(), block_columns);
   Matrix sums = Matrix::Zero(hidden_size, block_columns), hidden, encoded, decoded;
   Vector block_scores;
   std::vector<Eigen::Index> slot_of_column(block_columns);  // program slot of an input column
@@ -279,7 +289,7 @@ void MlpModel::predict(std::span<const Features> programs, std::span<float> scor
   };
 
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    const FeatureBlock* rows = usable_rows(programs[i]);
+    const FeatureBlock* rows = usable_rows(programs[i], *impl_->options.block);
     if (rows == nullptr) {
       scores[i] = invalid_score;
     } else if (!impl_->is_trained) {
@@ -304,12 +314,11 @@ void MlpModel::predict(std::span<const Features> programs, std::span<float> scor
 }
 
 bool MlpModel::gradient(const Features& program, Features& result) const {
-  const FeatureBlock* rows = usable_rows(program);
+  const FeatureBlock* rows = usable_rows(program, *impl_->options.block);
   if (rows == nullptr || !impl_->is_trained) {
     return false;
   }
-  Matrix inputs(static_cast<Eigen::Index>(feature_length),
-                static_cast<Eigen::Index>(rows->num_rows));
+  Matrix inputs(impl_->num_inputs(), static_cast<Eigen::Index>(rows->num_rows));
   for (std::uint32_t r = 0; r < rows->num_rows; ++r) {
     impl_->statistics.apply(rows->row(r).data(), inputs.col(r).data());
   }
@@ -317,7 +326,7 @@ bool MlpModel::gradient(const Features& program, Features& result) const {
   impl_->network.input_gradient(inputs, slopes);
   Features made = program;
   for (FeatureBlock& block : made.blocks()) {
-    const bool is_read = block.schema->name() == ansor_block_name;
+    const bool is_read = block.schema->name() == rows->schema->name();
     for (std::uint32_t r = 0; r < block.num_rows; ++r) {
       const std::span<float> row = block.row(r);
       for (std::size_t c = 0; c < row.size(); ++c) {
@@ -346,12 +355,12 @@ Result<std::string, CostModelFault> MlpModel::save() const {
   for (float value : std::as_const(impl_->network).parameters()) {
     out.f32(value);
   }
-  return frame_model(name(), schema_version, out.take(), {ansor_schema()});
+  return frame_model(name(), schema_version, out.take(), {impl_->options.block});
 }
 
 Result<Done, CostModelFault> MlpModel::load(std::string_view bytes) {
   const Result<std::string_view, CostModelFault> payload =
-      unframe_model(bytes, name(), schema_version, {ansor_schema()});
+      unframe_model(bytes, name(), schema_version, {impl_->options.block});
   if (!payload) {
     return fail(payload.error());
   }

@@ -41,7 +41,8 @@ void close_gradient(const Matrix& activated, Matrix& gradient) {
 
 }  // namespace
 
-MlpNetwork::MlpNetwork(std::uint32_t num_hidden) : num_hidden_(num_hidden) {
+MlpNetwork::MlpNetwork(std::uint32_t num_hidden, std::uint32_t num_inputs)
+    : num_hidden_(num_hidden), num_inputs_(num_inputs) {
   const std::size_t size = layer(num_layers).weights;
   parameters_.assign(size, 0.0F);
   gradient_.assign(size, 0.0F);
@@ -49,7 +50,7 @@ MlpNetwork::MlpNetwork(std::uint32_t num_hidden) : num_hidden_(num_hidden) {
 }
 
 std::uint32_t MlpNetwork::inputs_of(int index) const {
-  return index == 0 ? static_cast<std::uint32_t>(feature_length) : num_hidden_;
+  return index == 0 ? num_inputs_ : num_hidden_;
 }
 
 MlpNetwork::Offsets MlpNetwork::layer(int index) const {
@@ -79,8 +80,7 @@ Eigen::Map<Vector> MlpNetwork::bias_gradient(int index) {
   return {gradient_.data() + layer(index).bias, outputs};
 }
 Eigen::Map<Matrix> MlpNetwork::input_weights() {
-  return {parameters_.data() + layer(0).weights, num_hidden_,
-          static_cast<Eigen::Index>(feature_length)};
+  return {parameters_.data() + layer(0).weights, num_hidden_, num_inputs_};
 }
 Eigen::Map<Vector> MlpNetwork::input_bias() {
   return {parameters_.data() + layer(0).bias, num_hidden_};

@@ -1,6 +1,6 @@
 // MlpNetwork: the parameters of the MLP cost model, its forward and backward pass, and AdamW.
 //
-// Internal to lib/cost. Columns are feature rows or programs: X is [feature_length, rows].
+// Internal to lib/cost. Columns are feature rows or programs: X is [num_inputs, rows].
 // Not here: training data, batches, files.
 #pragma once
 
@@ -24,7 +24,7 @@ using Vector = Eigen::VectorXf;
 
 /// Rows of a batch, program by program: program p owns columns [first_row[p], first_row[p + 1]).
 struct RowBatch {
-  Matrix inputs;                         ///< standardised, [feature_length, rows]
+  Matrix inputs;                         ///< standardised, [num_inputs, rows]
   std::vector<std::uint32_t> first_row;  ///< size programs + 1
 
   std::size_t num_programs() const { return first_row.size() - 1; }
@@ -33,7 +33,8 @@ struct RowBatch {
 class MlpNetwork {
  public:
   /// All parameters zero; call initialize() or fill parameters().
-  explicit MlpNetwork(std::uint32_t num_hidden);
+  explicit MlpNetwork(std::uint32_t num_hidden,
+                      std::uint32_t num_inputs = std::uint32_t{feature_length});
 
   /// Uniform in +-1/sqrt(inputs of the layer).
   void initialize(std::uint64_t seed);
@@ -43,7 +44,7 @@ class MlpNetwork {
   std::span<const float> parameters() const { return parameters_; }
   std::span<const float> gradient() const { return gradient_; }
 
-  /// First layer, for the change of input statistics: [num_hidden, feature_length] and its bias.
+  /// First layer, for the change of input statistics: [num_hidden, num_inputs] and its bias.
   Eigen::Map<Matrix> input_weights();
   Eigen::Map<Vector> input_bias();
 
@@ -76,7 +77,7 @@ class MlpNetwork {
   Eigen::Map<Matrix> weight_gradient(int index);
   Eigen::Map<Vector> bias_gradient(int index);
 
-  std::uint32_t num_hidden_;
+  std::uint32_t num_hidden_, num_inputs_;
   std::vector<float> parameters_, gradient_, first_moment_, second_moment_;
   std::uint64_t num_steps_ = 0;
   Matrix row_hidden_, row_encoded_, summed_, residual_[2], decoded_[2];

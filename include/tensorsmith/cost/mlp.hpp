@@ -1,4 +1,5 @@
-// MlpModel: the learned cost model, an MLP over feature rows that is trained while the search runs.
+// MlpModel: the learned cost model, an MLP over the rows of one block of features that is trained
+// while the search runs.
 //
 // Floor 6; compiled in lib/cost (Eigen). Shape and loss: TenSet (NeurIPS 2021 datasets and
 // benchmarks): every row through a two-layer encoder, sum over the rows of a program, two residual
@@ -28,6 +29,8 @@ struct MlpOptions {
   float learning_rate = 2e-3F;
   float weight_decay = 1e-4F;      ///< decoupled (AdamW)
   float max_gradient_norm = 5.0F;  ///< global L2 clip
+  /// What it reads; any block of any number of rows, the rows of a program are encoded and summed.
+  Shared<const BlockSchema> block = ansor_schema();
 };
 
 /// What the last update() did.
@@ -49,6 +52,7 @@ class MlpModel final : public CostModel {
   ~MlpModel() override;
 
   std::string_view name() const override { return "mlp"; }
+  std::span<const std::string_view> wanted_blocks() const override { return {&block_name_, 1}; }
 
   /// Adds the samples and trains. Samples without features, or with numbers that are not finite,
   /// are ignored; failed ones (throughput 0) rank last in their task. A call without usable
@@ -75,6 +79,7 @@ class MlpModel final : public CostModel {
  private:
   struct Impl;
   Impl* impl_;  ///< owned; unique_ptr would cost this header 14k preprocessed lines
+  std::string_view block_name_;
 };
 
 /// The row of the table of models.

@@ -287,3 +287,44 @@ TEST_CASE("mlp: a step along the gradient raises the score, other blocks have no
   }
   CHECK(num_raised >= 18);
 }
+
+TEST_CASE("mlp: it learns from a block of a user as from the reference's", "[cost]") {
+  const auto mine =
+      make_shared_of<const BlockSchema>("mine", std::vector<std::string>{"size", "shape"}, 1U);
+  MlpOptions options = small(6);
+  options.max_epochs = 60;
+  options.block = mine;
+  MlpModel model(options);
+  REQUIRE(model.wanted_blocks().size() == 1);
+  CHECK(model.wanted_blocks()[0] == "mine");
+  const auto samples = [&](std::uint32_t first, std::uint32_t count) {
+    std::vector<TrainingSample> result;
+    for (std::uint32_t i = first; i < first + count; ++i) {
+      CounterRng rng(8, i);
+      const auto size = static_cast<float>(rng.next_double()),
+                 shape = static_cast<float>(rng.next_double());
+      const double off = static_cast<double>(shape) - 0.5;
+      result.push_back({Features({FeatureBlock{mine, 1, {size, shape}}}), 0,
+                        1 / (0.1 + static_cast<double>(size) + 4 * off * off)});
+    }
+    return result;
+  };
+  model.update(samples(0, 300));
+  const double accuracy = rank_report(model, samples(1000, 100)).pairwise_accuracy();
+  INFO(accuracy);
+  CHECK(accuracy > 0.85);
+  Features slopes;
+  REQUIRE(model.gradient(samples(2000, 1)[0].features, slopes));
+  CHECK(slopes.block("mine").values[0] < 0);                           // larger is slower
+  CHECK(test::scores_of(model, {programs()[0]})[0] == invalid_score);  // without the block
+
+  const std::string bytes = model.save().value();
+  MlpModel same(options), other(small(6));
+  REQUIRE(same.load(bytes).has_value());
+  CHECK(test::scores_of(same, test::features_of(samples(0, 20))) ==
+        test::scores_of(model, test::features_of(samples(0, 20))));
+  CHECK(same.wanted_blocks()[0] == "mine");
+  CHECK(other.load(bytes).error().message ==
+        "trained on another feature schema: block \"mine\" is not read any more; block "
+        "\"ansor164\" is new");
+}
