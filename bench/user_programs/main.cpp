@@ -32,8 +32,8 @@
 #include "programs.hpp"
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/tune.hpp"
+#include "tensorsmith/tune/measure_task.hpp"
 #include "tensorsmith/version.hpp"
-#include "tune/measure_task.hpp"
 
 namespace tensorsmith::bench {
 namespace {
