@@ -10,6 +10,7 @@
 #include "tensorsmith/codegen/llvm_compiler.hpp"
 #include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/sched/apply.hpp"
+#include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith {
 namespace {

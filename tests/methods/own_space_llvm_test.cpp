@@ -166,6 +166,13 @@ TEST_CASE("complete states are measured as they are, with the first of the trial
     num_given += hash_steps(contents->records.at(i).steps) == given[i] ? 1 : 0;
   }
   CHECK(num_given == 3);
+  // Nothing else can be made of them, and instant mode takes one.
+  options.database.clear();
+  options.budget = {0, 0};
+  options.cost_model.clear();
+  const TuneResult instant = tune(task, options);
+  REQUIRE(instant.has_best());
+  CHECK(instant.summary.trials == 1);
 }
 
 TEST_CASE("every space of the table has programs and says what it is") {
