@@ -37,6 +37,8 @@ budget_of() {
   tensorsmith/sched/bounds/reads.hpp | tensorsmith/sched/bounds/stage_*.hpp) echo 28300 ;;
   tensorsmith/search/evolutionary_policy.hpp | tensorsmith/search/analytic_seeds.hpp | \
     tensorsmith/search/seed_maker.hpp | tensorsmith/search/population/sample.hpp | \
+    tensorsmith/search/template_of.hpp | tensorsmith/search/template_population.hpp | \
+    tensorsmith/search/decisions/copies.hpp | \
     tensorsmith/search/evolution/*_mutators.hpp) echo 44800 ;;
   tensorsmith/support/* | tensorsmith/target.hpp | tensorsmith/ir/* | tensorsmith/te/* | \
     tensorsmith/ops/* | tensorsmith/sched/*) echo 28000 ;;

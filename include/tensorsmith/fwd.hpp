@@ -19,6 +19,7 @@ class Journal;
 class Kernel;
 class Measurer;
 class SearchPolicy;
+class Template;
 class TuneResult;
 class WorkerMeasurer;
 

@@ -128,6 +128,9 @@ struct TuneOptions {
   /// sketch/generate.hpp). `space` may then have any name; records carry it, and "ansor" still
   /// means tile sizes that divide.
   Callback<std::vector<State>(const Shared<const ComputeDag>&, const SketchOptions&)> sketches;
+  /// Instead of the space, on CPUs: templates of the dag given, by hand or of sketches (see
+  /// space/template_builder.hpp). Records carry the name in `space`.
+  Callback<std::vector<Template>(const Shared<const ComputeDag>&, const SketchOptions&)> templates;
   /// Instead of the cost model of that name: is asked by several threads at once, learns after
   /// every round, must outlive the run. See cost/cost_model.hpp.
   CostModel* model = nullptr;

@@ -16,6 +16,7 @@
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
 #include "tensorsmith/search/policy_params.hpp"
+#include "tensorsmith/search/template_population.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/native_rules.hpp"
 #include "tune/gpu.hpp"
@@ -99,6 +100,24 @@ std::vector<State> make_sketches(const TuneTask& task, const TuneOptions& option
     }
   }
   return sketches;
+}
+
+std::vector<Template> make_templates(const TuneTask& task, const TuneOptions& options,
+                                     const SketchOptions& sketch_options) {
+  std::vector<Template> templates = options.templates(task.dag, sketch_options);
+  if (templates.empty()) {
+    throw Error("TuneOptions::templates: got none");
+  }
+  for (const Template& each : templates) {
+    if (each.initial().initial_dag() != task.dag) {
+      throw Error(
+          "TuneOptions::templates: expected templates of the task's dag, got one of another");
+    }
+    if (each.sampler().is_empty()) {
+      throw Error("TuneOptions::templates: no values of a template keep its constraints");
+    }
+  }
+  return templates;
 }
 
 /// Instant mode takes the program with the best draft: nobody is to wait for more of them.
@@ -204,7 +223,11 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
   if (!is_reference && options.policy != "evolution") {
     throw Error("unknown policy \"" + options.policy + "\"; known: evolution, ansor");
   }
-  if (!options.sketches && options.space != "native" && options.space != "ansor") {
+  if (options.templates && task.target.kind != TargetKind::cpu) {
+    throw Error("TuneOptions::templates: only programs for CPUs are made of templates");
+  }
+  if (!options.sketches && !options.templates && options.space != "native" &&
+      options.space != "ansor") {
     throw Error("unknown space \"" + options.space + "\"; known: native, ansor");
   }
   PolicyOptions policy = policy_options(options);
@@ -237,7 +260,13 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
     sketch_options.collapse_axes = true;
     sketch_options.intrinsics = usable_intrinsics(*task.dag, task.target);
   }
-  std::vector<State> sketches = make_sketches(task, options, sketch_options);
+  std::vector<State> sketches;
+  std::vector<Template> templates;
+  if (options.templates) {
+    templates = make_templates(task, options, sketch_options);
+  } else {
+    sketches = make_sketches(task, options, sketch_options);
+  }
   SpaceOptions space_options = is_native ? native_space_options() : SpaceOptions{};
   space_options.follows_reference = !is_native;
   space_options.max_innermost_split_factor = params.max_innermost_split_factor;
@@ -280,6 +309,14 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
     };
     policy.target = target;
     policy.near_share = 0.25;
+  }
+  if (options.templates) {
+    SearchSpace space = space_of_templates(templates);
+    const auto list = make_shared_of<const std::vector<Template>>(std::move(templates));
+    search.policy = std::make_unique<BasicEvolutionaryPolicy<TemplatePopulation, TemplateMutators>>(
+        std::move(space), *model, std::move(callbacks), policy, TemplatePopulation{list},
+        TemplateMutators(list));
+    return search;
   }
   search.policy = std::make_unique<BasicEvolutionaryPolicy<NativeCpuPopulation>>(
       SearchSpace(std::move(sketches), space_options), *model, std::move(callbacks), policy);
