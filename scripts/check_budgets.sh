@@ -41,6 +41,8 @@ budget_of() {
   tensorsmith/sched/bounds/reads.hpp | tensorsmith/sched/bounds/stage_*.hpp) echo 28300 ;;
   tensorsmith/search/evolutionary_policy.hpp | tensorsmith/search/analytic_seeds.hpp | \
     tensorsmith/search/seed_maker.hpp | tensorsmith/search/population/sample.hpp | \
+    tensorsmith/search/template_of.hpp | tensorsmith/search/template_population.hpp | \
+    tensorsmith/search/decisions/copies.hpp | \
     tensorsmith/search/evolution/*_mutators.hpp) echo 45600 ;;
   # Candidates keep their features, whose blocks have schemas.
   tensorsmith/search/evaluator.hpp | tensorsmith/search/epsilon_greedy.hpp | \

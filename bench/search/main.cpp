@@ -5,6 +5,7 @@
 //   bench_search --shape gemm:512x512x512:f32 --seconds 20 --seed 1 --json search.json
 //   bench_search --growth --seconds 5       # what a trial costs for sizes from 64 to 4096
 //   bench_search --generate                   one round of 2048 x 5 programs, nothing is measured
+//   bench_search --sampling a100              legal assignments a second of the space of a GPU
 //
 // Phases are the tuner's own clocks. propose, measure, train and other follow one another and add
 // up to the run; build (lowering and compiling) runs beside measuring on its own thread, so its
@@ -22,6 +23,7 @@
 #include "bench/support/machine.hpp"
 #include "bench/support/report_file.hpp"
 #include "generation.hpp"
+#include "sampling.hpp"
 #include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/support/assert.hpp"
@@ -41,6 +43,7 @@ struct Arguments {
   TuneOptions tune;
   bool is_generation = false;  ///< only the search, without building and measuring
   int population = 2048, generations = 4;
+  std::string sampled_gpu;  ///< only draws assignments of its native space
 };
 
 Json phases_json(const TuneSummary& summary) {
@@ -166,6 +169,20 @@ int run(const Arguments& arguments) {
   report["cases"] = Json::array();
   bool is_good = true;
   for (const std::string& shape : arguments.shapes) {
+    if (!arguments.sampled_gpu.empty()) {
+      report["cases"].push_back(time_sampling(shape, arguments.sampled_gpu));
+      for (const Json& entry : report["cases"].back()["templates"]) {
+        std::fprintf(out,
+                     "%s  %d variables, %d constraints: %.0f assignments/s, %.0f programs/s, %.1f "
+                     "%% of them fit a block, of %d lowering refuses %d\n",
+                     shape.c_str(), entry["variables"].get<int>(), entry["constraints"].get<int>(),
+                     entry["assignments_per_second"].get<double>(),
+                     entry["programs_per_second"].get<double>(),
+                     100 * entry["share_that_fits"].get<double>(), entry["lowered"].get<int>(),
+                     entry["refused"].get<int>());
+      }
+      continue;
+    }
     if (arguments.is_generation) {
       const Json entry =
           time_generation(shape, arguments.tune, arguments.population, arguments.generations);
@@ -217,6 +234,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1 << 17));
   app.add_option("--generations", arguments.generations, "of --generate, the first not counted")
       ->check(CLI::Range(0, 4000));
+  app.add_option("--sampling", arguments.sampled_gpu,
+                 "only draws assignments of the native space of this GPU");
   app.add_option("--space", arguments.tune.space, "space of programs: native or ansor");
   app.add_option("--cost-model,--model", arguments.tune.cost_model,
                  "cost model: " + tensorsmith::model_names(tensorsmith::known_models()));

@@ -20,6 +20,7 @@ class Journal;
 class Kernel;
 class Measurer;
 class SearchPolicy;
+class Template;
 class TuneResult;
 class WorkerMeasurer;
 

@@ -1,6 +1,7 @@
 // The policies "evolution" and "ansor": one evolutionary search, with this project's settings or
 // the reference's.
 #include "tensorsmith/search/evolutionary_policy.hpp"
+#include "tensorsmith/search/template_population.hpp"
 #include "tune/methods.hpp"
 
 namespace tensorsmith {
@@ -35,6 +36,11 @@ Owned<SearchPolicy> make_evolutionary(SearchContext& context, PolicyOptions poli
   policy.task = context.index;
   policy.random = options.random_numbers;
   take_params(options, policy);
+  if (context.templates) {
+    return make_owned<BasicEvolutionaryPolicy<TemplatePopulation, TemplateMutators>>(
+        std::move(context.space), context.model, std::move(context.callbacks), policy,
+        TemplatePopulation{context.templates}, TemplateMutators(context.templates));
+  }
   if (context.task.target.kind == TargetKind::cuda) {
     return make_gpu_policy(context, policy);
   }

@@ -132,17 +132,48 @@ void check_names(const TuneOptions& options) {
     throw Error("unknown policy \"" + options.policy +
                 "\"; known: " + names_text(policy_methods()));
   }
-  if (options.make_space && options.sketches) {
-    throw Error("TuneOptions: expected make_space or sketches, got both");
+  if (int(bool(options.make_space)) + int(bool(options.sketches)) + int(bool(options.templates)) >
+      1) {
+    throw Error("TuneOptions: expected one of make_space, sketches and templates, got several");
   }
   if (!check("space", options.space, bool(options.make_space), space_methods()) &&
-      !options.sketches) {
+      !options.sketches && !options.templates) {
     throw Error("unknown space \"" + options.space + "\"; known: " + names_text(space_methods()));
   }
 }
 
+/// A space of the caller's templates.
+SpaceParts space_of(const SpaceContext& context) {
+  const TuneTask& task = context.task;
+  if (task.target.kind != TargetKind::cpu) {
+    throw Error("TuneOptions::templates: only programs for CPUs are made of templates");
+  }
+  std::vector<Template> templates =
+      context.options.templates(task.dag, native_sketch_options(context));
+  if (templates.empty()) {
+    throw Error("TuneOptions::templates: got none");
+  }
+  SpaceParts space;
+  for (const Template& each : templates) {
+    if (each.initial().initial_dag() != task.dag) {
+      throw Error(
+          "TuneOptions::templates: expected templates of the task's dag, got one of another");
+    }
+    if (each.sampler().is_empty()) {
+      throw Error("TuneOptions::templates: no values of a template keep its constraints");
+    }
+    space.sketches.push_back(each.initial());
+  }
+  space.templates = make_shared_of<const std::vector<Template>>(std::move(templates));
+  space.is_valid = [](const State& state) { return !has_nested_parallel(state); };
+  return space;
+}
+
 SpaceParts make_space(const SpaceContext& context) {
   const TuneOptions& options = context.options;
+  if (options.templates) {
+    return space_of(context);
+  }
   const SpaceMethod* const named = named_space(options);
   SpaceParts space;
   if (options.make_space) {
@@ -218,6 +249,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
                         params,
                         index,
                         SearchSpace(std::move(space.sketches), std::move(space.options)),
+                        std::move(space.templates),
                         *model,
                         std::move(callbacks)};
   const PolicyMethod* const named = named_policy(options);

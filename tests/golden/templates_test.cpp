@@ -51,7 +51,7 @@ TaskTemplates templates_of(const std::string& name, bool is_gpu) {
   return {std::move(space), std::move(templates)};
 }
 
-void check_samples(const GoldenFile& file, bool is_gpu) {
+void check_templates(const GoldenFile& file, bool is_gpu) {
   ComparedRows rows(file.name);
   rows.of("histories that templates read");
   std::map<std::string, TaskTemplates> tasks;
@@ -97,13 +97,13 @@ void check_samples(const GoldenFile& file, bool is_gpu) {
 
 TEST_CASE("CPU samples of the reference are assignments of templates", "[golden]") {
   for (const GoldenFile& file : golden_files("samples_cpu.jsonl")) {
-    check_samples(file, false);
+    check_templates(file, false);
   }
 }
 
 TEST_CASE("CUDA samples of the reference are assignments of templates", "[golden]") {
   for (const GoldenFile& file : golden_files("samples_cuda.jsonl")) {
-    check_samples(file, true);
+    check_templates(file, true);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "tensorsmith/search/block_groups.hpp"
 #include "tensorsmith/search/row_threads.hpp"
+#include "tensorsmith/sketch/stage_query.hpp"
 #include "tensorsmith/sketch/tiling.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 

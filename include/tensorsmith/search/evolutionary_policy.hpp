@@ -140,9 +140,11 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     const bool use_model = uses_model();
     std::vector<Proposal> proposals;
     if (!use_model && options_.target && callbacks_.draft) {
-      if (key.round == 0) {
-        seeds_ =
-            analytic_seeds(space_, population_, callbacks_, *options_.target, key, options_.seeds);
+      if constexpr (requires { population_.rules; }) {  // sketches, whose lengths a model knows
+        if (key.round == 0) {
+          seeds_ = analytic_seeds(space_, population_, callbacks_, *options_.target, key,
+                                  options_.seeds);
+        }
       }
       take_seeds((n + 1) / 2, proposals);
     }
@@ -224,7 +226,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     for (std::size_t i = 0; options_.near_share > 0 && i < measured_.size() && i < num_parents;
          ++i) {
       const std::vector<Step>& steps = measured_[i].steps;
-      if (std::optional<Candidate> parent = space_.build(steps, space_.sketch_of(steps))) {
+      if (std::optional<Candidate> parent = candidate_of(space_, population_, steps)) {
         parents.push_back(std::move(*parent));
       }
     }
@@ -326,7 +328,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     std::vector<Candidate> best;
     for (std::size_t i = 0; i < measured_.size() && i < wanted; ++i) {
       const std::vector<Step>& steps = measured_[i].steps;
-      if (std::optional<Candidate> candidate = space_.build(steps, space_.sketch_of(steps))) {
+      if (std::optional<Candidate> candidate = candidate_of(space_, population_, steps)) {
         best.push_back(std::move(*candidate));
       }
     }

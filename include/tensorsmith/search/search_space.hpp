@@ -14,12 +14,14 @@
 #include "tensorsmith/sched/bounds.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/search/apply_intrinsics.hpp"
+#include "tensorsmith/search/nested_parallel.hpp"
 #include "tensorsmith/search/row_threads.hpp"
 #include "tensorsmith/search/schedule_packs.hpp"
 #include "tensorsmith/search/space_options.hpp"
 #include "tensorsmith/search/warp_tiles.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
+#include "tensorsmith/space/variable.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/factorize.hpp"
 #include "tensorsmith/support/flat_map.hpp"
@@ -34,8 +36,9 @@ struct Candidate {
   static constexpr std::uint32_t no_sketch = UINT32_MAX;
 
   State state;
-  std::uint32_t sketch = no_sketch;       ///< whose steps the history begins with
-  Shared<const AccessAnalysis> analysis;  ///< of state.dag()
+  std::uint32_t sketch = no_sketch;                 ///< whose steps the history begins with
+  Shared<const AccessAnalysis> analysis;            ///< of state.dag()
+  std::optional<Assignment> values = std::nullopt;  ///< of its template, where it was made of one
 };
 
 class SearchSpace {
@@ -368,32 +371,5 @@ class SearchSpace {
   FlatMap<Key, std::vector<std::vector<std::int64_t>>> tables_;
   std::optional<State> initial_;
 };
-
-/// Whether two parallel loops stand inside each other, or one after the other in one loop tree: the
-/// generated code would start threads from threads.
-inline bool has_nested_parallel(const State& state) {
-  const auto count = [&](const auto& self, std::int32_t stage) -> int {
-    int found = 0;
-    const auto& iterators = state.stage(static_cast<std::size_t>(stage)).iterators;
-    for (std::size_t i = 0; i < iterators.size(); ++i) {
-      found += iterators[i].annotation == Annotation::parallel ? 1 : 0;
-      const auto attached = state.attach_map().iterator_to_stages.find(
-          IteratorKey{stage, static_cast<std::int32_t>(i)});
-      if (attached != state.attach_map().iterator_to_stages.end()) {
-        for (std::int32_t inner : attached->second) {
-          found += self(self, inner);
-        }
-      }
-    }
-    return found;
-  };
-  for (std::size_t stage = 0; stage < state.num_stages(); ++stage) {
-    if (state.stage(stage).compute_at == ComputeAt::root &&
-        count(count, static_cast<std::int32_t>(stage)) > 1) {
-      return true;
-    }
-  }
-  return false;
-}
 
 }  // namespace tensorsmith

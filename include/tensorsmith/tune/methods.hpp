@@ -16,6 +16,7 @@
 #include "tensorsmith/search/policy_params.hpp"
 #include "tensorsmith/search/search_space.hpp"
 #include "tensorsmith/sketch/rule.hpp"
+#include "tensorsmith/space/template.hpp"
 #include "tensorsmith/support/owned.hpp"
 #include "tensorsmith/tune.hpp"
 
@@ -32,6 +33,9 @@ struct SpaceContext {
 struct SpaceParts {
   /// Of the task's dag, with open tile sizes where a search is to choose; at least one.
   std::vector<State> sketches;
+  /// Instead of sketches that a search completes by itself: programs with variables, whose first
+  /// states are the sketches. None: there are none.
+  Shared<const std::vector<Template>> templates = {};
   /// How sketches are completed. With `follows_reference` as the reference does it, and nothing
   /// beyond it is used: no analytic estimate, no seeds.
   SpaceOptions options;
@@ -47,6 +51,7 @@ struct SearchContext {
   const PolicyParams& params;  ///< as in SpaceContext
   std::uint32_t index;         ///< of the task, for training samples: tasks may share the model
   SearchSpace space;
+  Shared<const std::vector<Template>> templates;  ///< see SpaceParts::templates
   CostModel& model;
   /// Features for the model, validity, the analytic estimate if there is one, threads.
   SearchCallbacks callbacks;

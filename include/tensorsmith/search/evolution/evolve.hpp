@@ -104,7 +104,11 @@ std::optional<Candidate> make_child(const SearchSpace& space, const Mutators& mu
   }
   if (rng.next_double() < options.crossover_probability) {
     const Candidate& other = parents.next(rng);
-    return Crossover{}.cross(space, parent, other, rng);
+    if constexpr (requires { mutators.cross(space, parent, other, rng); }) {
+      return mutators.cross(space, parent, other, rng);
+    } else {
+      return Crossover{}.cross(space, parent, other, rng);
+    }
   }
   return mutators.mutate(space, parent, rng);
 }

@@ -66,6 +66,17 @@ std::optional<Candidate> draw_candidate(const SearchSpace& space,
   return candidate;
 }
 
+/// The candidate with this history, as the population makes them; nothing if it is illegal.
+template <class Population>
+std::optional<Candidate> candidate_of(const SearchSpace& space, const Population& population,
+                                      const std::vector<Step>& steps) {
+  if constexpr (requires { population.candidate_of(space, steps); }) {
+    return population.candidate_of(space, steps);
+  } else {
+    return space.build(steps, space.sketch_of(steps));
+  }
+}
+
 /// The reference's generators for one initial population: one for each of its programs, seeded by
 /// draws from the policy's own.
 class ReferenceSampler {
@@ -78,8 +89,8 @@ class ReferenceSampler {
   }
 
   /// The legal ones of the next programs, one per generator, in that order.
-  template <class... Rules>
-  std::vector<Candidate> draw(const SearchSpace& space, const PopulationRules<Rules...>& population,
+  template <class Population>
+  std::vector<Candidate> draw(const SearchSpace& space, const Population& population,
                               const ParallelFor& parallel_for) {
     std::vector<std::optional<Candidate>> drawn(generators_.size());
     run_for(parallel_for, drawn.size(),
