@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <unordered_map>
 #include <utility>
 
 #include "tensorsmith/codegen/cuda_source.hpp"
+#include "tensorsmith/cost/corrected_draft.hpp"
+#include "tensorsmith/cost/gpu_draft.hpp"
 #include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
@@ -38,6 +42,71 @@ class SimulatedBuilder final : public CandidateBuilder {
   Target target_;
 };
 
+/// Whether its kernels keep the limits of the board, and are texts of a size that compiles soon.
+bool is_worth_compiling(const LoopProgram& program, const Target& target) {
+  const Result<CudaSource, std::string> source = cuda_source(program, target);
+  return source && std::all_of(source->launches.begin(), source->launches.end(),
+                               [&](const CudaLaunch& launch) {
+                                 return check_launch(launch, *target.gpu) && compiles_soon(launch);
+                               });
+}
+
+/// What is known of candidates without measuring them. A search asks for validity, draft and
+/// features of one candidate one after the other, from several threads: each is lowered once.
+class GpuAppraiser {
+ public:
+  GpuAppraiser(const Target& target, const SpaceOptions& space)
+      : target_(target), hardware_(space.hardware), most_buffered_(space.max_buffered_bytes) {}
+
+  bool is_valid(const State& state) { return appraise(state).is_valid; }
+  /// Of a valid one.
+  DraftParts draft(const State& state) { return appraise(state).parts; }
+
+ private:
+  struct Appraisal {
+    bool is_valid = false;
+    DraftParts parts;
+  };
+
+  Appraisal appraise(const State& state) {
+    constexpr std::size_t most_known = 1 << 16;
+    const std::uint64_t key = hash_steps(state.steps());
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = known_.find(key); found != known_.end()) {
+        return found->second;
+      }
+    }
+    const Appraisal made = make(state);
+    const std::lock_guard lock(mutex_);
+    if (known_.size() >= most_known) {
+      known_.clear();
+    }
+    known_.emplace(key, made);
+    return made;
+  }
+  Appraisal make(const State& state) const {
+    Appraisal made;
+    if (!fits_block(state, hardware_, most_buffered_)) {
+      return made;  // parts of two programs that fit need not fit together
+    }
+    const Result<LoopProgram, LowerError> program = lower(state, target_);
+    if (!program) {
+      return made;
+    }
+    const Result<GpuLatency, GpuLimitExceeded> latency = gpu_latency(*program, target_);
+    made.is_valid = latency && is_worth_compiling(*program, target_);
+    made.parts = made.is_valid ? gpu_draft_parts(*latency) : DraftParts{};
+    return made;
+  }
+
+  Target target_;
+  HardwareParams hardware_;
+  std::int64_t most_buffered_;
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, Appraisal> known_;
+};
+
 double latency_of(const CompiledCandidate& candidate) {
   double ns = 0;
   TENSORSMITH_ASSERT(candidate.object.size() == sizeof(ns), "a candidate of the simulated builder");
@@ -57,18 +126,6 @@ Result<GpuLatency, MeasureFault> latency_on_board(const State& state, const Targ
     return fail(MeasureFault{MeasureStatus::compile_error, explain(latency.error())});
   }
   return std::move(latency).value();
-}
-
-bool is_worth_compiling(const State& state, const Target& target) {
-  const Result<LoopProgram, LowerError> program = lower(state, target);
-  if (!program || !gpu_latency(*program, target)) {
-    return false;
-  }
-  const Result<CudaSource, std::string> source = cuda_source(*program, target);
-  return source && std::all_of(source->launches.begin(), source->launches.end(),
-                               [&](const CudaLaunch& launch) {
-                                 return check_launch(launch, *target.gpu) && compiles_soon(launch);
-                               });
 }
 
 std::string cuda_text(const LoopProgram& program, const Target& target, const std::string& name,
@@ -94,7 +151,8 @@ std::string latency_text(const GpuLatency& latency) {
                                                     {"L1", kernel.l1_ns},
                                                     {"L2", kernel.l2_ns},
                                                     {"DRAM", kernel.dram_ns},
-                                                    {"waiting", kernel.waiting_ns}};
+                                                    {"waiting", kernel.waiting_ns},
+                                                    {"starting blocks", kernel.start_ns}};
     char line[256];
     std::snprintf(line, sizeof(line),
                   "kernel %zu: %.0f ns, bound by %s\n"
@@ -151,8 +209,7 @@ std::vector<State> make_gpu_sketches(const TuneTask& task, const TuneOptions& op
 }
 
 std::unique_ptr<SearchPolicy> make_gpu_policy(const TuneTask& task, const TuneOptions& options,
-                                              const PolicyParams& params,
-                                              const PolicyOptions& policy,
+                                              const PolicyParams& params, PolicyOptions policy,
                                               std::vector<State> sketches, CostModel& model,
                                               ParallelFor parallel_for) {
   const bool is_reference = options.space == "ansor";
@@ -168,11 +225,20 @@ std::unique_ptr<SearchPolicy> make_gpu_policy(const TuneTask& task, const TuneOp
   callbacks.extract = [features](const State& state) { return extract_features(state, features); };
   callbacks.parallel_for = std::move(parallel_for);
   if (options.space != "ansor") {
-    // Parts of two programs that fit need not fit together.
-    callbacks.is_valid = [target = task.target, hardware = space.hardware,
-                          most = space.max_buffered_bytes](const State& state) {
-      return fits_block(state, hardware, most) && is_worth_compiling(state, target);
-    };
+    const auto appraiser = std::make_shared<GpuAppraiser>(task.target, space);
+    callbacks.is_valid = [appraiser](const State& state) { return appraiser->is_valid(state); };
+    if (has_draft(options, task.target)) {
+      const bool needs_rows = dynamic_cast<const CorrectedDraft*>(&model) == nullptr;
+      callbacks.extract = [appraiser, features, needs_rows](const State& state) {
+        FeatureMatrix seen = needs_rows ? extract_features(state, features) : FeatureMatrix{};
+        if (!needs_rows || !seen.empty()) {
+          seen.draft = draft_columns(appraiser->draft(state), schedule_choices(state));
+        }
+        return seen;
+      };
+      callbacks.draft = [appraiser](const State& state) { return appraiser->draft(state).total; };
+      policy.target = task.target;
+    }
     return std::make_unique<BasicEvolutionaryPolicy<NativeGpuPopulation, NativeGpuMutators>>(
         SearchSpace(std::move(sketches), space), model, std::move(callbacks), policy,
         NativeGpuPopulation{}, NativeGpuMutators{});

@@ -9,6 +9,7 @@
 
 #include "tensorsmith/cost/gpu_latency.hpp"
 #include "tensorsmith/measure/simulated.hpp"
+#include "tensorsmith/search/evolutionary_policy.hpp"
 #include "tensorsmith/search/policy_params.hpp"
 #include "tensorsmith/sketch/rule.hpp"
 #include "tune/driver.hpp"
@@ -16,14 +17,9 @@
 
 namespace tensorsmith {
 
-struct PolicyOptions;
-
 /// Lowers a state and estimates its time on the board; a program that the board cannot hold is a
 /// fault.
 Result<GpuLatency, MeasureFault> latency_on_board(const State& state, const Target& target);
-
-/// Whether its kernels keep the limits of the board, and are texts of a size that compiles soon.
-bool is_worth_compiling(const State& state, const Target& target);
 
 /// The program of a state as CUDA C++, launches and buffers in comments. Throws Error.
 std::string cuda_text(const LoopProgram& program, const Target& target, const std::string& name,
@@ -43,8 +39,7 @@ std::vector<State> make_gpu_sketches(const TuneTask& task, const TuneOptions& op
 SketchOptions gpu_sketch_options_for(const Target& target, const PolicyParams& params);
 
 std::unique_ptr<SearchPolicy> make_gpu_policy(const TuneTask& task, const TuneOptions& options,
-                                              const PolicyParams& params,
-                                              const PolicyOptions& policy,
+                                              const PolicyParams& params, PolicyOptions policy,
                                               std::vector<State> sketches, CostModel& model,
                                               ParallelFor parallel_for);
 

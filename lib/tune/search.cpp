@@ -114,6 +114,7 @@ PolicyOptions policy_options(const TuneOptions& options) {
   } else if (options.budget.trials <= 0) {
     policy.evolution.num_generations = instant_generations;
     policy.seeds = SeedEffort::single();
+    policy.drafted = DraftedEffort::single();
   }
   policy.seed = options.seed;
   if (options.random_numbers == "reference") {
@@ -166,16 +167,19 @@ std::string learned_models() {
 }  // namespace
 
 bool has_draft(const TuneOptions& options, const Target& target) {
-  return target.kind == TargetKind::cpu && options.space != "ansor" && options.policy != "ansor";
+  const bool has_estimate =
+      target.kind == TargetKind::cpu || (target.gpu.has_value() && target.gpu->board.has_value());
+  return has_estimate && options.space != "ansor" && options.policy != "ansor";
 }
 
 std::unique_ptr<CostModel> make_model(const TuneOptions& options, const Target& target) {
   const std::string& name = options.cost_model;
   if (name == "draft" || (name.empty() && has_draft(options, target))) {
     if (!has_draft(options, target)) {
-      throw Error("the cost model draft is there for CPUs with the native space and the policy "
-                  "evolution; known beside it: " +
-                  learned_models());
+      throw Error(
+          "the cost model draft is there for CPUs and boards with the native space and the policy "
+          "evolution; known beside it: " +
+          learned_models());
     }
     return std::make_unique<CorrectedDraft>(options.seed);
   }
