@@ -2,7 +2,7 @@
 //
 // Floor 0. Sources. Classes: CUDA C++ Programming Guide 13.0, "Compute Capabilities" (technical
 // specifications, arithmetic throughput) and the tuning guides (size of L1). Boards: NVIDIA's
-// whitepapers (Turing, A100, Ada, H100) and data sheets (T4, L4, H200, Jetson AGX Orin).
+// whitepapers (Turing, A100, GA102, Ada, H100) and data sheets (T4, L4, H200, Jetson AGX Orin).
 // Not here: latencies and bandwidths of caches, which are nowhere promised (cost/gpu_latency.hpp).
 #pragma once
 
@@ -76,9 +76,11 @@ struct GpuModel {
   double dram_bytes_per_ns;
   std::int32_t l2_mib;
 };
-inline constexpr std::array<GpuModel, 7> gpu_models{{
+inline constexpr std::array<GpuModel, 9> gpu_models{{
     {"t4", "Tesla T4", 75, 40, 1590, 320, 4},
     {"a100", "A100 40 GB SXM", 80, 108, 1410, 1555, 40},
+    {"rtx3080", "GeForce RTX 3080 10 GB", 86, 68, 1710, 760, 5},
+    {"rtx3080-12gb", "GeForce RTX 3080 12 GB", 86, 70, 1710, 912, 6},
     {"orin", "Jetson AGX Orin 64 GB", 87, 16, 1300, 204.8, 4},
     {"l4", "L4", 89, 58, 2040, 300, 48},
     {"rtx4090", "GeForce RTX 4090", 89, 128, 2520, 1008, 72},

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tune/f64_twin.hpp"
+#include "tune/search.hpp"
 #include "tune/session.hpp"
 
 namespace tensorsmith {
@@ -56,8 +57,9 @@ void check_arguments(const TuneTask& task, const TuneOptions& options) {
     throw Error("tune: instant mode (no seconds, no trials) needs the native space and the policy "
                 "evolution; the reference's search has no analytic model");
   }
-  if (is_instant(options) && task.target.kind != TargetKind::cpu) {
-    throw Error("tune: instant mode (no seconds, no trials) is there for CPUs only; give a budget");
+  if (is_instant(options) && !has_draft(options, task.target)) {
+    throw Error("tune: instant mode (no seconds, no trials) is there for CPUs and for boards of "
+                "GPUs; give a budget");
   }
   if (options.num_threads < 1 || options.num_threads > 1024) {
     throw Error("tune: the number of threads must be in 1..1024, is " +

@@ -56,6 +56,7 @@ Owned<SearchPolicy> make_evolution(SearchContext& context) {
   } else if (budget.trials <= 0) {
     policy.evolution.num_generations = instant_generations;
     policy.seeds = SeedEffort::single();
+    policy.drafted = DraftedEffort::single();
   }
   const bool is_gpu = context.task.target.kind == TargetKind::cuda;
   if (context.callbacks.draft) {

@@ -58,12 +58,8 @@ Result<GpuLatency, MeasureFault> latency_on_board(const State& state, const Targ
   return std::move(latency).value();
 }
 
-bool is_worth_compiling(const State& state, const Target& target) {
-  const Result<LoopProgram, LowerError> program = lower(state, target);
-  if (!program || !gpu_latency(*program, target)) {
-    return false;
-  }
-  const Result<CudaSource, std::string> source = cuda_source(*program, target);
+bool is_worth_compiling(const LoopProgram& program, const Target& target) {
+  const Result<CudaSource, std::string> source = cuda_source(program, target);
   return source && std::all_of(source->launches.begin(), source->launches.end(),
                                [&](const CudaLaunch& launch) {
                                  return check_launch(launch, *target.gpu) && compiles_soon(launch);
@@ -108,7 +104,8 @@ std::string latency_text(const GpuLatency& latency) {
                                                     {"L1", kernel.l1_ns},
                                                     {"L2", kernel.l2_ns},
                                                     {"DRAM", kernel.dram_ns},
-                                                    {"waiting", kernel.waiting_ns}};
+                                                    {"waiting", kernel.waiting_ns},
+                                                    {"starting blocks", kernel.start_ns}};
     char line[256];
     std::snprintf(line, sizeof(line),
                   "kernel %zu: %.0f ns, bound by %s\n"

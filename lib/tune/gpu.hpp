@@ -14,7 +14,7 @@
 namespace tensorsmith {
 
 /// Whether its kernels keep the limits of the board, and are texts of a size that compiles soon.
-bool is_worth_compiling(const State& state, const Target& target);
+bool is_worth_compiling(const LoopProgram& program, const Target& target);
 
 /// The first legal program of the reference's GPU space: as written a program has no threads.
 /// Throws Error.

@@ -1,4 +1,5 @@
 // The space "native": this project's rules, any split factor, packing, tensor intrinsics.
+#include "tensorsmith/cost/draft_block.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/search/population/fit_block.hpp"
 #include "tensorsmith/sketch/native_gpu_rules.hpp"
@@ -54,9 +55,15 @@ SpaceParts native_gpu_space(const SpaceContext& context) {
   space.options.max_innermost_reduction_factor = context.params.max_innermost_split_factor;
   space.options.max_vectorize_size = context.params.max_vectorize_size;
   // Parts of two programs that fit need not fit together.
-  space.is_valid = [target = context.task.target, hardware = space.options.hardware,
-                    most = space.options.max_buffered_bytes](const State& state) {
-    return fits_block(state, hardware, most) && is_worth_compiling(state, target);
+  space.is_valid = [context = FeatureContext{context.task.target, 1, {}},
+                    hardware = space.options.hardware,
+                    most = space.options.max_buffered_bytes](const ProgramView& view) {
+    if (!fits_block(view.state(), hardware, most)) {
+      return false;
+    }
+    const auto& program = view.part<lowered_program_of>(context);
+    return program && view.part<gpu_latency_of>(context) &&
+           is_worth_compiling(*program, context.target);
   };
   return space;
 }

@@ -60,7 +60,9 @@ void run_on_threads(std::size_t count, const Callback<void(std::size_t)>& body) 
 }  // namespace
 
 bool has_draft(const TuneOptions& options, const Target& target) {
-  return target.kind == TargetKind::cpu && !follows_reference(options);
+  const bool has_estimate =
+      target.kind == TargetKind::cpu || (target.gpu.has_value() && target.gpu->board.has_value());
+  return has_estimate && !follows_reference(options);
 }
 
 Shared<CostModel> make_model(const TuneOptions& options, const Target& target) {
@@ -216,6 +218,8 @@ SearchCallbacks callbacks_for(const TuneTask& task, const TuneOptions& options,
     callbacks.draft = [plan](const ProgramView& view) {
       return view.part<draft_parts_of>(plan->context()).total;
     };
+  }
+  if (callbacks.draft && !is_gpu) {
     callbacks.is_regular = [target](const State& state) {
       const Result<LoopProgram, LowerError> program = lower(state, target);
       return program && is_regular(*program);

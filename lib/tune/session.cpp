@@ -225,7 +225,7 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   const PolicyMethod* const policy = named_policy(options_);
   if (driver_options_.num_threads > 1 && policy != nullptr && !policy->follows_reference) {
     Callback<double(const State&)> draft;
-    if (has_draft(options_, task.target)) {
+    if (task.target.kind == TargetKind::cpu && has_draft(options_, task.target)) {
       draft = [target = task.target, threads = options_.num_threads](const State& state) {
         return draft_cycles(state, target, threads);
       };

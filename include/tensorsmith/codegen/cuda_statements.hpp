@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tensorsmith/codegen/cuda_tensor.hpp"
+#include "tensorsmith/codegen/serial_unrolling.hpp"
 #include "tensorsmith/codegen/widest_element.hpp"
 
 namespace tensorsmith::detail {
@@ -17,23 +18,6 @@ namespace tensorsmith::detail {
 class CudaStatementPrinter : protected CudaTensorPrinter {
  protected:
   explicit CudaStatementPrinter(const LoopProgram& program) : CudaTensorPrinter(program) {}
-
-  /// Serial loops are unrolled by the compiler up to so many stores in a straight line; loops that
-  /// say so, in full. Its time grows with the line: 60 to 230 ms up to 256 stores, 300 to 550 ms at
-  /// 512 (NVRTC 13.0 for sm_80, one thread, drawn matrix products).
-  static constexpr double most_instances = 128;
-  /// How often a serial loop may be unrolled: all of it, or a power of two that divides the extent.
-  static std::int64_t unroll_factor(std::int64_t extent, double instances) {
-    if (static_cast<double>(extent) * instances <= most_instances) {
-      return extent;
-    }
-    std::int64_t factor = 1;
-    while (2.0 * static_cast<double>(factor) * instances <= most_instances &&
-           extent % (2 * factor) == 0) {
-      factor *= 2;
-    }
-    return factor;
-  }
 
   void refuse(std::string why) {
     if (problem_.empty()) {
@@ -62,7 +46,6 @@ class CudaStatementPrinter : protected CudaTensorPrinter {
   void emit_vectorized(const For& loop, std::int64_t extent);
   void vector_chunk(StmtId id, VarId var, const LinearText& base, std::int32_t lanes);
   bool is_vector_body(StmtId id) const;
-  double num_instances(StmtId id) const;
 
   /// Some kernel of the program has stores that are marked as copies in the background: a barrier
   /// of any of them then waits for copies, which costs nothing where there are none.
@@ -206,7 +189,8 @@ inline void CudaStatementPrinter::emit_loop(const For& loop) {
     line("#pragma unroll");
     copies_ *= static_cast<double>(extent.constant);
   } else if (extent.is_constant()) {
-    const std::int64_t factor = unroll_factor(extent.constant, copies_ * num_instances(loop.body));
+    const std::int64_t factor =
+        serial_unroll_factor(extent.constant, copies_ * num_unrolled_stores(program_, loop.body));
     if (factor < extent.constant) {
       line("#pragma unroll " + std::to_string(factor));
     }
@@ -221,38 +205,6 @@ inline void CudaStatementPrinter::emit_loop(const For& loop) {
   close();
   copies_ = outside;
   names_.release(var);
-}
-
-/// Stores of the statement once its loops are unrolled.
-inline double CudaStatementPrinter::num_instances(StmtId id) const {
-  return std::visit(
-      Overloaded{[&](const Seq& seq) {
-                   double sum = 0.0;
-                   for (StmtId item : seq.items) {
-                     sum += num_instances(item);
-                   }
-                   return sum;
-                 },
-                 [&](const For& loop) {
-                   const double body = num_instances(loop.body);
-                   if (loop.intrinsic != nullptr && !loop.intrinsic->ptx.empty()) {
-                     return body * 32 / (loop.intrinsic->m * loop.intrinsic->n);
-                   }
-                   const IntImm* extent = program_.pool.as<IntImm>(loop.extent);
-                   const std::int64_t copies = extent == nullptr ? 1
-                                               : loop.kind == ForKind::serial && loop.load_sets < 2
-                                                   ? unroll_factor(extent->value, body)
-                                                   : extent->value;
-                   return body * static_cast<double>(copies);
-                 },
-                 [](const Store&) { return 1.0; },
-                 [&](const If& branch) {
-                   return num_instances(branch.then_body) +
-                          (branch.else_body.valid() ? num_instances(branch.else_body) : 0.0);
-                 },
-                 [&](const Alloc& alloc) { return num_instances(alloc.body); },
-                 [](const auto&) { return 0.0; }},
-      program_[id]);
 }
 
 /// Stores, and branches that all lanes take alike.

@@ -294,15 +294,16 @@ class CorrectedDraft final : public CostModel {
 
 /// The row of the table of models.
 inline ModelFactory corrected_draft_factory() {
-  return {"draft", "the analytic estimate, corrected by what was measured", true,
-          [](const ModelContext& context) {
-            return Shared<CostModel>(make_shared_of<CorrectedDraft>(context.seed));
-          },
-          [](const ModelContext& context) -> std::string_view {
-            return context.has_draft
-                       ? ""
-                       : "is there for CPUs with the native space and the policy evolution";
-          }};
+  return {
+      "draft", "the analytic estimate, corrected by what was measured", true,
+      [](const ModelContext& context) {
+        return Shared<CostModel>(make_shared_of<CorrectedDraft>(context.seed));
+      },
+      [](const ModelContext& context) -> std::string_view {
+        return context.has_draft
+                   ? ""
+                   : "is there for CPUs and boards with the native space and the policy evolution";
+      }};
 }
 
 }  // namespace tensorsmith

@@ -7,12 +7,16 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tensorsmith/cost/draft_model.hpp"
+#include "tensorsmith/cost/gpu_draft.hpp"
 #include "tensorsmith/feature/feature_table.hpp"
+#include "tensorsmith/feature/lowered_part.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/math.hpp"
 
@@ -25,9 +29,30 @@ using DraftColumns = std::array<float, draft_tags.size()>;
 
 inline constexpr std::string_view draft_block_name = "draft";
 
-/// The estimate of a candidate. A part of a ProgramView.
+/// Of a candidate for a board, which may not hold it. A part of a ProgramView.
+inline std::optional<GpuLatency> gpu_latency_of(const ProgramView& view,
+                                                const FeatureContext& context) {
+  const Result<LoopProgram, LowerError>& program = view.part<lowered_program_of>(context);
+  if (!program) {
+    return std::nullopt;
+  }
+  Result<GpuLatency, GpuLimitExceeded> latency = gpu_latency(*program, context.target);
+  return latency ? std::optional<GpuLatency>(std::move(latency).value()) : std::nullopt;
+}
+
+/// The estimate of a candidate, infinite for one that the board cannot hold. A part of a
+/// ProgramView.
 inline DraftParts draft_parts_of(const ProgramView& view, const FeatureContext& context) {
-  return draft_parts(view.state(), context.target, context.num_threads);
+  if (context.target.kind == TargetKind::cpu) {
+    return draft_parts(view.state(), context.target, context.num_threads);
+  }
+  const std::optional<GpuLatency>& latency = view.part<gpu_latency_of>(context);
+  if (latency) {
+    return gpu_draft_parts(*latency);
+  }
+  DraftParts parts;
+  parts.total = math::infinity;
+  return parts;
 }
 
 /// log2 of the cycles, log2 of the share of every part.
@@ -62,9 +87,11 @@ inline FeatureExtractor draft_block() {
             return true;
           },
           [](const FeatureContext& context) -> std::string {
-            return context.target.kind == TargetKind::cpu
-                       ? ""
-                       : "there is an analytic estimate of programs for CPUs only";
+            const bool has_model =
+                context.target.kind == TargetKind::cpu ||
+                (context.target.gpu.has_value() && context.target.gpu->board.has_value());
+            return has_model ? ""
+                             : "there is an analytic estimate for CPUs and boards of GPUs only";
           }};
 }
 

@@ -18,10 +18,13 @@ namespace tensorsmith {
 
 namespace detail {
 
+/// A loop, or a part of one: as many iterations as the compiler makes a straight line of, or the
+/// turns of that line.
 struct GpuLoop {
   VarId var;
   std::int64_t extent = 1;
   ForKind kind = ForKind::serial;
+  std::int64_t step = 1;  ///< of the variable
 };
 
 /// An element of a buffer under loops.
@@ -78,12 +81,17 @@ class GpuFootprint {
     return bits;
   }
   bool depends(const GpuIndices& access, VarId var) const {
+    const std::uint64_t bit = bit_of(var);
+    return bit == 0 || (access.loops & bit) != 0;
+  }
+  /// Of that loop in dependences(); 0 if it is none of the first 64.
+  std::uint64_t bit_of(VarId var) const {
     for (std::size_t i = 0; i < loops_.size() && i < 64; ++i) {
       if (loops_[i].var == var) {
-        return (access.loops >> i & 1U) != 0;
+        return std::uint64_t{1} << i;
       }
     }
-    return true;
+    return 0;
   }
 
   /// After so many iterations of a serial loop the same rows may come again: the least n of
@@ -91,7 +99,7 @@ class GpuFootprint {
   std::int64_t period(const GpuIndices& access, const GpuLoop& loop) const {
     std::int64_t least = loop.extent;
     for (const ExprId index : *access.indices) {
-      if (loop.kind != ForKind::serial) {
+      if (loop.kind != ForKind::serial || loop.step > 1) {
         break;
       }
       visit_nodes(program_.pool, index, [&](ExprId id) {
@@ -113,8 +121,18 @@ class GpuFootprint {
     Running(const GpuFootprint& all, const GpuIndices& access)
         : all_(all), access_(access), extents_(all.still_) {}
     void run(const GpuLoop& loop) {
-      extents_.set(loop.var, loop.extent);
+      extents_.set(loop.var, loop.extent * loop.step);
       points_ *= all_.depends(access_, loop.var) ? static_cast<double>(loop.extent) : 1;
+    }
+    /// Different elements, at most.
+    double elements() const {
+      const Buffer& buffer = all_.program_[access_.buffer];
+      double product = 1;
+      for (std::size_t d = 0; d < access_.indices->size(); ++d) {
+        const auto range = range_of(all_.program_.pool, extents_, (*access_.indices)[d]);
+        product *= static_cast<double>(range ? range->max - range->min + 1 : buffer.shape[d]);
+      }
+      return smaller_of(product, points_);
     }
     double bytes() const {
       return touched_bytes(all_.program_, extents_, access_.buffer, *access_.indices, points_);

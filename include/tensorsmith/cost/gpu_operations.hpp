@@ -15,7 +15,8 @@ namespace tensorsmith {
 /// Instructions of one thread for one value.
 struct GpuOperations {
   double f32 = 0, f64 = 0, integer = 0, special = 0, moves = 0;
-  std::vector<ExprId> loads;  ///< each once
+  std::vector<ExprId> loads;   ///< each once
+  std::vector<ExprId> chosen;  ///< those of them that a condition stands in front of
 
   double total() const { return f32 + f64 + integer + special + moves; }
 };
@@ -29,7 +30,9 @@ inline void add_operations(DType type, double count, GpuOperations& sum) {
 }  // namespace detail
 
 /// Adds those of `id`. Indices are free unless they hold loads: addresses are carried along.
-inline void count_operations(const ExprPool& pool, ExprId id, GpuOperations& sum) {
+/// `is_chosen`: it stands behind a condition.
+inline void count_operations(const ExprPool& pool, ExprId id, GpuOperations& sum,
+                             bool is_chosen = false) {
   const ExprNode& node = pool[id];
   if (const Load* load = std::get_if<Load>(&node.op)) {
     for (const ExprId known : sum.loads) {
@@ -38,6 +41,9 @@ inline void count_operations(const ExprPool& pool, ExprId id, GpuOperations& sum
       }
     }
     sum.loads.push_back(id);
+    if (is_chosen) {
+      sum.chosen.push_back(id);
+    }
     for (const ExprId index : load->indices) {
       visit_expr(pool, index, [&](ExprId part) {
         if (pool.as<Load>(part) != nullptr) {
@@ -57,6 +63,7 @@ inline void count_operations(const ExprPool& pool, ExprId id, GpuOperations& sum
   } else if (const Call* call = std::get_if<Call>(&node.op)) {
     if (call->op == CallOp::if_then_else) {
       sum.moves += 1;
+      is_chosen = true;
     } else {  // the special unit's, and what is done before and after
       const bool is_long = call->op == CallOp::erf || call->op == CallOp::pow;
       sum.special += 1;
@@ -66,7 +73,7 @@ inline void count_operations(const ExprPool& pool, ExprId id, GpuOperations& sum
              std::holds_alternative<Cast>(node.op)) {
     sum.moves += 1;
   }
-  for_each_child(node, [&](ExprId child) { count_operations(pool, child, sum); });
+  for_each_child(node, [&](ExprId child) { count_operations(pool, child, sum, is_chosen); });
 }
 
 }  // namespace tensorsmith

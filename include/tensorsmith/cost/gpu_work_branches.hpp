@@ -2,11 +2,11 @@
 // background.
 //
 // Floor 6. Part of gpu_work_reader.hpp. Own design. A condition on a thread's number is evaluated
-// for all lanes of all warps, one on the iteration of a serial loop for up to 64 of its iterations
-// (4096 where all threads agree: stream_k.hpp asks what one iteration in many does).
+// for all lanes of all warps, one on iterations of loops for up to 64 of them (4096 where
+// all threads agree: stream_k.hpp asks what one iteration in many does).
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "tensorsmith/cost/gpu_work_reader.hpp"
 #include "tensorsmith/ir/background_copy.hpp"
@@ -30,13 +30,20 @@ inline GpuWorkReader::Path GpuWorkReader::walk_if(const If& branch) {
   const LaneMask outer = mask_;
   const double weight = weight_;
   LaneMask taken = 0;
-  std::optional<GpuLoop> over;  // a serial loop whose iterations decide
-  for (const GpuLoop& open : open_) {
-    if (!is_expanded(open.kind) && uses_var(program_.pool, branch.condition, open.var)) {
-      over = open;
+  std::vector<GpuLoop> over;  // loops whose iterations decide
+  std::int64_t points = 1;
+  for (GpuLoop open : open_) {
+    if (uses_var(program_.pool, branch.condition, open.var)) {
+      points *= open.extent;
+      if (!over.empty() && over.back().var == open.var) {  // the turns of its straight line
+        over.back().extent *= open.extent;
+        over.back().step = 1;
+      } else {
+        over.push_back(open);
+      }
     }
   }
-  const bool uniform = over && is_uniform(branch.condition);
+  const bool uniform = !over.empty() && is_uniform(branch.condition);
   const auto share_of_warps = [&](bool wanted) {
     std::int64_t count = 0;
     const std::int64_t num_warps = uniform ? 1 : (work_.num_threads + 31) / 32;
@@ -54,25 +61,34 @@ inline GpuWorkReader::Path GpuWorkReader::walk_if(const If& branch) {
     return static_cast<double>(count) / static_cast<double>(num_warps);
   };
   const auto share = [&](bool wanted) {
-    if (!over) {
+    if (over.empty()) {
       return share_of_warps(wanted);
     }
     const std::int64_t most_looked_at = uniform ? 4096 : 64;
-    const std::int64_t step = (over->extent + most_looked_at - 1) / most_looked_at;
+    const std::int64_t step = (points + most_looked_at - 1) / most_looked_at;
     double sum = 0, times = 0;
     LaneMask some = 0;
-    for (std::int64_t t = 0; t < over->extent; t += step) {
-      lanes_.set(over->var, t);
+    for (std::int64_t point = 0; point < points; point += step) {
+      std::int64_t rest = point;
+      for (std::size_t i = over.size(); i-- > 0;) {
+        lanes_.set(over[i].var, rest % over[i].extent * over[i].step);
+        rest /= over[i].extent;
+      }
       sum += share_of_warps(wanted);
       some |= taken;
       ++times;
     }
-    lanes_.set(over->var, 0);
+    for (const GpuLoop& loop : over) {
+      lanes_.set(loop.var, 0);
+    }
     taken = some;
     return sum / times;
   };
-  work_.instructions += 2 * all_times();
-  Path path{2, 2, false, false};
+  GpuUse test;
+  test.instructions = 2;
+  work_.add(test, all_times());
+  Path path;
+  path.use.add(test);
   for (const bool wanted : {true, false}) {
     const StmtId body = wanted ? branch.then_body : branch.else_body;
     if (!body.valid()) {
@@ -82,13 +98,10 @@ inline GpuWorkReader::Path GpuWorkReader::walk_if(const If& branch) {
     weight_ = weight * taken_share;
     mask_ = (taken & outer) != 0 ? taken & outer : outer;  // the first warp may be left out
     if (weight_ > 0) {
-      const Path arm = walk(body);
+      Path arm = walk(body);
       // What few iterations do counts for these; else as if all did.
-      const double part = uniform && taken_share < 0.5 ? taken_share : 1;
-      path.instructions += part * arm.instructions;
-      path.clocks += part * arm.clocks;
-      path.has_serial = path.has_serial || arm.has_serial;
-      path.has_barrier = path.has_barrier || arm.has_barrier;
+      arm.scale(uniform && taken_share < 0.5 ? taken_share : 1);
+      path.add(arm);
     }
   }
   mask_ = outer;
@@ -104,11 +117,10 @@ inline double GpuWorkReader::shuffle(const Buffer& buffer, bool is_store, const 
     return 0;
   }
   const double words = larger_of(1.0, bytes_of(buffer.dtype) / 4.0);
-  const double count = words * iterations(here);
-  path.instructions += count;
-  path.clocks = larger_of(path.clocks, delays_.shuffle);
-  work_.instructions += count * here.times * weight_;
-  work_.shared_passes += count * here.times * weight_;
+  GpuUse use;
+  use.instructions = use.memory = use.shared_passes = words;
+  spend(use, iterations(here), here, path);
+  path.near = larger_of(path.near, delays_.shuffle);
   return words;
 }
 

@@ -4,7 +4,8 @@
 // thread (docs/gpu.md). One walk gives the instructions of a warp, its accesses with the addresses
 // of a real warp, registers, and the longest chain of waiting.
 //     unrolled and vectorized loops: iterations that read the same element read it once
-//     serial loops:                  every iteration does everything
+//     serial loops:                  the same as far as the compiler unrolls them, else every
+//                                    iteration does everything
 // Not here: how long that takes (gpu_latency.hpp).
 #pragma once
 
@@ -13,28 +14,36 @@
 #include <variant>
 #include <vector>
 
+#include "tensorsmith/codegen/serial_unrolling.hpp"
 #include "tensorsmith/cost/gpu_access.hpp"
 #include "tensorsmith/cost/gpu_footprint.hpp"
 #include "tensorsmith/cost/gpu_operations.hpp"
 #include "tensorsmith/cost/gpu_tensor_tile.hpp"
 #include "tensorsmith/cost/gpu_work.hpp"
+#include "tensorsmith/ir/stmt_walk.hpp"
 
 namespace tensorsmith::detail {
 
 class GpuWorkReader {
  public:
-  GpuWorkReader(const LoopProgram& program, const GpuLimits& gpu, const GpuDelays& delays)
-      : program_(program), gpu_(gpu), delays_(delays), lanes_(program.pool), footprint_(program) {}
+  /// `missed`: share of global memory that is in DRAM when the kernel begins.
+  GpuWorkReader(const LoopProgram& program, const GpuLimits& gpu, const GpuDelays& delays,
+                double missed)
+      : program_(program), gpu_(gpu), delays_(delays), lanes_(program.pool), footprint_(program),
+        missed_(missed) {}
 
   /// `kernel`: a statement of the top level. To be called once.
   GpuWork read(StmtId kernel) {
     find_threads(kernel);
     mask_ = threads_.set_warp(0, lanes_);
-    const Path path = walk(kernel);
-    work_.path_clocks = larger_of(path.instructions, path.clocks);
+    Path path = walk(kernel);
+    path.use.instructions += start_instructions;
+    work_.instructions += start_instructions;
+    work_.path_clocks = path.clocks + stretch(path) + delays_.l1;  // arguments are loaded
     fit_registers();
     work_.blocks_per_sm =
         gpu_blocks_per_sm(gpu_, work_.num_threads, work_.shared_bytes, work_.registers);
+    place_private();
     const std::int64_t at_once =
         larger_of<std::int64_t>(1, work_.blocks_per_sm) * (gpu_.board ? gpu_.board->num_sms : 1);
     for (std::size_t i = 0; i < accesses_.size(); ++i) {
@@ -46,15 +55,40 @@ class GpuWorkReader {
   }
 
  private:
-  static constexpr int base_registers = 24;  // addresses, counters: a guess
-  static constexpr double unrolled_by_compiler = 4;
+  static constexpr int base_registers = 24;         // addresses, counters: a guess
+  static constexpr double start_instructions = 12;  // who am I, where are the arguments
 
-  /// Of one execution of a statement by one warp.
+  /// Of one execution of a statement. What is done since the last barrier is that of one warp; what
+  /// comes before it takes a block these clocks.
   struct Path {
-    double instructions = 0;
-    double clocks = 0;        ///< if nothing else runs
+    GpuUse use;
+    double latency = 0;  ///< clocks of waiting for global memory, one wait after the other
+    double longest = 0;  ///< the longest one of these waits
+    double near = 0;   ///< clocks of waiting for memory of the SM; later steps are loaded meanwhile
+    double chain = 0;  ///< clocks of arithmetic that waits for its own results
+    double clocks = 0;
     bool has_serial = false;  ///< loops that stay loops, so that outer unrolling copies them
     bool has_barrier = false;
+
+    void add(const Path& next) {
+      use.add(next.use);
+      latency += next.latency;
+      longest = larger_of(longest, next.longest);
+      near += next.near;
+      chain += next.chain;
+      clocks += next.clocks;
+      has_serial = has_serial || next.has_serial;
+      has_barrier = has_barrier || next.has_barrier;
+    }
+    void scale(double share) {
+      const GpuUse whole = use;
+      use = GpuUse{};
+      use.add(whole, share);
+      latency *= share;
+      near *= share;
+      chain *= share;
+      clocks *= share;
+    }
   };
   /// A statement under all loops around it.
   struct Place {
@@ -70,6 +104,21 @@ class GpuWorkReader {
     return range && range->max > 0 ? range->max : 1;
   }
 
+  /// Clocks of a block from one barrier to the next: its warps take turns while others wait, but
+  /// all of them wait at the end for what was asked for last.
+  double stretch(const Path& path) const {
+    const double num_warps = static_cast<double>(work_.num_warps());
+    const double alone = larger_of(gpu_unit_clocks(gpu_, path.use, 1).most(), path.chain) +
+                         path.latency - path.longest;
+    return larger_of(alone, gpu_unit_clocks(gpu_, path.use, num_warps).most()) + path.longest +
+           path.near;
+  }
+  void end_stretch(Path& path) const {
+    path.clocks += stretch(path);
+    path.use = GpuUse{};
+    path.latency = path.longest = path.near = path.chain = 0;
+  }
+
   void find_threads(StmtId id) {
     if (const Seq* seq = program_.as<Seq>(id)) {
       for (const StmtId item : seq->items) {
@@ -81,7 +130,7 @@ class GpuWorkReader {
       if (!is_block_loop(loop->kind) && !is_thread_loop(loop->kind)) {
         return;  // no thread loop stands inside a loop of the body
       }
-      const GpuLoop found{loop->var, extent_of(*loop), loop->kind};
+      const GpuLoop found{loop->var, extent_of(*loop), loop->kind, 1};
       extents_.set(loop->var, found.extent);
       threads_.add(found.kind, found.var, found.extent);
       footprint_.add(found);
@@ -96,41 +145,35 @@ class GpuWorkReader {
                                  [&](const Store& store) { return walk_store(store); },
                                  [&](const If& branch) { return walk_if(branch); },
                                  [&](const Alloc& alloc) { return walk_alloc(alloc); },
-                                 [&](const Barrier& barrier) {
-                                   if (barrier.scope == Scope::warp) {  // shuffles wait
-                                     return Path{0, 0, false, true};
-                                   }
-                                   work_.instructions += all_times();
-                                   return Path{1, delays_.barrier, false, true};
-                                 },
-                                 [](const Prefetch&) {
-                                   return Path{1, 1};
+                                 [&](const Barrier& barrier) { return walk_barrier(barrier); },
+                                 [&](const Prefetch&) {
+                                   Path path;
+                                   path.use.instructions = 1;
+                                   return path;
                                  }},
                       program_[id]);
   }
 
+  Path walk_barrier(const Barrier& barrier) {
+    Path path;
+    path.has_barrier = true;
+    if (barrier.scope != Scope::warp) {  // of a warp: shuffles wait
+      work_.instructions += all_times();
+      path.clocks = delays_.barrier;
+    }
+    return path;
+  }
+
   /// Between two barriers what one statement waits for, the next one need not wait for again.
   Path walk_seq(const Seq& seq) {
-    Path sum, phase;
-    const auto end_phase = [&] {
-      sum.clocks += larger_of(phase.instructions, phase.clocks);
-      sum.instructions += phase.instructions;
-      phase = Path{};
-    };
+    Path sum;
     for (const StmtId item : seq.items) {
       const Path path = walk(item);
-      sum.has_serial = sum.has_serial || path.has_serial;
-      sum.has_barrier = sum.has_barrier || path.has_barrier;
       if (path.has_barrier) {
-        end_phase();
-        sum.clocks += path.clocks;
-        sum.instructions += path.instructions;
-      } else {
-        phase.instructions += path.instructions;
-        phase.clocks = larger_of(phase.clocks, path.clocks);
+        end_stretch(sum);
       }
+      sum.add(path);
     }
-    end_phase();
     return sum;
   }
 
@@ -140,13 +183,7 @@ class GpuWorkReader {
     }
     const std::int64_t extent = extent_of(loop);
     if (const auto tile = gpu_tensor_tile(program_, loop)) {
-      const double executed = all_times();
-      work_.instructions += tile->instructions * executed;
-      work_.tensor += tile->products * executed;
-      accumulations_ += tile->accumulators * executed;
-      work_.shared_passes += tile->shared_passes * executed;
-      operands_ = larger_of(operands_, tile->registers);
-      return {tile->instructions, delays_.shared + delays_.tensor, true, false};
+      return walk_tile(*tile);
     }
     const For* inner = loop.load_sets > 1 ? program_.as<For>(loop.body) : nullptr;
     if (const auto tile = inner != nullptr ? gpu_tensor_tile(program_, *inner) : std::nullopt) {
@@ -154,26 +191,74 @@ class GpuWorkReader {
       kept_bytes_ +=
           4 * larger_of(0.0, loop.load_sets * tile->fragment_registers - tile->registers);
     }
-    const double times = static_cast<double>(extent);
-    const bool expands = is_expanded(loop.kind);
+    // Nothing is shared across a barrier.
+    const std::int64_t factor =
+        is_expanded(loop.kind) ? extent
+        : has_barrier(loop.body)
+            ? 1
+            : serial_unroll_factor(extent, copies_ * num_unrolled_stores(program_, loop.body),
+                                   fills_private_array(program_, loop.body));
+    const std::int64_t turns = extent / factor;
     extents_.set(loop.var, extent);
-    open_.push_back({loop.var, extent, loop.kind});
-    footprint_.add(open_.back());
+    footprint_.add({loop.var, extent, loop.kind, 1});
+    const std::size_t outside = open_.size();
+    if (turns > 1 || factor == 1) {
+      open_.push_back({loop.var, turns, ForKind::serial, factor});
+    }
+    if (factor > 1) {
+      open_.push_back(
+          {loop.var, factor, is_expanded(loop.kind) ? loop.kind : ForKind::unrolled, 1});
+    }
+    copies_ *= static_cast<double>(factor);
     Path path = walk(loop.body);
-    open_.pop_back();
-    if (expands && !path.has_serial) {
+    copies_ /= static_cast<double>(factor);
+    // What stays a loop inside of a straight line is there as often as that has copies.
+    const double times = static_cast<double>(path.has_serial ? extent : turns);
+    if (turns > 1) {
+      GpuUse count;
+      count.instructions = 3;  // count, compare, branch
+      path.use.add(count);
+      work_.add(count, all_times() / static_cast<double>(factor));
+    }
+    while (open_.size() > outside) {
+      open_.pop_back();
+    }
+    if (turns == 1 && !path.has_serial && !path.has_barrier) {
       return path;  // counted with what is inside
     }
-    const double overlapping = path.has_barrier ? times : math::ceil(times / unrolled_by_compiler);
-    if (!expands) {
-      work_.instructions += 3 * all_times() * times;  // count, compare, branch
-      path.instructions += 3;
-    }
-    path.instructions *= times;
-    // Operands that are loaded ahead are waited for once.
-    const double saved = loop.load_sets > 1 ? delays_.shared * (overlapping - 1) : 0;
-    path.clocks = larger_of(path.instructions, path.clocks * overlapping - saved);
     path.has_serial = true;
+    if (path.has_barrier) {
+      end_stretch(path);
+      path.clocks *= static_cast<double>(extent);
+      return path;
+    }
+    const GpuUse once = path.use;
+    path.use = GpuUse{};
+    path.use.add(once, times);
+    path.chain *= times;
+    // Operands that are loaded ahead are waited for once.
+    path.latency = loop.load_sets > 1 ? path.longest : path.latency * times;
+    return path;
+  }
+
+  bool has_barrier(StmtId id) const {
+    const Barrier* barrier = program_.as<Barrier>(id);
+    return (barrier != nullptr && barrier->scope != Scope::warp) ||
+           any_child(program_[id], [&](StmtId child) { return has_barrier(child); });
+  }
+
+  Path walk_tile(const GpuTensorTile& tile) {
+    Path path;
+    path.use.instructions = tile.instructions;
+    path.use.tensor = tile.products;
+    path.use.shared_passes = tile.shared_passes;
+    path.near = delays_.shared;
+    path.chain = delays_.tensor;
+    path.has_serial = true;
+    const double executed = all_times();
+    work_.add(path.use, executed);
+    accumulations_ += tile.accumulators * executed;
+    operands_ = larger_of(operands_, tile.registers);
     return path;
   }
 
@@ -216,164 +301,24 @@ class GpuWorkReader {
     return product;
   }
 
-  Path walk_store(const Store& store) {
-    const Place here = place();
-    const double copies = iterations(here);
-    Path path;
-    GpuOperations counts;
-    double operands = 0;
-    count_operations(program_.pool, store.value, counts);
-    const double stretches =
-        is_background_copy(store)
-            ? larger_of<double>(1, static_cast<double>(program_[store.buffer].shape.front() - 1))
-            : 1;
-    for (const ExprId id : counts.loads) {
-      const Load* load = program_.pool.as<Load>(id);
-      operands += access(load->buffer, load->indices, false, here, path, stretches);
-    }
-    path.instructions += counts.total() * copies;
-    access(store.buffer, store.indices, true, here, path);
-    operands_ = larger_of(operands_, smaller_of(operands, 32.0));
-    const double each = copies * here.times * weight_;
-    work_.instructions += counts.total() * each;
-    work_.f32 += counts.f32 * each;
-    work_.f64 += counts.f64 * each;
-    work_.integer += counts.integer * each;
-    work_.special += counts.special * each;
-    path.clocks += larger_of(path.instructions, counts.total() > 0 ? delays_.arithmetic : 0.0);
-    return path;
-  }
-
+  Path walk_store(const Store& store);  // gpu_work_access.hpp
+  void spend(const GpuUse& use, double copies, const Place& here, Path& path);
+  double chain_of(const Store& store, const GpuOperations& counts, const Place& here);
+  double access(BufferId id, const ExprList& indices, bool is_store, const Place& here, Path& path,
+                double stretches = 1, bool is_chosen = false);
+  double access_array(BufferId id, const GpuIndices& access, const Place& here, Path& path,
+                      bool is_store);
+  double load_latency(const GpuIndices& access, const Buffer& buffer, const Lanes& addresses);
+  double num_places(const GpuIndices& access, const GpuLoop& loop);
+  bool is_division(ExprId id) const;
+  void count_index(const ExprList& indices, const Place& here, Path& path);
   bool is_background_copy(const Store& store);  // gpu_work_branches.hpp
   double shuffle(const Buffer& buffer, bool is_store, const Place& here, Path& path);
-
-  /// Returns the registers that take what is loaded.
-  /// `stretches` between barriers pass until it is waited for.
-  double access(BufferId id, const ExprList& indices, bool is_store, const Place& here, Path& path,
-                double stretches = 1) {
-    const Buffer& buffer = program_[id];
-    if (buffer.scope == Scope::register_) {
-      return 0;
-    }
-    if (buffer.scope == Scope::warp) {
-      return shuffle(buffer, is_store, here, path);
-    }
-    const GpuIndices access{id, &indices, footprint_.dependences(indices)};
-    const double times = here.times * weight_;
-    if (buffer.scope == Scope::local) {
-      bool is_array = false;
-      for (std::size_t i = 0; i < here.first_expanded; ++i) {
-        is_array = is_array || footprint_.depends(access, open_[i].var);
-      }
-      if (is_array) {  // indexed by what is no constant: it lies in memory, lane beside lane
-        leave_registers(id);
-        const double count = iterations(here);
-        path.instructions += count;
-        path.clocks = larger_of(path.clocks, is_store ? 0 : delays_.shared);
-        work_.instructions += count * times;
-        work_.global_passes += count * times * larger_of(1.0, bytes_of(buffer.dtype) / 4.0);
-      }
-      return 0;
-    }
-    // What the warp does once serves all expanded iterations with the same address.
-    double count = 1;
-    const GpuLoop* neighbours = nullptr;
-    const Lanes addresses = lanes_.addresses(buffer, indices);
-    for (std::size_t i = open_.size(); i-- > here.first_expanded;) {
-      const GpuLoop& open = open_[i];
-      const bool varies = footprint_.depends(access, open.var);
-      count *= varies || is_store ? static_cast<double>(open.extent) : 1;
-      if (varies && neighbours == nullptr && open.extent % 2 == 0) {
-        lanes_.set(open.var, 1);
-        const Lanes next = lanes_.addresses(buffer, indices);
-        lanes_.set(open.var, 0);
-        neighbours = next[0] - addresses[0] == bytes_of(buffer.dtype) ? &open : nullptr;
-      }
-    }
-    std::int64_t width = bytes_of(buffer.dtype);
-    if (neighbours != nullptr &&
-        (neighbours->kind == ForKind::vectorized || buffer.scope == Scope::shared)) {
-      const std::int64_t most = neighbours->extent * width;
-      for (const std::int64_t wide : {std::int64_t{16}, std::int64_t{8}, std::int64_t{4}}) {
-        if (wide > width && most % wide == 0 && are_aligned(addresses, wide, mask_)) {
-          count /= static_cast<double>(wide / width);
-          width = wide;
-          break;
-        }
-      }
-    }
-    const double loaded = count * static_cast<double>(larger_of<std::int64_t>(width, 4)) / 4;
-    path.instructions += count;
-    work_.instructions += count * times;
-    if (buffer.scope == Scope::shared) {
-      path.clocks = larger_of(path.clocks, is_store ? 0 : delays_.shared);
-      work_.shared_passes += count * times * tensorsmith::shared_passes(addresses, width, mask_);
-      return loaded;
-    }
-    path.clocks = larger_of(path.clocks, is_store ? 0 : delays_.global / stretches);
-    const GlobalCost cost = global_cost(addresses, width, mask_);
-    work_.global_passes += count * times * larger_of(cost.lines, cost.sectors / 4);
-    const double asked = 32 * cost.sectors * count * times * static_cast<double>(work_.num_warps());
-    const double kept = is_store ? asked : smaller_of(asked, after_l1(access, here) * weight_);
-    work_.traffic.push_back({id, is_store, kept, 0, 0, is_store ? 1 : turns(access)});
-    accesses_.push_back(access);
-    return loaded;
-  }
-
-  /// Bytes that a block loads through L1: what fits there is loaded once, and what is the same for
-  /// iterations that are unrolled too.
-  double after_l1(const GpuIndices& access, const Place& here) {
-    const double share = gpu_l1_share(gpu_, work_);
-    GpuFootprint::Running running = footprint_.block(access);
-    double inside = running.bytes(), loaded = inside;
-    for (std::size_t i = open_.size(); i-- > 0;) {
-      double times = static_cast<double>(open_[i].extent);
-      if (!footprint_.depends(access, open_[i].var)) {
-        loaded *= inside <= share || i >= here.first_expanded ? 1 : times;
-        continue;
-      }
-      // One that goes over several tiles begins anew with each of them.
-      GpuLoop tile = open_[i];
-      tile.extent = footprint_.period(access, open_[i]);
-      const double tiles = times / static_cast<double>(tile.extent);
-      times = static_cast<double>(tile.extent);
-      running.run(tile);
-      const double outside = running.bytes();
-      loaded = inside <= share ? larger_of(loaded, outside * (loaded / inside)) : loaded * times;
-      loaded *= tiles;
-      inside = outside;
-    }
-    return loaded;
-  }
-  double turns(const GpuIndices& access) const {
-    double product = 1;
-    for (const GpuLoop& loop : open_) {
-      product *=
-          static_cast<double>(loop.extent) / static_cast<double>(footprint_.period(access, loop));
-    }
-    return product;
-  }
-  void leave_registers(BufferId id) {
-    const bool is_new = !has_item(arrays_, id);
-    kept_bytes_ -= is_new ? static_cast<double>(program_[id].num_bytes()) : 0;
-    arrays_.push_back(id);
-  }
-
-  /// What cannot be kept in registers goes to memory and comes back for every use; operands are
-  /// loaded later instead.
-  void fit_registers() {
-    const double kept = base_registers + larger_of(0.0, kept_bytes_) / 4;
-    const double least = kept + smaller_of(operands_, 8.0), wanted = kept + operands_;
-    const std::int64_t of_all = gpu_.registers_per_sm / (32 * work_.num_warps()) / 8 * 8;
-    const auto most =
-        static_cast<double>(smaller_of<std::int64_t>(gpu_.max_registers_per_thread, of_all));
-    work_.registers = static_cast<std::int32_t>(smaller_of(wanted, most));
-    work_.spilled = least > most ? (least - most) / least : 0;
-    const double moves =
-        2 * work_.spilled * (work_.f32 + work_.f64 + work_.integer + accumulations_);
-    work_.instructions += moves;
-    work_.global_passes += moves;
-  }
+  double after_l1(const GpuIndices& access, const Place& here);
+  double turns(const GpuIndices& access) const;
+  void leave_registers(BufferId id);
+  void fit_registers();
+  void place_private();
 
   const LoopProgram& program_;
   const GpuLimits& gpu_;
@@ -386,12 +331,17 @@ class GpuWorkReader {
   std::vector<GpuLoop> open_;
   std::vector<GpuIndices> accesses_;  ///< of work_.traffic
   std::vector<BufferId> arrays_;
+  std::vector<ExprId> divisions_;  ///< in indices, counted already
   LaneMask mask_ = all_lanes;
   double weight_ = 1;  ///< share of the warps that get here
+  double copies_ = 1;  ///< by the unrolled loops around
+  double missed_;      ///< share of global memory that L2 does not keep from one call to the next
+  double private_passes_ = 0, spilled_bytes_ = 0;
   double kept_bytes_ = 0, operands_ = 0;
   double accumulations_ = 0;  ///< registers that a lane's instructions of tensor cores add to
 };
 
 }  // namespace tensorsmith::detail
 
+#include "tensorsmith/cost/gpu_work_access.hpp"
 #include "tensorsmith/cost/gpu_work_branches.hpp"

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tensorsmith/search/analytic_seeds.hpp"
+#include "tensorsmith/search/drafted_seeds.hpp"
 #include "tensorsmith/search/epsilon_greedy.hpp"
 #include "tensorsmith/search/evolution/evolve.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
@@ -40,6 +41,7 @@ struct PolicyOptions {
   RandomSource random = RandomSource::counter;
   std::optional<Target> target;  ///< for analytic seeds, which need a draft; none: no seeds
   SeedEffort seeds;
+  DraftedEffort drafted;  ///< of GPUs
   double near_share = 0;  ///< of a batch: mutations of the best measured programs (own design)
 
   /// As the reference searches: roulette by score, no crossover, no carry, 100 observations before
@@ -140,11 +142,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     const bool use_model = uses_model();
     std::vector<Proposal> proposals;
     if (!use_model && options_.target && callbacks_.draft) {
-      if constexpr (requires { population_.rules; }) {  // sketches, whose lengths a model knows
-        if (key.round == 0) {
-          seeds_ = analytic_seeds(space_, population_, callbacks_, *options_.target, key,
-                                  options_.seeds);
-        }
+      if (key.round == 0) {
+        seeds_ = make_seeds(key);
       }
       take_seeds((n + 1) / 2, proposals);
     }
@@ -300,6 +299,18 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
       }
     }
     return accepted;
+  }
+
+  /// How a GPU is tiled follows from no model of lengths: its seeds are found by mutations.
+  std::vector<Seed> make_seeds(const RoundKey& key) const {
+    if (options_.target->kind == TargetKind::cuda) {
+      return drafted_seeds(space_, population_, mutators_, callbacks_, key,
+                           options_.drafted.at_most(options_.evolution.population));
+    }
+    if constexpr (requires { population_.rules; }) {  // sketches, whose lengths a model knows
+      return analytic_seeds(space_, population_, callbacks_, *options_.target, key, options_.seeds);
+    }
+    return {};
   }
 
   /// The best seeds, none of which was measured before.

@@ -40,7 +40,7 @@ struct SpaceParts {
   /// beyond it is used: no analytic estimate, no seeds.
   SpaceOptions options;
   /// Whether a program may be measured; asked from several threads. Empty: every one may.
-  Callback<bool(const State&)> is_valid;
+  Callback<bool(const ProgramView&)> is_valid;
 };
 
 /// What a policy is made for. `space` and `callbacks` may be moved from; `model` outlives the

@@ -73,12 +73,12 @@ TEST_CASE("blocks of an SM are limited by threads, blocks, registers and shared 
 }
 
 TEST_CASE("a large copy is bound by DRAM, near the board's bandwidth, and by nothing else") {
-  const std::int64_t blocks = 1 << 17;  // 128 MiB there and back
+  const std::int64_t blocks = 1 << 16;  // 128 MiB there and back
   for (const GpuModel& model : gpu_models) {
     INFO(model.name);
-    const GpuKernelTime time = time_of(copy_program(blocks, 256), model.name.data());
+    const GpuKernelTime time = time_of(copy_program(blocks, 512), model.name.data());
     CHECK(time.bound() == "DRAM");
-    const double bytes = 2.0 * 4 * 256 * static_cast<double>(blocks);
+    const double bytes = 2.0 * 4 * 512 * static_cast<double>(blocks);
     CHECK(time.dram_bytes == bytes);
     CHECK(bytes / time.ns > 0.6 * model.dram_bytes_per_ns);
     CHECK(bytes / time.ns < model.dram_bytes_per_ns);
@@ -86,9 +86,9 @@ TEST_CASE("a large copy is bound by DRAM, near the board's bandwidth, and by not
 }
 
 TEST_CASE("uncoalesced reads are worse, the more the larger the stride") {
-  const double dense = ns_of(copy_program(4096, 256));
-  const double pairs = ns_of(copy_program(4096, 256, 2));
-  const double sectors = ns_of(copy_program(4096, 256, 8));
+  const double dense = ns_of(copy_program(1 << 14, 1024));
+  const double pairs = ns_of(copy_program(1 << 14, 1024, 2));
+  const double sectors = ns_of(copy_program(1 << 14, 1024, 8));
   CHECK(pairs > 1.1 * dense);
   CHECK(sectors > 1.5 * pairs);
   CHECK(time_of(copy_program(4096, 256, 8)).work.global_passes >
@@ -162,7 +162,7 @@ TEST_CASE("wide fetches take fewer instructions and as many bytes") {
   const GpuKernelTime wide = time_of(gemm_program(tiles));
   CHECK(wide.work.instructions < narrow.work.instructions);
   CHECK(wide.l2_bytes == narrow.l2_bytes);
-  CHECK(wide.ns < narrow.ns);
+  CHECK(wide.ns < 1.02 * narrow.ns);  // arithmetic is what takes the time
 }
 
 TEST_CASE("more registers than there are go to memory and come back") {
@@ -254,24 +254,50 @@ TEST_CASE("warps that a condition leaves out do nothing") {
   CHECK(guarded(16).instructions < guarded(256).instructions);
 }
 
-TEST_CASE("a local array that is indexed by a loop lies in memory, unrolled it does not") {
-  const auto with = [](ForKind kind) {
+TEST_CASE("an array of a thread is registers in a straight line, memory in a loop that stays one") {
+  const auto with = [](ForKind kind, std::int64_t extent) {
     test::GpuProgram p;
     const BufferId a = p.buffer("A", {1 << 20}), b = p.buffer("B", {1 << 16});
-    const BufferId kept = p.buffer("kept", {16}, Scope::local);
+    const BufferId kept = p.buffer("kept", {extent}, Scope::local);
     const VarId bx = p.program.pool.new_var("bx"), tx = p.program.pool.new_var("tx");
     const VarId i = p.program.pool.new_var("i"), j = p.program.pool.new_var("j");
     const ExprId element = p.mul_add(p.var(bx), 256, p.var(tx));
-    const StmtId in = p.loop(
-        i, 16, kind, p.store(kept, {p.var(i)}, p.load(a, {p.mul_add(p.var(i), 1 << 16, element)})));
-    const StmtId out = p.loop(j, 16, kind, p.store(b, {element}, p.load(kept, {p.var(j)})));
+    const StmtId in =
+        p.loop(i, extent, kind,
+               p.store(kept, {p.var(i)}, p.load(a, {p.mul_add(p.var(i), 1 << 16, element)})));
+    const StmtId out = p.loop(j, extent, kind, p.store(b, {element}, p.load(kept, {p.var(j)})));
     p.program.body = p.loop(bx, 256, ForKind::block_x,
                             p.loop(tx, 256, ForKind::thread_x, p.alloc(kept, p.seq({in, out}))));
     return time_of(p.program).work;
   };
-  const GpuWork array = with(ForKind::serial), kept = with(ForKind::unrolled);
-  CHECK(array.global_passes == kept.global_passes + 32);
-  CHECK(kept.registers == array.registers + 16 + 15);  // the elements, and 16 loads at once, not 1
+  const GpuWork kept = with(ForKind::unrolled, 16), written_out = with(ForKind::serial, 16);
+  CHECK(kept.private_bytes == 0);
+  CHECK(written_out.private_bytes == 0);  // the compiler unrolls it
+  CHECK(written_out.global_passes == kept.global_passes);
+  const GpuWork array = with(ForKind::serial, 2048);
+  CHECK(array.global_passes == 128 * kept.global_passes + 2 * 2048);
+  CHECK(array.private_bytes >= 256 * 2048 * 4);
+  CHECK(array.private_l2_bytes > 0);  // more than L1 holds
+}
+
+TEST_CASE("what fits L2 is there when the program is called again") {
+  const GpuKernelTime small = time_of(copy_program(1024, 1024));  // 8 MiB of 40
+  CHECK(small.dram_bytes == 0);
+  CHECK(time_of(copy_program(1024, 1024), "t4").dram_bytes > 0);  // of 4
+  const GpuKernelTime large = time_of(copy_program(16 * 1024, 1024));
+  CHECK(large.dram_bytes == 2.0 * 4 * 1024 * 16 * 1024);
+  CHECK(large.ns > 16 * (small.ns - GpuModelOptions{}.launch_ns));
+}
+
+TEST_CASE("a board starts its blocks one after the other, so few large ones are not slower") {
+  const GpuKernelTime many = time_of(copy_program(1 << 18, 32));
+  CHECK(many.bound() == "starting blocks");
+  double last = many.ns;
+  for (std::int64_t threads = 64; threads <= 256; threads *= 2) {
+    const double now = ns_of(copy_program((1 << 23) / threads, threads));
+    CHECK(now <= last);
+    last = now;
+  }
 }
 
 TEST_CASE("what lanes pass to each other costs less than a way through shared memory") {
@@ -297,7 +323,7 @@ TEST_CASE("what lanes pass to each other costs less than a way through shared me
   CHECK(shared.shared_bytes == 256);
   CHECK(shuffled.shared_passes == 1);  // one way, not two
   CHECK(shared.shared_passes == 2);
-  CHECK(shared.instructions == shuffled.instructions + 2);  // the store, the barrier
+  CHECK(shared.instructions > shuffled.instructions + 1);  // the store, the barrier, addresses
   CHECK(shuffled.path_clocks < shared.path_clocks);
   CHECK(shuffled.registers == shared.registers + 1);
 }

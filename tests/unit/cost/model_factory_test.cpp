@@ -24,9 +24,9 @@ TEST_CASE("models are made by name, or the first default that can be", "[cost]")
   CHECK(made("draft", true) == "draft");
   CHECK(made("", true) == "draft");
   CHECK(made("", false) == "random");
-  CHECK(made("draft", false) ==
-        "the cost model draft is there for CPUs with the native space and the policy evolution; "
-        "known beside it: random");
+  CHECK(made("draft", false) == "the cost model draft is there for CPUs and boards with the native "
+                                "space and the policy evolution; "
+                                "known beside it: random");
   CHECK(made("oracle", true) == "unknown cost model \"oracle\"; known: draft, random");
 }
 

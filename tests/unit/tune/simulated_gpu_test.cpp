@@ -147,13 +147,23 @@ TEST_CASE("what cannot be tuned is refused with what to do") {
   CHECK(tune_refusal(gpu_task("gemm:64x64x64:f32", "sm_80"), quick()).find("simulated") !=
         std::string::npos);
   TuneOptions instant = quick(0);
-  CHECK(tune_refusal(gpu_task("gemm:64x64x64:f32"), instant).find("CPUs only") !=
+  instant.space = "ansor";
+  CHECK(tune_refusal(gpu_task("gemm:64x64x64:f32"), instant).find("no analytic model") !=
         std::string::npos);
   TasksOptions tasks;
   tasks.tune = quick();
   const std::vector<WeightedTask> mixed = {{gpu_task("gemm:64x64x64:f32"), 1},
                                            {gpu_task("gemm:64x64x64:f32", "sim:t4"), 1}};
   CHECK_THROWS_AS(tune_tasks(mixed, tasks), Error);
+}
+
+TEST_CASE("instant mode takes the program with the best draft") {
+  const TuneResult instant = tune(gpu_task("gemm:256x256x256:f32"), quick(0));
+  REQUIRE(instant.has_best());
+  CHECK(instant.summary.trials == 1);
+  // A few dozen trials of random programs find nothing that is twice as fast.
+  CHECK(instant.summary.best_ns <
+        2 * tune(gpu_task("gemm:256x256x256:f32"), quick()).summary.best_ns);
 }
 
 TEST_CASE("several tasks share a simulated board") {

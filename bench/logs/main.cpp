@@ -1,0 +1,204 @@
+// requires: json cli11
+// bench_logs: what the model of a board says of programs that somebody measured on that board.
+//
+//   bench_logs --target a100 --log a100_pooling.log.gz [--index TASKS.json] [--csv FILE]
+// Reads logs of the Ansor reference, makes the programs of their keys, replays and lowers every
+// record that ran, and compares gpu_latency with the time in the record: rank correlation,
+// geometric mean of estimate / measured, quartiles; all programs, then by what bounds them.
+// --index: a JSON object whose values have "workload_key", "definition" and "arg_order" (the form
+// of tests/data/golden/ansor/tasks.json), for keys that common_workloads() does not know. --csv:
+// one line per record with all parts of the estimate. Exit code 0; 1: nothing to compare.
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "support/golden_tasks.hpp"
+#include "tensorsmith/cost/estimate_quality.hpp"
+#include "tensorsmith/cost/gpu_latency.hpp"
+#include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/record/ansor_log.hpp"
+#include "tensorsmith/record/workload_registry.hpp"
+#include "tensorsmith/sched/bounds.hpp"
+#include "tensorsmith/sched/replay.hpp"
+
+namespace tensorsmith::bench {
+namespace {
+
+struct Arguments {
+  std::string target = "a100", index, csv;
+  std::vector<std::string> logs;
+};
+
+/// Of one log, or of those programs in it that something bounds.
+struct Compared {
+  std::vector<double> estimates, measured;
+};
+
+WorkloadRegistry registry_of(const std::string& index) {
+  WorkloadRegistry registry = common_workloads();
+  if (!index.empty()) {
+    for (const auto& one : test::Json::parse(test::read_text(index))) {
+      registry.add_program(one["workload_key"].get<std::string>(),
+                           test::dag_from_definition(one["definition"], one["arg_order"]));
+    }
+  }
+  return registry;
+}
+
+void print_row(const std::string& name, const Compared& compared) {
+  const EstimateQuality q = estimate_quality(compared.estimates, compared.measured);
+  std::printf(
+      "  %-40s %5zu programs  spearman %5.2f  estimate / measured %5.2f  quartiles %.2f %.2f "
+      "%.2f\n",
+      name.c_str(), q.count, q.spearman, q.mean_factor, q.lower_quartile, q.median,
+      q.upper_quartile);
+}
+
+/// All parts, those of several kernels added up.
+void print_csv(std::FILE* file, const std::string& log, std::size_t record, double measured,
+               const GpuLatency& latency) {
+  std::fprintf(file, "%s,%zu,%g,%g,%zu", log.c_str(), record, measured, latency.ns,
+               latency.kernels.size());
+  GpuKernelTime sum;
+  for (const GpuKernelTime& kernel : latency.kernels) {
+    if (kernel.ns > sum.ns) {
+      sum = kernel;
+    }
+  }
+  const GpuWork& work = sum.work;
+  for (const double number : {sum.issue_ns,
+                              sum.arithmetic_ns,
+                              sum.shared_ns,
+                              sum.l1_ns,
+                              sum.l2_ns,
+                              sum.dram_ns,
+                              sum.waiting_ns,
+                              sum.dram_bytes,
+                              sum.l2_bytes,
+                              static_cast<double>(work.num_blocks),
+                              static_cast<double>(work.num_threads),
+                              static_cast<double>(work.shared_bytes),
+                              static_cast<double>(work.registers),
+                              work.spilled,
+                              static_cast<double>(work.blocks_per_sm),
+                              work.instructions,
+                              work.f32,
+                              work.integer,
+                              work.shared_passes,
+                              work.global_passes,
+                              work.path_clocks,
+                              static_cast<double>(sum.num_waves)}) {
+    std::fprintf(file, ",%g", number);
+  }
+  std::fprintf(file, "\n");
+}
+
+bool compare_log(const std::string& path, const Target& target, const WorkloadRegistry& registry,
+                 std::FILE* csv) {
+  const Result<AnsorLog, RecordError> log = read_ansor_log(path);
+  if (!log) {
+    std::fprintf(stderr, "bench_logs: %s\n", log.error().message.c_str());
+    return false;
+  }
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  Compared all;
+  std::map<std::string, Compared> by_kind;
+  std::map<std::string, std::size_t> refused;
+  std::map<std::string, State> initial;
+  for (std::size_t i = 0; i < log->records.size(); ++i) {
+    const AnsorRecord& record = log->records[i];
+    if (!record.is_measured()) {
+      continue;
+    }
+    auto found = initial.find(record.workload_key);
+    if (found == initial.end()) {
+      const Shared<const ComputeDag> dag = registry.find(record.workload_key);
+      if (!dag) {
+        ++refused["the program of " + record.workload_key + " is not known"];
+        continue;
+      }
+      found = initial.emplace(record.workload_key, State::initial(dag)).first;
+    }
+    Result<State, ScheduleError> state = replay(found->second, record.steps);
+    const Result<LoopProgram, LowerError> program =
+        state ? lower(*state, target) : fail(LowerError{});
+    if (!program) {
+      ++refused[state ? explain(program.error()) : "a step does not apply"];
+      continue;
+    }
+    const auto latency = gpu_latency(*program, target);
+    if (!latency) {
+      ++refused[explain(latency.error())];
+      continue;
+    }
+    const double measured = record.mean_cost() * 1e9;
+    std::string kind;
+    double most = 0;
+    for (const GpuKernelTime& kernel : latency->kernels) {
+      if (kernel.ns > most) {
+        most = kernel.ns;
+        kind = std::string(kernel.bound()) + (kernel.work.spilled > 0 ? ", spills" : "");
+      }
+    }
+    for (Compared* compared : {&all, &by_kind[kind]}) {
+      compared->estimates.push_back(latency->ns);
+      compared->measured.push_back(measured);
+    }
+    if (csv != nullptr) {
+      print_csv(csv, name, i, measured, *latency);
+    }
+  }
+  print_row(name + " on " + target.name, all);
+  for (const auto& [kind, compared] : by_kind) {
+    print_row("  bound by " + kind, compared);
+  }
+  for (const auto& [reason, count] : refused) {
+    std::printf("    %zu left out: %s\n", count, reason.c_str());
+  }
+  return !all.estimates.empty();
+}
+
+int run(const Arguments& arguments) {
+  const auto target = Target::from_name(arguments.target);
+  if (!target || !target->gpu || !target->gpu->board) {
+    throw Error("\"" + arguments.target + "\" is no board; tensorsmith devices lists them");
+  }
+  const WorkloadRegistry registry = registry_of(arguments.index);
+  std::FILE* csv = arguments.csv.empty() ? nullptr : std::fopen(arguments.csv.c_str(), "w");
+  if (csv != nullptr) {
+    std::fprintf(csv, "log,record,measured_ns,estimate_ns,kernels,issue_ns,arithmetic_ns,shared_ns,"
+                      "l1_ns,l2_ns,dram_ns,waiting_ns,dram_bytes,l2_bytes,blocks,threads,"
+                      "shared_bytes,registers,spilled,blocks_per_sm,instructions,f32,integer,"
+                      "shared_passes,global_passes,path_clocks,waves\n");
+  }
+  bool is_good = true;
+  for (const std::string& log : arguments.logs) {
+    is_good = compare_log(log, *target, registry, csv) && is_good;
+  }
+  if (csv != nullptr) {
+    std::fclose(csv);
+  }
+  return is_good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tensorsmith::bench
+
+int main(int argc, char** argv) {
+  CLI::App app{"What the model of a GPU says of programs that were measured"};
+  tensorsmith::bench::Arguments arguments;
+  app.add_option("--target", arguments.target, "board that the log is of");
+  app.add_option("--log", arguments.logs, "logs of the Ansor reference")->required();
+  app.add_option("--index", arguments.index, "programs of the keys");
+  app.add_option("--csv", arguments.csv, "file to write every estimate to");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return tensorsmith::bench::run(arguments);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_logs: %s\n", error.what());
+    return 2;
+  }
+}
