@@ -109,16 +109,6 @@ inline Scalar cast_scalar(Scalar value, DType from, DType to) {
   return scalar_of_real(round_real(static_cast<double>(value.integer), to));
 }
 
-constexpr std::int64_t wrapping_add(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-constexpr std::int64_t wrapping_sub(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-constexpr std::int64_t wrapping_mul(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-}
-
 /// A comparison, of integers or reals.
 template <class T>
 constexpr bool compare_values(BinaryOp op, T a, T b) {

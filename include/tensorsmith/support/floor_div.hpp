@@ -1,4 +1,4 @@
-// Integer division that rounds towards minus infinity.
+// Integer division that rounds towards minus infinity, and arithmetic modulo 2^64.
 //
 // Floor 0. The semantics of floordiv and floormod in ir/expr.hpp.
 #pragma once
@@ -23,6 +23,17 @@ constexpr std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
   }
   const std::int64_t r = a % b;
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+/// Modulo 2^64.
+constexpr std::int64_t wrapping_add(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+constexpr std::int64_t wrapping_sub(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+constexpr std::int64_t wrapping_mul(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
 }  // namespace tensorsmith

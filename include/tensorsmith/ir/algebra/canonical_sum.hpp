@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/algebra/bounds.hpp"
-#include "tensorsmith/ir/value.hpp"
+#include "tensorsmith/support/floor_div.hpp"
 #include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith::algebra {

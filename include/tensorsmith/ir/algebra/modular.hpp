@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tensorsmith/ir/algebra/pool.hpp"
-#include "tensorsmith/ir/value.hpp"
 #include "tensorsmith/support/factorize.hpp"
+#include "tensorsmith/support/floor_div.hpp"
 
 namespace tensorsmith::algebra {
 
