@@ -20,6 +20,7 @@
 #include "tensorsmith/lower/lower_error.hpp"
 #include "tensorsmith/lower/region.hpp"
 #include "tensorsmith/lower/shape_nest.hpp"
+#include "tensorsmith/lower/share_factors.hpp"
 #include "tensorsmith/lower/term_conditions.hpp"
 #include "tensorsmith/sched/layouts.hpp"
 #include "tensorsmith/support/factorize.hpp"
@@ -305,6 +306,7 @@ class Emitter {
 
   // emit_body.hpp: stores and values
   StmtId emit_body(Emission& e);
+  std::vector<TileLoop> tile_loops(const Emission& e) const;
   ExprId value_of(ExprId id, const std::vector<std::pair<VarId, ExprId>>& env);
   ExprId fold(ExprId id);
   // emit_tensor.hpp: tensor intrinsics

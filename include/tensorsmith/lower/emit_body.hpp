@@ -149,6 +149,25 @@ inline ExprId Emitter::value_of(ExprId id, const std::vector<std::pair<VarId, Ex
   return fold(map_children(pool, id, [&](ExprId child) { return value_of(child, env); }));
 }
 
+/// The loops of the register tile, of a promoted reduction.
+inline std::vector<TileLoop> Emitter::tile_loops(const Emission& e) const {
+  std::vector<TileLoop> loops;
+  const std::int32_t first = e.shape.reduction_end < 0 ? 0 : e.shape.reduction_end;
+  for (auto i = static_cast<std::size_t>(first); i < e.nest.num_leaves(); ++i) {
+    if (!e.nest.leaf_value[i].valid()) {
+      continue;
+    }
+    TileLoop loop{{}, e.nest.leaf_extent[i]};
+    visit_nodes(program_.pool, e.nest.leaf_value[i], [&](ExprId id) {
+      if (const VarRef* ref = program_.pool.as<VarRef>(id)) {
+        loop.vars.push_back(ref->var);
+      }
+    });
+    loops.push_back(std::move(loop));
+  }
+  return loops;
+}
+
 inline StmtId Emitter::emit_body(Emission& e) {
   ExprPool& pool = program_.pool;
   const Operation& op = *e.op;
@@ -220,7 +239,11 @@ inline StmtId Emitter::emit_body(Emission& e) {
                               in_tile ? pool.load(e.accumulators[k], dtype_of(k), tile_point)
                                       : stored(k));
         holds_ = &e.holds;
-        operands.emplace_back(combiner.rhs[k], with_offset(e, value_of(reduce.sources[k], env)));
+        ExprId source = value_of(reduce.sources[k], env);
+        if (in_tile && !is_gpu_) {
+          source = share_factors(pool, source, tile_loops(e));
+        }
+        operands.emplace_back(combiner.rhs[k], with_offset(e, source));
         holds_ = nullptr;
       }
       for (std::size_t k = 0; k < num_outputs; ++k) {

@@ -17,6 +17,7 @@
 
 #include "tensorsmith/search/seed_maker.hpp"
 #include "tensorsmith/search/seed_model.hpp"
+#include "tensorsmith/search/seeds_by_stage.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/sort.hpp"
 #include "tensorsmith/target.hpp"
@@ -108,18 +109,9 @@ class SeedSearch {
     return maker_.make_all(effort_.num_drawn, [&](std::size_t i) { return maker_.draw(i); });
   }
 
-  std::vector<Step> with_lengths(std::uint32_t sketch, const std::vector<OpenStage>& stages,
-                                 const std::vector<TileChoice>& choices) const {
-    std::vector<Step> steps = space_.sketches()[sketch].steps();
-    for (std::size_t s = 0; s < stages.size(); ++s) {
-      set_lengths(steps, stages[s], model_.lengths(stages[s], choices[s]));
-    }
-    return steps;
-  }
+  using Blocks = StageChoices;
 
-  /// The lists of blocks around one tile of every tiled stage.
-  using Blocks = std::vector<std::vector<TileChoice>>;
-
+  /// Around one tile of every tiled stage.
   Blocks blocks_around(const std::vector<OpenStage>& stages, std::size_t tile) const {
     Blocks blocks;
     for (const OpenStage& stage : stages) {
@@ -136,11 +128,8 @@ class SeedSearch {
   /// With several tiled stages all of them take the choice of the same number.
   std::optional<Seed> with_block(std::uint32_t sketch, const std::vector<OpenStage>& stages,
                                  const Blocks& blocks, std::size_t block) const {
-    std::vector<TileChoice> chosen;
-    for (const auto& list : blocks) {
-      chosen.push_back(list[block % list.size()]);
-    }
-    return maker_.complete(sketch, with_lengths(sketch, stages, chosen), block);
+    const std::vector<TileChoice> chosen = choices_at(blocks, block);
+    return maker_.complete(sketch, with_lengths(space_, model_, sketch, stages, chosen), block);
   }
 
   /// One sketch on the way through model_choices.
@@ -254,6 +243,14 @@ class SeedSearch {
       refined[trial.tried].push_back(std::move(seed));
     });
     std::vector<Seed> seeds;
+    for (std::size_t i = 0; i < smaller_of(all.size(), effort_.few); ++i) {
+      if (all[i].stages.size() > 1) {
+        const Seed& best = all[i].seeds.front();
+        add_all(seeds, seeds_by_stage(space_, model_, maker_, all[i].sketch, all[i].stages,
+                                      choices_at(all[i].blocks, best.attempt), best.draft,
+                                      num_tiles, effort_.num_of_stage));
+      }
+    }
     for (std::size_t i = 0; i < all.size(); ++i) {
       add_all(seeds, std::move(refined[i]));
       add_all(seeds, std::move(all[i].seeds));

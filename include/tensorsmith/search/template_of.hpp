@@ -46,7 +46,9 @@ class SketchTemplate {
     builder_.infer_bounds();
     for_each_stage([&](std::int32_t stage) {
       add(stage, ".parallel", VariableRole::annotation,
-          make_shared_of<const ParallelDecision>(stage, options.hardware.num_cores, packs_));
+          make_shared_of<const ParallelDecision>(
+              stage, ParallelCores{options.hardware.num_cores, !options.follows_reference},
+              packs_));
     });
     add_unrolls();
     for_each_stage([&](std::int32_t stage) {

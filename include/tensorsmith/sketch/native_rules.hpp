@@ -9,6 +9,7 @@
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/rules/attach_rows.hpp"
 #include "tensorsmith/sketch/rules/chain_rows.hpp"
+#include "tensorsmith/sketch/rules/inline_cheap.hpp"
 #include "tensorsmith/sketch/rules/inline_maps.hpp"
 #include "tensorsmith/sketch/rules/inline_padding.hpp"
 #include "tensorsmith/sketch/rules/keep_rows.hpp"
@@ -27,7 +28,7 @@
 namespace tensorsmith {
 
 using NativeCpuRules =
-    RuleSet<SkipPlaced, KeepStencils, AlwaysInline, InlineMaps, UnrollRows,
+    RuleSet<SkipPlaced, KeepStencils, InlineCheap, InlineMaps, UnrollRows,
             SimplifyComputeWithConstTensor, AddRfactor, SplitSums, AttachRows, ChainRows,
             WindowRows, PackPatches, AddCacheWrite, MultiLevelTilingWithFusion, TileAcross,
             KeepRows, VectorizeSum, SplitPhases, MultiLevelTiling, TileMaps, SkipStage, PackOperand,

@@ -46,7 +46,9 @@ TEST_CASE("samples are complete, legal and varied") {
 }
 
 TEST_CASE("parallelize collects loops up to 16 iterations per core") {
-  const SearchSpace space = test::space_of(test::row_sum_dag(4, 8), 8);
+  SpaceOptions reference;
+  reference.follows_reference = true;
+  const SearchSpace space = test::space_of(test::row_sum_dag(4, 8), 8, reference);
   Candidate candidate{space.initial(), Candidate::no_sketch, nullptr};
   REQUIRE(space.refresh(candidate));
   CounterRng rng(1);
@@ -60,6 +62,30 @@ TEST_CASE("parallelize collects loops up to 16 iterations per core") {
   REQUIRE(one_core.refresh(other));
   REQUIRE(Parallelize{}.apply(one_core, other, rng));
   CHECK(other.state.stage(1).iterators[0].name == "i");  // 20 > 16: enough
+}
+
+TEST_CASE("parallelize leaves the innermost loop to vectors") {
+  const auto parallelized = [](std::int64_t rows, std::int64_t columns, std::int32_t num_cores) {
+    const SearchSpace space = test::space_of(test::row_sum_dag(rows, columns), num_cores);
+    Candidate candidate{space.initial(), Candidate::no_sketch, nullptr};
+    REQUIRE(space.refresh(candidate));
+    CounterRng rng(1);
+    REQUIRE(Parallelize{}.apply(space, candidate, rng));
+    return candidate.state;
+  };
+  const State rows = parallelized(4, 8, 8);
+  REQUIRE(rows.stage(1).iterators.size() == 2);
+  CHECK(rows.stage(1).iterators[0].annotation == Annotation::parallel);
+  CHECK(rows.stage(1).iterators[1].annotation == Annotation::none);
+  CHECK(rows.stage(2).iterators[0].annotation == Annotation::parallel);  // reduces inside
+
+  const State one_core = parallelized(65536, 8, 1);
+  REQUIRE(one_core.stage(3).iterators.size() == 1);
+  CHECK(one_core.stage(3).iterators[0].annotation == Annotation::none);
+  // Nothing else to share.
+  const State four_cores = parallelized(65536, 8, 4);
+  REQUIRE(four_cores.stage(3).iterators.size() == 1);
+  CHECK(four_cores.stage(3).iterators[0].annotation == Annotation::parallel);
 }
 
 TEST_CASE("vectorize takes innermost spatial loops up to the limit") {

@@ -22,8 +22,8 @@ namespace tensorsmith {
 class ParallelDecision final : public Decision {
  public:
   /// `packs`: stages whose loops are derived.
-  ParallelDecision(std::int32_t stage, std::int32_t num_cores, std::vector<std::int32_t> packs)
-      : stage_(stage), num_cores_(num_cores), packs_(std::move(packs)) {}
+  ParallelDecision(std::int32_t stage, const ParallelCores& cores, std::vector<std::int32_t> packs)
+      : stage_(stage), cores_(cores), packs_(std::move(packs)) {}
 
   std::vector<std::int32_t> choices(const BuildState& at) const override {
     std::vector<std::int32_t> found;
@@ -115,7 +115,7 @@ class ParallelDecision final : public Decision {
   }
   template <class Decide>
   bool run(State& state, const Decide& decide) const {
-    return parallelize(state, stage_, num_cores_, [&](const ParallelPlace& place) {
+    return parallelize(state, stage_, cores_, [&](const ParallelPlace& place) {
       return has_item(packs_, place.stage) ? ParallelLoops{} : decide(place);
     });
   }
@@ -170,7 +170,8 @@ class ParallelDecision final : public Decision {
     return {annotation->iterator, count, fuse != nullptr && count == 1};
   }
 
-  std::int32_t stage_, num_cores_;
+  std::int32_t stage_;
+  ParallelCores cores_;
   std::vector<std::int32_t> packs_;
 };
 

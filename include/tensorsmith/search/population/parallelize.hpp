@@ -4,6 +4,8 @@
 // 16 iterations per core, or a stage is attached. A stage whose collected loops have one iteration
 // only parallelises what is attached there, and its own next loops.
 //     for i.0 (0,8), j.0 (0,16), i.1  -->  parallel i.0@j.0@ (0,128), i.1
+// Own design, where the reference is not followed: the innermost loop of a stage is left to
+// vectors, unless several threads have nothing else to share.
 #pragma once
 
 #include <string_view>
@@ -57,19 +59,29 @@ inline bool make_parallel(State& state, std::int32_t stage, const ParallelLoops&
 
 }  // namespace detail
 
+/// For whom loops are made parallel.
+struct ParallelCores {
+  std::int32_t count = 1;
+  bool leaves_innermost = false;  ///< to vectors
+};
+
 /// Makes loops of a stage parallel, from `first` on, and of what is computed inside of them if they
 /// have one iteration. decide(place) says which loops, at every place where some could be. False if
 /// that is illegal.
 template <class Decide>
-bool parallelize(State& state, std::int32_t stage, std::int32_t num_cores, const Decide& decide,
+bool parallelize(State& state, std::int32_t stage, const ParallelCores& cores, const Decide& decide,
                  std::size_t first = 0, bool is_usual = true) {
-  const std::int64_t enough = std::int64_t{num_cores} * 16;
+  const std::int64_t enough = std::int64_t{cores.count} * 16;
   IdList collected;
   std::int64_t degree = 1;
   const std::size_t count = state.stage(static_cast<std::size_t>(stage)).iterators.size();
   for (std::size_t i = first; i < count; ++i) {
     const auto& it = state.stage(static_cast<std::size_t>(stage)).iterators[i];
     if (it.kind == IteratorKind::reduction || it.annotation != Annotation::none) {
+      break;
+    }
+    if (cores.leaves_innermost && i + 1 == count && it.extent.value_or(1) > 1 &&
+        (!collected.empty() || cores.count == 1) && !is_attach_point(state, stage, i)) {
       break;
     }
     collected.push_back(static_cast<std::int32_t>(i));
@@ -84,11 +96,11 @@ bool parallelize(State& state, std::int32_t stage, std::int32_t num_cores, const
     const std::vector<std::int32_t> attached = state.attach_map().iterator_to_stages.at(
         IteratorKey{stage, static_cast<std::int32_t>(end)});
     for (std::int32_t inner : attached) {
-      if (!parallelize(state, inner, num_cores, decide, 0, is_usual_inside)) {
+      if (!parallelize(state, inner, cores, decide, 0, is_usual_inside)) {
         return false;
       }
     }
-    if (!parallelize(state, stage, num_cores, decide, end + 1, is_usual_inside)) {
+    if (!parallelize(state, stage, cores, decide, end + 1, is_usual_inside)) {
       return false;
     }
   }
@@ -112,7 +124,8 @@ struct Parallelize {
       if (at.compute_at != ComputeAt::root || at.is_placeholder) {
         continue;
       }
-      if (!parallelize(candidate.state, static_cast<std::int32_t>(stage), num_cores,
+      const ParallelCores cores{num_cores, !space.options().follows_reference};
+      if (!parallelize(candidate.state, static_cast<std::int32_t>(stage), cores,
                        ParallelLoops::usual)) {
         return false;
       }

@@ -23,6 +23,7 @@
 #include "tensorsmith/sketch/row_group.hpp"
 #include "tensorsmith/sketch/rule.hpp"
 #include "tensorsmith/sketch/rules/always_inline.hpp"
+#include "tensorsmith/sketch/rules/inline_cheap.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
 #include "tensorsmith/sketch/tiling.hpp"
 #include "tensorsmith/support/algorithm.hpp"
@@ -120,7 +121,7 @@ struct ChainRows {
           chain.state.stage(id).compute_at == ComputeAt::inlined) {
         continue;
       }
-      if (AlwaysInline::inlines(at) && !is_kept(at)) {
+      if (AlwaysInline::inlines(at) && !is_kept(at) && !InlineCheap::keeps(at)) {
         grow(chain.state, ComputeInlineStep{p});
       } else if (!add(chain, at, input.stage)) {
         break;
