@@ -33,8 +33,11 @@ inline std::int32_t repaired(const DecisionItem& item, const BuildState& at, std
     return choices.front();
   }
   BuildState copy = at;
-  if (item.decision->apply(copy, value)) {
-    return value;
+  if (item.decision->apply(copy, value)) {  // another value may say the same now
+    const std::vector<Step> made(copy.state.steps().begin() +
+                                     static_cast<std::ptrdiff_t>(at.state.steps().size()),
+                                 copy.state.steps().end());
+    return item.decision->read(at, StepCursor(made));
   }
   std::int32_t nearest = choices.front();
   for (std::int32_t choice : choices) {

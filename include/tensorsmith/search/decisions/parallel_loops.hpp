@@ -18,7 +18,8 @@ namespace tensorsmith {
 /// words of ten bits, each about a place where a loop could be parallel, in the order in which they
 /// are made so: its number from 1 on, how many loops are fused (14: one alone, 15: none), and where
 /// they begin (0: where usual, 1: one further in, 2: one further out, 3: two further in). Bit 30:
-/// but for the outermost loops, none are parallel unless a word says so.
+/// only the outermost loops are parallel, and with bit 29 all that could be, unless one of two
+/// words says otherwise.
 class ParallelDecision final : public Decision {
  public:
   /// `packs`: stages whose loops are derived.
@@ -38,7 +39,7 @@ class ParallelDecision final : public Decision {
       const auto most = static_cast<std::int32_t>(place.most);
       for (std::int32_t count = 1; place.is_usual && count <= most; ++count) {
         const std::int32_t word =
-            word_of(number, place, {place.usual.front(), count, false}, false);
+            word_of(number, place, {place.usual.front(), count, false}, Mode::usual);
         if (word > 0 && number < most_places) {
           found.push_back(word);
         }
@@ -54,12 +55,12 @@ class ParallelDecision final : public Decision {
     if (value < 0 || !is_asked(to.state)) {
       return value == not_asked;
     }
-    const bool outermost_only = (value & outermost_bit) != 0;
-    value &= ~outermost_bit;
+    const Mode mode = mode_of(value);
+    value -= bits_of(mode);
     std::int32_t number = 0;
     const bool is_legal = run(to.state, [&](const ParallelPlace& place) {
       if (++number != (value & word_mask) >> number_shift) {
-        return usual_loops(place, outermost_only);
+        return usual_loops(place, mode);
       }
       const std::int32_t word = value & word_mask;
       value >>= word_bits;
@@ -88,14 +89,15 @@ class ParallelDecision final : public Decision {
         most_steps = next;
       }
     }
-    for (const bool outermost_only : {false, true}) {
-      std::int32_t value = outermost_only ? outermost_bit : 0, shift = 0, number = 0;
+    for (const Mode mode : {Mode::usual, Mode::outermost, Mode::everywhere}) {
+      const std::int32_t room = mode == Mode::usual ? 3 * word_bits : 2 * word_bits;
+      std::int32_t value = bits_of(mode), shift = 0, number = 0;
       for (const auto& [place, loops] : found) {
-        const std::int32_t word = word_of(++number, place, loops, outermost_only);
-        value |= word > 0 && shift < most_words * word_bits ? word << shift : 0;
+        const std::int32_t word = word_of(++number, place, loops, mode);
+        value += word > 0 && shift < room ? word << shift : 0;
         shift += word > 0 ? word_bits : 0;
       }
-      if (shift <= most_words * word_bits && number < most_places) {
+      if (shift <= room && number < most_places) {
         return value;
       }
     }
@@ -103,10 +105,11 @@ class ParallelDecision final : public Decision {
   }
 
  private:
-  static constexpr std::int32_t alone = 14, absent = 15, most_places = 16, most_words = 3;
+  enum class Mode : std::uint8_t { usual, outermost, everywhere };
+  static constexpr std::int32_t alone = 14, absent = 15, most_places = 16;
   static constexpr std::int32_t word_bits = 10, word_mask = (1 << word_bits) - 1;
   static constexpr std::int32_t count_shift = 2, number_shift = 6;
-  static constexpr std::int32_t outermost_bit = 1 << 30;
+  static constexpr std::int32_t outermost_bit = 1 << 30, everywhere_bit = 1 << 29;
   static constexpr std::int32_t offsets[4] = {0, 1, -1, 2};
 
   bool is_asked(const State& state) const {
@@ -120,15 +123,27 @@ class ParallelDecision final : public Decision {
     });
   }
 
-  ParallelLoops usual_loops(const ParallelPlace& place, bool outermost_only) const {
+  static Mode mode_of(std::int32_t value) {
+    return (value & outermost_bit) == 0    ? Mode::usual
+           : (value & everywhere_bit) == 0 ? Mode::outermost
+                                           : Mode::everywhere;
+  }
+  static std::int32_t bits_of(Mode mode) {
+    return mode == Mode::usual       ? 0
+           : mode == Mode::outermost ? outermost_bit
+                                     : outermost_bit + everywhere_bit;
+  }
+  ParallelLoops usual_loops(ParallelPlace place, Mode mode) const {
     const bool is_outermost = place.stage == stage_ && place.usual.front() == 0;
-    return outermost_only && !is_outermost ? ParallelLoops{place.usual.front(), 0, false}
-                                           : ParallelLoops::usual(place);
+    place.is_usual = mode == Mode::usual       ? place.is_usual
+                     : mode == Mode::outermost ? is_outermost
+                                               : true;
+    return ParallelLoops::usual(place);
   }
   /// 0: the loops are the usual ones, or cannot be said.
   std::int32_t word_of(std::int32_t number, const ParallelPlace& place, const ParallelLoops& loops,
-                       bool outermost_only) const {
-    const ParallelLoops usual = usual_loops(place, outermost_only);
+                       Mode mode) const {
+    const ParallelLoops usual = usual_loops(place, mode);
     if (loops.count == usual.count && !loops.is_alone &&
         (loops.count == 0 || loops.first == usual.first)) {
       return 0;
