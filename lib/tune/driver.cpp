@@ -1,7 +1,6 @@
 #include "tensorsmith/tune/driver.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "tune/build_thread.hpp"
@@ -16,13 +15,13 @@ constexpr std::size_t measure_chunk = 8;
 constexpr std::int64_t most_lost_in_a_row = 16;
 /// So many failures: there is no first good candidate.
 constexpr std::int64_t most_first_trials = 8;
-/// After the end of the budget: how long further ones are tried until the first good candidate, how
-/// long a measurement may go on, and this share of the budget more for either.
+/// After the budget: how long others are tried until the first good one, a measurement may go on,
+/// and this share of the budget more for either.
 constexpr double most_first_seconds = 0.5;
 constexpr double most_measuring_seconds = 1;
 constexpr double overrun_share = 0.05;
-constexpr const char* no_program = "the search proposed no program: none that it made from the "
-                                   "space is legal and fits the target";
+constexpr const char* no_program =
+    "the search proposed no program: none that it made is legal and fits the target";
 
 }  // namespace
 
@@ -485,10 +484,6 @@ bool Driver::run_round() { return impl_->run_round(); }
 DriverResult Driver::finish() { return impl_->finish(); }
 const TuneSummary& Driver::summary() const { return impl_->summary(); }
 double Driver::best_ns() const { return impl_->best_min_ns(); }
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 DriverResult run_driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer,
                         Journal* journal, const DriverOptions& options) {

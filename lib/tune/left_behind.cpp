@@ -13,6 +13,8 @@
 
 #include <unistd.h>
 
+#include "tensorsmith/tune/driver.hpp"
+
 namespace tensorsmith {
 namespace {
 
@@ -87,6 +89,10 @@ bool run_unless(std::function<void()> work, const std::function<bool()>& should_
     std::rethrow_exception(run->failure);
   }
   return true;
+}
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace tensorsmith

@@ -1,7 +1,7 @@
 // Iterators and stages of a loop state.
 //
-// Floor 3. Ansor reference, ch. 2.1. `Extent` is the type of a loop's length: std::int64_t, the only
-// one that is instantiated.
+// Floor 3. Ansor reference, ch. 2.1. `Extent` is the type of a loop's length: std::int64_t, the
+// only one that is instantiated.
 #pragma once
 
 #include <cstdint>
