@@ -13,7 +13,7 @@ namespace {
 struct MapCounts {
   int inlined = 0, kept = 0;
 };
-MapCounts count_sketches(const Shared<const ComputeDag>& dag) {
+MapCounts count_maps(const Shared<const ComputeDag>& dag) {
   SketchOptions options;
   options.hardware.num_cores = 2;
   MapCounts counts;
@@ -34,7 +34,7 @@ TEST_CASE("a transposition is inlined in some sketches, and kept in as many") {
   auto a = p.placeholder("A", {24, 36});
   auto t = p.compute("T", {36, 24}, [&](auto i, auto j) { return a(j, i); });
   auto o = p.compute("O", {36 * 24}, [&](auto i) { return t(i / 24, i % 24) * 2; });
-  const MapCounts counts = count_sketches(p.dag({a, o}));
+  const MapCounts counts = count_maps(p.dag({a, o}));
   CHECK(counts.inlined > 0);
   CHECK(counts.inlined == counts.kept);
 }
@@ -48,7 +48,7 @@ TEST_CASE("of many transpositions in a row all are inlined, so sketches stay few
     a = p.compute(step == 5 ? "T" : "S" + std::to_string(step), {in.extent(1), in.extent(0)},
                   [&](auto i, auto j) { return in(j, i); });
   }
-  const MapCounts counts = count_sketches(p.dag({input, a}));
+  const MapCounts counts = count_maps(p.dag({input, a}));
   CHECK(counts.kept == 0);
   CHECK(counts.inlined >= 1);
   CHECK(counts.inlined <= 8);
@@ -61,7 +61,7 @@ TEST_CASE("a transposed operand of a product is copied, as it was") {
   auto k = p.reduce_axis("k", 24);
   auto o =
       p.compute("O", {36, 12}, [&](auto i, auto j) { return te::sum(t(i, k) * b(k, j), {k}); });
-  const MapCounts counts = count_sketches(p.dag({a, b, o}));
+  const MapCounts counts = count_maps(p.dag({a, b, o}));
   CHECK(counts.inlined == 0);
   CHECK(counts.kept > 0);
 }

@@ -23,7 +23,7 @@ struct PaddingCounts {
   std::size_t inlined = 0, along_vector = 0, all = 0;
 };
 template <class Rules>
-PaddingCounts count_sketches(const std::string& text, const Rules& rules) {
+PaddingCounts count_padding(const std::string& text, const Rules& rules) {
   SketchOptions options;
   options.hardware.num_cores = 4;
   options.core_cache_bytes = 1 << 20;
@@ -51,25 +51,24 @@ PaddingCounts count_sketches(const std::string& text, const Rules& rules) {
 }  // namespace
 
 TEST_CASE("padding of a convolution is computed into memory or left out") {
-  const PaddingCounts counts = count_sketches(
-      "conv2d:n=1,h=14,w=14,ci=16,co=16,k=3,s=1,p=1,layout=nhwc", native_cpu_rules());
+  const PaddingCounts counts =
+      count_padding("conv2d:n=1,h=14,w=14,ci=16,co=16,k=3,s=1,p=1,layout=nhwc", native_cpu_rules());
   CHECK(counts.inlined > 0);
   CHECK(counts.inlined * 2 == counts.all);
 }
 
 TEST_CASE(
     "padding along the vector loop stays in memory, and so it does in the reference's space") {
-  const PaddingCounts counts = count_sketches(
-      "conv2d:n=1,h=14,w=14,ci=16,co=16,k=3,s=1,p=1,layout=nchw", native_cpu_rules());
+  const PaddingCounts counts =
+      count_padding("conv2d:n=1,h=14,w=14,ci=16,co=16,k=3,s=1,p=1,layout=nchw", native_cpu_rules());
   CHECK(counts.inlined > 0);  // with the vectors along the channels
   CHECK(counts.along_vector == 0);
-  CHECK(
-      count_sketches("conv2d:n=1,h=14,w=14,ci=16,co=16,k=3,s=1,p=1,layout=nhwc", ansor_cpu_rules())
-          .inlined == 0);
+  CHECK(count_padding("conv2d:n=1,h=14,w=14,ci=16,co=16,k=3,s=1,p=1,layout=nhwc", ansor_cpu_rules())
+            .inlined == 0);
 }
 
 TEST_CASE("padding of a transposed convolution is left out where its phases are loops") {
-  const PaddingCounts counts = count_sketches(
+  const PaddingCounts counts = count_padding(
       "conv2d_transpose:n=1,h=4,w=4,ci=8,co=8,k=4,s=2,p=1,layout=nhwc", native_cpu_rules());
   CHECK(counts.inlined == 1);
   CHECK(counts.all > 2);

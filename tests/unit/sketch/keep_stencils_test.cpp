@@ -14,7 +14,7 @@ struct StencilCounts {
 };
 /// Sketches in which the stage B is inlined, and in which it is not.
 template <class Rules>
-StencilCounts count_sketches(const Shared<const ComputeDag>& dag, const Rules& rules) {
+StencilCounts count_stencils(const Shared<const ComputeDag>& dag, const Rules& rules) {
   SketchOptions options;
   options.hardware.num_cores = 2;
   StencilCounts counts;
@@ -36,10 +36,10 @@ TEST_CASE("a stencil of a stencil is computed anew or kept; the reference comput
   auto b = p.compute("B", {102}, [&](auto i) { return a(i) + a(i + 1) + a(i + 2); });
   auto c = p.compute("C", {100}, [&](auto i) { return b(i) + b(i + 1) + b(i + 2); });
   const auto dag = p.dag({a, c});
-  const StencilCounts native = count_sketches(dag, native_cpu_rules());
+  const StencilCounts native = count_stencils(dag, native_cpu_rules());
   CHECK(native.kept > 0);
   CHECK(native.inlined == native.kept);
-  CHECK(count_sketches(dag, ansor_cpu_rules()).kept == 0);
+  CHECK(count_stencils(dag, ansor_cpu_rules()).kept == 0);
 }
 
 TEST_CASE("of many stencils in a row all are kept, so sketches stay few") {
@@ -51,7 +51,7 @@ TEST_CASE("of many stencils in a row all are kept, so sketches stay few") {
     a = p.compute(step == 5 ? "B" : "S" + std::to_string(step), {in.extent(0) - 2},
                   [&](auto i) { return in(i) + in(i + 1) + in(i + 2); });
   }
-  const StencilCounts counts = count_sketches(p.dag({input, a}), native_cpu_rules());
+  const StencilCounts counts = count_stencils(p.dag({input, a}), native_cpu_rules());
   CHECK(counts.inlined == 0);
   CHECK(counts.kept >= 1);
   CHECK(counts.kept <= 4);
@@ -62,7 +62,7 @@ TEST_CASE("what is read at one place only is always inlined") {
   auto a = p.placeholder("A", {104});
   auto b = p.compute("B", {102}, [&](auto i) { return a(i) + a(i + 1) + a(i + 2); });
   auto c = p.compute("C", {102}, [&](auto i) { return b(i) * b(i); });
-  const StencilCounts counts = count_sketches(p.dag({a, c}), native_cpu_rules());
+  const StencilCounts counts = count_stencils(p.dag({a, c}), native_cpu_rules());
   CHECK(counts.kept == 0);
   CHECK(counts.inlined > 0);
 }

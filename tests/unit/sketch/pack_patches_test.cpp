@@ -15,7 +15,7 @@ struct PatchCounts {
   std::size_t with_patches = 0, with_padding = 0, with_one_loop_of_pixels = 0, all = 0;
 };
 template <class Rules>
-PatchCounts count_sketches(const std::string& text, const Rules& rules) {
+PatchCounts count_packed(const std::string& text, const Rules& rules) {
   const auto workload = ops::parse_workload(text);
   REQUIRE(workload);
   SketchOptions options;
@@ -45,9 +45,7 @@ PatchCounts count_sketches(const std::string& text, const Rules& rules) {
   }
   return counts;
 }
-PatchCounts count_native(const std::string& text) {
-  return count_sketches(text, native_cpu_rules());
-}
+PatchCounts count_native(const std::string& text) { return count_packed(text, native_cpu_rules()); }
 
 }  // namespace
 
@@ -89,9 +87,8 @@ TEST_CASE(
     INFO(text);
     CHECK(count_native(text).with_patches == 0);
   }
-  CHECK(
-      count_sketches("conv2d:n=1,h=14,w=14,ci=16,co=32,k=3,p=1", ansor_cpu_rules()).with_patches ==
-      0);
+  CHECK(count_packed("conv2d:n=1,h=14,w=14,ci=16,co=32,k=3,p=1", ansor_cpu_rules()).with_patches ==
+        0);
 }
 
 TEST_CASE("what is dear to compute, or an argument, is not computed anew for every tap") {
