@@ -28,10 +28,7 @@ struct CodeThread::State {
 
 namespace {
 
-/// Deep expressions are followed by recursion, here and in LLVM. Only what is used is taken.
-constexpr std::size_t stack_bytes = std::size_t{64} << 20;
-
-bool start_thread(void* (*body)(void*), void* argument) {
+bool start_thread(void* (*body)(void*), void* argument, std::size_t stack_bytes) {
   pthread_attr_t attributes;
   if (::pthread_attr_init(&attributes) != 0) {
     return false;
@@ -96,7 +93,7 @@ void* CodeThread::State::loop(void* argument) {
   }
 }
 
-CodeThread::CodeThread() {
+CodeThread::CodeThread(std::size_t stack_bytes) : stack_bytes_(stack_bytes) {
   static const bool is_installed = [] {
     // Memory that runs out is a fatal error of its own kind.
     llvm::remove_fatal_error_handler();
@@ -120,7 +117,7 @@ std::string CodeThread::run(std::function<void()> job) {
   if (state_ == nullptr) {
     auto state = std::make_shared<State>();
     auto share = std::make_unique<std::shared_ptr<State>>(state);
-    if (!start_thread(&State::loop, share.get())) {
+    if (!start_thread(&State::loop, share.get(), stack_bytes_)) {
       return "no thread to compile on could be started";
     }
     (void)share.release();

@@ -8,6 +8,7 @@
 // compiled.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,7 +17,11 @@ namespace tensorsmith::llvm_codegen {
 
 class CodeThread {
  public:
-  CodeThread();
+  /// Deep expressions are followed by recursion, here and in LLVM. Of a stack only what is used is
+  /// taken, but all of it counts for limits of the address space.
+  static constexpr std::size_t deep = std::size_t{64} << 20, shallow = std::size_t{4} << 20;
+
+  explicit CodeThread(std::size_t stack_bytes = deep);
   ~CodeThread();
   CodeThread(const CodeThread&) = delete;
   CodeThread& operator=(const CodeThread&) = delete;
@@ -28,6 +33,7 @@ class CodeThread {
 
  private:
   struct State;
+  std::size_t stack_bytes_;
   std::shared_ptr<State> state_;  // null: no thread yet
 };
 

@@ -1,3 +1,4 @@
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -29,7 +30,7 @@ std::string take_message(LLVMErrorRef error) {
 std::string on_linker_thread(const std::function<void()>& job) {
   struct Linking {
     std::mutex mutex;
-    llvm_codegen::CodeThread thread;
+    llvm_codegen::CodeThread thread{llvm_codegen::CodeThread::shallow};
   };
   static Linking* const linking = new Linking;  // kernels may outlive static destruction
   const std::lock_guard<std::mutex> lock(linking->mutex);
@@ -122,14 +123,16 @@ class LoadedObject {
     if (jit_ == nullptr) {
       return;
     }
-    const std::string problem = on_linker_thread([jit = jit_, tracker = tracker_] {
-      if (tracker != nullptr) {
-        LLVMConsumeError(LLVMOrcResourceTrackerRemove(tracker));
-        LLVMOrcReleaseResourceTracker(tracker);
-      }
-      LinkerPool::instance().release(jit);
-    });
-    (void)problem;  // the linker is lost, no more
+    try {
+      (void)on_linker_thread([jit = jit_, tracker = tracker_] {
+        if (tracker != nullptr) {
+          LLVMConsumeError(LLVMOrcResourceTrackerRemove(tracker));
+          LLVMOrcReleaseResourceTracker(tracker);
+        }
+        LinkerPool::instance().release(jit);
+      });
+    } catch (const std::exception&) {  // out of memory: the linker is lost, no more
+    }
   }
   /// A fatal error left the linker as it was: it is the sleeping thread's.
   void leave_behind() {

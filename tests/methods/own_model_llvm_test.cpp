@@ -4,6 +4,7 @@
 
 #include "methods/methods_fixtures.hpp"
 #include "support/catch.hpp"
+#include "tensorsmith/cost/model_factory.hpp"
 
 using namespace tensorsmith;
 using namespace tensorsmith::test;

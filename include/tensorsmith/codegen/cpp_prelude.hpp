@@ -141,11 +141,29 @@ class Scratch {
 };
 )"}};
 
+namespace detail {
+
+/// Whether a word of `text` begins like that.
+inline bool has_word(std::string_view text, std::string_view begin) {
+  for (std::size_t at = text.find(begin); at != std::string_view::npos;
+       at = text.find(begin, at + 1)) {
+    const char before = at == 0 ? ' ' : text[at - 1];
+    const bool is_inside = before == '_' || (before >= '0' && before <= '9') ||
+                           (before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z');
+    if (!is_inside) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace detail
+
 /// The helpers that `text` uses, directly or through another.
 inline std::string cpp_helpers_for(std::string_view text) {
   std::string used(text), result;
   const auto add = [&](const CppHelper& helper) {
-    if (used.find(helper.name) != std::string::npos) {
+    if (detail::has_word(used, helper.name)) {
       result.insert(0, std::string(helper.text) + "\n");
       used += helper.text;
     }

@@ -292,6 +292,10 @@ inline KernelSource CppEmitter::run() {
   const std::string helpers = cpp_helpers_for(out_);
   result.source = note + "#include <cmath>\n#include <cstddef>\n#include <cstdint>\n" +
                   "#include <cstring>\n#include <new>\n#include <type_traits>\n\n";
+  if (!types.empty()) {
+    result.source += "// Vectors are passed inside of this file only, where every caller agrees.\n"
+                     "#pragma GCC diagnostic ignored \"-Wpsabi\"\n\n";
+  }
   if (!helpers.empty() || !types.empty()) {
     result.source +=
         "namespace {\n\n" + types + (types.empty() ? "" : "\n") + helpers + "}  // namespace\n\n";
