@@ -126,7 +126,7 @@ TEST_CASE("what a factory of spaces must not do is said") {
     return std::vector<State>{State::initial(dag)};
   };
   CHECK(refusal_of(product_task(), options) ==
-        "TuneOptions: expected make_space or sketches, got both");
+        "TuneOptions: expected one of make_space, sketches and templates, got several");
 }
 
 TEST_CASE("complete states are measured as they are, with the first of the trials") {

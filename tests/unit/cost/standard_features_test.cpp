@@ -42,12 +42,12 @@ TEST_CASE("the standard blocks hold what extraction, draft and choices say of ra
   }
 }
 
-TEST_CASE("there is no draft for a GPU, and it is said", "[cost]") {
+TEST_CASE("there is no draft for a GPU that is no board, and it is said", "[cost]") {
   FeatureContext context;
   context.target.kind = TargetKind::cuda;
   const std::vector<std::string_view> wanted{"draft"};
   const auto plan = FeaturePlan::make(standard_features(), wanted, context);
   REQUIRE_FALSE(plan);
-  CHECK(plan.error() == "no block of features \"draft\": there is an analytic estimate of programs "
-                        "for CPUs only");
+  CHECK(plan.error() == "no block of features \"draft\": there is an analytic estimate for CPUs "
+                        "and boards of GPUs only");
 }

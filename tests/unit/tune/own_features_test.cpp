@@ -145,11 +145,11 @@ TEST_CASE("blocks that cannot be are refused before anything is searched") {
   CHECK(reason(options) ==
         "TuneOptions::features: expected a schema and a function, got a block without");
   TuneTask gpu = product_task();
-  gpu.target = Target::from_name("sim:a100").value();
+  gpu.target = Target::cuda(80).value();  // no board
   CorrectedDraft draft;
   options = {};
   options.model = &draft;
   CHECK(reason(options, gpu) ==
         "the cost model \"draft\": no block of features \"draft\": there is "
-        "an analytic estimate of programs for CPUs only");
+        "an analytic estimate for CPUs and boards of GPUs only");
 }
