@@ -49,9 +49,9 @@ int main() {
                   static_cast<long long>(summary.statuses[i]));
     }
   }
-  // The first program is the best by the model without its noise, so there may be nothing better.
-  require(summary.curve.back().best_ns <= summary.curve.front().best_ns,
-          "a hundred trials find nothing slower than the first one");
+  // The first program is the best by the model without its noise: there may be nothing better.
+  require(summary.best_ns < 1.1 * summary.curve.front().best_ns,
+          "after a hundred trials the winner is as fast as the first one, but for the noise");
 
   // What the winner asks of the board, its schedule, and its loops.
   const std::string text = result.explain();
