@@ -199,6 +199,12 @@ class TuneResult {
 /// This machine as a target, probed once per process.
 const Target& host_target();
 
+/// Work that nobody can interrupt is left behind at the end of a budget
+/// (docs/decisions/0023-nothing-is-waited-for-beyond-the-budget.md). If some still runs, this ends
+/// the process with that code, its output written and without destructors that would take away what
+/// the work uses; else it does nothing. For the end of main().
+void end_if_work_is_left(int exit_code);
+
 /// Throws Error on wrong arguments and on a file or worker that cannot be used.
 TuneResult tune(const TuneTask& task, const TuneOptions& options = {});
 

@@ -20,8 +20,7 @@ namespace {
 
 std::atomic<std::int64_t> num_left_behind{0};
 
-/// Runs before the destructors of what was there when the first thread was left behind, LLVM's
-/// among them.
+/// Runs before the destructors of what was there when it was registered, LLVM's among them.
 void end_process(int status, void*) {
   constexpr int most_moments = 100;
   for (int moment = 0; moment < most_moments && num_left_behind > 0; ++moment) {
@@ -40,9 +39,8 @@ ThreadsLeftBehind& ThreadsLeftBehind::instance() {
   return all;
 }
 void ThreadsLeftBehind::add() {
-  static const int is_registered = ::on_exit(&end_process, nullptr);
-  (void)is_registered;
   ++num_left_behind;
+  (void)::on_exit(&end_process, nullptr);
 }
 void ThreadsLeftBehind::remove() { --num_left_behind; }
 std::int64_t ThreadsLeftBehind::count() const { return num_left_behind; }
@@ -89,6 +87,18 @@ bool run_unless(std::function<void()> work, const std::function<bool()>& should_
     std::rethrow_exception(run->failure);
   }
   return true;
+}
+
+ExitGuard::~ExitGuard() {
+  if (num_left_behind > 0) {
+    (void)::on_exit(&end_process, nullptr);
+  }
+}
+
+void end_if_work_is_left(int exit_code) {
+  if (num_left_behind > 0) {
+    end_process(exit_code, nullptr);
+  }
 }
 
 double steady_seconds() {

@@ -22,6 +22,16 @@ class ThreadsLeftBehind {
   std::int64_t count() const;
 };
 
+/// Stands in a run: what that leaves behind has made objects that the end of the process must not
+/// take away.
+class ExitGuard {
+ public:
+  ExitGuard() = default;
+  ExitGuard(const ExitGuard&) = delete;
+  ExitGuard& operator=(const ExitGuard&) = delete;
+  ~ExitGuard();
+};
+
 /// Runs `work` on a thread of its own and waits until it is done, or until `should_stop`, which is
 /// asked every 10 ms, says so. True: it is done; its exceptions come through. False: it goes on
 /// alone, so whatever it uses must be its own (captured by value, or shared).

@@ -4,10 +4,10 @@
 #include <new>
 #include <utility>
 
+#include "tune/left_behind.hpp"
 #include "tune/session.hpp"
 
 namespace tensorsmith {
-
 namespace {
 
 TuneResult tuned(const TuneTask& task, const TuneOptions& options) {
@@ -43,6 +43,7 @@ TuneResult tuned(const TuneTask& task, const TuneOptions& options) {
 }  // namespace
 
 TuneResult tune(const TuneTask& task, const TuneOptions& options) {
+  const ExitGuard guard;
   try {
     return tuned(task, options);
   } catch (const std::bad_alloc&) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "tune/left_behind.hpp"
 #include "tune/session.hpp"
 
 namespace tensorsmith {
@@ -199,6 +200,7 @@ class TasksRun {
 }  // namespace
 
 TasksResult tune_tasks(const std::vector<WeightedTask>& tasks, const TasksOptions& options) {
+  const ExitGuard guard;
   const double start = steady_seconds();
   check_tasks(tasks, options.tune);
   return TasksRun(tasks, options, start).run();

@@ -11,6 +11,7 @@
 
 #include "command.hpp"
 #include "tensorsmith/support/assert.hpp"
+#include "tensorsmith/tune.hpp"
 #include "tensorsmith/version.hpp"
 
 namespace tensorsmith::cli {
@@ -101,10 +102,11 @@ int main(int argc, char** argv) {
   using namespace tensorsmith::cli;
   open_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a full journal is an error to report, not an end
-  const int code = run_and_explain(argc, argv);
+  int code = run_and_explain(argc, argv);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     warn("cannot write standard output");
-    return code == exit_ok ? exit_failed : code;
+    code = code == exit_ok ? exit_failed : code;
   }
+  tensorsmith::end_if_work_is_left(code);
   return code;
 }
