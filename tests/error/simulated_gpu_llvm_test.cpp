@@ -58,5 +58,6 @@ TEST_CASE("devices lists the simulated boards and says that they are") {
   const CommandResult devices = folder.run({"devices"});
   CHECK(devices.out.find("nothing is run") != std::string::npos);
   CHECK(devices.out.find("sim:h200: H200") != std::string::npos);
-  CHECK(folder.run({"devices", "--json"}).json()["simulated"].size() == tensorsmith::gpu_models.size());
+  CHECK(folder.run({"devices", "--json"}).json()["simulated"].size() ==
+        tensorsmith::gpu_models.size());
 }
