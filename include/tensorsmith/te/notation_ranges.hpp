@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/te/compute_dag_build.hpp"
 #include "tensorsmith/te/notation_index_range.hpp"
 #include "tensorsmith/te/notation_parser.hpp"
 
