@@ -59,7 +59,7 @@ TEST_CASE("notation: the text of every named workload gives the same dag") {
 TEST_CASE("notation: the text of random programs gives the same dag") {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     INFO("seed " << seed);
-    CounterRng rng(seed, {7});
+    CounterRng rng(seed, 7);
     check_round_trip(*test::RandomDag(rng).make());
   }
 }
