@@ -143,14 +143,17 @@ class Scratch {
 
 namespace detail {
 
-/// Whether a word of `text` begins like that.
-inline bool has_word(std::string_view text, std::string_view begin) {
-  for (std::size_t at = text.find(begin); at != std::string_view::npos;
-       at = text.find(begin, at + 1)) {
-    const char before = at == 0 ? ' ' : text[at - 1];
-    const bool is_inside = before == '_' || (before >= '0' && before <= '9') ||
-                           (before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z');
-    if (!is_inside) {
+/// Whether `word` occurs in `text` and is no part of a longer identifier. It may end with what is
+/// none, as "floor_mod(" does.
+inline bool has_word(std::string_view text, std::string_view word) {
+  const auto is_part = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  for (std::size_t at = text.find(word); at != std::string_view::npos;
+       at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_part(text[at - 1])) &&
+        (end == text.size() || !is_part(word.back()) || !is_part(text[end]))) {
       return true;
     }
   }

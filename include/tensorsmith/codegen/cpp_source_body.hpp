@@ -198,21 +198,6 @@ inline void CppEmitter::emit_vectorized(StmtId id, const For& loop, std::int64_t
   names_.release(var);
 }
 
-/// Whether the identifier `variable` occurs in `text`.
-inline bool mentions(const std::string& text, const std::string& variable) {
-  const auto is_part = [](char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  };
-  for (std::size_t at = text.find(variable); at != std::string::npos;
-       at = text.find(variable, at + 1)) {
-    const std::size_t end = at + variable.size();
-    if ((at == 0 || !is_part(text[at - 1])) && (end == text.size() || !is_part(text[end]))) {
-      return true;
-    }
-  }
-  return false;
-}
-
 inline void CppEmitter::emit_alloc(const Alloc& alloc) {
   const Buffer& buffer = program_[alloc.buffer];
   const std::string& id = name(alloc.buffer);
@@ -231,7 +216,7 @@ inline void CppEmitter::emit_alloc(const Alloc& alloc) {
     for (std::int64_t i = 0; i < buffer.num_elements();
          i += smaller_of<std::int64_t>(lanes, row - i % row)) {  // each row starts a variable
       const std::string variable = id + "_" + std::to_string(i);
-      if (mentions(body, variable)) {
+      if (has_word(body, variable)) {
         list += (list.empty() ? " " : ", ") + variable;
       }
     }
