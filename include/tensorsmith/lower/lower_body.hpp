@@ -6,6 +6,7 @@
 #include "tensorsmith/lower/emit.hpp"
 #include "tensorsmith/lower/hoist_invariants.hpp"
 #include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/lower/sum_in_blocks.hpp"
 
 namespace tensorsmith {
 
@@ -14,6 +15,9 @@ TENSORSMITH_INLINE Result<LoopProgram, LowerError> lower(const State& state, con
   Result<LoopProgram, LowerError> program = emitter.run();
   if (program && emitter.has_torn_groups()) {  // which is known when its kernels are complete
     program = detail::Emitter(state, target, false).run();
+  }
+  if (program) {
+    sum_in_blocks(*program, target.kind != TargetKind::cpu);
   }
   if (program && target.kind == TargetKind::cpu) {
     hoist_invariants(*program);

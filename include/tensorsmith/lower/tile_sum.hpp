@@ -31,6 +31,31 @@ struct TileSum {
   std::vector<BufferId> sums;
 };
 
+/// Whether the store adds something to its element that does not read its buffer.
+inline bool adds_to_itself(const ExprPool& pool, const Store& store) {
+  const Binary* sum = pool.as<Binary>(store.value);
+  if (sum == nullptr || sum->op != BinaryOp::add) {
+    return false;
+  }
+  const auto is_old = [&](ExprId id) {
+    const Load* load = pool.as<Load>(id);
+    return load != nullptr && load->buffer == store.buffer && load->indices == store.indices;
+  };
+  const auto reads = [&](ExprId id) {
+    return any_node(pool, id, [&](ExprId e) {
+      const Load* load = pool.as<Load>(e);
+      return load != nullptr && load->buffer == store.buffer;
+    });
+  };
+  return (is_old(sum->a) && !reads(sum->b)) || (is_old(sum->b) && !reads(sum->a));
+}
+
+inline bool is_zero(const ExprPool& pool, ExprId id) {
+  const IntImm* whole = pool.as<IntImm>(id);
+  const FloatImm* real = pool.as<FloatImm>(id);
+  return (whole != nullptr && whole->value == 0) || (real != nullptr && real->value == 0);
+}
+
 class TileSumFinder {
  public:
   explicit TileSumFinder(const LoopProgram& program) : p_(program) {}
@@ -122,31 +147,6 @@ class TileSumFinder {
     });
   }
 
-  static bool adds_to(const ExprPool& pool, const Store& store) {
-    const Binary* sum = pool.as<Binary>(store.value);
-    if (sum == nullptr || sum->op != BinaryOp::add) {
-      return false;
-    }
-    const auto is_old = [&](ExprId id) {
-      const Load* load = pool.as<Load>(id);
-      return load != nullptr && load->buffer == store.buffer && load->indices == store.indices;
-    };
-    const auto reads = [&](ExprId id) {
-      bool found = false;
-      visit_nodes(pool, id, [&](ExprId e) {
-        const Load* load = pool.as<Load>(e);
-        found = found || (load != nullptr && load->buffer == store.buffer);
-      });
-      return found;
-    };
-    return (is_old(sum->a) && !reads(sum->b)) || (is_old(sum->b) && !reads(sum->a));
-  }
-  static bool is_zero(const ExprPool& pool, ExprId id) {
-    const IntImm* whole = pool.as<IntImm>(id);
-    const FloatImm* real = pool.as<FloatImm>(id);
-    return (whole != nullptr && whole->value == 0) || (real != nullptr && real->value == 0);
-  }
-
   /// The private tiles that every step adds to, and that are read behind the sum. False if anything
   /// else outlives a step.
   bool find_sums() {
@@ -170,7 +170,7 @@ class TileSumFinder {
       each_store(item, [&](const Store& store) {
         fits = fits && p_[store.buffer].scope != Scope::global;
         updated[store.buffer.value] = true;
-        is_sum[store.buffer.value] = is_sum[store.buffer.value] && adds_to(p_.pool, store);
+        is_sum[store.buffer.value] = is_sum[store.buffer.value] && adds_to_itself(p_.pool, store);
       });
     }
     for (const StmtId item : found_.after) {

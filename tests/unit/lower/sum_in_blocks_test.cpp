@@ -1,0 +1,177 @@
+#include "tensorsmith/lower/sum_in_blocks.hpp"
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lower_fixtures.hpp"
+#include "support/gpu_programs.hpp"
+#include "unit/lower/shared_product.hpp"
+
+using namespace tensorsmith;
+using namespace tensorsmith::test;
+
+namespace {
+
+/// S[i] = sum over k of A[k, i]: stages 0 A, 1 S.
+DagPtr column_sums(std::int64_t terms, std::int64_t columns, DType type = DType::f32) {
+  te::Program p;
+  auto a = p.placeholder("A", {terms, columns}, type);
+  auto k = p.reduce_axis("k", terms);
+  auto s = p.compute("S", {columns}, [&](auto i) { return te::sum(a(k, i), {k}); });
+  return p.dag({a, s});
+}
+
+/// S[i] = sum over k of A[i, k].
+DagPtr long_row_sums(std::int64_t rows, std::int64_t terms) {
+  te::Program p;
+  auto a = p.placeholder("A", {rows, terms});
+  auto k = p.reduce_axis("k", terms);
+  auto s = p.compute("S", {rows}, [&](auto i) { return te::sum(a(i, k), {k}); });
+  return p.dag({a, s});
+}
+
+/// C[i, j] = sum over k of A[i, k] * B[k, j]: stages 0 A, 1 B, 2 C.
+DagPtr deep_product(std::int64_t m, std::int64_t n, std::int64_t depth) {
+  te::Program p;
+  auto a = p.placeholder("A", {m, depth}), b = p.placeholder("B", {depth, n});
+  auto k = p.reduce_axis("k", depth);
+  auto c = p.compute("C", {m, n}, [&](auto i, auto j) { return te::sum(a(i, k) * b(k, j), {k}); });
+  return p.dag({a, b, c});
+}
+
+/// Tiles of 4 x 8, `terms` terms from memory to memory, `unrolled` of them at a time.
+State tiled_product(const DagPtr& dag, std::int64_t terms, std::int64_t unrolled = 1) {
+  ScheduleBuilder s(dag);
+  s.split(2, 0, {4});
+  s.split(2, 2, {8});
+  s.split(2, 4, {terms});
+  s.reorder(2, {4, 0, 2, 5, 1, 3});
+  if (unrolled > 1) {
+    s.apply(PragmaStep{2, 3, "unroll_reduction$" + std::to_string(unrolled)});
+  }
+  s.annotate(2, 5, Annotation::vectorize);
+  return s.state();
+}
+
+/// The largest error of any result where every input is 0.1f, in units of what is allowed
+/// (lib/tune/error_twin.hpp): 4 eps (sqrt(n) + 1) of the sum of n magnitudes.
+double error_of_alike_terms(const LoopProgram& program, const ComputeDag& dag, double terms) {
+  std::vector<HostArray> arguments;
+  EvalOptions options;
+  double term = 1;
+  for (TensorId id : dag.arguments()) {
+    const TensorInfo& info = dag.tensor(id);
+    arguments.emplace_back(info.dtype,
+                           std::vector<std::int64_t>{info.shape.begin(), info.shape.end()});
+    const bool is_input = dag.operation(info.operation).is_placeholder();
+    options.is_output.push_back(!is_input);
+    for (std::int64_t i = 0; is_input && i < arguments.back().num_elements(); ++i) {
+      arguments.back().set_real(i, 0.1F);
+    }
+    term *= is_input ? static_cast<double>(0.1F) : 1;
+  }
+  REQUIRE(eval(program, arguments, options).has_value());
+  double largest = 0;
+  for (std::int64_t i = 0; i < arguments.back().num_elements(); ++i) {
+    largest = std::fmax(largest, std::fabs(arguments.back().get_real(i) - terms * term));
+  }
+  return largest / (4 * 0x1.0p-23 * (std::sqrt(terms) + 1) * terms * term);
+}
+
+bool has_blocks(const LoopProgram& program) {
+  return to_text(program).find(".acc.b: ") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a long sum is a sum of blocks and of what is left over") {
+  CHECK(checked_text(State::initial(column_sums(6000, 8))) == R"(
+S.acc: f32[8] local
+S.acc.b: f32[8] register
+S.acc.b: f32[8] register
+alloc S.acc:
+  for x in 8 vectorized:
+    S.acc[x] = 0.0
+  for k.b in 23:
+    alloc S.acc.b:
+      for x in 8 vectorized:
+        S.acc.b[x] = 0.0
+      for k in 256:
+        for x in 8 vectorized:
+          S.acc.b[x] = S.acc.b[x] + A[k.b*256 + k, x]
+      for x in 8 vectorized:
+        S.acc[x] = S.acc[x] + S.acc.b[x]
+  alloc S.acc.b:
+    for x in 8 vectorized:
+      S.acc.b[x] = 0.0
+    for k in 112:
+      for x in 8 vectorized:
+        S.acc.b[x] = S.acc.b[x] + A[5888 + k, x]
+    for x in 8 vectorized:
+      S.acc[x] = S.acc[x] + S.acc.b[x]
+  for x in 8 vectorized:
+    S[x] = S.acc[x]
+)");
+}
+
+TEST_CASE("short sums, and those that do not round or hardly, are as they were") {
+  CHECK_FALSE(has_blocks(lowered(State::initial(column_sums(2048, 8)))));
+  CHECK(has_blocks(lowered(State::initial(column_sums(2049, 8)))));
+  CHECK(has_blocks(lowered(State::initial(column_sums(9000, 8, DType::f16)))));
+  CHECK_FALSE(has_blocks(lowered(State::initial(column_sums(9000, 8, DType::i32)))));
+  CHECK_FALSE(has_blocks(lowered(State::initial(column_sums(9000, 8, DType::f64)))));
+}
+
+TEST_CASE("sums of alike terms stay within their bound, and are right") {
+  struct Case {
+    State state;
+    double terms;
+  };
+  const DagPtr product = deep_product(8, 16, 12000);
+  const Case cases[] = {
+      {State::initial(column_sums(100003, 8)), 100003},  // a prime
+      {State::initial(column_sums(30000, 5)), 30000},    // columns of a tail
+      {State::initial(long_row_sums(2, 400000)), 400000},
+      {State::initial(long_row_sums(3, 300007)), 300007},
+      {tiled_product(product, 12000), 12000},
+      {tiled_product(product, 12000, 4), 12000},
+      {tiled_product(product, 300), 12000},                      // resumed from memory 40 times
+      {tiled_product(product, 3000), 12000},                     // blocks of what is resumed
+      {tiled_product(deep_product(7, 13, 12007), 500), 12007}};  // tails in all directions
+  for (const Case& c : cases) {
+    const LoopProgram program = lowered(c.state);
+    INFO(text_of(program));
+    CHECK(has_blocks(program));
+    CHECK(wrong_with(program, *c.state.initial_dag()) == "");
+    CHECK(error_of_alike_terms(program, *c.state.initial_dag(), c.terms) <= 1);
+  }
+}
+
+TEST_CASE("the bound is missed without blocks") {
+  ScheduleBuilder s(column_sums(400009, 4));
+  s.split(1, 1, {1});  // resumed from memory at every term
+  s.reorder(1, {1, 0, 2});
+  const LoopProgram program = lowered(s.state());
+  REQUIRE_FALSE(has_blocks(program));
+  CHECK(error_of_alike_terms(program, *s.state().initial_dag(), 400009) > 1);
+}
+
+TEST_CASE("stretches from memory and back that are too short are no blocks") {
+  const DagPtr dag = deep_product(8, 16, 12000);
+  CHECK_FALSE(has_blocks(lowered(tiled_product(dag, 30))));
+  CHECK(has_blocks(lowered(tiled_product(dag, 40))));
+}
+
+TEST_CASE("threads of a GPU sum in blocks, whatever they fetch ahead") {
+  const DagPtr dag = deep_product(16, 16, 5000);
+  for (const char* ahead : {"fetch_ahead$1", "fetch_ahead$3"}) {
+    const State state = shared_product(dag, {4, 2, 8}, ahead);
+    const LoopProgram program = lowered(state, gpu_target());
+    INFO(text_of(program));
+    CHECK(has_blocks(program));
+    CHECK(KnownResults(*dag).wrong_with(program) == "");
+    CHECK(error_of_alike_terms(program, *dag, 5000) <= 1);
+  }
+}
