@@ -87,7 +87,7 @@ void read_step(Cursor& in, std::string& tag, std::vector<Step>& steps) {
              pragma != nullptr && is_own_pragma(pragma->pragma)) {
     in.note("unknown pragma " + in_quotes(pragma->pragma));
   } else if (steps.size() > most_record_steps) {
-    in.note("more than " + std::to_string(most_record_steps) + " steps");
+    in.note(too_many_steps(steps));
   }
 }
 
@@ -144,6 +144,9 @@ void read_input(Cursor& in, AnsorRecord& record, std::string& scratch) {
   record.steps.reserve(32);
   for (bool is_first = true; in.next(']', is_first, "in the steps");) {
     read_step(in, scratch, record.steps);
+  }
+  if (const std::string problem = too_many_steps(record.steps); !problem.empty()) {
+    in.note(problem);
   }
   in.expect(']', "behind the state");
   in.expect(']', "behind the input");

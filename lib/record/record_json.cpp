@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <type_traits>
+#include <unordered_map>
 
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,22 @@
 #include "tensorsmith/support/quote.hpp"
 
 namespace tensorsmith {
+std::string too_many_steps(const std::vector<Step>& steps) {
+  if (steps.size() <= most_stage_steps) {
+    return "";
+  }
+  std::unordered_map<std::int32_t, std::size_t> of_stage;
+  for (const Step& step : steps) {
+    if (++of_stage[stage_of(step)] > most_stage_steps) {
+      return "more than " + std::to_string(most_stage_steps) + " steps of stage " +
+             std::to_string(stage_of(step));
+    }
+  }
+  return steps.size() > most_record_steps
+             ? "more than " + std::to_string(most_record_steps) + " steps"
+             : "";
+}
+
 namespace {
 
 using Json = nlohmann::json;
@@ -185,6 +202,9 @@ Result<std::vector<Step>, RecordError> steps_from_json(const Json& json) {
           RecordError{"step " + std::to_string(steps.size()) + ": " + step.error().message});
     }
     steps.push_back(std::move(step).value());
+  }
+  if (const std::string problem = too_many_steps(steps); !problem.empty()) {
+    return fail(RecordError{"a record of " + problem});
   }
   return steps;
 }

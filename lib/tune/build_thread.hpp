@@ -22,6 +22,7 @@
 
 #include "tensorsmith/tune/driver.hpp"
 #include "tune/left_behind.hpp"
+#include "tune/starved_time.hpp"
 
 namespace tensorsmith {
 
@@ -128,7 +129,8 @@ class BuildThread {
     Shared<CandidateBuilder> own;  ///< null: the run's only one
     CandidateBuilder* builder = nullptr;
     std::size_t place = 0;
-    double begin = -1;  ///< -1: it waits
+    double begin = -1;           ///< -1: it waits
+    double starved_before = -1;  ///< see starved_seconds; -1: not looked at yet
     bool is_left_behind = false;
 
     bool is_running() const { return begin >= 0; }
@@ -188,19 +190,31 @@ class BuildThread {
     return count;
   }
 
-  /// Builds that take longer than the limit are failures; other threads take over.
+  /// Builds that take longer than the limit, waiting for a core left out, are failures; other
+  /// threads take over.
   void give_up_late_ones(std::unique_lock<std::mutex>& lock) {
     if (builder_.current() == nullptr) {
       return;
     }
-    const double now = steady_seconds();
+    const double now = steady_seconds(), starved = starved_seconds();
+    double num_running = 0;
+    for (Worker& worker : workers_) {
+      num_running += worker.job->is_running() ? 1 : 0;
+      if (worker.job->starved_before < 0) {
+        worker.job->starved_before = starved;
+      }
+    }
+    // Compilers have threads of their own, so each build takes its share of all that wait.
+    const auto own_seconds = [&](const Job& job) {
+      return now - job.begin - (starved - job.starved_before) / num_running;
+    };
     std::int64_t room = most_left_behind - ThreadsLeftBehind::instance().count();
     const std::size_t count = leave_behind_if([&](const Job& job) {
-      if (!job.is_running() || now - job.begin <= limit_seconds_ || room <= 0) {
+      if (!job.is_running() || own_seconds(job) <= limit_seconds_ || room <= 0) {
         return false;
       }
       --room;
-      round_->built[job.place].emplace(too_long(now - job.begin));
+      round_->built[job.place].emplace(too_long(own_seconds(job)));
       round_->build_seconds += now - job.begin;
       ++round_->num_builds;
       return true;
@@ -236,6 +250,7 @@ class BuildThread {
       }
       job.place = round.next++;
       job.begin = steady_seconds();
+      job.starved_before = -1;
       const bool needs_code = round.needs_code[job.place];
       lock.unlock();
       BuildOutcome built =

@@ -95,11 +95,7 @@ class Driver::Impl {
   }
   double now() const { return options_.clock ? options_.clock() : steady_seconds(); }
   bool is_cancelled() const { return options_.is_cancelled && options_.is_cancelled(); }
-  double search_seconds() const {
-    const double all = options_.budget.seconds;
-    return all <= 0 ? 1e18 : std::max(all * 0.5, all - options_.ranking_seconds);
-  }
-  double seconds_left() const { return search_seconds() - now(); }
+  double seconds_left() const { return options_.search_seconds() - now(); }
   /// Nobody gets nothing: at the end of the budget one trial more is waited for, and others as long
   /// as they are quick, until the first good candidate.
   bool needs_first() const {

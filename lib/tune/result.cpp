@@ -10,6 +10,7 @@
 #include "tensorsmith/tune/backend.hpp"
 #include "tensorsmith/tune/replay.hpp"
 #include "tensorsmith/version.hpp"
+#include "tune/session.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -53,7 +54,7 @@ KernelArtifact TuneResult::artifact() const {
   artifact.object = object;
   artifact.num_threads = num_threads;
   artifact.workload_key = te::workload_key(*task.dag);
-  artifact.workload = task.workload.empty() ? artifact.workload_key : task.workload;
+  artifact.workload = name_of(task);
   artifact.target = task.target.name;
   artifact.cpu = task.target.llvm_cpu;
   artifact.features = task.target.llvm_features;
@@ -71,7 +72,7 @@ std::string TuneResult::source(const std::string& name) const {
   require_best(*this, "source");
   return make_backend(task.target)
       ->source(lower_or_throw(state(), task.target).main, num_threads, name,
-               task.workload + ", " + task.target.name);
+               name_of(task) + ", " + task.target.name);
 }
 
 std::string TuneResult::prepack_source(const std::string& name) const {

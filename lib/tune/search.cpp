@@ -230,7 +230,8 @@ SearchCallbacks callbacks_for(const TuneTask& task, const TuneOptions& options,
 
 }  // namespace
 
-Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index) {
+Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index,
+                   Callback<bool()> is_late) {
   check_names(options);
   const PolicyParams params = params_of(options);
   Search search;
@@ -248,6 +249,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
     }
   }
   SearchCallbacks callbacks = callbacks_for(task, options, space, *model);
+  callbacks.is_late = std::move(is_late);
   SearchContext context{task,
                         options,
                         params,

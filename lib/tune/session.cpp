@@ -28,6 +28,8 @@ constexpr double instant_points = 5e7;
 constexpr double least_start_seconds = 2;
 /// The reference result is waited for as long as the budget is, but no less than this.
 constexpr double least_reference_seconds = 5;
+/// Of the search, until the first program is proposed.
+constexpr double first_share = 0.5;
 /// The results of hard inputs too may take no more than this share of the budget.
 constexpr double hard_share = 0.5;
 /// Of the results of hard inputs, which have a bound each: some ten times the work of a point.
@@ -74,17 +76,6 @@ class PolicySource final : public CandidateSource {
   SearchPolicy& policy_;
   double flop_;
 };
-
-/// What records call the task: a computation without a name is its own text, so that whoever reads
-/// the journal has it; if that is too long for every line, the key.
-std::string name_of(const TuneTask& task) {
-  constexpr std::size_t longest = 4096;
-  if (!task.workload.empty()) {
-    return task.workload;
-  }
-  Result<std::string, std::string> text = te::write_notation(*task.dag);
-  return text && text->size() <= longest ? std::move(*text) : te::workload_key(*task.dag);
-}
 
 Record record_template(const TuneTask& task, const TuneOptions& options,
                        const BackendFacts& facts) {
@@ -186,6 +177,15 @@ std::string RunResources::journal_problem(bool is_cancelled) const {
   return problem + (problem.empty() || missed.empty() ? "" : "; ") + missed;
 }
 
+std::string name_of(const TuneTask& task) {
+  constexpr std::size_t longest = 4096;
+  if (!task.workload.empty()) {
+    return task.workload;
+  }
+  Result<std::string, std::string> text = te::write_notation(*task.dag);
+  return text && text->size() <= longest ? std::move(*text) : te::workload_key(*task.dag);
+}
+
 TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostModel* shared_model,
                          std::uint32_t index)
     : task_(task), options_(options), backend_(backend_for(options, task.target)) {
@@ -193,7 +193,15 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   if (shared_model != nullptr) {
     options_.model = shared_model;
   }
-  search_ = make_search(task, options_, index);
+  search_ = make_search(task, options_, index, [this] {
+    if (options_.is_cancelled && options_.is_cancelled()) {
+      return true;
+    }
+    // What is proposed first has to be built and measured too.
+    const bool is_first = driver_ != nullptr && driver_->summary().trials == 0;
+    return driver_options_.clock && driver_options_.clock() > (is_first ? first_share : 1) *
+                                                                  driver_options_.search_seconds();
+  });
   if (!facts.runs_code) {
     options_.verifies = false;  // nothing is computed
   } else if (const std::string problem = memory_problem(*task.dag); !problem.empty()) {

@@ -85,6 +85,9 @@ class TuneSession {
   std::unique_ptr<Driver> driver_;
 };
 
+/// What records and artifacts call the task: a computation without a name is its own text, so that
+/// whoever reads them has it; if that is too long for every line, the key.
+std::string name_of(const TuneTask& task);
 /// The options' own, else that of the target.
 Owned<Backend> backend_for(const TuneOptions& options, const Target& target);
 /// Nothing may be searched by measuring: the best analytic candidate is taken.

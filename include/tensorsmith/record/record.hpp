@@ -31,9 +31,12 @@ struct LogFields {
   bool operator==(const LogFields&) const = default;
 };
 
-/// What readers of records take. Schedules that searches make have fewer than 200; the work that a
-/// record costs grows with the cube.
-constexpr std::size_t most_record_steps = 1'000;
+/// What readers of records take. Searches make fewer than 50 steps of a stage, and a computation may
+/// have a thousand stages; the work that a record costs grows with the cube of the first number.
+constexpr std::size_t most_stage_steps = 1'000, most_record_steps = 20'000;
+
+/// Empty, or what is too much.
+std::string too_many_steps(const std::vector<Step>& steps);
 
 struct Record {
   std::string workload;      ///< as a person writes it; the key for programs without such a name

@@ -92,7 +92,8 @@ class SeedSearch {
       run_for(callbacks_.parallel_for, count, [&](std::size_t i) {
         Seed& seed = seeds[begin + i];
         if (!seed.is_regular) {
-          seed.is_regular = !callbacks_.is_regular || callbacks_.is_regular(seed.candidate.state);
+          seed.is_regular = !callbacks_.is_regular || callbacks_.late() ||
+                            callbacks_.is_regular(seed.candidate.state);
         }
       });
       for (std::size_t i = begin; i < begin + count; ++i) {

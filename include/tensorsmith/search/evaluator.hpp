@@ -58,7 +58,7 @@ class Evaluator {
     }
     const std::vector<double> drafts = draft(views);
     std::vector<Features> features(fresh.size());
-    run_for(callbacks_.parallel_for, fresh.size(), [&](std::size_t k) {
+    run_draws(callbacks_, fresh.size(), [&](std::size_t k) {
       if (drafts[k] <= prune_factor * best_draft_) {
         features[k] = callbacks_.extract(views[k]);
       }
@@ -96,7 +96,7 @@ class Evaluator {
   std::vector<double> draft(const std::vector<ProgramView>& views) {
     constexpr double none = math::infinity;
     std::vector<double> drafts(views.size(), none);
-    run_for(callbacks_.parallel_for, views.size(), [&](std::size_t k) {
+    run_draws(callbacks_, views.size(), [&](std::size_t k) {
       const ProgramView& view = views[k];
       if (!has_nested_parallel(view.state()) &&
           (!callbacks_.is_valid || callbacks_.is_valid(view))) {

@@ -173,9 +173,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
       evolution.num_generations = smaller_of<std::uint32_t>(evolution.num_generations, 2);
     }
     std::vector<Individual> best =
-        evolve(space_, mutators_, evolution, key, callbacks_.parallel_for, evaluator,
-               std::move(population), sizes.num_kept,
-               [&](const std::string& text) { return !taken_.contains(text); });
+        evolve(space_, mutators_, evolution, key, callbacks_, evaluator, std::move(population),
+               sizes.num_kept, [&](const std::string& text) { return !taken_.contains(text); });
 
     const auto take = [&](const std::vector<Individual>& from, std::size_t count,
                           const std::vector<Individual>& others, std::size_t num_others) {
@@ -205,7 +204,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     std::vector<Individual> irregular;
     std::size_t kept = 0;
     for (std::size_t i = 0; callbacks_.is_regular && i < list.size(); ++i) {
-      if (kept < wanted && !callbacks_.is_regular(list[i].candidate.state)) {
+      if (kept < wanted && !callbacks_.late() && !callbacks_.is_regular(list[i].candidate.state)) {
         irregular.push_back(std::move(list[i]));
       } else if (kept++ != i) {
         list[kept - 1] = std::move(list[i]);
@@ -229,11 +228,11 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
         parents.push_back(std::move(*parent));
       }
     }
-    if (parents.empty()) {
+    if (parents.empty() || callbacks_.late()) {
       return {};
     }
-    std::vector<Candidate> children = make_candidates(
-        callbacks_.parallel_for, num_children, 4 * num_children, [&](std::size_t attempt) {
+    std::vector<Candidate> children =
+        make_candidates(callbacks_, num_children, 4 * num_children, [&](std::size_t attempt) {
           CounterRng rng = key.rng(max_generation - 1, attempt);
           return mutators_.mutate(space_, parents[draw_rank(parents.size(), rng)], rng);
         });
@@ -253,7 +252,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     HashSet<std::string> known;
     for (std::size_t first = 0; first + batch <= max_attempts; first += batch) {
       std::vector<Candidate> drawn =
-          make_candidates(callbacks_.parallel_for, batch, batch, [&](std::size_t attempt) {
+          make_candidates(callbacks_, batch, batch, [&](std::size_t attempt) {
             CounterRng rng = key.rng(0, first + attempt);
             return draw_candidate(space_, population_, rng);
           });
@@ -264,7 +263,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
         }
       }
       const bool nothing_new = accepted.size() == before;
-      if (accepted.size() >= options_.min_population || (nothing_new && before > 0) ||
+      if (accepted.size() >= options_.min_population || callbacks_.late() ||
+          (nothing_new && before > 0) ||
           (before == 0 && nothing_new && first + batch >= max_empty_batches * batch)) {
         break;
       }

@@ -89,6 +89,23 @@ struct SearchCallbacks {
   /// are well.
   Callback<bool(const ProgramView&)> is_regular;
   ParallelFor parallel_for;
+  /// Whether the time for proposing is over: then what is drawn by now has to do, and proposals
+  /// depend on the clock. Empty = it never is.
+  Callback<bool()> is_late;
+
+  bool late() const { return is_late && is_late(); }
 };
+
+/// As run_for, for draws and what is asked about them: when time is over only the first few of them
+/// are made, so that there is something to propose.
+inline void run_draws(const SearchCallbacks& callbacks, std::size_t count,
+                      const Callback<void(std::size_t)>& body) {
+  constexpr std::size_t num_always = 4;
+  run_for(callbacks.parallel_for, count, [&](std::size_t i) {
+    if (i < num_always || !callbacks.late()) {
+      body(i);
+    }
+  });
+}
 
 }  // namespace tensorsmith

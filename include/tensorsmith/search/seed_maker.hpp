@@ -116,7 +116,7 @@ class SeedMaker {
   template <class Make, class Take>
   void make_each(std::size_t count, const Make& make, const Take& take) const {
     std::vector<std::optional<Seed>> made(count);
-    run_for(callbacks_.parallel_for, count, [&](std::size_t i) { made[i] = make(i); });
+    run_draws(callbacks_, count, [&](std::size_t i) { made[i] = make(i); });
     for (std::size_t i = 0; i < count; ++i) {
       if (made[i]) {
         take(i, std::move(*made[i]));

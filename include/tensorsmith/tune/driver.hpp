@@ -81,6 +81,12 @@ struct DriverOptions {
   Callback<void(const TuneProgress&)> on_progress;
   /// Seconds since the budget began; empty: the steady clock, which knows of no beginning.
   Callback<double()> clock;
+
+  /// Of the budget, for everything in front of the final ranking; without one very many.
+  double search_seconds() const {
+    const double all = budget.seconds, most = all - ranking_seconds;
+    return all <= 0 ? 1e18 : most > all * 0.5 ? most : all * 0.5;
+  }
 };
 
 struct DriverBest {

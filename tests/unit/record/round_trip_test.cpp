@@ -198,3 +198,28 @@ TEST_CASE("text of a log may be written in units of UTF-16", "[record]") {
     CHECK(key(wrong) == "error: unknown escape in the workload key");
   }
 }
+
+TEST_CASE("schedules of a thousand stages are read back, those of a thousand loops are not",
+          "[record]") {
+  Record record;
+  record.workload = "chain";
+  for (std::int32_t stage = 3000; stage > 0; --stage) {
+    record.steps.push_back(ComputeInlineStep{stage});
+  }
+  const auto read = record_from_line(record_to_line(record));
+  REQUIRE(read);
+  CHECK(read->steps == record.steps);
+  const auto logged = ansor_record_to_line(record_to_ansor(record));
+  REQUIRE(logged);
+  const auto read_log = ansor_record_from_line(*logged);
+  REQUIRE(read_log);
+  CHECK(read_log->steps == record.steps);
+
+  record.steps.assign(most_stage_steps + 1, SplitStep{2, 0, 12, {1}, true});
+  const auto refused = record_from_line(record_to_line(record));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message.find("more than 1000 steps of stage 2") != std::string::npos);
+  const auto refused_log = ansor_record_from_line(*ansor_record_to_line(record_to_ansor(record)));
+  REQUIRE_FALSE(refused_log);
+  CHECK(refused_log.error().message == "more than 1000 steps of stage 2");
+}

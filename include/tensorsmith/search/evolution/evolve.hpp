@@ -114,16 +114,17 @@ std::optional<Candidate> make_child(const SearchSpace& space, const Mutators& mu
 }
 
 /// Calls make(attempt) -> optional<Candidate> for attempts 0, 1, 2, ... until `wanted` succeeded or
-/// `limit` attempts were made. Which attempts count does not depend on the threads.
+/// `limit` attempts were made, or time is over. Which attempts count does not depend on the
+/// threads.
 template <class Make>
-std::vector<Candidate> make_candidates(const ParallelFor& parallel_for, std::size_t wanted,
+std::vector<Candidate> make_candidates(const SearchCallbacks& callbacks, std::size_t wanted,
                                        std::size_t limit, const Make& make) {
   std::vector<Candidate> made;
   std::size_t attempt = 0;
-  while (made.size() < wanted && attempt < limit) {
+  while (made.size() < wanted && attempt < limit && (attempt == 0 || !callbacks.late())) {
     const std::size_t block = smaller_of(wanted - made.size(), limit - attempt);
     std::vector<std::optional<Candidate>> results(block);
-    run_for(parallel_for, block, [&](std::size_t i) { results[i] = make(attempt + i); });
+    run_draws(callbacks, block, [&](std::size_t i) { results[i] = make(attempt + i); });
     for (auto& result : results) {
       if (result) {
         made.push_back(std::move(*result));
@@ -138,7 +139,7 @@ std::vector<Candidate> make_candidates(const ParallelFor& parallel_for, std::siz
 template <class Mutators, class IsNew>
 std::vector<Individual>
 evolve(const SearchSpace& space, const Mutators& mutators, const EvolutionOptions& options,
-       const RoundKey& key, const ParallelFor& parallel_for, Evaluator& evaluator,
+       const RoundKey& key, const SearchCallbacks& callbacks, Evaluator& evaluator,
        std::vector<Individual> population, std::size_t out_size, const IsNew& is_new) {
   std::vector<Individual> best;
   for (std::uint32_t generation = 1;; ++generation) {
@@ -159,12 +160,12 @@ evolve(const SearchSpace& space, const Mutators& mutators, const EvolutionOption
     if (best.size() > out_size) {
       best.erase(best.begin() + static_cast<std::ptrdiff_t>(out_size), best.end());
     }
-    if (generation > options.num_generations || population.empty()) {
+    if (generation > options.num_generations || population.empty() || callbacks.late()) {
       return best;
     }
     const ParentDraw parents(population, options.draws_by_score);
     std::vector<Candidate> children =
-        make_candidates(parallel_for, options.population, std::size_t{4} * options.population,
+        make_candidates(callbacks, options.population, std::size_t{4} * options.population,
                         [&](std::size_t attempt) {
                           CounterRng rng = key.rng(generation, attempt);
                           return make_child(space, mutators, options, parents, rng);
