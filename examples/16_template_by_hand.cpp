@@ -34,7 +34,7 @@ static ts::Template tiled_product(const ts::Shared<const ts::ComputeDag>& dag) {
   t.parallel(c, 0);
   t.vectorize(c, 6);
   t.maybe("i.unrolled", ts::AnnotationStep{c, 5, ts::Annotation::unroll});
-  t.hint(c, "auto_unroll_max_step", "unroll", {0, 16, 64});
+  t.hint<ts::hints::AutoUnroll>(c, "unroll", {0, 16, 64});
 
   ts::VariableSpace& space = t.space();
   const ts::ExprId rows = space.expr(i[1]), columns = space.expr(j[1]);

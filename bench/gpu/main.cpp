@@ -168,8 +168,8 @@ std::vector<std::string> instructions_of(const std::vector<TuneResult>& results)
   for (const TuneResult& result : results) {
     const State state = result.state();
     for (std::size_t s = 0; s < state.num_stages(); ++s) {
-      if (!state.stage(s).intrinsic.empty()) {
-        names.push_back(state.stage(s).intrinsic);
+      if (state.stage(s).hints.has<hints::Tensorize>()) {
+        names.push_back(state.stage(s).hints.get<hints::Tensorize>().intrinsic);
       }
     }
   }

@@ -31,6 +31,11 @@ void read_field(Cursor& in, std::int64_t& value) {
   }
 }
 void read_field(Cursor& in, std::string& value) { in.read(value, "a step"); }
+void read_field(Cursor& in, Hint& value) {
+  std::string text;
+  in.read(text, "a step");
+  value = Hint(std::move(text));
+}
 void read_field(Cursor& in, bool& value) {
   std::int32_t number = 0;
   in.read_integer(number, "a step");
@@ -78,14 +83,19 @@ void read_step(Cursor& in, std::string& tag, std::vector<Step>& steps) {
   if (!in.is_good()) {
     return;
   }
-  const bool is_known = tag != StorageLayoutStep::tag && visit_step_type(tag, [&](auto type) {
-                          read_fields<typename decltype(type)::type>(in, steps);
-                        });
+  bool is_known = false;
+  visit_step_type(tag, [&](auto type) {
+    using S = typename decltype(type)::type;
+    if constexpr (step_traits<S>().is_of_the_reference) {
+      is_known = true;
+      read_fields<S>(in, steps);
+    }
+  });
   if (!is_known) {
     in.note("unknown step " + in_quotes(tag));
   } else if (const auto* pragma = steps.empty() ? nullptr : std::get_if<PragmaStep>(&steps.back());
-             pragma != nullptr && is_own_pragma(pragma->pragma)) {
-    in.note("unknown pragma " + in_quotes(pragma->pragma));
+             pragma != nullptr && !traits_of(pragma->hint).is_of_the_reference) {
+    in.note("unknown pragma " + in_quotes(pragma->hint.text()));
   } else if (steps.size() > most_record_steps) {
     in.note(too_many_steps(steps));
   }
@@ -256,11 +266,11 @@ Result<std::string, RecordError> ansor_record_to_line(const AnsorRecord& record)
   out += "], [[], [";
   for (std::size_t i = 0; i < record.steps.size(); ++i) {
     const auto* pragma = std::get_if<PragmaStep>(&record.steps[i]);
-    if (std::holds_alternative<StorageLayoutStep>(record.steps[i]) ||
-        (pragma != nullptr && is_own_pragma(pragma->pragma))) {
-      return fail(RecordError{
-          "step " + std::to_string(i) + " \"" + std::string(tag_of(record.steps[i])) +
-          (pragma != nullptr ? " " + pragma->pragma : std::string()) + "\" is not in this format"});
+    if (!traits_of(record.steps[i]).is_of_the_reference) {
+      return fail(RecordError{"step " + std::to_string(i) + " \"" +
+                              std::string(tag_of(record.steps[i])) +
+                              (pragma != nullptr ? " " + pragma->hint.text() : std::string()) +
+                              "\" is not in this format"});
     }
     if (const auto* split = std::get_if<SplitStep>(&record.steps[i]);
         split != nullptr &&

@@ -52,6 +52,8 @@ template <class T>
 OrderedJson field_to_json(const T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
     return value;
+  } else if constexpr (std::is_same_v<T, Hint>) {
+    return value.text();
   } else if constexpr (std::is_same_v<T, bool>) {
     return value ? 1 : 0;
   } else if constexpr (std::is_enum_v<T>) {
@@ -95,7 +97,7 @@ bool integer_from_json(const Json& json, T& value) {
 
 template <class T>
 bool field_from_json(const Json& json, T& value) {
-  if constexpr (std::is_same_v<T, std::string>) {
+  if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, Hint>) {
     if (!json.is_string()) {
       return false;
     }

@@ -210,7 +210,7 @@ void compare(const State& state, const Target& target, const std::string& name,
       ++agreement.num_other_regions;
       continue;
     }
-    agreement.num_with_intrinsic += state.stage(stage).intrinsic.empty() ? 0 : 1;
+    agreement.num_with_intrinsic += state.stage(stage).hints.has<hints::Tensorize>() ? 1 : 0;
     const bool has_reduction = !state.operation(stage).reduce_axes.empty();
     agreement.add(summary_of(nest), summary_of(shaper.shape(stage), has_reduction),
                   name + ", stage " + std::to_string(stage) + "\n" + state_text(state));

@@ -30,8 +30,8 @@ void run_in_order(const KernelRuntime*, ParallelBody body, void* closure, std::i
 }
 
 /// What the kernel leaves in its arguments.
-std::vector<HostArray> run_compiled(const JitKernel& kernel, const CompiledObject& object,
-                                    std::vector<HostArray> arrays) {
+std::vector<HostArray> outputs_of(const JitKernel& kernel, const CompiledObject& object,
+                                  std::vector<HostArray> arrays) {
   std::vector<AlignedBuffer<std::byte>> memory;
   std::vector<void*> pointers;
   for (const HostArray& array : arrays) {
@@ -108,7 +108,7 @@ TEST_CASE("random programs: interpreter, loop program and machine code agree bit
     }
     const auto kernel = JitKernel::load(*object);
     REQUIRE(kernel);
-    const std::vector<HostArray> computed = run_compiled(*kernel, *object, made.given);
+    const std::vector<HostArray> computed = outputs_of(*kernel, *object, made.given);
     for (std::size_t i = 0; i < made.given.size(); ++i) {
       CAPTURE(i);
       CHECK(interpreted[i] == made.expected[i]);

@@ -22,6 +22,7 @@ inline void read(const json& from, std::int64_t& to) {
 }
 inline void read(const json& from, bool& to) { to = from.get<int>() != 0; }
 inline void read(const json& from, std::string& to) { to = from.get<std::string>(); }
+inline void read(const json& from, Hint& to) { to = from.get<std::string>(); }
 inline void read(const json& from, Annotation& to) {
   to = static_cast<Annotation>(from.get<std::int32_t>());
 }

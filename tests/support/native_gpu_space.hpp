@@ -60,10 +60,8 @@ std::optional<State> draw_wanted(const SearchSpace& space, std::uint32_t most_dr
 inline std::optional<State> draw_stream_k(const SearchSpace& space, std::uint32_t most_draws,
                                           std::uint32_t& draws) {
   return draw_wanted(space, most_draws, draws, [](const SearchSpace&, const Candidate& candidate) {
-    return any_item(candidate.state.steps(), [](const Step& step) {
-      const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
-      return pragma != nullptr && pragma->pragma.starts_with(stream_k_pragma);
-    });
+    return any_item(candidate.state.steps(),
+                    [](const Step& step) { return has_hint<hints::StreamK>(step); });
   });
 }
 

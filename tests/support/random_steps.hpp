@@ -107,7 +107,7 @@ inline State random_state(CounterRng& rng, const Shared<const ComputeDag>& dag,
     case 12:
       if (num_iterators > 0 && rng.next_below(3) == 0) {
         attempt(rng.next_below(2) == 0
-                    ? PragmaStep{id, 0, std::string(vectorize_sum_pragma)}
+                    ? PragmaStep{id, 0, hints::VectorizeSum{}}
                     : PragmaStep{id, 0, "row_block$" + std::to_string(1 + below(8))});
       } else if (num_iterators > 0) {
         attempt(PragmaStep{id, 0,

@@ -188,7 +188,7 @@ class DraftEstimator {
                             : 0.0);
     }
     // Reductions that an intrinsic takes at once.
-    const TensorIntrinsic* intrinsic = find_intrinsic(target_, state_.stage(stage).intrinsic);
+    const TensorIntrinsic* intrinsic = find_intrinsic(target_, state_.stage(stage).hints);
     const bool has_groups =
         intrinsic != nullptr && reduces && nest.is_promoted && nest.has_vector && !nest.is_folded &&
         nest.loops[nest.tile_begin - 1].extent >= static_cast<double>(intrinsic->k);
@@ -270,7 +270,8 @@ class DraftEstimator {
       if (!nest.is_promoted) {
         step += rows * vectors * (1 + 1 / rates_.stores_per_cycle);
       }
-      const bool loops = run > larger_of(1, state_.stage(stage).reduction_unroll);
+      const bool loops =
+          run > larger_of(1, state_.stage(stage).hints.get<hints::UnrollReduction>().steps);
       const double again = runs > 1 ? stores / rates_.loads_per_cycle : 0;
       const double fold = nest.is_folded ? rates_.fold * rows : 0;
       const double at_end = stores / rates_.stores_per_cycle * exposed;

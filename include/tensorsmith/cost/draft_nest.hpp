@@ -97,8 +97,8 @@ class DraftShaper {
     }
     const double lanes = lanes_of_loops(stage);
     const DraftLoop& last = loops.back();
-    const bool in_lanes = program_.state().stage(stage).vectorizes_sum && is_one_run(nest) &&
-                          lane_loop(nest, stage) < loops.size();
+    const bool in_lanes = program_.state().stage(stage).hints.has<hints::VectorizeSum>() &&
+                          is_one_run(nest) && lane_loop(nest, stage) < loops.size();
     nest.has_vector = nest.tile_begin < loops.size() && !last.is_parallel && !in_lanes &&
                       !has_attached(last.stage, last.iterator);
     if (nest.has_vector) {
@@ -110,7 +110,7 @@ class DraftShaper {
         }
       }
       const TensorIntrinsic* intrinsic =
-          find_intrinsic(target_, program_.state().stage(stage).intrinsic);
+          find_intrinsic(target_, program_.state().stage(stage).hints);
       nest.in_tiles = intrinsic != nullptr && intrinsic->has_tiles();
       nest.width = nest.in_tiles ? extent : smaller_of(extent, 4 * lanes);
       if (loops.back().extent > nest.width) {
@@ -251,7 +251,7 @@ class DraftShaper {
         vectors /= 2;
       }
       const TensorIntrinsic* intrinsic =
-          has_tile ? find_intrinsic(target_, program_.state().stage(stage).intrinsic) : nullptr;
+          has_tile ? find_intrinsic(target_, program_.state().stage(stage).hints) : nullptr;
       if (intrinsic != nullptr && !intrinsic->has_tiles()) {
         const double one = lanes * intrinsic->k, count = loops[at].extent / one;
         nest.lane_group = count == floor_of(count) ? intrinsic->k : 1;
@@ -292,8 +292,9 @@ class DraftShaper {
     for (std::size_t i = at; loops[i].is_fused_inner; --i) {
       whole_loop *= loops[i - 1].extent;
     }
-    const double rows =
-        smaller_of(static_cast<double>(program_.state().stage(stage).row_block), whole(whole_loop));
+    const double rows = smaller_of(
+        static_cast<double>(program_.state().stage(stage).hints.get<hints::RowBlock>().rows),
+        whole(whole_loop));
     if (rows <= 1 || has_attached(loops[at].stage, loops[at].iterator)) {
       return 1;
     }

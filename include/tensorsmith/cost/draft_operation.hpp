@@ -139,7 +139,7 @@ class DraftReader {
     }
     for (TensorId output : op_.outputs) {
       DraftAccess store{output, result_.coefficients.size(), op_.axes.size(), 0, true};
-      store.is_streamed = state.stage(stage).streams_result;
+      store.is_streamed = state.stage(stage).hints.has<hints::StreamResult>();
       result_.coefficients.insert(
           result_.coefficients.end(), frame.rows.begin(),
           frame.rows.begin() + static_cast<std::ptrdiff_t>(op_.axes.size() * result_.num_axes));
@@ -215,7 +215,7 @@ class DraftReader {
 
   void read_tensor(const Frame& frame, const TensorRead& tensor) {
     const std::size_t width = result_.num_axes;
-    const OperandPrefetch& ahead = state_.stage(stage_).prefetch;
+    const OperandPrefetch ahead = operand_prefetch(state_.stage(stage_).hints);
     std::vector<double> rows(tensor.indices.size() * width, 0.0);
     for (std::size_t d = 0; d < tensor.indices.size(); ++d) {
       add_index(frame, tensor.indices[d], 1, rows.data() + d * width);

@@ -74,7 +74,7 @@ class DraftTraffic {
         size += bytes_of_tensor(state_.dag().tensor(output));
       }
       const bool is_stored = state_.stage(s).is_placeholder || program_.is_computed(s);
-      const bool passes = program_.place(s) || state_.stage(s).streams_result;
+      const bool passes = program_.place(s) || state_.stage(s).hints.has<hints::StreamResult>();
       working_set_ += is_stored && !passes ? size : 0;
     }
     layouts_ = storage_layouts(state_);

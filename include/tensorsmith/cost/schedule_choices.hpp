@@ -76,7 +76,7 @@ inline ScheduleChoices schedule_choices(const State& state) {
   float* const lengths = choices.data();
   float* const places = lengths + num_choice_splits * num_choice_levels;
   float* const kinds = places + num_choice_places;
-  float* const hints = kinds + choice_steps.size();
+  float* const remarks = kinds + choice_steps.size();
   std::size_t num_splits = 0, num_places = 0;
   for (const Step& step : state.steps()) {
     const SplitStep* split = std::get_if<SplitStep>(&step);
@@ -89,19 +89,19 @@ inline ScheduleChoices schedule_choices(const State& state) {
       ++num_splits;
     } else if (place != nullptr && num_places < num_choice_places) {
       places[num_places++] = static_cast<float>(place->target_iterator);
-    } else if (split == nullptr && !std::holds_alternative<PragmaStep>(step)) {
+    } else if (split == nullptr && !traits_of(step).is_hint) {
       detail::count_step(step, kinds);
     }
   }
   for (std::size_t s = 0; s < state.num_stages(); ++s) {
     const State::Stage& stage = state.stage(s);
-    hints[0] += log(1.0 + stage.auto_unroll_max_step) / 4;
-    hints[1] += log(larger_of(1, stage.reduction_unroll));
-    hints[2] += log(larger_of(1, stage.row_block));
-    hints[3] += stage.streams_result ? 1.0F : 0.0F;
-    const OperandPrefetch& ahead = stage.prefetch;
-    hints[4] += ahead.is_block ? 2.0F : 0.0F;
-    hints[5] += !ahead.is_block && ahead.lines > 0 ? 2 + log(ahead.lines) / 2 : 0.0F;
+    remarks[0] += log(1.0 + stage.auto_unroll_max_step) / 4;
+    remarks[1] += log(larger_of(1, stage.hints.get<hints::UnrollReduction>().steps));
+    remarks[2] += log(larger_of(1, stage.hints.get<hints::RowBlock>().rows));
+    remarks[3] += stage.hints.has<hints::StreamResult>() ? 1.0F : 0.0F;
+    const OperandPrefetch ahead = operand_prefetch(stage.hints);
+    remarks[4] += ahead.is_block ? 2.0F : 0.0F;
+    remarks[5] += !ahead.is_block && ahead.lines > 0 ? 2 + log(ahead.lines) / 2 : 0.0F;
   }
   return choices;
 }

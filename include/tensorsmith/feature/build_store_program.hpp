@@ -82,9 +82,9 @@ class StoreProgramBuilder : private StageNests {
       return false;
     }
     for (auto step = state_.steps().rbegin(); step != state_.steps().rend(); ++step) {
-      if (const auto* pragma = std::get_if<PragmaStep>(&*step);
-          pragma != nullptr && pragma->stage == static_cast<std::int32_t>(s) &&
-          !is_own_pragma(pragma->pragma)) {
+      if (const StepTraits traits = traits_of(*step);
+          traits.is_hint && traits.is_of_the_reference &&
+          stage_of(*step) == static_cast<std::int32_t>(s)) {
         return true;
       }
       if (adds_stage(*step)) {

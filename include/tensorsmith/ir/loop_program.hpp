@@ -80,6 +80,8 @@ struct For {
   const TensorIntrinsic* intrinsic = nullptr;
   /// Around such a loop: sets of registers for its operands, loaded that many steps less one ahead.
   std::int32_t load_sets = 1;
+  /// What is left of a loop over whole tiles: it runs once or not at all.
+  bool is_tail = false;
 };
 struct Store {
   BufferId buffer;

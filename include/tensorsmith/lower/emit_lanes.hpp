@@ -10,7 +10,7 @@
 //       -->  for l in 64 vectorized: acc[l] = 0
 //            for k in 15: for l in 64 vectorized: acc[l] += A[i, 64*k + l];  tail: l in 40
 //            for l in 32 vectorized: acc[l] += acc[l + 32];  16; 8; 4; 2; 1;  B[i] = acc[0]
-// With "row_block$R" the last loop around such a reduction is cut, and a step is taken in R rows
+// With hints::RowBlock the last loop around such a reduction is cut, and a step is taken in R rows
 // one after the other, so that R streams are read at a time and what does not depend on the row is
 // loaded once:
 //     for i in 8: for k in 16: for i' in 4 unrolled: for l in 64 vectorized: acc[i', l] += ...
@@ -118,14 +118,15 @@ inline std::int32_t innermost_of_axis(const StageDerivation& d,
 /// Vectors of partial results that hide the latency of their sums.
 inline constexpr std::int64_t most_lane_vectors = 4;
 
-/// Cuts what "row_block" asks for off `leaf`, the last loop around the run: its inner part becomes
-/// the register tile. The number of rows; 1: nothing was cut.
+/// Cuts what hints::RowBlock asks for off `leaf`, the last loop around the run: its inner part
+/// becomes the register tile. The number of rows; 1: nothing was cut.
 inline std::int64_t Emitter::cut_rows(Emission& e, std::size_t leaf) const {
   StageDerivation& d = e.nest.derivation;
   const std::int64_t extent =
       node_extents(d, e.nest.axis_extent)[static_cast<std::size_t>(d.leaves[leaf].node)];
   const std::int64_t rows = smaller_of<std::int64_t>(
-      state_.stage(static_cast<std::size_t>(e.nest.stage)).row_block, extent);
+      state_.stage(static_cast<std::size_t>(e.nest.stage)).hints.get<hints::RowBlock>().rows,
+      extent);
   if (rows <= 1) {
     return 1;
   }
@@ -186,7 +187,7 @@ inline void Emitter::place_lanes(Emission& e, const std::vector<TermCondition>& 
   const Operation& op = *e.op;
   const auto end = static_cast<std::size_t>(e.shape.reduction_end < 0 ? 0 : e.shape.reduction_end);
   if (end == 0 || end != d.leaves.size() || !e.shape.is_promoted ||
-      !state_.stage(id).intrinsic.empty()) {
+      state_.stage(id).hints.has<hints::Tensorize>()) {
     return;
   }
   const DType type = state_.dag().tensor(op.outputs[0]).dtype;

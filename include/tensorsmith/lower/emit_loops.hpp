@@ -293,8 +293,9 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
   nest.constraints[static_cast<std::size_t>(partition)].residual = constant_rest;
   const StmtId tail = emit_below(e, leaf);
   nest.constraints = before_tail;
-  parts.push_back(
-      program_.add(For{once, expr(affine(pool.sub(count, full))), ForKind::serial, tail}));
+  For rest_loop{once, expr(affine(pool.sub(count, full))), ForKind::serial, tail};
+  rest_loop.is_tail = true;
+  parts.push_back(program_.add(rest_loop));
   return finish(seq(std::move(parts)));
 }
 

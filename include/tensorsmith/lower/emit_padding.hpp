@@ -20,15 +20,15 @@ inline bool Emitter::is_padded_copy(std::int32_t stage) const {
 /// Whether the box of `stage` stays as wide as its reader's loops make it.
 inline bool Emitter::keeps_box(std::int32_t stage) const {
   return is_gpu_ && (is_padded_copy(stage) ||
-                     !state_.stage(static_cast<std::size_t>(stage)).intrinsic.empty());
+                     state_.stage(static_cast<std::size_t>(stage)).hints.has<hints::Tensorize>());
 }
 
 /// Of a stage that is computed in loops of this one; nullptr: no such stage.
 inline const TensorIntrinsic* Emitter::held_instruction(std::int32_t stage) const {
   for (const auto& [attached, place] : state_.attach_map().stage_to_iterator) {
-    const std::string& name = state_.stage(static_cast<std::size_t>(attached)).intrinsic;
-    if (place.stage == stage && !name.empty()) {
-      return find_intrinsic(target_, name);
+    const HintList& own = state_.stage(static_cast<std::size_t>(attached)).hints;
+    if (place.stage == stage && own.has<hints::Tensorize>()) {
+      return find_intrinsic(target_, own);
     }
   }
   return nullptr;

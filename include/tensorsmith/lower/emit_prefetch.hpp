@@ -37,7 +37,8 @@ inline const TensorRead* read_of(const ExprPool& pool, const Operation& op, std:
 
 /// Decides where the prefetches stand; may cut the innermost reduction loop.
 inline void Emitter::place_prefetch(Emission& e) const {
-  const OperandPrefetch& wanted = state_.stage(static_cast<std::size_t>(e.nest.stage)).prefetch;
+  const OperandPrefetch wanted =
+      operand_prefetch(state_.stage(static_cast<std::size_t>(e.nest.stage)).hints);
   if (wanted.lines == 0 || !e.shape.is_promoted) {
     return;
   }
@@ -134,7 +135,8 @@ inline std::vector<Affine> Emitter::forms_of(const Emission& e, const TensorRead
 
 /// The prefetches for what the leaves from e.prefetch_leaf on read in one go.
 inline StmtId Emitter::emit_prefetch(Emission& e) {
-  const OperandPrefetch& wanted = state_.stage(static_cast<std::size_t>(e.nest.stage)).prefetch;
+  const OperandPrefetch wanted =
+      operand_prefetch(state_.stage(static_cast<std::size_t>(e.nest.stage)).hints);
   if (e.prefetched_block >= 0) {
     return emit_block_prefetch(e);
   }
@@ -209,7 +211,8 @@ inline StmtId Emitter::emit_prefetch(Emission& e) {
 
 /// The share of this step of what the next iteration of e.prefetched_block reads.
 inline StmtId Emitter::emit_block_prefetch(Emission& e) {
-  const OperandPrefetch& wanted = state_.stage(static_cast<std::size_t>(e.nest.stage)).prefetch;
+  const OperandPrefetch wanted =
+      operand_prefetch(state_.stage(static_cast<std::size_t>(e.nest.stage)).hints);
   ExprPool& pool = program_.pool;
   const TensorRead read = *read_of(pool, *e.op, wanted.operand);
   const TensorHome& home = homes_[read.tensor.value];

@@ -347,7 +347,7 @@ inline Result<LoopProgram, LowerError> Emitter::run() {
     buffer.dtype = info.dtype;
     buffer.shape = info.shape;
     buffer.argument = static_cast<std::int32_t>(i);
-    buffer.is_streamed = state_.stage(info.operation).streams_result;
+    buffer.is_streamed = state_.stage(info.operation).hints.has<hints::StreamResult>();
     const BufferId id = program_.add(std::move(buffer));
     homes_[tensor.value].buffer = id;
     program_.arguments.push_back(id);

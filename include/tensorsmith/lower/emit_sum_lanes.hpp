@@ -1,4 +1,4 @@
-// Sums with their vectors along the reduction and a register tile behind it: "vectorize_sum".
+// Sums with their vectors along the reduction and a register tile behind it: hints::VectorizeSum.
 //
 // Floor 4. Part of emit.hpp. Own design. Loops of the result that stand behind the reduction are
 // the tile, and every element of it is a vector of partial results, folded behind the run. What
@@ -17,8 +17,9 @@
 
 namespace tensorsmith::detail {
 
-/// The reduction loop that "vectorize_sum" has its vectors along: all loops of the reduction are in
-/// one run, and nothing is computed inside of it. -1: there is none, and the pragma means nothing.
+/// The reduction loop that hints::VectorizeSum has its vectors along: all loops of the reduction
+/// are in one run, and nothing is computed inside of it. -1: there is none, and the pragma means
+/// nothing.
 inline std::int32_t Emitter::node_of_lanes(const Emission& e,
                                            const std::vector<TermCondition>& conditions) const {
   const auto id = static_cast<std::size_t>(e.nest.stage);
@@ -27,8 +28,8 @@ inline std::int32_t Emitter::node_of_lanes(const Emission& e,
   const Reduce* reduce = e.op->bodies.size() == 1 && e.op->outputs.size() == 1
                              ? pool.as<Reduce>(e.op->bodies[0])
                              : nullptr;
-  if (!state_.stage(id).vectorizes_sum || reduce == nullptr || !conditions.empty() ||
-      !has_partial_results(pool, pool.combiner(reduce->combiner))) {
+  if (!state_.stage(id).hints.has<hints::VectorizeSum>() || reduce == nullptr ||
+      !conditions.empty() || !has_partial_results(pool, pool.combiner(reduce->combiner))) {
     return -1;
   }
   const std::vector<std::int64_t> extent = node_extents(d, e.nest.axis_extent);
@@ -91,8 +92,8 @@ inline void Emitter::place_sum_lanes(Emission& e) const {
 /// The intrinsic of the stage on groups in the lanes of its sum; false if it has none that can be.
 inline bool Emitter::place_groups_along_sum(Emission& e, std::size_t leaf, std::int64_t native,
                                             std::int64_t vectors, std::int64_t extent) const {
-  const std::string& name = state_.stage(static_cast<std::size_t>(e.nest.stage)).intrinsic;
-  const TensorIntrinsic* intrinsic = name.empty() ? nullptr : find_intrinsic(target_, name);
+  const TensorIntrinsic* intrinsic =
+      find_intrinsic(target_, state_.stage(static_cast<std::size_t>(e.nest.stage)).hints);
   const auto operands =
       intrinsic != nullptr ? operands_along_sum(program_.pool, *e.op, *intrinsic) : std::nullopt;
   if (!operands) {

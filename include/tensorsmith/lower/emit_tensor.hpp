@@ -23,8 +23,8 @@ namespace tensorsmith::detail {
 /// Whether the stage's intrinsic keeps accumulators in tile registers and the loops suit it. What
 /// they read must be in memory: a tile is loaded row by row.
 inline bool Emitter::fills_tile_registers(Emission& e, bool has_all_terms) const {
-  const std::string& name = state_.stage(static_cast<std::size_t>(e.nest.stage)).intrinsic;
-  const TensorIntrinsic* intrinsic = name.empty() ? nullptr : find_intrinsic(target_, name);
+  const TensorIntrinsic* intrinsic =
+      find_intrinsic(target_, state_.stage(static_cast<std::size_t>(e.nest.stage)).hints);
   bool reads_memory = true;
   for (ExprId body : e.op->bodies) {
     visit_nodes(program_.pool, body, [&](ExprId id) {
@@ -50,8 +50,8 @@ inline bool Emitter::fills_tile_registers(Emission& e, bool has_all_terms) const
 
 /// Decides which loop the stage's intrinsic covers; cuts the innermost reduction loop.
 inline void Emitter::place_intrinsic(Emission& e) const {
-  const std::string& name = state_.stage(static_cast<std::size_t>(e.nest.stage)).intrinsic;
-  const TensorIntrinsic* intrinsic = name.empty() ? nullptr : find_intrinsic(target_, name);
+  const TensorIntrinsic* intrinsic =
+      find_intrinsic(target_, state_.stage(static_cast<std::size_t>(e.nest.stage)).hints);
   if (intrinsic == nullptr || !e.shape.is_promoted || e.shape.vector_leaf < 0 ||
       intrinsic->has_tiles() != e.has_tiles || e.lane_leaf >= 0) {
     return;  // the loops do the same
@@ -111,8 +111,8 @@ inline void Emitter::mark_tile_loops(Emission& e) {
 /// For GPUs: the innermost reduction loop is covered if it is as long as the instruction's. That a
 /// warp's threads and loops lie as the instruction wants them is the schedule's affair.
 inline void Emitter::place_warp_intrinsic(Emission& e) const {
-  const std::string& name = state_.stage(static_cast<std::size_t>(e.nest.stage)).intrinsic;
-  const TensorIntrinsic* intrinsic = name.empty() ? nullptr : find_intrinsic(target_, name);
+  const TensorIntrinsic* intrinsic =
+      find_intrinsic(target_, state_.stage(static_cast<std::size_t>(e.nest.stage)).hints);
   for (std::size_t i = e.nest.num_leaves(); intrinsic != nullptr && i-- > 0;) {
     if (e.nest.is_reduction[i]) {
       const bool fits = e.nest.leaf_extent[i] == intrinsic->k;

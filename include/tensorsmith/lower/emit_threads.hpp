@@ -149,10 +149,10 @@ inline StmtId Emitter::emit_thread_stage(Emission& e, std::vector<Constraint> cl
     clip.form = e.nest.axis_value[axis];
     e.nest.constraints.push_back(std::move(clip));
   }
-  const auto& stage = state_.stage(static_cast<std::size_t>(e.nest.stage));
-  kernel_.fetch_stages = larger_of(kernel_.fetch_stages, stage.fetch_stages);
-  kernel_.load_sets = larger_of(kernel_.load_sets, stage.load_sets);
-  kernel_.stream_blocks = larger_of(kernel_.stream_blocks, stage.stream_blocks);
+  const HintList& own = state_.stage(static_cast<std::size_t>(e.nest.stage)).hints;
+  kernel_.fetch_stages = larger_of(kernel_.fetch_stages, own.get<hints::FetchAhead>().stages);
+  kernel_.load_sets = larger_of(kernel_.load_sets, own.get<hints::LoadAhead>().sets);
+  kernel_.stream_blocks = larger_of(kernel_.stream_blocks, own.get<hints::StreamK>().blocks);
   guard_threads(e);
   place_warp_intrinsic(e);
   pad_warp_product(e);

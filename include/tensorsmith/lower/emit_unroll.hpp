@@ -12,7 +12,9 @@
 namespace tensorsmith::detail {
 
 inline void Emitter::unroll_reduction(Emission& e) const {
-  const std::int64_t count = state_.stage(static_cast<std::size_t>(e.nest.stage)).reduction_unroll;
+  const std::int64_t count = state_.stage(static_cast<std::size_t>(e.nest.stage))
+                                 .hints.get<hints::UnrollReduction>()
+                                 .steps;
   if (count <= 1 || !e.shape.is_promoted || e.lane_leaf >= 0 || e.tensor_leaf >= 0) {
     return;
   }

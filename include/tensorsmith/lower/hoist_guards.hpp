@@ -52,7 +52,9 @@ class GuardHoister {
     for (std::size_t i = inner.size(); i-- > 0;) {
       body = p_.add(If{inner[i], body, {}});
     }
-    body = p_.add(For{loop.var, loop.extent, loop.kind, body, loop.intrinsic});
+    For around = loop;
+    around.body = body;
+    body = p_.add(around);
     for (std::size_t i = outer.size(); i-- > 1;) {
       body = p_.add(If{outer[i], body, {}});
     }

@@ -75,7 +75,7 @@ inline bool has_varying_inner_loop(const LoopProgram& program, StmtId id,
     return accumulates_in_memory(program, *store, loops) || has_choice_in_tile(program, *store);
   }
   const For* loop = program.as<For>(id);
-  if (loop == nullptr || program.pool.var_name(loop->var).ends_with("_tail")) {
+  if (loop == nullptr || loop->is_tail) {
     return false;
   }
   if (loop->intrinsic != nullptr && loop->intrinsic->has_tiles()) {

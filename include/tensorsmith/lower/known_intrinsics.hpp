@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/tensor_intrinsic.hpp"
+#include "tensorsmith/sched/hint_list.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
@@ -212,6 +213,11 @@ inline const TensorIntrinsic* find_intrinsic(const Target& target, std::string_v
     }
   }
   return nullptr;
+}
+/// The one that a stage asks for; nullptr if it asks for none either.
+inline const TensorIntrinsic* find_intrinsic(const Target& target, const HintList& of_stage) {
+  return of_stage.empty() ? nullptr
+                          : find_intrinsic(target, of_stage.get<hints::Tensorize>().intrinsic);
 }
 
 }  // namespace tensorsmith

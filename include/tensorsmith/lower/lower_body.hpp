@@ -22,6 +22,13 @@ TENSORSMITH_INLINE Result<LoopProgram, LowerError> lower(const State& state, con
   if (program && target.kind == TargetKind::cpu) {
     hoist_invariants(*program);
   }
+  for (std::size_t s = 0; program && s < state.num_stages(); ++s) {
+    for (const auto& [kind, hint] : state.stage(s).hints) {
+      if (kind->lower != nullptr) {
+        kind->lower(hint, *program, state.operation(s).name);
+      }
+    }
+  }
   return program;
 }
 

@@ -147,8 +147,9 @@ class BarrierPlacer {
       const std::uint64_t meeting = result.exit.meeting(result.entry);
       if (meeting != 0 && (extent == nullptr || extent->value > 1)) {
         const auto [found, bits] = barrier(meeting);
-        const StmtId body = p_.add(Seq{{found, loop->body}});
-        p_.stmts[id.value] = For{loop->var, loop->extent, loop->kind, body, loop->intrinsic};
+        For around = *loop;
+        around.body = p_.add(Seq{{found, loop->body}});
+        p_.stmts[id.value] = around;
         result.entry = result.entry.without(bits);
         result.behind |= bits;
       }

@@ -76,29 +76,9 @@ class StatePrinter {
     };
     attribute(" auto_unroll: ", stage.auto_unroll_max_step);
     attribute(" storage_offset: ", stage.storage_offset);
-    attribute(" fetch_ahead: ", stage.fetch_stages);
-    attribute(" unroll_reduction: ", stage.reduction_unroll);
-    attribute(" row_block: ", stage.row_block);
-    attribute(" load_ahead: ", stage.load_sets);
-    attribute(" stream_k: ", stage.stream_blocks);
-    if (stage.prefetch.lines != 0) {
+    for (const auto& [kind, hint] : stage.hints) {
       text_.append(indent, ' ');
-      text_ += name + " prefetch: operand " + std::to_string(stage.prefetch.operand) + ", ";
-      text_ += stage.prefetch.is_block ? std::string("the next block")
-                                       : std::to_string(stage.prefetch.lines) + " lines";
-      text_ += ", into L" + std::to_string(stage.prefetch.level) + '\n';
-    }
-    if (stage.streams_result) {
-      text_.append(indent, ' ');
-      text_ += name + " streams its result\n";
-    }
-    if (stage.vectorizes_sum) {
-      text_.append(indent, ' ');
-      text_ += name + " vectorizes its sum\n";
-    }
-    if (!stage.intrinsic.empty()) {
-      text_.append(indent, ' ');
-      text_ += name + " intrinsic: " + stage.intrinsic + '\n';
+      text_ += name + ' ' + kind->state_text(hint) + '\n';
     }
     const auto& attached = state_.attach_map().iterator_to_stages;
     for (std::size_t i = 0; i < stage.iterators.size(); ++i) {

@@ -7,15 +7,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "tensorsmith/sched/schedule_error_code.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/result.hpp"
 
 namespace tensorsmith {
-
-enum class ScheduleErrorCode : std::uint8_t {
-#define TENSORSMITH_SCHEDULE_ERROR(name, text) name,
-#include "tensorsmith/sched/schedule_errors.def"
-};
 
 struct ScheduleError {
   ScheduleErrorCode code;

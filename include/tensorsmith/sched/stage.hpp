@@ -28,14 +28,6 @@ struct BasicIterator {
   std::vector<std::string> original;
 };
 
-/// What the register tile of a stage asks the memory for ahead of its use. Off if `lines` is 0.
-struct OperandPrefetch {
-  std::int32_t operand = 0;  ///< of the reads in the body, in order
-  std::int32_t lines = 0;    ///< how far ahead, in cache lines along the operand's last dimension
-  std::int32_t level = 1;    ///< into L1, L2 or L3
-  bool is_block = false;     ///< what the next block of the reduction reads, in place of `lines`
-};
-
 template <class Extent>
 struct BasicStage {
   // Its operation is the one of the state's current dag with the same id.
@@ -44,23 +36,14 @@ struct BasicStage {
   std::vector<BasicIterator<Extent>> iterators;
   std::int32_t auto_unroll_max_step = 0;
   std::int32_t storage_offset = 0;
-  OperandPrefetch prefetch;
-  /// Its result is written past the caches where vectors of it lie aligned.
-  bool streams_result = false;
-  /// Steps of the innermost reduction loop that are written out one after the other; 0 or 1: one.
-  std::int32_t reduction_unroll = 0;
-  /// Rows that a reduction whose own loops come last computes at a time; 0 or 1: one.
-  std::int32_t row_block = 0;
-  /// Its vectors run along its reduction, whatever loops stand behind that.
-  bool vectorizes_sum = false;
-  /// Buffers of every shared copy in it, so that it is fetched ahead; 0 or 1: one.
-  std::int32_t fetch_stages = 0;
-  /// Sets of registers for what its tile reads of shared copies, loaded ahead; 0 or 1: none ahead.
-  std::int32_t load_sets = 0;
-  /// Blocks of its kernel, which share out all steps of the sums of all tiles; 0: a block per tile.
-  std::int32_t stream_blocks = 0;
-  /// Name of the tensor intrinsic that computes its innermost tile; empty: none.
-  std::string intrinsic;
+  /// Of a cache: its memory, as the step that made it says; empty: it is no cache.
+  std::string scope;
+  /// It computes the parts of a sum that another stage adds up (rfactor).
+  bool is_partial_sum = false;
+  /// Remarks for lowering beside the reference's.
+  HintList hints;
+
+  bool is_shared_copy() const { return scope == "shared"; }
 };
 
 }  // namespace tensorsmith

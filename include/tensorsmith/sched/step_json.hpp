@@ -48,6 +48,7 @@ inline void append_json(std::string& out, const std::string& value) {
   }
   out += '"';
 }
+inline void append_json(std::string& out, const Hint& value) { append_json(out, value.text()); }
 template <class T, std::size_t N>
 void append_json(std::string& out, const SmallVector<T, N>& values) {
   out += '[';

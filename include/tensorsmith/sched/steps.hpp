@@ -2,16 +2,20 @@
 //
 // Floor 3. Ansor reference, ch. 2.3, for the fourteen steps with a two- or three-letter tag; the
 // steps below the line are our own and say what the reference cannot. Every step has `tag` and one
-// `fields()` list of member pointers, in record order: printing, JSON, hashing and equality are
-// generic over it. A new step = one struct here + sched/apply/<step>.hpp.
-// Stage and iterator ids are those valid at the time the step is applied.
+// `fields()` list of member pointers, in record order, and may have `traits`: printing, JSON,
+// hashing and equality are generic over them. A new step = one struct here +
+// sched/apply/<step>.hpp. A remark for lowering is no step of its own but a kind of hint (hint.hpp)
+// in PR. Stage and iterator ids are those valid at the time the step is applied.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "tensorsmith/sched/hint_list.hpp"
+#include "tensorsmith/sched/step_traits.hpp"
 #include "tensorsmith/support/small_vector.hpp"
 
 namespace tensorsmith {
@@ -20,41 +24,6 @@ using IdList = SmallVector<std::int32_t, 8>;
 /// Split lengths; `unknown_length` while a sketch has not decided one.
 using LengthList = SmallVector<std::int64_t, 4>;
 constexpr std::int64_t unknown_length = -1;
-
-/// How the text of a pragma begins that sets BasicStage::prefetch.
-inline constexpr std::string_view prefetch_pragma = "prefetch";
-
-/// The same for what the next block of the reduction reads.
-inline constexpr std::string_view prefetch_block_pragma = "prefetch_block";
-
-/// The text of a pragma that sets BasicStage::streams_result.
-inline constexpr std::string_view stream_pragma = "stream_result";
-
-/// How the text of a pragma begins that sets BasicStage::reduction_unroll.
-inline constexpr std::string_view unroll_reduction_pragma = "unroll_reduction";
-
-/// How the text of a pragma begins that sets BasicStage::row_block.
-inline constexpr std::string_view row_block_pragma = "row_block";
-
-/// The text of a pragma that sets BasicStage::vectorizes_sum.
-inline constexpr std::string_view vectorize_sum_pragma = "vectorize_sum";
-
-/// How the text of a pragma begins that sets BasicStage::fetch_stages.
-inline constexpr std::string_view fetch_ahead_pragma = "fetch_ahead";
-
-/// How the text of a pragma begins that sets BasicStage::load_sets.
-inline constexpr std::string_view load_ahead_pragma = "load_ahead";
-
-/// How the text of a pragma begins that sets BasicStage::stream_blocks.
-inline constexpr std::string_view stream_k_pragma = "stream_k";
-
-/// How the text of a pragma begins that sets BasicStage::intrinsic.
-inline constexpr std::string_view tensorize_pragma = "tensorize";
-
-/// Whether the reference does not know this pragma.
-inline bool is_own_pragma(std::string_view text) {
-  return !text.starts_with("auto_unroll_max_step$") && text != "debug_skip_region";
-}
 
 /// Codes of the reference (ch. 2.1), in records as numbers.
 enum class Annotation : std::int32_t {
@@ -71,12 +40,6 @@ enum class Annotation : std::int32_t {
   thread_z = 10,
   tensorize = 11
 };
-
-/// A list of fields is a function: field_list(m...)(f) is f(m...).
-template <class... Members>
-constexpr auto field_list(Members... members) {
-  return [=](auto&& use) { return use(members...); };
-}
 
 struct AnnotationStep {
   static constexpr std::string_view tag = "AN";
@@ -96,10 +59,10 @@ struct FuseStep {
 struct PragmaStep {
   static constexpr std::string_view tag = "PR";
   std::int32_t stage, iterator;
-  /// What it may say: apply/pragma.hpp.
-  std::string pragma;
+  /// What it may say: hints.hpp.
+  Hint hint;
   static constexpr auto fields() {
-    return field_list(&PragmaStep::stage, &PragmaStep::iterator, &PragmaStep::pragma);
+    return field_list(&PragmaStep::stage, &PragmaStep::iterator, &PragmaStep::hint);
   }
 };
 struct ReorderStep {
@@ -143,6 +106,11 @@ struct FollowFusedSplitStep {
 };
 struct StorageAlignStep {
   static constexpr std::string_view tag = "SA";
+  static constexpr StepTraits traits{.adds_stage = false,
+                                     .adds_behind = false,
+                                     .is_layout = true,
+                                     .is_hint = false,
+                                     .is_of_the_reference = true};
   std::int32_t stage, iterator;
   std::int32_t factor, offset;
   static constexpr auto fields() {
@@ -170,6 +138,11 @@ struct ComputeRootStep {
 };
 struct CacheReadStep {
   static constexpr std::string_view tag = "CHR";
+  static constexpr StepTraits traits{.adds_stage = true,
+                                     .adds_behind = true,
+                                     .is_layout = false,
+                                     .is_hint = false,
+                                     .is_of_the_reference = true};
   std::int32_t stage;
   std::string scope;
   IdList readers;
@@ -179,6 +152,11 @@ struct CacheReadStep {
 };
 struct CacheWriteStep {
   static constexpr std::string_view tag = "CHW";
+  static constexpr StepTraits traits{.adds_stage = true,
+                                     .adds_behind = false,
+                                     .is_layout = false,
+                                     .is_hint = false,
+                                     .is_of_the_reference = true};
   std::int32_t stage;
   std::string scope;
   static constexpr auto fields() {
@@ -187,6 +165,11 @@ struct CacheWriteStep {
 };
 struct RfactorStep {
   static constexpr std::string_view tag = "RF";
+  static constexpr StepTraits traits{.adds_stage = true,
+                                     .adds_behind = false,
+                                     .is_layout = false,
+                                     .is_hint = false,
+                                     .is_of_the_reference = true};
   std::int32_t stage, iterator;
   std::int32_t factor_iterator;  ///< position of the factored axis among the .rf spatial axes
   static constexpr auto fields() {
@@ -205,6 +188,11 @@ struct RfactorStep {
 ///     Ap[i, k]  with blocks [12, 0], order [0, 2, 1]  -->  Ap[i floordiv 12][k][i floormod 12]
 struct StorageLayoutStep {
   static constexpr std::string_view tag = "TSL";
+  static constexpr StepTraits traits{.adds_stage = false,
+                                     .adds_behind = false,
+                                     .is_layout = true,
+                                     .is_hint = false,
+                                     .is_of_the_reference = false};
   std::int32_t stage;
   LengthList blocks;
   IdList order;
@@ -239,17 +227,54 @@ inline std::string_view tag_of(const Step& step) {
   return std::visit([](const auto& s) { return s.tag; }, step);
 }
 
+/// As the struct declares them.
+template <class StepType>
+constexpr StepTraits step_traits() {
+  if constexpr (requires { StepType::traits; }) {
+    return StepType::traits;
+  } else {
+    return {};
+  }
+}
+/// Of a pragma, as its hint declares them.
+inline StepTraits traits_of(const Step& step) {
+  return std::visit(
+      [](const auto& s) {
+        if constexpr (requires { s.hint; }) {
+          return traits_of(s.hint);
+        } else {
+          return step_traits<std::decay_t<decltype(s)>>();
+        }
+      },
+      step);
+}
+
 /// Whether a step inserts a stage in front of later ones (cache read, cache write, rfactor).
 inline bool adds_stage(const Step& step) {
-  return std::holds_alternative<CacheReadStep>(step) ||
-         std::holds_alternative<CacheWriteStep>(step) || std::holds_alternative<RfactorStep>(step);
+  return !std::holds_alternative<PragmaStep>(step) && traits_of(step).adds_stage;
 }
 
 /// The id that stage `id` has after `step`. A cache read inserts its stage behind the one that it
 /// names, the others in front of it.
 inline std::int32_t stage_after(const Step& step, std::int32_t id) {
-  const std::int32_t first = stage_of(step) + (std::holds_alternative<CacheReadStep>(step) ? 1 : 0);
-  return adds_stage(step) && id >= first ? id + 1 : id;
+  const StepTraits traits =
+      std::holds_alternative<PragmaStep>(step) ? StepTraits{} : traits_of(step);
+  const std::int32_t first = stage_of(step) + (traits.adds_behind ? 1 : 0);
+  return traits.adds_stage && id >= first ? id + 1 : id;
+}
+
+/// The hint of a step, if it is one of that kind and has its fields.
+template <HintType H>
+std::optional<H> hint_in(const Step& step) {
+  const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
+  return pragma != nullptr ? pragma->hint.as<H>() : std::nullopt;
+}
+
+/// Whether a step is a hint of one of these kinds.
+template <HintType... Kinds>
+bool has_hint(const Step& step) {
+  const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
+  return pragma != nullptr && (pragma->hint.is<Kinds>() || ...);
 }
 
 }  // namespace tensorsmith

@@ -56,7 +56,7 @@ inline const TensorIntrinsic* intrinsic_for(const State& state, std::size_t stag
   std::vector<StageDerivation> derivations;  // made when needed
   for (const TensorIntrinsic* intrinsic : intrinsics) {
     const std::optional<TensorOperands> operands =
-        state.stage(stage).vectorizes_sum
+        state.stage(stage).hints.has<hints::VectorizeSum>()
             ? operands_along_sum(pool, op, *intrinsic)
             : tensor_operands(pool, op, *intrinsic, op.axes.back().var);
     if (!operands || op.reduce_axes.back().extent < intrinsic->k) {
@@ -91,9 +91,9 @@ inline bool apply_intrinsics(State& state, const std::vector<const TensorIntrins
                              const PackedCopies& packs) {
   for (std::size_t stage = 0; !intrinsics.empty() && stage < state.num_stages(); ++stage) {
     const TensorIntrinsic* intrinsic = detail::intrinsic_for(state, stage, intrinsics, packs);
-    if (intrinsic != nullptr && !try_step(state, PragmaStep{static_cast<std::int32_t>(stage), 0,
-                                                            std::string(tensorize_pragma) + "$" +
-                                                                std::string(intrinsic->name)})) {
+    if (intrinsic != nullptr &&
+        !try_step(state, PragmaStep{static_cast<std::int32_t>(stage), 0,
+                                    hints::Tensorize{std::string(intrinsic->name)}})) {
       return false;
     }
   }

@@ -87,7 +87,7 @@ class GpuLimitsOfTiles {
     std::vector<ExprId> shared;
     for (const auto& [copy, place] : sketch_.attach_map().stage_to_iterator) {
       const auto of = static_cast<std::size_t>(copy);
-      if (place.stage == stage && sketch_.operation(of).name.ends_with(".shared")) {
+      if (place.stage == stage && sketch_.stage(of).is_shared_copy()) {
         shared.push_back(
             space_.pool().mul(region(op, copy), space_.number(element_bytes(sketch_, of))));
       }

@@ -55,7 +55,7 @@ inline std::vector<OpenStage> open_stages(const State& initial, const State& ske
   State state = initial;
   std::vector<std::string> in_lanes;
   for (std::size_t id = 0; id < sketch.num_stages(); ++id) {
-    if (sketch.stage(id).vectorizes_sum) {
+    if (sketch.stage(id).hints.has<hints::VectorizeSum>()) {
       in_lanes.push_back(sketch.operation(id).name);
     }
   }

@@ -143,8 +143,8 @@ packed_dimensions(const State& state, const std::vector<StageDerivation>& deriva
     const auto last = static_cast<std::int32_t>(tile.size() + reader.reduce_axes.size()) - 1;
     for (PackedDimension& dimension : dimensions) {
       for (const TensorIntrinsic* intrinsic : intrinsics) {  // groups along the last sum
-        if (state.stage(r).intrinsic == intrinsic->name && intrinsic->k > 1 &&
-            dimension.is_reduction && dimension.axis == last) {
+        if (state.stage(r).hints.get<hints::Tensorize>().intrinsic == intrinsic->name &&
+            intrinsic->k > 1 && dimension.is_reduction && dimension.axis == last) {
           dimension.block = is_b ? intrinsic->group() : intrinsic->k;
         }
       }

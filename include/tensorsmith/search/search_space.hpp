@@ -256,9 +256,7 @@ class SearchSpace {
   }
 
   bool is_decided_here(const Step& step) const {
-    const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
-    return !options_.intrinsics.empty() && pragma != nullptr &&
-           pragma->pragma.starts_with(tensorize_pragma);
+    return !options_.intrinsics.empty() && has_hint<hints::Tensorize>(step);
   }
 
   /// By step; of steps that are no splits it means nothing.

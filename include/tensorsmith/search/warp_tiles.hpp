@@ -17,7 +17,7 @@ inline std::vector<std::size_t> splits_of_warps(const State& sketch) {
   std::vector<std::size_t> found;
   const std::vector<Step>& steps = sketch.steps();
   const auto is_of_warps = [&](std::int32_t stage) {
-    return !sketch.stage(static_cast<std::size_t>(stage)).intrinsic.empty();
+    return sketch.stage(static_cast<std::size_t>(stage)).hints.has<hints::Tensorize>();
   };
   for (std::size_t at = 0; at < steps.size(); ++at) {
     const SplitStep* split = std::get_if<SplitStep>(&steps[at]);
@@ -28,7 +28,7 @@ inline std::vector<std::size_t> splits_of_warps(const State& sketch) {
     for (std::size_t next = at + 1; next < steps.size(); ++next) {
       stage = stage_after(steps[next], stage);
     }
-    const bool is_part = sketch.operation(static_cast<std::size_t>(stage)).name.ends_with(".rf");
+    const bool is_part = sketch.stage(static_cast<std::size_t>(stage)).is_partial_sum;
     bool is_tile = is_of_warps(stage) && !is_part;
     for (const auto& [attached, place] : sketch.attach_map().stage_to_iterator) {
       is_tile = is_tile || (place.stage == stage && is_of_warps(attached));

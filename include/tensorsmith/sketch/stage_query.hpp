@@ -83,13 +83,8 @@ inline std::optional<std::int32_t> single_elementwise_consumer(const State& stat
   if (has_non_spatial_iterator(state, stage) && has_non_spatial_iterator(state, target)) {
     return std::nullopt;
   }
-  constexpr std::string_view shared = ".shared";
-  const std::string& name = state.operation(static_cast<std::size_t>(target)).name;
-  if (name.size() >= shared.size() &&
-      std::string_view(name).substr(name.size() - shared.size()) == shared) {
-    return std::nullopt;
-  }
-  if (!analysis.elementwise_match(static_cast<std::uint32_t>(stage),
+  if (state.stage(static_cast<std::size_t>(target)).is_shared_copy() ||
+      !analysis.elementwise_match(static_cast<std::uint32_t>(stage),
                                   static_cast<std::uint32_t>(target))) {
     return std::nullopt;
   }

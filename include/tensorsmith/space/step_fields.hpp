@@ -1,7 +1,7 @@
 // Numbers inside of steps, by field and item: what an expression of a template may stand for.
 //
 // Floor 6. Own design. A field has the number it has in the step's fields(); an item counts inside
-// of a list. Of the text of a pragma it is the number behind the last dollar sign.
+// of a list, and among the fields of a hint.
 #pragma once
 
 #include <cstdint>
@@ -35,33 +35,20 @@ inline bool write_number(Annotation& to, std::size_t, std::int64_t value) {
   to = static_cast<Annotation>(value);
   return value >= 0 && value <= static_cast<std::int64_t>(Annotation::tensorize);
 }
-inline bool write_number(std::string& to, std::size_t, std::int64_t value) {
-  const std::size_t at = to.rfind('$');
-  if (at == std::string::npos) {
-    return false;
-  }
-  to.resize(at + 1);
-  to += std::to_string(value);
-  return true;
+inline bool write_number(std::string&, std::size_t, std::int64_t) { return false; }
+inline bool write_number(Hint& to, std::size_t item, std::int64_t value) {
+  return to.set_number(item, value);
 }
 template <class T, std::size_t N>
 bool write_number(SmallVector<T, N>& to, std::size_t item, std::int64_t value) {
   return item < to.size() && write_number(to[item], 0, value);
 }
 
-inline std::optional<std::int64_t> read_number(const std::string& from, std::size_t) {
-  const std::size_t at = from.rfind('$');
-  if (at == std::string::npos || at + 1 == from.size()) {
-    return std::nullopt;
-  }
-  std::int64_t value = 0;
-  for (std::size_t i = at + 1; i < from.size(); ++i) {
-    if (from[i] < '0' || from[i] > '9' || value > INT32_MAX) {
-      return std::nullopt;
-    }
-    value = value * 10 + (from[i] - '0');
-  }
-  return value;
+inline std::optional<std::int64_t> read_number(const std::string&, std::size_t) {
+  return std::nullopt;
+}
+inline std::optional<std::int64_t> read_number(const Hint& from, std::size_t item) {
+  return from.number(item);
 }
 template <class T>
 std::optional<std::int64_t> read_number(const T& from, std::size_t) {

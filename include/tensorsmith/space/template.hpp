@@ -48,8 +48,8 @@ inline bool is_same_history(const std::vector<Step>& a, const std::vector<Step>&
     std::vector<const Step*> others;
     for (const Step& step : steps) {
       const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
-      if (pragma != nullptr && is_own_pragma(pragma->pragma)) {
-        hints.push_back(pragma->pragma + "@" + std::to_string(pragma->stage));
+      if (pragma != nullptr && !traits_of(pragma->hint).is_of_the_reference) {
+        hints.push_back(pragma->hint.text() + "@" + std::to_string(pragma->stage));
       } else {
         others.push_back(&step);
       }

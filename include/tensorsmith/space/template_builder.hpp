@@ -2,20 +2,24 @@
 //
 // Floor 6. Own design. Like ScheduleBuilder, with lengths that stay open: a split makes a variable
 // for every length, and any number of any step may be an expression. Constraints go to space(). An
-// illegal step throws tensorsmith::Error with the sentence of explain().
+// illegal step throws tensorsmith::Error with the sentence of explain(). Most of the calls:
+// sched/step_calls.hpp.
 #pragma once
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/sched/step_calls.hpp"
 #include "tensorsmith/space/template.hpp"
 #include "tensorsmith/support/error.hpp"
 
 namespace tensorsmith {
 
-class TemplateBuilder {
+class TemplateBuilder : public StepCalls<TemplateBuilder> {
  public:
+  static constexpr const char* subject = "template";
+
   explicit TemplateBuilder(Shared<const ComputeDag> dag)
       : TemplateBuilder(State::initial(std::move(dag))) {}
   /// `initial` has no steps; templates that share it share derived dags.
@@ -24,16 +28,6 @@ class TemplateBuilder {
   VariableSpace& space() { return space_; }
   /// The program so far, with open lengths.
   const State& state() const { return grown_; }
-
-  /// The stage of the operation with this name.
-  std::int32_t stage(const std::string& name) const {
-    for (std::size_t i = 0; i < grown_.num_stages(); ++i) {
-      if (grown_.operation(i).name == name) {
-        return static_cast<std::int32_t>(i);
-      }
-    }
-    throw Error("template: no stage named \"" + name + "\"");
-  }
 
   /// A step; the number of its item.
   std::size_t step(Step step, std::vector<Hole> holes = {}, ExprId condition = {}) {
@@ -71,30 +65,13 @@ class TemplateBuilder {
     step(split, holes_of(lengths));
     return lengths;
   }
-  void fuse(std::int32_t stage, const IdList& iterators) { step(FuseStep{stage, iterators}); }
-  void reorder(std::int32_t stage, const IdList& after) { step(ReorderStep{stage, after}); }
-  void annotate(std::int32_t stage, std::int32_t iterator, Annotation annotation) {
-    step(AnnotationStep{stage, iterator, annotation});
-  }
-  void parallel(std::int32_t stage, std::int32_t iterator) {
-    annotate(stage, iterator, Annotation::parallel);
-  }
-  void vectorize(std::int32_t stage, std::int32_t iterator) {
-    annotate(stage, iterator, Annotation::vectorize);
-  }
-  void unroll(std::int32_t stage, std::int32_t iterator) {
-    annotate(stage, iterator, Annotation::unroll);
-  }
-  void compute_at(std::int32_t stage, std::int32_t target, std::int32_t iterator) {
-    step(ComputeAtStep{stage, target, iterator});
-  }
-  void compute_inline(std::int32_t stage) { step(ComputeInlineStep{stage}); }
-  /// A remark `text`$N, N being one of the values.
-  VariableId hint(std::int32_t stage, const std::string& text, const std::string& name,
-                  std::vector<std::int32_t> values) {
-    const std::string first = std::to_string(values.front());
+  using StepCalls::hint;
+  /// A hint of one number, which is one of the values.
+  template <HintType Kind>
+  VariableId hint(std::int32_t stage, const std::string& name, std::vector<std::int32_t> values) {
+    const Kind first{values.front()};
     const VariableId chosen = space_.add(name, VariableRole::hint, Domain::list(std::move(values)));
-    step(PragmaStep{stage, 0, text + "$" + first}, {Hole{{2, 0}, space_.expr(chosen)}});
+    step(PragmaStep{stage, 0, first}, {Hole{{2, 0}, space_.expr(chosen)}});
     return chosen;
   }
   /// A step that is there or not.
@@ -134,12 +111,8 @@ class TemplateBuilder {
  private:
   static constexpr std::size_t lengths_field = 3;  ///< of SplitStep::fields()
 
-  std::int64_t extent_of(std::int32_t stage, std::int32_t iterator) const {
-    const auto id = static_cast<std::size_t>(stage), at = static_cast<std::size_t>(iterator);
-    return id < grown_.num_stages() && at < grown_.stage(id).iterators.size()
-               ? grown_.stage(id).iterators[at].extent.value_or(0)
-               : 0;
-  }
+  friend StepCalls<TemplateBuilder>;
+  void add_step(Step step) { this->step(std::move(step)); }
 
   void grow(Step step) {
     const std::string tag(tag_of(step));

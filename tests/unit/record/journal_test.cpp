@@ -34,6 +34,10 @@ void draw(CounterRng& rng, T& value) {
     for (std::uint32_t n = rng.next_below(4); n > 0; --n) {
       value += pieces[rng.next_below(7)];
     }
+  } else if constexpr (std::is_same_v<T, Hint>) {
+    std::string text;
+    draw(rng, text);
+    value = text;
   } else if constexpr (std::is_integral_v<T>) {
     value = static_cast<T>(rng.next_u64());
   } else {

@@ -73,6 +73,7 @@ class Draw {
   void field(std::int32_t& value) { value = static_cast<std::int32_t>(integer()); }
   void field(std::int64_t& value) { value = std::abs(integer()); }
   void field(std::string& value) { value = coin() ? "local" : "shared"; }
+  void field(Hint& value) { value = hints::AutoUnroll{static_cast<std::int32_t>(below(1024))}; }
   void field(bool& value) { value = coin(); }
   void field(Annotation& value) { value = static_cast<Annotation>(below(12)); }
   template <class T, std::size_t N>
@@ -87,9 +88,6 @@ class Draw {
   Step step() {
     S made{};
     S::fields()([&](auto... member) { (field(made.*member), ...); });
-    if constexpr (std::is_same_v<S, PragmaStep>) {
-      made.pragma = "auto_unroll_max_step$" + std::to_string(below(1024));
-    }
     return made;
   }
   template <std::size_t I = 0>

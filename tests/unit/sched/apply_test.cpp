@@ -64,11 +64,11 @@ TEST_CASE("pragma sets the unroll limit of the stage") {
 TEST_CASE("pragma sets what a register tile asks for ahead") {
   ScheduleBuilder s(matmul_dag(8, 8, 8));
   s.apply(PragmaStep{2, 0, "prefetch$1$12$2"});
-  CHECK(s.state().stage(2).prefetch.operand == 1);
+  CHECK(operand_prefetch(s.state().stage(2).hints).operand == 1);
   CHECK(s.text().find("C prefetch: operand 1, 12 lines, into L2\nfor i (0,8)") !=
         std::string::npos);
   s.apply(PragmaStep{2, 0, "prefetch_block$0$1"});
-  CHECK(s.state().stage(2).prefetch.is_block);
+  CHECK(operand_prefetch(s.state().stage(2).hints).is_block);
   CHECK(s.text().find("C prefetch: operand 0, the next block, into L1\nfor i (0,8)") !=
         std::string::npos);
   s.apply(PragmaStep{2, 0, "prefetch$1$0$1"});
@@ -78,7 +78,7 @@ TEST_CASE("pragma sets what a register tile asks for ahead") {
 TEST_CASE("pragma writes out steps of a reduction") {
   ScheduleBuilder s(matmul_dag(8, 8, 8));
   s.apply(PragmaStep{2, 0, "unroll_reduction$4"});
-  CHECK(s.state().stage(2).reduction_unroll == 4);
+  CHECK(s.state().stage(2).hints.get<hints::UnrollReduction>().steps == 4);
   CHECK(s.text().find("C unroll_reduction: 4\nfor i (0,8)") != std::string::npos);
 }
 
@@ -86,23 +86,23 @@ TEST_CASE("pragma sets how many rows a reduction computes at a time") {
   ScheduleBuilder s(matmul_dag(8, 8, 8));
   s.apply(PragmaStep{2, 0, "row_block$8"});
   s.apply(PragmaStep{2, 0, "row_block$4"});
-  CHECK(s.state().stage(2).row_block == 4);
+  CHECK(s.state().stage(2).hints.get<hints::RowBlock>().rows == 4);
   CHECK(s.text().find("C row_block: 4\nfor i (0,8)") != std::string::npos);
 }
 
 TEST_CASE("pragma has the vectors of a stage along its sum") {
   ScheduleBuilder s(matmul_dag(8, 8, 8));
-  CHECK_FALSE(s.state().stage(2).vectorizes_sum);
+  CHECK_FALSE(s.state().stage(2).hints.has<hints::VectorizeSum>());
   s.apply(PragmaStep{2, 0, "vectorize_sum"});
-  CHECK(s.state().stage(2).vectorizes_sum);
+  CHECK(s.state().stage(2).hints.has<hints::VectorizeSum>());
   CHECK(s.text().find("C vectorizes its sum\nfor i (0,8)") != std::string::npos);
 }
 
 TEST_CASE("pragma lets a result pass the caches") {
   ScheduleBuilder s(matmul_dag(8, 8, 8));
-  CHECK_FALSE(s.state().stage(2).streams_result);
+  CHECK_FALSE(s.state().stage(2).hints.has<hints::StreamResult>());
   s.apply(PragmaStep{2, 0, "stream_result"});
-  CHECK(s.state().stage(2).streams_result);
+  CHECK(s.state().stage(2).hints.has<hints::StreamResult>());
   CHECK(s.text().find("C streams its result\nfor i (0,8)") != std::string::npos);
 }
 

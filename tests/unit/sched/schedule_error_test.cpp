@@ -98,8 +98,11 @@ TEST_CASE("every illegal step has its own error") {
                            "row_block", "row_block$0", "row_block$17", "row_block$2$2"}) {
     refused(Code::pragma_value, chain, {PragmaStep{1, 0, text}});
   }
-  for (const char* text : {"tensorize", "tensorize$", "tensorizer$vdpbf16ps"}) {
+  for (const char* text : {"tensorize", "tensorize$"}) {
     refused(Code::pragma_tensorize, chain, {PragmaStep{1, 0, text}});
+  }
+  for (const char* text : {"tensorizer$vdpbf16ps", "prefetched$0$8$1", "row_blocks", "$4", ""}) {
+    refused(Code::pragma_unknown, chain, {PragmaStep{1, 0, text}});
   }
   refused(Code::reorder_wrong_count, chain, {ReorderStep{1, {0}}});
   refused(Code::reorder_not_permutation, chain, {ReorderStep{1, {1, 1}}});

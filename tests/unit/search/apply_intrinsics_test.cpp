@@ -27,16 +27,13 @@ SearchSpace tensor_space(const char* workload, const char* target) {
 }
 
 std::size_t num_tensorized(const std::vector<Step>& steps) {
-  return count_items(steps, [](const Step& step) {
-    const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
-    return pragma != nullptr && pragma->pragma.starts_with(tensorize_pragma);
-  });
+  return count_items(steps, [](const Step& step) { return has_hint<hints::Tensorize>(step); });
 }
 
 std::size_t num_pragmas(const std::vector<Step>& steps, std::string_view name) {
   return count_items(steps, [name](const Step& step) {
     const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
-    return pragma != nullptr && pragma->pragma == name;
+    return pragma != nullptr && pragma->hint == Hint(std::string(name));
   });
 }
 

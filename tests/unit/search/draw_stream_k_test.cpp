@@ -11,7 +11,7 @@ namespace {
 std::size_t num_stream_k(const State& state) {
   return steps_where<PragmaStep>(
              state.steps(),
-             [](std::size_t, const PragmaStep& step) { return detail::is_stream_k(step); })
+             [](std::size_t, const PragmaStep& step) { return step.hint.is<hints::StreamK>(); })
       .size();
 }
 

@@ -81,7 +81,7 @@ TEST_CASE(
     const auto count_of = [](const Candidate& one) {
       std::int32_t most = 0;
       for (std::size_t s = 0; s < one.state.num_stages(); ++s) {
-        most = std::max(most, one.state.stage(s).reduction_unroll);
+        most = std::max(most, one.state.stage(s).hints.get<hints::UnrollReduction>().steps);
       }
       return most;
     };
@@ -110,13 +110,12 @@ TEST_CASE("auto unroll draws the rows of reductions along rows where the space h
     std::int32_t before = 0, after = 0;
     std::set<std::int32_t> stages;
     for (std::size_t s = 0; s < child->state.num_stages(); ++s) {
-      before = std::max(before, program->state.stage(s).row_block);
-      after = std::max(after, child->state.stage(s).row_block);
+      before = std::max(before, program->state.stage(s).hints.get<hints::RowBlock>().rows);
+      after = std::max(after, child->state.stage(s).hints.get<hints::RowBlock>().rows);
     }
     for (const Step& step : child->state.steps()) {
-      const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
-      if (pragma != nullptr && pragma->pragma.starts_with(row_block_pragma)) {
-        CHECK(stages.insert(pragma->stage).second);
+      if (has_hint<hints::RowBlock>(step)) {
+        CHECK(stages.insert(stage_of(step)).second);
       }
     }
     drawn.insert(after);

@@ -145,7 +145,7 @@ TEST_CASE("rows of reductions along rows are drawn, one row among them, and noth
       if (const auto candidate = draw_candidate(space, NativeCpuPopulation{}, rng)) {
         for (std::size_t s = 0; s < candidate->state.num_stages(); ++s) {
           const bool reduces = !candidate->state.operation(s).reduce_axes.empty();
-          const std::int32_t count = candidate->state.stage(s).row_block;
+          const std::int32_t count = candidate->state.stage(s).hints.get<hints::RowBlock>().rows;
           CHECK((count == 0 || reduces));
           if (reduces) {
             rows.insert(count);

@@ -349,8 +349,8 @@ TEST_CASE("an operand of many uses is asked for by blocks only") {
     REQUIRE(program);
     std::size_t lines = 0, blocks = 0;
     for (const PragmaStep& hint : detail::possible_memory_hints(space, *program)) {
-      lines += hint.pragma.starts_with("prefetch$1$") ? 1 : 0;
-      blocks += hint.pragma.starts_with("prefetch_block$1$") ? 1 : 0;
+      lines += hint.hint.is<hints::Prefetch>() && hint.hint.number(0) == 1 ? 1 : 0;
+      blocks += hint.hint.is<hints::PrefetchBlock>() && hint.hint.number(0) == 1 ? 1 : 0;
     }
     return Counts(lines, blocks);
   };

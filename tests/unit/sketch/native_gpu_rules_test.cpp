@@ -24,7 +24,7 @@ std::vector<std::string> instructions(const Shared<const ComputeDag>& dag,
   for (const State& sketch : sketches_for_gpu(dag, capability)) {
     std::string name;
     for (std::size_t s = 0; s < sketch.num_stages(); ++s) {
-      name += sketch.stage(s).intrinsic;
+      name += sketch.stage(s).hints.get<hints::Tensorize>().intrinsic;
     }
     found.push_back(name);
   }

@@ -22,7 +22,7 @@ std::size_t num_along_sum(const std::string& workload, const char* target = "x86
   std::size_t count = 0;
   for (const State& sketch : generate_sketches(parsed->dag, native_cpu_rules(), options)) {
     for (std::size_t s = 0; s < sketch.num_stages(); ++s) {
-      const bool is_one = sketch.stage(s).vectorizes_sum;
+      const bool is_one = sketch.stage(s).hints.has<hints::VectorizeSum>();
       count += is_one ? 1 : 0;
       CHECK_FALSE((is_one && sketch.operation(s - 1).name.ends_with(".packed")));
     }

@@ -71,7 +71,7 @@ class CountingSource final : public CandidateSource {
 };
 
 std::int64_t number_of(const State& state) {
-  const std::string& text = std::get<PragmaStep>(state.steps().front()).pragma;
+  const std::string& text = std::get<PragmaStep>(state.steps().front()).hint.text();
   return std::stoll(text.substr(text.find('$') + 1));
 }
 

@@ -36,7 +36,7 @@ constexpr std::array<Kind, 12> kinds{{{"forever", MeasureStatus::run_timeout},
                                       {"good", MeasureStatus::ok}}};
 
 std::string pragma_of(const State& state) {
-  return std::get<PragmaStep>(state.steps().front()).pragma;
+  return std::get<PragmaStep>(state.steps().front()).hint.text();
 }
 
 /// Two rounds of every kind, told apart by a pragma.

@@ -113,9 +113,10 @@ StepCheck apply_to(BasicState<Extent>& state, const CacheReadStep& step, const S
   state.set_dag_node(state.dag_node()->child(
       {&whole}, [&](const ComputeDag& dag) { return detail::derive_cache_read(dag, step); }));
   auto& stages = state.mutable_stages();
-  stages.insert(stages.begin() + step.stage + 1,
-                make_shared_of<BasicStage<Extent>>(initial_stage<Extent>(
-                    state.dag(), static_cast<std::uint32_t>(step.stage) + 1)));
+  auto cache = make_shared_of<BasicStage<Extent>>(
+      initial_stage<Extent>(state.dag(), static_cast<std::uint32_t>(step.stage) + 1));
+  cache->scope = step.scope;
+  stages.insert(stages.begin() + step.stage + 1, std::move(cache));
   if (!state.attach_map().stage_to_iterator.empty()) {
     state.mutable_attach_map().shift_stages(step.stage + 1);
   }

@@ -23,10 +23,8 @@ bool is_untouched(const BasicState<Extent>& state, std::int32_t id) {
   const BasicStage<Extent>& stage = state.stage(stage_id);
   const Operation& op = state.operation(stage_id);
   if (stage.compute_at != ComputeAt::root || stage.auto_unroll_max_step != 0 ||
-      stage.storage_offset != 0 || stage.prefetch.lines != 0 || stage.streams_result ||
-      stage.fetch_stages != 0 || stage.reduction_unroll != 0 || stage.row_block != 0 ||
-      stage.vectorizes_sum || stage.load_sets != 0 || stage.stream_blocks != 0 ||
-      !stage.intrinsic.empty() || has_attach_points(state.attach_map(), id) ||
+      stage.storage_offset != 0 || !stage.hints.empty() ||
+      has_attach_points(state.attach_map(), id) ||
       stage.iterators.size() != op.axes.size() + op.reduce_axes.size()) {
     return false;
   }
@@ -87,9 +85,13 @@ StepCheck apply_to(BasicState<Extent>& state, const CacheWriteStep& step, const 
   state.set_dag_node(state.dag_node()->child(
       {&whole}, [&](const ComputeDag& dag) { return detail::derive_cache_write(dag, step); }));
   auto& stages = state.mutable_stages();
-  stages[id] = make_shared_of<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id + 1));
-  stages.insert(stages.begin() + step.stage,
-                make_shared_of<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id)));
+  auto copy = make_shared_of<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id + 1));
+  copy->scope = stages[id]->scope;
+  copy->is_partial_sum = stages[id]->is_partial_sum;
+  stages[id] = std::move(copy);
+  auto cache = make_shared_of<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id));
+  cache->scope = step.scope;
+  stages.insert(stages.begin() + step.stage, std::move(cache));
   if (!state.attach_map().stage_to_iterator.empty()) {
     state.mutable_attach_map().shift_stages(step.stage);
   }

@@ -62,12 +62,14 @@ StepCheck apply_to(BasicState<Extent>& state, const RfactorStep& step, const Ste
   auto& stages = state.mutable_stages();
   auto repl = make_shared_of<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id + 1));
   repl->compute_at = stages[id]->compute_at;
+  repl->scope = stages[id]->scope;
   if (repl->compute_at == ComputeAt::iterator) {
     detail::forget_ranges(*repl);
   }
   stages[id] = std::move(repl);
-  stages.insert(stages.begin() + step.stage,
-                make_shared_of<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id)));
+  auto parts = make_shared_of<BasicStage<Extent>>(initial_stage<Extent>(state.dag(), id));
+  parts->is_partial_sum = true;
+  stages.insert(stages.begin() + step.stage, std::move(parts));
   if (!state.attach_map().stage_to_iterator.empty()) {
     state.mutable_attach_map().shift_stages(step.stage);
   }

@@ -4,7 +4,7 @@
 // threads that they are computed by.
 #pragma once
 
-#include <variant>
+#include <string>
 #include <vector>
 
 #include "tensorsmith/sched/bounds/loops.hpp"
@@ -14,18 +14,10 @@ namespace tensorsmith::detail {
 
 /// By the stage ids of the state.
 inline std::vector<bounds::ScopeRank> scopes_of_stages(const State& state) {
-  std::vector<bounds::ScopeRank> scopes(state.initial_dag()->operations().size(),
-                                        bounds::ScopeRank::by_threads);
-  for (const Step& step : state.steps()) {
-    if (!adds_stage(step)) {
-      continue;
-    }
-    const auto* read = std::get_if<CacheReadStep>(&step);
-    const auto* write = std::get_if<CacheWriteStep>(&step);
-    const auto rank = read != nullptr    ? bounds::scope_rank(read->scope)
-                      : write != nullptr ? bounds::scope_rank(write->scope)
-                                         : bounds::ScopeRank::by_threads;
-    scopes.insert(scopes.begin() + stage_of(step) + (read != nullptr ? 1 : 0), rank);
+  std::vector<bounds::ScopeRank> scopes;
+  for (std::size_t s = 0; s < state.num_stages(); ++s) {
+    const std::string& scope = state.stage(s).scope;
+    scopes.push_back(scope.empty() ? bounds::ScopeRank::by_threads : bounds::scope_rank(scope));
   }
   return scopes;
 }

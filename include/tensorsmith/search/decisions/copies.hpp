@@ -11,7 +11,6 @@
 #include "tensorsmith/search/decisions/hints.hpp"
 #include "tensorsmith/search/population/draw_copies.hpp"
 #include "tensorsmith/search/population/draw_stream_k.hpp"
-#include "tensorsmith/space/step_fields.hpp"
 
 namespace tensorsmith {
 
@@ -52,11 +51,10 @@ class CopyLayout final : public Decision {
 };
 
 /// Buffers of every shared copy that a stage reads: as many as fit.
-class FetchAhead final : public CountHint {
+class FetchAhead final : public CountHint<hints::FetchAhead> {
  public:
   FetchAhead(std::int32_t reader, const SpaceOptions& options)
-      : CountHint(reader, fetch_ahead_pragma, options.fetch_stages, Presence::always),
-        options_(options) {}
+      : CountHint(reader, options.fetch_stages, Presence::always), options_(options) {}
 
   std::vector<std::int32_t> choices(const BuildState& at) const override {
     std::vector<std::int32_t> fitting;
@@ -76,53 +74,33 @@ class FetchAhead final : public CountHint {
 };
 
 /// Sets of registers for what a tile reads of shared copies.
-class LoadAhead final : public CountHint {
+class LoadAhead final : public CountHint<hints::LoadAhead> {
  public:
   LoadAhead(std::int32_t reader, std::vector<std::int32_t> sets)
-      : CountHint(reader, load_ahead_pragma, std::move(sets), Presence::always) {}
+      : CountHint(reader, std::move(sets), Presence::always) {}
 
  private:
   bool is_asked(const BuildState&) const override { return true; }
 };
 
 /// 0: a block per tile; else which stage's sums are shared out, and among how many blocks.
-class StreamK final : public Decision {
+class StreamK final : public OneHint {
  public:
   explicit StreamK(const SpaceOptions& options) : options_(options) {}
 
-  std::vector<std::int32_t> choices(const BuildState& at) const override {
-    std::vector<std::int32_t> found;
-    for (const PragmaStep& step : detail::stream_k_choices(at.state, options_)) {
-      found.push_back(value_of(step));
-    }
-    if (!found.empty()) {
-      found.insert(found.begin(), 0);
-    }
-    return found;
-  }
-  std::vector<std::int32_t> draws(const BuildState& at) const override {
-    std::vector<std::int32_t> found = choices(at);
-    found.insert(found.end(), found.empty() ? 0 : found.size() - 2, 0);  // half of them none
-    return found;
-  }
-  bool apply(BuildState& to, std::int32_t value) const override {
-    return value == not_asked || value == 0 ||
-           (value > 0 &&
-            try_step(to.state, detail::stream_k_step(value / blocks_base, value % blocks_base)));
-  }
-  std::int32_t read(const BuildState& at, const StepCursor& steps) const override {
-    const Step* step = steps.find(detail::is_stream_k);
-    return step != nullptr       ? value_of(std::get<PragmaStep>(*step))
-           : choices(at).empty() ? not_asked
-                                 : 0;
-  }
-
  private:
-  static constexpr std::int32_t blocks_base = max_stream_blocks + 1;
+  static constexpr std::int32_t blocks_base = hints::StreamK::most + 1;
 
-  static std::int32_t value_of(const PragmaStep& step) {
-    const auto blocks = get_field(step, {2, 0});
-    return step.stage * blocks_base + static_cast<std::int32_t>(blocks.value_or(0));
+  std::vector<PragmaStep> possible(const BuildState& at) const override {
+    return detail::stream_k_choices(at.state, options_);
+  }
+  bool is_one(const Step& step) const override { return has_hint<hints::StreamK>(step); }
+  std::int32_t value_of(const PragmaStep& step) const override {
+    return step.stage * blocks_base +
+           step.hint.as<hints::StreamK>().value_or(hints::StreamK{}).blocks;
+  }
+  PragmaStep step_of(std::int32_t value) const override {
+    return {value / blocks_base, 0, hints::StreamK{value % blocks_base}};
   }
 
   SpaceOptions options_;

@@ -7,8 +7,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -20,15 +18,14 @@
 
 namespace tensorsmith {
 
-/// A number behind a text that begins a pragma of one stage. If the pragma need not be there, 1
-/// says that it is not.
+/// The one number of a hint of one stage. If the hint need not be there, 1 says that it is not.
+template <HintType Kind>
 class CountHint : public Decision {
  public:
   enum class Presence : std::uint8_t { optional, always };
 
-  CountHint(std::int32_t stage, std::string_view text, std::vector<std::int32_t> counts,
-            Presence presence)
-      : stage_(stage), text_(text), counts_(std::move(counts)), presence_(presence) {
+  CountHint(std::int32_t stage, std::vector<std::int32_t> counts, Presence presence)
+      : stage_(stage), counts_(std::move(counts)), presence_(presence) {
     if (presence_ == Presence::optional) {
       counts_.insert(counts_.begin(), 1);
     }
@@ -42,36 +39,32 @@ class CountHint : public Decision {
            try_step(to.state, step(value));
   }
   std::int32_t read(const BuildState& at, const StepCursor& steps) const override {
-    std::int32_t value = 0;
-    const bool is_there = steps.find([&](const Step& step) {
-      const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
-      return pragma != nullptr && pragma->stage == stage_ && pragma->pragma.starts_with(text_) &&
-             detail::read_numbers(std::string_view(pragma->pragma).substr(text_.size()), 1, &value);
-    }) != nullptr;
+    const Step* found = steps.find([&](const Step& step) {
+      return stage_of(step) == stage_ && hint_in<Kind>(step).has_value();
+    });
     const bool is_none = presence_ == Presence::optional && is_asked(at);
-    return is_there ? value : is_none ? 1 : not_asked;
+    return found != nullptr ? *std::get<PragmaStep>(*found).hint.number(0)
+           : is_none        ? 1
+                            : not_asked;
   }
 
  protected:
   std::int32_t stage() const { return stage_; }
-  PragmaStep step(std::int32_t value) const {
-    return PragmaStep{stage_, 0, text_ + "$" + std::to_string(value)};
-  }
+  PragmaStep step(std::int32_t value) const { return {stage_, 0, Kind{value}}; }
 
  private:
   virtual bool is_asked(const BuildState& at) const = 0;
 
   std::int32_t stage_;
-  std::string text_;
   std::vector<std::int32_t> counts_;
   Presence presence_;
 };
 
 /// Steps of the innermost loop of a reduction that are written out. Drawn at first: one.
-class ReductionUnroll final : public CountHint {
+class ReductionUnroll final : public CountHint<hints::UnrollReduction> {
  public:
   ReductionUnroll(std::int32_t stage, std::vector<std::int32_t> counts)
-      : CountHint(stage, unroll_reduction_pragma, std::move(counts), Presence::optional) {}
+      : CountHint(stage, std::move(counts), Presence::optional) {}
 
   std::vector<std::int32_t> draws(const BuildState& at) const override {
     return choices(at).empty() ? std::vector<std::int32_t>{} : std::vector<std::int32_t>{1};
@@ -85,10 +78,10 @@ class ReductionUnroll final : public CountHint {
 };
 
 /// Rows that a reduction along long rows computes at a time.
-class RowBlock final : public CountHint {
+class RowBlock final : public CountHint<hints::RowBlock> {
  public:
   RowBlock(std::int32_t stage, std::vector<std::int32_t> counts)
-      : CountHint(stage, row_block_pragma, std::move(counts), Presence::optional) {}
+      : CountHint(stage, std::move(counts), Presence::optional) {}
 
  private:
   bool is_asked(const BuildState& at) const override {
@@ -96,20 +89,13 @@ class RowBlock final : public CountHint {
   }
 };
 
-/// The one hint to memory of a program, 0: none.
-class MemoryHint final : public Decision {
+/// A hint that a program has once, on whatever stage, or not at all: 0.
+class OneHint : public Decision {
  public:
-  /// `packs`: stages whose hints nobody reads.
-  MemoryHint(const SpaceOptions& options, std::vector<std::int32_t> packs)
-      : options_(options), packs_(std::move(packs)) {}
-
   std::vector<std::int32_t> choices(const BuildState& at) const override {
     std::vector<std::int32_t> found;
-    for (const PragmaStep& hint :
-         detail::possible_memory_hints(options_, at.state, at.analysis())) {
-      if (!has_item(packs_, hint.stage)) {
-        found.push_back(value_of(hint));
-      }
+    for (const PragmaStep& step : possible(at)) {
+      found.push_back(value_of(step));
     }
     found.insert(found.begin(), found.empty() ? 0 : 1, 0);
     return found;
@@ -120,37 +106,55 @@ class MemoryHint final : public Decision {
     return found;
   }
   bool apply(BuildState& to, std::int32_t value) const override {
-    return value <= 0 ? value == 0 || value == not_asked : try_step(to.state, hint_of(value));
+    return value <= 0 ? value == 0 || value == not_asked : try_step(to.state, step_of(value));
   }
   std::int32_t read(const BuildState& at, const StepCursor& steps) const override {
-    const Step* found = steps.find(detail::is_memory_hint);
+    const Step* found = steps.find([&](const Step& step) { return is_one(step); });
     return found != nullptr      ? value_of(std::get<PragmaStep>(*found))
            : choices(at).empty() ? not_asked
                                  : 0;
   }
 
  private:
+  virtual std::vector<PragmaStep> possible(const BuildState& at) const = 0;
+  virtual bool is_one(const Step& step) const = 0;
+  /// A number above 0, from which step_of() makes the step again.
+  virtual std::int32_t value_of(const PragmaStep& step) const = 0;
+  virtual PragmaStep step_of(std::int32_t value) const = 0;
+};
+
+/// The one hint to memory of a program.
+class MemoryHint final : public OneHint {
+ public:
+  /// `packs`: stages whose hints nobody reads.
+  MemoryHint(const SpaceOptions& options, std::vector<std::int32_t> packs)
+      : options_(options), packs_(std::move(packs)) {}
+
+ private:
+  std::vector<PragmaStep> possible(const BuildState& at) const override {
+    std::vector<PragmaStep> found =
+        detail::possible_memory_hints(options_, at.state, at.analysis());
+    std::erase_if(found, [&](const PragmaStep& hint) { return has_item(packs_, hint.stage); });
+    return found;
+  }
+  bool is_one(const Step& step) const override { return detail::is_memory_hint(step); }
+
   // stage : operand 6 bits : kind 2 : level 2 : lines 11
   static constexpr std::int32_t operand_bits = 6, kind_bits = 2, level_bits = 2, lines_bits = 11;
   enum Kind : std::int32_t { stream = 1, ahead = 2, block = 3 };
 
-  static std::int32_t value_of(const PragmaStep& hint) {
-    const std::string_view text = hint.pragma;
-    std::int32_t numbers[3] = {};  // operand, lines, level
-    Kind kind = stream;
-    if (text.starts_with(prefetch_block_pragma)) {
-      kind = block;
-      static_cast<void>(
-          detail::read_numbers(text.substr(prefetch_block_pragma.size()), 2, numbers));
-      numbers[2] = std::exchange(numbers[1], 0);
-    } else if (text.starts_with(prefetch_pragma)) {
-      kind = ahead;
-      static_cast<void>(detail::read_numbers(text.substr(prefetch_pragma.size()), 3, numbers));
-    }
-    const std::int32_t which = (hint.stage << operand_bits | numbers[0]) << kind_bits | kind;
-    return (which << level_bits | numbers[2]) << lines_bits | numbers[1];
+  std::int32_t value_of(const PragmaStep& step) const override {
+    const auto lines = step.hint.as<hints::Prefetch>();
+    const auto next_block = step.hint.as<hints::PrefetchBlock>();
+    const hints::Prefetch ahead_of =
+        lines        ? *lines
+        : next_block ? hints::Prefetch{next_block->operand, 0, next_block->level}
+                     : hints::Prefetch{0, 0, 0};
+    const Kind kind = lines ? ahead : next_block ? block : stream;
+    const std::int32_t which = (step.stage << operand_bits | ahead_of.operand) << kind_bits | kind;
+    return (which << level_bits | ahead_of.level) << lines_bits | ahead_of.lines;
   }
-  static PragmaStep hint_of(std::int32_t value) {
+  PragmaStep step_of(std::int32_t value) const override {
     const auto take = [&](std::int32_t bits) {
       const std::int32_t low = value & ((1 << bits) - 1);
       value >>= bits;
@@ -158,12 +162,10 @@ class MemoryHint final : public Decision {
     };
     const std::int32_t lines = take(lines_bits), level = take(level_bits), kind = take(kind_bits),
                        operand = take(operand_bits);
-    const std::string which = "$" + std::to_string(operand) + "$";
     return {value, 0,
-            kind == stream  ? std::string(stream_pragma)
-            : kind == block ? std::string(prefetch_block_pragma) + which + std::to_string(level)
-                            : std::string(prefetch_pragma) + which + std::to_string(lines) + "$" +
-                                  std::to_string(level)};
+            kind == stream  ? Hint(hints::StreamResult{})
+            : kind == block ? Hint(hints::PrefetchBlock{operand, level})
+                            : Hint(hints::Prefetch{operand, lines, level})};
   }
 
   SpaceOptions options_;

@@ -78,18 +78,12 @@ class AutoUnroll final : public Decision {
     return is_asked ? limits_ : std::vector<std::int32_t>{};
   }
   bool apply(BuildState& to, std::int32_t value) const override {
-    return value < 0 ||
-           try_step(to.state,
-                    PragmaStep{stage_, 0, std::string(auto_unroll_pragma) + std::to_string(value)});
+    return value < 0 || try_step(to.state, PragmaStep{stage_, 0, hints::AutoUnroll{value}});
   }
   std::int32_t read(const BuildState&, const StepCursor& steps) const override {
     const PragmaStep* pragma = steps.peek_of<PragmaStep>(stage_);
-    std::int32_t value = 0;
-    const bool is_unroll =
-        pragma != nullptr && pragma->pragma.starts_with(auto_unroll_pragma) &&
-        detail::read_numbers(std::string_view(pragma->pragma).substr(auto_unroll_pragma.size() - 1),
-                             1, &value);
-    return is_unroll ? value : not_asked;
+    const auto unroll = pragma != nullptr ? pragma->hint.as<hints::AutoUnroll>() : std::nullopt;
+    return unroll ? unroll->limit : not_asked;
   }
 
  private:

@@ -45,8 +45,7 @@ inline std::optional<BindKind> bind_kind(const State& sketch, std::int32_t stage
            : options.draws_threads ? BindKind::vectors
                                    : BindKind::warps;
   }
-  return sketch.operation(id).name.ends_with(".shared") ? std::optional(BindKind::copy)
-                                                        : std::nullopt;
+  return sketch.stage(id).is_shared_copy() ? std::optional(BindKind::copy) : std::nullopt;
 }
 
 class BindDecision final : public Decision {

@@ -25,11 +25,6 @@ namespace tensorsmith {
 
 namespace detail {
 
-inline bool is_reduction_unroll(const Step& step) {
-  const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
-  return pragma != nullptr && pragma->pragma.starts_with(unroll_reduction_pragma);
-}
-
 /// The program with so many steps of the reductions of one stage written out, 1 included; nothing
 /// if the space has no such choice, or the program no reduction.
 inline std::optional<Candidate> with_reduction_unroll(const SearchSpace& space,
@@ -41,12 +36,11 @@ inline std::optional<Candidate> with_reduction_unroll(const SearchSpace& space,
     const bool reduces = !program.state.stage(id).is_placeholder &&
                          program.state.stage(id).compute_at != ComputeAt::inlined &&
                          has_non_spatial_iterator(program.state, stage);
-    const std::int32_t present = program.state.stage(id).reduction_unroll;
+    const std::int32_t present = program.state.stage(id).hints.get<hints::UnrollReduction>().steps;
     has_unrolled = has_unrolled || present != 0;
     for (std::int32_t count : space.options().reduction_unrolls) {
       if (reduces && count != present) {
-        choices.push_back(PragmaStep{
-            stage, 0, std::string(unroll_reduction_pragma) + "$" + std::to_string(count)});
+        choices.push_back(PragmaStep{stage, 0, hints::UnrollReduction{count}});
       }
     }
   }
@@ -57,7 +51,7 @@ inline std::optional<Candidate> with_reduction_unroll(const SearchSpace& space,
     return std::nullopt;
   }
   std::vector<Step> steps = program.state.steps();
-  std::erase_if(steps, is_reduction_unroll);
+  std::erase_if(steps, has_hint<hints::UnrollReduction>);
   if (const std::optional<PragmaStep>& chosen = pick(choices, rng)) {
     steps.push_back(*chosen);
   }
@@ -79,11 +73,11 @@ struct MutateAutoUnroll {
         !layouts.empty() && rng.next_below(4) == 0) {
       return detail::with_other_rows(space, parent, layouts, rng);
     }
-    const std::vector<PragmaStep> hints = detail::possible_memory_hints(space, parent);
-    if (!hints.empty() && rng.next_below(4) != 0) {
-      const std::uint32_t drawn = rng.next_below(static_cast<std::uint32_t>(hints.size()) + 1);
+    const std::vector<PragmaStep> possible = detail::possible_memory_hints(space, parent);
+    if (!possible.empty() && rng.next_below(4) != 0) {
+      const std::uint32_t drawn = rng.next_below(static_cast<std::uint32_t>(possible.size()) + 1);
       return detail::with_memory_hint(
-          space, parent, drawn < hints.size() ? std::optional(hints[drawn]) : std::nullopt);
+          space, parent, drawn < possible.size() ? std::optional(possible[drawn]) : std::nullopt);
     }
     if (!space.options().reduction_unrolls.empty() && rng.next_below(2) == 0) {
       if (auto child = detail::with_reduction_unroll(space, parent, rng)) {
@@ -93,23 +87,23 @@ struct MutateAutoUnroll {
     std::vector<Step> steps = parent.state.steps();
     const std::vector<std::size_t> pragmas =
         steps_where<PragmaStep>(steps, [](std::size_t, const PragmaStep& step) {
-          return step.pragma.rfind(auto_unroll_pragma, 0) == 0;
+          return step.hint.is<hints::AutoUnroll>();
         });
     if (pragmas.empty()) {
       return std::nullopt;
     }
     PragmaStep& chosen = std::get<PragmaStep>(steps[pick(pragmas, rng)]);
-    std::vector<std::string> others;
+    std::vector<Hint> others;
     for (std::int32_t limit : space.options().auto_unroll_max_steps) {
-      std::string text = std::string(auto_unroll_pragma) + std::to_string(limit);
-      if (text != chosen.pragma || space.options().follows_reference) {
-        others.push_back(std::move(text));
+      Hint other = hints::AutoUnroll{limit};
+      if (!(other == chosen.hint) || space.options().follows_reference) {
+        others.push_back(std::move(other));
       }
     }
     if (others.empty()) {
       return std::nullopt;
     }
-    chosen.pragma = pick(others, rng);
+    chosen.hint = pick(others, rng);
     return space.build(steps, parent.sketch);
   }
 };

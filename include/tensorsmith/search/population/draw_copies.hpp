@@ -25,14 +25,6 @@
 namespace tensorsmith {
 namespace detail {
 
-inline PragmaStep fetch_ahead_step(std::int32_t stage, std::int32_t stages) {
-  return {stage, 0, std::string(fetch_ahead_pragma) + "$" + std::to_string(stages)};
-}
-
-inline PragmaStep load_ahead_step(std::int32_t stage, std::int32_t sets) {
-  return {stage, 0, std::string(load_ahead_pragma) + "$" + std::to_string(sets)};
-}
-
 inline constexpr std::uint32_t num_copy_layouts = 3;
 /// 0: rows as they are; 1: padded by 16 bytes; 2: the last two dimensions exchanged, and padded.
 inline StorageLayoutStep copy_layout(const State& state, std::int32_t stage, std::uint32_t which) {
@@ -52,8 +44,7 @@ inline StorageLayoutStep copy_layout(const State& state, std::int32_t stage, std
 inline std::vector<std::int32_t> shared_copies(const State& state) {
   std::vector<std::int32_t> copies;
   for (std::size_t id = 0; id < state.num_stages(); ++id) {
-    if (state.stage(id).compute_at == ComputeAt::iterator &&
-        state.operation(id).name.ends_with(".shared")) {
+    if (state.stage(id).compute_at == ComputeAt::iterator && state.stage(id).is_shared_copy()) {
       copies.push_back(static_cast<std::int32_t>(id));
     }
   }
@@ -88,7 +79,7 @@ struct DrawCopies {
       // The most that fits, if what is drawn does not.
       std::uint32_t drawn = rng.next_below(static_cast<std::uint32_t>(choices.size()));
       State with = state;
-      while (!try_step(with, detail::fetch_ahead_step(reader, choices[drawn])) ||
+      while (!try_step(with, PragmaStep{reader, 0, hints::FetchAhead{choices[drawn]}}) ||
              !fits_block(with, space.options())) {
         if (drawn-- == 0) {
           return false;
@@ -99,7 +90,7 @@ struct DrawCopies {
       const std::vector<std::int32_t>& sets = space.options().load_sets;
       if (!sets.empty()) {
         const std::uint32_t which = rng.next_below(static_cast<std::uint32_t>(sets.size()));
-        if (!try_step(state, detail::load_ahead_step(reader, sets[which]))) {
+        if (!try_step(state, PragmaStep{reader, 0, hints::LoadAhead{sets[which]}})) {
           return false;
         }
       }
@@ -118,11 +109,10 @@ struct MutateCopies {
     const std::size_t own = num_sketch_steps(space, parent);
     std::vector<std::size_t> decisions;
     for (std::size_t at = own; at < steps.size(); ++at) {
-      const PragmaStep* pragma = std::get_if<PragmaStep>(&steps[at]);
       const bool has_sets = !space.options().load_sets.empty();
       if (std::holds_alternative<StorageLayoutStep>(steps[at]) ||
-          (pragma != nullptr && (pragma->pragma.starts_with(fetch_ahead_pragma) ||
-                                 (has_sets && pragma->pragma.starts_with(load_ahead_pragma))))) {
+          has_hint<hints::FetchAhead>(steps[at]) ||
+          (has_sets && has_hint<hints::LoadAhead>(steps[at]))) {
         decisions.push_back(at);
       }
     }
@@ -133,11 +123,10 @@ struct MutateCopies {
     Step& chosen = steps[pick(decisions, rng)];
     const std::int32_t stage = stage_of(chosen);  // no step behind it adds a stage
     const Step before = chosen;
-    const PragmaStep* pragma = std::get_if<PragmaStep>(&chosen);
-    if (pragma != nullptr && pragma->pragma.starts_with(load_ahead_pragma)) {
-      chosen = detail::load_ahead_step(stage, pick(space.options().load_sets, rng));
-    } else if (pragma != nullptr) {
-      chosen = detail::fetch_ahead_step(stage, pick(choices, rng));
+    if (has_hint<hints::LoadAhead>(before)) {
+      chosen = PragmaStep{stage, 0, hints::LoadAhead{pick(space.options().load_sets, rng)}};
+    } else if (has_hint<hints::FetchAhead>(before)) {
+      chosen = PragmaStep{stage, 0, hints::FetchAhead{pick(choices, rng)}};
     } else {
       chosen = detail::copy_layout(parent.state, stage, rng.next_below(detail::num_copy_layouts));
     }

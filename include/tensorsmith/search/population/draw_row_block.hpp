@@ -60,10 +60,6 @@ inline std::vector<std::int32_t> stages_of_rows(const State& state) {
   return found;
 }
 
-inline PragmaStep row_block_step(std::int32_t stage, std::int32_t rows) {
-  return {stage, 0, std::string(row_block_pragma) + "$" + std::to_string(rows)};
-}
-
 /// The program with another number of rows in one stage, 1 included; nothing if the space has no
 /// such choice, or the program no such stage.
 inline std::optional<Candidate> with_row_block(const SearchSpace& space, const Candidate& program,
@@ -71,7 +67,8 @@ inline std::optional<Candidate> with_row_block(const SearchSpace& space, const C
   std::vector<std::pair<std::int32_t, std::int32_t>> choices;  // stage, rows
   if (!space.options().row_blocks.empty()) {
     for (const std::int32_t stage : stages_of_rows(program.state)) {
-      const std::int32_t present = program.state.stage(static_cast<std::size_t>(stage)).row_block;
+      const std::int32_t present =
+          program.state.stage(static_cast<std::size_t>(stage)).hints.get<hints::RowBlock>().rows;
       if (present > 1) {
         choices.emplace_back(stage, 1);
       }
@@ -88,12 +85,10 @@ inline std::optional<Candidate> with_row_block(const SearchSpace& space, const C
   const auto [stage, rows] = pick(choices, rng);
   std::vector<Step> steps = program.state.steps();
   std::erase_if(steps, [&, stage = stage](const Step& step) {
-    const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
-    return pragma != nullptr && pragma->stage == stage &&
-           pragma->pragma.starts_with(row_block_pragma);
+    return has_hint<hints::RowBlock>(step) && stage_of(step) == stage;
   });
   if (rows > 1) {
-    steps.push_back(row_block_step(stage, rows));
+    steps.push_back(PragmaStep{stage, 0, hints::RowBlock{rows}});
   }
   return space.build(steps, program.sketch);
 }
@@ -115,7 +110,8 @@ struct DrawRowBlock {
     }
     const std::uint32_t drawn = rng.next_below(static_cast<std::uint32_t>(blocks.size()) + 1);
     for (std::size_t i = 0; drawn > 0 && i < stages.size(); ++i) {
-      if (!try_step(candidate.state, detail::row_block_step(stages[i], blocks[drawn - 1]))) {
+      if (!try_step(candidate.state,
+                    PragmaStep{stages[i], 0, hints::RowBlock{blocks[drawn - 1]}})) {
         return false;
       }
     }

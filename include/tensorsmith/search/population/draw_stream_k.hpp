@@ -23,15 +23,6 @@
 namespace tensorsmith {
 namespace detail {
 
-inline PragmaStep stream_k_step(std::int32_t stage, std::int32_t num_blocks) {
-  return {stage, 0, std::string(stream_k_pragma) + "$" + std::to_string(num_blocks)};
-}
-
-inline bool is_stream_k(const Step& step) {
-  const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
-  return pragma != nullptr && pragma->pragma.starts_with(stream_k_pragma);
-}
-
 /// Blocks of the kernel of a stage at the root: one per tile.
 inline std::int64_t num_tiles(const State& state, std::int32_t root) {
   std::int64_t tiles = 1;
@@ -64,7 +55,8 @@ inline std::vector<PragmaStep> stream_k_choices(const State& state, const SpaceO
   for (const std::int32_t copy : shared_copies(state)) {
     const std::int32_t reader = state.attach_map().stage_to_iterator.at(copy).stage;
     const Operation& op = state.operation(static_cast<std::size_t>(reader));
-    if (has_item(readers, reader) || op.reduce_axes.empty() || op.name.ends_with(".rf")) {
+    if (has_item(readers, reader) || op.reduce_axes.empty() ||
+        state.stage(static_cast<std::size_t>(reader)).is_partial_sum) {
       continue;
     }
     readers.push_back(reader);
@@ -74,7 +66,7 @@ inline std::vector<PragmaStep> stream_k_choices(const State& state, const SpaceO
     for (std::int64_t each = larger_of<std::int64_t>(1, held - 1); each <= held; ++each) {
       const std::int64_t slots = each * options.gpu->board->num_sms;
       if (slots > 1 && slots < tiles && wave_fill(tiles, slots) < good_fill) {
-        choices.push_back(stream_k_step(reader, static_cast<std::int32_t>(slots)));
+        choices.push_back(PragmaStep{reader, 0, hints::StreamK{static_cast<std::int32_t>(slots)}});
       }
     }
   }
@@ -106,7 +98,7 @@ struct MutateStreamK {
                                   CounterRng& rng) const {
     std::vector<Step> steps = parent.state.steps();
     const std::size_t before = steps.size();
-    std::erase_if(steps, detail::is_stream_k);
+    std::erase_if(steps, has_hint<hints::StreamK>);
     if (steps.size() == before) {
       const std::vector<PragmaStep> choices =
           detail::stream_k_choices(parent.state, space.options());

@@ -73,11 +73,11 @@ inline std::vector<BlockNeeds> block_needs(const State& state) {
       continue;
     }
     const std::int64_t bytes = elements * element_bytes(state, id);
-    const std::string_view name = state.operation(id).name;
-    if (name.ends_with(".shared") || threads > 1) {
+    if (stage.is_shared_copy() || threads > 1) {
       const std::int32_t reader =
           state.attach_map().stage_to_iterator.at(static_cast<std::int32_t>(id)).stage;
-      const std::int64_t buffers = state.stage(static_cast<std::size_t>(reader)).fetch_stages;
+      const std::int64_t buffers =
+          state.stage(static_cast<std::size_t>(reader)).hints.get<hints::FetchAhead>().stages;
       block.shared_bytes += bytes;
       block.buffered_bytes += bytes * larger_of<std::int64_t>(buffers, 1);
     } else {
@@ -121,7 +121,7 @@ inline double terms_per_byte(const State& state) {
       if (state.stage(id).compute_at != ComputeAt::iterator ||
           found == state.attach_map().stage_to_iterator.end() ||
           found->second.stage != static_cast<std::int32_t>(reader) ||
-          !state.operation(id).name.ends_with(".shared")) {
+          !state.stage(id).is_shared_copy()) {
         continue;
       }
       double elements = 1;

@@ -61,7 +61,7 @@ inline std::vector<PragmaStep> possible_memory_hints(const SpaceOptions& options
       continue;
     }
     if (has_large_result(options, state, analysis, id)) {
-      found.push_back(PragmaStep{stage, 0, std::string(stream_pragma)});
+      found.push_back(PragmaStep{stage, 0, hints::StreamResult{}});
     }
     if (options.prefetch_lines.empty() || !has_non_spatial_iterator(state, stage)) {
       continue;
@@ -80,16 +80,13 @@ inline std::vector<PragmaStep> possible_memory_hints(const SpaceOptions& options
             bytes_of_tensor(tensor) >= static_cast<double>(options.min_prefetch_bytes);
         const bool is_streamed =
             is_large && uses_of_element(state, id, *read) <= options.max_prefetch_uses;
-        const std::string which = "$" + std::to_string(operand);
         for (std::int32_t lines : options.prefetch_lines) {
           if (is_streamed) {
-            found.push_back(PragmaStep{stage, 0,
-                                       std::string(prefetch_pragma) + which + "$" +
-                                           std::to_string(lines) + "$1"});
+            found.push_back(PragmaStep{stage, 0, hints::Prefetch{operand, lines, 1}});
           }
         }
         if (is_large && has_blocks) {
-          found.push_back(PragmaStep{stage, 0, std::string(prefetch_block_pragma) + which + "$1"});
+          found.push_back(PragmaStep{stage, 0, hints::PrefetchBlock{operand, 1}});
         }
         ++operand;
       });
@@ -104,9 +101,7 @@ inline std::vector<PragmaStep> possible_memory_hints(const SearchSpace& space,
 }
 
 inline bool is_memory_hint(const Step& step) {
-  const PragmaStep* pragma = std::get_if<PragmaStep>(&step);
-  return pragma != nullptr &&
-         (pragma->pragma.starts_with(prefetch_pragma) || pragma->pragma == stream_pragma);
+  return has_hint<hints::Prefetch, hints::PrefetchBlock, hints::StreamResult>(step);
 }
 
 /// The program with `hint` and no other; with none if there is none.

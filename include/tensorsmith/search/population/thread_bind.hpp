@@ -48,7 +48,7 @@ struct ThreadBind {
           legal = has_item(roots, stage)  ? bind_tiles(state, stage, options.hardware)
                   : options.draws_threads ? bind_drawn(state, stage, options.hardware, rng)
                                           : bind_warps(state, stage, options.hardware.warp_size);
-        } else if (state.operation(id).name.ends_with(".shared")) {
+        } else if (state.stage(id).is_shared_copy()) {
           const std::int64_t lanes =
               options.fetch_stages.empty() ? 1 : draw_lanes(state, stage, rng);
           legal = detail::bind_copy(state, stage, lanes);

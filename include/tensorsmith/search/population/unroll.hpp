@@ -14,8 +14,6 @@
 
 namespace tensorsmith {
 
-inline constexpr std::string_view auto_unroll_pragma = "auto_unroll_max_step$";
-
 /// The loops of the innermost tile that the computation wants written out, innermost first.
 inline std::vector<std::int32_t> loops_to_unroll(const State& state, std::int32_t stage) {
   const auto id = static_cast<std::size_t>(stage);
@@ -65,8 +63,7 @@ struct Unroll {
         continue;
       }
       const std::int32_t limit = steps[rng.next_below(static_cast<std::uint32_t>(steps.size()))];
-      const std::string pragma = std::string(auto_unroll_pragma) + std::to_string(limit);
-      if (!try_step(state, PragmaStep{stage, 0, pragma})) {
+      if (!try_step(state, PragmaStep{stage, 0, hints::AutoUnroll{limit}})) {
         return false;
       }
     }

@@ -39,7 +39,7 @@ struct PackOperand {
     const auto& iterators = input.state.stage(static_cast<std::size_t>(reader)).iterators;
     const bool is_tile_reader =
         needs_tiling(input.analysis, reader) && is_tiled(input.state, reader) &&
-        !input.state.stage(static_cast<std::size_t>(reader)).vectorizes_sum &&
+        !input.state.stage(static_cast<std::size_t>(reader)).hints.has<hints::VectorizeSum>() &&
         has_non_spatial_iterator(input.state, reader) && !iterators.empty() &&
         iterators.back().kind == IteratorKind::spatial;
     return is_tile_reader && !scopes(input, reader, facts.read_by[0].reads[0]).empty()

@@ -73,7 +73,7 @@ struct ShareForTensorCores {
   static std::optional<std::int32_t> reader_of(const RuleInput& input) {
     for (std::uint32_t reader : input.analysis.readers(static_cast<std::uint32_t>(input.stage))) {
       const auto& stage = input.state.stage(reader);
-      if (!stage.intrinsic.empty() && stage.compute_at == ComputeAt::iterator) {
+      if (stage.hints.has<hints::Tensorize>() && stage.compute_at == ComputeAt::iterator) {
         return static_cast<std::int32_t>(reader);
       }
     }

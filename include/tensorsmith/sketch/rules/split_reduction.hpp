@@ -56,7 +56,7 @@ struct SplitReduction {
     const Operation& op = input.state.operation(stage);
     if (op.is_placeholder() || op.reduce_axes.size() != 1 ||
         !needs_tiling(input.analysis, input.stage) || is_tiled(input.state, input.stage) ||
-        has_cache_write(input.state, input.stage) || op.name.ends_with(".rf") ||
+        has_cache_write(input.state, input.stage) || input.state.stage(stage).is_partial_sum ||
         !op.attrs.no_split_at_inner.empty() || op.bodies.size() != 1) {
       return found;
     }

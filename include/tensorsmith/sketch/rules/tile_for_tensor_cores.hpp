@@ -53,8 +53,7 @@ struct TileForTensorCores {
     const std::int32_t lane = tile_consumer(state, *consumer, *intrinsic);
     tile_sum(state, input.stage, *intrinsic);
     grow(state, ComputeAtStep{input.stage, *consumer, lane});
-    grow(state, PragmaStep{input.stage, 0,
-                           std::string(tensorize_pragma) + "$" + std::string(intrinsic->name)});
+    grow(state, PragmaStep{input.stage, 0, hints::Tensorize{std::string(intrinsic->name)}});
     return {Derivation{std::move(state), input.stage - 1}};
   }
 

@@ -34,7 +34,7 @@ struct VectorizeSum {
   std::vector<Derivation> expand(const RuleInput& input) const {
     State state = input.state;
     tile_stage(state, input.stage, "SSRS");
-    grow(state, PragmaStep{input.stage, 0, std::string(vectorize_sum_pragma)});
+    grow(state, PragmaStep{input.stage, 0, hints::VectorizeSum{}});
     return {Derivation{std::move(state), input.stage - 1}};
   }
 
