@@ -5,6 +5,7 @@
 #include "tensorsmith/graph/executor.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/tune/measure_once.hpp"
+#include "tensorsmith/tune/replay.hpp"
 
 namespace tensorsmith::graph {
 
@@ -51,6 +52,27 @@ std::vector<KernelArtifact> instant_kernels(const Partition& partition, TuneOpti
     kernels.push_back(instant_kernel(task, tune));
     if (progress) {
       progress({kernels.size(), partition.tasks.size()});
+    }
+  }
+  return kernels;
+}
+
+std::vector<KernelArtifact> recorded_kernels(const Partition& partition,
+                                             const JournalContents& records,
+                                             const TuneOptions& tune, bool is_plain,
+                                             std::size_t& num_found) {
+  std::vector<KernelArtifact> kernels;
+  num_found = 0;
+  for (const NetworkTask& task : partition.tasks) {
+    std::vector<std::string> skipped;
+    const auto best =
+        best_replayed(records, task.dag, task.text, host_target().name, tune.num_threads, skipped);
+    if (best) {
+      ++num_found;
+      kernels.push_back(compile_once(task_of(task), best->state, tune.num_threads).artifact());
+    } else {
+      kernels.push_back(is_plain ? plain_kernel(task, tune.num_threads)
+                                 : instant_kernel(task, without_budget(tune)));
     }
   }
   return kernels;

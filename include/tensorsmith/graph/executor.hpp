@@ -15,6 +15,7 @@
 #include "tensorsmith/graph/partition.hpp"
 #include "tensorsmith/kernel.hpp"
 #include "tensorsmith/kernel_artifact.hpp"
+#include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/support/callback.hpp"
 #include "tensorsmith/support/owned.hpp"
 #include "tensorsmith/tune_tasks.hpp"
@@ -32,6 +33,13 @@ struct InstantProgress {
 /// A task for which there is none gets its plain one. `tune`: its budget is not used.
 std::vector<KernelArtifact> instant_kernels(const Partition& partition, TuneOptions tune = {},
                                             const Callback<void(InstantProgress)>& progress = {});
+
+/// The best schedules of earlier runs; what is in none of the records gets an instant kernel, or
+/// with `is_plain` its plain one. `num_found`: how many tasks had one.
+std::vector<KernelArtifact> recorded_kernels(const Partition& partition,
+                                             const JournalContents& records,
+                                             const TuneOptions& tune, bool is_plain,
+                                             std::size_t& num_found);
 
 struct TunedKernels {
   std::vector<KernelArtifact> kernels;  ///< by task
