@@ -62,6 +62,7 @@ int run(int argc, char** argv) {
   add_records(app, action);
   add_devices(app, action);
   add_expand(app, action);
+  add_network(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,262 @@
+// requires: llvm json
+#include "tensorsmith/graph/executor.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "tensorsmith/graph/memory_plan.hpp"
+#include "tensorsmith/support/quote.hpp"
+
+namespace tensorsmith::graph {
+
+namespace {
+
+double now_ns() {
+  return std::chrono::duration<double, std::nano>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+struct Executor::Impl {
+  /// Where an argument of a kernel lies: at a fixed place, or in an operand of the call.
+  struct Place {
+    void* data = nullptr;
+    std::int32_t operand = -1;
+  };
+  struct Step {
+    std::size_t group = 0;
+    std::size_t kernel = 0;
+    std::vector<Place> arguments;
+    std::vector<void*> pointers;  ///< of the call that runs
+  };
+  /// A result that has its bytes somewhere else, from where they are copied at the end.
+  struct Copy {
+    Place from;
+    std::size_t operand = 0;
+    std::size_t bytes = 0;
+  };
+
+  Impl(const Graph& graph, const Partition& partition, const std::vector<KernelArtifact>& artifacts,
+       const Runtime& runtime)
+      : graph_(graph), partition_(partition), plan_(plan_memory(graph, partition)),
+        arena_(static_cast<std::size_t>(std::max<std::int64_t>(plan_.arena_bytes, 1))) {
+    if (artifacts.size() != partition.tasks.size()) {
+      throw Error("graph::Executor: expected a kernel for each of " +
+                  std::to_string(partition.tasks.size()) + " tasks, got " +
+                  std::to_string(artifacts.size()));
+    }
+    for (const KernelArtifact& artifact : artifacts) {
+      kernels_.push_back(kernel_of(artifact, runtime));
+    }
+    add_parameters();
+    find_places();
+    for (std::size_t g = 0; g < partition.groups.size(); ++g) {
+      add_step(g);
+    }
+  }
+
+  void add_parameters() {
+    for (const ValueId id : graph_.inputs) {
+      const Value& value = graph_.value(id);
+      parameters_.push_back({value.name, value.dtype, num_elements(value.shape), false});
+    }
+    for (const ValueId id : graph_.outputs) {
+      const Value& value = graph_.value(id);
+      parameters_.push_back({value.name, value.dtype, num_elements(value.shape), true});
+    }
+  }
+
+  ValueId storage(ValueId id) const { return partition_.storage[id.value]; }
+
+  /// Constants where they are, values in the arena, inputs and results with the caller.
+  void find_places() {
+    places_.resize(graph_.values.size());
+    for (std::size_t v = 0; v < graph_.values.size(); ++v) {
+      const Value& value = graph_.values[v];
+      if (value.is_constant) {
+        places_[v].data = constant_data(value);
+      } else if (plan_.offsets[v] >= 0) {
+        places_[v].data = arena_.data() + plan_.offsets[v];
+      }
+    }
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      places_[graph_.inputs[i].value].operand = static_cast<std::int32_t>(i);
+    }
+    for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
+      Place& place = places_[storage(graph_.outputs[k]).value];
+      const std::size_t operand = graph_.inputs.size() + k;
+      if (place.data == nullptr && place.operand < 0) {
+        place.operand = static_cast<std::int32_t>(operand);
+      } else {
+        const Value& value = graph_.value(graph_.outputs[k]);
+        copies_.push_back(
+            {place, operand,
+             static_cast<std::size_t>(num_elements(value.shape) * bytes_of(value.dtype))});
+      }
+    }
+  }
+
+  /// Kernels read elements at addresses that are multiples of their size.
+  void* constant_data(const Value& value) {
+    const std::span<const std::byte> bytes = value.constant.bytes;
+    const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+    if (bytes.empty() || address % static_cast<std::uintptr_t>(bytes_of(value.dtype)) == 0) {
+      return const_cast<std::byte*>(bytes.data());
+    }
+    owned_.emplace_back(bytes.size());
+    std::memcpy(owned_.back().data(), bytes.data(), bytes.size());
+    return owned_.back().data();
+  }
+
+  void add_step(std::size_t g) {
+    const Group& group = partition_.groups[g];
+    const ComputeDag& dag = *group.program.dag;
+    std::vector<ValueId> values = group.program.inputs;
+    values.insert(values.end(), group.program.outputs.begin(), group.program.outputs.end());
+    std::map<std::string, ValueId> by_name;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      by_name.emplace(dag.tensor(dag.arguments()[i]).name, values[i]);
+    }
+    const Kernel& kernel = kernels_[group.task];
+    std::map<std::string, void*> packed = packed_of(kernel, by_name);
+    Step step;
+    step.group = g;
+    step.kernel = group.task;
+    for (const KernelParameter& parameter : kernel.signature().parameters) {
+      const auto value = by_name.find(parameter.name);
+      const auto buffer = packed.find(parameter.name);
+      if (buffer != packed.end()) {
+        step.arguments.push_back({buffer->second, -1});
+      } else if (value != by_name.end()) {
+        step.arguments.push_back(places_[storage(value->second).value]);
+      } else {
+        throw Error("graph::Executor: the kernel of task " + std::to_string(group.task) +
+                    " has a parameter " + in_quotes(parameter.name) + " that its task does not");
+      }
+    }
+    step.pointers.resize(step.arguments.size());
+    steps_.push_back(std::move(step));
+  }
+
+  /// What the kernel's second function makes of the group's constants, by name.
+  std::map<std::string, void*> packed_of(const Kernel& kernel,
+                                         const std::map<std::string, ValueId>& by_name) {
+    std::map<std::string, void*> packed;
+    const KernelSignature& signature = kernel.signature();
+    if (signature.prepack_entry.empty()) {
+      return packed;
+    }
+    std::vector<KernelOperand> constants;
+    std::vector<std::string> names;
+    for (const KernelParameter& parameter : signature.prepack_parameters) {
+      if (parameter.is_output) {
+        names.push_back(parameter.name);
+        continue;
+      }
+      const auto value = by_name.find(parameter.name);
+      if (value == by_name.end() || !graph_.value(value->second).is_constant) {
+        throw Error("graph::Executor: a kernel packs " + in_quotes(parameter.name) +
+                    ", which is no constant");
+      }
+      KernelOperand operand;
+      operand.data = places_[value->second.value].data;
+      operand.num_elements = parameter.num_elements;
+      operand.element_bytes = bytes_of(parameter.dtype);
+      operand.dtype = parameter.dtype;
+      operand.is_constant = true;
+      constants.push_back(operand);
+    }
+    std::vector<AlignedBuffer<std::byte>> buffers = kernel.pack(constants);
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      packed.emplace(names[i], buffers[i].data());
+      packed_bytes_ += static_cast<std::int64_t>(buffers[i].size());
+      owned_.push_back(std::move(buffers[i]));
+    }
+    return packed;
+  }
+
+  static void* at(const Place& place, std::span<const KernelOperand> operands) {
+    return place.operand < 0
+               ? place.data
+               : const_cast<void*>(operands[static_cast<std::size_t>(place.operand)].data);
+  }
+
+  void check(std::span<const KernelOperand> operands) const {
+    const std::string problem =
+        check_operands(std::span<const KernelParameter>(parameters_), operands);
+    if (!problem.empty()) {
+      throw Error("graph::Executor: " + problem);
+    }
+  }
+
+  template <class After>
+  void run(std::span<const KernelOperand> operands, const After& after) {
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      Step& step = steps_[s];
+      for (std::size_t i = 0; i < step.arguments.size(); ++i) {
+        step.pointers[i] = at(step.arguments[i], operands);
+      }
+      kernels_[step.kernel].call_unchecked(step.pointers.data());
+      after(s);
+    }
+    for (const Copy& copy : copies_) {
+      std::memcpy(const_cast<void*>(operands[copy.operand].data), at(copy.from, operands),
+                  copy.bytes);
+    }
+  }
+
+  const Graph graph_;  // its own: constants keep their owners
+  const Partition partition_;
+  MemoryPlan plan_;
+  AlignedBuffer<std::byte> arena_;
+  std::vector<Kernel> kernels_;
+  std::vector<KernelParameter> parameters_;
+  std::vector<Place> places_;  // by ValueId
+  std::vector<Step> steps_;
+  std::vector<Copy> copies_;
+  std::vector<AlignedBuffer<std::byte>> owned_;
+  std::int64_t packed_bytes_ = 0;
+};
+
+Executor::Executor(const Graph& graph, const Partition& partition,
+                   const std::vector<KernelArtifact>& kernels, Runtime runtime)
+    : impl_(make_owned<Impl>(graph, partition, kernels, runtime)) {}
+Executor::Executor(Executor&&) noexcept = default;
+Executor& Executor::operator=(Executor&&) noexcept = default;
+Executor::~Executor() = default;
+
+void Executor::call(std::span<const KernelOperand> operands) {
+  impl_->check(operands);
+  impl_->run(operands, [](std::size_t) {});
+}
+
+std::vector<GroupProfile> Executor::profile(std::span<const KernelOperand> operands,
+                                            std::int32_t repeats) {
+  impl_->check(operands);
+  std::vector<std::vector<double>> times(impl_->steps_.size());
+  for (std::int32_t r = 0; r < std::max(1, repeats); ++r) {
+    double before = now_ns();
+    impl_->run(operands, [&](std::size_t step) {
+      const double after = now_ns();
+      times[step].push_back(after - before);
+      before = now_ns();
+    });
+  }
+  std::vector<GroupProfile> profiles;
+  for (std::size_t s = 0; s < times.size(); ++s) {
+    std::sort(times[s].begin(), times[s].end());
+    profiles.push_back({impl_->steps_[s].group, times[s].front(), times[s][times[s].size() / 2]});
+  }
+  return profiles;
+}
+
+const std::vector<KernelParameter>& Executor::parameters() const { return impl_->parameters_; }
+std::int64_t Executor::arena_bytes() const { return impl_->plan_.arena_bytes; }
+std::int64_t Executor::packed_bytes() const { return impl_->packed_bytes_; }
+
+}  // namespace tensorsmith::graph

@@ -1,0 +1,97 @@
+// Where a network's kernels come from: no schedule, the analytic model, or a search.
+// requires: llvm json
+#include <algorithm>
+
+#include "tensorsmith/graph/executor.hpp"
+#include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/tune/measure_once.hpp"
+#include "tensorsmith/tune/replay.hpp"
+
+namespace tensorsmith::graph {
+
+namespace {
+
+TuneTask task_of(const NetworkTask& task) {
+  TuneTask made;
+  made.dag = task.dag;
+  made.target = host_target();
+  made.workload = task.text;
+  made.flop = task.flop;
+  return made;
+}
+
+KernelArtifact plain_kernel(const NetworkTask& task, std::int32_t num_threads) {
+  return compile_once(task_of(task), State::initial(task.dag), num_threads).artifact();
+}
+
+KernelArtifact instant_kernel(const NetworkTask& task, const TuneOptions& options) {
+  const TuneResult result = tune(task_of(task), options);
+  return result.has_best() ? result.artifact() : plain_kernel(task, options.num_threads);
+}
+
+TuneOptions without_budget(TuneOptions options) {
+  options.budget = {0, 0};
+  return options;
+}
+
+}  // namespace
+
+std::vector<KernelArtifact> plain_kernels(const Partition& partition, std::int32_t num_threads) {
+  std::vector<KernelArtifact> kernels;
+  for (const NetworkTask& task : partition.tasks) {
+    kernels.push_back(plain_kernel(task, num_threads));
+  }
+  return kernels;
+}
+
+std::vector<KernelArtifact> instant_kernels(const Partition& partition, TuneOptions tune,
+                                            const Callback<void(InstantProgress)>& progress) {
+  tune = without_budget(std::move(tune));
+  std::vector<KernelArtifact> kernels;
+  for (const NetworkTask& task : partition.tasks) {
+    kernels.push_back(instant_kernel(task, tune));
+    if (progress) {
+      progress({kernels.size(), partition.tasks.size()});
+    }
+  }
+  return kernels;
+}
+
+std::vector<KernelArtifact> recorded_kernels(const Partition& partition,
+                                             const JournalContents& records,
+                                             const TuneOptions& tune, bool is_plain,
+                                             std::size_t& num_found) {
+  std::vector<KernelArtifact> kernels;
+  num_found = 0;
+  for (const NetworkTask& task : partition.tasks) {
+    std::vector<std::string> skipped;
+    const auto best =
+        best_replayed(records, task.dag, task.text, host_target().name, tune.num_threads, skipped);
+    if (best) {
+      ++num_found;
+      kernels.push_back(compile_once(task_of(task), best->state, tune.num_threads).artifact());
+    } else {
+      kernels.push_back(is_plain ? plain_kernel(task, tune.num_threads)
+                                 : instant_kernel(task, without_budget(tune)));
+    }
+  }
+  return kernels;
+}
+
+TunedKernels tuned_kernels(const Partition& partition, const TasksOptions& options) {
+  std::vector<WeightedTask> tasks;
+  for (const NetworkTask& task : partition.tasks) {
+    tasks.push_back({task_of(task), task.weight});
+  }
+  TunedKernels made;
+  made.result = tune_tasks(tasks, options);
+  const TuneOptions instant = without_budget(options.tune);
+  for (std::size_t i = 0; i < partition.tasks.size(); ++i) {
+    const TuneResult& result = made.result.tasks[i];
+    made.kernels.push_back(result.has_best() ? result.artifact()
+                                             : instant_kernel(partition.tasks[i], instant));
+  }
+  return made;
+}
+
+}  // namespace tensorsmith::graph

@@ -1,0 +1,452 @@
+// tensorsmith network: whole networks. inspect, tasks, tune, run, profile.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "progress.hpp"
+#include "tensorsmith/graph/examples.hpp"
+#include "tensorsmith/graph/executor.hpp"
+#include "tensorsmith/graph/memory_plan.hpp"
+#include "tensorsmith/graph/simplify.hpp"
+#include "tensorsmith/onnx.hpp"
+#include "tensorsmith/support/rng.hpp"
+#include "tensorsmith/tune/defaults.hpp"
+
+namespace tensorsmith::cli {
+namespace {
+
+struct NetworkArguments {
+  std::string network;
+  std::vector<std::string> dims, inputs;  ///< NAME=VALUE
+  std::string database;
+  int num_threads = 1;
+  double seconds = 60;
+  std::uint64_t seed = 1;
+  bool is_json = false, is_plain = false, is_verified = false, is_quiet = false;
+};
+
+std::pair<std::string, double> binding_of(const std::string& text) {
+  const std::size_t at = text.rfind('=');
+  char* end = nullptr;
+  const double value = at == std::string::npos ? 0 : std::strtod(text.c_str() + at + 1, &end);
+  if (at == std::string::npos || at == 0 || end == text.c_str() + at + 1 || *end != 0) {
+    throw Error("expected NAME=VALUE, got " + in_quotes(text));
+  }
+  return {text.substr(0, at), value};
+}
+
+graph::Graph read_network(const NetworkArguments& arguments) {
+  constexpr std::string_view prefix = "example:";
+  if (arguments.network.starts_with(prefix)) {
+    auto made = graph::example_network(std::string_view(arguments.network).substr(prefix.size()));
+    if (!made) {
+      throw Error(made.error());
+    }
+    return std::move(*made);
+  }
+  OnnxOptions options;
+  for (const std::string& text : arguments.dims) {
+    const auto [name, value] = binding_of(text);
+    options.dims.push_back({name, static_cast<std::int64_t>(value)});
+  }
+  for (const std::string& text : arguments.inputs) {
+    const auto [name, value] = binding_of(text);
+    options.inputs.push_back({name, {value}});
+  }
+  auto read = read_onnx(arguments.network, options);
+  if (!read) {
+    throw Error(read.error().message);
+  }
+  return std::move(*read);
+}
+
+struct Loaded {
+  graph::Graph net;
+  std::size_t num_read = 0;  ///< nodes before they were simplified
+  graph::Simplified simplified;
+  graph::Partition parts;
+};
+Loaded load(const NetworkArguments& arguments) {
+  Loaded loaded;
+  loaded.net = read_network(arguments);
+  loaded.num_read = loaded.net.nodes.size();
+  auto simplified = graph::simplify(loaded.net);
+  if (!simplified) {
+    throw Error(simplified.error());
+  }
+  loaded.simplified = *simplified;
+  auto parts = graph::partition(loaded.net);
+  if (!parts) {
+    throw Error(parts.error());
+  }
+  loaded.parts = std::move(*parts);
+  return loaded;
+}
+
+double total_flop(const graph::Partition& parts) {
+  double flop = 0;
+  for (const graph::NetworkTask& task : parts.tasks) {
+    flop += task.weight * task.flop;
+  }
+  return flop;
+}
+std::int64_t constant_bytes(const graph::Graph& net) {
+  std::int64_t bytes = 0;
+  for (const graph::Value& value : net.values) {
+    bytes += value.is_constant ? static_cast<std::int64_t>(value.constant.bytes.size()) : 0;
+  }
+  return bytes;
+}
+double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1048576; }
+
+int inspect(const NetworkArguments& arguments) {
+  const Loaded loaded = load(arguments);
+  const graph::MemoryPlan plan = graph::plan_memory(loaded.net, loaded.parts);
+  std::map<std::string, int> operators;
+  for (const graph::Node& node : loaded.net.nodes) {
+    ++operators[node.op];
+  }
+  const auto values = [&](const std::vector<graph::ValueId>& ids) {
+    Json list = Json::array();
+    for (const graph::ValueId id : ids) {
+      const graph::Value& value = loaded.net.value(id);
+      list.push_back({{"name", value.name},
+                      {"type", std::string(name_of(value.dtype))},
+                      {"shape", value.shape}});
+    }
+    return list;
+  };
+  if (arguments.is_json) {
+    print_json({{"network", arguments.network},
+                {"inputs", values(loaded.net.inputs)},
+                {"outputs", values(loaded.net.outputs)},
+                {"nodes_read", loaded.num_read},
+                {"nodes", loaded.net.nodes.size()},
+                {"operators", operators},
+                {"groups", loaded.parts.groups.size()},
+                {"tasks", loaded.parts.tasks.size()},
+                {"gflop", total_flop(loaded.parts) * 1e-9},
+                {"constant_bytes", constant_bytes(loaded.net)},
+                {"arena_bytes", plan.arena_bytes},
+                {"arena_bytes_unshared", plan.sum_bytes}});
+    return exit_ok;
+  }
+  for (const auto& [what, ids] :
+       {std::pair{"input", &loaded.net.inputs}, std::pair{"output", &loaded.net.outputs}}) {
+    for (const graph::ValueId id : *ids) {
+      const graph::Value& value = loaded.net.value(id);
+      fmt::print("{} {}: {} {}\n", what, in_quotes(value.name), name_of(value.dtype),
+                 graph::shape_text(value.shape));
+    }
+  }
+  fmt::print("{} nodes, {} after folding and patterns, in {} kernels of {} kinds\n",
+             loaded.num_read, loaded.net.nodes.size(), loaded.parts.groups.size(),
+             loaded.parts.tasks.size());
+  for (const auto& [op, count] : operators) {
+    fmt::print("  {} {}\n", op, count);
+  }
+  fmt::print("{:.3f} GFLOP, {:.1f} MiB of constants, {:.1f} MiB between kernels ({:.1f} MiB if "
+             "none was shared)\n",
+             total_flop(loaded.parts) * 1e-9, mebibytes(constant_bytes(loaded.net)),
+             mebibytes(plan.arena_bytes), mebibytes(plan.sum_bytes));
+  return exit_ok;
+}
+
+int print_tasks(const NetworkArguments& arguments) {
+  const Loaded loaded = load(arguments);
+  Json list = Json::array();
+  for (const graph::NetworkTask& task : loaded.parts.tasks) {
+    if (arguments.is_json) {
+      list.push_back({{"title", task.title},
+                      {"weight", task.weight},
+                      {"flop", task.flop},
+                      {"workload", task.text}});
+    } else {
+      fmt::print("# {}, {:.3f} GFLOP\n{} {}\n", task.title, task.flop * 1e-9, task.text,
+                 task.weight);
+    }
+  }
+  if (arguments.is_json) {
+    print_json(list);
+  }
+  return exit_ok;
+}
+
+std::string journal_of(const NetworkArguments& arguments) {
+  return arguments.database.empty() ? default_journal(arguments.network) : arguments.database;
+}
+TuneOptions tune_options(const NetworkArguments& arguments) {
+  TuneOptions options;
+  options.num_threads = arguments.num_threads;
+  options.seed = arguments.seed;
+  return options;
+}
+
+int tune_network(const NetworkArguments& arguments) {
+  const Loaded loaded = load(arguments);
+  TasksOptions options;
+  options.tune = tune_options(arguments);
+  options.tune.budget.seconds = arguments.seconds;
+  options.tune.database = journal_of(arguments);
+  watch_interrupts();
+  options.tune.is_cancelled = is_interrupted;
+  ProgressPrinter printer(arguments.is_quiet);
+  std::size_t current = SIZE_MAX;
+  options.before_round = [&](const TasksProgress& progress) {
+    if (!arguments.is_quiet && progress.task != current) {
+      printer.finish();
+      fmt::print(stderr, "[{:6.1f} s] task {} of {}: {}\n", progress.seconds, progress.task + 1,
+                 loaded.parts.tasks.size(), loaded.parts.tasks[progress.task].title);
+    }
+    current = progress.task;
+  };
+  options.tune.on_progress = [&printer](const TuneProgress& progress) { printer(progress); };
+  const graph::TunedKernels tuned = graph::tuned_kernels(loaded.parts, options);
+  printer.finish();
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < loaded.parts.tasks.size(); ++i) {
+    const TuneResult& result = tuned.result.tasks[i];
+    found += result.has_best() ? 1 : 0;
+    if (!arguments.is_json) {
+      const graph::NetworkTask& task = loaded.parts.tasks[i];
+      fmt::print("{:<44} {:>3.0f} x {:>10}  {:8.1f} GFLOP/s  {} trials\n", task.title, task.weight,
+                 result.has_best() ? duration_text(result.summary.best_ns) : "no time",
+                 result.summary.gflops, result.summary.trials);
+    }
+  }
+  if (arguments.is_json) {
+    print_json({{"network", arguments.network},
+                {"tasks", loaded.parts.tasks.size()},
+                {"tuned", found},
+                {"trials", tuned.result.trials},
+                {"seconds", tuned.result.seconds},
+                {"weighted_ns", tuned.result.weighted_ns},
+                {"journal", options.tune.database}});
+  } else {
+    fmt::print("{} of {} tasks tuned, sum of kernels {}, {} trials in {:.1f} s\njournal: {}\n",
+               found, loaded.parts.tasks.size(), duration_text(tuned.result.weighted_ns),
+               tuned.result.trials, tuned.result.seconds, options.tune.database);
+  }
+  if (!tuned.result.message.empty()) {
+    warn(tuned.result.message);
+  }
+  return found > 0 ? exit_ok : exit_failed;
+}
+
+/// A network with operands: random inputs, or zeros for whole numbers.
+struct Callable {
+  Loaded loaded;
+  std::vector<HostArray> arrays;  ///< inputs, then outputs
+  std::vector<KernelOperand> operands;
+  Owned<graph::Executor> network;
+  std::size_t num_recorded = 0;
+  double prepare_seconds = 0;
+};
+
+double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Callable callable(const NetworkArguments& arguments) {
+  Callable made;
+  const double start = now_seconds();
+  made.loaded = load(arguments);
+  const graph::Graph& net = made.loaded.net;
+  JournalContents records;
+  if (auto read = read_journal(journal_of(arguments))) {
+    records = std::move(*read);
+  }
+  made.network = make_owned<graph::Executor>(
+      net, made.loaded.parts,
+      graph::recorded_kernels(made.loaded.parts, records, tune_options(arguments),
+                              arguments.is_plain, made.num_recorded),
+      arguments.num_threads);
+  made.prepare_seconds = now_seconds() - start;
+  CounterRng rng(arguments.seed, 0x6E65);
+  for (const std::vector<graph::ValueId>* ids : {&net.inputs, &net.outputs}) {
+    for (const graph::ValueId id : *ids) {
+      HostArray array(net.value(id).dtype, net.value(id).shape);
+      for (std::int64_t i = 0; ids == &net.inputs && i < array.num_elements(); ++i) {
+        if (is_float(array.dtype)) {
+          array.set_real(i, 2 * rng.next_double() - 1);
+        }
+      }
+      made.arrays.push_back(std::move(array));
+    }
+  }
+  for (std::size_t i = 0; i < made.arrays.size(); ++i) {
+    HostArray& array = made.arrays[i];
+    KernelOperand operand;
+    operand.data = array.data.data();
+    operand.num_elements = array.num_elements();
+    operand.element_bytes = bytes_of(array.dtype);
+    operand.dtype = array.dtype;
+    operand.is_constant = i < net.inputs.size();
+    made.operands.push_back(operand);
+  }
+  return made;
+}
+
+/// Largest difference to the interpreter, as a share of the largest result; -1: it is not finite.
+double difference(const Callable& made) {
+  const graph::Graph& net = made.loaded.net;
+  const std::vector<HostArray> inputs(
+      made.arrays.begin(), made.arrays.begin() + static_cast<std::ptrdiff_t>(net.inputs.size()));
+  const auto want = graph::interpret(net, inputs);
+  if (!want) {
+    throw Error(want.error());
+  }
+  double worst = 0;
+  for (std::size_t k = 0; k < want->size(); ++k) {
+    const HostArray& got = made.arrays[net.inputs.size() + k];
+    double largest = 0, furthest = 0;
+    for (std::int64_t i = 0; i < got.num_elements(); ++i) {
+      const double apart = std::abs(got.get_real(i) - (*want)[k].get_real(i));
+      if (!std::isfinite(apart)) {
+        return -1;
+      }
+      largest = std::max(largest, std::abs((*want)[k].get_real(i)));
+      furthest = std::max(furthest, apart);
+    }
+    worst = std::max(worst, largest > 0 ? furthest / largest : furthest);
+  }
+  return worst;
+}
+
+int run_network(const NetworkArguments& arguments) {
+  Callable made = callable(arguments);
+  double best = 0;
+  const double begin = now_seconds();
+  for (int call = 0; call < 3 || now_seconds() - begin < 1; ++call) {
+    const double start = now_seconds();
+    made.network->call(made.operands);
+    const double seconds = now_seconds() - start;
+    best = call == 0 ? seconds : std::min(best, seconds);
+  }
+  const double flop = total_flop(made.loaded.parts);
+  const double apart = arguments.is_verified ? difference(made) : 0;
+  const bool is_right = !arguments.is_verified || (apart >= 0 && apart < 1e-3);
+  if (arguments.is_json) {
+    Json json = {{"network", arguments.network},
+                 {"threads", arguments.num_threads},
+                 {"ns", best * 1e9},
+                 {"gflops", flop / best * 1e-9},
+                 {"tasks", made.loaded.parts.tasks.size()},
+                 {"recorded", made.num_recorded},
+                 {"prepare_seconds", made.prepare_seconds},
+                 {"arena_bytes", made.network->arena_bytes()},
+                 {"packed_bytes", made.network->packed_bytes()}};
+    if (arguments.is_verified) {
+      json["difference"] = apart;
+    }
+    print_json(json);
+  } else {
+    fmt::print("{}: {}, {:.1f} GFLOP/s; {} of {} tasks from the journal; callable after {:.2f} s\n",
+               arguments.network, duration_text(best * 1e9), flop / best * 1e-9, made.num_recorded,
+               made.loaded.parts.tasks.size(), made.prepare_seconds);
+    if (arguments.is_verified) {
+      fmt::print("largest difference to the interpreter: {:.2e} of the largest result\n", apart);
+    }
+  }
+  if (!is_right) {
+    warn("the network does not compute what the interpreter does");
+  }
+  return is_right ? exit_ok : exit_failed;
+}
+
+int profile_network(const NetworkArguments& arguments) {
+  Callable made = callable(arguments);
+  made.network->call(made.operands);
+  std::vector<graph::GroupProfile> profile = made.network->profile(made.operands, 10);
+  double sum = 0;
+  for (const graph::GroupProfile& each : profile) {
+    sum += each.median_ns;
+  }
+  Json list = Json::array();
+  for (const graph::GroupProfile& each : profile) {
+    const graph::Group& group = made.loaded.parts.groups[each.group];
+    const graph::NetworkTask& task = made.loaded.parts.tasks[group.task];
+    const std::string node = graph::describe_node(made.loaded.net, group.nodes.back());
+    if (arguments.is_json) {
+      list.push_back({{"operators", task.title},
+                      {"last", node},
+                      {"ns", each.median_ns},
+                      {"best_ns", each.best_ns},
+                      {"gflops", task.flop / each.median_ns},
+                      {"share", each.median_ns / sum}});
+    } else {
+      fmt::print("{:>10}  {:>6}  {:8.1f} GFLOP/s  {}  {}\n", duration_text(each.median_ns),
+                 percent_text(each.median_ns / sum), task.flop / each.median_ns, task.title, node);
+    }
+  }
+  if (arguments.is_json) {
+    print_json(list);
+  } else {
+    fmt::print("{:>10}  all {} kernels\n", duration_text(sum), profile.size());
+  }
+  return exit_ok;
+}
+
+CLI::App* add_command(CLI::App& network, Action& action, const char* name, const char* about,
+                      int (*run)(const NetworkArguments&)) {
+  auto arguments = std::make_shared<NetworkArguments>();
+  CLI::App* command = network.add_subcommand(name, about);
+  command
+      ->add_option("network", arguments->network,
+                   "ONNX file, or example:NAME (cnn, encoder, "
+                   "resnet50, mobilenet_v2, bert_layer, dcgan)")
+      ->required();
+  command->add_option("--dim", arguments->dims, "NAME=SIZE of an open extent; may be repeated")
+      ->take_all();
+  command
+      ->add_option("--input", arguments->inputs,
+                   "NAME=VALUE of an input that is constant; may be repeated")
+      ->take_all();
+  command->add_flag("--json", arguments->is_json, "machine-readable output");
+  const std::string kind = name;
+  if (kind == "tune" || kind == "run" || kind == "profile") {
+    command->add_option("--db", arguments->database, "journal; default: one in the cache folder");
+    command->add_option("--threads", arguments->num_threads, "of the kernels")
+        ->check(whole_number(1, 1024));
+    command->add_option("--seed", arguments->seed, "of the search, or of random inputs")
+        ->check(whole_number(0, UINT64_MAX));
+  }
+  if (kind == "tune") {
+    command->add_option("--seconds", arguments->seconds, "budget of all tasks together; default 60")
+        ->check(real_number(0.1, 1e7));
+    command->add_flag("--quiet", arguments->is_quiet, "no progress");
+  } else if (kind == "run" || kind == "profile") {
+    command->add_flag("--plain", arguments->is_plain,
+                      "what is not in the journal runs without any schedule");
+  }
+  if (kind == "run") {
+    command->add_flag("--verify", arguments->is_verified,
+                      "compare with the interpreter, which takes long for large networks");
+  }
+  command->callback(
+      [arguments, &action, run] { action = [arguments, run] { return run(*arguments); }; });
+  return command;
+}
+
+}  // namespace
+
+void add_network(CLI::App& app, Action& action) {
+  CLI::App* network =
+      app.add_subcommand("network", "Whole networks: what is in them, their tasks, "
+                                    "tuning all of these, running them.\n"
+                                    "Example: tensorsmith network tune example:cnn");
+  network->require_subcommand(1);
+  add_command(*network, action, "inspect", "Inputs, operators, kernels, memory", inspect);
+  add_command(*network, action, "tasks",
+              "The tasks, each with its weight, as tune --tasks reads them", print_tasks);
+  add_command(*network, action, "tune", "Tune all tasks under one budget", tune_network);
+  add_command(*network, action, "run", "Run with the best kernels known so far", run_network);
+  add_command(*network, action, "profile", "Time of every kernel in the network", profile_network);
+}
+
+}  // namespace tensorsmith::cli
