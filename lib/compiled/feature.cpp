@@ -1,1 +1,2 @@
 #include "tensorsmith/feature/extract_body.hpp"
+#include "tensorsmith/feature/pam_rows_body.hpp"

@@ -1,8 +1,10 @@
 #include "tensorsmith/cost/corrected_draft.hpp"
 #include "tensorsmith/cost/model_factory.hpp"
+#include "tensorsmith/cost/psa.hpp"
 #include "tensorsmith/cost/random_model.hpp"
 #if defined(TENSORSMITH_HAS_EIGEN)
 #include "tensorsmith/cost/mlp.hpp"
+#include "tensorsmith/cost/program_model.hpp"
 #endif
 #if defined(TENSORSMITH_HAS_XGB)
 #include "tensorsmith/cost/xgb.hpp"
@@ -19,6 +21,12 @@ std::span<const ModelFactory> known_models() {
 #if defined(TENSORSMITH_HAS_XGB)
     xgb_factory(),
 #endif
+#if defined(TENSORSMITH_HAS_EIGEN)
+    tenset_mlp_factory(),
+    pam_factory(),
+    moa_factory(),
+#endif
+    psa_factory(),
     random_model_factory(),
   };
   return models;

@@ -23,7 +23,8 @@ std::span<const SpaceMethod> space_methods() {
 }
 
 std::span<const PolicyMethod> policy_methods() {
-  static const std::array<PolicyMethod, 2> all = {evolution_method(), ansor_evolution_method()};
+  static const std::array<PolicyMethod, 4> all = {evolution_method(), ansor_evolution_method(),
+                                                  pruner_method(), pruner_offline_method()};
   return all;
 }
 

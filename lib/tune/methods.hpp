@@ -18,6 +18,9 @@ SpaceMethod ansor_space_method();   ///< ansor_space.cpp
 PolicyMethod evolution_method();        ///< evolution.cpp
 PolicyMethod ansor_evolution_method();  ///< evolution.cpp: the same search, the reference's way
 
+PolicyMethod pruner_method();          ///< pruner.cpp
+PolicyMethod pruner_offline_method();  ///< pruner.cpp: with a model that is trained already
+
 /// What spaces of CPUs have in common: threads, caches, tiling structure.
 SketchOptions cpu_sketch_options(const SpaceContext& context);
 /// The same of GPUs, with tensor cores.

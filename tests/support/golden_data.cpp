@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+
+#include "tensorsmith/support/algorithm.hpp"
 
 #if TENSORSMITH_TEST_ZLIB
 #include <zlib.h>
@@ -35,7 +38,10 @@ std::vector<Folder> golden_folders() {
 
 /// The second folder was made without these.
 bool is_only_in_first(const std::string& file) {
-  return file == "layout_rewrite.jsonl" || file == "logs";
+  return has_item(std::vector<std::string>{"layout_rewrite.jsonl", "logs", "logs_index.json",
+                                           "losses.json", "metrics.json", "nn_formula_nets.json",
+                                           "nn_tiny.json", "spec_cases.json", "weights"},
+                  file);
 }
 
 std::string read_compressed(const std::string& path) {
@@ -65,19 +71,41 @@ std::string own_golden_path(const std::string& file) {
 }
 bool golden_is_own() { return given_folder() == nullptr; }
 
-std::vector<GoldenFile> golden_files(const std::string& file) {
+namespace {
+
+std::vector<GoldenFile> files_of(const std::vector<Folder>& folders, const std::string& file) {
   std::vector<GoldenFile> files;
-  for (const Folder& folder : golden_folders()) {
+  for (const Folder& folder : folders) {
     const std::string path = folder.path + file;
     if (std::filesystem::exists(path) || std::filesystem::exists(path + ".gz")) {
       files.push_back({folder.name + file, path});
     } else if (!golden_is_own()) {
-      std::printf("golden: %s: not in %s, skipped\n", file.c_str(), given_folder());
-    } else if (folder.name == "ansor/" || !is_only_in_first(file)) {
+      std::printf("golden: %s: not in %s, skipped\n", (folder.name + file).c_str(), given_folder());
+    } else if (&folder == &folders.front() || !is_only_in_first(file)) {
       throw std::runtime_error("neither " + path + " nor " + path + ".gz is there");
     }
   }
   return files;
+}
+
+}  // namespace
+
+std::vector<GoldenFile> golden_files(const std::string& file) {
+  return files_of(golden_folders(), file);
+}
+std::vector<GoldenFile> pruner_files(const std::string& file) {
+  if (const char* given = given_folder()) {
+    return files_of({{"pruner/", std::string(given) + "/pruner/"}}, file);
+  }
+  const std::string all = std::string(TENSORSMITH_TEST_DATA_DIR) + "/golden/pruner/";
+  return files_of({{"pruner/", all}, {"pruner/second/", all + "second/"}}, file);
+}
+
+std::vector<float> read_floats(const std::string& path) {
+  const std::string bytes = read_text(path);
+  std::vector<float> floats(bytes.size() / sizeof(float));
+  std::memcpy(floats.data(), bytes.data(), floats.size() * sizeof(float));
+  return floats;
 }
 
 std::string read_text(const std::string& path) {

@@ -22,6 +22,8 @@ struct GoldenFile {
 };
 /// This file of every folder that has it. Throws std::runtime_error if one of ours lacks it.
 std::vector<GoldenFile> golden_files(const std::string& file);
+/// The same of the folders pruner/ and pruner/second/; of another folder, of its pruner/ alone.
+std::vector<GoldenFile> pruner_files(const std::string& file);
 /// Whether the folders are the project's own.
 bool golden_is_own();
 /// A file of the project's first folder, whatever the environment says.
@@ -32,6 +34,9 @@ std::string read_text(const std::string& path);
 /// One JSON value per line.
 std::vector<Json> read_json_lines(const std::string& path);
 std::vector<std::string> text_lines(const std::string& text);
+
+/// The bytes of `path`, or of `path`.gz if there is no such file; f32 numbers, little endian.
+std::vector<float> read_floats(const std::string& path);
 
 /// Files of <folder>/logs, without ".gz", sorted.
 std::vector<GoldenFile> golden_logs();

@@ -40,8 +40,9 @@ inline std::vector<std::uint32_t> descending_ranks(std::span<const float> values
 /// With r_i the rank from 1 by descending score, t_i the label, D_i = log2(1 + r_i),
 /// G_i = (2^t_i - 1) / maxDCG and w_ij = |1/D_i - 1/D_j| * |G_i - G_j|:
 /// loss = - sum over t_i > t_j of w_ij * log2(sigmoid(s_i - s_j)).
+/// A sigmoid below `least_sigmoid` counts as that, and has no slope.
 inline double lambda_rank_loss(std::span<const float> scores, std::span<const float> labels,
-                               std::span<float> gradient) {
+                               std::span<float> gradient, double least_sigmoid = 0) {
   const std::size_t n = scores.size();
   TENSORSMITH_ASSERT(labels.size() == n, "one label per score");
   TENSORSMITH_ASSERT(gradient.empty() || gradient.size() == n, "one gradient per score");
@@ -68,6 +69,10 @@ inline double lambda_rank_loss(std::span<const float> scores, std::span<const fl
           math::fabs(discount[i] - discount[j]) * math::fabs(gain[i] - gain[j]) / max_dcg;
       const double margin = static_cast<double>(scores[better]) - scores[worse];
       const double tail = math::exp(-math::fabs(margin));
+      if (margin < 0 && tail / (1.0 + tail) < least_sigmoid) {
+        loss -= weight * math::log2(least_sigmoid);
+        continue;
+      }
       loss += weight * per_bit * ((margin < 0.0 ? -margin : 0.0) + math::log1p(tail));
       if (!gradient.empty()) {
         const double wrong = margin >= 0.0 ? tail / (1.0 + tail) : 1.0 / (1.0 + tail);

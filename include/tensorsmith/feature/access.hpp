@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/feature/feature_options.hpp"
+#include "tensorsmith/feature/reuse.hpp"
 #include "tensorsmith/feature/store_program.hpp"
 #include "tensorsmith/ir/algebra/bounds.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith {
-
-enum class ReuseKind : std::uint8_t { loop_multiple_read, serial_multiple_read_write, none };
 
 struct AccessFeatures {
   AccessKind kind = AccessKind::read;
@@ -24,30 +24,14 @@ struct AccessFeatures {
   double stride = 0;
 };
 
-/// What stores touch under each loop; grows from store to store in program order.
-class TouchTables {
- public:
-  struct Entry {
-    TensorId tensor;
-    double elements, element_bytes;
-  };
-  explicit TouchTables(std::int32_t num_tables) : tables_(static_cast<std::size_t>(num_tables)) {}
-  std::vector<Entry>& operator[](std::int32_t table) {
-    return tables_[static_cast<std::size_t>(table)];
-  }
-
- private:
-  std::vector<std::vector<Entry>> tables_;
-};
-
 namespace detail {
 
 class AccessExtractor {
  public:
   AccessExtractor(const StoreProgram& program, const FeatureStore& store, TouchTables& touch,
-                  algebra::Remembered<algebra::Bound>& known, double cache_line_bytes)
+                  algebra::Remembered<algebra::Bound>& known, const FeatureOptions& options)
       : program_(program), store_(store), touch_(touch), bounds_(program.pool, known),
-        line_(cache_line_bytes) {
+        line_(options.cache_line_bytes), form_(options.form) {
     for (std::size_t p = 0; p < store.loops.size(); ++p) {
       outer_prod_ *= extent(p);
     }
@@ -101,9 +85,10 @@ class AccessExtractor {
   }
 
  private:
+  /// In TenSet's form a loop counts once if its extent depends on those around.
   double extent(std::size_t position) const {
-    return static_cast<double>(
-        program_.loops[static_cast<std::size_t>(store_.loops[position].loop)].extent);
+    const FeatureLoop& loop = program_.loops[static_cast<std::size_t>(store_.loops[position].loop)];
+    return form_ == FeatureForm::tenset ? loop.constant_extent() : static_cast<double>(loop.extent);
   }
   std::size_t rank_of(const FeatureAccess& access) const {
     return access.pieces.empty() ? program_.shape(access.tensor).size() : access.pieces.size();
@@ -135,8 +120,8 @@ class AccessExtractor {
     for (std::size_t p = position; p < store_.loops.size(); ++p) {
       const std::int32_t loop = store_.loops[p].loop;
       const FeatureLoop& known = program_.loops[static_cast<std::size_t>(loop)];
-      if (p > position && known.varying == algebra::no_ref) {
-        continue;
+      if (p > position && (known.varying == algebra::no_ref || form_ == FeatureForm::tenset)) {
+        continue;  // runs already
       }
       const std::int64_t count =
           known.varying != algebra::no_ref ? bounds_(known.varying).max : known.extent;
@@ -150,7 +135,9 @@ class AccessExtractor {
       bind(open.loop, 0);
     }
     for (std::size_t p = store_.loops.size(); p-- > 0;) {
-      first_extents_.push_back(static_cast<double>(run_from(p)));
+      const std::int64_t first = run_from(p);
+      first_extents_.push_back(form_ == FeatureForm::tenset ? extent(p)
+                                                            : static_cast<double>(first));
       double bytes = 0;
       auto& table = touch_[store_.loops[p].table];
       for (const FeatureAccess& access : store_.accesses) {
@@ -164,7 +151,7 @@ class AccessExtractor {
         }
         elements = larger_of(elements, 0.0);
         const double element = bytes_of(program_.dtype(access.tensor));
-        table.push_back({access.tensor, elements, element});
+        table.push_back({access.tensor, elements, element, access.kind});
         bytes += elements * element;
       }
       bytes_per_loop_.push_back(bytes);
@@ -214,7 +201,7 @@ class AccessExtractor {
   }
   double stride_of(const FeatureAccess& access, std::int32_t loop) const {
     if (access.rank == 0) {
-      return 1;  // as the reference has it
+      return form_ == FeatureForm::tenset ? 0 : 1;  // as the references have it
     }
     double least = -1;
     for (std::size_t v = 0; v < num_vectors(access); ++v) {
@@ -235,44 +222,22 @@ class AccessExtractor {
   }
 
   void reuse(const FeatureAccess& access, AccessFeatures& f) {
-    double iterations = 1, bytes = -1;
-    for (std::size_t p = store_.loops.size(); p-- > 0;) {
-      const auto& table = touch_[store_.loops[p].table];
-      const auto total = [&](bool one_element) {
-        double sum = 0;
-        for (const TouchTables::Entry& entry : table) {
-          sum += (one_element ? 1.0 : entry.elements) * entry.element_bytes;
-        }
-        return sum;
-      };
-      bool used = false;
-      for (algebra::Ref index : access.indices) {
-        used = used || uses_loop(index, store_.loops[p].loop);
-      }
-      if (!used) {
-        f.reuse = ReuseKind::loop_multiple_read;
-        f.reuse_dis_iter = iterations;
-        f.reuse_dis_bytes = bytes < 0 ? total(true) : bytes;
-        f.reuse_ct = extent(p);
-        return;
-      }
-      iterations *= extent(p);
-      bytes = total(false);
-      double count = -1, least = 0;
-      for (const TouchTables::Entry& entry : table) {
-        if (entry.tensor == access.tensor) {
-          least = count < 0 ? entry.elements : smaller_of(least, entry.elements);
-          count += 1;
-        }
-      }
-      if (count > 0) {
-        f.reuse = ReuseKind::serial_multiple_read_write;
-        f.reuse_dis_iter = least / extent(p);
-        f.reuse_dis_bytes = bytes / extent(p);
-        f.reuse_ct = count;
-        return;
-      }
-    }
+    const ReuseQuestion question{store_.loops.size(), access.tensor,
+                                 [&](std::size_t p) { return extent(p); },
+                                 [&](std::size_t p) {
+                                   return any_item(access.indices, [&](algebra::Ref index) {
+                                     return uses_loop(index, store_.loops[p].loop);
+                                   });
+                                 },
+                                 [&](std::size_t p) -> const std::vector<TouchTables::Entry>& {
+                                   return touch_[store_.loops[p].table];
+                                 }};
+    const Reuse found = form_ == FeatureForm::tenset ? reuse_until_next_use(question)
+                                                     : reuse_until_unused(question);
+    f.reuse = found.kind;
+    f.reuse_dis_iter = found.dis_iter;
+    f.reuse_dis_bytes = found.dis_bytes;
+    f.reuse_ct = found.ct;
   }
 
   const StoreProgram& program_;
@@ -280,6 +245,7 @@ class AccessExtractor {
   TouchTables& touch_;
   algebra::Bounds bounds_;
   double line_;
+  FeatureForm form_;
   double outer_prod_ = 1;
   std::vector<std::int64_t> region_;  // of the stored buffer in the whole nest
   std::vector<double> first_extents_;

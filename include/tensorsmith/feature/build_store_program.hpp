@@ -99,9 +99,9 @@ class StoreProgramBuilder : private StageNests {
     if (has_pragma(s)) {
       auto_unroll = state_.stage(s).auto_unroll_max_step;
     }
-    const double outer_prod = open_iterations();
     for (TensorId tensor : dag_.operation(s).outputs) {
-      program_.allocations.push_back({tensor, info.elements, outer_prod});
+      program_.allocations.push_back(allocation(tensor, info.elements));
+      program_.allocations.back().scope = memory_of(s);
     }
     const std::size_t depth = open_.size();
     if (info.is_across_threads) {
@@ -121,6 +121,12 @@ class StoreProgramBuilder : private StageNests {
     }
     put(info.update.stores, open_, auto_unroll);
     open_.resize(depth);
+  }
+  FeatureScope memory_of(std::size_t s) const {
+    const bounds::ScopeRank scope = scope_of(s);
+    return scope == bounds::ScopeRank::shared  ? FeatureScope::shared
+           : scope == bounds::ScopeRank::local ? FeatureScope::local
+                                               : FeatureScope::global;
   }
   void put(std::vector<FeatureStore> stores, const std::vector<OpenFeatureLoop>& loops,
            std::int32_t auto_unroll) {
@@ -157,7 +163,6 @@ class StoreProgramBuilder : private StageNests {
       }
       emit_attached(s, leaf, auto_unroll);
     }
-    const double outer_prod = open_iterations();
     const std::vector<TensorId>& outputs = dag_.operation(s).outputs;
     // What a thread gathers, if it does, then what all have together.
     const auto make_buffers = [&] {
@@ -165,7 +170,8 @@ class StoreProgramBuilder : private StageNests {
           static_cast<std::uint32_t>(program_.num_tensors() + program_.buffers.size());
       for (std::uint32_t k = 0; k < outputs.size(); ++k) {
         program_.buffers.push_back({dag_.tensor(outputs[k]).dtype, {1}});
-        program_.allocations.push_back({TensorId{first + k}, 1, outer_prod});
+        program_.allocations.push_back(allocation(TensorId{first + k}, 1));
+        program_.allocations.back().is_scratch = true;
       }
       return first;
     };
@@ -231,12 +237,11 @@ class StoreProgramBuilder : private StageNests {
     }
     put(info.initial.stores, loops, auto_unroll);
   }
-  double open_iterations() const {
-    double product = 1;
-    for (const OpenFeatureLoop& open : open_) {
-      product *= static_cast<double>(program_.loops[static_cast<std::size_t>(open.loop)].extent);
-    }
-    return product;
+  FeatureAllocation allocation(TensorId tensor, double elements) const {
+    FeatureAllocation made = allocation_inside(program_, open_);
+    made.tensor = tensor;
+    made.elements = elements;
+    return made;
   }
 
   std::vector<OpenFeatureLoop> open_;

@@ -31,6 +31,8 @@ enum class TailColumn : std::size_t {
   count
 };
 
+constexpr auto num_buffer_columns = static_cast<std::size_t>(BufferColumn::count);
+
 constexpr std::size_t column(HeadColumn c) { return static_cast<std::size_t>(c); }
 constexpr std::size_t column(std::size_t buffer, BufferColumn c) {
   return column(HeadColumn::count) + buffer * static_cast<std::size_t>(BufferColumn::count) +

@@ -31,7 +31,7 @@ struct FeatureRow {
   AnnotationFeatures annotation;
   std::vector<AccessFeatures> accesses;
   std::array<double, intensity_points> curve{};  ///< as it is written
-  FeatureAllocation allocation;
+  const FeatureAllocation* allocation = nullptr;
   double outer_prod = 1, num_loops = 0, auto_unroll_max_step = 0;
 };
 
@@ -44,10 +44,26 @@ struct FeatureScale {
   float operator()(double x) const { return is_log ? slog(x) : static_cast<float>(x); }
 };
 
-inline void read_store(const StoreProgram& program, const FeatureStore& store, TouchTables& touch,
-                       algebra::Remembered<algebra::Bound>& known, const FeatureOptions& options,
-                       FeatureRow& row) {
-  AccessExtractor extractor(program, store, touch, known, options.cache_line_bytes);
+/// Whether `a` stands in front of `b` in a row.
+inline bool is_before(const AccessFeatures& a, const AccessFeatures& b, FeatureForm form) {
+  if (form == FeatureForm::ansor) {
+    return a.lines != b.lines ? a.lines > b.lines : a.bytes > b.bytes;
+  }
+  if (a.reuse_dis_bytes != b.reuse_dis_bytes) {
+    return a.reuse_dis_bytes < b.reuse_dis_bytes;
+  }
+  if (a.unique_bytes != b.unique_bytes) {
+    return a.unique_bytes < b.unique_bytes;
+  }
+  return a.unique_lines != b.unique_lines ? a.unique_lines < b.unique_lines : a.kind < b.kind;
+}
+
+/// `seen(store, outer_prod, accesses)`: what the store takes, the stored tensor last.
+template <class Seen>
+void read_store(const StoreProgram& program, const FeatureStore& store, TouchTables& touch,
+                algebra::Remembered<algebra::Bound>& known, const FeatureOptions& options,
+                const Seen& seen, FeatureRow& row) {
+  AccessExtractor extractor(program, store, touch, known, options);
   row.outer_prod = extractor.outer_prod();
   for (std::size_t i = 0; i < num_op_classes; ++i) {
     row.counts.count[i] += row.outer_prod * store.counts.count[i];
@@ -68,8 +84,9 @@ inline void read_store(const StoreProgram& program, const FeatureStore& store, T
   for (std::size_t i = store.accesses.size(); i-- > 0;) {
     row.accesses.push_back(extractor.features(store.accesses[i]));
   }
-  sort_items(row.accesses, [](const AccessFeatures& a, const AccessFeatures& b) {
-    return a.lines != b.lines ? a.lines > b.lines : a.bytes > b.bytes;
+  seen(store, row.outer_prod, row.accesses);
+  sort_items(row.accesses, [&](const AccessFeatures& a, const AccessFeatures& b) {
+    return is_before(a, b, options.form);
   });
   std::vector<double> ops;
   double per_loop = store.counts.num_float();
@@ -97,12 +114,12 @@ inline void write_loop_class(std::span<float, feature_length> out, HeadColumn fi
   out[at + (kind.num == 0 ? none : mixed)] = 1;
 }
 
-inline void write_access(std::span<float, feature_length> out, std::size_t buffer,
-                         const AccessFeatures& f, FeatureScale scale) {
-  const auto put = [&](BufferColumn c, double value) { out[column(buffer, c)] = scale(value); };
-  out[column(buffer, BufferColumn::acc_read) + static_cast<std::size_t>(f.kind)] = 1;
-  out[column(buffer, BufferColumn::reuse_loop_multiple_read) + static_cast<std::size_t>(f.reuse)] =
-      1;
+/// The columns of one buffer.
+inline void write_access(std::span<float> out, const AccessFeatures& f, FeatureScale scale) {
+  const auto at = [](BufferColumn c) { return static_cast<std::size_t>(c); };
+  const auto put = [&](BufferColumn c, double value) { out[at(c)] = scale(value); };
+  out[at(BufferColumn::acc_read) + static_cast<std::size_t>(f.kind)] = 1;
+  out[at(BufferColumn::reuse_loop_multiple_read) + static_cast<std::size_t>(f.reuse)] = 1;
   put(BufferColumn::bytes, f.bytes);
   put(BufferColumn::unique_bytes, f.unique_bytes);
   put(BufferColumn::lines, f.lines);
@@ -118,8 +135,29 @@ inline void write_access(std::span<float, feature_length> out, std::size_t buffe
   put(BufferColumn::stride, f.stride);
 }
 
+inline double allocation_outer_prod(const FeatureAllocation& allocation,
+                                    const FeatureOptions& options) {
+  return options.form == FeatureForm::tenset ? allocation.constant_outer_prod
+                                             : allocation.outer_prod;
+}
+inline void write_allocation_size(std::span<float, feature_length> out,
+                                  const FeatureAllocation& allocation, double element_bytes,
+                                  const FeatureOptions& options) {
+  const FeatureScale scale{options.is_log_scaled};
+  const auto tail = [&](TailColumn c, double value) { out[column(c)] = scale(value); };
+  const double outer_prod = allocation_outer_prod(allocation, options);
+  tail(TailColumn::alloc_size, allocation.elements * element_bytes);
+  tail(TailColumn::alloc_prod, allocation.elements * outer_prod);
+  tail(TailColumn::alloc_outer_prod, outer_prod);
+}
+/// TenSet's extractor does not see where scratch memory begins.
+inline bool is_seen(const FeatureAllocation& allocation, const FeatureOptions& options) {
+  return options.form == FeatureForm::ansor || !allocation.is_scratch;
+}
+
 inline void write_row(std::span<float, feature_length> out, const FeatureRow& row,
-                      double element_bytes, FeatureScale scale) {
+                      double element_bytes, const FeatureOptions& options) {
+  const FeatureScale scale{options.is_log_scaled};
   const auto head = [&](HeadColumn c, double value) { out[column(c)] = scale(value); };
   const auto tail = [&](TailColumn c, double value) { out[column(c)] = scale(value); };
   for (std::size_t i = 0; i < num_op_classes; ++i) {
@@ -135,15 +173,17 @@ inline void write_row(std::span<float, feature_length> out, const FeatureRow& ro
   }
   head(HeadColumn::vthread_len, row.annotation.vthread);
   for (std::size_t b = 0; b < smaller_of(row.accesses.size(), feature_num_buffers); ++b) {
-    write_access(out, b, row.accesses[b], scale);
+    write_access(out.subspan(column(b, BufferColumn{}), num_buffer_columns), row.accesses[b],
+                 scale);
   }
   for (std::size_t i = 0; i < intensity_points; ++i) {
     out[column(TailColumn::arith_intensity_curve_0) + i] = static_cast<float>(row.curve[i]);
   }
-  tail(TailColumn::alloc_size, row.allocation.elements * element_bytes);
-  tail(TailColumn::alloc_prod, row.allocation.elements * row.allocation.outer_prod);
-  tail(TailColumn::alloc_outer_prod, row.allocation.outer_prod);
-  tail(TailColumn::alloc_inner_prod, row.outer_prod / row.allocation.outer_prod);
+  if (row.allocation != nullptr) {
+    write_allocation_size(out, *row.allocation, element_bytes, options);
+    tail(TailColumn::alloc_inner_prod,
+         row.outer_prod / allocation_outer_prod(*row.allocation, options));
+  }
   tail(TailColumn::outer_prod, row.outer_prod);
   tail(TailColumn::num_loops, row.num_loops);
   tail(TailColumn::auto_unroll_max_step, row.auto_unroll_max_step);
@@ -153,22 +193,20 @@ inline void write_row(std::span<float, feature_length> out, const FeatureRow& ro
 /// threads.
 inline void write_allocation(std::span<float, feature_length> out,
                              const FeatureAllocation& allocation, double element_bytes,
-                             FeatureScale scale) {
+                             const FeatureOptions& options) {
+  const FeatureScale scale{options.is_log_scaled};
   for (const HeadColumn first :
        {HeadColumn::vec_num, HeadColumn::unroll_num, HeadColumn::parallel_num}) {
     write_loop_class(out, first, {}, scale);
   }
-  const auto tail = [&](TailColumn c, double value) { out[column(c)] = scale(value); };
-  tail(TailColumn::alloc_size, allocation.elements * element_bytes);
-  tail(TailColumn::alloc_prod, allocation.elements * allocation.outer_prod);
-  tail(TailColumn::alloc_outer_prod, allocation.outer_prod);
+  write_allocation_size(out, allocation, element_bytes, options);
 }
 
 /// Rows in the order of the first store to each buffer, then those of allocations that no store
-/// fills. `is_left_out(tensor)`: no row for it.
-template <class LeftOut>
+/// fills. `is_left_out(tensor)`: no row for it. `seen`: see read_store.
+template <class LeftOut, class Seen>
 FeatureMatrix feature_rows(const StoreProgram& program, const FeatureOptions& options,
-                           const LeftOut& is_left_out) {
+                           const LeftOut& is_left_out, const Seen& seen) {
   FeatureMatrix result;
   TouchTables touch(program.num_tables);
   algebra::Remembered<algebra::Bound> bounds;
@@ -182,25 +220,31 @@ FeatureMatrix feature_rows(const StoreProgram& program, const FeatureOptions& op
       row = &rows.emplace_back();
       row->tensor = store.tensor;
     }
-    read_store(program, store, touch, bounds, options, *row);
+    read_store(program, store, touch, bounds, options, seen, *row);
   }
-  const FeatureScale scale{options.is_log_scaled};
   for (FeatureRow& row : rows) {
     for (const FeatureAllocation& allocation : program.allocations) {
-      if (allocation.tensor == row.tensor) {
-        row.allocation = allocation;
+      if (allocation.tensor == row.tensor && is_seen(allocation, options)) {
+        row.allocation = &allocation;
       }
     }
-    write_row(result.add_row(), row, bytes_of(program.dtype(row.tensor)), scale);
+    write_row(result.add_row(), row, bytes_of(program.dtype(row.tensor)), options);
   }
   for (const FeatureAllocation& allocation : program.allocations) {
-    if (!is_left_out(allocation.tensor) &&
+    if (!is_left_out(allocation.tensor) && is_seen(allocation, options) &&
         find_item(rows, [&](const auto& r) { return r.tensor == allocation.tensor; }) == nullptr) {
       write_allocation(result.add_row(), allocation, bytes_of(program.dtype(allocation.tensor)),
-                       scale);
+                       options);
     }
   }
   return result;
+}
+
+template <class LeftOut>
+FeatureMatrix feature_rows(const StoreProgram& program, const FeatureOptions& options,
+                           const LeftOut& is_left_out) {
+  return feature_rows(program, options, is_left_out,
+                      [](const FeatureStore&, double, const std::vector<AccessFeatures>&) {});
 }
 
 }  // namespace detail

@@ -75,7 +75,7 @@ class KernelStores {
       return visit_loop(*loop);
     }
     if (const Alloc* alloc = kernel_.as<Alloc>(id)) {
-      allocate(alloc->buffer, outer_prod());
+      allocate(alloc->buffer, open_);
     } else if (const Store* store = kernel_.as<Store>(id)) {
       visit_store(*store);
     }
@@ -108,7 +108,7 @@ class KernelStores {
 
   void visit_store(const Store& statement) {
     if (kernel_[statement.buffer].argument >= 0) {
-      allocate(statement.buffer, 1);
+      allocate(statement.buffer, {});
     }
     FeatureStore store;
     store.tensor = TensorId{statement.buffer.value};
@@ -125,25 +125,22 @@ class KernelStores {
     program_.stores.push_back(std::move(store));
   }
 
-  void allocate(BufferId buffer, double outer_prod) {
+  void allocate(BufferId buffer, const std::vector<OpenFeatureLoop>& around) {
     if (is_allocated_[buffer.value]) {
       return;
     }
     is_allocated_[buffer.value] = true;
-    double elements = 1;
+    FeatureAllocation made = allocation_inside(program_, around);
+    made.tensor = TensorId{buffer.value};
     for (std::int64_t extent : kernel_[buffer].shape) {
-      elements *= static_cast<double>(extent);
+      made.elements *= static_cast<double>(extent);
     }
-    program_.allocations.push_back({TensorId{buffer.value}, elements, outer_prod});
+    const Scope scope = kernel_[buffer].scope;
+    made.scope = scope == Scope::shared  ? FeatureScope::shared
+                 : scope == Scope::local ? FeatureScope::local
+                                         : FeatureScope::global;
+    program_.allocations.push_back(made);
   }
-  double outer_prod() const {
-    double product = 1;
-    for (const OpenFeatureLoop& open : open_) {
-      product *= static_cast<double>(program_.loops[static_cast<std::size_t>(open.loop)].extent);
-    }
-    return product;
-  }
-
   const LoopProgram& kernel_;
   const InlinedOperations no_operations_;
   algebra::Pool pool_;

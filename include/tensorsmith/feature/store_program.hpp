@@ -15,6 +15,7 @@
 #include "tensorsmith/feature/arith.hpp"
 #include "tensorsmith/ir/algebra/pool.hpp"
 #include "tensorsmith/sched/steps.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith {
@@ -24,6 +25,11 @@ struct FeatureLoop {
   Annotation annotation = Annotation::none;
   algebra::Ref varying = algebra::no_ref;  ///< the extent, where it does
   SmallVector<std::int32_t, 2> vars;       ///< that stand for it
+
+  /// 1 where it depends on the loops around.
+  double constant_extent() const {
+    return varying == algebra::no_ref ? static_cast<double>(extent) : 1.0;
+  }
 };
 
 enum class AccessKind : std::uint8_t { read = 0, write = 1, read_write = 2 };
@@ -52,10 +58,16 @@ struct FeatureStore {
   std::int32_t auto_unroll_max_step = 0;
 };
 
+/// Where a buffer lies; what is no argument and says nothing lies where the threads around it do.
+enum class FeatureScope : std::uint8_t { global, shared, local };
+
 struct FeatureAllocation {
   TensorId tensor;
   double elements = 1;
   double outer_prod = 1;  ///< product of the loops around the allocation
+  FeatureScope scope = FeatureScope::global;
+  double constant_outer_prod = 1;  ///< the same of constant extents (FeatureLoop)
+  bool is_scratch = false;         ///< of a reduction across threads: its own, no stage's
 };
 
 /// What is stored to or read from and is no tensor of a dag.
@@ -76,6 +88,10 @@ struct StoreProgram {
   std::vector<FeatureBuffer> buffers;
 
   std::size_t num_tensors() const { return dag == nullptr ? 0 : dag->tensors().size(); }
+  /// Null for what is not allocated in the program: its inputs.
+  const FeatureAllocation* allocation(TensorId id) const {
+    return find_item(allocations, [&](const FeatureAllocation& one) { return one.tensor == id; });
+  }
   bool is_tensor(TensorId id) const { return id.value < num_tensors(); }
   DType dtype(TensorId id) const {
     return is_tensor(id) ? dag->tensor(id).dtype : buffers[id.value - num_tensors()].dtype;
@@ -84,5 +100,17 @@ struct StoreProgram {
     return is_tensor(id) ? dag->tensor(id).shape : buffers[id.value - num_tensors()].shape;
   }
 };
+
+/// Of one element, inside these loops.
+inline FeatureAllocation allocation_inside(const StoreProgram& program,
+                                           const std::vector<OpenFeatureLoop>& around) {
+  FeatureAllocation made;
+  for (const OpenFeatureLoop& open : around) {
+    const FeatureLoop& loop = program.loops[static_cast<std::size_t>(open.loop)];
+    made.outer_prod *= static_cast<double>(loop.extent);
+    made.constant_outer_prod *= loop.constant_extent();
+  }
+  return made;
+}
 
 }  // namespace tensorsmith

@@ -33,7 +33,8 @@ TEST_CASE("unknown names are refused with the known ones") {
   const TuneTask task = small_task();
   TuneOptions options;
   options.policy = "luck";
-  CHECK(refusal(task, options) == "unknown policy \"luck\"; known: evolution, ansor");
+  CHECK(refusal(task, options) ==
+        "unknown policy \"luck\"; known: evolution, ansor, pruner, pruner-offline");
   options = {};
   options.space = "everything";
   CHECK(refusal(task, options) == "unknown space \"everything\"; known: native, ansor");

@@ -49,7 +49,7 @@ class RangeInference : protected StageSpaces {
     return true;
   }
 
- private:
+  /// The memory of a stage: its own, or, if it says nothing, that of the threads around it.
   bounds::ScopeRank scope_of(std::size_t s) const {
     bounds::ScopeRank scope = scopes_[s];
     if (scope != bounds::ScopeRank::by_threads) {
@@ -64,6 +64,8 @@ class RangeInference : protected StageSpaces {
     }
     return scope;
   }
+
+ private:
   int thread_rank(const LeafKey& key) const {
     const Annotation a = annotation_of(key);
     return a == Annotation::block_x || a == Annotation::block_y || a == Annotation::block_z ? 0 : 1;

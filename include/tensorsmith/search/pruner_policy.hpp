@@ -1,0 +1,234 @@
+// PrunerPolicy: an analytic draft chooses a few hundred programs, the learned model ranks those.
+//
+// Floor 7. Pruner, ch. 1.2 to 1.5: the draft set of a task is made anew every second round and
+// seeds a short evolution under the learned model. Own design: as long as the learned model ordered
+// new measurements worse than the draft, or has learned nothing of this task, the draft orders; the
+// draft says which programs are valid, so that the learned model scores fewer. Not here: the
+// models.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tensorsmith/search/epsilon_greedy.hpp"
+#include "tensorsmith/search/evolution/evolve.hpp"
+#include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/support/hash_map.hpp"
+#include "tensorsmith/support/sort.hpp"
+
+namespace tensorsmith {
+
+struct PrunerOptions {
+  std::uint64_t seed = 1;
+  std::uint32_t task = 0;
+  double epsilon = 0.1;  ///< of a batch, drawn at random
+  std::uint32_t retries_on_empty = 1;
+  std::uint32_t min_population = 50;
+  double measured_ratio = 0.1;  ///< of the population, from the best measured programs
+  EvolutionOptions evolution{1536, 1, 0.85, 0.0, true};  ///< under the learned model
+  std::uint32_t draft_size = 512;
+  std::uint32_t draft_generations = 2;
+  std::uint32_t draft_rounds = 2;  ///< that one draft set lasts
+  bool learns = true;              ///< off: the model is taken as it is
+  bool is_trained = false;         ///< the model is worth asking before any observation
+  bool falls_back = true;          ///< to the order of the draft, where the model's is worse
+};
+
+/// What a round of `n` programs is made of.
+struct PrunerRound {
+  std::size_t num_measured;  ///< best measured programs in the first population
+  RoundSizes sizes;
+  bool makes_draft;
+};
+inline PrunerRound pruner_round(const PrunerOptions& options, std::uint32_t round,
+                                std::size_t num_measured, std::size_t n) {
+  const auto most = static_cast<std::size_t>(options.measured_ratio *
+                                             static_cast<double>(options.evolution.population));
+  const auto num_random = static_cast<std::size_t>(options.epsilon * static_cast<double>(n) + 1e-9);
+  return {smaller_of(num_measured, most), RoundSizes(n, num_random),
+          round % larger_of(options.draft_rounds, 1U) == 0};
+}
+
+template <class Population, class Mutators>
+class PrunerPolicy final : public SearchPolicy {
+ public:
+  /// `draft` scores what `draft_callbacks.extract` extracts and learns nothing. `model` is updated
+  /// by observe and must outlive the policy.
+  PrunerPolicy(SearchSpace space, CostModel& model, SearchCallbacks callbacks,
+               Shared<CostModel> draft, SearchCallbacks draft_callbacks, PrunerOptions options,
+               Population population = {}, Mutators mutators = {})
+      : space_(std::move(space)), model_(model), callbacks_(std::move(callbacks)),
+        draft_model_(std::move(draft)), draft_callbacks_(std::move(draft_callbacks)),
+        options_(options), population_(std::move(population)), mutators_(std::move(mutators)) {}
+
+  std::string_view name() const override { return "pruner"; }
+
+  std::vector<Proposal> propose(std::size_t n) override {
+    std::vector<Proposal> proposals;
+    for (std::uint32_t retry = 0; n > 0 && proposals.empty() && retry <= options_.retries_on_empty;
+         ++retry) {
+      proposals = search_one_round(n);
+    }
+    return proposals;
+  }
+
+  void observe(std::span<const Observation> results) override {
+    std::vector<TrainingSample> samples(results.size());
+    std::vector<Features> drafts(results.size());
+    std::vector<std::string> texts(results.size());
+    run_for(callbacks_.parallel_for, results.size(), [&](std::size_t i) {
+      texts[i] = state_text(results[i].state);
+      samples[i] = TrainingSample{callbacks_.extract(results[i].state), options_.task,
+                                  results[i].throughput};
+      drafts[i] = draft_callbacks_.extract(results[i].state);
+    });
+    judge(samples, drafts);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      taken_.insert(texts[i]);
+      if (results[i].throughput > 0) {
+        measured_.push_back({results[i].throughput, results[i].state.steps()});
+      }
+    }
+    sort_items(measured_,
+               [](const Measured& a, const Measured& b) { return a.throughput > b.throughput; });
+    if (options_.learns && !samples.empty()) {
+      model_.update(samples);
+    }
+  }
+
+  RankReport model_rank() const override { return model_rank_; }
+  /// Whether the learned model orders what is proposed next.
+  bool uses_model() const {
+    const bool has_learned = options_.learns ? !measured_.empty() : true;
+    return (options_.is_trained || has_learned) &&
+           !(options_.falls_back && model_rank_.correlation() < draft_rank_.correlation());
+  }
+  std::size_t draft_set_size() const { return draft_.size(); }
+
+ private:
+  struct Measured {
+    double throughput;
+    std::vector<Step> steps;
+  };
+
+  /// How well both ordered the programs that were timed, before the model learns from them.
+  void judge(const std::vector<TrainingSample>& samples, const std::vector<Features>& drafts) {
+    std::vector<TrainingSample> timed, drafted;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (samples[i].throughput > 0) {
+        timed.push_back(samples[i]);
+        drafted.push_back({drafts[i], samples[i].task, samples[i].throughput});
+      }
+    }
+    if (options_.is_trained || !measured_.empty()) {
+      model_rank_.add(rank_report(model_, timed));
+      draft_rank_.add(rank_report(*draft_model_, drafted));
+    }
+  }
+
+  std::vector<Proposal> search_one_round(std::size_t n) {
+    const RoundKey key{options_.seed, options_.task, round_};
+    const PrunerRound round = pruner_round(options_, round_++, measured_.size(), n);
+    Evaluator by_draft(draft_callbacks_, draft_model_.get(), options_.seed, key.round);
+    std::vector<Individual> sampled = sample(key, by_draft);
+    const auto is_new = [&](const std::string& text) { return !taken_.contains(text); };
+    if (round.makes_draft) {
+      EvolutionOptions evolution = options_.evolution;
+      evolution.num_generations = options_.draft_generations;
+      draft_ = evolve(space_, mutators_, evolution, key, callbacks_.parallel_for, by_draft, sampled,
+                      options_.draft_size, is_new);
+    }
+    std::vector<Individual> population = draft_;
+    population.insert(population.end(), sampled.begin(), sampled.end());
+    add_measured(round.num_measured, by_draft, population);
+
+    CounterRng rng = key.rng(max_generation, 0);
+    std::vector<Individual> random;
+    for (std::size_t i = 0; i < round.sizes.num_random_drawn && !population.empty(); ++i) {
+      random.push_back(population[rng.next_below(static_cast<std::uint32_t>(population.size()))]);
+    }
+    std::vector<Individual> best = ranked(key, by_draft, std::move(population), round, is_new);
+    std::vector<Proposal> proposals;
+    for (Picked& picked :
+         pick_epsilon_greedy(best, random, n, round.sizes.num_random,
+                             [&](const std::string& text) { return taken_.insert(text); })) {
+      proposals.push_back(Proposal{std::move(picked.individual.candidate.state),
+                                   std::move(picked.individual.text), picked.individual.score,
+                                   picked.is_random});
+    }
+    return proposals;
+  }
+
+  /// The best new programs: of an evolution under the learned model, or of the population itself in
+  /// the order of the draft.
+  template <class IsNew>
+  std::vector<Individual> ranked(const RoundKey& key, Evaluator& by_draft,
+                                 std::vector<Individual> population, const PrunerRound& round,
+                                 const IsNew& is_new) {
+    EvolutionOptions evolution = options_.evolution;
+    RoundKey second = key;
+    second.round |= 1U << 31;  // other random numbers than those of the draft
+    if (!uses_model()) {
+      evolution.num_generations = 0;
+      return evolve(space_, mutators_, evolution, second, callbacks_.parallel_for, by_draft,
+                    std::move(population), round.sizes.num_kept, is_new);
+    }
+    std::vector<Candidate> candidates;
+    for (Individual& individual : population) {
+      candidates.push_back(std::move(individual.candidate));
+    }
+    Evaluator by_model(callbacks_, &model_, options_.seed, key.round);
+    return evolve(space_, mutators_, evolution, second, callbacks_.parallel_for, by_model,
+                  by_model.evaluate(std::move(candidates)), round.sizes.num_kept, is_new);
+  }
+
+  /// Valid programs, at least min_population of them if five batches hold as many.
+  std::vector<Individual> sample(const RoundKey& key, Evaluator& evaluator) const {
+    const std::size_t batch = options_.evolution.population;
+    constexpr std::size_t most_batches = 5;
+    std::vector<Individual> accepted;
+    for (std::size_t b = 0; b < most_batches && accepted.size() < options_.min_population; ++b) {
+      std::vector<Candidate> drawn =
+          make_candidates(callbacks_.parallel_for, batch, batch, [&](std::size_t attempt) {
+            CounterRng rng = key.rng(0, b * batch + attempt);
+            return draw_candidate(space_, population_, rng);
+          });
+      for (Individual& individual : evaluator.evaluate(std::move(drawn))) {
+        accepted.push_back(std::move(individual));
+      }
+    }
+    return accepted;
+  }
+
+  void add_measured(std::size_t count, Evaluator& evaluator,
+                    std::vector<Individual>& population) const {
+    std::vector<Candidate> best;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (auto candidate = candidate_of(space_, population_, measured_[i].steps)) {
+        best.push_back(std::move(*candidate));
+      }
+    }
+    for (Individual& individual : evaluator.evaluate(std::move(best))) {
+      population.push_back(std::move(individual));
+    }
+  }
+
+  static constexpr std::uint32_t max_generation = (1U << 12) - 1;
+
+  SearchSpace space_;
+  CostModel& model_;
+  SearchCallbacks callbacks_;
+  Shared<CostModel> draft_model_;
+  SearchCallbacks draft_callbacks_;
+  PrunerOptions options_;
+  Population population_;
+  Mutators mutators_;
+  RankReport model_rank_, draft_rank_;
+  std::uint32_t round_ = 0;
+  HashSet<std::string> taken_;      ///< proposed or observed; looked up only
+  std::vector<Measured> measured_;  ///< successful ones, best first
+  std::vector<Individual> draft_;   ///< best draft first
+};
+
+}  // namespace tensorsmith

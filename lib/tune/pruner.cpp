@@ -1,0 +1,128 @@
+// The policies "pruner" and "pruner-offline": a draft chooses, a learned model ranks.
+#include "tensorsmith/cost/psa.hpp"
+#include "tensorsmith/cost/standard_features.hpp"
+#include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
+#include "tensorsmith/search/evolution/weighted_mutators.hpp"
+#include "tensorsmith/search/pruner_policy.hpp"
+#include "tune/methods.hpp"
+#include "tune/search.hpp"
+
+namespace tensorsmith {
+namespace {
+
+/// Scores by the estimate of the block "draft": the draft of programs for CPUs, which PSA knows
+/// nothing of.
+class EstimateModel final : public CostModel {
+ public:
+  std::string_view name() const override { return "estimate"; }
+  std::span<const std::string_view> wanted_blocks() const override {
+    return {&draft_block_name, 1};
+  }
+  void update(std::span<const TrainingSample>) override {}
+  void predict(std::span<const Features> programs, std::span<float> scores) const override {
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      const FeatureBlock* block = programs[i].find(draft_block_name);
+      // log2 of cycles: the share of a parent falls with the time, as 1 / milliseconds does.
+      scores[i] = block == nullptr ? invalid_score
+                                   : static_cast<float>(math::exp2(-double{block->values[0]}));
+    }
+  }
+  Result<std::string, CostModelFault> save() const override {
+    return refuse(CostModelError::not_supported);
+  }
+  Result<Done, CostModelFault> load(std::string_view) override {
+    return refuse(CostModelError::not_supported);
+  }
+};
+
+Shared<CostModel> draft_model_for(const Target& target) {
+  if (target.kind == TargetKind::cpu) {
+    return make_shared_of<EstimateModel>();
+  }
+  const std::optional<PsaDevice> device = psa_device(target);
+  if (!device) {
+    throw Error("the policy pruner drafts for boards of GPUs and for CPUs; " + target.name +
+                " is a class of GPUs");
+  }
+  return make_shared_of<PsaModel>(*device);
+}
+
+/// What the options name of the parameters that both have.
+void take_params(const TuneOptions& options, const PolicyParams& params, PrunerOptions& pruner) {
+  const auto is_named = [&](std::string_view name) {
+    return any_item(options.policy_params, [&](const auto& param) { return param.first == name; });
+  };
+  const auto take = [&](std::string_view name, auto value, auto& member) {
+    if (is_named(name)) {
+      member = static_cast<std::decay_t<decltype(member)>>(value);
+    }
+  };
+  take("eps_greedy", params.eps_greedy, pruner.epsilon);
+  take("retry_search_one_round_on_empty", params.retry_search_one_round_on_empty,
+       pruner.retries_on_empty);
+  take("sample_init_min_population", params.sample_init_min_population, pruner.min_population);
+  take("sample_init_use_measured_ratio", params.sample_init_use_measured_ratio,
+       pruner.measured_ratio);
+  take("evolutionary_search_population", params.evolutionary_search_population,
+       pruner.evolution.population);
+  take("evolutionary_search_num_iters", params.evolutionary_search_num_iters,
+       pruner.evolution.num_generations);
+  take("evolutionary_search_mutation_prob", params.evolutionary_search_mutation_prob,
+       pruner.evolution.mutation_probability);
+  pruner.draft_size = smaller_of(pruner.draft_size, pruner.evolution.population);
+}
+
+template <class Population, class Mutators>
+Owned<SearchPolicy> make_policy_of(SearchContext& context, PrunerOptions options) {
+  const TuneOptions& tune = context.options;
+  options.seed = tune.seed;
+  options.task = context.index;
+  take_params(tune, context.params, options);
+  const Target target = context.task.target;
+  Shared<CostModel> draft = draft_model_for(target);
+  SearchCallbacks callbacks = std::move(context.callbacks);
+  callbacks.draft = {};  // here another model drafts
+  SearchCallbacks draft_callbacks = callbacks;
+  const bool is_gpu = target.kind == TargetKind::cuda;
+  const auto plan = make_shared_of<const FeaturePlan>(
+      make_feature_plan(tune, *draft, {target, is_gpu ? 1 : tune.num_threads, {}}));
+  draft_callbacks.extract = [plan](const ProgramView& view) { return plan->extract(view); };
+  return make_owned<PrunerPolicy<Population, Mutators>>(std::move(context.space), context.model,
+                                                        std::move(callbacks), std::move(draft),
+                                                        std::move(draft_callbacks), options);
+}
+
+Owned<SearchPolicy> make_with(SearchContext& context, const PrunerOptions& options) {
+  if (context.templates) {
+    throw Error("the policy pruner searches sketches, not templates; take another one");
+  }
+  const bool is_reference = context.space.options().follows_reference;
+  if (context.task.target.kind == TargetKind::cuda) {
+    return is_reference ? make_policy_of<AnsorGpuPopulation, AnsorGpuMutators>(context, options)
+                        : make_policy_of<NativeGpuPopulation, NativeGpuMutators>(context, options);
+  }
+  return make_policy_of<NativeCpuPopulation, AnsorCpuMutators>(context, options);
+}
+
+Owned<SearchPolicy> make_pruner(SearchContext& context) { return make_with(context, {}); }
+
+Owned<SearchPolicy> make_offline(SearchContext& context) {
+  PrunerOptions options;
+  options.learns = false;
+  options.is_trained = true;
+  return make_with(context, options);
+}
+
+}  // namespace
+
+PolicyMethod pruner_method() {
+  return {"pruner", "an analytic draft chooses, the cost model ranks what it chose", false,
+          make_pruner};
+}
+
+PolicyMethod pruner_offline_method() {
+  return {"pruner-offline", "the same with a loaded cost model, which learns nothing more", false,
+          make_offline};
+}
+
+}  // namespace tensorsmith

@@ -1,0 +1,355 @@
+// requires: mlp json
+// The networks of Pruner and TenSet, with small and with full weights: the reference's scores,
+// losses, gradients and steps.
+#include "lib/cost/program_network.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/cost/program_losses.hpp"
+#include "support/catch.hpp"
+#include "support/program_networks.hpp"
+
+namespace tensorsmith::test {
+namespace {
+
+using program_network::Adam;
+using program_network::NetworkShape;
+using program_network::ProgramBatch;
+using program_network::ProgramNetwork;
+using program_network::Vector;
+
+using Numbers = std::vector<double>;
+
+/// Numbers of a list of any depth, one after another; text ("nan") counts as not a number.
+void append_numbers(const Json& json, Numbers& numbers) {
+  if (json.is_array()) {
+    for (const Json& item : json) {
+      append_numbers(item, numbers);
+    }
+  } else {
+    numbers.push_back(json.is_number() ? json.get<double>() : std::nan(""));
+  }
+}
+Numbers numbers_of(const Json& json) {
+  Numbers numbers;
+  append_numbers(json, numbers);
+  return numbers;
+}
+
+/// The largest difference, in units of the tolerance: absolute below 1, relative above.
+template <class Values>
+double worst_of(const Values& actual, const Numbers& expected) {
+  REQUIRE(static_cast<std::size_t>(actual.size()) == expected.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double scale = std::max(1.0, std::abs(expected[i]));
+    const auto index = static_cast<std::ptrdiff_t>(i);
+    worst = std::max(worst, std::abs(*(actual.begin() + index) - expected[i]) / scale);
+  }
+  return worst;
+}
+std::vector<float> values_of(const Vector& vector) { return {vector.begin(), vector.end()}; }
+
+std::span<const float> tensor_values(const ProgramNetwork& network, const std::string& name,
+                                     std::span<const float> of) {
+  for (const auto& tensor : network.tensors()) {
+    if (tensor.name == name) {
+      return of.subspan(tensor.offset, tensor.size());
+    }
+  }
+  throw std::runtime_error("no tensor " + name);
+}
+
+void set_weights(ProgramNetwork& network, const Json& weights) {
+  for (const auto& tensor : network.tensors()) {
+    const Numbers values = numbers_of(weights.at(tensor.name));
+    REQUIRE(values.size() == tensor.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      network.parameters()[tensor.offset + i] = static_cast<float>(values[i]);
+    }
+  }
+  if (network.shape().has_flow()) {
+    for (const auto& [name, vector] :
+         {std::pair{"norm.running_mean", &network.statistics().mean},
+          std::pair{"norm.running_var", &network.statistics().variance}}) {
+      const Numbers values = numbers_of(weights.at(name));
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        (*vector)[static_cast<Eigen::Index>(i)] = static_cast<float>(values[i]);
+      }
+    }
+  }
+}
+
+double worst_weight(const ProgramNetwork& network, std::span<const float> actual,
+                    const Json& expected) {
+  double worst = 0;
+  for (const auto& tensor : network.tensors()) {
+    worst = std::max(worst, worst_of(tensor_values(network, tensor.name, actual),
+                                     numbers_of(expected.at(tensor.name))));
+  }
+  return worst;
+}
+
+ProgramBatch tiny_batch(const Json& net) {
+  ProgramBatch batch;
+  batch.first_row.push_back(0);
+  for (const Json& size : net.at("segment_sizes")) {
+    batch.first_row.push_back(batch.first_row.back() + size.get<std::uint32_t>());
+  }
+  const auto columns = [](const Json& rows, Eigen::Index num_inputs) {
+    const Numbers values = numbers_of(rows);
+    program_network::Matrix matrix(num_inputs,
+                                   static_cast<Eigen::Index>(values.size()) / num_inputs);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      matrix.data()[i] = static_cast<float>(values[i]);
+    }
+    return matrix;
+  };
+  batch.inputs = columns(net.at("X"), net.at("dims").at("in_dim"));
+  batch.flow = columns(net.at("D"), net.at("dims").at("buf_in_dim"));
+  return batch;
+}
+
+/// Loss and, in `network`, its gradient.
+double loss_step(ProgramNetwork& network, const ProgramBatch& batch,
+                 const std::vector<float>& labels, ProgramLoss kind) {
+  Vector scores;
+  network.forward(batch, scores);
+  std::vector<float> slope(labels.size());
+  const double loss = program_loss(kind, values_of(scores), labels, slope);
+  network.backward(batch, Eigen::Map<Vector>(slope.data(), scores.size()));
+  return loss;
+}
+
+void compare_tiny(const Json& net, ComparedRows& compared) {
+  const Json& dims = net.at("dims");
+  const NetworkShape shape{dims.at("in_dim"), dims.at("hidden"), dims.at("buf_in_dim"),
+                           dims.at("mha_hidden"), dims.at("heads")};
+  const auto labels = net.at("labels").get<std::vector<float>>();
+  const ProgramBatch batch = tiny_batch(net);
+  ProgramNetwork network(shape);
+  set_weights(network, net.at("weights"));
+  Vector scores;
+  network.evaluate(batch, &network.statistics(), scores);
+  CHECK(worst_of(values_of(scores), numbers_of(net.at("forward_eval"))) < 1e-5);
+  network.evaluate(batch, nullptr, scores);
+  CHECK(worst_of(values_of(scores), numbers_of(net.at("forward_train"))) < 1e-5);
+
+  CHECK(loss_step(network, batch, labels, ProgramLoss::lambda_rank) ==
+        Approx(net.at("lambdarank_loss").get<double>()).epsilon(1e-5));
+  CHECK(worst_weight(network, network.gradient(), net.at("grad")) < 1e-4);
+  CHECK(worst_of(values_of(network.statistics().mean), numbers_of(net.at("running_mean_after"))) <
+        1e-5);
+  CHECK(worst_of(values_of(network.statistics().variance),
+                 numbers_of(net.at("running_var_after"))) < 1e-5);
+  CHECK(loss_step(network, batch, labels, ProgramLoss::mean_square) ==
+        Approx(net.at("mse_loss").get<double>()).epsilon(1e-5));
+  CHECK(worst_weight(network, network.gradient(), net.at("mse_grad")) < 1e-4);
+
+  ProgramNetwork trained(shape);
+  set_weights(trained, net.at("weights"));
+  Adam adam;
+  for (const Json& step : net.at("adam_steps")) {
+    CHECK(loss_step(trained, batch, labels, ProgramLoss::lambda_rank) ==
+          Approx(step.at("loss").get<double>()).epsilon(1e-4));
+    CHECK(program_network::clip_gradient(trained.gradient(), 0.5F) ==
+          Approx(step.at("grad_norm").get<double>()).epsilon(1e-3));
+    adam.step(trained.parameters(), trained.gradient(), 7e-4F, 1e-6F);
+  }
+  // Where a slope is rounding only, steps have its sign alone: 7e-4 each, either way.
+  for (const auto& tensor : trained.tensors()) {
+    const Numbers expected = numbers_of(net.at("weights_after_5_adam").at(tensor.name));
+    const Numbers slopes = numbers_of(net.at("grad").at(tensor.name));
+    const auto actual = tensor_values(trained, tensor.name, trained.parameters());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      INFO(tensor.name << " " << i);
+      const double most = std::abs(slopes[i]) > 1e-4 ? 5e-5 : 10 * 7e-4;
+      CHECK(std::abs(actual[i] - expected[i]) < most);
+    }
+  }
+  ++compared;
+}
+
+std::vector<float> formula_values(const ProgramNetwork& network, std::uint64_t first) {
+  std::vector<float> values(network.parameters().size());
+  for (const auto& tensor : network.tensors()) {
+    for (std::size_t i = 0; i < tensor.size(); ++i) {
+      std::uint64_t h = ((first + tensor.offset + i) * 2654435761ULL + 12345) & 0xFFFFFFFFULL;
+      h ^= h >> 15;
+      h = h * 2246822519ULL & 0xFFFFFFFFULL;
+      h ^= h >> 13;
+      const double u = static_cast<double>(h) / 0x1p32 * 2 - 1;
+      const double bound =
+          tensor.is_vector ? 0.05 : 1 / std::sqrt(static_cast<double>(tensor.num_inputs));
+      values[tensor.offset + i] = tensor.name == "norm.weight" ? 1.0F + static_cast<float>(0.1 * u)
+                                                               : static_cast<float>(u * bound);
+    }
+  }
+  return values;
+}
+
+/// The programs of the file, features extracted here.
+ProgramBatch formula_batch(const Json& file, bool has_flow) {
+  const PrunerPrograms programs("samples_cuda.jsonl");
+  std::vector<program_network::ProgramInputs> inputs;
+  for (const Json& input : file.at("inputs")) {
+    inputs.push_back(network_inputs(programs.program(input[0], input[1])));
+  }
+  program_network::InputScale scale;
+  auto divisors = file.at("norm_statement").get<std::vector<float>>();
+  if (has_flow) {
+    const auto more = file.at("norm_block").get<std::vector<float>>();
+    divisors.insert(divisors.end(), more.begin(), more.end());
+  }
+  scale.set(std::move(divisors));
+  std::vector<const program_network::ProgramInputs*> pointers;
+  for (const auto& one : inputs) {
+    pointers.push_back(&one);
+  }
+  return program_network::make_batch(pointers, scale, has_flow);
+}
+
+/// Sums, sums of absolutes and of squares, and some elements of every tensor's gradient.
+double worst_summary(const ProgramNetwork& network, const Json& expected) {
+  double worst = 0;
+  for (const auto& tensor : network.tensors()) {
+    const auto values = tensor_values(network, tensor.name, network.gradient());
+    const Json& summary = expected.at(tensor.name);
+    double absolute = 0, squares = 0;
+    for (const float value : values) {
+      absolute += std::abs(value);
+      squares += static_cast<double>(value) * value;
+    }
+    const double of_absolute = summary.at("abs_sum"), of_squares = summary.at("sq_sum");
+    worst = std::max(worst, std::abs(absolute - of_absolute) / std::max(1.0, of_absolute));
+    worst = std::max(worst, std::abs(squares - of_squares) / std::max(1.0, of_squares));
+    const Numbers first = numbers_of(summary.at("first"));
+    for (std::size_t i = 0; i < first.size() && i < values.size(); ++i) {
+      worst = std::max(worst, std::abs(values[i] - first[i]) / std::max(1.0, std::abs(first[i])));
+    }
+  }
+  return worst;
+}
+
+void compare_formula(const Json& file, const std::string& name, const NetworkShape& shape,
+                     ComparedRows& compared) {
+  INFO(name);
+  const Json& net = file.at(name);
+  ProgramNetwork network(shape);
+  const std::vector<float> values =
+      formula_values(network, name == "pam" ? file.at("formula_start").get<std::uint64_t>() : 0);
+  std::copy(values.begin(), values.end(), network.parameters().begin());
+  std::size_t at = 0;
+  for (const Json& tensor : net.at("order")) {
+    CHECK(network.tensors().at(at++).name == tensor[0].get<std::string>());
+  }
+  CHECK(network.parameters().size() == net.at("formula_end").get<std::size_t>());
+  const ProgramBatch batch = formula_batch(file, shape.has_flow());
+  Vector scores;
+  network.evaluate(batch, &network.statistics(), scores);
+  CHECK(worst_of(values_of(scores), numbers_of(net.at("forward_eval"))) < 1e-5);
+  network.forward(batch, scores);
+  CHECK(worst_of(values_of(scores), numbers_of(net.at("forward_train"))) < 2e-5);
+
+  // Loss and gradient of the printed scores: ours could swap two that are almost alike.
+  const auto labels = file.at("labels").get<std::vector<float>>();
+  const auto printed = net.at("forward_train").get<std::vector<float>>();
+  std::vector<float> slope(labels.size());
+  CHECK(program_loss(ProgramLoss::lambda_rank, printed, labels, slope) ==
+        Approx(net.at("lambdarank_loss").get<double>()).epsilon(1e-2));
+  network.backward(batch, Eigen::Map<Vector>(slope.data(), scores.size()));
+  CHECK(worst_summary(network, net.at("grad")) < 5e-2);
+  ++compared;
+}
+
+}  // namespace
+
+TEST_CASE("small networks of the reference, step by step", "[golden][cost]") {
+  for (const GoldenFile& file : pruner_files("nn_tiny.json")) {
+    ComparedRows networks(file.name);
+    networks.of("networks");
+    for (const Json& net : Json::parse(read_text(file.path))) {
+      compare_tiny(net, networks);
+    }
+  }
+}
+
+TEST_CASE("networks of full size with weights by a formula", "[golden][cost]") {
+  for (const GoldenFile& file : pruner_files("nn_formula_nets.json")) {
+    ComparedRows networks(file.name);
+    networks.of("networks");
+    const Json nets = Json::parse(read_text(file.path));
+    compare_formula(nets, "pam", NetworkShape::pam(), networks);
+    compare_formula(nets, "mlp", NetworkShape::mlp(), networks);
+  }
+}
+
+TEST_CASE("losses of the reference", "[golden][cost]") {
+  for (const GoldenFile& file : pruner_files("losses.json")) {
+    ComparedRows lists(file.name);
+    lists.of("losses of lists");
+    for (const Json& one : Json::parse(read_text(file.path))) {
+      const auto scores = one.at("scores").get<std::vector<float>>();
+      const auto labels = one.at("labels").get<std::vector<float>>();
+      for (const auto& [name, kind] : {std::pair{"lambdaRank", ProgramLoss::lambda_rank},
+                                       std::pair{"rankNet", ProgramLoss::rank_net},
+                                       std::pair{"listNet", ProgramLoss::list_net}}) {
+        INFO(one.at("kind") << ", " << name << ", " << scores.size());
+        std::vector<float> slope(scores.size());
+        CHECK(program_loss(kind, scores, labels, slope) ==
+              Approx(one.at(name).at("loss").get<double>()).epsilon(1e-5).margin(1e-6));
+        const Numbers expected = numbers_of(one.at(name).at("grad"));
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          CHECK(std::isfinite(slope[i]));
+          if (std::isfinite(expected[i])) {
+            CHECK(slope[i] == Approx(expected[i]).epsilon(1e-4).margin(2e-6));
+          }
+        }
+        ++lists;
+      }
+    }
+  }
+}
+
+TEST_CASE("released weights score as they do in the reference", "[golden][cost]") {
+  const PrunerPrograms programs("samples_cuda.jsonl");
+  for (const GoldenFile& file : pruner_files("predictions_pam.json")) {
+    ComparedRows compared(file.name);
+    compared.of("scores");
+    const Json checkpoints = Json::parse(read_text(file.path));
+    for (const auto& [checkpoint, tasks] : checkpoints.items()) {
+      const std::optional<std::vector<NamedTensor>> weights = released_weights(checkpoint);
+      if (!weights) {
+        continue;
+      }
+      ProgramNetwork network(NetworkShape::pam());
+      const program_network::InputScale scale = set_released(*weights, network);
+      for (const auto& [task, expected] : tasks.items()) {
+        INFO(checkpoint << ", " << task);
+        std::vector<program_network::ProgramInputs> inputs;
+        for (const Json& sample : expected.at("samples")) {
+          inputs.push_back(network_inputs(programs.program(task, sample)));
+        }
+        std::vector<const program_network::ProgramInputs*> pointers;
+        for (const auto& one : inputs) {
+          pointers.push_back(&one);
+        }
+        const ProgramBatch batch = program_network::make_batch(pointers, scale, true);
+        Vector scores;
+        network.evaluate(batch, &network.statistics(), scores);
+        CHECK(worst_of(values_of(scores), numbers_of(expected.at("eval"))) < 1e-4);
+        network.evaluate(batch, nullptr, scores);
+        CHECK(worst_of(values_of(scores), numbers_of(expected.at("batch"))) < 1e-4);
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+          ++compared;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace tensorsmith::test

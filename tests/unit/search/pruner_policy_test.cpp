@@ -1,0 +1,190 @@
+#include "tensorsmith/search/pruner_policy.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "unit/search/search_fixtures.hpp"
+
+namespace tensorsmith {
+namespace {
+
+using CpuPruner = PrunerPolicy<AnsorCpuPopulation, AnsorCpuMutators>;
+
+/// Scores of the extent model, negated on demand; counts what it is asked for.
+class CountingModel final : public CostModel {
+ public:
+  explicit CountingModel(float factor) : factor_(factor) {}
+  std::string_view name() const override { return "counting"; }
+  void update(std::span<const TrainingSample> samples) override { num_learned += samples.size(); }
+  void predict(std::span<const Features> programs, std::span<float> scores) const override {
+    num_scored += programs.size();
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      scores[i] =
+          programs[i].empty() ? invalid_score : factor_ * test::ExtentModel::score(programs[i]);
+    }
+  }
+  Result<std::string, CostModelFault> save() const override {
+    return refuse(CostModelError::not_supported);
+  }
+  Result<Done, CostModelFault> load(std::string_view) override {
+    return refuse(CostModelError::not_supported);
+  }
+  std::size_t num_learned = 0;
+  mutable std::size_t num_scored = 0;
+
+ private:
+  float factor_;
+};
+
+PrunerOptions small_options() {
+  PrunerOptions options;
+  options.evolution.population = 64;
+  options.min_population = 32;
+  options.draft_size = 24;
+  return options;
+}
+
+SearchCallbacks extent_callbacks() {
+  SearchCallbacks callbacks;
+  callbacks.extract = test::extents_of;
+  return callbacks;
+}
+
+CpuPruner policy_of(CostModel& model, const PrunerOptions& options, float draft_factor = 1) {
+  return CpuPruner(test::space_of(test::matmul_dag(64, 64, 64)), model, extent_callbacks(),
+                   make_shared_of<CountingModel>(draft_factor), extent_callbacks(), options);
+}
+
+/// The extent model is the truth.
+double speed_of(const State& state) {
+  return 1.0 + static_cast<double>(test::ExtentModel::score(test::extents_of(state)));
+}
+
+std::vector<Observation> measured(const std::vector<Proposal>& proposals) {
+  std::vector<Observation> results;
+  for (const Proposal& proposal : proposals) {
+    results.push_back({proposal.state, speed_of(proposal.state)});
+  }
+  return results;
+}
+
+}  // namespace
+
+TEST_CASE("what a round of Pruner is made of", "[search]") {
+  const PrunerOptions options;
+  const PrunerRound ten = pruner_round(options, 0, 1000, 10);
+  CHECK(ten.sizes.num_good == 9);
+  CHECK(ten.sizes.num_random == 1);
+  CHECK(ten.sizes.num_kept == 20);
+  CHECK(ten.sizes.num_random_drawn == 3);
+  CHECK(ten.num_measured == 153);
+  CHECK(pruner_round(options, 0, 40, 10).num_measured == 40);
+  const PrunerRound large = pruner_round(options, 0, 0, 64);
+  CHECK(large.sizes.num_good == 58);
+  CHECK(large.sizes.num_random == 6);
+  PrunerOptions careful;
+  careful.epsilon = 0.05;
+  CHECK(pruner_round(careful, 0, 0, 10).sizes.num_random == 0);
+  for (std::uint32_t round = 0; round < 6; ++round) {
+    CHECK(pruner_round(options, round, 0, 10).makes_draft == (round % 2 == 0));
+  }
+}
+
+TEST_CASE("before anything is learned the draft chooses; later the model does", "[search]") {
+  CountingModel model(1);
+  CpuPruner policy = policy_of(model, small_options());
+  const std::vector<Proposal> first = policy.propose(8);
+  REQUIRE(first.size() == 8);
+  CHECK(model.num_scored == 0);
+  CHECK(policy.draft_set_size() == 24);
+  // In the order of the draft, but for what is drawn at random.
+  std::vector<double> speeds;
+  for (const Proposal& proposal : first) {
+    if (!proposal.is_random) {
+      speeds.push_back(speed_of(proposal.state));
+    }
+  }
+  CHECK(std::is_sorted(speeds.rbegin(), speeds.rend()));
+  policy.observe(measured(first));
+  CHECK(model.num_learned == 8);
+  const std::vector<Proposal> second = policy.propose(8);
+  CHECK(model.num_scored > 0);
+  std::set<std::string> texts;
+  for (const std::vector<Proposal>* proposals : {&first, &second}) {
+    for (const Proposal& proposal : *proposals) {
+      CHECK(texts.insert(proposal.text).second);
+    }
+  }
+}
+
+TEST_CASE("a model that orders worse than the draft is not asked", "[search]") {
+  CountingModel model(-1);
+  CpuPruner policy = policy_of(model, small_options());
+  for (int round = 0; round < 3; ++round) {
+    policy.observe(measured(policy.propose(8)));
+  }
+  CHECK(!policy.uses_model());
+  const std::size_t scored = model.num_scored;
+  CHECK(policy.propose(8).size() == 8);
+  CHECK(model.num_scored == scored);
+
+  PrunerOptions trusting = small_options();
+  trusting.falls_back = false;
+  CpuPruner other = policy_of(model, trusting);
+  for (int round = 0; round < 3; ++round) {
+    other.observe(measured(other.propose(8)));
+  }
+  CHECK(other.uses_model());
+}
+
+TEST_CASE("offline, the model is asked at once and learns nothing", "[search]") {
+  CountingModel model(1);
+  PrunerOptions options = small_options();
+  options.learns = false;
+  options.is_trained = true;
+  CpuPruner policy = policy_of(model, options, -1);
+  const std::vector<Proposal> first = policy.propose(8);
+  CHECK(model.num_scored > 0);
+  policy.observe(measured(first));
+  CHECK(model.num_learned == 0);
+}
+
+TEST_CASE("programs that are not valid are never proposed", "[search]") {
+  CountingModel model(1);
+  SearchCallbacks callbacks = extent_callbacks();
+  callbacks.is_valid = [](const ProgramView& view) {
+    return hash_text(state_text(view.state())) % 2 == 0;
+  };
+  CpuPruner policy(test::space_of(test::matmul_dag(64, 64, 64)), model, callbacks,
+                   make_shared_of<CountingModel>(1.0F), callbacks, small_options());
+  for (int round = 0; round < 3; ++round) {
+    const std::vector<Proposal> proposals = policy.propose(8);
+    CHECK(!proposals.empty());
+    for (const Proposal& proposal : proposals) {
+      CHECK(hash_text(state_text(proposal.state)) % 2 == 0);
+    }
+    policy.observe(measured(proposals));
+  }
+}
+
+TEST_CASE("the same seed proposes the same programs", "[search]") {
+  std::string texts[2];
+  for (std::string& all : texts) {
+    CountingModel model(1);
+    CpuPruner policy = policy_of(model, small_options());
+    for (int round = 0; round < 3; ++round) {
+      const std::vector<Proposal> proposals = policy.propose(8);
+      for (const Proposal& proposal : proposals) {
+        all += proposal.text;
+      }
+      policy.observe(measured(proposals));
+    }
+  }
+  CHECK(texts[0] == texts[1]);
+}
+
+}  // namespace tensorsmith
