@@ -136,7 +136,7 @@ class PrunerPolicy final : public SearchPolicy {
     if (round.makes_draft) {
       EvolutionOptions evolution = options_.evolution;
       evolution.num_generations = options_.draft_generations;
-      draft_ = evolve(space_, mutators_, evolution, key, callbacks_.parallel_for, by_draft, sampled,
+      draft_ = evolve(space_, mutators_, evolution, key, callbacks_, by_draft, sampled,
                       options_.draft_size, is_new);
     }
     std::vector<Individual> population = draft_;
@@ -171,7 +171,7 @@ class PrunerPolicy final : public SearchPolicy {
     second.round |= 1U << 31;  // other random numbers than those of the draft
     if (!uses_model()) {
       evolution.num_generations = 0;
-      return evolve(space_, mutators_, evolution, second, callbacks_.parallel_for, by_draft,
+      return evolve(space_, mutators_, evolution, second, callbacks_, by_draft,
                     std::move(population), round.sizes.num_kept, is_new);
     }
     std::vector<Candidate> candidates;
@@ -179,7 +179,7 @@ class PrunerPolicy final : public SearchPolicy {
       candidates.push_back(std::move(individual.candidate));
     }
     Evaluator by_model(callbacks_, &model_, options_.seed, key.round);
-    return evolve(space_, mutators_, evolution, second, callbacks_.parallel_for, by_model,
+    return evolve(space_, mutators_, evolution, second, callbacks_, by_model,
                   by_model.evaluate(std::move(candidates)), round.sizes.num_kept, is_new);
   }
 
@@ -189,8 +189,11 @@ class PrunerPolicy final : public SearchPolicy {
     constexpr std::size_t most_batches = 5;
     std::vector<Individual> accepted;
     for (std::size_t b = 0; b < most_batches && accepted.size() < options_.min_population; ++b) {
+      if (b > 0 && callbacks_.late()) {
+        break;
+      }
       std::vector<Candidate> drawn =
-          make_candidates(callbacks_.parallel_for, batch, batch, [&](std::size_t attempt) {
+          make_candidates(callbacks_, batch, batch, [&](std::size_t attempt) {
             CounterRng rng = key.rng(0, b * batch + attempt);
             return draw_candidate(space_, population_, rng);
           });
