@@ -12,51 +12,13 @@
 #include <optional>
 #include <vector>
 
+#include "tensorsmith/cost/draft_footprint.hpp"
 #include "tensorsmith/cost/draft_nest.hpp"
 #include "tensorsmith/cost/draft_rates.hpp"
 #include "tensorsmith/sched/layouts.hpp"
 #include "tensorsmith/te/tensor_size.hpp"
 
 namespace tensorsmith::detail {
-
-/// What an access touches: `segments` stretches of `run` bytes that begin `stride` bytes apart.
-struct DraftFootprint {
-  double segments = 1, run = 0, stride = 0;
-
-  double granules(double size) const {
-    return stride < size ? larger_of(1.0, segments * stride / size)
-                         : segments * larger_of(1.0, run / size + (run > size ? 0.5 : 0));
-  }
-  /// Room taken in a cache whose sets repeat every `way` bytes (a power of two; 0: never).
-  double room(double line, double way) const {
-    const auto low = [](double x) {
-      const auto n = static_cast<std::int64_t>(x);
-      return static_cast<double>(n & -n);
-    };
-    const double apart = way > 0 && stride > 0 && segments > 1 ? smaller_of(low(stride), way) : 0;
-    return larger_of(granules(line) * line, segments * smaller_of(apart, stride));
-  }
-  /// What it would take up if its lines were spread over all sets as densely as over its own: much
-  /// where rows lie nearly a multiple of the way apart.
-  double room_of_its_sets(double line, double way) const {
-    const double lines = granules(line) * line;
-    if (way <= 0 || stride <= line || segments <= 1) {
-      return lines;
-    }
-    const double beyond = stride - way * floor_of(stride / way);
-    const double drift = smaller_of(beyond, way - beyond);
-    const bool is_near = drift < line;
-    return is_near ? lines * way / smaller_of(segments * drift + larger_of(run, line), way) : lines;
-  }
-};
-
-/// How the values of a tensor lie in memory: pieces of its dimensions, outermost first.
-struct DraftPiece {
-  std::size_t dimension = 0;
-  double extent = 1;  ///< positions of the piece
-  double block = 1;   ///< positions of the dimension that one position of the piece covers
-  double pad = 0;     ///< positions left empty behind the last one
-};
 
 class DraftTraffic {
  public:

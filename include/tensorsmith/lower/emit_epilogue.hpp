@@ -14,7 +14,7 @@
 namespace tensorsmith::detail {
 
 /// Whether the values of `stage` are used in `reader` and in nothing else that has loops.
-inline bool Emitter::is_sole_reader(std::int32_t stage, std::int32_t reader) const {
+inline bool NestDecisions::is_sole_reader(std::int32_t stage, std::int32_t reader) const {
   const auto& operations = state_.dag().operations();
   for (std::size_t r = 0; r < operations.size(); ++r) {
     const auto other = static_cast<std::int32_t>(r);

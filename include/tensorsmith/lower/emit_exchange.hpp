@@ -81,7 +81,7 @@ inline SharingThreads Emitter::settle_threads(Emission& e) {
 }
 
 /// Where the accumulators of this element of the tile are.
-inline ExprList Emitter::tile_point(const Emission& e) {
+inline ExprList ThreadDecisions::tile_point(const Emission& e) {
   ExprList point;
   for (const std::size_t leaf : e.tile_leaves) {
     point.push_back(e.nest.leaf_value[leaf]);

@@ -19,7 +19,7 @@ namespace tensorsmith::detail {
 
 /// A cache lives where its step says; else inside of a thread's loops in that thread, outside of
 /// them in the block.
-inline Scope Emitter::scope_of_attached(std::int32_t stage) const {
+inline Scope ThreadDecisions::scope_of_attached(std::int32_t stage) const {
   const std::string& scope = derivations_[static_cast<std::size_t>(stage)].scope;
   if (scope == "local" || scope == "shared") {
     return scope == "local" ? Scope::local : Scope::shared;
@@ -36,10 +36,12 @@ inline Scope Emitter::scope_of_attached(std::int32_t stage) const {
   return Scope::shared;
 }
 
-inline bool Emitter::is_thread_var(VarId var) const { return has_item(kernel_.thread_vars, var); }
+inline bool ThreadDecisions::is_thread_var(VarId var) const {
+  return has_item(kernel_.thread_vars, var);
+}
 
 /// The interval for all threads of a block together.
-inline void Emitter::relax(SymbolicInterval& interval) const {
+inline void ThreadDecisions::relax(SymbolicInterval& interval) const {
   Affine low;
   low.constant = interval.low.constant;
   for (const AffineTerm& term : interval.low.terms) {

@@ -13,18 +13,18 @@
 namespace tensorsmith::detail {
 
 /// Whether the sum being emitted reads this copy behind the ends of its matrix.
-inline bool Emitter::is_padded_copy(std::int32_t stage) const {
+inline bool ThreadDecisions::is_padded_copy(std::int32_t stage) const {
   return !active_.empty() && has_item(active_.back()->padded_copies, stage);
 }
 
 /// Whether the box of `stage` stays as wide as its reader's loops make it.
-inline bool Emitter::keeps_box(std::int32_t stage) const {
+inline bool ThreadDecisions::keeps_box(std::int32_t stage) const {
   return is_gpu_ && (is_padded_copy(stage) ||
                      state_.stage(static_cast<std::size_t>(stage)).hints.has<hints::Tensorize>());
 }
 
 /// Of a stage that is computed in loops of this one; nullptr: no such stage.
-inline const TensorIntrinsic* Emitter::held_instruction(std::int32_t stage) const {
+inline const TensorIntrinsic* ThreadDecisions::held_instruction(std::int32_t stage) const {
   for (const auto& [attached, place] : state_.attach_map().stage_to_iterator) {
     const HintList& own = state_.stage(static_cast<std::size_t>(attached)).hints;
     if (place.stage == stage && own.has<hints::Tensorize>()) {
@@ -35,7 +35,7 @@ inline const TensorIntrinsic* Emitter::held_instruction(std::int32_t stage) cons
 }
 
 /// Fewer rows or columns than a tile has are a tile, of which only they are stored.
-inline void Emitter::widen_to_tile(Emission& e, std::vector<Constraint>& clips) const {
+inline void ThreadDecisions::widen_to_tile(Emission& e, std::vector<Constraint>& clips) const {
   const TensorIntrinsic* intrinsic = held_instruction(e.nest.stage);
   const std::size_t rank = e.op->axes.size();
   for (std::size_t axis = rank < 2 ? rank : rank - 2; intrinsic != nullptr && axis < rank; ++axis) {
@@ -54,8 +54,8 @@ inline void Emitter::widen_to_tile(Emission& e, std::vector<Constraint>& clips) 
 /// The stage's copy that is fetched inside of the sum `e`, if all of what `read` touches can be in
 /// it; -1: none. `overruns`: the loops of the sum's reduction go on behind its end, where the copy
 /// must be zero, so its matrix ends there too.
-inline std::int32_t Emitter::copy_to_pad(const Emission& e, const TensorRead& read,
-                                         bool overruns) const {
+inline std::int32_t ThreadDecisions::copy_to_pad(const Emission& e, const TensorRead& read,
+                                                 bool overruns) const {
   const ExprPool& pool = program_.pool;
   const TensorInfo& info = state_.dag().tensor(read.tensor);
   const auto copy = static_cast<std::int32_t>(info.operation);
@@ -83,7 +83,7 @@ inline std::int32_t Emitter::copy_to_pad(const Emission& e, const TensorRead& re
 }
 
 /// Behind place_warp_intrinsic: takes the conditions off a sum that is computed in whole tiles.
-inline void Emitter::pad_warp_product(Emission& e) {
+inline void ThreadDecisions::pad_warp_product(Emission& e) {
   Nest& nest = e.nest;
   const BufferId home = homes_[e.op->outputs[0].value].buffer;
   if (e.intrinsic == nullptr || nest.constraints.empty() || e.op->reduce_axes.size() != 1 ||
@@ -113,7 +113,7 @@ inline void Emitter::pad_warp_product(Emission& e) {
 }
 
 /// A padded copy stores everywhere, so `clips` say where it stores zeros.
-inline void Emitter::pad_copy(Emission& e, std::vector<Constraint>& clips) const {
+inline void ThreadDecisions::pad_copy(Emission& e, std::vector<Constraint>& clips) const {
   if (is_padded_copy(e.nest.stage)) {
     e.nest.is_padded = true;
     for (const Constraint& clip : clips) {
@@ -175,7 +175,7 @@ inline ExprId Emitter::is_below(Affine form, const Affine& bound) {
 
 /// Of the constraints of splits of splits, the inner ones that the outer ones imply: with
 /// 16*x + y < 1000 goes x < 63.
-inline void Emitter::drop_implied(Nest& nest) const {
+inline void ThreadDecisions::drop_implied(Nest& nest) const {
   std::vector<Constraint>& all = nest.constraints;
   const auto implies = [&](const Constraint& outer, const Constraint& inner) {
     if (!outer.bound.is_constant() || !inner.bound.is_constant() || inner.form.terms.empty()) {

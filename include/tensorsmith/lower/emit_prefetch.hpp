@@ -36,7 +36,7 @@ inline const TensorRead* read_of(const ExprPool& pool, const Operation& op, std:
 }
 
 /// Decides where the prefetches stand; may cut the innermost reduction loop.
-inline void Emitter::place_prefetch(Emission& e) const {
+inline void NestDecisions::place_prefetch(Emission& e) const {
   const OperandPrefetch wanted =
       operand_prefetch(state_.stage(static_cast<std::size_t>(e.nest.stage)).hints);
   if (wanted.lines == 0 || !e.shape.is_promoted) {
@@ -107,30 +107,6 @@ inline void Emitter::place_prefetch(Emission& e) const {
     e.shape.vector_leaf += e.shape.vector_leaf >= 0 ? 1 : 0;
     e.prefetch_leaf = static_cast<std::int32_t>(last) + 1;
   }
-}
-
-/// The indices of the read, relative to its buffer, where all leaves have values.
-inline std::vector<Affine> Emitter::forms_of(const Emission& e, const TensorRead& read) {
-  const Operation& op = *e.op;
-  const TensorHome& home = homes_[read.tensor.value];
-  std::vector<std::pair<VarId, ExprId>> env;
-  for (std::size_t a = 0; a < op.axes.size() + op.reduce_axes.size(); ++a) {
-    Affine value = with_values(program_.pool, extents_, e.nest, e.nest.axis_value[a]);
-    const bool is_spatial = a < op.axes.size();
-    if (is_spatial) {
-      value.add(e.nest.axis_base[a]);
-    }
-    env.emplace_back(is_spatial ? op.axes[a].var : op.reduce_axes[a - op.axes.size()].var,
-                     expr(value));
-  }
-  std::vector<Affine> forms;
-  for (std::size_t d = 0; d < read.indices.size(); ++d) {
-    forms.push_back(affine(value_of(read.indices[d], env)));
-    if (!home.origin.empty()) {
-      forms.back().add(home.origin[d], -1);
-    }
-  }
-  return forms;
 }
 
 /// The prefetches for what the leaves from e.prefetch_leaf on read in one go.

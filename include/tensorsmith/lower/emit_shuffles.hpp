@@ -16,7 +16,7 @@
 namespace tensorsmith::detail {
 
 /// How many threads along x share the reduction; 0: not in groups of lanes.
-inline std::int64_t Emitter::shuffled_threads(const Emission& e) const {
+inline std::int64_t ThreadDecisions::shuffled_threads(const Emission& e) const {
   std::int64_t threads = 0;
   for (std::size_t i = 0; i < e.nest.num_leaves(); ++i) {
     const ForKind kind = bound_kind(e.nest.derivation.leaves[i].annotation);

@@ -9,7 +9,7 @@
 // the sum:
 //     for k in 32: for g in 2 unrolled as vpmaddwd: for i' ...: for j' ...:
 //       for l in 8 vectorized: acc[i', j', l] += A[i', 16*k + 2*l + g] * B[j', 16*k + 2*l + g]
-// Not here: folding, and what else decides on lanes (emit_lanes.hpp).
+// Not here: folding (emit_lanes.hpp), and what else decides on lanes (place_lanes.hpp).
 #pragma once
 
 #include "tensorsmith/lower/emit_lanes.hpp"
@@ -20,8 +20,9 @@ namespace tensorsmith::detail {
 /// The reduction loop that hints::VectorizeSum has its vectors along: all loops of the reduction
 /// are in one run, and nothing is computed inside of it. -1: there is none, and the pragma means
 /// nothing.
-inline std::int32_t Emitter::node_of_lanes(const Emission& e,
-                                           const std::vector<TermCondition>& conditions) const {
+inline std::int32_t
+NestDecisions::node_of_lanes(const Emission& e,
+                             const std::vector<TermCondition>& conditions) const {
   const auto id = static_cast<std::size_t>(e.nest.stage);
   const StageDerivation& d = e.nest.derivation;
   const ExprPool& pool = state_.dag().pool();
@@ -65,7 +66,7 @@ inline std::int32_t Emitter::node_of_lanes(const Emission& e,
 }
 
 /// Cuts the lanes off the loop that was found; the tile is as shape_nest left it.
-inline void Emitter::place_sum_lanes(Emission& e) const {
+inline void NestDecisions::place_sum_lanes(Emission& e) const {
   StageDerivation& d = e.nest.derivation;
   const std::vector<std::int64_t> extent = node_extents(d, e.nest.axis_extent);
   std::int64_t rows = 1;
@@ -90,8 +91,9 @@ inline void Emitter::place_sum_lanes(Emission& e) const {
 }
 
 /// The intrinsic of the stage on groups in the lanes of its sum; false if it has none that can be.
-inline bool Emitter::place_groups_along_sum(Emission& e, std::size_t leaf, std::int64_t native,
-                                            std::int64_t vectors, std::int64_t extent) const {
+inline bool NestDecisions::place_groups_along_sum(Emission& e, std::size_t leaf,
+                                                  std::int64_t native, std::int64_t vectors,
+                                                  std::int64_t extent) const {
   const TensorIntrinsic* intrinsic =
       find_intrinsic(target_, state_.stage(static_cast<std::size_t>(e.nest.stage)).hints);
   const auto operands =

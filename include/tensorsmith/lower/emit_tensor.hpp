@@ -22,7 +22,7 @@ namespace tensorsmith::detail {
 
 /// Whether the stage's intrinsic keeps accumulators in tile registers and the loops suit it. What
 /// they read must be in memory: a tile is loaded row by row.
-inline bool Emitter::fills_tile_registers(Emission& e, bool has_all_terms) const {
+inline bool NestDecisions::fills_tile_registers(Emission& e, bool has_all_terms) const {
   const TensorIntrinsic* intrinsic =
       find_intrinsic(target_, state_.stage(static_cast<std::size_t>(e.nest.stage)).hints);
   bool reads_memory = true;
@@ -49,7 +49,7 @@ inline bool Emitter::fills_tile_registers(Emission& e, bool has_all_terms) const
 }
 
 /// Decides which loop the stage's intrinsic covers; cuts the innermost reduction loop.
-inline void Emitter::place_intrinsic(Emission& e) const {
+inline void NestDecisions::place_intrinsic(Emission& e) const {
   const TensorIntrinsic* intrinsic =
       find_intrinsic(target_, state_.stage(static_cast<std::size_t>(e.nest.stage)).hints);
   if (intrinsic == nullptr || !e.shape.is_promoted || e.shape.vector_leaf < 0 ||
@@ -101,7 +101,7 @@ inline void Emitter::place_intrinsic(Emission& e) const {
 }
 
 /// Loops around accumulators in tile registers stay loops, but are of constant extent.
-inline void Emitter::mark_tile_loops(Emission& e) {
+inline void NestDecisions::mark_tile_loops(Emission& e) {
   for (auto leaf = static_cast<std::size_t>(e.tensor_leaf);
        e.has_tiles && leaf < e.nest.num_leaves(); ++leaf) {
     e.nest.is_tile[leaf] = true;
@@ -110,7 +110,7 @@ inline void Emitter::mark_tile_loops(Emission& e) {
 
 /// For GPUs: the innermost reduction loop is covered if it is as long as the instruction's. That a
 /// warp's threads and loops lie as the instruction wants them is the schedule's affair.
-inline void Emitter::place_warp_intrinsic(Emission& e) const {
+inline void ThreadDecisions::place_warp_intrinsic(Emission& e) const {
   const TensorIntrinsic* intrinsic =
       find_intrinsic(target_, state_.stage(static_cast<std::size_t>(e.nest.stage)).hints);
   for (std::size_t i = e.nest.num_leaves(); intrinsic != nullptr && i-- > 0;) {
@@ -125,9 +125,9 @@ inline void Emitter::place_warp_intrinsic(Emission& e) const {
 
 /// What computes the loop of this leaf; nullptr: the loop itself, as where a tile on the border of
 /// padding has a condition.
-inline const TensorIntrinsic* Emitter::intrinsic_of_loop(const Emission& e, std::size_t leaf,
-                                                         ForKind kind, ExprId extent,
-                                                         StmtId body) const {
+inline const TensorIntrinsic* NestDecisions::intrinsic_of_loop(const Emission& e, std::size_t leaf,
+                                                               ForKind kind, ExprId extent,
+                                                               StmtId body) const {
   const IntImm* constant = program_.pool.as<IntImm>(extent);
   const bool is_covered = static_cast<std::int32_t>(leaf) == e.tensor_leaf && constant != nullptr &&
                           (e.mode == BodyMode::update || e.mode == BodyMode::offset_sum) &&
@@ -162,12 +162,12 @@ inline void Emitter::emit_offset_tile(Emission& e, BodyMode mode, std::vector<St
   }
 }
 
-inline bool Emitter::wants_offset_sums(const Emission& e, std::size_t leaf) const {
+inline bool NestDecisions::wants_offset_sums(const Emission& e, std::size_t leaf) const {
   return static_cast<std::int32_t>(leaf) == e.tensor_leaf && e.mode == BodyMode::update &&
          e.offset_sums.valid() && !e.is_summing;
 }
 
-inline bool Emitter::is_left_out_of_sums(const Emission& e, std::size_t leaf) const {
+inline bool NestDecisions::is_left_out_of_sums(const Emission& e, std::size_t leaf) const {
   return (e.mode == BodyMode::offset_zero || e.mode == BodyMode::offset_sum) && !e.moves_b[leaf];
 }
 

@@ -1,14 +1,14 @@
 // When the terms of a reduction count, in the loops of one nest: values of loops, linear forms.
 //
-// Floor 4. Part of emit.hpp. Not here: what the run makes of the forms (emit_taps.hpp).
+// Floor 4. Part of emit.hpp. Not here: what the run makes of the forms (plan_padding.hpp).
 #pragma once
 
-#include "tensorsmith/lower/emit.hpp"
+#include "tensorsmith/lower/emit_context.hpp"
 
 namespace tensorsmith::detail {
 
 /// Takes the loops that have one iteration by a condition out of the nest.
-inline void Emitter::take_solved(Emission& e, const std::vector<TermCondition>& conditions) {
+inline void EmitContext::take_solved(Emission& e, const std::vector<TermCondition>& conditions) {
   StageDerivation& d = e.nest.derivation;
   for (SolvedLoop& loop : solve_loops(d, e.nest.axis_extent, conditions)) {
     std::size_t leaf = 0;
@@ -25,7 +25,7 @@ inline void Emitter::take_solved(Emission& e, const std::vector<TermCondition>& 
 }
 
 /// What must not be negative, over the placeholders of the leaves.
-inline Affine Emitter::form_of(const Nest& nest, const TermCondition& condition) {
+inline Affine EmitContext::form_of(const Nest& nest, const TermCondition& condition) {
   const auto sum = [&](const auto& linear) {
     Affine form;
     form.constant = linear.constant;

@@ -7,11 +7,11 @@
 // no second loop for a rest. Elsewhere the loop stays as it is.
 #pragma once
 
-#include "tensorsmith/lower/emit.hpp"
+#include "tensorsmith/lower/nest_decisions.hpp"
 
 namespace tensorsmith::detail {
 
-inline void Emitter::unroll_reduction(Emission& e) const {
+inline void NestDecisions::unroll_reduction(Emission& e) const {
   const std::int64_t count = state_.stage(static_cast<std::size_t>(e.nest.stage))
                                  .hints.get<hints::UnrollReduction>()
                                  .steps;

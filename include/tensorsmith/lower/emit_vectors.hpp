@@ -14,7 +14,7 @@
 namespace tensorsmith::detail {
 
 /// Whether `id` is the same for all lanes, or an element next to the one of the lane before.
-inline bool Emitter::is_vector_access(VarId lane, std::int64_t lanes, ExprId id) {
+inline bool ThreadDecisions::is_vector_access(VarId lane, std::int64_t lanes, ExprId id) {
   ExprPool& pool = program_.pool;
   if (!uses_var(pool, id, lane)) {
     return true;
@@ -52,8 +52,8 @@ inline bool Emitter::is_vector_access(VarId lane, std::int64_t lanes, ExprId id)
 }
 
 /// The loads of `id` that are vectors; not those that a condition may leave out.
-inline void Emitter::find_vector_terms(VarId lane, std::int64_t lanes, ExprId id,
-                                       std::vector<ExprId>& found) {
+inline void ThreadDecisions::find_vector_terms(VarId lane, std::int64_t lanes, ExprId id,
+                                               std::vector<ExprId>& found) {
   ExprPool& pool = program_.pool;
   const Call* call = pool.as<Call>(id);
   if (call != nullptr && call->op == CallOp::if_then_else) {

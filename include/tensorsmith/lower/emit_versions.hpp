@@ -9,7 +9,7 @@
 namespace tensorsmith::detail {
 
 /// The first of the unrolled and vectorized loops at the end of a nest without reductions.
-inline std::size_t Emitter::first_tile_leaf(const Emission& e) const {
+inline std::size_t NestDecisions::first_tile_leaf(const Emission& e) const {
   std::size_t first = e.nest.num_leaves();
   while (e.shape.reduction_begin < 0 && first > 0 && e.nest.is_tile[first - 1]) {
     --first;

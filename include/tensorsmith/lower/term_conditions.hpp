@@ -7,7 +7,7 @@
 //     Y[h] = sum over r of if_then_else((h + r) mod 2 == 0, X[(h + r) floordiv 2] * W[r], 0)
 //     -->  h + r a multiple of 2  and, with padding,  (h + r) floordiv 2 - 1 >= 0
 // Where one of them fails the term is what the reduction starts from, so that nothing is lost if it
-// is left out (but 0 * infinity, which is not 0). Not here: what is made of it (emit_taps.hpp).
+// is left out (but 0 * infinity, which is not 0). Not here: what is made of it (plan_padding.hpp).
 #pragma once
 
 #include <cstdint>
