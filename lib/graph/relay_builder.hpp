@@ -55,8 +55,13 @@ std::int64_t axis_in(const std::string& layout, char axis);
 bool is_depthwise(const RelayNode& conv, const Shape& data);
 inline bool is_convolution(const std::string& op) { return op == "nn.conv2d" || op == "nn.conv3d"; }
 
-/// The reference's definition of a group, with its names. Null: there is none here.
-Shared<const ComputeDag> relay_definition(const RelayGraph& graph, const RelayGroup& group,
-                                          RelayTarget target);
+/// The reference's definition of a group, with its names.
+struct RelayDefinition {
+  Shared<const ComputeDag> dag;  ///< null: there is none here
+  bool is_exact = true;          ///< false: constants of unknown value are in its text
+  bool is_countable = true;      ///< the reference's counter finds its FLOPs
+};
+RelayDefinition relay_definition(const RelayGraph& graph, const RelayGroup& group,
+                                 RelayTarget target);
 
 }  // namespace tensorsmith::graph

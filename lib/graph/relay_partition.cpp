@@ -200,12 +200,13 @@ Result<RelayPartition, std::string> partition_relay(const RelayGraph& graph, Rel
     RelayTask task;
     task.operators = joined(group);
     task.group = g;
-    task.dag = relay_definition(made.graph, group, target);
+    const RelayDefinition definition = relay_definition(made.graph, group, target);
+    task.dag = definition.dag;
     std::string key = task.operators;
     if (task.dag) {
-      task.workload_key = te::workload_key(*task.dag);
-      key = task.workload_key;
-      task.flop = te::count_flop(*task.dag);
+      key = te::workload_key(*task.dag);
+      task.workload_key = definition.is_exact ? key : std::string();
+      task.flop = definition.is_countable ? te::count_flop(*task.dag) : -1;
     } else {
       for (const RelayType& type : group.inputs) {
         key += shape_text(type.shape);
