@@ -6,6 +6,7 @@
 //   bench_search --growth --seconds 5       # what a trial costs for sizes from 64 to 4096
 //   bench_search --generate                   one round of 2048 x 5 programs, nothing is measured
 //   bench_search --sampling a100              legal assignments a second of the space of a GPU
+//   bench_search --quality sim:a100 --way polish=0.1 --way diversity=2   winners at equal trials
 //
 // Phases are the tuner's own clocks. propose, measure, train and other follow one another and add
 // up to the run; build (lowering and compiling) runs beside measuring on its own thread, so its
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -23,6 +25,7 @@
 #include "bench/support/machine.hpp"
 #include "bench/support/report_file.hpp"
 #include "generation.hpp"
+#include "quality.hpp"
 #include "sampling.hpp"
 #include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/ops/workload.hpp"
@@ -44,6 +47,8 @@ struct Arguments {
   bool is_generation = false;  ///< only the search, without building and measuring
   int population = 2048, generations = 4;
   std::string sampled_gpu;  ///< only draws assignments of its native space
+  bool is_quality = false;  ///< only compares winners on a machine that is not there
+  QualityOptions quality;
 };
 
 Json phases_json(const TuneSummary& summary) {
@@ -166,6 +171,11 @@ int run(const Arguments& arguments) {
   std::FILE* const out = file.progress();
   Json report;
   report["machine"] = machine_facts(probe_host(), {});
+  if (arguments.is_quality) {
+    report["quality"] = compare_searches(arguments.quality, out);
+    file.write(report, true);
+    return 0;
+  }
   report["cases"] = Json::array();
   bool is_good = true;
   for (const std::string& shape : arguments.shapes) {
@@ -236,6 +246,15 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0, 4000));
   app.add_option("--sampling", arguments.sampled_gpu,
                  "only draws assignments of the native space of this GPU");
+  const CLI::Option* const quality = app.add_option(
+      "--quality", arguments.quality.target,
+      "only compares the winners of searches, on this target, whose estimate errs; nothing is run");
+  app.add_option("--way", arguments.quality.ways,
+                 "of --quality: polish=0.1, diversity=2, prior=0.5, several by commas; repeatable");
+  app.add_option("--seeds", arguments.quality.seeds, "of --quality, per workload")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--error", arguments.quality.error, "of --quality: of the estimate, per decision")
+      ->check(CLI::Range(0.0, 1.0));
   app.add_option("--space", arguments.tune.space, "space of programs: native or ansor");
   app.add_option("--cost-model,--model", arguments.tune.cost_model,
                  "cost model: " + tensorsmith::model_names(tensorsmith::known_models()));
@@ -251,7 +270,15 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "bench_search: %s; see bench_search --help\n", error.what());
     return 2;
   }
-  if (arguments.shapes.empty()) {
+  if (quality->count() > 0) {
+    arguments.is_quality = true;
+    arguments.quality.workloads = std::exchange(arguments.shapes, {});
+    arguments.quality.trials = arguments.trials > 0 ? arguments.trials : 200;
+    arguments.quality.population = std::min(arguments.population, 64);
+    arguments.quality.tune = arguments.tune;
+    arguments.quality.tune.is_cancelled = tensorsmith::bench::is_interrupted;
+  }
+  if (arguments.shapes.empty() && !arguments.is_quality) {
     arguments.shapes = {"gemm:512x512x512:f32"};
     if (arguments.shows_growth) {
       arguments.shapes.clear();

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,6 +65,20 @@ struct CurvePoint {
   double best_ns = 0;
 };
 
+/// What measuring the neighbours of the best program gained (TuneOptions::polish).
+struct PolishSummary {
+  std::int64_t trials = 0;
+  double before_ns = 0, after_ns = 0;  ///< the best trial before it, and with it; 0: it never began
+};
+
+/// What decisions of similar tasks were worth (TuneOptions::prior).
+struct PriorSummary {
+  std::int64_t trials = 0;
+  double best_ns = 0;    ///< the best of those trials; 0: none
+  double others_ns = 0;  ///< the best of the search's own when the last of them had been measured
+  bool is_dropped = false;  ///< they were behind, so no more were tried
+};
+
 struct TuneSummary {
   double best_ns = 0;  ///< median of the final ranking, or of the trial if there is none; 0: none
   double best_low_ns = 0, best_high_ns = 0;  ///< 95 % interval of that median; 0: not known
@@ -76,6 +91,10 @@ struct TuneSummary {
   double seconds = 0;
   std::int64_t num_compiled = 0;  ///< candidates whose code was made; known trials need none
   std::int64_t num_repeated = 0;  ///< trials measured again: the clock went down, and the like
+  /// Proposals that lower to a program proposed before: they were no trials.
+  std::int64_t num_equal_programs = 0;
+  PolishSummary polish;
+  PriorSummary prior;
   bool is_verified = false;
   double verified_share = 1;  ///< of the elements of the result; in instant mode often some rows
   /// Why the best was not judged with hard inputs (docs/numerics.md) beside the friendly ones, in
@@ -132,7 +151,21 @@ struct TuneOptions {
   /// again, and they and their seconds are spent. The trials after them, and with several tasks
   /// whose turn it is, are as if nobody had ended it.
   bool resumes = false;
-  std::int32_t round_size = 0;      ///< trials between two model updates; 0: by the budget
+  std::int32_t round_size = 0;  ///< trials between two model updates; 0: by the budget
+  /// The last part of the budget, as a share of it, measures all programs one decision away from
+  /// the best; 0: none does. Nothing said: a tenth, 0 where space or policy are the reference's or
+  /// the policy is the caller's.
+  std::optional<double> polish;
+  /// The most that decisions of similar tasks may take of an early batch, as a share of it; 0: none
+  /// are looked for. Similar tasks are those of `database` before this run, and the other tasks of
+  /// tune_tasks(), whose programs this task's space has with other lengths. They are given up as
+  /// soon as they are behind what the search finds without them. Never with the reference's space
+  /// or policy, or a policy of the caller's.
+  double prior = 0.5;
+  /// Programs of one batch are at least so far apart, in octaves of tile lengths and other
+  /// decisions, as long as there are as many; 0: they may be alike. Not with the reference's space
+  /// or policy.
+  double diversity = 0;
   std::int64_t early_stopping = 0;  ///< trials without a better one that end the run; 0: no limit
   bool verifies = true;
   TrialTiming timing = TrialTiming::racing;

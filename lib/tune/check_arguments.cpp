@@ -61,6 +61,17 @@ void check_arguments(const TuneTask& task, const TuneOptions& options) {
     throw Error("tune: instant mode (no seconds, no trials) is there for CPUs and for boards of "
                 "GPUs; give a budget");
   }
+  const auto check_share = [](const char* name, double share, double most) {
+    if (!(share >= 0 && share <= most)) {
+      throw Error(std::string("tune: ") + name + " must be a share in 0.." +
+                  (most < 1 ? "0.9" : "1"));
+    }
+  };
+  check_share("polish", options.polish.value_or(0), 0.9);
+  check_share("prior", options.prior, 0.9);
+  if (!(options.diversity >= 0) || std::isinf(options.diversity)) {
+    throw Error("tune: diversity must be a distance, 0 or more");
+  }
   if (options.num_threads < 1 || options.num_threads > 1024) {
     throw Error("tune: the number of threads must be in 1..1024, is " +
                 std::to_string(options.num_threads));

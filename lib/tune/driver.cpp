@@ -39,6 +39,7 @@ class Driver::Impl {
       return false;
     }
     const double begin = now();
+    source_.spend(budget_use());
     std::vector<State> states = source_.propose(next_round_size());
     summary_.propose_seconds += now() - begin;
     if (states.empty()) {
@@ -59,6 +60,7 @@ class Driver::Impl {
     summary_.rank_correlation = rank.correlation();
     summary_.num_ranked_pairs = static_cast<std::int64_t>(rank.num_pairs);
     finish_summary(result);
+    source_.describe(summary_);
     if (summary_.message.empty()) {
       const bool is_nothing = summary_.is_exhausted && summary_.trials == 0;
       summary_.message = is_nothing ? no_program : measurer_.note();
@@ -69,6 +71,8 @@ class Driver::Impl {
 
   const TuneSummary& summary() const { return summary_; }
   double best_min_ns() const { return best_min_ns_; }
+  double last_trial_seconds() const { return last_trial_seconds_; }
+  const std::vector<Finalist>& fastest() const { return kept_; }
 
  private:
   using Outcomes =
@@ -96,6 +100,11 @@ class Driver::Impl {
   double now() const { return options_.clock ? options_.clock() : steady_seconds(); }
   bool is_cancelled() const { return options_.is_cancelled && options_.is_cancelled(); }
   double seconds_left() const { return options_.search_seconds() - now(); }
+  BudgetUse budget_use() const {
+    return options_.budget_use ? options_.budget_use()
+                               : use_of(summary_.trials, options_.budget.trials,
+                                        last_trial_seconds_ / options_.search_seconds());
+  }
   /// Nobody gets nothing: at the end of the budget one trial more is waited for, and others as long
   /// as they are quick, until the first good candidate.
   bool needs_first() const {
@@ -246,16 +255,8 @@ class Driver::Impl {
     if (result.status == MeasureStatus::cancelled || is_interrupted) {
       return;  // never measured: not a trial
     }
-    Record record = options_.record_template;
-    record.round = summary_.rounds;
-    record.trial = summary_.trials;
-    record.steps = state.steps();
-    record.status = result.status;
-    record.is_verified = result.is_verified;
-    record.min_ns = result.is_ok() ? result.min_ns : 0;
-    record.median_ns = result.is_ok() ? result.median_ns : 0;
-    record.message = result.message;
-    record.seconds = now();
+    const Record record = trial_record(options_.record_template, summary_, state, result, now());
+    last_trial_seconds_ = record.seconds;
     const bool is_known = known_trial(state) != nullptr;
     num_measured_ += is_known ? 0 : 1;
     if (journal_ != nullptr && !is_known) {
@@ -439,16 +440,10 @@ class Driver::Impl {
     if (!options_.on_progress) {
       return;
     }
-    TuneProgress progress;
-    progress.seconds = now();
-    progress.seconds_left =
-        options_.budget.seconds > 0 ? std::max(0.0, options_.budget.seconds - progress.seconds) : 0;
-    progress.trials = summary_.trials;
-    progress.round = summary_.rounds;
+    TuneProgress progress = progress_of(summary_, now(), options_.budget.seconds);
     progress.best_ns = best_min_ns_;
     progress.gflops = best_min_ns_ > 0 ? options_.flop / best_min_ns_ : 0;
     progress.peak_fraction = peak_gflops_ > 0 ? progress.gflops / peak_gflops_ : 0;
-    progress.statuses = summary_.statuses;
     options_.on_progress(progress);
   }
 
@@ -460,11 +455,10 @@ class Driver::Impl {
   std::int64_t num_unwritten_ = 0;
   const DriverOptions& options_;
   double peak_gflops_ = 0;
-  double best_min_ns_ = 0;
+  double best_min_ns_ = 0, last_trial_seconds_ = 0;
   std::int64_t trials_of_best_ = 0;
   std::int64_t num_lost_in_a_row_ = 0;
-  bool is_measurer_ready_ = false;
-  bool is_ranked_ = false;
+  bool is_measurer_ready_ = false, is_ranked_ = false;
   std::int64_t num_measured_ = 0;     // by this run
   mutable double overrun_from_ = -1;  // when the budget was found to be spent; -1: not yet
   std::vector<Finalist> kept_;
@@ -480,6 +474,8 @@ bool Driver::run_round() { return impl_->run_round(); }
 DriverResult Driver::finish() { return impl_->finish(); }
 const TuneSummary& Driver::summary() const { return impl_->summary(); }
 double Driver::best_ns() const { return impl_->best_min_ns(); }
+double Driver::last_trial_seconds() const { return impl_->last_trial_seconds(); }
+std::vector<Record> Driver::fastest() const { return records_of(impl_->fastest()); }
 
 DriverResult run_driver(CandidateSource& source, CandidateBuilder& builder, Measurer& measurer,
                         Journal* journal, const DriverOptions& options) {

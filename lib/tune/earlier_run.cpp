@@ -6,15 +6,12 @@
 #include "tensorsmith/record/journal.hpp"
 
 namespace tensorsmith {
-namespace {
 
 bool is_of_same_run(const Record& a, const Record& b) {
   return a.workload == b.workload && a.workload_key == b.workload_key && a.target == b.target &&
          a.cpu == b.cpu && a.space == b.space && a.policy == b.policy &&
          a.num_threads == b.num_threads && a.seed == b.seed;
 }
-
-}  // namespace
 
 KnownTrials EarlierRun::trials_like(const Record& like) {
   KnownTrials trials;
@@ -57,7 +54,9 @@ std::string EarlierRun::problem(const std::string& path) const {
   if (num_missed > 0) {
     return std::to_string(num_missed) + " of the " + std::to_string(num_missed + num_taken) +
            " trials of this run in \"" + path +
-           "\" did not come again: other options, or lines of it are missing";
+           "\" did not come again: other options, another version of the search, or lines of it "
+           "are "
+           "missing";
   }
   return "";
 }

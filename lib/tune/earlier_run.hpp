@@ -60,6 +60,9 @@ class RunClock {
   bool has_run_ = false;
 };
 
+/// Whether two trials are of runs with the same task, target, search and seed.
+bool is_of_same_run(const Record& a, const Record& b);
+
 class EarlierRun {
  public:
   EarlierRun() = default;

@@ -63,6 +63,7 @@ Owned<SearchPolicy> make_evolution(SearchContext& context) {
     policy.target = context.task.target;
   }
   policy.near_share = is_gpu || context.callbacks.draft ? near_share : 0;
+  policy.least_distance = context.options.diversity;
   return make_evolutionary(context, policy);
 }
 

@@ -1,4 +1,4 @@
-// Finalists: the fastest few candidates of a run, among which its end chooses.
+// Finalists: the fastest few candidates of a run, among which its end chooses; trials as records.
 //
 // Private to lib/tune. Own design. Not here: the final ranking itself (Measurer).
 #pragma once
@@ -30,6 +30,48 @@ inline std::int64_t complexity_of(const State& state) {
     packs += std::holds_alternative<CacheReadStep>(step) ? 1 : 0;
   }
   return 1024 * static_cast<std::int64_t>(state.steps().size()) + packs;
+}
+
+/// A trial that ended at that moment, the next one of the run that `summary` is about.
+inline Record trial_record(const Record& run, const TuneSummary& summary, const State& state,
+                           const MeasureResult& result, double seconds) {
+  Record record = run;
+  record.round = summary.rounds;
+  record.trial = summary.trials;
+  record.steps = state.steps();
+  record.status = result.status;
+  record.is_verified = result.is_verified;
+  record.min_ns = result.is_ok() ? result.min_ns : 0;
+  record.median_ns = result.is_ok() ? result.median_ns : 0;
+  record.message = result.message;
+  record.seconds = seconds;
+  return record;
+}
+
+/// So many of the trials of a budget, 0: it has none, and such a share of its seconds.
+inline BudgetUse use_of(std::int64_t trials, std::int64_t all_trials, double share_of_seconds) {
+  const double share =
+      all_trials > 0 ? static_cast<double>(trials) / static_cast<double>(all_trials) : 0;
+  return {std::max(share, share_of_seconds), trials, all_trials};
+}
+
+inline std::vector<Record> records_of(const std::vector<Finalist>& finalists) {
+  std::vector<Record> records;
+  for (const Finalist& one : finalists) {
+    records.push_back(one.record);
+  }
+  return records;
+}
+
+/// Of a run with a budget of `all_seconds`, 0: no limit; without the best.
+inline TuneProgress progress_of(const TuneSummary& summary, double seconds, double all_seconds) {
+  TuneProgress progress;
+  progress.seconds = seconds;
+  progress.seconds_left = all_seconds > 0 ? std::max(0.0, all_seconds - seconds) : 0;
+  progress.trials = summary.trials;
+  progress.round = summary.rounds;
+  progress.statuses = summary.statuses;
+  return progress;
 }
 
 /// Puts one in by its time, the earlier of equals first; at most `capacity` stay.

@@ -5,12 +5,15 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/cost/standard_features.hpp"
+#include "tensorsmith/feature/lowered_part.hpp"
 #include "tensorsmith/lower/is_regular.hpp"
-#include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/sched/step_json.hpp"
+#include "tensorsmith/search/neighbourhood.hpp"
 #include "tensorsmith/support/quote.hpp"
 #include "tensorsmith/support/value_names.hpp"
 
@@ -200,6 +203,90 @@ SpaceParts make_space(const SpaceContext& context) {
   return space;
 }
 
+/// What the loops of a candidate say that is asked about more than once: it is lowered once.
+class LoweredFacts {
+ public:
+  struct Facts {
+    std::optional<ProgramHash> hash;  ///< none: lowering refuses it
+    bool is_regular = false;
+  };
+
+  Facts of(const ProgramView& view, const FeatureContext& context) {
+    const std::uint64_t key = hash_text(steps_json(view.steps()));
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = known_.find(key); found != known_.end()) {
+        return found->second;
+      }
+    }
+    const Result<LoopProgram, LowerError>& program = view.part<lowered_program_of>(context);
+    Facts facts;
+    if (program) {
+      facts.hash = program_hash(*program);
+      facts.is_regular = is_regular(*program);
+    }
+    const std::lock_guard lock(mutex_);
+    known_.emplace(key, facts);
+    return facts;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, Facts> known_;  ///< by the steps
+};
+
+/// A space as templates, for all who ask about decisions; states that were placed are remembered.
+class Decisions {
+ public:
+  explicit Decisions(Neighbourhood programs) : programs_(std::move(programs)) {}
+
+  double distance(const State& a, const State& b) {
+    const std::lock_guard lock(mutex_);
+    const auto& one = place(a);
+    const auto& other = place(b);
+    return one && other ? programs_.distance(*one, *other) : math::infinity;
+  }
+  std::vector<State> around(const State& state) {
+    const std::lock_guard lock(mutex_);
+    const auto& placed = place(state);
+    return placed ? programs_.around(*placed) : std::vector<State>();
+  }
+  std::vector<State> nearest_to(const std::vector<Step>& steps) {
+    const std::lock_guard lock(mutex_);
+    return programs_.nearest_to(steps);
+  }
+
+ private:
+  const std::optional<PlacedProgram>& place(const State& state) {
+    const std::uint64_t key = hash_text(steps_json(state.steps()));
+    auto found = placed_.find(key);
+    if (found == placed_.end()) {
+      found = placed_.emplace(key, programs_.place(state.steps())).first;
+    }
+    return found->second;
+  }
+
+  std::mutex mutex_;
+  Neighbourhood programs_;
+  std::unordered_map<std::uint64_t, std::optional<PlacedProgram>> placed_;  ///< by the steps
+};
+
+/// Those that may be measured.
+std::vector<State> valid_ones(std::vector<State> states, const SearchCallbacks& callbacks) {
+  std::vector<char> is_valid(states.size(), 1);
+  run_for(callbacks.parallel_for, states.size(), [&](std::size_t i) {
+    is_valid[i] =
+        !has_nested_parallel(states[i]) && (!callbacks.is_valid || callbacks.is_valid(states[i]));
+  });
+  std::vector<State> valid;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (is_valid[i]) {
+      valid.push_back(std::move(states[i]));
+    }
+  }
+  return valid;
+}
+
 /// What the policy asks about programs of that space.
 SearchCallbacks callbacks_for(const TuneTask& task, const TuneOptions& options,
                               const SpaceParts& space, const CostModel& model) {
@@ -219,19 +306,29 @@ SearchCallbacks callbacks_for(const TuneTask& task, const TuneOptions& options,
       return view.part<draft_parts_of>(plan->context()).total;
     };
   }
-  if (callbacks.draft && !is_gpu) {
-    callbacks.is_regular = [target](const State& state) {
-      const Result<LoopProgram, LowerError> program = lower(state, target);
-      return program && is_regular(*program);
+  if (!follows_reference(options)) {
+    const auto facts = std::make_shared<LoweredFacts>();
+    callbacks.identity = [facts, plan](const ProgramView& view) {
+      return facts->of(view, plan->context()).hash;
     };
+    if (callbacks.draft && !is_gpu) {
+      callbacks.is_regular = [facts, plan](const ProgramView& view) {
+        return facts->of(view, plan->context()).is_regular;
+      };
+    }
   }
   return callbacks;
 }
 
 }  // namespace
 
+Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index) {
+  SearchFacts facts;
+  return make_search(task, options, index, facts);
+}
+
 Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index,
-                   Callback<bool()> is_late) {
+                   SearchFacts& facts) {
   check_names(options);
   const PolicyParams params = params_of(options);
   Search search;
@@ -249,12 +346,27 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
     }
   }
   SearchCallbacks callbacks = callbacks_for(task, options, space, *model);
-  callbacks.is_late = std::move(is_late);
+  callbacks.is_late = facts.is_late;
+  SearchSpace sketches(std::move(space.sketches), std::move(space.options));
+  if (!follows_reference(options)) {
+    const auto decisions =
+        std::make_shared<Decisions>(Neighbourhood(sketches, space.templates, task.target.kind));
+    facts.identity = callbacks.identity;
+    facts.neighbours = [decisions, callbacks](const State& state) {
+      return valid_ones(decisions->around(state), callbacks);
+    };
+    facts.carry = [decisions, callbacks](const std::vector<Step>& steps) {
+      return valid_ones(decisions->nearest_to(steps), callbacks);
+    };
+    callbacks.distance = [decisions](const State& a, const State& b) {
+      return decisions->distance(a, b);
+    };
+  }
   SearchContext context{task,
                         options,
                         params,
                         index,
-                        SearchSpace(std::move(space.sketches), std::move(space.options)),
+                        std::move(sketches),
                         std::move(space.templates),
                         *model,
                         std::move(callbacks)};

@@ -3,6 +3,10 @@
 // Private to lib/. Own design. Not here: making them (tensorsmith/tune/methods.hpp).
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <vector>
+
 #include "tensorsmith/feature/feature_table.hpp"
 #include "tensorsmith/tune/methods.hpp"
 
@@ -17,6 +21,19 @@ bool follows_reference(const TuneOptions& options);
 
 /// Whether there is an analytic estimate for the programs of this search.
 bool has_draft(const TuneOptions& options, const Target& target);
+
+/// What sessions know of a search beside its policy.
+struct SearchFacts {
+  ProgramIdentity identity;  ///< empty: the search is the reference's
+  /// The programs one decision away that may be measured.
+  Callback<std::vector<State>(const State&)> neighbours;
+  /// Programs of the space with the decisions of another task's history, those that may be
+  /// measured.
+  Callback<std::vector<State>(const std::vector<Step>&)> carry;
+  Callback<bool()> is_late;  ///< given, not found: see SearchCallbacks
+};
+Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index,
+                   SearchFacts& facts);
 
 /// The cost model that the options name or make, for tasks of that target. Throws Error for an
 /// unknown name, or one that this search cannot use.

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <future>
+#include <system_error>
 #include <utility>
 
 #include "tensorsmith/cost/draft_model.hpp"
@@ -14,8 +16,10 @@
 #include "tensorsmith/te/workload_key.hpp"
 #include "tensorsmith/tune/measure_task.hpp"
 #include "tune/complete_first.hpp"
+#include "tune/distinct_programs.hpp"
 #include "tune/f64_twin.hpp"
 #include "tune/left_behind.hpp"
+#include "tune/polish.hpp"
 #include "tune/serial_twins.hpp"
 
 namespace tensorsmith {
@@ -34,6 +38,11 @@ constexpr double first_share = 0.5;
 constexpr double hard_share = 0.5;
 /// Of the results of hard inputs, which have a bound each: some ten times the work of a point.
 constexpr double hard_points = 2e7, instant_hard_points = 2e6;
+/// Of the budget, for the neighbours of the best.
+constexpr double usual_polish = 0.1;
+/// Programs of similar tasks; and the largest journal that is read for them, some half a second.
+constexpr std::size_t most_carried = 8;
+constexpr std::uintmax_t most_prior_bytes = 16 << 20;
 
 /// What the task is to compute: the definition of the workload that it says it is, if its program
 /// is that one's; else the program itself.
@@ -89,6 +98,21 @@ Record record_template(const TuneTask& task, const TuneOptions& options,
   record.num_threads = options.num_threads;
   record.seed = options.seed;
   return record;
+}
+
+/// Whether the search is this project's own, which measures what others propose beside it.
+bool is_own_search(const TuneOptions& options) {
+  return named_policy(options) != nullptr && !follows_reference(options) && !is_instant(options);
+}
+
+bool looks_for_prior(const TuneOptions& options) {
+  return options.prior > 0 && is_own_search(options);
+}
+
+/// The share of the budget for the neighbours of the best.
+double polish_of(const TuneOptions& options) {
+  return is_instant(options) ? 0
+                             : options.polish.value_or(is_own_search(options) ? usual_polish : 0);
 }
 
 RacingPolicy racing_policy(const TuneOptions& options) {
@@ -147,17 +171,24 @@ RunResources::RunResources(const TuneOptions& options, const Target& target, dou
     }
     journal_.emplace(std::move(opened).value());
     skipped_ = journal_->skipped();
-    if (options.resumes) {
+    std::error_code unknown;
+    const bool is_short = std::filesystem::file_size(options.database, unknown) <= most_prior_bytes;
+    if (options.resumes || (looks_for_prior(options) && is_short && !unknown)) {
       Result<JournalContents, RecordError> contents = read_journal(options.database);
       if (!contents) {
         throw Error(contents.error().message);
       }
-      std::vector<Record> winners;
-      for (Winner& winner : contents->winners) {
-        winners.push_back(std::move(winner.record));
+      if (looks_for_prior(options) && is_short) {
+        all_records_ = contents->records;
       }
-      earlier_ = EarlierRun(std::move(contents->records), std::move(winners));
-      skipped_ = std::move(contents->skipped);
+      if (options.resumes) {
+        std::vector<Record> winners;
+        for (Winner& winner : contents->winners) {
+          winners.push_back(std::move(winner.record));
+        }
+        earlier_ = EarlierRun(std::move(contents->records), std::move(winners));
+        skipped_ = std::move(contents->skipped);
+      }
     }
   } else if (options.resumes) {
     throw Error("tune: there is no run to go on with without a journal (database)");
@@ -193,7 +224,7 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   if (shared_model != nullptr) {
     options_.model = shared_model;
   }
-  search_ = make_search(task, options_, index, [this] {
+  facts_.is_late = [this] {
     if (options_.is_cancelled && options_.is_cancelled()) {
       return true;
     }
@@ -201,7 +232,8 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
     const bool is_first = driver_ != nullptr && driver_->summary().trials == 0;
     return driver_options_.clock && driver_options_.clock() > (is_first ? first_share : 1) *
                                                                   driver_options_.search_seconds();
-  });
+  };
+  search_ = make_search(task, options_, index, facts_);
   if (!facts.runs_code) {
     options_.verifies = false;  // nothing is computed
   } else if (const std::string problem = memory_problem(*task.dag); !problem.empty()) {
@@ -338,7 +370,26 @@ void TuneSession::prepare(Measurer& measurer) const {
   }
 }
 
-Driver& TuneSession::start(RunResources& resources) {
+Driver& TuneSession::start(RunResources& resources, Callback<std::vector<SolvedProgram>()> solved) {
+  if (facts_.identity) {  // else the search is the reference's, with its own rule
+    const auto known = std::make_shared<KnownPrograms>(facts_.identity);
+    if (looks_for_prior(options_)) {
+      if (!solved) {
+        solved = [&resources, run = run()] { return resources.solved(std::span(&run, 1)); };
+      }
+      source_ = std::make_unique<Prior>(
+          std::move(source_),
+          [solved, key = run().workload_key, carry = facts_.carry] {
+            return carried_over(solved(), key, carry, most_carried);
+          },
+          options_.prior, known);
+    }
+    if (const double share = polish_of(options_); share > 0) {
+      source_ = std::make_unique<Polish>(
+          std::move(source_), PolishOptions{share, options_.seed, facts_.neighbours}, known);
+    }
+    source_ = std::make_unique<DistinctPrograms>(std::move(source_), known);
+  }
   RunClock& clock = resources.clock();
   EarlierRun& earlier = resources.earlier();
   driver_options_.known = earlier.trials_like(driver_options_.record_template);

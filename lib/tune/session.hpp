@@ -11,6 +11,7 @@
 #include "tensorsmith/tune/backend.hpp"
 #include "tensorsmith/tune/driver.hpp"
 #include "tune/earlier_run.hpp"
+#include "tune/prior.hpp"
 #include "tune/search.hpp"
 
 namespace tensorsmith {
@@ -28,6 +29,10 @@ class RunResources {
   RunClock& clock() { return clock_; }
   /// The run that this one goes on with; without any trials unless the options ask for one.
   EarlierRun& earlier() { return earlier_; }
+  /// What the journal says of other tasks than those of these runs.
+  std::vector<SolvedProgram> solved(std::span<const Record> runs) const {
+    return solved_before(all_records_, runs);
+  }
   /// What is wrong with the journal, in one line: lines that are no records and, unless the run was
   /// cancelled, trials to go on with that did not come again. Empty: nothing.
   std::string journal_problem(bool is_cancelled) const;
@@ -36,6 +41,7 @@ class RunResources {
   Owned<Measurer> own_;
   std::optional<Journal> journal_;
   std::vector<SkippedLine> skipped_;
+  std::vector<Record> all_records_;  ///< that the journal held, if somebody looks for a prior
   EarlierRun earlier_;
   RunClock clock_;
   Measurer* measurer_ = nullptr;
@@ -57,13 +63,16 @@ class TuneSession {
   void prepare(Measurer& measurer) const;
   /// Both; in instant mode in less time.
   void prepare_with_reference(Measurer& measurer);
-  /// To be called once, before rounds are run.
-  Driver& start(RunResources& resources);
+  /// To be called once, before rounds are run. `solved`: programs of other tasks, asked once if it
+  /// is there; empty: those of the journal are taken.
+  Driver& start(RunResources& resources, Callback<std::vector<SolvedProgram>()> solved = {});
 
   Driver& driver() { return *driver_; }
   /// Limits that may move between rounds.
   DriverOptions& limits() { return driver_options_; }
   double flop() const { return driver_options_.flop; }
+  /// What all its records have in common.
+  const Record& run() const { return driver_options_.record_template; }
   const TuneTask& task() const { return task_; }
   /// Ends the driver's run.
   TuneResult finish();
@@ -76,6 +85,7 @@ class TuneSession {
   TuneOptions options_;
   Owned<Backend> backend_;
   Search search_;
+  SearchFacts facts_;
   MeasureTask measure_task_;
   double verified_share_ = 1;
   std::string not_judged_;  ///< why there are no hard references

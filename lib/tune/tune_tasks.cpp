@@ -74,6 +74,8 @@ class TasksRun {
                     static_cast<double>(tasks.size() - 1) * limits.ranking_seconds
               : 0;
       is_started_.push_back(false);
+      limits.budget_use = [this] { return budget_use(); };
+      runs_.push_back(sessions_.back()->run());
     }
     resources_ = std::make_unique<RunResources>(options.tune, tasks.front().task.target, start);
   }
@@ -123,6 +125,35 @@ class TasksRun {
            (budget.seconds > 0 && now() >= sessions_.front()->limits().budget.seconds);
   }
 
+  /// Up to the last trial, whichever task it was of.
+  BudgetUse budget_use() const {
+    const TuneBudget& budget = options_.tune.budget;
+    BudgetUse use;
+    use.trials = scheduler_.trials();
+    use.all_trials = budget.trials;
+    if (budget.trials > 0) {
+      use.share = static_cast<double>(use.trials) / static_cast<double>(budget.trials);
+    }
+    if (budget.seconds > 0) {
+      use.share =
+          std::max(use.share, last_trial_seconds_ / sessions_.front()->limits().budget.seconds);
+    }
+    return use;
+  }
+
+  /// Programs of the journal, and of the other tasks of this run so far.
+  std::vector<SolvedProgram> solved() const {
+    std::vector<SolvedProgram> all = resources_->solved(runs_);
+    for (std::size_t i = 0; i < sessions_.size(); ++i) {
+      if (is_started_[i]) {
+        for (const Record& record : sessions_[i]->driver().fastest()) {
+          all.push_back({record.workload_key, record.steps, record.min_ns});
+        }
+      }
+    }
+    return all;
+  }
+
   void call(const Callback<void(const TasksProgress&)>& callback, std::size_t task) const {
     if (callback) {
       callback(TasksProgress{task, now(), scheduler_.trials(), scheduler_});
@@ -146,7 +177,7 @@ class TasksRun {
     turn_to(task);
     if (!is_started_[task]) {
       is_started_[task] = true;
-      session.start(*resources_);
+      session.start(*resources_, [this] { return solved(); });
     }
     const std::int64_t before = session.driver().summary().trials;
     if (const std::int64_t all = options_.tune.budget.trials; all > 0) {
@@ -155,6 +186,7 @@ class TasksRun {
     (void)session.driver().run_round();
     const TuneSummary& summary = session.driver().summary();
     is_journal_broken_ = is_journal_broken_ || summary.is_journal_broken;
+    last_trial_seconds_ = std::max(last_trial_seconds_, session.driver().last_trial_seconds());
     return summary.trials - before;
   }
 
@@ -192,6 +224,8 @@ class TasksRun {
   TaskScheduler scheduler_;
   std::vector<std::unique_ptr<TuneSession>> sessions_;
   std::vector<bool> is_started_;
+  std::vector<Record> runs_;  ///< what the records of each have in common
+  double last_trial_seconds_ = 0;
   std::unique_ptr<RunResources> resources_;
   std::size_t current_ = SIZE_MAX;
   bool is_journal_broken_ = false;

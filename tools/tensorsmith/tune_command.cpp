@@ -93,6 +93,14 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
                     {"build_seconds", summary.build_seconds},
                     {"measure_seconds", summary.measure_seconds},
                     {"train_seconds", summary.train_seconds}};
+  json["equal_programs"] = summary.num_equal_programs;
+  json["polish"] = {{"trials", summary.polish.trials},
+                    {"before_ns", summary.polish.before_ns},
+                    {"after_ns", summary.polish.after_ns}};
+  json["prior"] = {{"trials", summary.prior.trials},
+                   {"best_ns", summary.prior.best_ns},
+                   {"others_ns", summary.prior.others_ns},
+                   {"dropped", summary.prior.is_dropped}};
   json["rank_correlation"] =
       summary.num_ranked_pairs > 0 ? Json(summary.rank_correlation) : Json(nullptr);
   json["ranked_pairs"] = summary.num_ranked_pairs;
@@ -100,6 +108,23 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
     json["message"] = summary.message;
   }
   return json;
+}
+
+/// What polishing and other tasks' decisions were worth.
+void print_parts(const TuneSummary& summary) {
+  if (summary.prior.trials > 0) {
+    fmt::print("prior: {} programs of similar tasks, {}\n", summary.prior.trials,
+               summary.prior.best_ns <= 0
+                   ? std::string("none ran")
+                   : fmt::format("the best {} beside {} of the search's own{}",
+                                 duration_text(summary.prior.best_ns),
+                                 duration_text(summary.prior.others_ns),
+                                 summary.prior.is_dropped ? ", so the others were dropped" : ""));
+  }
+  if (summary.polish.trials > 0) {
+    fmt::print("polish: {} neighbours of the best, {} -> {}\n", summary.polish.trials,
+               duration_text(summary.polish.before_ns), duration_text(summary.polish.after_ns));
+  }
 }
 
 void print_result(const TuneArguments& arguments, const TuneResult& result) {
@@ -136,6 +161,7 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
                static_cast<double>(summary.trials) / std::max(summary.seconds, 1e-9), separator,
                failures);
   }
+  print_parts(summary);
   if (summary.num_ranked_pairs > 0) {
     fmt::print("cost model: rank correlation {:.2f} with what was measured next, over {} pairs\n",
                summary.rank_correlation, summary.num_ranked_pairs);
@@ -304,6 +330,21 @@ void add_tune(CLI::App& app, Action& action) {
       ->add_option("--early-stopping", arguments->tune.early_stopping,
                    "trials without a better one that end the search; 0: no limit")
       ->check(whole_number(0, std::uint64_t{1} << 40));
+  command
+      ->add_option("--polish", arguments->tune.polish,
+                   "share of the budget, its last part, that measures all programs one decision "
+                   "away from the best; default 0.1, 0 in the reference's space or search")
+      ->check(real_number(0, 0.9));
+  command
+      ->add_option("--prior", arguments->tune.prior,
+                   "most of an early batch that programs of similar tasks in the journal may take, "
+                   "as long as they are ahead; default 0.5, 0: none")
+      ->check(real_number(0, 0.9));
+  command
+      ->add_option("--diversity", arguments->tune.diversity,
+                   "how many decisions programs of one batch differ by at least, if there are as "
+                   "many such programs; default 0")
+      ->check(real_number(0, 1e6));
   command->add_option("--tasks", arguments->tasks,
                       "file with one workload, and its weight if it is not 1, per line; the budget "
                       "is that of all");

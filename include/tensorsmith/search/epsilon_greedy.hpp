@@ -47,8 +47,8 @@ struct Picked {
 };
 
 /// n programs: first n - num_random from `best`, then from `random`; each list stands in for the
-/// other when that is exhausted. claim(text) answers whether the program is new and marks it as
-/// taken.
+/// other when that is exhausted. claim(individual) answers whether the program is new and marks it
+/// as taken.
 template <class Claim>
 std::vector<Picked> pick_epsilon_greedy(const std::vector<Individual>& best,
                                         const std::vector<Individual>& random, std::size_t n,
@@ -65,7 +65,7 @@ std::vector<Picked> pick_epsilon_greedy(const std::vector<Individual>& best,
     const bool prefers_best = picked.size() < num_good;
     const bool take_random = prefers_best ? !has_best : has_random;
     const Individual& next = take_random ? random[next_random++] : best[next_best++];
-    if (claim(next.text)) {
+    if (claim(next)) {
       picked.push_back(Picked{next, take_random});
     }
   }

@@ -15,46 +15,17 @@
 #include <vector>
 
 #include "tensorsmith/search/analytic_seeds.hpp"
+#include "tensorsmith/search/batch_order.hpp"
 #include "tensorsmith/search/drafted_seeds.hpp"
 #include "tensorsmith/search/epsilon_greedy.hpp"
 #include "tensorsmith/search/evolution/evolve.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
+#include "tensorsmith/search/policy_options.hpp"
 #include "tensorsmith/search/population/sample.hpp"
-#include "tensorsmith/search/random_source.hpp"
 #include "tensorsmith/support/hash_map.hpp"
 #include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith {
-
-struct PolicyOptions {
-  std::uint64_t seed = 1;
-  std::uint32_t task = 0;  ///< part of every random key, and of the training samples
-  EvolutionOptions evolution;
-  double epsilon = 0.05;
-  double measured_ratio = 0.2;         ///< best measured programs put into the initial population
-  std::uint32_t min_population = 50;   ///< distinct programs sampled, if there are as many
-  std::uint32_t retries_on_empty = 1;  ///< more rounds after one that found nothing new
-  bool model_is_trained = false;       ///< its scores are worth something before any observation
-  std::uint32_t num_warmup = 0;        ///< observations that a model needs (more than these)
-  bool evolves_untrained = false;      ///< under random scores, where there is no model yet
-  bool carries_exploration = true;     ///< see ExplorationShare
-  RandomSource random = RandomSource::counter;
-  std::optional<Target> target;  ///< for analytic seeds, which need a draft; none: no seeds
-  SeedEffort seeds;
-  DraftedEffort drafted;  ///< of GPUs
-  double near_share = 0;  ///< of a batch: mutations of the best measured programs (own design)
-
-  /// As the reference searches: roulette by score, no crossover, no carry, 100 observations before
-  /// the model is asked, and evolution from the first round on.
-  static PolicyOptions reference() {
-    PolicyOptions options;
-    options.evolution = EvolutionOptions::reference();
-    options.num_warmup = 100;
-    options.evolves_untrained = true;
-    options.carries_exploration = false;
-    return options;
-  }
-};
 
 template <class Population = AnsorCpuPopulation, class Mutators = AnsorCpuMutators>
 class BasicEvolutionaryPolicy final : public SearchPolicy {
@@ -108,7 +79,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
       const Observation& result = results[i];
-      taken_.insert(texts[i]);
+      (void)claim(texts[i], result.state);
       if (proposed_.contains(texts[i])) {
         proposed_.set(texts[i], nullptr);  // never needed again
       }
@@ -179,8 +150,9 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     const auto take = [&](const std::vector<Individual>& from, std::size_t count,
                           const std::vector<Individual>& others, std::size_t num_others) {
       for (Picked& picked :
-           pick_epsilon_greedy(from, others, count, num_others,
-                               [&](const std::string& text) { return taken_.insert(text); })) {
+           pick_epsilon_greedy(from, others, count, num_others, [&](const Individual& one) {
+             return claim(one.text, one.candidate.state);
+           })) {
         proposed_.set(picked.individual.text, picked.individual.features);
         proposals.push_back(Proposal{std::move(picked.individual.candidate.state),
                                      std::move(picked.individual.text), picked.individual.score,
@@ -188,9 +160,21 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
       }
     };
     const std::size_t before = proposals.size();
+    const auto put_irregular_last = [&](std::vector<Individual>& list, std::size_t wanted) {
+      if (callbacks_.is_regular) {
+        put_first(list, wanted, [&](const Individual& one) {
+          return callbacks_.late() || callbacks_.is_regular(one.candidate.state);
+        });
+      }
+    };
     std::vector<Individual> near = neighbours(key, evaluator);
     const auto num_near =
         static_cast<std::size_t>(options_.near_share * static_cast<double>(n - num_random) + 0.5);
+    if (options_.least_distance > 0 && callbacks_.distance) {
+      spread_out(best, n, options_.least_distance, [&](const Individual& a, const Individual& b) {
+        return callbacks_.distance(a.candidate.state, b.candidate.state);
+      });
+    }
     put_irregular_last(near, num_near);
     put_irregular_last(best, n);
     put_irregular_last(random, num_random);
@@ -199,20 +183,13 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     return proposals;
   }
 
-  /// The first `wanted` regular ones first, if there are as many; both in their order.
-  void put_irregular_last(std::vector<Individual>& list, std::size_t wanted) const {
-    std::vector<Individual> irregular;
-    std::size_t kept = 0;
-    for (std::size_t i = 0; callbacks_.is_regular && i < list.size(); ++i) {
-      if (kept < wanted && !callbacks_.late() && !callbacks_.is_regular(list[i].candidate.state)) {
-        irregular.push_back(std::move(list[i]));
-      } else if (kept++ != i) {
-        list[kept - 1] = std::move(list[i]);
-      }
+  /// Marks a program as taken; whether it is new, by its text and by what it lowers to.
+  bool claim(const std::string& text, const State& state) {
+    if (!taken_.insert(text)) {
+      return false;
     }
-    for (std::size_t i = 0; i < irregular.size(); ++i) {
-      list[kept + i] = std::move(irregular[i]);
-    }
+    const auto lowered = callbacks_.identity ? callbacks_.identity(state) : std::nullopt;
+    return !lowered || lowered_.insert(to_key(*lowered));
   }
 
   /// One mutation away from the few best measured programs and not taken yet, best score first. A
@@ -316,7 +293,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   /// The best seeds, none of which was measured before.
   void take_seeds(std::size_t count, std::vector<Proposal>& proposals) {
     for (const Seed& seed : seeds_) {
-      if (proposals.size() < count && taken_.insert(seed.text)) {
+      if (proposals.size() < count && claim(seed.text, seed.candidate.state)) {
         proposals.push_back(Proposal{seed.candidate.state, seed.text,
                                      static_cast<float>(-math::log2(seed.draft + 1e-9)), false});
       }
@@ -362,7 +339,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   std::size_t target_population_;  ///< likewise
   std::size_t num_observed_ = 0;
   std::uint32_t round_ = 0;
-  HashSet<std::string> taken_;  ///< proposed or observed; looked up only
+  HashSet<std::string> taken_;    ///< proposed or observed; looked up only
+  HashSet<std::string> lowered_;  ///< what those lower to
   /// Features of proposals until they are observed; the model learns from what it scored.
   HashMap<std::string, Shared<const Features>> proposed_;
   std::vector<Measured> measured_;  ///< successful ones, best first

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "tensorsmith/feature/features.hpp"
 #include "tensorsmith/feature/program_view.hpp"
 #include "tensorsmith/fwd.hpp"
+#include "tensorsmith/ir/program_hash.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/callback.hpp"
 #include "tensorsmith/support/shared.hpp"
@@ -71,6 +73,10 @@ inline void run_for(const ParallelFor& parallel_for, std::size_t count,
   }
 }
 
+/// What a program lowers to; nothing where lowering refuses it. Candidates that lower to the same
+/// are one kernel, whatever their steps.
+using ProgramIdentity = Callback<std::optional<ProgramHash>(const ProgramView&)>;
+
 /// What a policy asks its driver for. All must be pure functions that may be called concurrently,
 /// though not for one view. Views of one candidate share what is found out about it; functions of a
 /// State fit as well, and states may be passed.
@@ -88,6 +94,12 @@ struct SearchCallbacks {
   /// that would be proposed next. Others are proposed where there is nothing better. Empty = all
   /// are well.
   Callback<bool(const ProgramView&)> is_regular;
+  /// Asked about those that would be proposed next, so that none is proposed that lowers to what
+  /// was proposed before. Empty = texts of states tell programs apart.
+  ProgramIdentity identity;
+  /// How far the decisions of two programs are apart, in octaves of a length or other values
+  /// (space/moves.hpp). Empty = batches are not spread.
+  Callback<double(const State&, const State&)> distance;
   ParallelFor parallel_for;
   /// Whether the time for proposing is over: then what is drawn by now has to do, and proposals
   /// depend on the clock. Empty = it never is.

@@ -214,16 +214,20 @@ std::optional<Assignment> crossover(const SpaceSampler& sampler, const Assignmen
   return std::nullopt;
 }
 
-/// How far apart two assignments are: octaves between lengths, one for every other variable whose
-/// values differ. A metric.
+/// How far apart two values of a variable are: octaves between lengths, else one if they differ.
+inline double distance_of(const Variable& variable, std::int32_t a, std::int32_t b) {
+  if (a == b) {
+    return 0;
+  }
+  const bool is_length = variable.role == VariableRole::tile_length;
+  return is_length && a > 0 && b > 0 ? math::fabs(math::log2(a) - math::log2(b)) : 1;
+}
+
+/// The sum of that over all variables. A metric.
 inline double distance(const VariableSpace& space, const Assignment& a, const Assignment& b) {
   double sum = 0;
   for (std::uint32_t i = 0; i < space.size(); ++i) {
-    const std::int32_t x = a[VariableId{i}], y = b[VariableId{i}];
-    if (x != y) {
-      const bool is_length = space[VariableId{i}].role == VariableRole::tile_length;
-      sum += is_length && x > 0 && y > 0 ? math::fabs(math::log2(x) - math::log2(y)) : 1;
-    }
+    sum += distance_of(space[VariableId{i}], a[VariableId{i}], b[VariableId{i}]);
   }
   return sum;
 }

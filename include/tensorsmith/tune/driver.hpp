@@ -31,6 +31,13 @@ struct TrialOutcome {
   MeasureResult result;
 };
 
+/// How much of a budget is spent.
+struct BudgetUse {
+  double share = 0;  ///< 0..1, up to the last trial; of trials or seconds, whichever ends first
+  std::int64_t trials = 0;      ///< so far
+  std::int64_t all_trials = 0;  ///< of the budget; 0: no limit
+};
+
 /// Where states come from.
 class CandidateSource {
  public:
@@ -44,6 +51,10 @@ class CandidateSource {
   virtual void observe(std::span<const TrialOutcome> outcomes) = 0;
   /// As SearchPolicy::model_rank.
   virtual RankReport model_rank() const { return {}; }
+  /// Said in front of every propose().
+  virtual void spend(const BudgetUse& use) { (void)use; }
+  /// What it did, at the end.
+  virtual void describe(TuneSummary& summary) const { (void)summary; }
 };
 
 struct DriverOptions {
@@ -81,6 +92,8 @@ struct DriverOptions {
   Callback<void(const TuneProgress&)> on_progress;
   /// Seconds since the budget began; empty: the steady clock, which knows of no beginning.
   Callback<double()> clock;
+  /// Of a budget that is not this run's alone; empty: it is.
+  Callback<BudgetUse()> budget_use;
 
   /// Of the budget, for everything in front of the final ranking; without one very many.
   double search_seconds() const {
@@ -118,8 +131,10 @@ class Driver {
   /// Final ranking and summary; nothing may follow.
   DriverResult finish();
 
-  const TuneSummary& summary() const;  ///< so far
-  double best_ns() const;              ///< 0: none yet
+  const TuneSummary& summary() const;   ///< so far
+  double best_ns() const;               ///< 0: none yet
+  double last_trial_seconds() const;    ///< when it was recorded; 0: none was
+  std::vector<Record> fastest() const;  ///< the fastest few trials so far, best first
 
  private:
   class Impl;

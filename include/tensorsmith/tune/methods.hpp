@@ -88,8 +88,7 @@ struct Search {
 
 /// Space, model and policy of a task, as tune() has them. Throws Error that names the option for an
 /// unknown name, and for sketches that do not fit. `index` tells the tasks of a common cost model
-/// apart; `is_late`: see SearchCallbacks.
-Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index = 0,
-                   Callback<bool()> is_late = {});
+/// apart.
+Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index = 0);
 
 }  // namespace tensorsmith

@@ -21,7 +21,7 @@ std::vector<Picked> pick(int num_best, int num_random_states, std::size_t n, std
   std::set<std::string> taken;
   return pick_epsilon_greedy(individuals("best", num_best),
                              individuals("random", num_random_states), n, random,
-                             [&](const std::string& text) { return taken.insert(text).second; });
+                             [&](const Individual& one) { return taken.insert(one.text).second; });
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ TEST_CASE("either list stands in for the other, and both may end") {
 
 TEST_CASE("a program is picked once") {
   std::set<std::string> taken = {"best0"};
-  const auto claim = [&](const std::string& text) { return taken.insert(text).second; };
+  const auto claim = [&](const Individual& one) { return taken.insert(one.text).second; };
   const auto picked =
       pick_epsilon_greedy(individuals("best", 3), individuals("best", 3), 6, 2, claim);
   CHECK(picked.size() == 2);

@@ -68,6 +68,9 @@ TEST_CASE("a run of several tasks that was ended goes on as it would have") {
 #if defined(TENSORSMITH_HAS_EIGEN)
     "mlp",
 #endif
+#if defined(TENSORSMITH_HAS_XGB)
+    "xgb",
+#endif
     "random"
   };
   for (const std::string& model : models) {
@@ -248,7 +251,8 @@ TEST_CASE("trials that other options do not come to again are counted in the mes
   const TasksResult shorter = tune_tasks(small_tasks(), options);
   CHECK(shorter.trials == 6);
   CHECK(shorter.message == "12 of the 18 trials of this run in \"" + journal.path +
-                               "\" did not come again: other options, or lines of it are missing");
+                               "\" did not come again: other options, another version of the "
+                               "search, or lines of it are missing");
   const std::vector<std::string> after = file_lines(journal.path);
   CHECK(std::equal(before.begin(), before.end(), after.begin()));
 }
