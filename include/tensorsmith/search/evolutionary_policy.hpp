@@ -22,6 +22,7 @@
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
 #include "tensorsmith/search/policy_options.hpp"
 #include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/search/taken_programs.hpp"
 #include "tensorsmith/support/hash_map.hpp"
 #include "tensorsmith/support/sort.hpp"
 
@@ -79,7 +80,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
       const Observation& result = results[i];
-      (void)claim(texts[i], result.state);
+      (void)taken_.claim(texts[i], result.state, callbacks_.identity);
       if (proposed_.contains(texts[i])) {
         proposed_.set(texts[i], nullptr);  // never needed again
       }
@@ -151,7 +152,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
                           const std::vector<Individual>& others, std::size_t num_others) {
       for (Picked& picked :
            pick_epsilon_greedy(from, others, count, num_others, [&](const Individual& one) {
-             return claim(one.text, one.candidate.state);
+             return taken_.claim(one.text, one.candidate.state, callbacks_.identity);
            })) {
         proposed_.set(picked.individual.text, picked.individual.features);
         proposals.push_back(Proposal{std::move(picked.individual.candidate.state),
@@ -181,15 +182,6 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     take(near, num_near, {}, 0);
     take(best, n - (proposals.size() - before), random, num_random);
     return proposals;
-  }
-
-  /// Marks a program as taken; whether it is new, by its text and by what it lowers to.
-  bool claim(const std::string& text, const State& state) {
-    if (!taken_.insert(text)) {
-      return false;
-    }
-    const auto lowered = callbacks_.identity ? callbacks_.identity(state) : std::nullopt;
-    return !lowered || lowered_.insert(to_key(*lowered));
   }
 
   /// One mutation away from the few best measured programs and not taken yet, best score first. A
@@ -293,7 +285,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   /// The best seeds, none of which was measured before.
   void take_seeds(std::size_t count, std::vector<Proposal>& proposals) {
     for (const Seed& seed : seeds_) {
-      if (proposals.size() < count && claim(seed.text, seed.candidate.state)) {
+      if (proposals.size() < count &&
+          taken_.claim(seed.text, seed.candidate.state, callbacks_.identity)) {
         proposals.push_back(Proposal{seed.candidate.state, seed.text,
                                      static_cast<float>(-math::log2(seed.draft + 1e-9)), false});
       }
@@ -339,8 +332,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   std::size_t target_population_;  ///< likewise
   std::size_t num_observed_ = 0;
   std::uint32_t round_ = 0;
-  HashSet<std::string> taken_;    ///< proposed or observed; looked up only
-  HashSet<std::string> lowered_;  ///< what those lower to
+  TakenPrograms taken_;
   /// Features of proposals until they are observed; the model learns from what it scored.
   HashMap<std::string, Shared<const Features>> proposed_;
   std::vector<Measured> measured_;  ///< successful ones, best first

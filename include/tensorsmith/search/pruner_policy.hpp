@@ -14,7 +14,7 @@
 #include "tensorsmith/search/epsilon_greedy.hpp"
 #include "tensorsmith/search/evolution/evolve.hpp"
 #include "tensorsmith/search/population/sample.hpp"
-#include "tensorsmith/support/hash_map.hpp"
+#include "tensorsmith/search/taken_programs.hpp"
 #include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith {
@@ -85,7 +85,7 @@ class PrunerPolicy final : public SearchPolicy {
     });
     judge(samples, drafts);
     for (std::size_t i = 0; i < results.size(); ++i) {
-      taken_.insert(texts[i]);
+      (void)taken_.claim(texts[i], results[i].state, callbacks_.identity);
       if (results[i].throughput > 0) {
         measured_.push_back({results[i].throughput, results[i].state.steps()});
       }
@@ -151,8 +151,9 @@ class PrunerPolicy final : public SearchPolicy {
     std::vector<Individual> best = ranked(key, by_draft, std::move(population), round, is_new);
     std::vector<Proposal> proposals;
     for (Picked& picked :
-         pick_epsilon_greedy(best, random, n, round.sizes.num_random,
-                             [&](const std::string& text) { return taken_.insert(text); })) {
+         pick_epsilon_greedy(best, random, n, round.sizes.num_random, [&](const Individual& one) {
+           return taken_.claim(one.text, one.candidate.state, callbacks_.identity);
+         })) {
       proposals.push_back(Proposal{std::move(picked.individual.candidate.state),
                                    std::move(picked.individual.text), picked.individual.score,
                                    picked.is_random});
@@ -229,7 +230,7 @@ class PrunerPolicy final : public SearchPolicy {
   Mutators mutators_;
   RankReport model_rank_, draft_rank_;
   std::uint32_t round_ = 0;
-  HashSet<std::string> taken_;      ///< proposed or observed; looked up only
+  TakenPrograms taken_;
   std::vector<Measured> measured_;  ///< successful ones, best first
   std::vector<Individual> draft_;   ///< best draft first
 };
