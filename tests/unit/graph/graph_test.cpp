@@ -4,6 +4,7 @@
 #include "tensorsmith/graph/builder.hpp"
 #include "tensorsmith/graph/partition.hpp"
 #include "tensorsmith/graph/resolve.hpp"
+#include "tensorsmith/support/error.hpp"
 
 using namespace tensorsmith;
 using graph::List;
