@@ -44,6 +44,8 @@ class RelayBuilder {
 /// How many times a node is read; the result counts as once.
 std::vector<std::size_t> relay_uses(const RelayGraph& graph);
 
+/// Scalars without a value get the usual one of their formula, and are marked `is_assumed`.
+RelayGraph with_usual_constants(const RelayGraph& graph);
 RelayGraph simplify_inference(const RelayGraph& graph);
 RelayGraph fold_scales_backward(const RelayGraph& graph);
 RelayGraph fold_scales_forward(const RelayGraph& graph);
@@ -58,6 +60,7 @@ inline bool is_convolution(const std::string& op) { return op == "nn.conv2d" || 
 /// The reference's definition of a group, with its names.
 struct RelayDefinition {
   Shared<const ComputeDag> dag;  ///< null: there is none here
+  bool is_assumed = false;       ///< constants have the usual values of their formulas
   bool is_exact = true;          ///< false: constants of unknown value are in its text
   bool is_countable = true;      ///< the reference's counter finds its FLOPs
 };

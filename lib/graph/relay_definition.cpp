@@ -386,6 +386,7 @@ RelayDefinition relay_definition(const RelayGraph& graph, const RelayGroup& grou
     if (node.kind == RelayKind::constant) {
       const bool is_known = node.find("value") != nullptr;
       made.is_exact = made.is_exact && is_known;
+      made.is_assumed = made.is_assumed || node.find("is_assumed") != nullptr;
       tensors.emplace(
           i, stages.stage("compile_engine_const", "broadcast", {}, "i", [&](const RelayIndices&) {
             return stages.program().constant(node.type.dtype, node.real("value", 1));

@@ -61,10 +61,8 @@ class LayoutChooser {
     if (from == to) {
       return value;
     }
-    if (from.block > 0 && to.block > 0) {
-      return transform_types(value, from, to, retyped(value, from, to));
-    }
-    return transform_types(value, from, to, retyped(value, from, to));
+    return out_.call("layout_transform", {value}, retyped(value, from, to),
+                     {{"src_layout", from.text()}, {"dst_layout", to.text()}});
   }
   RelayType retyped(std::size_t value, const Layout& from, const Layout& to) {
     RelayType type = out_[value].type;
@@ -74,11 +72,6 @@ class LayoutChooser {
       type.shape.pop_back();
     }
     return to.block > 0 ? blocked_type(type, c, to.block) : type;
-  }
-  std::size_t transform_types(std::size_t value, const Layout& from, const Layout& to,
-                              RelayType type) {
-    return out_.call("layout_transform", {value}, std::move(type),
-                     {{"src_layout", from.text()}, {"dst_layout", to.text()}});
   }
   /// The value as the graph had it.
   std::size_t plain(std::size_t i) {
@@ -158,8 +151,8 @@ class LayoutChooser {
     if (is_binary(n.name) && n.inputs.size() == 2) {
       return broadcast(i);
     }
-    if (n.name == "concatenate" || n.name == "layout_transform") {
-      return same(i, plain_inputs(i));
+    if (n.name == "concatenate" && node(n.inputs[0]).kind == RelayKind::tuple) {
+      return concatenate(i);
     }
     if (n.name == "nn.dense") {
       layouts_[i] = {"NC", 0};
@@ -191,6 +184,37 @@ class LayoutChooser {
     const std::size_t x = fitted(a, chosen), y = fitted(b, chosen);
     const std::size_t made = out_.binary(n.name, x, y);
     return made;
+  }
+
+  /// All parts in the first known layout, if its blocks divide the channels of each.
+  std::size_t concatenate(std::size_t i) {
+    const RelayNode& n = node(i);
+    const std::vector<std::size_t>& parts = node(n.inputs[0]).inputs;
+    Layout chosen;
+    for (const std::size_t part : parts) {
+      chosen = chosen.is_known() ? chosen : layouts_[part];
+    }
+    const bool fits = std::all_of(parts.begin(), parts.end(), [&](std::size_t part) {
+      const Layout& own = layouts_[part];
+      return own.axes.empty() || own.axes == chosen.axes;
+    });
+    if (!chosen.is_known() || !fits) {
+      return same(i, plain_inputs(i));
+    }
+    const auto c = static_cast<std::size_t>(axis_in(chosen.axes, 'C'));
+    const bool divides = std::all_of(parts.begin(), parts.end(), [&](std::size_t part) {
+      return chosen.block == 0 || node(part).type.shape[c] % chosen.block == 0;
+    });
+    chosen.block = divides ? chosen.block : 0;
+    RelayNode tuple = node(n.inputs[0]);
+    tuple.type.fields.clear();
+    for (std::size_t& input : tuple.inputs) {
+      input = fitted(input, chosen);
+      tuple.type.fields.push_back(out_[input].type);
+    }
+    layouts_[i] = chosen;
+    RelayType type = chosen.block > 0 ? blocked_type(n.type, c, chosen.block) : n.type;
+    return out_.call(n.name, {out_.add(std::move(tuple))}, std::move(type), n.attributes);
   }
 
   std::size_t pool(std::size_t i) {

@@ -170,7 +170,7 @@ std::string joined(const RelayGroup& group) {
 Result<RelayPartition, std::string> partition_relay(const RelayGraph& graph, RelayTarget target) {
   RelayPartition made;
   try {
-    RelayGraph now = simplify_inference(graph);
+    RelayGraph now = simplify_inference(with_usual_constants(graph));
     now = fold_scales_forward(fold_scales_backward(now));
     now = simplify_expressions(now);
     made.graph = alter_layouts(now, target);
@@ -205,6 +205,7 @@ Result<RelayPartition, std::string> partition_relay(const RelayGraph& graph, Rel
     std::string key = task.operators;
     if (task.dag) {
       key = te::workload_key(*task.dag);
+      task.is_assumed = definition.is_assumed;
       task.workload_key = definition.is_exact ? key : std::string();
       task.flop = definition.is_countable ? te::count_flop(*task.dag) : -1;
     } else {

@@ -3,57 +3,19 @@
 #include <map>
 #include <optional>
 
-#include "graph/relay_builder.hpp"
+#include "graph/relay_copier.hpp"
 
 namespace tensorsmith::graph {
 
 namespace {
 
-/// A copy of a graph, with nodes replaced on the way.
-class Copier {
- public:
-  explicit Copier(const RelayGraph& graph) : graph_(graph), map_(graph.nodes.size(), 0) {}
-  virtual ~Copier() = default;
-
-  RelayGraph run() {
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      std::vector<std::size_t> inputs;
-      for (const std::size_t input : graph_.nodes[i].inputs) {
-        inputs.push_back(map_[input]);
-      }
-      map_[i] = rewrite(i, inputs);
-    }
-    return out.finish(map_.back());
-  }
-
- protected:
-  virtual std::size_t rewrite(std::size_t i, const std::vector<std::size_t>& inputs) = 0;
-
-  std::size_t copy(std::size_t i, const std::vector<std::size_t>& inputs) {
-    const RelayNode& node = graph_.nodes[i];
-    if (node.kind == RelayKind::call) {
-      return out.call(node.name, inputs, node.type, node.attributes);
-    }
-    RelayNode same = node;
-    same.inputs = inputs;
-    return out.add(std::move(same));
-  }
-  std::size_t mapped(std::size_t i) const { return map_[i]; }
-
-  const RelayGraph& graph_;
-  RelayBuilder out;
-
- private:
-  std::vector<std::size_t> map_;
-};
-
 std::int64_t positive_axis(std::int64_t axis, std::size_t rank) {
   return axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
 }
 
-class InferenceForms final : public Copier {
+class InferenceForms final : public RelayCopier {
  public:
-  using Copier::Copier;
+  using RelayCopier::RelayCopier;
 
  private:
   /// A list along an axis, so that it can be spread over a tensor of that rank.
@@ -61,10 +23,12 @@ class InferenceForms final : public Copier {
     const std::int64_t behind = static_cast<std::int64_t>(rank) - positive_axis(axis, rank) - 1;
     return behind > 0 ? out.expand_dims(list, 1, behind) : list;
   }
-  std::size_t scalar(DType dtype) {
-    RelayType type;
-    type.dtype = dtype;
-    return out.constant(type);
+  std::size_t scalar(DType dtype, double value) {
+    RelayNode node;
+    node.kind = RelayKind::constant;
+    node.type.dtype = dtype;
+    node.attributes.push_back({"value", value});
+    return out.add(std::move(node));
   }
 
   std::size_t rewrite(std::size_t i, const std::vector<std::size_t>& in) override {
@@ -84,8 +48,9 @@ class InferenceForms final : public Copier {
     const std::size_t rank = in.empty() ? 0 : out.shape(in[0]).size();
     if (node.name == "nn.batch_norm") {
       const DType dtype = out[in[0]].type.dtype;
-      const std::size_t root = out.unary("sqrt", out.binary("add", in[4], scalar(dtype)));
-      std::size_t scale = out.binary("divide", scalar(dtype), root);
+      const std::size_t root =
+          out.unary("sqrt", out.binary("add", in[4], scalar(dtype, node.real("epsilon", 1e-5))));
+      std::size_t scale = out.binary("divide", scalar(dtype, 1), root);
       if (node.integer("scale", 1) != 0) {
         scale = out.binary("multiply", in[1], scale);
       }
@@ -105,8 +70,8 @@ class InferenceForms final : public Copier {
                                                  {"keepdims", std::int64_t{1}}};
       const std::size_t mean = out.call("mean", {in[0]}, reduced, attributes);
       const std::size_t variance = out.call("variance", {in[0], mean}, reduced, attributes);
-      const std::size_t root =
-          out.unary("sqrt", out.binary("add", variance, scalar(reduced.dtype)));
+      const std::size_t root = out.unary(
+          "sqrt", out.binary("add", variance, scalar(reduced.dtype, node.real("epsilon", 1e-5))));
       std::size_t y = out.binary("divide", out.binary("subtract", in[0], mean), root);
       if (node.integer("scale", 1) != 0) {
         y = out.binary("multiply", y, along(in[1], axis, rank));
@@ -145,29 +110,51 @@ struct ScaleMessage {
 };
 using Message = std::optional<ScaleMessage>;
 
+/// The axis along which a scale has its elements, alone; as the reference takes it off.
+std::size_t flat_scale(RelayBuilder& out, std::size_t scale) {
+  const Shape& shape = out.shape(scale);
+  if (shape.size() == 1) {
+    return scale;
+  }
+  RelayType type = out[scale].type;
+  std::vector<std::int64_t> axes;
+  std::size_t kept = 0;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    kept = shape[d] != 1 ? d : kept;
+  }
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d != kept) {
+      axes.push_back(static_cast<std::int64_t>(d));
+    }
+  }
+  type.shape = {shape[kept]};
+  return out.call("squeeze", {scale}, type, {{"axis", axes}});
+}
+
 /// Weights times a scale along the channels that they make (`is_output`) or read.
 std::size_t scaled_weights(RelayBuilder& out, const RelayNode& conv, std::size_t weights,
                            std::size_t scale, bool is_output) {
-  const Shape& shape = out.shape(weights);
-  Shape spread(shape.size(), 1);
+  const auto rank = static_cast<std::int64_t>(out.shape(weights).size());
   const std::int64_t count = num_elements(out.shape(scale));
-  if (conv.name == "nn.dense") {
-    spread[is_output ? 0 : 1] = count;
-  } else {
+  std::int64_t axis = is_output ? 0 : 1;
+  if (conv.name != "nn.dense") {
     const std::string layout = conv.text("kernel_layout");
     const std::int64_t o = axis_in(layout, 'O'), c = axis_in(layout, 'I');
-    std::int64_t axis = is_output ? o : c;
+    axis = is_output ? o : c;
     if (conv.integer("groups", 1) > 1) {  // depthwise: the axis that has the channels
-      axis = shape[static_cast<std::size_t>(o)] == count ? o : c;
+      axis = out.shape(weights)[static_cast<std::size_t>(o)] == count ? o : c;
     }
-    spread[static_cast<std::size_t>(axis)] = count;
   }
-  return out.binary("multiply", weights, out.reshape(scale, spread));
+  std::size_t along = flat_scale(out, scale);
+  if (rank - axis - 1 > 0) {
+    along = out.expand_dims(along, 1, rank - axis - 1);
+  }
+  return out.binary("multiply", weights, along);
 }
 
-class Backward final : public Copier {
+class Backward final : public RelayCopier {
  public:
-  explicit Backward(const RelayGraph& graph) : Copier(graph), uses_(relay_uses(graph)) {
+  explicit Backward(const RelayGraph& graph) : RelayCopier(graph), uses_(relay_uses(graph)) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       messages_.push_back(uses_[i] == 1 ? message_of(i) : Message());
     }
@@ -315,10 +302,10 @@ class Backward final : public Copier {
   std::map<std::size_t, std::size_t> folded_, scales_;
 };
 
-class Forward final : public Copier {
+class Forward final : public RelayCopier {
  public:
   explicit Forward(const RelayGraph& graph)
-      : Copier(graph), messages_(graph.nodes.size()), is_read_(graph.nodes.size(), false),
+      : RelayCopier(graph), messages_(graph.nodes.size()), is_read_(graph.nodes.size(), false),
         scale_of_(graph.nodes.size(), SIZE_MAX) {
     is_read_.back() = true;  // the result is read as it is
     for (std::size_t i = graph.nodes.size(); i-- > 0;) {
@@ -417,9 +404,9 @@ class Forward final : public Copier {
   std::vector<std::size_t> scale_of_;  ///< in the copy, by node of the original
 };
 
-class Identities final : public Copier {
+class Identities final : public RelayCopier {
  public:
-  using Copier::Copier;
+  using RelayCopier::RelayCopier;
 
  private:
   std::size_t rewrite(std::size_t i, const std::vector<std::size_t>& in) override {
@@ -446,6 +433,10 @@ class Identities final : public Copier {
       }
       const std::size_t x = out[in[0]].inputs[0];
       return is_identity ? x : out.call("transpose", {x}, n.type, {{"axes", both}});
+    }
+    if (n.name == "divide" && out.is_call(in[1], "sqrt") && out.is_constant(in[0]) &&
+        out.shape(in[0]).empty() && out[in[0]].real("value", 0) == 1) {
+      return out.call("rsqrt", {out[in[1]].inputs[0]}, n.type);
     }
     if (n.name == "add" && out.is_constant(in[1]) && out.is_call(in[0], "add") &&
         out.is_constant(out[in[0]].inputs[1])) {

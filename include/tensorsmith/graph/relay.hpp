@@ -70,6 +70,8 @@ struct RelayGroup {
 struct RelayTask {
   std::string operators;     ///< joined with "_": what the reference names it by
   std::string workload_key;  ///< empty: it has no definition here
+  /// Constants whose values the description lacks have the usual ones of their formulas in the key.
+  bool is_assumed = false;
   double weight = 0;
   double flop = -1;  ///< negative: not countable
   Shared<const ComputeDag> dag;

@@ -1,0 +1,121 @@
+#include "tensorsmith/graph/graph.hpp"
+
+#include "support/catch.hpp"
+#include "tensorsmith/graph/builder.hpp"
+#include "tensorsmith/graph/partition.hpp"
+#include "tensorsmith/graph/resolve.hpp"
+#include "tensorsmith/support/error.hpp"
+
+using namespace tensorsmith;
+using graph::List;
+using graph::Node;
+
+namespace {
+
+Node relu(std::string name, graph::ValueId from, graph::ValueId to) {
+  Node node;
+  node.op = "Relu";
+  node.name = std::move(name);
+  node.inputs = {from};
+  node.outputs = {to};
+  return node;
+}
+
+std::string error_of(const Result<Done, std::string>& result) {
+  return result ? std::string() : result.error();
+}
+
+}  // namespace
+
+TEST_CASE("nodes are sorted, cycles and missing values are named", "[graph]") {
+  graph::Graph net;
+  const auto x = net.add_input("x", DType::f32, {4});
+  graph::Value named;
+  named.name = "y";
+  const auto a = net.add_value({}), y = net.add_value(named);
+  net.nodes = {relu("second", a, y), relu("first", x, a)};
+  net.outputs = {y};
+  CHECK(error_of(graph::check(net)) ==
+        "node \"second\" (Relu) reads \"#1\", which nothing before it defines");
+  REQUIRE(graph::sort_nodes(net).has_value());
+  CHECK(net.nodes[0].name == "first");
+  CHECK(error_of(graph::check(net)).empty());
+  net.nodes[0].inputs = {y};
+  CHECK(error_of(graph::sort_nodes(net)).find("reads, directly or not, what it computes itself") !=
+        std::string::npos);
+  net.nodes[0].inputs = {x};
+  net.nodes.push_back(relu("again", x, a));
+  CHECK(error_of(graph::check(net)) ==
+        "node \"again\" (Relu) computes \"#1\", which is defined already");
+}
+
+TEST_CASE("constants have as many bytes as their shapes need", "[graph]") {
+  graph::Graph net;
+  auto wrong = graph::integer_constant({1, 2, 3});
+  wrong.shape = {4};
+  net.add_constant("three", wrong);
+  CHECK(error_of(graph::check(net)) ==
+        "constant \"three\" has 24 bytes; its shape [4] of i64 needs 32");
+  CHECK(graph::num_elements({std::int64_t{1} << 40, std::int64_t{1} << 40}) == -1);
+  CHECK(graph::num_elements({}) == 1);
+}
+
+TEST_CASE("shape arithmetic is gone when a graph is resolved", "[graph]") {
+  graph::Graph net;
+  const auto x = net.add_input("x", DType::f32, {2, 3, 4});
+  const auto value = [&] { return net.add_value({}); };
+  const auto add = [&](const char* op, std::vector<graph::ValueId> inputs,
+                       std::vector<graph::Attribute> attributes = {}) {
+    Node node;
+    node.op = op;
+    node.inputs = std::move(inputs);
+    node.attributes = std::move(attributes);
+    node.outputs = {value()};
+    net.nodes.push_back(node);
+    return node.outputs[0];
+  };
+  const auto rows =
+      add("Gather", {add("Shape", {x}), net.add_constant("", graph::integer_constant({0}))});
+  const auto rest = net.add_constant("", graph::integer_constant({-1}));
+  const auto shape = add("Concat", {rows, rest}, {{"axis", std::int64_t{0}}});
+  const auto y = add("Reshape", {x, shape});
+  net.value(y).name = "y";
+  net.outputs = {y};
+  const auto resolved = graph::resolve(net);
+  INFO((resolved ? "" : resolved.error()));
+  REQUIRE(resolved.has_value());
+  REQUIRE(net.nodes.size() == 1);
+  CHECK(net.value(net.outputs[0]).shape == graph::Shape{2, 12});
+}
+
+TEST_CASE("misuse names the node", "[graph]") {
+  graph::Builder net;
+  const auto x = net.input("x", {2, 3});
+  CHECK_THROWS_WITH(net.add("MatMul", {x, net.weights({4, 5})}),
+                    "graph::Builder: node 0 (MatMul that computes \"#2\") multiplies [2, 3] by "
+                    "[4, 5], whose sums have 3 and 4 terms");
+  CHECK_THROWS_WITH(net.add("Frobnicate", {x}),
+                    "graph::Builder: node 0 (Frobnicate that computes \"#3\") is of an operator "
+                    "that is not known");
+  CHECK_THROWS_AS(net.add("Reshape", {x, net.integers({4, 4})}), Error);
+}
+
+TEST_CASE("equal layers are one task, and elementwise operators join products", "[graph]") {
+  graph::Builder net;
+  auto x = net.input("x", {1, 4, 8, 8});
+  for (int layer = 0; layer < 3; ++layer) {
+    const auto y = net.add("Conv", {x, net.weights({4, 4, 3, 3}), net.uniform({4}, -1, 1)},
+                           {{"pads", List{1, 1, 1, 1}}});
+    x = net.add("Relu", {net.add("Add", {y, x})});
+  }
+  net.output("y", net.add("Flatten", {x}));
+  graph::Graph made = net.finish();
+  REQUIRE(graph::resolve(made).has_value());
+  const auto parts = graph::partition(made);
+  REQUIRE(parts.has_value());
+  CHECK(parts->groups.size() == 3);
+  REQUIRE(parts->tasks.size() == 1);
+  CHECK(parts->tasks[0].weight == 3);
+  CHECK(parts->tasks[0].title == "Conv+Add+Relu");
+  CHECK(parts->storage[made.outputs[0].value] != made.outputs[0]);  // a view
+}
