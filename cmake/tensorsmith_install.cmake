@@ -44,7 +44,7 @@ install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR
 
 # pkg-config: users before used, so that a static link resolves in one pass.
 set(TENSORSMITH_PC_LIBS "")
-set(_order tune report records worker cuda measure mlp xgb cpu compiled)
+set(_order onnx graph tune report records worker cuda measure mlp xgb cpu compiled)
 foreach(_name IN LISTS _order)
   if(TARGET tensorsmith_${_name})
     get_target_property(_type tensorsmith_${_name} TYPE)

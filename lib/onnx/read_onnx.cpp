@@ -1,0 +1,53 @@
+#include <utility>
+
+#include "onnx/importer.hpp"
+#include "onnx/mapped_file.hpp"
+#include "onnx/model.hpp"
+#include "onnx/tensor.hpp"
+#include "tensorsmith/onnx.hpp"
+#include "tensorsmith/support/quote.hpp"
+
+namespace tensorsmith {
+namespace {
+
+Result<graph::Graph, std::string> read_model(std::string_view bytes, const OnnxOptions& options,
+                                             onnx::TensorReader tensors) {
+  const auto model = onnx::parse_model(bytes);
+  if (!model) {
+    return fail("this is no ONNX model: " + model.error());
+  }
+  return onnx::Importer(*model, options, std::move(tensors)).run();
+}
+
+/// The folder of a file, "." for one without.
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+Result<graph::Graph, OnnxError> read_onnx(const std::string& path, const OnnxOptions& options) {
+  const auto file = onnx::map_file(path, options.most_bytes);
+  if (!file) {
+    return fail(OnnxError{file.error().message});
+  }
+  auto graph = read_model((*file)->bytes(), options,
+                          onnx::TensorReader(*file, folder_of(path), path, options.most_bytes));
+  if (!graph) {
+    return fail(OnnxError{in_quotes(path, 1000) + ": " + with_short_words(graph.error())});
+  }
+  return *std::move(graph);
+}
+
+Result<graph::Graph, OnnxError> read_onnx_bytes(std::string_view bytes, const OnnxOptions& options,
+                                                const std::string& folder) {
+  auto graph =
+      read_model(bytes, options, onnx::TensorReader(nullptr, folder, "", options.most_bytes));
+  if (!graph) {
+    return fail(OnnxError{with_short_words(graph.error())});
+  }
+  return *std::move(graph);
+}
+
+}  // namespace tensorsmith

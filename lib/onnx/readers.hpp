@@ -1,0 +1,47 @@
+// Readers: each brings a node of some versions of an operator into the form of the newest one.
+//
+// Private to lib/. After the public operator definitions. A reader takes a node whose inputs and
+// attributes are those of its version (operator_table.hpp) and ends it with finish or finish_as, or
+// refuses it. Values that only a run would give are never asked for.
+#pragma once
+
+#include "onnx/node_source.hpp"
+
+namespace tensorsmith::onnx {
+
+/// Inputs and attributes as they are: the version's form is the newest one.
+void read_same(NodeSource& source);
+/// So, with the first result alone; others, of training and of caches, are computed by nobody.
+void read_one_result(NodeSource& source);
+
+// readers_values.cpp
+void read_constant(NodeSource& source);
+void read_identity(NodeSource& source);
+void read_cast(NodeSource& source);
+void read_cast_like(NodeSource& source);
+void read_dropout(NodeSource& source);
+void read_sum(NodeSource& source);
+void read_mean(NodeSource& source);
+void read_max(NodeSource& source);
+void read_min(NodeSource& source);
+void read_clip(NodeSource& source);
+void read_batch_norm(NodeSource& source);
+void read_group_norm(NodeSource& source);
+void read_max_pool(NodeSource& source);
+
+// readers_shapes.cpp
+void read_axes(NodeSource& source);
+void read_softmax(NodeSource& source);
+void read_slice(NodeSource& source);
+void read_split(NodeSource& source);
+void read_pad(NodeSource& source);
+void read_resize(NodeSource& source);
+void read_upsample(NodeSource& source);
+void read_top_k(NodeSource& source);
+void read_scatter(NodeSource& source);
+void read_grid_sample(NodeSource& source);
+
+/// The importer itself expands it; never called.
+void read_if_constant(NodeSource& source);
+
+}  // namespace tensorsmith::onnx
