@@ -43,10 +43,9 @@ struct OnnxError {
 /// order and in the form of the newest operators; shapes of results are found by graph/resolve.hpp.
 Result<graph::Graph, OnnxError> read_onnx(const std::string& path, const OnnxOptions& options = {});
 
-/// The same of a model in memory, which must outlive the graph. Files of weights that it names are
+/// The same of a model in memory, which its constants keep. Files of weights that it names are
 /// looked for in `folder`; without one they are refused.
-Result<graph::Graph, OnnxError> read_onnx_bytes(std::string_view bytes,
-                                                const OnnxOptions& options = {},
+Result<graph::Graph, OnnxError> read_onnx_bytes(std::string bytes, const OnnxOptions& options = {},
                                                 const std::string& folder = {});
 
 /// What becomes of an operator: a node of the graph; other nodes or none (constants, identities,

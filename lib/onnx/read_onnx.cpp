@@ -19,6 +19,11 @@ Result<graph::Graph, std::string> read_model(std::string_view bytes, const OnnxO
   return onnx::Importer(*model, options, std::move(tensors)).run();
 }
 
+struct ModelBytes final : graph::ByteOwner {
+  explicit ModelBytes(std::string its_bytes) : bytes(std::move(its_bytes)) {}
+  std::string bytes;
+};
+
 /// The folder of a file, "." for one without.
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -40,10 +45,11 @@ Result<graph::Graph, OnnxError> read_onnx(const std::string& path, const OnnxOpt
   return *std::move(graph);
 }
 
-Result<graph::Graph, OnnxError> read_onnx_bytes(std::string_view bytes, const OnnxOptions& options,
+Result<graph::Graph, OnnxError> read_onnx_bytes(std::string bytes, const OnnxOptions& options,
                                                 const std::string& folder) {
+  const Shared<const ModelBytes> owner = make_shared_of<ModelBytes>(std::move(bytes));
   auto graph =
-      read_model(bytes, options, onnx::TensorReader(nullptr, folder, "", options.most_bytes));
+      read_model(owner->bytes, options, onnx::TensorReader(owner, folder, "", options.most_bytes));
   if (!graph) {
     return fail(OnnxError{with_short_words(graph.error())});
   }

@@ -24,7 +24,7 @@ Result<std::int64_t, std::string> checked_size(const std::vector<std::int64_t>& 
 
 class TensorReader {
  public:
-  /// `owner` keeps the model's bytes, null if its caller does. `folder` of files of weights and the
+  /// `owner` keeps the model's bytes. `folder` of files of weights and the
   /// path of the model itself (a link may lead to another folder); both empty: there are none.
   TensorReader(Shared<const graph::ByteOwner> owner, std::string folder, std::string model_path,
                std::int64_t most_bytes)
