@@ -13,11 +13,9 @@
 #include "tensorsmith/graph/executor.hpp"
 #include "tensorsmith/graph/memory_plan.hpp"
 #include "tensorsmith/graph/simplify.hpp"
+#include "tensorsmith/onnx.hpp"
 #include "tensorsmith/support/rng.hpp"
 #include "tensorsmith/tune/defaults.hpp"
-#if __has_include("tensorsmith/onnx.hpp")
-#include "tensorsmith/onnx.hpp"
-#endif
 
 namespace tensorsmith::cli {
 namespace {
@@ -51,7 +49,6 @@ graph::Graph read_network(const NetworkArguments& arguments) {
     }
     return std::move(*made);
   }
-#if __has_include("tensorsmith/onnx.hpp")
   OnnxOptions options;
   for (const std::string& text : arguments.dims) {
     const auto [name, value] = binding_of(text);
@@ -66,10 +63,6 @@ graph::Graph read_network(const NetworkArguments& arguments) {
     throw Error(read.error().message);
   }
   return std::move(*read);
-#else
-  (void)binding_of;
-  throw Error("expected a network such as example:cnn, got " + in_quotes(arguments.network));
-#endif
 }
 
 struct Loaded {
