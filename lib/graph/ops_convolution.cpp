@@ -144,8 +144,8 @@ Convolution transposed_of(const Node& node, const Shape& x, const Shape& weights
       const std::int64_t out = wanted.empty() ? w.spatial[a] * w.strides[a] : wanted[a];
       const std::int64_t all = full - out;
       const std::int64_t half = all / 2;
-      // The odd one at the end for SAME_UPPER, else at the beginning.
-      pads[a] = mode == "SAME_UPPER" ? half : all - half;
+      // The odd one at the end for SAME_UPPER, else at the beginning; what is missing, at the end.
+      pads[a] = all < 0 ? 0 : mode == "SAME_UPPER" ? half : all - half;
       pads[w.rank + a] = all - pads[a];
     } else if (mode == "VALID") {
       pads[a] = pads[w.rank + a] = 0;

@@ -168,8 +168,9 @@ void emit_mod(Emitter& e) {
   e.define([&](const Indices& at) {
     const Expr a = e.read_spread(0, at), b = e.read_spread(1, at);
     if (is_float(a.dtype())) {
-      const Expr q = a / b;  // towards zero
-      return a - te::select(q < 0, te::ceil(q), te::floor(q)) * b;
+      const Expr q = a / b;
+      const Expr down = te::floor(q), towards_zero = te::select(q < 0, te::ceil(q), down);
+      return a - (is_fmod ? towards_zero : down) * b;
     }
     return is_fmod ? te::truncmod(a, b) : te::floormod(a, b);
   });

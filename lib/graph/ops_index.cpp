@@ -369,9 +369,11 @@ void infer_space_to_depth(Inference& in) {
 }
 void emit_space_to_depth(Emitter& e) {
   const std::int64_t b = e.node().integer("blocksize", 1), depth = e.shape(0)[1];
+  const bool is_crd = e.node().text("mode", "DCR") == "CRD";
   e.define([&](const Indices& at) {
-    const Expr block = te::floordiv(at[1], depth);
-    return e.read(0, {at[0], te::floormod(at[1], depth), at[2] * b + te::floordiv(block, b),
+    const Expr block = is_crd ? te::floormod(at[1], b * b) : te::floordiv(at[1], depth);
+    const Expr c = is_crd ? te::floordiv(at[1], b * b) : te::floormod(at[1], depth);
+    return e.read(0, {at[0], c, at[2] * b + te::floordiv(block, b),
                       at[3] * b + te::floormod(block, b)});
   });
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "tensorsmith/ir/dtype_name.hpp"
 #include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/support/quote.hpp"
 
@@ -29,11 +30,8 @@ DType result_type(const graph::Graph& graph, const graph::Node& node) {
       return DType::i64;
     }
   }
-  if (node.op == "Cast" || node.op == "EyeLike") {
-    const auto type = element_type(node.integer(node.op == "Cast" ? "to" : "dtype", 0));
-    if (type) {
-      return *type;
-    }
+  if (node.op == "Cast") {
+    return dtype_from_name(node.text("to", "")).value_or(DType::f32);
   }
   if (node.op == "ConstantOfShape") {
     const auto* value = node.find("value");

@@ -81,27 +81,21 @@ void read_constant(NodeSource& source) {
 // Identity(x) --> x.
 void read_identity(NodeSource& source) { source.finish_as(0, source.input(0)); }
 
-// Rounding modes and saturation concern 8-bit floats, which are not read.
+// The graph has the name of the type. Rounding modes and saturation concern 8-bit floats, which are
+// not read.
 void read_cast(NodeSource& source) {
   const auto type = element_type(source.integer("to", 0));
   if (!type) {
     source.refuse(type.error());
     return;
   }
-  source.finish("Cast", source.inputs(), {{"to", source.integer("to", 0)}});
+  source.finish("Cast", source.inputs(), {{"to", std::string(name_of(*type))}});
 }
 
 // CastLike(x, like) --> Cast(x, to = the type of like).
 void read_cast_like(NodeSource& source) {
-  constexpr std::pair<DType, std::int64_t> numbers[] = {
-      {DType::f32, 1}, {DType::u8, 2},      {DType::i8, 3},   {DType::i16, 5},  {DType::i32, 6},
-      {DType::i64, 7}, {DType::boolean, 9}, {DType::f16, 10}, {DType::f64, 11}, {DType::bf16, 16}};
-  for (const auto& [type, number] : numbers) {
-    if (type == source.type_of(source.input(1))) {
-      source.finish("Cast", {source.input(0)}, {{"to", number}});
-      return;
-    }
-  }
+  const DType type = source.type_of(source.input(1));
+  source.finish("Cast", {source.input(0)}, {{"to", std::string(name_of(type))}});
 }
 
 // Dropout(x) --> x, as it is when a network runs; its mask is computed by nobody.

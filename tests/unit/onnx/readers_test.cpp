@@ -157,11 +157,11 @@ TEST_CASE("normalisations of old files", "[onnx]") {
 
 TEST_CASE("types of casts", "[onnx]") {
   CHECK(OneNode(onnx_node("Cast", {"x"}, {"y"}, {{"to", std::int64_t{7}}})).text(9) ==
-        "y = Cast(x) to=7");
+        "y = Cast(x) to=i64");
   CHECK(OneNode(onnx_node("Cast", {"x"}, {"y"}, {{"to", std::int64_t{8}}})).problem(9) ==
         "node 0 (Cast that computes \"y\"): elements of type string are not read");
   CHECK(OneNode(onnx_node("CastLike", {"x", "i"}, {"y"}), {onnx_integers("i", {}, {1})}).text(15) ==
-        "y = Cast(x) to=7");
+        "y = Cast(x) to=i64");
 }
 
 TEST_CASE("refused operators say why", "[onnx]") {
