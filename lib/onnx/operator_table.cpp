@@ -15,10 +15,14 @@ constexpr auto folded = OnnxStatus::folded;
 constexpr auto refused = OnnxStatus::refused;
 
 constexpr OperatorRow rows[] = {
+#define ONNX_OPERATOR_OF(domain, name, versions, inputs, outputs, attributes, status, reader,      \
+                         reason)                                                                   \
+  {domain, #name, versions, inputs, outputs, attributes, status, reader, reason},
 #define ONNX_OPERATOR(name, versions, inputs, outputs, attributes, status, reader, reason)         \
   {"", #name, versions, inputs, outputs, attributes, status, reader, reason},
 #include "onnx/operators.def"
 #undef ONNX_OPERATOR
+#undef ONNX_OPERATOR_OF
 };
 
 std::string_view next_word(std::string_view& rest, char separator = ' ') {

@@ -41,6 +41,22 @@ void read_top_k(NodeSource& source);
 void read_scatter(NodeSource& source);
 void read_grid_sample(NodeSource& source);
 
+// readers_expanded.cpp
+void read_shrink(NodeSource& source);
+void read_is_inf(NodeSource& source);
+void read_mean_variance(NodeSource& source);
+void read_lp_norm(NodeSource& source);
+void read_swiglu(NodeSource& source);
+void read_fast_gelu(NodeSource& source);
+void read_quick_gelu(NodeSource& source);
+void read_bias_gelu(NodeSource& source);
+void read_skip_norm(NodeSource& source);
+void read_simplified_norm(NodeSource& source);
+
+// readers_attention.cpp
+void read_attention(NodeSource& source);
+void read_rotary(NodeSource& source);
+
 /// The importer itself expands it; never called.
 void read_if_constant(NodeSource& source);
 

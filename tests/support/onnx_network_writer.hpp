@@ -44,9 +44,13 @@ class NetworkWriter {
   OnnxGraph& graph() { return graph_; }
 
   std::string node(std::string_view op, const OnnxNames& inputs,
-                   const std::vector<OnnxAttribute>& attributes = {}) {
+                   const std::vector<OnnxAttribute>& attributes = {},
+                   std::string_view domain = {}) {
     std::string result = fresh(op);
-    graph_.node(op, inputs, {result}, attributes, "/" + result);
+    graph_.node(op, inputs, {result}, attributes, "/" + result, domain);
+    if (!domain.empty()) {
+      domains_ = {std::string(domain)};
+    }
     return result;
   }
   std::string uniform(const OnnxShape& shape, double low, double high) {
@@ -190,7 +194,7 @@ class NetworkWriter {
   std::string finish(const std::string& result, const std::vector<OnnxExtent>& shape) {
     graph_.node("Identity", {result}, {"output"});
     graph_.output("output", shape);
-    return onnx_model(graph_, options_.opset, {}, {},
+    return onnx_model(graph_, options_.opset, {}, domains_,
                       options_.opset < 10   ? 4
                       : options_.opset < 21 ? 8
                                             : 10);
@@ -204,6 +208,7 @@ class NetworkWriter {
   NetworkOptions options_;
   CounterRng random_;
   OnnxGraph graph_;
+  OnnxNames domains_;
   std::int64_t count_ = 0;
 };
 

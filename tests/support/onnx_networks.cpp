@@ -208,6 +208,54 @@ std::string detector(NetworkWriter& net) {
   return net.finish(x, {net.extent("batch", 1), places, std::int64_t{4}});
 }
 
+/// Operators of newer sets that are read as several: rotated queries and keys in groups of heads,
+/// causal attention, norms.
+std::string newer_operators(NetworkWriter& net) {
+  const std::int64_t heads = 4, kv_heads = 2, depth = 4, h = heads * depth, seq = net.size(7);
+  net.graph().input("input", {std::int64_t{2}, seq, h});
+  Ints positions;
+  for (std::int64_t i = 0; i < 2 * seq; ++i) {
+    positions.push_back(i % seq + i / seq);
+  }
+  net.graph().weights(onnx_integers("positions", {2, seq}, positions));
+  const std::string cosine = net.uniform({seq + 1, depth / 2}, -1, 1);
+  const std::string sine = net.uniform({seq + 1, depth / 2}, -1, 1);
+  const std::string x = net.node("RMSNormalization", {"input", net.uniform({h}, 0.5, 1.5)});
+  const auto rotated = [&](std::int64_t count, std::int64_t interleaved) {
+    return net.node("RotaryEmbedding", {net.linear(x, h, count * depth), cosine, sine, "positions"},
+                    {{"num_heads", count}, {"interleaved", interleaved}});
+  };
+  const std::string q = rotated(heads, 0), k = rotated(kv_heads, 1);
+  std::string y = net.node("Attention", {q, k, net.linear(x, h, kv_heads * depth)},
+                           {{"q_num_heads", heads},
+                            {"kv_num_heads", kv_heads},
+                            {"is_causal", std::int64_t{1}},
+                            {"softcap", 5.0F}});
+  y = net.node("LpNormalization", {net.node("Gelu", {y})}, {{"p", std::int64_t{2}}});
+  y = net.node("Shrink", {y}, {{"lambd", 0.1F}, {"bias", 0.05F}});
+  y = net.node("MeanVarianceNormalization", {y}, {{"axes", Ints{0, 2}}});
+  return net.finish(y, {std::int64_t{2}, seq, h});
+}
+
+/// Operators of onnxruntime's own domain.
+std::string contributed_operators(NetworkWriter& net) {
+  const std::int64_t h = 8;
+  net.graph().input("input", {std::int64_t{2}, std::int64_t{3}, h});
+  const auto weights = [&] { return net.uniform({h}, 0.5, 1.5); };
+  const auto add = [&](std::string_view op, const OnnxNames& inputs,
+                       const std::vector<OnnxAttribute>& attributes = {}) {
+    return net.node(op, inputs, attributes, "com.microsoft");
+  };
+  std::string x = add("SkipLayerNormalization", {"input", "input", weights(), weights(), weights()},
+                      {{"epsilon", 1e-3F}});
+  x = add("BiasGelu", {x, weights()});
+  x = add("FastGelu", {add("Gelu", {x}), weights()});
+  x = add("QuickGelu", {add("FastGelu", {x})}, {{"alpha", 1.5F}});
+  x = add("SkipSimplifiedLayerNormalization", {x, "input", weights(), weights()},
+          {{"epsilon", 1e-3F}});
+  return net.finish(x, {std::int64_t{2}, std::int64_t{3}, h});
+}
+
 std::string resnet50_v1(NetworkWriter& net) { return resnet50(net, false); }
 std::string resnet50_preactivation(NetworkWriter& net) { return resnet50(net, true); }
 
@@ -219,7 +267,9 @@ constexpr std::pair<std::string_view, std::string (*)(NetworkWriter&)> networks[
     {"bert_layer", &bert_layer},
     {"decoder_layer", &decoder_layer},
     {"dcgan", &dcgan},
-    {"detector", &detector}};
+    {"detector", &detector},
+    {"newer_operators", &newer_operators},
+    {"contributed_operators", &contributed_operators}};
 
 }  // namespace
 
@@ -251,14 +301,17 @@ std::vector<TinyNetwork> tiny_networks() {
     options.classes = 10;
     return options;
   };
-  std::vector<TinyNetwork> all = {{"cnn_9", "cnn", tiny(9, 4, 16)},
-                                  {"resnet50_13", "resnet50_preactivation", tiny(13, 24, 32)},
-                                  {"mobilenet_v2_11", "mobilenet_v2", tiny(11, 10, 32)},
-                                  {"bert_layer_12", "bert_layer", tiny(12, 32, 6)},
-                                  {"bert_layer_20", "bert_layer", tiny(20, 32, 6)},
-                                  {"decoder_layer_18", "decoder_layer", tiny(18, 256, 7)},
-                                  {"dcgan_14", "dcgan", tiny(14, 256, 0)},
-                                  {"detector_18", "detector", tiny(18, 8, 16)}};
+  std::vector<TinyNetwork> all = {
+      {"cnn_9", "cnn", tiny(9, 4, 16)},
+      {"resnet50_13", "resnet50_preactivation", tiny(13, 24, 32)},
+      {"mobilenet_v2_11", "mobilenet_v2", tiny(11, 10, 32)},
+      {"bert_layer_12", "bert_layer", tiny(12, 32, 6)},
+      {"bert_layer_20", "bert_layer", tiny(20, 32, 6)},
+      {"decoder_layer_18", "decoder_layer", tiny(18, 256, 7)},
+      {"dcgan_14", "dcgan", tiny(14, 256, 0)},
+      {"detector_18", "detector", tiny(18, 8, 16)},
+      {"newer_operators_23", "newer_operators", tiny(23, 1, 7)},
+      {"contributed_operators_17", "contributed_operators", tiny(17, 1, 0)}};
   for (TinyNetwork& one : all) {
     one.options.is_open = one.network == "bert_layer" || one.network == "cnn";
     one.options.has_primitives = one.options.opset < 17;

@@ -101,6 +101,9 @@ TEST_CASE("small networks compute what onnxruntime computed", "[onnx]") {
 TEST_CASE("networks of all families are written and read in several operator sets", "[onnx]") {
   for (const std::string& name : onnx_network_names()) {
     for (const std::int64_t opset : {9, 11, 13, 17, 18, 21, 23}) {
+      if (name == "newer_operators" && opset < 23) {
+        continue;
+      }
       CAPTURE(name, opset);
       NetworkOptions options;
       options.opset = opset;

@@ -1,0 +1,216 @@
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "onnx/readers.hpp"
+
+namespace tensorsmith::onnx {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+constexpr std::int64_t to_end = INT64_MAX;
+
+/// Extents [begin, end) of a value, as a list.
+ValueId extents(NodeSource& source, ValueId x, std::int64_t begin, std::int64_t end) {
+  return source.emit("Shape", {x}, {{"start", begin}, {"end", end}});
+}
+ValueId joined(NodeSource& source, std::vector<ValueId> lists) {
+  return source.emit("Concat", std::move(lists), {{"axis", std::int64_t{0}}});
+}
+ValueId transposed(NodeSource& source, ValueId x, Ints perm) {
+  return source.emit("Transpose", {x}, {{"perm", std::move(perm)}});
+}
+/// [b, s, h * d] --> [b, h, s, d].
+ValueId split_heads(NodeSource& source, ValueId x, std::int64_t heads) {
+  const ValueId apart = source.emit("Reshape", {x, source.integer_list({0, 0, heads, -1})});
+  return transposed(source, apart, {0, 2, 1, 3});
+}
+/// [b, h, s, d] --> [b, s, h * d], the file's result.
+void finish_joined_heads(NodeSource& source, ValueId x) {
+  const ValueId apart = transposed(source, x, {0, 2, 1, 3});
+  source.finish("Reshape", {apart, source.integer_list({0, 0, -1})}, {}, 1);
+}
+ValueId sliced(NodeSource& source, ValueId x, std::int64_t begin, std::int64_t end,
+               std::int64_t step = 1) {
+  return source.emit("Slice", {x, source.integer_list({begin}), source.integer_list({end}),
+                               source.integer_list({-1}), source.integer_list({step})});
+}
+
+/// Whether key j comes no later than query i, with `past` keys before both: [q, k].
+ValueId causal(NodeSource& source, ValueId q, ValueId k, ValueId past) {
+  const ValueId shape = joined(source, {extents(source, q, 2, 3), extents(source, k, 2, 3)});
+  const float one = 1;
+  const ValueId ones =
+      source.emit("ConstantOfShape", {shape},
+                  {{"value", graph::constant_of<float>(DType::f32, {1}, {&one, 1})}});
+  std::vector<ValueId> inputs = {ones};
+  if (past.valid()) {
+    inputs.push_back(
+        source.emit("Squeeze", {extents(source, past, 2, 3), source.integer_list({0})}));
+  }
+  const ValueId lower = source.emit("Trilu", std::move(inputs), {{"upper", std::int64_t{0}}});
+  return source.emit("Greater", {lower, source.scalar(0.5, lower)});
+}
+
+/// The factor of scores: given, or 1 / sqrt(extent of a head).
+ValueId scale_of(NodeSource& source, ValueId q) {
+  if (source.has("scale")) {
+    return source.scalar(source.real("scale", 1), q);
+  }
+  const ValueId depth = source.emit("Cast", {extents(source, q, 3, 4)},
+                                    {{"to", std::string(name_of(source.type_of(q)))}});
+  return source.emit("Reciprocal", {source.emit("Sqrt", {depth})});
+}
+
+std::string attention_problem(const NodeSource& source) {
+  if (source.has_result(3)) {
+    return "its result of scores is not read";
+  }
+  if (source.has_input(6)) {
+    return "lengths of keys without padding are not read";
+  }
+  if (source.integer("left_window_size", -1) != -1 ||
+      source.integer("right_window_size", -1) != -1) {
+    return "windows are not read";
+  }
+  if (source.has_input(4) != source.has_input(5)) {
+    return "it has past keys without values, or values without keys";
+  }
+  return {};
+}
+
+}  // namespace
+
+// Attention(q, k, v, mask, past) --> products and a softmax. Query heads in groups share a head of
+// keys: q is [b, kv heads, group, q, d] while it is multiplied, k and v are [b, kv heads, 1, k, d].
+void read_attention(NodeSource& source) {
+  const std::string problem = attention_problem(source);
+  if (!problem.empty()) {
+    source.refuse(problem);
+    return;
+  }
+  const bool is_joined = source.has("q_num_heads");
+  const std::int64_t q_heads = source.integer("q_num_heads", 1);
+  const std::int64_t kv_heads = source.integer("kv_num_heads", q_heads);
+  if (q_heads < 1 || kv_heads < 1) {
+    source.refuse("it has no heads");
+    return;
+  }
+  ValueId q = source.input(0), k = source.input(1), v = source.input(2);
+  if (is_joined) {
+    q = split_heads(source, q, q_heads);
+    k = split_heads(source, k, kv_heads);
+    v = split_heads(source, v, kv_heads);
+  }
+  const std::vector<graph::Attribute> along_keys = {{"axis", std::int64_t{2}}};
+  if (source.has_input(4)) {
+    k = source.emit("Concat", {source.input(4), k}, along_keys);
+    v = source.emit("Concat", {source.input(5), v}, along_keys);
+  }
+  const ValueId group = source.integer_list({2});
+  const ValueId in_groups = joined(
+      source, {extents(source, k, 0, 2), source.integer_list({-1}), extents(source, q, 2, 4)});
+  const ValueId scaled = source.emit("Mul", {q, scale_of(source, q)});
+  const ValueId keys = transposed(source, source.emit("Unsqueeze", {k, group}), {0, 1, 2, 4, 3});
+  ValueId scores = source.emit("MatMul", {source.emit("Reshape", {scaled, in_groups}), keys});
+  const ValueId by_head = joined(source, {extents(source, q, 0, 3), extents(source, k, 2, 3)});
+  const ValueId by_group = joined(source, {extents(source, k, 0, 2), source.integer_list({-1}),
+                                           extents(source, q, 2, 3), extents(source, k, 2, 3)});
+  scores = source.emit("Reshape", {scores, by_head});
+  const double cap = source.real("softcap", 0);
+  if (cap != 0) {
+    const ValueId limit = source.scalar(cap, scores);
+    const ValueId tanh = source.emit("Tanh", {source.emit("Div", {scores, limit})});
+    scores = source.emit("Mul", {tanh, limit});
+  }
+  const ValueId mask = source.input(3);
+  const bool is_masked = mask.valid() && source.type_of(mask) == DType::boolean;
+  ValueId is_seen = is_masked ? mask : ValueId{};
+  if (source.integer("is_causal", 0) != 0) {
+    const ValueId is_past = causal(source, q, k, source.input(4));
+    is_seen = is_masked ? source.emit("And", {is_past, mask}) : is_past;
+  }
+  if (is_seen.valid()) {
+    const ValueId low = source.scalar(-HUGE_VAL, scores);
+    scores = source.emit("Where", {is_seen, scores, low});
+  }
+  if (mask.valid() && !is_masked) {
+    scores = source.emit("Add", {scores, mask});
+  }
+  ValueId soft = source.emit("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
+  if (is_masked) {  // a query that sees no key gets nothing
+    soft = source.emit("Where", {is_seen, soft, source.scalar(0, soft)});
+  }
+  const ValueId sums = source.emit(
+      "MatMul", {source.emit("Reshape", {soft, by_group}), source.emit("Unsqueeze", {v, group})});
+  const ValueId shape = joined(source, {extents(source, q, 0, 3), extents(source, v, 3, 4)});
+  if (is_joined) {
+    finish_joined_heads(source, source.emit("Reshape", {sums, shape}));
+  } else {
+    source.finish("Reshape", {sums, shape}, {}, 1);
+  }
+  if (source.has_result(1)) {
+    source.finish_as(1, k);
+  }
+  if (source.has_result(2)) {
+    source.finish_as(2, v);
+  }
+}
+
+// RotaryEmbedding(x, cos, sin, positions) --> (a cos - b sin, a sin + b cos) of pairs (a, b), which
+// are halves of a head or neighbours. What lies behind the rotated part stays.
+void read_rotary(NodeSource& source) {
+  const bool is_joined = source.has("num_heads") && source.integer("num_heads", 0) > 0;
+  const std::int64_t rotated = source.integer("rotary_embedding_dim", 0);
+  const bool is_interleaved = source.integer("interleaved", 0) != 0;
+  ValueId x = source.input(0);
+  x = is_joined ? split_heads(source, x, source.integer("num_heads", 1)) : x;
+  const ValueId rest = rotated > 0 ? sliced(source, x, rotated, to_end) : ValueId{};
+  const ValueId turning = rotated > 0 ? sliced(source, x, 0, rotated) : x;
+  const auto table = [&](std::size_t i) {
+    ValueId values = source.input(i);
+    values = source.has_input(3) ? source.emit("Gather", {values, source.input(3)}) : values;
+    values = rotated > 0 ? sliced(source, values, 0, rotated / 2) : values;
+    return source.emit("Unsqueeze", {values, source.integer_list({1})});
+  };
+  const ValueId cosine = table(1), sine = table(2);
+  ValueId a, b;
+  if (is_interleaved) {
+    a = sliced(source, turning, 0, to_end, 2);
+    b = sliced(source, turning, 1, to_end, 2);
+  } else {
+    // Halves of an extent that is not known yet.
+    const ValueId half =
+        source.emit("Div", {extents(source, turning, 3, 4), source.integer_list({2})});
+    const ValueId last = source.integer_list({-1});
+    a = source.emit("Slice", {turning, source.integer_list({0}), half, last});
+    b = source.emit("Slice", {turning, half, source.integer_list({to_end}), last});
+  }
+  const auto product = [&](ValueId left, ValueId right) {
+    return source.emit("Mul", {left, right});
+  };
+  ValueId first = source.emit("Sub", {product(a, cosine), product(b, sine)});
+  ValueId second = source.emit("Add", {product(a, sine), product(b, cosine)});
+  const std::vector<graph::Attribute> along_last = {{"axis", std::int64_t{-1}}};
+  ValueId turned;
+  if (is_interleaved) {
+    const ValueId last = source.integer_list({-1});
+    first = source.emit("Unsqueeze", {first, last});
+    second = source.emit("Unsqueeze", {second, last});
+    turned = source.emit("Reshape", {source.emit("Concat", {first, second}, along_last),
+                                     source.emit("Shape", {turning})});
+  } else {
+    turned = source.emit("Concat", {first, second}, along_last);
+  }
+  turned = rotated > 0 ? source.emit("Concat", {turned, rest}, along_last) : turned;
+  if (is_joined) {
+    finish_joined_heads(source, turned);
+  } else {
+    source.finish_as(0, turned);
+  }
+}
+
+}  // namespace tensorsmith::onnx
