@@ -145,7 +145,6 @@ Expr mish(const Node& node, Expr x) { return x * te::tanh(softplus(node, x)); }
 Expr thresholded_relu(const Node& node, Expr x) {
   return te::select(x > node.real("alpha", 1), x, Expr(0).typed(x.program(), x.dtype(), "relu"));
 }
-Expr identity_of(const Node&, Expr x) { return x; }
 
 Expr add(Expr a, Expr b) { return a + b; }
 Expr sub(Expr a, Expr b) { return a - b; }
