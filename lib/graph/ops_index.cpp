@@ -373,8 +373,8 @@ void emit_space_to_depth(Emitter& e) {
   e.define([&](const Indices& at) {
     const Expr block = is_crd ? te::floormod(at[1], b * b) : te::floordiv(at[1], depth);
     const Expr c = is_crd ? te::floordiv(at[1], b * b) : te::floormod(at[1], depth);
-    return e.read(0, {at[0], c, at[2] * b + te::floordiv(block, b),
-                      at[3] * b + te::floormod(block, b)});
+    return e.read(
+        0, {at[0], c, at[2] * b + te::floordiv(block, b), at[3] * b + te::floormod(block, b)});
   });
 }
 

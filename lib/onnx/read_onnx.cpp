@@ -14,7 +14,7 @@ Result<graph::Graph, std::string> read_model(std::string_view bytes, const OnnxO
                                              onnx::TensorReader tensors) {
   const auto model = onnx::parse_model(bytes);
   if (!model) {
-    return fail("this is no ONNX model: " + model.error());
+    return fail("it cannot be read as an ONNX model: " + model.error());
   }
   return onnx::Importer(*model, options, std::move(tensors)).run();
 }

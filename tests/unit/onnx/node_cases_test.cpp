@@ -158,8 +158,7 @@ TEST_CASE("node tests of ONNX", "[.][onnx_cases]") {
     CHECK(outcome != Outcome::different);
   }
   std::printf("%zu same, %zu not read, %zu not resolved, %zu different\n", counts[Outcome::same],
-              counts[Outcome::not_read], counts[Outcome::not_resolved],
-              counts[Outcome::different]);
+              counts[Outcome::not_read], counts[Outcome::not_resolved], counts[Outcome::different]);
 }
 
 }  // namespace tensorsmith::test
