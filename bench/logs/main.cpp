@@ -1,4 +1,4 @@
-// requires: json cli11
+// requires: json cli11 mlp
 // bench_logs: what the model of a board says of programs that somebody measured on that board.
 //
 //   bench_logs --target a100 --log a100_pooling.log.gz [--index TASKS.json] [--csv FILE]
@@ -7,7 +7,10 @@
 // geometric mean of estimate / measured, quartiles; all programs, then by what bounds them.
 // --index: a JSON object whose values have "workload_key", "definition" and "arg_order" (the form
 // of tests/data/golden/ansor/tasks.json), for keys that common_workloads() does not know. --csv:
-// one line per record with all parts of the estimate. Exit code 0; 1: nothing to compare.
+// one line per record with all parts of the estimate. Beside it the analytic draft of Pruner
+// (PSA), with the board's parameters. --train NAME: trains a model on a random half of each log and
+// tests it on the other (--seeds of them), as searches train or, with --as-reference, as the
+// reference does. Exit code 0; 1: nothing to compare.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -15,9 +18,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "learned.hpp"
 #include "support/golden_tasks.hpp"
 #include "tensorsmith/cost/estimate_quality.hpp"
 #include "tensorsmith/cost/gpu_latency.hpp"
+#include "tensorsmith/cost/psa.hpp"
+#include "tensorsmith/cost/standard_features.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/record/ansor_log.hpp"
 #include "tensorsmith/record/workload_registry.hpp"
@@ -29,7 +35,9 @@ namespace {
 
 struct Arguments {
   std::string target = "a100", index, csv;
-  std::vector<std::string> logs;
+  std::vector<std::string> logs, learners;
+  std::uint32_t num_seeds = 1;
+  bool as_reference = false;
 };
 
 /// Of one log, or of those programs in it that something bounds.
@@ -55,6 +63,26 @@ void print_row(const std::string& name, const Compared& compared) {
       "%.2f\n",
       name.c_str(), q.count, q.spearman, q.mean_factor, q.lower_quartile, q.median,
       q.upper_quartile);
+}
+
+/// The blocks of all models that bench_logs trains, and those of PSA.
+FeaturePlan feature_plan(const Target& target) {
+  const std::vector<std::string_view> blocks{ansor_block_name, statements_block_name,
+                                             embedding_block_name, dataflow_block_name,
+                                             psa_block_name};
+  return FeaturePlan::make(standard_features(), blocks, {target, 1, {}}).value();
+}
+
+void print_learned(const std::string& learner, const std::vector<TrainingSample>& samples,
+                   const Arguments& arguments) {
+  for (std::uint32_t seed = 1; seed <= arguments.num_seeds; ++seed) {
+    const Shared<CostModel> model = make_learner(learner, arguments.as_reference, seed);
+    const LearnedQuality q = learned_quality(*model, samples, seed);
+    std::printf("    %-10s seed %u, half of the programs: pairs %.2f  spearman %5.2f  best of 1 "
+                "%.2f  best of 5 %.2f  (%zu tested)\n",
+                learner.c_str(), seed, q.pair_accuracy, q.spearman, q.best_of_1, q.best_of_5,
+                q.num_tested);
+  }
 }
 
 /// All parts, those of several kernels added up.
@@ -97,14 +125,17 @@ void print_csv(std::FILE* file, const std::string& log, std::size_t record, doub
 }
 
 bool compare_log(const std::string& path, const Target& target, const WorkloadRegistry& registry,
-                 std::FILE* csv) {
+                 const Arguments& arguments, std::FILE* csv) {
+  const FeaturePlan plan = feature_plan(target);
+  const PsaDevice device = *psa_device(target);
   const Result<AnsorLog, RecordError> log = read_ansor_log(path);
   if (!log) {
     std::fprintf(stderr, "bench_logs: %s\n", log.error().message.c_str());
     return false;
   }
   const std::string name = path.substr(path.find_last_of('/') + 1);
-  Compared all;
+  Compared all, drafted;
+  std::vector<TrainingSample> samples;
   std::map<std::string, Compared> by_kind;
   std::map<std::string, std::size_t> refused;
   std::map<std::string, State> initial;
@@ -147,6 +178,10 @@ bool compare_log(const std::string& path, const Target& target, const WorkloadRe
       compared->estimates.push_back(latency->ns);
       compared->measured.push_back(measured);
     }
+    samples.push_back({plan.extract(*state), 0, 1 / measured});
+    drafted.estimates.push_back(
+        1e6 * psa_latency_ms(samples.back().features.block(psa_block_name), device));
+    drafted.measured.push_back(measured);
     if (csv != nullptr) {
       print_csv(csv, name, i, measured, *latency);
     }
@@ -154,6 +189,10 @@ bool compare_log(const std::string& path, const Target& target, const WorkloadRe
   print_row(name + " on " + target.name, all);
   for (const auto& [kind, compared] : by_kind) {
     print_row("  bound by " + kind, compared);
+  }
+  print_row("  PSA", drafted);
+  for (const std::string& learner : arguments.learners) {
+    print_learned(learner, samples, arguments);
   }
   for (const auto& [reason, count] : refused) {
     std::printf("    %zu left out: %s\n", count, reason.c_str());
@@ -176,7 +215,7 @@ int run(const Arguments& arguments) {
   }
   bool is_good = true;
   for (const std::string& log : arguments.logs) {
-    is_good = compare_log(log, *target, registry, csv) && is_good;
+    is_good = compare_log(log, *target, registry, arguments, csv) && is_good;
   }
   if (csv != nullptr) {
     std::fclose(csv);
@@ -193,6 +232,9 @@ int main(int argc, char** argv) {
   app.add_option("--target", arguments.target, "board that the log is of");
   app.add_option("--log", arguments.logs, "logs of the Ansor reference")->required();
   app.add_option("--index", arguments.index, "programs of the keys");
+  app.add_option("--train", arguments.learners, "models to train: pam, tenset-mlp, mlp");
+  app.add_option("--seeds", arguments.num_seeds, "trainings of each, with other halves");
+  app.add_flag("--as-reference", arguments.as_reference, "train as the reference does");
   app.add_option("--csv", arguments.csv, "file to write every estimate to");
   CLI11_PARSE(app, argc, argv);
   try {

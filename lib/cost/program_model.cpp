@@ -10,6 +10,9 @@
 #include "program_batch.hpp"
 #include "program_losses.hpp"
 #include "program_network.hpp"
+#include "tensorsmith/support/algorithm.hpp"
+#include "tensorsmith/support/hash.hpp"
+#include "tensorsmith/support/rng.hpp"
 
 namespace tensorsmith {
 

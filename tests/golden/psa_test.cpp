@@ -3,6 +3,9 @@
 // devices of its table.
 #include "tensorsmith/cost/psa.hpp"
 
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -36,6 +39,37 @@ TEST_CASE("PSA latencies of the reference's programs", "[golden][cost]") {
           INFO(line.at("task").get<std::string>() << ", sample " << line.at("sample"));
           const State state = known.program(line.at("task"), line.at("sample"));
           compare_latencies(psa_of(state), line.at("psa_latency_ms"), latencies);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("PSA latencies of programs that boards were measured with", "[golden][cost]") {
+  for (const GoldenFile& file : pruner_files("logs_index.json")) {
+    const Json logs = Json::parse(read_text(file.path));
+    for (const auto& [name, log] : logs.items()) {
+      const std::string path =
+          file.path.substr(0, file.path.find_last_of('/') + 1) + "logs/" + name + ".json";
+      if (!golden_is_own() && !std::filesystem::exists(path) &&
+          !std::filesystem::exists(path + ".gz")) {
+        std::printf("golden: log %s: not there, skipped\n", name.c_str());
+        continue;
+      }
+      ComparedRows latencies(file.name + ", " + name);
+      latencies.of("latencies");
+      const State initial =
+          State::initial(dag_from_definition(log.at("definition"), log.at("arg_order")));
+      const std::vector<std::string> lines = text_lines(read_text(path));
+      const Json& expected = log.at("psa_a100_40_latency_ms");
+      REQUIRE(lines.size() == expected.size());
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (!expected[i].is_null()) {
+          INFO(name << ", record " << i);
+          const double latency =
+              psa_latency_ms(psa_of(replayed(initial, lines[i])), *psa_device("a100_40"));
+          CHECK(latency == Approx(expected[i].get<double>()).epsilon(1e-6));
+          ++latencies;
         }
       }
     }

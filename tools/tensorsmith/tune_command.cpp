@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "interrupt.hpp"
+#include "model_file.hpp"
 #include "progress.hpp"
 #include "report_file.hpp"
 #include "tensorsmith/cost/model_factory.hpp"
@@ -25,6 +26,7 @@ struct TuneArguments {
   std::string tasks;   ///< file of many workloads; empty: there is one
   std::string strategy = "gradient", timing = "racing", random_numbers = "counter";
   std::int64_t task_early_stopping = 0;
+  ModelFiles model_files;
   std::vector<std::string> params;  ///< NAME=VALUE
   std::vector<std::string> faults;  ///< NAME=PROBABILITY
   bool is_list = false;
@@ -209,6 +211,9 @@ void split_params(TuneArguments& arguments) {
 }
 
 int tune_file(const TuneArguments& arguments) {
+  if (!arguments.model_files.save.empty()) {
+    throw Error("--save-model is for one workload; leave it or --tasks out");
+  }
   if (!arguments.common.workload.empty() || !arguments.report.empty()) {
     throw Error("--tasks names the workloads; leave the workload argument and --report out");
   }
@@ -235,6 +240,13 @@ int tune_workload(TuneArguments& arguments) {
                 arguments.common.target);
   }
   TuneOptions& options = arguments.tune;
+  const auto model = std::make_shared<Shared<CostModel>>();
+  if (!arguments.model_files.load.empty() || !arguments.model_files.save.empty()) {
+    options.make_model = [model, name = options.cost_model,
+                          files = arguments.model_files](const ModelContext& context) {
+      return *model = loaded_model(name, files, context);
+    };
+  }
   options.budget.trials = arguments.trials.value_or(0);
   options.budget.seconds = arguments.seconds.value_or(arguments.trials ? 0 : 20);
   options.num_threads = arguments.common.num_threads;
@@ -276,6 +288,9 @@ int tune_workload(TuneArguments& arguments) {
   }
   if (!arguments.report.empty() && result.summary.trials > 0) {
     write_report({options.database, {arguments.common.workload}, "", arguments.report});
+  }
+  if (*model && !arguments.model_files.save.empty()) {
+    save_model(**model, arguments.model_files.save);
   }
   if (!result.summary.message.empty()) {
     warn(result.summary.message);
@@ -360,6 +375,11 @@ void add_tune(CLI::App& app, Action& action) {
                       "space of programs: " + names_text(space_methods()));
   command->add_option("--cost-model,--model", arguments->tune.cost_model,
                       "cost model: " + model_help(known_models()));
+  command->add_option("--load-model", arguments->model_files.load,
+                      "file that --save-model wrote, or index (.json) of released weights, for "
+                      "the cost model");
+  command->add_option("--save-model", arguments->model_files.save,
+                      "file to write the cost model to afterwards; not with --tasks");
   command->add_option("--report", arguments->report,
                       "HTML page to write from the journal afterwards");
   command->add_flag("--resume", arguments->tune.resumes,

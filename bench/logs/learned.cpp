@@ -1,0 +1,70 @@
+// requires: mlp
+#include "learned.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tensorsmith/cost/estimate_quality.hpp"
+#include "tensorsmith/cost/mlp.hpp"
+#include "tensorsmith/cost/program_model.hpp"
+#include "tensorsmith/support/error.hpp"
+#include "tensorsmith/support/rng.hpp"
+
+namespace tensorsmith::bench {
+
+LearnedQuality learned_quality(CostModel& model, const std::vector<TrainingSample>& samples,
+                               std::uint64_t seed) {
+  std::vector<std::uint32_t> order(samples.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+  }
+  CounterRng rng(seed, 0, 0, 0);
+  rng.shuffle(order);
+  std::vector<TrainingSample> train, tested;
+  std::vector<Features> programs;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i < order.size() / 2) {
+      train.push_back(samples[order[i]]);
+    } else {
+      tested.push_back(samples[order[i]]);
+      programs.push_back(samples[order[i]].features);
+    }
+  }
+  model.update(train);
+  std::vector<float> scores(programs.size());
+  model.predict(programs, scores);
+  LearnedQuality quality;
+  quality.num_tested = tested.size();
+  quality.pair_accuracy = rank_report(model, tested).pairwise_accuracy();
+  quality.best_of_1 = rank_report(model, tested, 1).best_of_top;
+  quality.best_of_5 = rank_report(model, tested, 5).best_of_top;
+  std::vector<double> estimates, measured;
+  for (std::size_t i = 0; i < tested.size(); ++i) {
+    // A rank correlation: any falling positive function of the score will do.
+    estimates.push_back(std::exp(-std::clamp<double>(scores[i], -300, 300)));
+    measured.push_back(1 / tested[i].throughput);
+  }
+  quality.spearman = estimate_quality(estimates, measured).spearman;
+  return quality;
+}
+
+Shared<CostModel> make_learner(const std::string& name, bool as_reference, std::uint64_t seed) {
+  if (name == "mlp") {
+    MlpOptions options;
+    options.seed = seed;
+    return make_shared_of<MlpModel>(options);
+  }
+  if (name != "pam" && name != "tenset-mlp") {
+    throw Error("no learner of that name: " + name + "; known: pam, tenset-mlp, mlp");
+  }
+  ProgramModelOptions options =
+      name == "pam" ? ProgramModelOptions::pam() : ProgramModelOptions::tenset_mlp();
+  if (as_reference) {
+    options = options.reference();
+    options.settles_norm = true;
+  }
+  options.seed = seed;
+  return make_shared_of<ProgramModel>(options);
+}
+
+}  // namespace tensorsmith::bench
