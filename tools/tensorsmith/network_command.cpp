@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "interrupt.hpp"
 #include "progress.hpp"
+#include "tensorsmith/graph/channels_last.hpp"
 #include "tensorsmith/graph/examples.hpp"
 #include "tensorsmith/graph/executor.hpp"
 #include "tensorsmith/graph/memory_plan.hpp"
@@ -80,6 +81,9 @@ Loaded load(const NetworkArguments& arguments) {
     throw Error(simplified.error());
   }
   loaded.simplified = *simplified;
+  if (auto converted = graph::channels_last(loaded.net); !converted) {
+    throw Error(converted.error());
+  }
   auto parts = graph::partition(loaded.net);
   if (!parts) {
     throw Error(parts.error());

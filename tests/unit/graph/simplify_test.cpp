@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "support/catch.hpp"
+#include "tensorsmith/graph/channels_last.hpp"
 #include "tensorsmith/graph/lowering.hpp"
 #include "unit/graph/random_graphs.hpp"
 
@@ -114,4 +115,31 @@ TEST_CASE("random graphs compute the same when they are simplified", "[graph]") 
     graph::Simplified count;
     (void)simplified(test::RandomGraph(number).make(), count);
   }
+}
+
+TEST_CASE("graphs with channels last compute the same", "[graph]") {
+  std::int64_t converted = 0;
+  const std::uint32_t cases = test::scaled(300);
+  for (std::uint32_t number = 2000; number < 2000 + cases; ++number) {
+    INFO("graph " << number);
+    graph::Simplified count;
+    graph::Graph net = simplified(test::RandomGraph(number).make(), count);
+    const std::vector<HostArray> inputs = test::random_inputs(net, 3);
+    const auto want = graph::interpret(net, inputs);
+    REQUIRE(want.has_value());
+    const auto done = graph::channels_last(net);
+    INFO((done ? "" : done.error()));
+    REQUIRE(done.has_value());
+    converted += *done;
+    const auto got = graph::interpret(net, inputs);
+    REQUIRE(got.has_value());
+    for (std::size_t k = 0; k < want->size(); ++k) {
+      REQUIRE((*got)[k].shape == (*want)[k].shape);
+      for (std::int64_t i = 0; i < (*want)[k].num_elements(); ++i) {
+        const double w = (*want)[k].get_real(i);
+        CHECK(std::abs((*got)[k].get_real(i) - w) <= 1e-9 * (1 + std::abs(w)));
+      }
+    }
+  }
+  CHECK(converted > 0);
 }
