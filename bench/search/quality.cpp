@@ -62,7 +62,8 @@ double error_of(const State& state, double size) {
         sum += std::sin(1.3 * std::log2(static_cast<double>(length)) + phase);
       }
     } else if (const PragmaStep* hint = std::get_if<PragmaStep>(&step)) {
-      const std::uint64_t bits = hash_text(std::string(hint->hint.text()) + std::to_string(hint->stage));
+      const std::uint64_t bits =
+          hash_text(std::string(hint->hint.text()) + std::to_string(hint->stage));
       sum += 2 * static_cast<double>(bits >> 11) * 0x1.0p-53 - 1;
     }
   }

@@ -95,7 +95,8 @@ TEST_CASE("schedules of more steps or loops than any search makes are refused in
     ones += ",1";
   }
   with_steps("[\"SP\",2,0,12,[1],1]", 10'000);
-  check_refusal(folder.run({"explain", workload, "--db", "nested"}), "more than 1000 steps of stage 2");
+  check_refusal(folder.run({"explain", workload, "--db", "nested"}),
+                "more than 1000 steps of stage 2");
   check_refusal(folder.run({"report", "--db", "nested", "--output", "r"}), "more than 1000");
   with_steps("[\"SP\",2,0,12,[" + ones + "],1]", 500);
   check_refusal(folder.run({"explain", workload, "--db", "nested"}), "makes more than 2000 loops");

@@ -31,8 +31,9 @@ struct LogFields {
   bool operator==(const LogFields&) const = default;
 };
 
-/// What readers of records take. Searches make fewer than 50 steps of a stage, and a computation may
-/// have a thousand stages; the work that a record costs grows with the cube of the first number.
+/// What readers of records take. Searches make fewer than 50 steps of a stage, and a computation
+/// may have a thousand stages; the work that a record costs grows with the cube of the first
+/// number.
 constexpr std::size_t most_stage_steps = 1'000, most_record_steps = 20'000;
 
 /// Empty, or what is too much.
