@@ -50,9 +50,14 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   std::vector<Proposal> propose(std::size_t n) override {
     const std::size_t num_random = exploration_.next(n);
     std::vector<Proposal> proposals;
-    for (std::uint32_t retry = 0; n > 0 && proposals.empty() && retry <= options_.retries_on_empty;
-         ++retry) {
+    constexpr std::uint32_t most_equal_rounds = 8;
+    std::uint32_t retry = 0, num_equal_rounds = 0;
+    while (n > 0 && proposals.empty() && retry <= options_.retries_on_empty) {
+      const std::size_t before = num_equal_;
       proposals = search_one_round(n, num_random);
+      // One that met known programs under other steps has not seen the end of the space.
+      const bool is_vain = num_equal_ == before || ++num_equal_rounds > most_equal_rounds;
+      retry += is_vain ? 1 : 0;
     }
     return proposals;
   }
@@ -190,7 +195,9 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
       return false;
     }
     const auto lowered = callbacks_.identity ? callbacks_.identity(state) : std::nullopt;
-    return !lowered || lowered_.insert(to_key(*lowered));
+    const bool is_new = !lowered || lowered_.insert(to_key(*lowered));
+    num_equal_ += is_new ? 0 : 1;
+    return is_new;
   }
 
   /// One mutation away from the few best measured programs and not taken yet, best score first. A
@@ -341,6 +348,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   std::uint32_t round_ = 0;
   HashSet<std::string> taken_;    ///< proposed or observed; looked up only
   HashSet<std::string> lowered_;  ///< what those lower to
+  std::size_t num_equal_ = 0;     ///< that were new by their text only
   /// Features of proposals until they are observed; the model learns from what it scored.
   HashMap<std::string, Shared<const Features>> proposed_;
   std::vector<Measured> measured_;  ///< successful ones, best first
