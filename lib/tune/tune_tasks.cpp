@@ -125,12 +125,12 @@ class TasksRun {
            (budget.seconds > 0 && now() >= sessions_.front()->limits().budget.seconds);
   }
 
-  /// Up to the last trial, whichever task it was of.
+  /// Up to the last trial, whichever task it was of. By its share alone: rounds stay whole, for
+  /// tasks take turns in them.
   BudgetUse budget_use() const {
     const TuneBudget& budget = options_.tune.budget;
     BudgetUse use;
     use.trials = scheduler_.trials();
-    use.all_trials = budget.trials;
     if (budget.trials > 0) {
       use.share = static_cast<double>(use.trials) / static_cast<double>(budget.trials);
     }

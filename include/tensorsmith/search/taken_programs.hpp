@@ -4,6 +4,7 @@
 // lower to, by that too.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "tensorsmith/search/policy.hpp"
@@ -20,11 +21,16 @@ class TakenPrograms {
       return false;
     }
     const auto lowered = identity ? identity(state) : std::nullopt;
-    return !lowered || lowered_.insert(to_key(*lowered));
+    const bool is_new = !lowered || lowered_.insert(to_key(*lowered));
+    num_equal_ += is_new ? 0 : 1;
+    return is_new;
   }
+  /// Programs that were new by their text only.
+  std::size_t num_equal() const { return num_equal_; }
 
  private:
   HashSet<std::string> texts_, lowered_;  ///< looked up only
+  std::size_t num_equal_ = 0;
 };
 
 }  // namespace tensorsmith

@@ -55,6 +55,8 @@ inline TasksOptions options_with(Measurer& measurer, std::int64_t trials) {
   options.tune.policy_params = {{"evolutionary_search_population", "16"},
                                 {"evolutionary_search_num_iters", "1"},
                                 {"sample_init_min_population", "8"}};
+  options.tune.polish = 0;  // they have tests of their own
+  options.tune.prior = 0;
   return options;
 }
 
