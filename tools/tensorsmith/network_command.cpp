@@ -28,6 +28,7 @@ struct NetworkArguments {
   int num_threads = 1;
   double seconds = 60;
   std::uint64_t seed = 1;
+  bool is_channels_last = false;
   bool is_json = false, is_plain = false, is_verified = false, is_quiet = false;
 };
 
@@ -81,8 +82,10 @@ Loaded load(const NetworkArguments& arguments) {
     throw Error(simplified.error());
   }
   loaded.simplified = *simplified;
-  if (auto converted = graph::channels_last(loaded.net); !converted) {
-    throw Error(converted.error());
+  if (arguments.is_channels_last) {
+    if (auto converted = graph::channels_last(loaded.net); !converted) {
+      throw Error(converted.error());
+    }
   }
   auto parts = graph::partition(loaded.net);
   if (!parts) {
@@ -411,6 +414,8 @@ CLI::App* add_command(CLI::App& network, Action& action, const char* name, const
       ->add_option("--input", arguments->inputs,
                    "NAME=VALUE of an input that is constant; may be repeated")
       ->take_all();
+  command->add_flag("--channels-last", arguments->is_channels_last,
+                    "convolutions and pools of planes with their channels last");
   command->add_flag("--json", arguments->is_json, "machine-readable output");
   const std::string kind = name;
   if (kind == "tune" || kind == "run" || kind == "profile") {
