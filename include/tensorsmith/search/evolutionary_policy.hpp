@@ -52,12 +52,13 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     const std::size_t num_random = exploration_.next(n);
     std::vector<Proposal> proposals;
     constexpr std::uint32_t most_equal_rounds = 8;
-    std::uint32_t retry = 0, taken_.num_equal()rounds = 0;
+    std::uint32_t retry = 0, taken_.num_equal() rounds = 0;
     while (n > 0 && proposals.empty() && retry <= options_.retries_on_empty) {
       const std::size_t before = taken_.num_equal();
       proposals = search_one_round(n, num_random);
       // One that met known programs under other steps has not seen the end of the space.
-      const bool is_vain = taken_.num_equal() == before || ++taken_.num_equal()rounds > most_equal_rounds;
+      const bool is_vain =
+          taken_.num_equal() == before || ++taken_.num_equal() rounds > most_equal_rounds;
       retry += is_vain ? 1 : 0;
     }
     return proposals;
