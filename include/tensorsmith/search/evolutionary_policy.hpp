@@ -57,8 +57,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
       const std::size_t before = taken_.num_equal();
       proposals = search_one_round(n, num_random);
       // One that met known programs under other steps has not seen the end of the space.
-      const bool is_vain =
-          taken_.num_equal() == before || ++taken_.num_equal() rounds > most_equal_rounds;
+      const bool is_vain = taken_.num_equal() == before || ++num_equal_rounds > most_equal_rounds;
       retry += is_vain ? 1 : 0;
     }
     return proposals;
