@@ -52,7 +52,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     const std::size_t num_random = exploration_.next(n);
     std::vector<Proposal> proposals;
     constexpr std::uint32_t most_equal_rounds = 8;
-    std::uint32_t retry = 0, taken_.num_equal() rounds = 0;
+    std::uint32_t retry = 0, num_equal_rounds = 0;
     while (n > 0 && proposals.empty() && retry <= options_.retries_on_empty) {
       const std::size_t before = taken_.num_equal();
       proposals = search_one_round(n, num_random);
