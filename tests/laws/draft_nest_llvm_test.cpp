@@ -282,6 +282,7 @@ TEST_CASE("drafts have the loops that lowering makes: windows") {
   check(compare_drawn({"conv2d:n=1,h=14,w=14,ci=16,co=32,k=3,s=1,p=1",
                        "conv2d:n=1,h=15,w=13,ci=7,co=24,k=3,s=2,p=1,bias,relu",
                        "conv2d:n=1,h=14,w=14,ci=16,co=32,k=1,layout=nchw",
+                       "conv2d:n=1,h=16,w=32,ci=3,co=16,k=3,s=2,p=1,bias,relu,layout=nchw",
                        "depthwise:n=1,h=14,w=14,c=32,k=3,s=1,p=1",
                        "conv2d_transpose:n=1,h=7,w=7,ci=16,co=16,k=4,s=2,p=1",
                        "max_pool:n=1,c=16,h=14,w=14,k=3,s=2,p=1"},

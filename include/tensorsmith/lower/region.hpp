@@ -9,6 +9,7 @@
 
 #include "tensorsmith/lower/nest.hpp"
 #include "tensorsmith/support/algorithm.hpp"
+#include "tensorsmith/support/factorize.hpp"
 
 namespace tensorsmith {
 
@@ -77,19 +78,21 @@ inline SymbolicInterval interval_of(ExprPool& pool, const VarExtents& extents,
       return unknown;
     }
     const std::int64_t c = b.low.constant;
-    bool aligned = true;
+    // The lower end is `rest` behind a multiple of `grid`, and so is every multiple of c.
+    std::int64_t grid = c;
     for (const AffineTerm& term : a.low.terms) {
-      aligned = aligned && term.coefficient % c == 0;
+      grid = gcd(grid, term.coefficient);
     }
-    const std::int64_t offset = floor_mod(a.low.constant, c);
+    const std::int64_t rest = floor_mod(a.low.constant, grid);
+    const bool is_one = rest + a.width < grid;  // no multiple of c lies between the ends
     SymbolicInterval result;
     if (node.op == BinaryOp::floordiv) {
       result.low = to_affine(pool, extents, pool.floordiv(to_expr(pool, a.low), pool.int_imm(c)));
-      result.width = aligned ? (offset + a.width) / c : (a.width + c - 1) / c;
-      result.is_inside = a.is_inside && (aligned || a.width == 0);
+      result.width = is_one ? 0 : (c - grid + rest + a.width) / c;
+      result.is_inside = a.is_inside && (is_one || grid == c);
       return result;
     }
-    if (a.width == 0 || (aligned && offset + a.width < c)) {
+    if (a.width == 0 || is_one) {
       result.low = to_affine(pool, extents, pool.floormod(to_expr(pool, a.low), pool.int_imm(c)));
       result.width = a.width;
       result.is_inside = a.is_inside;

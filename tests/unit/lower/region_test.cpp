@@ -2,6 +2,8 @@
 
 #include "support/catch.hpp"
 #include "tensorsmith/ir/print.hpp"
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/simplify.hpp"
 
 using namespace tensorsmith;
 
@@ -62,9 +64,56 @@ TEST_CASE("quotients and remainders by constants") {
   r.check(r.pool.floordiv(r.v(r.y), r.i(4)), "0", 2);
   // The lower end of x + 1 is known modulo 4: 4 * o + 1 ... 4 * o + 4 touches two quotients.
   r.check(r.pool.floordiv(r.pool.add(r.v(r.x), r.i(1)), r.i(4)), "o", 1);
-  // 4 * o is not a multiple of 8: where the interval begins within a block is not known.
-  r.check(r.pool.floordiv(r.v(r.x), r.i(8)), "floordiv(o*4, 8)", 1, false);
+  // Blocks of 4 that begin at multiples of 4 lie in one block of 8 each, those behind 4 * o + 1 in
+  // one or two.
+  r.check(r.pool.floordiv(r.v(r.x), r.i(8)), "floordiv(o*4, 8)", 0);
+  r.check(r.pool.floormod(r.v(r.x), r.i(8)), "floormod(o*4, 8)", 3);
+  r.check(r.pool.floordiv(r.pool.add(r.v(r.x), r.i(1)), r.i(8)), "floordiv(o*4 + 1, 8)", 1, false);
+  r.check(r.pool.floordiv(r.v(r.x), r.i(6)), "floordiv(o*4, 6)", 1, false);
   r.check(r.pool.floormod(r.v(r.x), r.i(3)), "0", 2, false);
+}
+
+TEST_CASE("no quotient and no remainder lies outside of its interval") {
+  for (std::int64_t factor = -7; factor <= 16; ++factor) {
+    for (std::int64_t offset = -3; offset <= 5; ++offset) {
+      for (std::int64_t width = 0; width <= 9; ++width) {
+        for (std::int64_t divisor = 1; divisor <= 12; ++divisor) {
+          ExprPool pool;
+          VarExtents extents;
+          const VarId o = pool.new_var("o"), x = pool.new_var("x");
+          extents.set(o, 8);
+          SymbolicInterval of_x;
+          of_x.low.add(pool.var(o), factor);
+          of_x.low.constant = offset;
+          of_x.width = width;
+          const AxisIntervals axes = {{x, of_x}};
+          const ExprId c = pool.int_imm(divisor);
+          const SymbolicInterval div =
+              interval_of(pool, extents, axes, pool.floordiv(pool.var(x), c));
+          const SymbolicInterval mod =
+              interval_of(pool, extents, axes, pool.floormod(pool.var(x), c));
+          bool is_right = true;
+          for (std::int64_t at = 0; at < 8; ++at) {
+            Substitution here;
+            here.set(o, pool.int_imm(at));
+            const auto low_of = [&](const SymbolicInterval& interval) {
+              return pool.as<IntImm>(simplify(pool, here(pool, to_expr(pool, interval.low))))
+                  ->value;
+            };
+            for (std::int64_t value = at * factor + offset; value <= at * factor + offset + width;
+                 ++value) {
+              const std::int64_t quotient = floor_div(value, divisor) - low_of(div);
+              const std::int64_t rest = floor_mod(value, divisor) - low_of(mod);
+              is_right = is_right && quotient >= 0 && quotient <= div.width && rest >= 0 &&
+                         rest <= mod.width;
+            }
+          }
+          CAPTURE(factor, offset, width, divisor);
+          CHECK(is_right);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("what is not affine is unknown") {
