@@ -101,6 +101,32 @@ std::vector<GoldenFile> pruner_files(const std::string& file) {
   return files_of({{"pruner/", all}, {"pruner/second/", all + "second/"}}, file);
 }
 
+std::vector<GoldenFile> golden_networks() {
+  const std::string all =
+      golden_is_own() ? std::string(TENSORSMITH_TEST_DATA_DIR) + "/golden" : given_folder();
+  const std::string folder = all + "/networks";
+  std::vector<GoldenFile> files;
+  if (std::filesystem::is_directory(folder)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      const std::size_t end = name.find(".json");
+      if (end != std::string::npos && name != "summary.json") {
+        files.push_back({"networks/" + name.substr(0, end) + ".json",
+                         folder + "/" + name.substr(0, end) + ".json"});
+      }
+    }
+  }
+  if (files.empty() && golden_is_own()) {
+    throw std::runtime_error("no networks in " + folder);
+  }
+  if (files.empty()) {
+    std::printf("golden: networks/: not in %s, skipped\n", given_folder());
+  }
+  std::sort(files.begin(), files.end(),
+            [](const GoldenFile& a, const GoldenFile& b) { return a.name < b.name; });
+  return files;
+}
+
 std::vector<float> read_floats(const std::string& path) {
   const std::string bytes = read_text(path);
   std::vector<float> floats(bytes.size() / sizeof(float));
