@@ -95,7 +95,10 @@ class NearestSearch {
 /// Nothing if there is none, or none was found within `limit` tries.
 inline std::optional<Assignment>
 nearest_legal(const SpaceSampler& sampler, const Assignment& wanted, std::size_t limit = 20000) {
-  if (sampler.is_empty() || !sampler.has_tables()) {
+  if (sampler.is_empty()) {
+    return std::nullopt;
+  }
+  if (!sampler.has_tables()) {
     return sampler.is_legal(wanted) ? std::optional(wanted) : std::nullopt;
   }
   return detail::NearestSearch(sampler, wanted, limit).run();

@@ -20,7 +20,8 @@ const onnx::OperatorRow& row_of(std::string_view name) {
 std::string problem_of_node(std::string_view op, std::int64_t version, const WireMessage& node) {
   OnnxGraph graph;
   graph.node(node);
-  const auto message = onnx::parse_graph(graph.message().bytes(), "");
+  const WireMessage written = graph.message();  // what is parsed are views
+  const auto message = onnx::parse_graph(written.bytes(), "");
   REQUIRE(message.has_value());
   return onnx::problem_of(row_of(op), version, message->nodes.front());
 }
