@@ -200,8 +200,11 @@ class TasksRun {
         result.tasks.push_back(std::move(none));
         continue;
       }
-      if (!is_cancelled()) {
+      if (!result.is_cancelled) {
         turn_to(task);
+      } else if (task != current_) {
+        // The measurer has another task's operands, and nobody waits for all of them to change.
+        sessions_[task]->limits().ranking_seconds = 0;
       }
       result.tasks.push_back(sessions_[task]->finish());
       const TuneSummary& summary = result.tasks.back().summary;

@@ -205,6 +205,7 @@ int tune_network(const NetworkArguments& arguments) {
   ProgressPrinter printer(arguments.is_quiet);
   std::size_t current = SIZE_MAX;
   options.before_round = [&](const TasksProgress& progress) {
+    work_has_begun();
     if (!arguments.is_quiet && progress.task != current) {
       printer.finish();
       fmt::print(stderr, "[{:6.1f} s] task {} of {}: {}\n", progress.seconds, progress.task + 1,
@@ -242,7 +243,7 @@ int tune_network(const NetworkArguments& arguments) {
   if (!tuned.result.message.empty()) {
     warn(tuned.result.message);
   }
-  return found > 0 ? exit_ok : exit_failed;
+  return found > 0 ? exit_ok : is_interrupted() ? exit_of_interrupt() : exit_failed;
 }
 
 /// A network with operands: random inputs, or zeros for whole numbers.

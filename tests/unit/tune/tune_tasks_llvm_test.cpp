@@ -69,6 +69,60 @@ TEST_CASE("fastest: of ways to compute the same the one with the least time") {
   CHECK(TasksResult{}.fastest() == nullptr);
 }
 
+TEST_CASE("an interruption ranks with the operands of the task that is measured, or not at all") {
+  /// Notes which tasks' candidates are measured and ranked with whose operands.
+  class Watching final : public Measurer {
+   public:
+    Result<Done, MeasureFault> prepare(const MeasureTask& task) override {
+      prepared_ = task.arguments[0].num_elements;
+      return inner_.prepare(task);
+    }
+    std::vector<MeasureResult> measure(std::span<const CompiledCandidate> candidates,
+                                       const MeasureContext& context) override {
+      for (const CompiledCandidate& candidate : candidates) {
+        sizes_[code_of(candidate)] = prepared_;
+      }
+      return inner_.measure(candidates, context);
+    }
+    RankingResult final_ranking(std::span<const CompiledCandidate> candidates,
+                                const RankingPolicy& policy) override {
+      for (const CompiledCandidate& candidate : candidates) {
+        num_ranked += 1;
+        num_wrong += sizes_.at(code_of(candidate)) == prepared_ ? 0 : 1;
+      }
+      return inner_.final_ranking(candidates, policy);
+    }
+    Result<Calibration, MeasureFault> calibrate() override { return inner_.calibrate(); }
+    int num_ranked = 0, num_wrong = 0;
+
+   private:
+    static std::string code_of(const CompiledCandidate& candidate) {
+      return std::string(reinterpret_cast<const char*>(candidate.object.data()),
+                         candidate.object.size());
+    }
+    SimulatedMeasurer inner_ = simulated();
+    std::int64_t prepared_ = 0;
+    std::map<std::string, std::int64_t> sizes_;
+  };
+  for (const bool is_interrupted : {true, false}) {
+    Watching measurer;
+    TasksOptions options = options_with(measurer, 12);
+    bool is_cancelled = false;
+    options.tune.is_cancelled = [&] { return is_cancelled; };
+    options.after_round = [&](const TasksProgress& progress) {
+      is_cancelled = is_interrupted && progress.trials >= 6;
+    };
+    const TasksResult result = tune_tasks(small_tasks(), options);
+    CAPTURE(is_interrupted);
+    CHECK(result.is_cancelled == is_interrupted);
+    CHECK(measurer.num_ranked > 0);
+    CHECK(measurer.num_wrong == 0);
+    for (const TuneResult& task : result.tasks) {
+      CHECK(task.has_best());
+    }
+  }
+}
+
 TEST_CASE("an interruption keeps what there is, in the result and in the journal") {
   SimulatedMeasurer measurer = simulated();
   TasksOptions options = options_with(measurer, 60);
