@@ -2,30 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "mlp_network.hpp"
 #include "tensorsmith/cost/random_model.hpp"
+#include "training_set.hpp"
 
 namespace tensorsmith {
 
-namespace mlp_detail {
-
-/// A program of the training set.
-struct MlpSample {
-  FeatureBlock rows;
-  std::uint32_t task = 0;
-  double throughput = 0.0;
-};
-
-}  // namespace mlp_detail
-
 using mlp_detail::Matrix;
 using mlp_detail::MlpNetwork;
-using mlp_detail::MlpSample;
 using mlp_detail::RowBatch;
 using mlp_detail::Vector;
 
@@ -85,8 +73,6 @@ struct MlpModel::Impl {
   Eigen::Index num_inputs() const {
     return static_cast<Eigen::Index>(options.block->num_columns());
   }
-  bool add(std::span<const TrainingSample> samples);
-  bool has_pairs() const;
   void fit_statistics();
   void train();
   double train_batch(std::span<const std::uint32_t> chosen, float learning_rate);
@@ -97,37 +83,8 @@ struct MlpModel::Impl {
   std::uint32_t num_updates = 0;
   bool is_trained = false;
   MlpTrainingReport report;
-  std::vector<MlpSample> samples;
-  std::map<std::uint32_t, double> best_of_task;
+  TrainingSet<FeatureBlock> samples;
 };
-
-// False if nothing was usable.
-bool MlpModel::Impl::add(std::span<const TrainingSample> added) {
-  bool is_any_usable = false;
-  for (const TrainingSample& sample : added) {
-    if (const FeatureBlock* rows = usable_rows(sample.features, *options.block)) {
-      is_any_usable = true;
-      samples.push_back({*rows, sample.task, sample.throughput});
-      if (!std::isfinite(sample.throughput)) {
-        samples.back().throughput = 0.0;
-      }
-      double& best = best_of_task[sample.task];
-      best = std::max(best, samples.back().throughput);
-    }
-  }
-  if (samples.size() > options.max_samples) {
-    samples.erase(samples.begin(), samples.end() - options.max_samples);
-  }
-  return is_any_usable;
-}
-
-// True if two programs of one task differ: otherwise there is nothing to learn from.
-bool MlpModel::Impl::has_pairs() const {
-  std::map<std::uint32_t, double> first;
-  return std::any_of(samples.begin(), samples.end(), [&](const MlpSample& sample) {
-    return first.emplace(sample.task, sample.throughput).first->second != sample.throughput;
-  });
-}
 
 // Standardises over all rows. The first layer changes with the statistics so that the function
 // stays the same; a column that varies for the first time starts with weight 0.
@@ -135,9 +92,9 @@ void MlpModel::Impl::fit_statistics() {
   const std::size_t num_inputs = options.block->num_columns();
   std::vector<double> sum(num_inputs, 0.0), sum_of_squares(num_inputs, 0.0);
   double num_rows = 0.0;
-  for (const MlpSample& sample : samples) {
-    for (std::uint32_t r = 0; r < sample.rows.num_rows; ++r) {
-      const auto row = sample.rows.row(r);
+  for (const auto& sample : samples) {
+    for (std::uint32_t r = 0; r < sample.inputs.num_rows; ++r) {
+      const auto row = sample.inputs.row(r);
       for (std::size_t i = 0; i < num_inputs; ++i) {
         sum[i] += row[i];
       }
@@ -147,9 +104,9 @@ void MlpModel::Impl::fit_statistics() {
   for (double& value : sum) {
     value /= num_rows;
   }
-  for (const MlpSample& sample : samples) {
-    for (std::uint32_t r = 0; r < sample.rows.num_rows; ++r) {
-      const auto row = sample.rows.row(r);
+  for (const auto& sample : samples) {
+    for (std::uint32_t r = 0; r < sample.inputs.num_rows; ++r) {
+      const auto row = sample.inputs.row(r);
       for (std::size_t i = 0; i < num_inputs; ++i) {
         sum_of_squares[i] += (row[i] - sum[i]) * (row[i] - sum[i]);
       }
@@ -175,33 +132,22 @@ double MlpModel::Impl::train_batch(std::span<const std::uint32_t> chosen, float 
   RowBatch batch;
   batch.first_row.push_back(0);
   for (std::uint32_t index : chosen) {
-    batch.first_row.push_back(batch.first_row.back() + samples[index].rows.num_rows);
+    batch.first_row.push_back(batch.first_row.back() + samples[index].inputs.num_rows);
   }
   batch.inputs.resize(num_inputs(), batch.first_row.back());
-  std::map<std::uint32_t, std::vector<std::uint32_t>> groups;
   for (std::uint32_t p = 0; p < chosen.size(); ++p) {
-    const MlpSample& sample = samples[chosen[p]];
-    groups[sample.task].push_back(p);
-    for (std::uint32_t r = 0; r < sample.rows.num_rows; ++r) {
-      statistics.apply(sample.rows.row(r).data(), batch.inputs.col(batch.first_row[p] + r).data());
+    const FeatureBlock& rows = samples[chosen[p]].inputs;
+    for (std::uint32_t r = 0; r < rows.num_rows; ++r) {
+      statistics.apply(rows.row(r).data(), batch.inputs.col(batch.first_row[p] + r).data());
     }
   }
-  Vector scores;
+  Vector scores, gradient;
   network.forward(batch, scores);
-  Vector gradient = Vector::Zero(scores.size());
-  double loss = 0.0;
-  for (const auto& [task, members] : groups) {
-    std::vector<float> group_scores, group_labels, group_gradient(members.size(), 0.0F);
-    for (std::uint32_t p : members) {
-      group_scores.push_back(scores[p]);
-      group_labels.push_back(
-          normalized_throughput(samples[chosen[p]].throughput, best_of_task[task]));
-    }
-    loss += lambda_rank_loss(group_scores, group_labels, group_gradient);
-    for (std::size_t k = 0; k < members.size(); ++k) {
-      gradient[members[k]] = group_gradient[k];
-    }
-  }
+  const double loss = samples.loss_of_lists(
+      chosen, false, scores, gradient,
+      [](std::span<const float> of_list, std::span<const float> labels, std::span<float> slope) {
+        return lambda_rank_loss(of_list, labels, slope);
+      });
   network.backward(batch, gradient);
   network.step(learning_rate, options.weight_decay, options.max_gradient_norm);
   return loss;
@@ -254,7 +200,15 @@ const MlpTrainingReport& MlpModel::last_training() const { return impl_->report;
 
 void MlpModel::update(std::span<const TrainingSample> samples) {
   ++impl_->num_updates;
-  if (impl_->add(samples) && impl_->has_pairs()) {
+  const bool is_usable = impl_->samples.add(
+      samples, impl_->options.max_samples, [&](const Features& features, FeatureBlock& inputs) {
+        const FeatureBlock* rows = usable_rows(features, *impl_->options.block);
+        if (rows != nullptr) {
+          inputs = *rows;
+        }
+        return rows != nullptr;
+      });
+  if (is_usable && impl_->samples.has_pairs()) {
     impl_->fit_statistics();
     impl_->train();
     impl_->is_trained = true;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/hash.hpp"
 #include "tensorsmith/support/rng.hpp"
+#include "training_set.hpp"
 
 namespace tensorsmith {
 
@@ -38,12 +38,6 @@ struct OrderSoFar {
   double accuracy() const { return pairs > 0 ? correct / pairs : 0.5; }
 };
 
-struct Sample {
-  ProgramInputs inputs;
-  std::uint32_t task = 0;
-  double throughput = 0;
-};
-
 }  // namespace program_network
 
 using program_network::Adam;
@@ -53,7 +47,6 @@ using program_network::OrderSoFar;
 using program_network::ProgramBatch;
 using program_network::ProgramInputs;
 using program_network::ProgramNetwork;
-using program_network::Sample;
 using program_network::Scorer;
 using program_network::Vector;
 
@@ -80,8 +73,6 @@ struct ProgramModel::Impl {
   bool is_adaptive() const { return options.momentum > 0; }
   const Scorer& scorer() const { return uses_source ? *source : current; }
 
-  bool add(std::span<const TrainingSample> added);
-  bool has_pairs() const;
   void judge(std::span<const TrainingSample> added);
   void begin();
   void train();
@@ -98,37 +89,8 @@ struct ProgramModel::Impl {
   bool is_trained = false, uses_source = false;
   OrderSoFar current_order, source_order;
   ProgramTrainingReport report;
-  std::vector<Sample> samples;
-  std::map<std::uint32_t, double> best_of_task;
+  TrainingSet<ProgramInputs> samples;
 };
-
-// False if nothing was usable.
-bool ProgramModel::Impl::add(std::span<const TrainingSample> added) {
-  bool is_any_usable = false;
-  for (const TrainingSample& sample : added) {
-    Sample made;
-    if (made.inputs.read(sample.features, has_flow())) {
-      is_any_usable = true;
-      made.task = sample.task;
-      made.throughput = std::isfinite(sample.throughput) ? sample.throughput : 0.0;
-      double& best = best_of_task[sample.task];
-      best = std::max(best, made.throughput);
-      samples.push_back(std::move(made));
-    }
-  }
-  if (samples.size() > options.max_samples) {
-    samples.erase(samples.begin(), samples.end() - options.max_samples);
-  }
-  return is_any_usable;
-}
-
-// True if two programs of one task differ: otherwise there is nothing to learn from.
-bool ProgramModel::Impl::has_pairs() const {
-  std::map<std::uint32_t, double> first;
-  return std::any_of(samples.begin(), samples.end(), [&](const Sample& sample) {
-    return first.emplace(sample.task, sample.throughput).first->second != sample.throughput;
-  });
-}
 
 // Before the samples are learned from: who orders them better, source or what was trained since?
 void ProgramModel::Impl::judge(std::span<const TrainingSample> added) {
@@ -172,7 +134,7 @@ void ProgramModel::Impl::begin() {
   // Weights and scales belong together: those of a source or of an earlier round stay.
   if (!current.scale.is_set() || options.starts_over || options.refits_scales) {
     std::vector<const ProgramInputs*> inputs;
-    for (const Sample& sample : samples) {
+    for (const auto& sample : samples) {
       inputs.push_back(&sample.inputs);
     }
     current.scale.fit(inputs, has_flow());
@@ -191,24 +153,12 @@ double ProgramModel::Impl::train_batch(std::span<const std::uint32_t> chosen, Ad
   const ProgramBatch batch = batch_of(chosen);
   Vector scores;
   current.network.forward(batch, scores);
-  std::map<std::uint32_t, std::vector<std::uint32_t>> lists;
-  for (std::uint32_t p = 0; p < chosen.size(); ++p) {
-    lists[options.compares_tasks ? 0 : samples[chosen[p]].task].push_back(p);
-  }
-  Vector slope = Vector::Zero(scores.size());
-  double loss = 0;
-  for (const auto& [task, members] : lists) {
-    std::vector<float> of_list, labels, gradient(members.size());
-    for (const std::uint32_t p : members) {
-      const Sample& sample = samples[chosen[p]];
-      of_list.push_back(scores[p]);
-      labels.push_back(normalized_throughput(sample.throughput, best_of_task[sample.task]));
-    }
-    loss += program_loss(ProgramLoss::lambda_rank, of_list, labels, gradient);
-    for (std::size_t k = 0; k < members.size(); ++k) {
-      slope[members[k]] = gradient[k];
-    }
-  }
+  Vector slope;
+  const double loss = samples.loss_of_lists(
+      chosen, options.compares_tasks, scores, slope,
+      [](std::span<const float> of_list, std::span<const float> labels, std::span<float> gradient) {
+        return program_loss(ProgramLoss::lambda_rank, of_list, labels, gradient);
+      });
   current.network.backward(batch, slope);
   const float norm =
       program_network::clip_gradient(current.network.gradient(), options.max_gradient_norm);
@@ -299,8 +249,12 @@ void ProgramModel::update(std::span<const TrainingSample> samples) {
   Impl& model = *impl_;
   ++model.num_updates;
   model.judge(samples);
-  const bool is_usable = model.add(samples);
-  if (is_usable && model.num_updates % model.options.update_interval == 0 && model.has_pairs()) {
+  const bool is_usable = model.samples.add(samples, model.options.max_samples,
+                                           [&](const Features& features, ProgramInputs& inputs) {
+                                             return inputs.read(features, model.has_flow());
+                                           });
+  if (is_usable && model.num_updates % model.options.update_interval == 0 &&
+      model.samples.has_pairs()) {
     model.begin();
     model.train();
     model.is_trained = true;
@@ -476,7 +430,6 @@ Result<Done, CostModelFault> ProgramModel::import(std::span<const NamedTensor> t
   impl_->is_trained = true;
   impl_->uses_source = false;
   impl_->samples.clear();
-  impl_->best_of_task.clear();
   return Done{};
 }
 
