@@ -20,6 +20,7 @@
 #include "tensorsmith/search/epsilon_greedy.hpp"
 #include "tensorsmith/search/evolution/evolve.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
+#include "tensorsmith/search/measured_programs.hpp"
 #include "tensorsmith/search/policy_options.hpp"
 #include "tensorsmith/search/population/sample.hpp"
 #include "tensorsmith/search/taken_programs.hpp"
@@ -91,11 +92,10 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
       }
       ++num_observed_;
       if (result.throughput > 0.0) {
-        measured_.push_back(Measured{result.throughput, std::move(texts[i]), result.state.steps()});
+        measured_.add(result.throughput, result.state.steps());
       }
     }
-    sort_items(measured_,
-               [](const Measured& a, const Measured& b) { return a.throughput > b.throughput; });
+    measured_.sort();
     if (!samples.empty()) {
       model_.update(samples);
     }
@@ -104,12 +104,6 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   RankReport model_rank() const override { return model_rank_; }
 
  private:
-  struct Measured {
-    double throughput;
-    std::string text;
-    std::vector<Step> steps;
-  };
-
   bool uses_model() const {
     return options_.model_is_trained || (!measured_.empty() && num_observed_ > options_.num_warmup);
   }
@@ -195,12 +189,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   std::vector<Individual> neighbours(const RoundKey& key, Evaluator& evaluator) const {
     constexpr std::size_t num_parents = 4, num_children = 64;
     std::vector<Candidate> parents;
-    for (std::size_t i = 0; options_.near_share > 0 && i < measured_.size() && i < num_parents;
-         ++i) {
-      const std::vector<Step>& steps = measured_[i].steps;
-      if (std::optional<Candidate> parent = candidate_of(space_, population_, steps)) {
-        parents.push_back(std::move(*parent));
-      }
+    if (options_.near_share > 0) {
+      parents = measured_.best(num_parents, space_, population_);
     }
     if (parents.empty() || callbacks_.late()) {
       return {};
@@ -303,24 +293,13 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     for (const Seed& seed : seeds_) {
       candidates.push_back(seed.candidate);
     }
-    for (Individual& individual : evaluator.evaluate(std::move(candidates))) {
-      population.push_back(std::move(individual));
-    }
+    join(population, evaluator, std::move(candidates));
   }
 
   void add_measured(Evaluator& evaluator, std::vector<Individual>& population) const {
     const auto wanted = static_cast<std::size_t>(
         options_.measured_ratio * static_cast<double>(options_.evolution.population));
-    std::vector<Candidate> best;
-    for (std::size_t i = 0; i < measured_.size() && i < wanted; ++i) {
-      const std::vector<Step>& steps = measured_[i].steps;
-      if (std::optional<Candidate> candidate = candidate_of(space_, population_, steps)) {
-        best.push_back(std::move(*candidate));
-      }
-    }
-    for (Individual& individual : evaluator.evaluate(std::move(best))) {
-      population.push_back(std::move(individual));
-    }
+    join(population, evaluator, measured_.best(wanted, space_, population_));
   }
 
   static constexpr std::uint32_t max_generation = (1U << 12) - 1;
@@ -340,8 +319,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   TakenPrograms taken_;
   /// Features of proposals until they are observed; the model learns from what it scored.
   HashMap<std::string, Shared<const Features>> proposed_;
-  std::vector<Measured> measured_;  ///< successful ones, best first
-  std::vector<Seed> seeds_;         ///< best draft first
+  MeasuredPrograms measured_;
+  std::vector<Seed> seeds_;  ///< best draft first
 };
 
 using EvolutionaryPolicy = BasicEvolutionaryPolicy<>;

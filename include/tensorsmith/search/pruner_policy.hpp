@@ -13,6 +13,7 @@
 
 #include "tensorsmith/search/epsilon_greedy.hpp"
 #include "tensorsmith/search/evolution/evolve.hpp"
+#include "tensorsmith/search/measured_programs.hpp"
 #include "tensorsmith/search/population/sample.hpp"
 #include "tensorsmith/search/taken_programs.hpp"
 #include "tensorsmith/support/sort.hpp"
@@ -87,11 +88,10 @@ class PrunerPolicy final : public SearchPolicy {
     for (std::size_t i = 0; i < results.size(); ++i) {
       (void)taken_.claim(texts[i], results[i].state, callbacks_.identity);
       if (results[i].throughput > 0) {
-        measured_.push_back({results[i].throughput, results[i].state.steps()});
+        measured_.add(results[i].throughput, results[i].state.steps());
       }
     }
-    sort_items(measured_,
-               [](const Measured& a, const Measured& b) { return a.throughput > b.throughput; });
+    measured_.sort();
     if (options_.learns && !samples.empty()) {
       model_.update(samples);
     }
@@ -107,11 +107,6 @@ class PrunerPolicy final : public SearchPolicy {
   std::size_t draft_set_size() const { return draft_.size(); }
 
  private:
-  struct Measured {
-    double throughput;
-    std::vector<Step> steps;
-  };
-
   /// How well both ordered the programs that were timed, before the model learns from them.
   void judge(const std::vector<TrainingSample>& samples, const std::vector<Features>& drafts) {
     std::vector<TrainingSample> timed, drafted;
@@ -141,7 +136,7 @@ class PrunerPolicy final : public SearchPolicy {
     }
     std::vector<Individual> population = draft_;
     population.insert(population.end(), sampled.begin(), sampled.end());
-    add_measured(round.num_measured, by_draft, population);
+    join(population, by_draft, measured_.best(round.num_measured, space_, population_));
 
     CounterRng rng = key.rng(max_generation, 0);
     std::vector<Individual> random;
@@ -198,24 +193,9 @@ class PrunerPolicy final : public SearchPolicy {
             CounterRng rng = key.rng(0, b * batch + attempt);
             return draw_candidate(space_, population_, rng);
           });
-      for (Individual& individual : evaluator.evaluate(std::move(drawn))) {
-        accepted.push_back(std::move(individual));
-      }
+      join(accepted, evaluator, std::move(drawn));
     }
     return accepted;
-  }
-
-  void add_measured(std::size_t count, Evaluator& evaluator,
-                    std::vector<Individual>& population) const {
-    std::vector<Candidate> best;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (auto candidate = candidate_of(space_, population_, measured_[i].steps)) {
-        best.push_back(std::move(*candidate));
-      }
-    }
-    for (Individual& individual : evaluator.evaluate(std::move(best))) {
-      population.push_back(std::move(individual));
-    }
   }
 
   static constexpr std::uint32_t max_generation = (1U << 12) - 1;
@@ -231,8 +211,8 @@ class PrunerPolicy final : public SearchPolicy {
   RankReport model_rank_, draft_rank_;
   std::uint32_t round_ = 0;
   TakenPrograms taken_;
-  std::vector<Measured> measured_;  ///< successful ones, best first
-  std::vector<Individual> draft_;   ///< best draft first
+  MeasuredPrograms measured_;
+  std::vector<Individual> draft_;  ///< best draft first
 };
 
 }  // namespace tensorsmith
