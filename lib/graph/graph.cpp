@@ -1,9 +1,9 @@
 #include "tensorsmith/graph/graph.hpp"
 
 #include <algorithm>
-#include <queue>
 #include <set>
 
+#include "graph/topological.hpp"
 #include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/support/quote.hpp"
 
@@ -77,33 +77,30 @@ Constant integer_constant(const std::vector<std::int64_t>& elements) {
                                    elements);
 }
 
-const AttributeValue* Node::find(std::string_view attribute) const {
+const AttributeValue* find_attribute(const std::vector<Attribute>& attributes,
+                                     std::string_view name) {
   for (const Attribute& a : attributes) {
-    if (a.name == attribute) {
+    if (a.name == name) {
       return &a.value;
     }
   }
   return nullptr;
 }
 std::int64_t Node::integer(std::string_view attribute, std::int64_t otherwise) const {
-  const AttributeValue* value = find(attribute);
-  const auto* integer = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  const auto* integer = attribute_of<std::int64_t>(attributes, attribute);
   return integer == nullptr ? otherwise : *integer;
 }
 double Node::real(std::string_view attribute, double otherwise) const {
-  const AttributeValue* value = find(attribute);
-  const auto* real = value == nullptr ? nullptr : std::get_if<double>(value);
+  const auto* real = attribute_of<double>(attributes, attribute);
   return real == nullptr ? otherwise : *real;
 }
 std::string Node::text(std::string_view attribute, std::string_view otherwise) const {
-  const AttributeValue* value = find(attribute);
-  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  const auto* text = attribute_of<std::string>(attributes, attribute);
   return text == nullptr ? std::string(otherwise) : *text;
 }
 std::vector<std::int64_t> Node::integers(std::string_view attribute,
                                          std::vector<std::int64_t> otherwise) const {
-  const AttributeValue* value = find(attribute);
-  const auto* list = value == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(value);
+  const auto* list = attribute_of<std::vector<std::int64_t>>(attributes, attribute);
   return list == nullptr ? std::move(otherwise) : *list;
 }
 void Node::set(std::string_view attribute, AttributeValue value) {
@@ -191,23 +188,7 @@ Result<Done, std::string> sort_nodes(Graph& graph) {
       }
     }
   }
-  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (waits_for[i] == 0) {
-      ready.push(i);
-    }
-  }
-  std::vector<std::size_t> order;
-  while (!ready.empty()) {
-    const std::size_t i = ready.top();
-    ready.pop();
-    order.push_back(i);
-    for (const std::size_t reader : readers[i]) {
-      if (--waits_for[reader] == 0) {
-        ready.push(reader);
-      }
-    }
-  }
+  const std::vector<std::size_t> order = topological_order(readers, waits_for);
   if (order.size() < n) {
     // A node that waits may only stand behind a cycle: going back from it n times ends in one.
     std::size_t at = 0;

@@ -58,20 +58,6 @@ const Constant& Inference::constant(std::size_t i, const char* what) const {
   return v.constant;
 }
 
-DType Emitter::sum_type(DType type) {
-  switch (type) {
-  case DType::f16:
-  case DType::bf16:
-    return DType::f32;
-  case DType::i16:
-  case DType::i8:
-  case DType::u8:
-    return DType::i32;
-  default:
-    return type;
-  }
-}
-
 void Emitter::emit(std::size_t node) {
   node_ = &graph_.nodes[node];
   const OperatorRow* row = find_row(node_->op);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tensorsmith/graph/lowering.hpp"
+#include "tensorsmith/ops/op.hpp"
 #include "tensorsmith/support/error.hpp"
 #include "tensorsmith/te/program.hpp"
 
@@ -75,8 +76,6 @@ class Emitter {
   }
   DType type(std::size_t i) const { return type_of(value(i)); }
   DType result_type(std::size_t k = 0) const { return type_of(result(k)); }
-  /// Narrow floats are summed in f32, integers of 8 and 16 bits in i32.
-  static DType sum_type(DType type);
 
   /// An element of input i; scalars of known value become literals of the formula.
   te::Expr read(std::size_t i, const Indices& at);
@@ -123,6 +122,15 @@ struct OperatorRow {
   std::vector<Constant> (*evaluate)(const Graph&, const Node&) = nullptr;
 };
 const OperatorRow* find_row(std::string_view op);
+/// Of an operator that kernels compute.
+inline OperatorRow computed_row(std::string_view op, Pattern pattern, void (*infer)(Inference&),
+                                void (*emit)(Emitter&)) {
+  OperatorRow made;
+  made.facts = {op, pattern, false, false};
+  made.infer = infer;
+  made.emit = emit;
+  return made;
+}
 
 /// Rows by family.
 std::vector<OperatorRow> elementwise_rows();

@@ -77,7 +77,7 @@ void finish_sums(Emitter& e, const te::Tensor& sums, const Windows& w) {
 void emit_conv(Emitter& e) {
   const Convolution c = convolution_of(e.node(), e.shape(0), e.shape(1));
   const Windows& w = c.w;
-  const DType wide = Emitter::sum_type(e.result_type());
+  const DType wide = ops::detail::accumulator_of(e.result_type());
   const te::Tensor x = padded(e, e.tensor(0), w, w.before, w.after, 0);
   const te::Tensor weights = e.tensor(1);
   const te::ReduceAxes taps = taps_of(e, w);
@@ -170,7 +170,7 @@ void infer_transposed(Inference& in) {
 void emit_transposed(Emitter& e) {
   const Convolution c = transposed_of(e.node(), e.shape(0), e.shape(1));
   const Windows& w = c.w;
-  const DType wide = Emitter::sum_type(e.result_type());
+  const DType wide = ops::detail::accumulator_of(e.result_type());
   // Tap 0 of output 0, mirrored, lies `gap` before element 0 of the stretched input.
   List before, after, offset;
   for (std::size_t a = 0; a < w.rank; ++a) {

@@ -66,7 +66,7 @@ void infer_cast(Inference& in) {
 template <Expr (*f)(const Node&, Expr)>
 void unary(Emitter& e) {
   const DType type = e.result_type();
-  const DType wide = is_float(type) ? Emitter::sum_type(type) : type;
+  const DType wide = is_float(type) ? ops::detail::accumulator_of(type) : type;
   e.define([&](const Indices& at) {
     return te::cast(type, f(e.node(), te::cast(wide, e.read(0, at))));
   });
@@ -244,25 +244,17 @@ void emit_cast(Emitter& e) {
   });
 }
 
-OperatorRow row(std::string_view op, Pattern pattern, void (*infer)(Inference&),
-                void (*emit)(Emitter&)) {
-  OperatorRow made;
-  made.facts = {op, pattern, false, false};
-  made.infer = infer;
-  made.emit = emit;
-  return made;
-}
 template <Expr (*f)(const Node&, Expr)>
 OperatorRow unary_row(std::string_view op) {
-  return row(op, Pattern::elementwise, same_as_input, unary<f>);
+  return computed_row(op, Pattern::elementwise, same_as_input, unary<f>);
 }
 template <Expr (*f)(Expr, Expr)>
 OperatorRow binary_row(std::string_view op) {
-  return row(op, Pattern::broadcast, infer_spread, binary<f>);
+  return computed_row(op, Pattern::broadcast, infer_spread, binary<f>);
 }
 template <Expr (*f)(Expr, Expr)>
 OperatorRow comparison_row(std::string_view op) {
-  return row(op, Pattern::broadcast, infer_comparison, binary<f>);
+  return computed_row(op, Pattern::broadcast, infer_comparison, binary<f>);
 }
 /// Of booleans, which are computed as they are.
 template <Expr (*f)(const Node&, Expr)>
@@ -299,8 +291,8 @@ std::vector<OperatorRow> elementwise_rows() {
           unary_row<softsign>("Softsign"),
           unary_row<mish>("Mish"),
           unary_row<thresholded_relu>("ThresholdedRelu"),
-          row("Not", Pattern::elementwise, bool_of_input, predicate<logical_not>),
-          row("IsNaN", Pattern::elementwise, bool_of_input, predicate<is_nan>),
+          computed_row("Not", Pattern::elementwise, bool_of_input, predicate<logical_not>),
+          computed_row("IsNaN", Pattern::elementwise, bool_of_input, predicate<is_nan>),
           binary_row<add>("Add"),
           binary_row<sub>("Sub"),
           binary_row<mul>("Mul"),
@@ -308,9 +300,9 @@ std::vector<OperatorRow> elementwise_rows() {
           binary_row<maximum>("Max"),
           binary_row<minimum>("Min"),
           binary_row<add>("Sum"),
-          row("Mean", Pattern::broadcast, infer_spread, emit_mean),
-          row("Mod", Pattern::broadcast, infer_spread, emit_mod),
-          row("Pow", Pattern::broadcast, infer_pow, emit_pow),
+          computed_row("Mean", Pattern::broadcast, infer_spread, emit_mean),
+          computed_row("Mod", Pattern::broadcast, infer_spread, emit_mod),
+          computed_row("Pow", Pattern::broadcast, infer_pow, emit_pow),
           comparison_row<equal>("Equal"),
           comparison_row<less>("Less"),
           comparison_row<less_equal>("LessOrEqual"),
@@ -319,10 +311,10 @@ std::vector<OperatorRow> elementwise_rows() {
           comparison_row<logical_and>("And"),
           comparison_row<logical_or>("Or"),
           comparison_row<logical_xor>("Xor"),
-          row("Where", Pattern::broadcast, infer_where, emit_where),
-          row("Clip", Pattern::elementwise, infer_clip, emit_clip),
-          row("PRelu", Pattern::broadcast, infer_prelu, emit_prelu),
-          row("Cast", Pattern::elementwise, infer_cast, emit_cast)};
+          computed_row("Where", Pattern::broadcast, infer_where, emit_where),
+          computed_row("Clip", Pattern::elementwise, infer_clip, emit_clip),
+          computed_row("PRelu", Pattern::broadcast, infer_prelu, emit_prelu),
+          computed_row("Cast", Pattern::elementwise, infer_cast, emit_cast)};
 }
 
 }  // namespace tensorsmith::graph

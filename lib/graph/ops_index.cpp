@@ -399,11 +399,7 @@ void emit_trilu(Emitter& e) {
 }
 
 OperatorRow row(std::string_view op, void (*infer)(Inference&), void (*emit)(Emitter&)) {
-  OperatorRow made;
-  made.facts = {op, Pattern::injective, false, false};
-  made.infer = infer;
-  made.emit = emit;
-  return made;
+  return computed_row(op, Pattern::injective, infer, emit);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ void infer_batch_norm(Inference& in) {
 void emit_batch_norm(Emitter& e) {
   const std::size_t c = channel_axis(e.node(), e.shape(0));
   const double epsilon = e.node().real("epsilon", 1e-5);
-  const DType type = e.result_type(), wide = Emitter::sum_type(type);
+  const DType type = e.result_type(), wide = ops::detail::accumulator_of(type);
   e.define([&](const Indices& at) {
     const auto of_channel = [&](std::size_t i) { return te::cast(wide, e.read(i, {at[c]})); };
     const Expr scale = of_channel(1) * te::rsqrt(of_channel(4) + epsilon);
@@ -100,7 +100,7 @@ void emit_layer_norm(Emitter& e) {
   const Shape& shape = e.shape(0);
   const std::size_t first = normalized_axis(e.node().integer("axis", -1), shape.size());
   const double epsilon = e.node().real("epsilon", 1e-5);
-  const DType type = e.result_type(), wide = Emitter::sum_type(type);
+  const DType type = e.result_type(), wide = ops::detail::accumulator_of(type);
   const te::Tensor input = e.tensor(0);
   const auto x = [&](const Indices& at) { return te::cast(wide, input.at(at)); };
   const RowStatistics s = statistics_of(e, shape, first, x);
@@ -119,7 +119,7 @@ void emit_rms_norm(Emitter& e) {
   const Shape& shape = e.shape(0);
   const std::size_t first = normalized_axis(e.node().integer("axis", -1), shape.size());
   const double epsilon = e.node().real("epsilon", 1e-5);
-  const DType type = e.result_type(), wide = Emitter::sum_type(type);
+  const DType type = e.result_type(), wide = ops::detail::accumulator_of(type);
   const te::Tensor input = e.tensor(0);
   te::ReduceAxes k;
   double count = 1;
@@ -147,7 +147,7 @@ void emit_groups(Emitter& e, std::int64_t groups) {
   const Shape& shape = e.shape(0);
   const std::int64_t channels = shape[1], per_group = channels / groups;
   const double epsilon = e.node().real("epsilon", 1e-5);
-  const DType type = e.result_type(), wide = Emitter::sum_type(type);
+  const DType type = e.result_type(), wide = ops::detail::accumulator_of(type);
   const te::Tensor input = e.tensor(0);
   Shape seen{shape[0], groups, per_group};
   seen.insert(seen.end(), shape.begin() + 2, shape.end());
@@ -220,24 +220,16 @@ void emit_lrn(Emitter& e) {
   });
 }
 
-OperatorRow row(std::string_view op, Pattern pattern, void (*infer)(Inference&),
-                void (*emit)(Emitter&)) {
-  OperatorRow made;
-  made.facts = {op, pattern, false, false};
-  made.infer = infer;
-  made.emit = emit;
-  return made;
-}
-
 }  // namespace
 
 std::vector<OperatorRow> norm_rows() {
-  return {row("BatchNormalization", Pattern::broadcast, infer_batch_norm, emit_batch_norm),
-          row("LayerNormalization", Pattern::reduction, infer_layer_norm, emit_layer_norm),
-          row("RMSNormalization", Pattern::reduction, infer_layer_norm, emit_rms_norm),
-          row("InstanceNormalization", Pattern::reduction, infer_instance_norm, emit_instance_norm),
-          row("GroupNormalization", Pattern::reduction, infer_group_norm, emit_group_norm),
-          row("LRN", Pattern::reduction, infer_lrn, emit_lrn)};
+  return {computed_row("BatchNormalization", Pattern::broadcast, infer_batch_norm, emit_batch_norm),
+          computed_row("LayerNormalization", Pattern::reduction, infer_layer_norm, emit_layer_norm),
+          computed_row("RMSNormalization", Pattern::reduction, infer_layer_norm, emit_rms_norm),
+          computed_row("InstanceNormalization", Pattern::reduction, infer_instance_norm,
+                       emit_instance_norm),
+          computed_row("GroupNormalization", Pattern::reduction, infer_group_norm, emit_group_norm),
+          computed_row("LRN", Pattern::reduction, infer_lrn, emit_lrn)};
 }
 
 }  // namespace tensorsmith::graph

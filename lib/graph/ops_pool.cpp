@@ -56,7 +56,7 @@ void emit_max_pool(Emitter& e) {
 void emit_average_pool(Emitter& e) {
   const Windows w = pool_of(e.node(), e.shape(0));
   const bool counts_padding = e.node().integer("count_include_pad", 0) != 0;
-  const DType type = e.result_type(), wide = Emitter::sum_type(type);
+  const DType type = e.result_type(), wide = ops::detail::accumulator_of(type);
   const List after = reached(w);
   const te::Tensor x = padded(e, e.tensor(0), w, w.before, after, 0);
   const te::ReduceAxes taps = taps_of(e, w);
@@ -123,7 +123,7 @@ void emit_global_max(Emitter& e) {
 }
 void emit_global_average(Emitter& e) {
   const Windows w = plane_of(e.node(), e.shape(0));
-  const DType type = e.result_type(), wide = Emitter::sum_type(type);
+  const DType type = e.result_type(), wide = ops::detail::accumulator_of(type);
   const te::Tensor x = e.tensor(0);
   const te::ReduceAxes taps = taps_of(e, w);
   const te::Tensor sums = e.stage(

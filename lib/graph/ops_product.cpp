@@ -89,7 +89,7 @@ std::vector<std::string> batch_axes(std::size_t rank) {
 
 void emit_matmul(Emitter& e) {
   const Product p = product_of(e.shape(0), e.shape(1));
-  const DType wide = Emitter::sum_type(e.result_type());
+  const DType wide = ops::detail::accumulator_of(e.result_type());
   const te::ReduceAxis k = e.axis("k", p.k);
   const te::Tensor a = e.tensor(0), b = e.tensor(1);
   std::vector<std::string> axes = batch_axes(p.batch.size());
@@ -149,7 +149,7 @@ void infer_gemm(Inference& in) {
 
 void emit_gemm(Emitter& e) {
   const GemmSizes g = gemm_of(e.node(), e.shape(0), e.shape(1));
-  const DType type = e.result_type(), wide = Emitter::sum_type(type);
+  const DType type = e.result_type(), wide = ops::detail::accumulator_of(type);
   const double alpha = e.node().real("alpha", 1), beta = e.node().real("beta", 1);
   const te::ReduceAxis k = e.axis("k", g.k);
   const te::Tensor a = e.tensor(0), b = e.tensor(1);
@@ -177,14 +177,8 @@ void emit_gemm(Emitter& e) {
 }  // namespace
 
 std::vector<OperatorRow> product_rows() {
-  std::vector<OperatorRow> rows(2);
-  rows[0].facts = {"MatMul", Pattern::anchor, false, false};
-  rows[0].infer = infer_matmul;
-  rows[0].emit = emit_matmul;
-  rows[1].facts = {"Gemm", Pattern::anchor, false, false};
-  rows[1].infer = infer_gemm;
-  rows[1].emit = emit_gemm;
-  return rows;
+  return {computed_row("MatMul", Pattern::anchor, infer_matmul, emit_matmul),
+          computed_row("Gemm", Pattern::anchor, infer_gemm, emit_gemm)};
 }
 
 }  // namespace tensorsmith::graph

@@ -81,7 +81,7 @@ void emit_reduce(Emitter& e) {
     return e.define([&](const Indices& at) { return e.read(0, at); });
   }
   constexpr bool is_extreme = statistic == Statistic::maximum || statistic == Statistic::minimum;
-  const DType wide = is_extreme ? type : Emitter::sum_type(type);
+  const DType wide = is_extreme ? type : ops::detail::accumulator_of(type);
   const ReducedIndex index(e, r, e.shape(0));
   const te::Tensor x = e.tensor(0);
   const auto body = [&](const Indices& at) -> Expr {
@@ -126,7 +126,7 @@ void emit_reduce(Emitter& e) {
 /// max + log(sum(exp(x - max))).
 void emit_log_sum_exp(Emitter& e) {
   const Reduced r = reduced_of(e.graph(), e.node(), e.shape(0));
-  const DType type = e.result_type(), wide = Emitter::sum_type(type);
+  const DType type = e.result_type(), wide = ops::detail::accumulator_of(type);
   const ReducedIndex most_index(e, r, e.shape(0)), sum_index(e, r, e.shape(0));
   const te::Tensor x = e.tensor(0);
   const te::Tensor most = e.stage("max", r.result, [&](const Indices& at) {
@@ -184,7 +184,7 @@ template <bool is_log>
 void emit_softmax(Emitter& e) {
   const Shape& shape = e.shape(0);
   const std::size_t axis = normalized_axis(e.node().integer("axis", -1), shape.size());
-  const DType type = e.result_type(), wide = Emitter::sum_type(type);
+  const DType type = e.result_type(), wide = ops::detail::accumulator_of(type);
   Reduced r;
   r.axes = {axis};
   r.keeps = false;
@@ -218,17 +218,9 @@ void emit_softmax(Emitter& e) {
   }
 }
 
-OperatorRow row(std::string_view op, Pattern pattern, void (*infer)(Inference&),
-                void (*emit)(Emitter&)) {
-  OperatorRow made;
-  made.facts = {op, pattern, false, false};
-  made.infer = infer;
-  made.emit = emit;
-  return made;
-}
 template <Statistic statistic>
 OperatorRow reduce_row(std::string_view op) {
-  return row(op, Pattern::reduction, infer_reduce, emit_reduce<statistic>);
+  return computed_row(op, Pattern::reduction, infer_reduce, emit_reduce<statistic>);
 }
 
 }  // namespace
@@ -243,11 +235,11 @@ std::vector<OperatorRow> reduction_rows() {
           reduce_row<Statistic::l1>("ReduceL1"),
           reduce_row<Statistic::l2>("ReduceL2"),
           reduce_row<Statistic::log_sum>("ReduceLogSum"),
-          row("ReduceLogSumExp", Pattern::reduction, infer_reduce, emit_log_sum_exp),
-          row("ArgMax", Pattern::reduction, infer_arg, emit_arg<true>),
-          row("ArgMin", Pattern::reduction, infer_arg, emit_arg<false>),
-          row("Softmax", Pattern::reduction, infer_softmax, emit_softmax<false>),
-          row("LogSoftmax", Pattern::reduction, infer_softmax, emit_softmax<true>)};
+          computed_row("ReduceLogSumExp", Pattern::reduction, infer_reduce, emit_log_sum_exp),
+          computed_row("ArgMax", Pattern::reduction, infer_arg, emit_arg<true>),
+          computed_row("ArgMin", Pattern::reduction, infer_arg, emit_arg<false>),
+          computed_row("Softmax", Pattern::reduction, infer_softmax, emit_softmax<false>),
+          computed_row("LogSoftmax", Pattern::reduction, infer_softmax, emit_softmax<true>)};
 }
 
 }  // namespace tensorsmith::graph

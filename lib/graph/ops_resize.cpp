@@ -232,7 +232,7 @@ Expr weight_of(Emitter& e, const Expr& i, const Expr& place, const AxisMap& map,
 void emit_resize(Emitter& e) {
   Shape result;
   const std::vector<AxisMap> maps = maps_of(e.graph(), e.node(), e.shape(0), result);
-  const DType type = e.result_type(), wide = Emitter::sum_type(type);
+  const DType type = e.result_type(), wide = ops::detail::accumulator_of(type);
   e.define([&](const Indices& at) {
     // One axis after the other: every axis that is interpolated doubles the elements read.
     const auto read = [&](const auto& self, std::size_t d, Indices index) -> Expr {
@@ -263,11 +263,7 @@ void emit_resize(Emitter& e) {
 }  // namespace
 
 std::vector<OperatorRow> resize_rows() {
-  OperatorRow made;
-  made.facts = {"Resize", Pattern::injective, false, false};
-  made.infer = infer_resize;
-  made.emit = emit_resize;
-  return {made};
+  return {computed_row("Resize", Pattern::injective, infer_resize, emit_resize)};
 }
 
 }  // namespace tensorsmith::graph

@@ -262,10 +262,8 @@ std::vector<Constant> evaluate_non_zero(const Graph& graph, const Node& node) {
 }
 
 OperatorRow view_row(std::string_view op, void (*infer)(Inference&)) {
-  OperatorRow made;
-  made.facts = {op, Pattern::injective, true, false};
-  made.infer = infer;
-  made.emit = emit_view;
+  OperatorRow made = computed_row(op, Pattern::injective, infer, emit_view);
+  made.facts.is_view = true;
   return made;
 }
 OperatorRow folded_row(std::string_view op,

@@ -8,17 +8,8 @@
 
 namespace tensorsmith::graph {
 
-const AttributeValue* RelayNode::find(std::string_view attribute) const {
-  for (const Attribute& a : attributes) {
-    if (a.name == attribute) {
-      return &a.value;
-    }
-  }
-  return nullptr;
-}
 std::int64_t RelayNode::integer(std::string_view attribute, std::int64_t otherwise) const {
-  const AttributeValue* value = find(attribute);
-  const auto* integer = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  const auto* integer = attribute_of<std::int64_t>(attributes, attribute);
   return integer == nullptr ? otherwise : *integer;
 }
 double RelayNode::real(std::string_view attribute, double otherwise) const {
@@ -29,17 +20,15 @@ double RelayNode::real(std::string_view attribute, double otherwise) const {
              : *real;
 }
 std::string RelayNode::text(std::string_view attribute) const {
-  const AttributeValue* value = find(attribute);
-  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  const auto* text = attribute_of<std::string>(attributes, attribute);
   return text == nullptr ? std::string() : *text;
 }
 std::vector<std::int64_t> RelayNode::integers(std::string_view attribute) const {
-  const AttributeValue* value = find(attribute);
-  const auto* list = value == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(value);
+  const auto* list = attribute_of<std::vector<std::int64_t>>(attributes, attribute);
   if (list != nullptr) {
     return *list;
   }
-  const auto* one = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  const auto* one = attribute_of<std::int64_t>(attributes, attribute);
   return one == nullptr ? std::vector<std::int64_t>() : std::vector<std::int64_t>{*one};
 }
 

@@ -119,11 +119,7 @@ te::ReduceAxes taps_of(Emitter& e, const Windows& w) {
 }
 
 OperatorRow window_row(std::string_view op, void (*infer)(Inference&), void (*emit)(Emitter&)) {
-  OperatorRow made;
-  made.facts = {op, Pattern::anchor, false, false};
-  made.infer = infer;
-  made.emit = emit;
-  return made;
+  return computed_row(op, Pattern::anchor, infer, emit);
 }
 
 }  // namespace tensorsmith::graph

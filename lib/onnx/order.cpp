@@ -1,9 +1,9 @@
 #include "onnx/order.hpp"
 
-#include <functional>
-#include <queue>
 #include <unordered_map>
 #include <utility>
+
+#include "graph/topological.hpp"
 
 namespace tensorsmith::onnx {
 namespace {
@@ -53,23 +53,7 @@ Result<std::vector<std::size_t>, std::size_t> reading_order(const std::vector<No
       }
     }
   }
-  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (num_awaited[i] == 0) {
-      ready.push(i);
-    }
-  }
-  std::vector<std::size_t> order;
-  while (!ready.empty()) {
-    const std::size_t next = ready.top();
-    ready.pop();
-    order.push_back(next);
-    for (const std::size_t user : users[next]) {
-      if (--num_awaited[user] == 0) {
-        ready.push(user);
-      }
-    }
-  }
+  std::vector<std::size_t> order = graph::topological_order(users, num_awaited);
   if (order.size() == nodes.size()) {
     return order;
   }

@@ -80,6 +80,16 @@ struct Attribute {
   AttributeValue value;
 };
 
+/// Null if there is none of that name.
+const AttributeValue* find_attribute(const std::vector<Attribute>& attributes,
+                                     std::string_view name);
+/// Null also if it is of another type.
+template <class T>
+const T* attribute_of(const std::vector<Attribute>& attributes, std::string_view name) {
+  const AttributeValue* value = find_attribute(attributes, name);
+  return value == nullptr ? nullptr : std::get_if<T>(value);
+}
+
 /// A tensor of the graph: an input, a constant, or what a node computes.
 struct Value {
   std::string name;  ///< for messages and for the outside; unique among inputs and outputs
@@ -97,7 +107,9 @@ struct Node {
   std::vector<ValueId> inputs;   ///< not valid(): an optional one that is absent
   std::vector<ValueId> outputs;  ///< not valid(): one that nobody reads
 
-  const AttributeValue* find(std::string_view attribute) const;
+  const AttributeValue* find(std::string_view attribute) const {
+    return find_attribute(attributes, attribute);
+  }
   bool has(std::string_view attribute) const { return find(attribute) != nullptr; }
   /// The attribute, or `otherwise` if there is none or it is of another type. A list of one integer
   /// is not an integer.

@@ -38,7 +38,9 @@ struct RelayNode {
   std::int64_t item = 0;
   RelayType type;
 
-  const AttributeValue* find(std::string_view attribute) const;
+  const AttributeValue* find(std::string_view attribute) const {
+    return find_attribute(attributes, attribute);
+  }
   std::int64_t integer(std::string_view attribute, std::int64_t otherwise) const;
   double real(std::string_view attribute, double otherwise) const;
   std::string text(std::string_view attribute) const;

@@ -12,6 +12,17 @@ using graph::List;
 
 namespace {
 
+void check_close(const std::vector<HostArray>& got, const std::vector<HostArray>& want,
+                 double relative_error) {
+  for (std::size_t k = 0; k < want.size(); ++k) {
+    REQUIRE(got[k].shape == want[k].shape);
+    for (std::int64_t i = 0; i < want[k].num_elements(); ++i) {
+      const double w = want[k].get_real(i);
+      CHECK(std::abs(got[k].get_real(i) - w) <= relative_error * (1 + std::abs(w)));
+    }
+  }
+}
+
 /// The simplified graph, which computes the same as before.
 graph::Graph simplified(graph::Graph net, graph::Simplified& count) {
   const std::vector<HostArray> inputs = test::random_inputs(net, 1);
@@ -23,13 +34,7 @@ graph::Graph simplified(graph::Graph net, graph::Simplified& count) {
   count = *done;
   const auto got = graph::interpret(net, inputs);
   REQUIRE(got.has_value());
-  for (std::size_t k = 0; k < want->size(); ++k) {
-    REQUIRE((*got)[k].shape == (*want)[k].shape);
-    for (std::int64_t i = 0; i < (*want)[k].num_elements(); ++i) {
-      const double w = (*want)[k].get_real(i);
-      CHECK(std::abs((*got)[k].get_real(i) - w) <= 1e-5 * (1 + std::abs(w)));
-    }
-  }
+  check_close(*got, *want, 1e-5);
   return net;
 }
 
@@ -133,13 +138,7 @@ TEST_CASE("graphs with channels last compute the same", "[graph]") {
     converted += *done;
     const auto got = graph::interpret(net, inputs);
     REQUIRE(got.has_value());
-    for (std::size_t k = 0; k < want->size(); ++k) {
-      REQUIRE((*got)[k].shape == (*want)[k].shape);
-      for (std::int64_t i = 0; i < (*want)[k].num_elements(); ++i) {
-        const double w = (*want)[k].get_real(i);
-        CHECK(std::abs((*got)[k].get_real(i) - w) <= 1e-9 * (1 + std::abs(w)));
-      }
-    }
+    check_close(*got, *want, 1e-9);
   }
   CHECK(converted > 0);
 }

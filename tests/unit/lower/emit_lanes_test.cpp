@@ -5,28 +5,6 @@
 using namespace tensorsmith;
 using namespace tensorsmith::test;
 
-namespace {
-
-/// B[i] = sum over k of A[i, k], f32: stages 0 A, 1 B.
-DagPtr row_sums(std::int64_t rows, std::int64_t columns) {
-  te::Program p;
-  auto a = p.placeholder("A", {rows, columns});
-  auto k = p.reduce_axis("k", columns);
-  auto b = p.compute("B", {rows}, [&](auto i) { return te::sum(a(i, k), {k}); });
-  return p.dag({a, b});
-}
-
-/// S[c] = sum over r of A[r, c], f32.
-DagPtr column_sums(std::int64_t rows, std::int64_t columns) {
-  te::Program p;
-  auto a = p.placeholder("A", {rows, columns});
-  auto r = p.reduce_axis("r", rows);
-  auto s = p.compute("S", {columns}, [&](auto c) { return te::sum(a(r, c), {r}); });
-  return p.dag({a, s});
-}
-
-}  // namespace
-
 TEST_CASE("a row is summed in vectors of partial results, which are folded in halves") {
   const ScheduleBuilder s(row_sums(3, 70));
   CHECK(checked_text(s.state()) == R"(

@@ -92,6 +92,24 @@ inline DagPtr two_step_dag(std::int64_t rows, std::int64_t columns) {
   return p.dag({A, C});
 }
 
+/// B[i] = sum over k of A[i, k], f32: stages 0 A, 1 B.
+inline DagPtr row_sums(std::int64_t rows, std::int64_t columns) {
+  te::Program p;
+  auto a = p.placeholder("A", {rows, columns});
+  auto k = p.reduce_axis("k", columns);
+  auto b = p.compute("B", {rows}, [&](auto i) { return te::sum(a(i, k), {k}); });
+  return p.dag({a, b});
+}
+
+/// S[c] = sum over r of A[r, c]: stages 0 A, 1 S.
+inline DagPtr column_sums(std::int64_t rows, std::int64_t columns, DType type = DType::f32) {
+  te::Program p;
+  auto a = p.placeholder("A", {rows, columns}, type);
+  auto r = p.reduce_axis("r", rows);
+  auto s = p.compute("S", {columns}, [&](auto c) { return te::sum(a(r, c), {r}); });
+  return p.dag({a, s});
+}
+
 /// The text after a line end, after checking that the program computes the right thing.
 inline std::string checked_text(const State& state, const Target& target = small_target()) {
   const LoopProgram program = lowered(state, target);
