@@ -47,7 +47,8 @@ budget_of() {
     tensorsmith/search/seed_maker.hpp | tensorsmith/search/population/sample.hpp | \
     tensorsmith/search/drafted_seeds.hpp | tensorsmith/search/seeds_by_stage.hpp | \
     tensorsmith/search/template_of.hpp | tensorsmith/search/template_population.hpp | \
-    tensorsmith/search/pruner_policy.hpp | tensorsmith/search/neighbourhood.hpp | tensorsmith/search/policy_options.hpp | \
+    tensorsmith/search/pruner_policy.hpp | tensorsmith/search/neighbourhood.hpp | \
+    tensorsmith/search/measured_programs.hpp | tensorsmith/search/policy_options.hpp | \
     tensorsmith/search/decisions/copies.hpp | \
     tensorsmith/search/evolution/*_mutators.hpp) echo 46400 ;;
   # Candidates keep their features, whose blocks have schemas.
