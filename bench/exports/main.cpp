@@ -27,10 +27,10 @@
 #include "bench/support/paired.hpp"
 #include "bench/support/report_file.hpp"
 #include "compiled_source.hpp"
-#include "tensorsmith/codegen/cpp_source.hpp"
 #include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/tune.hpp"
+#include "tensorsmith/tune/export.hpp"
 #include "tensorsmith/tune/measure_task.hpp"
 #include "tensorsmith/version.hpp"
 
@@ -67,6 +67,7 @@ struct Options {
   int pairs = 30;
   std::uint64_t seed = 1;
   std::vector<std::string> compilers{"g++", "clang++"};
+  bool is_portable = false;
 };
 
 /// All bytes of the results.
@@ -167,13 +168,12 @@ nlohmann::ordered_json run_case(const std::string& text, const Target& target,
   const PackedKernel ours(result.kernel(), parameters, operands);
   const Bytes own = outputs_of(parameters, operands, [&] { ours(); });
 
-  CppSourceOptions form = cpp_source_options(target, 1);
-  form.function_name = "exported";
   const Result<KernelPrograms, LowerError> programs = lower_kernel(result.state(), target);
   if (!programs) {
     throw Error(explain(programs.error()));
   }
-  const KernelSource source = emit_cpp_source(programs->main, form);
+  const KernelSource source =
+      export_cpp(programs->main, target, {.name = "exported", .is_portable = options.is_portable});
   bool is_right = result.summary.is_verified;
   std::vector<std::unique_ptr<CompiledSource>> compiled;
   std::vector<std::function<void()>> contestants{[&] { ours(); }};
@@ -317,6 +317,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed", options.seed, "seed of the search");
   app.add_option("--compilers", options.compilers, "commands that compile the exported text")
       ->delimiter(',');
+  app.add_flag("--portable", options.is_portable, "race the loops, not the machine code");
   app.add_option("--json", json_path, "report file, - for standard output");
   try {
     app.parse(argc, argv);

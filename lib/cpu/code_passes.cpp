@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include <llvm/ADT/SmallString.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/Pass.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -125,6 +127,49 @@ bool generate_code(LLVMTargetMachineRef machine, LLVMModuleRef module, LLVMCodeG
   passes.run(*llvm::unwrap(module));
   code.assign(bytes.data(), bytes.size());
   return true;
+}
+
+std::vector<std::string> feature_macros(LLVMTargetMachineRef machine) {
+  // Features of which LLVM makes instructions, and the macros of both compilers. Left out are those
+  // that need an intrinsic that kernels never call (encryption, transactions).
+  constexpr std::pair<const char*, const char*> known[] = {
+      {"+sse4.2", "__SSE4_2__"},
+      {"+popcnt", "__POPCNT__"},
+      {"+lzcnt", "__LZCNT__"},
+      {"+bmi", "__BMI__"},
+      {"+bmi2", "__BMI2__"},
+      {"+movbe", "__MOVBE__"},
+      {"+avx", "__AVX__"},
+      {"+avx2", "__AVX2__"},
+      {"+fma", "__FMA__"},
+      {"+f16c", "__F16C__"},
+      {"+avxvnni", "__AVXVNNI__"},
+      {"+avx512f", "__AVX512F__"},
+      {"+avx512cd", "__AVX512CD__"},
+      {"+avx512bw", "__AVX512BW__"},
+      {"+avx512dq", "__AVX512DQ__"},
+      {"+avx512vl", "__AVX512VL__"},
+      {"+avx512ifma", "__AVX512IFMA__"},
+      {"+avx512vbmi", "__AVX512VBMI__"},
+      {"+avx512vbmi2", "__AVX512VBMI2__"},
+      {"+avx512vnni", "__AVX512VNNI__"},
+      {"+avx512bf16", "__AVX512BF16__"},
+      {"+avx512fp16", "__AVX512FP16__"},
+      {"+avx512bitalg", "__AVX512BITALG__"},
+      {"+avx512vpopcntdq", "__AVX512VPOPCNTDQ__"},
+      {"+amx-tile", "__AMX_TILE__"},
+      {"+amx-int8", "__AMX_INT8__"},
+      {"+amx-bf16", "__AMX_BF16__"},
+  };
+  const llvm::MCSubtargetInfo* processor =
+      reinterpret_cast<llvm::TargetMachine*>(machine)->getMCSubtargetInfo();
+  std::vector<std::string> macros;
+  for (const auto& [feature, macro] : known) {
+    if (processor->checkFeatures(feature)) {
+      macros.emplace_back(macro);
+    }
+  }
+  return macros;
 }
 
 }  // namespace tensorsmith::llvm_codegen

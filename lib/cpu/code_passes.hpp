@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <llvm-c/TargetMachine.h>
 
@@ -13,5 +14,9 @@ namespace tensorsmith::llvm_codegen {
 /// up. False if LLVM cannot write such a file for the target.
 bool generate_code(LLVMTargetMachineRef machine, LLVMModuleRef module, LLVMCodeGenFileType type,
                    std::string& code);
+
+/// What g++ and clang define for a processor that has every feature that the machine's code may
+/// use (Target::feature strings of LLVM that the code generation of this library knows).
+std::vector<std::string> feature_macros(LLVMTargetMachineRef machine);
 
 }  // namespace tensorsmith::llvm_codegen

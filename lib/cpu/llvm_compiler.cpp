@@ -118,6 +118,13 @@ class LlvmCompiler::Implementation {
     return problem.empty() ? std::move(result) : fail(problem);
   }
 
+  Result<MachineText, std::string> machine_text(const LoopProgram& program,
+                                                const std::string& entry) {
+    Result<MachineText, std::string> result = fail(std::string());
+    const std::string problem = on_thread([&] { result = machine_text_here(program, entry); });
+    return problem.empty() ? std::move(result) : fail(problem);
+  }
+
  private:
   /// Empty, or why the job did not come to its end.
   std::string on_thread(const std::function<void()>& job) {
@@ -195,6 +202,36 @@ class LlvmCompiler::Implementation {
                : Result<std::string, std::string>(take(LLVMPrintModuleToString(module.ref)));
   }
 
+  Result<MachineText, std::string> machine_text_here(const LoopProgram& program,
+                                                     const std::string& entry) {
+    if (!backend_->problem.empty()) {
+      return fail(backend_->problem);
+    }
+    const Module module(backend_->context, backend_->triple, backend_->machine);
+    ModuleContext m(backend_->context, module.ref, target_);
+    const auto added = add(m, program, entry);
+    if (!added) {
+      return fail(added.error());
+    }
+    const Result<std::string, std::string> text = generate(module.ref, LLVMAssemblyFile);
+    if (!text) {
+      return fail(text.error());
+    }
+    if (text->find("callq\ttensorsmith_tile_") != std::string::npos) {
+      return fail(std::string("the code calls functions of this library"));
+    }
+    if (text->find("\tldtilecfg") != std::string::npos) {
+      return fail(std::string("the code needs tile registers, which a process has to ask for"));
+    }
+    MachineText result;
+    result.text = embeddable_assembly(*text, entry);
+    result.entry = entry;
+    result.shared_bytes = added->shared_bytes;
+    result.per_thread_bytes = added->per_thread_bytes;
+    result.feature_macros = feature_macros(backend_->machine);
+    return result;
+  }
+
   Result<std::string, std::string> generate(LLVMModuleRef module, LLVMCodeGenFileType type) {
     char* message = nullptr;
     if (options_.verify_module) {
@@ -244,6 +281,11 @@ Result<CompiledObject, std::string> LlvmCompiler::compile(const LoopProgram& pro
 
 CompiledBatch LlvmCompiler::compile_batch(const std::vector<BatchItem>& items) {
   return implementation_->compile(items);
+}
+
+Result<MachineText, std::string> LlvmCompiler::machine_text(const LoopProgram& program,
+                                                            std::string_view entry_name) {
+  return implementation_->machine_text(program, std::string(entry_name));
 }
 
 Result<std::string, std::string> LlvmCompiler::llvm_ir(const LoopProgram& program,

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "tensorsmith/codegen/cpp_source.hpp"
 #include "tensorsmith/host.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
 #include "tensorsmith/support/error.hpp"
+#include "tensorsmith/tune/export.hpp"
 #include "tensorsmith/tune/replay.hpp"
 #include "tune/compile.hpp"
 #include "tune/cuda_device.hpp"
@@ -44,10 +44,9 @@ class CpuBackend final : public Backend {
   }
   std::string source(const LoopProgram& program, std::int32_t num_threads, const std::string& name,
                      const std::string& comment) const override {
-    CppSourceOptions options = cpp_source_options(target_, num_threads);
-    options.function_name = name;
-    options.comment = comment;
-    return emit_cpp_source(program, options).source;
+    return export_cpp(program, target_,
+                      {.name = name, .comment = comment, .num_threads = num_threads})
+        .source;
   }
   std::string assembly(const State& state, std::int32_t num_threads) const override {
     return assembly_of(state, target_, num_threads);

@@ -7,10 +7,12 @@
 #include <optional>
 #include <utility>
 
+#include "tensorsmith/codegen/cpp_source.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
 #include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/sched/apply.hpp"
 #include "tensorsmith/support/error.hpp"
+#include "tensorsmith/tune/export.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -228,6 +230,26 @@ KernelSignature signature_of(const BuiltCandidate& built, const ComputeDag& dag)
   signature.prepack_parameters = parameters(built.prepack.arguments, true);
   mark_overwritable();
   return signature;
+}
+
+KernelSource export_cpp(const LoopProgram& program, const Target& target,
+                        const CppExportOptions& options) {
+  CppSourceOptions form = cpp_source_options(target, options.num_threads);
+  form.function_name = options.name;
+  form.comment = options.comment;
+  form.abi_entry = options.abi_entry;
+  std::optional<MachineText> machine;
+  if (!options.is_portable) {
+    LlvmCompiler compiler(target, options_for(options.num_threads));
+    Result<MachineText, std::string> text =
+        compiler.machine_text(program, machine_code_name(options.name));
+    if (text) {
+      machine = *std::move(text);
+      machine->num_threads = options.num_threads;
+      form.machine = &*machine;
+    }
+  }
+  return emit_cpp_source(program, form);
 }
 
 std::string assembly_of(const State& state, const Target& target, std::int32_t num_threads) {

@@ -7,7 +7,6 @@
 #include "best_schedule.hpp"
 #include "command.hpp"
 #include "export_name.hpp"
-#include "tensorsmith/codegen/cpp_source.hpp"
 #include "tensorsmith/codegen/cuda_source.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/tune/export.hpp"
@@ -21,6 +20,7 @@ struct ExportArguments {
   std::string folder = ".";
   std::string name = "kernel";
   bool overwrites = false;
+  bool is_portable = false;
 };
 
 using Files = std::vector<std::pair<std::string, std::string>>;  ///< names and texts
@@ -63,19 +63,22 @@ Files cuda_files(const BestSchedule& best, const ExportArguments& arguments) {
 
 /// The program, what packs its constants, and what checks them.
 Files cpp_files(const BestSchedule& best, const ExportArguments& arguments) {
-  CppSourceOptions options = cpp_source_options(best.task.target, arguments.common.num_threads);
-  options.function_name = arguments.name;
-  options.comment = arguments.common.workload + ", target " + arguments.common.target;
-  const KernelSource kernel = emit_cpp_source(best.programs.main, options);
+  CppExportOptions options{.name = arguments.name,
+                           .comment =
+                               arguments.common.workload + ", target " + arguments.common.target,
+                           .num_threads = arguments.common.num_threads,
+                           .is_portable = arguments.is_portable};
+  const Target& target = best.task.target;
+  const KernelSource kernel = export_cpp(best.programs.main, target, options);
   Files files = {{arguments.name + ".cpp", kernel.source},
                  {arguments.name + ".hpp", kernel.header}};
   std::optional<KernelSource> prepack;
   if (best.programs.prepack) {
-    options.function_name = arguments.name + "_prepack";
+    options.name = arguments.name + "_prepack";
     options.comment += ": packs the constants of " + arguments.name + "(), once";
-    prepack = emit_cpp_source(*best.programs.prepack, options);
-    files.push_back({options.function_name + ".cpp", prepack->source});
-    files.push_back({options.function_name + ".hpp", prepack->header});
+    prepack = export_cpp(*best.programs.prepack, target, options);
+    files.push_back({options.name + ".cpp", prepack->source});
+    files.push_back({options.name + ".hpp", prepack->header});
   }
   const MeasureTask task = make_measure_task(*best.task.dag, 1, 1);
   const std::string reference = arguments.name + "_reference";
@@ -174,6 +177,8 @@ void add_export(CLI::App& app, Action& action) {
   command->add_option("--name", arguments->name,
                       "function and files: a C++ identifier that no library has");
   command->add_flag("--force", arguments->overwrites, "replace files that exist");
+  command->add_flag("--portable", arguments->is_portable,
+                    "C++ only, without the machine code that was measured");
   command->callback(
       [arguments, &action] { action = [arguments] { return export_workload(*arguments); }; });
 }

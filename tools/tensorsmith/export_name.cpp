@@ -235,7 +235,8 @@ constexpr std::string_view library_names[] = {
     "double4", "int1", "int2", "int3", "int4", "half", "half2", "ushort", "uint", "ulong", "quad_t",
     "fsid_t",
     // Of the exported text itself.
-    "tensorsmith_check", "floor_div", "floor_mod", "min_of", "max_of", "abs_of", "Scratch"};
+    "tensorsmith_check", "floor_div", "floor_mod", "min_of", "max_of", "abs_of", "Scratch",
+    "ParallelRuntime", "parallel_for"};
 
 bool is_one_of(std::string_view name, const auto& list) {
   return std::find(std::begin(list), std::end(list), name) != std::end(list);

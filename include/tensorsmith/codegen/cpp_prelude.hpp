@@ -141,6 +141,39 @@ class Scratch {
 };
 )"}};
 
+/// In front of the namespace of what follows.
+inline constexpr std::string_view cpp_parallel_include = R"(#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+)";
+/// What machine code asks of its caller (kernel_abi.hpp), by OpenMP or one after the other.
+inline constexpr std::string_view cpp_parallel_runtime = R"(struct ParallelRuntime {
+  void (*parallel_for)(const ParallelRuntime*,
+                       void (*)(void*, std::int64_t, std::int64_t, std::int32_t), void*,
+                       std::int64_t);
+  void* pool;
+  std::int32_t num_threads;
+};
+inline void parallel_for(const ParallelRuntime* runtime,
+                         void (*body)(void*, std::int64_t, std::int64_t, std::int32_t),
+                         void* closure, std::int64_t count) {
+#if defined(_OPENMP)
+#pragma omp parallel num_threads(runtime->num_threads)
+  {
+    const std::int64_t all = omp_get_num_threads(), worker = omp_get_thread_num();
+    const std::int64_t begin = count * worker / all, end = count * (worker + 1) / all;
+    if (begin < end) {
+      body(closure, begin, end, static_cast<std::int32_t>(worker));
+    }
+  }
+#else
+  (void)runtime;
+  body(closure, 0, count, 0);
+#endif
+}
+)";
+
 namespace detail {
 
 /// Whether `word` occurs in `text` and is no part of a longer identifier. It may end with what is

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tensorsmith/codegen/kernel_abi.hpp"
+#include "tensorsmith/codegen/machine_text.hpp"
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/support/owned.hpp"
 #include "tensorsmith/support/result.hpp"
@@ -73,6 +74,11 @@ class LlvmCompiler {
   Result<CompiledObject, std::string> compile(const LoopProgram& program,
                                               std::string_view entry_name = "kernel");
   CompiledBatch compile_batch(const std::vector<BatchItem>& items);
+
+  /// What compile() makes, as text for an assembler. Code that needs more than a C library (tile
+  /// registers, which a process has to ask its system for, or their emulation) is refused.
+  Result<MachineText, std::string> machine_text(const LoopProgram& program,
+                                                std::string_view entry_name = "kernel");
 
   /// What compile() would give to LLVM, and what LLVM makes of it, as text.
   Result<std::string, std::string> llvm_ir(const LoopProgram& program,

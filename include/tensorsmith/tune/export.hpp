@@ -1,18 +1,33 @@
-// What goes beside an exported kernel: the program as written, and a program that compares the two.
+// An exported kernel of a CPU and what goes beside it: the program as written, and a program that
+// compares the two.
 //
-// Floor 10; compiled in lib/tune. Own design. Texts only; the kernel itself is TuneResult::source
-// or codegen/cpp_source.hpp.
+// Floor 10; compiled in lib/tune. Own design. Texts only.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "tensorsmith/codegen/kernel_source.hpp"
+#include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/measure/task.hpp"
 #include "tensorsmith/target.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith {
+
+struct CppExportOptions {
+  std::string name = "kernel";  ///< of the function
+  std::string comment;          ///< first lines of the text
+  std::int32_t num_threads = 1;
+  bool is_portable = false;  ///< loops only
+  bool abi_entry = false;    ///< as CppSourceOptions
+};
+
+/// C++ of a lowered program with the machine code that the search measures, and the loops that are
+/// compiled for other processors and systems. Loops only where there is no such code as text
+/// (LlvmCompiler::machine_text).
+KernelSource export_cpp(const LoopProgram& program, const Target& target,
+                        const CppExportOptions& options);
 
 /// The unscheduled program, in f64, as a function of that name. Throws Error if it cannot be
 /// lowered.
