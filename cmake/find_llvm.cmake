@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds the shared libLLVM (C API) of a new enough LLVM and defines tensorsmith_llvm, an imported
 # interface target. Used by the build and by the installed package, so that both agree.
 #   in:  TENSORSMITH_MIN_LLVM_MAJOR

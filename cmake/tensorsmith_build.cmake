@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Helpers of the build: warnings, ccache, source lists, the summary.
 
 set(TENSORSMITH_WARNINGS

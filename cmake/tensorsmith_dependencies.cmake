@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Optional dependencies. Each sets TENSORSMITH_FOUND_<NAME>; nothing here is needed by core.
 
 macro(tensorsmith_decide name found hint)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Installation: headers, libraries, programs, the CMake package and tensorsmith.pc.
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/tensorsmith")
 set(_installed tensorsmith_core tensorsmith_all)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Minimum versions, in one place. The left-hand side is what find_package gets.
 set(TENSORSMITH_MIN_LLVM_MAJOR 17)
 set(TENSORSMITH_MIN_EIGEN 3.4)

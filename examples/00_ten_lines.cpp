@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 0: the ten lines of the README.
 // links: compiled
 #include <cstdio>

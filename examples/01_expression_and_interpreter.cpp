@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 1: write a computation, look at it, run it with the interpreter.
 //
 // The interpreter is the oracle of everything that follows: it evaluates the formulas point by

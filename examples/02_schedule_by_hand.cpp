@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 2: a schedule is a value. Apply steps to it and print what the loops look like.
 // links: compiled
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 3: from a schedule to loops over buffers, and the proof that they compute the same.
 //
 // No factor divides here (29 x 70 x 37): the loops get bounds and tail copies, and no condition

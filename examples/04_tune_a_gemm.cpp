@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 4: tune a matrix product on this machine and call the kernel that comes out.
 //
 // Candidates are measured in a worker process and compared with a reference result; what wins is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 5: tune a convolution from its workload string, keep the journal, come back to it later
 // without a measurement, and export the best schedule as C++.
 // requires: llvm json

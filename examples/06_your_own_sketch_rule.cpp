@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 6: add a rule of your own to the rules of the search.
 //
 // A rule looks at one stage of a half-made schedule and derives new ones from it; tile sizes stay

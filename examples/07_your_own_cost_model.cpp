@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 7: let a cost model of your own decide what is worth a measurement, by features of your
 // own.
 //

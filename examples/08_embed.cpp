@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 8: embed the library in another compiler: headers only, no LLVM, no threads. Build an
 // operation, schedule it, lower it, and walk the loops with your own code generator.
 // links: core

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 9: several computations under one budget.
 //
 // After one round each, the round goes where it promises to save most time overall, weights

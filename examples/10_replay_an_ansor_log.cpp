@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 10: replay a log of the Ansor reference. Read records, choose the best one as the
 // reference would, make its program again from the key, apply the steps, and run the loops.
 // requires: json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 11: two ways to search, one task, the same number of trials.
 //
 // "ansor" in the space "ansor" is the search of the Ansor paper with its parameters; "evolution" in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json
 // Lesson 12: tune a matrix product for a GPU that is not here.
 //

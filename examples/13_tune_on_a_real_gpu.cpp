@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json cuda
 // Lesson 13: tune a matrix product on the GPU of this machine.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 14: teach the search an instruction.
 //
 // A tensor intrinsic is a description: which loops the instruction covers, the types of its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 15: weights that do not change are packed once, before the first call.
 //
 // An input that the workload calls packed (an operation names it in `layout_free_placeholders`) is

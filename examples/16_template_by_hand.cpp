@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 16: a space of your own, as a program with holes.
 //
 // A template is a schedule whose numbers are variables: how long tiles are, whether a step is there

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 17: search in a way of your own.
 //
 // A policy proposes programs and is shown how fast they were; budget, building, measuring,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lesson 18: a network of your own, without any file: nodes, kernels, a call.
 //
 // requires: llvm json

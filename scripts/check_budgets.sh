@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What a public header costs whoever includes it: preprocessed lines (g++ -E -P).
 #   scripts/check_budgets.sh [ROOT] [--list]   --list prints every header's figure
 #   scripts/check_budgets.sh --self-test       proves that it can fail

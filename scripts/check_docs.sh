@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Code in docs/ is text of files that are compiled, and links lead somewhere.
 #   scripts/check_docs.sh [ROOT]       checks README.md and docs/
 #   scripts/check_docs.sh --self-test  proves that each rule can fail

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # clang-format over every source.
 #   scripts/check_format.sh [ROOT]       exit code 77: no clang-format 14 here, nothing was checked
 #   scripts/check_format.sh --fix        formats in place

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Every public header compiles alone, included twice, with warnings as errors.
 #   scripts/check_headers.sh [ROOT]       with g++ and clang++, whichever are there (or $CXX)
 #   scripts/check_headers.sh --self-test  proves that it can fail

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Floors and banned includes of the public headers; no private ones in programs.
 #   scripts/check_includes.sh [ROOT]       checks ROOT/include/tensorsmith and ROOT's programs
 #   scripts/check_includes.sh --self-test  proves that each rule can fail

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # docs/features.md from include/tensorsmith/feature/features.def: the columns of a feature row.
 #   scripts/generate_feature_table.sh [ROOT]           writes the page
 #   scripts/generate_feature_table.sh --check [ROOT]   says whether the page is what it would write

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Everything that needs an NVIDIA GPU, in one command: correctness, ratios to libraries, trials per
 # second, how well the simulated board orders programs. About 20 minutes, and nothing is begun that
 # would end after 25; what is done already is not done again, so it goes on where it was ended.
@@ -30,7 +31,7 @@ while [ $# -gt 0 ]; do
   --fresh) fresh=1 ;;
   --dry) dry=1 ;;
   -h | --help)
-    sed -n '2,12s/^# \{0,1\}//p' "$0"
+    sed -n '3,13s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
   *)

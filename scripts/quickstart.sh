@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # From a clone to tuned kernels: installs what is missing, builds, tunes a matrix product and a
 # convolution for this CPU, and races both against oneDNN and OpenBLAS. Where there is an NVIDIA GPU
 # the product is tuned for it as well.
@@ -24,7 +25,7 @@ while [ $# -gt 0 ]; do
     ;;
   --no-setup) setup=0 ;;
   -h | --help)
-    sed -n '2,6s/^# \{0,1\}//p' "$0"
+    sed -n '3,7s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
   *)

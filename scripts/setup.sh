@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Installs what tensorsmith needs from the distribution (Debian 12, Ubuntu 24.04 or newer).
 #   scripts/setup.sh            installs what is missing
 #   scripts/setup.sh --check    only says what is missing; exit code 1 if something needed is
@@ -17,7 +18,7 @@ for option; do
   --peers) peers=1 ;;
   --nvrtc) nvrtc=1 ;;
   -h | --help)
-    sed -n '2,8s/^# \{0,1\}//p' "$0"
+    sed -n '3,9s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
   *)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds, and runs every test that this machine can run.
 #   scripts/test.sh                everything
 #   scripts/test.sh --quick        checks and the release build only
@@ -21,7 +22,7 @@ while [ $# -gt 0 ]; do
     ;;
   --no-setup) setup=0 ;;
   -h | --help)
-    sed -n '2,8s/^# \{0,1\}//p' "$0"
+    sed -n '3,9s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
   *)

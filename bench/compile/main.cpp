@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json
 // bench_compile: milliseconds from a state to a callable function, by phase, on one thread.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cuda json
 // bench_cuda: from a state to machine code of a GPU, without one.
 //

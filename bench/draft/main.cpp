@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json cli11
 // bench_draft: how well the draft (cost/draft_model.hpp) ranks programs that were measured.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exported C++ of a kernel, compiled by a compiler of the caller's and loaded into this process.
 //
 // Own design. The files are those that TuneResult and `tensorsmith export` write; a third one, of

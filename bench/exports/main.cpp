@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json cli11
 // bench_exports: exported C++ beside the kernel in memory that it was written from.
 //

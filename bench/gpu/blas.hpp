@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuBLAS and cuBLASLt, opened at run time, for row-major products on a device.
 //
 // Own design. The declarations repeat the documented interfaces; no header of CUDA is needed. Not

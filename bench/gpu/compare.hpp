@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The best programs of a case on the device, among the libraries that do the same.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program is compared with on a GPU: libraries that take turns with it.
 //
 // Own design. Everybody's result is compared with ours first; then all are timed round by round,

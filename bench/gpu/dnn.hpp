@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuDNN, opened at run time: convolutions, softmax and layernorm on a device, in f32.
 //
 // Own design. The declarations repeat the documented interfaces; no header of NVIDIA's is needed.

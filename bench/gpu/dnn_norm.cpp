@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cuda json
 // Layernorm of cuDNN: a graph of one operation, built by attributes of descriptors.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is tuned and compared under one name: a workload, or several that make one computation.
 //
 // Own design. Attention is no workload of the grammar: it is three, each tuned for itself.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cuda json llvm
 // bench_gpu: tunes workloads on a GPU of this machine and compares with libraries in the same run.
 //

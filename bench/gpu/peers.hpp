@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which libraries compute a workload: its parameters and where its arguments are.
 #pragma once
 

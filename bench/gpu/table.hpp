@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One file and one table of the results of several workloads on a GPU.
 #pragma once
 

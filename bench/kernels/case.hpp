@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One case of bench_kernels: tune, then race against the peers, interleaved.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json cli11
 // bench_kernels: tuned kernels beside oneDNN and OpenBLAS, in one process, interleaved.
 //

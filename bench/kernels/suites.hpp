@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The named lists of workloads.
 //
 // Own design; shapes from oneDNN's benchdnn inputs, torchvision's networks and the networks of the

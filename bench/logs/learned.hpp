@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What cost models that learn make of one log: half of it trains them, the other half tests them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json cli11 mlp
 // bench_logs: what the model of a board says of programs that somebody measured on that board.
 //

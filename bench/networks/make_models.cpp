@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench_networks: networks as ONNX files, with random weights that are the same everywhere.
 //
 //   bench_networks make NETWORK FILE [--opset N] [--divisor N] [--repeats N] [--size N]

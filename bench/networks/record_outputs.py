@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Records what onnxruntime computes of the models in a folder, for tests/data/onnx.
 
    record_outputs.py FOLDER    beside every X.onnx: X.input and X.output, raw float32

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the node tests of the wheel onnx as files, for unit_onnx.
 
    write_cases.py FOLDER

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // bench_page: the tables of docs/performance.md from files that bench_kernels wrote.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // bench_records: how fast logs of the Ansor reference load, and how fast the best record is found.
 //

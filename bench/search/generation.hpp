@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One search round without measuring: drawing, mutating, features, scores.
 #pragma once
 

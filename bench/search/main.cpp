@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json cli11
 // bench_search: how many candidates a second the tuner tries, where the time goes, and how fast the
 // best one improves.

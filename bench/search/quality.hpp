@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How good a search is with the same trials, on a machine whose analytic estimate errs.
 #pragma once
 

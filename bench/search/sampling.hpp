@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How fast legal assignments of a space's templates are drawn.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json
 // bench_state: ns per copy of a state and one step on it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Owned float storage that begins at a page, with deterministic contents.
 //
 // Own design. Not here: dtypes other than f32.

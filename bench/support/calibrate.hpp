@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What this core can do right now: peak FMA rate and cache bandwidths, and the roofline from them.
 //
 // Own design. The FMA loop holds 16 (AVX-512), 12 (AVX2) or 8 (SSE2, multiply and add) independent

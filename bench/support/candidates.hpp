@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random complete states of a workload, as the first population of a search has them.
 //
 // Own design. Not here: which of them are fast.

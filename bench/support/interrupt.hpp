@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ctrl-C and termination requests as a flag: the first asks to stop, the next one ends the program.
 //
 // Own design. Not here: what is kept when a benchmark stops early.

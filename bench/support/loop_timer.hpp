@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time of a short operation: median over batches, each long enough for the clock.
 //
 // Own design. Not here: contestants that must be interleaved (paired.hpp).

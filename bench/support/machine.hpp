@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Facts about the machine and the software that every benchmark report starts with.
 //
 // Own design. Needs nlohmann/json. Not here: results.

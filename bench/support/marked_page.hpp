@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A page of the documentation with a part that a program writes, between two marks.
 //
 // Own design. Not here: the text of the part.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel of ours with operands of its own, as one call.
 //
 // Own design. Constants are packed once, outside of what is timed. Not here: timing (paired.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interleaved timing A B A B ... and the statistics of its pairs.
 //
 // Own design. Two numbers from different minutes of a shared machine are not comparable; two

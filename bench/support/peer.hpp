@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library that solves the same problem: what we compare ourselves with.
 //
 // Own design; rules of use: one contestant never runs outside an interleaved measurement

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenBLAS and BLIS, opened at run time so that their core type can be chosen first.
 #include <dlfcn.h>
 

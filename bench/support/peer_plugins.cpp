@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Peers that are plug-ins: oneDNN in as many versions as were found, because two of them in one
 // name space would call each other's functions, and libxsmm, which is a static library only.
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From an operator of the library to the plain problem that peers and references understand.
 //
 // Own design. Not here: running anything.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a search of the native space measures first.
 //
 // Own design. Not here: states drawn at random (candidates.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One race: a kernel of ours beside every library that has the operation, in this process.
 //
 // Own design. Everybody gets the same operands, runs once untimed before each of its samples (so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Naive reference in double precision and the comparison of a result, as floats, with it.
 //
 // Own design. The reference takes the operands in their plain layouts. Large problems are checked

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON report of a benchmark: a file, standard output, or none.
 //
 // Own design. Not here: what a report holds.

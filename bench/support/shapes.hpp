@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The problems that peers and references understand: plain numbers, no schedule.
 //
 // Own design. Sizes are exact element counts; layouts are those of the plain (class a) buffers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // main() of the benchmarks that take workloads and --json.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The families of programs, by kind.
 //
 // Own design. Not here: asking for one by name (programs.hpp).

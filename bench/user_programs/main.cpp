@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json cli11
 // bench_user_programs: programs written in te beside plain loop nests of them and library calls.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plain loop nests of a dag, as C: what somebody writes who leaves the rest to the compiler.
 //
 // Own design. One nest per operation, in the order of the dag, intermediate results in arrays of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs as users write them in te: what no workload string names.
 //
 // Own design. Each family is a function from sizes to a dag, so that other sizes can be asked for.

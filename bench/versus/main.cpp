@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json cli11
 // bench_versus: the reference's search in the reference's space against ours in ours.
 //

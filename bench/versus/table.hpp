@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of a page from reports of bench_versus.
 //
 // Own design. Not here: measuring (main.cpp).

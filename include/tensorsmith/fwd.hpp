@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forward declarations of what user code names in its own headers.
 //
 // Floor 0. Own design. Includes no other header of the library.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known of NVIDIA's GPUs: tables of device classes and of boards. Data only.
 //
 // Floor 0. Sources. Classes: CUDA C++ Programming Guide 13.0, "Compute Capabilities" (technical

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What this machine's CPU is: asks CPUID, the kernel's cache table and the affinity mask.
 //
 // Floor 2; compiled in lib/cpu. Own design. No LLVM here: the CPU's marketing name and what the

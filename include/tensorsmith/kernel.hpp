@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel: compiled code that can be called, with every argument checked.
 //
 // Floor 7; compiled in lib/tune (loads the code through lib/cpu). Own design. Sizes, element types

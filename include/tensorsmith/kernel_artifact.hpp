@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KernelArtifact: a tuned kernel that can be written to a file and called in another process.
 //
 // Floor 8; compiled in lib/tune. Own design. A file is complete and undamaged, or it is refused;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // read_onnx: a network from an ONNX file, as a graph.
 //
 // Floor 11; compiled in lib/onnx. Own design; docs/onnx.md says which operators are read. Operators

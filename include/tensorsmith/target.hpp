@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a schedule may know about the machine it is made for: plain data, no probing.
 //
 // Floor 1. Own design; HardwareParams and its defaults are the Ansor reference's, ch. 3.2.

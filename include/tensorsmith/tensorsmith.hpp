@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything a user of the library needs: write a computation, tune it, call the kernel.
 //
 // The umbrella. Own design. Left out on purpose: lowering, code generation, cost models, rules and

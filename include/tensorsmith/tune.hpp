@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tune: from a computation to a verified kernel, within a budget. The facade.
 //
 // Floor 8; compiled in lib/tune. Own design; the shape of a run (propose, measure, observe, repeat)

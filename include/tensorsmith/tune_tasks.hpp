@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tune_tasks: several computations under one budget. The facade beside tune().
 //
 // Floor 9; compiled in lib/tune. The Ansor reference's task scheduler (search/task_scheduler.hpp)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one version of tensorsmith; CMake, pkg-config and the tools read it from here.
 //
 // Floor 0. Own design. Not here: versions of file formats, which live beside each format.

@@ -1,2 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/ir/eval_body.hpp"
 #include "tensorsmith/te/eval_dag_body.hpp"

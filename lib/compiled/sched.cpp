@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/sched/apply.hpp"
 #include "tensorsmith/sched/bounds_body.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/sketch/cpu_rules.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"
 #include "tensorsmith/sketch/native_gpu_rules.hpp"

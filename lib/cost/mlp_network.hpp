@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MlpNetwork: the parameters of the MLP cost model, its forward and backward pass, and AdamW.
 //
 // Internal to lib/cost. Columns are feature rows or programs: X is [num_inputs, rows].

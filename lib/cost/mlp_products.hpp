@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dear arithmetic of the MLP cost model, with the widest vectors that this processor has.
 //
 // Internal to lib/cost. One source (mlp_products.ipp, Eigen) is compiled once per vector width;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled for AVX2 with FMA where the compiler can (lib/CMakeLists.txt).
 #if defined(__AVX2__)
 #define TENSORSMITH_MLP_WIDTH avx2

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled for AVX-512 where the compiler can (lib/CMakeLists.txt).
 #if defined(__AVX512F__)
 #define TENSORSMITH_MLP_WIDTH avx512

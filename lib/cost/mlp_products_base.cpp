@@ -1,2 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
 #define TENSORSMITH_MLP_WIDTH base
 #include "mlp_products.ipp"

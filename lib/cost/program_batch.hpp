@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs as inputs of the networks of TenSet and Pruner, and their scores.
 //
 // Internal to lib/cost. Pruner, ch. 3.6 and 3.7: the numbers of the workload are appended to every

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses of one list of programs and their gradients: LambdaRank, RankNet, ListNet, mean square.
 //
 // Internal to lib/cost. Pruner, ch. 4.3 and 6.3; with the clamps of the reference, which decide

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The networks of TenSet (MLP) and Pruner (PAM) over the rows of a program, forward and backward.
 //
 // Internal to lib/cost. Shapes and order of the parameters: Pruner, ch. 4.1 and 6.3. Weights are

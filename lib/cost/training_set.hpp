@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TrainingSet: what a learned model keeps of the programs that were measured, and how it compares
 // them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads and stores: registers, scalars, vectors, masks, strides.
 #include <algorithm>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AddressBuilder: index arithmetic of one function, each part computed at the loop that fixes it.
 //
 // Private to lib/cpu. Own design. An index is a LinearForm over terms: induction variables of open

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LLVM's code generation without the passes that kernels do without.
 //
 // The C interface has no word for this. Built without type information (CMakeLists.txt), because

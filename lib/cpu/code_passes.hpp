@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // generate_code: LLVM's code generation without the passes that kernels do without.
 //
 // Private to lib/cpu. Own design.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "code_thread.hpp"
 
 #include <condition_variable>

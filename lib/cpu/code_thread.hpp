@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CodeThread: a thread for everything that LLVM does, so that its fatal errors end a job and not
 // the process.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of expressions: uniform ones as scalars, those that depend on the lane as vectors.
 #include <llvm/Config/llvm-config.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FunctionEmitter: translates the statements of one LLVM function.
 //
 // Private to lib/cpu. Own design: SSA is built directly (register_ buffers become values, carried

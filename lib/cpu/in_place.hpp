@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs in whose memory a kernel may leave its result.
 //
 // Private to lib/cpu. Own design (decisions/0012, 0014). Lowering stores every element of an output

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linear forms of index expressions; parts that are not linear become terms of their own.
 #include <algorithm>
 

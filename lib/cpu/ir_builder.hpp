@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IrBuilder: a thin typed layer over LLVM's C API builder.
 //
 // Private to lib/cpu. Own design. ModuleContext is what all functions of one module share; an

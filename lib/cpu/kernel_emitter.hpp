@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KernelEmitter: one LoopProgram as functions of a module, with the entry point of kernel_abi.hpp.
 //
 // Private to lib/cpu. Own design. The entry point loads the argument pointers and calls an inner

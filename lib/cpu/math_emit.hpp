@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inline elementary functions for f32, any number of lanes; f64 goes to the C library lane by lane.
 //
 // Private to lib/cpu. Polynomials after Cephes (S. Moshier) and N. Juffa's erff. Largest errors on

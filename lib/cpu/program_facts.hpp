@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What code generation asks about a LoopProgram before it translates it; checks ids and ranks.
 //
 // Private to lib/cpu. Own design. Everything is computed once per expression or statement.

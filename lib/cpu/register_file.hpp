@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RegisterFile: the SSA values that stand for register_ buffers at one point of a function.
 //
 // Private to lib/cpu. Own design. A buffer is a set of disjoint pieces (first element, number of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statements: loops with their phis, branches, allocations, parallel regions.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor intrinsics: loops that one instruction computes for all lanes of a vector.
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ThreadPool: runs the parallel loops of kernels on a fixed number of threads that stay.
 //
 // Private to lib/ and tools/. Own design: chunks are taken from one counter (a stolen core delays

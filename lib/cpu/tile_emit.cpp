@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor intrinsics in tile registers: loads and stores around a run of products.
 //
 // Accumulators go into tiles in front of the outermost loop that does nothing but such products

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tile registers in software: programs that use AMX can be run and checked on machines without it.
 //
 // Own design, for tests. Source: Intel 64 Software Developer's Manual, vol. 2 (LDTILECFG,

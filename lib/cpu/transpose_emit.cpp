@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transposing copies: blocks of two loops, read (or written) by rows and exchanged in registers.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transposing copies: where to read rows instead of gathering columns, and the network of shuffles.
 //
 // Private to lib/cpu. Own design; the network is the usual one of unpacks inside of 128-bit units

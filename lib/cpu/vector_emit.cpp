@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectorized loops: chunks of native vectors, the rest masked (AVX-512) or in narrower pieces.
 #include <algorithm>
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CompileCache: compiled code in a folder, one file an entry, shared by processes.
 //
 // Own design. A file holds its length and a checksum, is written beside its place and then renamed,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a cubin says of its kernels. The container is ELF; the section .nv.info holds attributes of
 // the form (format, attribute, length, symbol, value). Found by comparing cubins of NVRTC 12.9 and
 // 13.0 for sm_75 to sm_90a with the compiler's log, which tests do for every version that is there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/cuda/cuda_object.hpp"
 
 #include "measure/payload.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/cuda/device_lease.hpp"
 
 #include <cerrno>

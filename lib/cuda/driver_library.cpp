@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/cuda/driver_library.hpp"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GpuSession: buffers of the prepared task on a GPU, running and checking candidates there.
 //
 // Own design. Worker only. A status after which the context is gone ends the process, with a code

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the session on a GPU times: warm-up, races, the final ranking. Part of gpu_session.hpp.
 #include <algorithm>
 

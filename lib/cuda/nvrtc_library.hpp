@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of NVRTC, found at run time.
 //
 // Own design. The declarations repeat the documented interface of NVRTC (CUDA toolkit, "NVRTC"),

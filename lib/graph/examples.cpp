@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/graph/examples.hpp"
 
 #include "tensorsmith/graph/builder.hpp"

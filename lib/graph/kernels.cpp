@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a network's kernels come from: no schedule, the analytic model, or a search.
 // requires: llvm json
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a row of the lowering table is made of.
 //
 // Private to lib/graph. Own design. Inference and emission throw Error with half a sentence, which

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element by element: unary functions, binary operators with broadcasting, choices and casts.
 #include <cmath>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results whose elements are single elements of the inputs: moved, joined, cut out, looked up.
 #include <algorithm>
 

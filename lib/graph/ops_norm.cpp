@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalizations: of batches with known statistics, of layers, instances and groups.
 #include "graph/operators.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pools of one, two or three spatial axes, channels first or last.
 #include <algorithm>
 

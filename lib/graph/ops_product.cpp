@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices: MatMul and Gemm.
 #include "graph/operators.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions over axes, softmax, and the places of extremes.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resize: nearest elements, and linear interpolation, to constant sizes.
 #include <algorithm>
 #include <cmath>

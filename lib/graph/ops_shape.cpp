@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Views, whose results have the bytes of their input, and what is only ever computed of constants.
 #include <algorithm>
 #include <cmath>

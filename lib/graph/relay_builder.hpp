@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds expressions: what is equal is one, what depends on constants alone is a constant.
 //
 // Private to lib/graph. Own design.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pass over expressions that copies them, with some replaced on the way.
 //
 // Private to lib/graph. Own design.

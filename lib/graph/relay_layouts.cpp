@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference's choice of layouts and algorithms for convolutions, and what follows from it for
 // the operators around them.
 #include <algorithm>

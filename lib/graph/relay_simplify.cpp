@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference's forms for inference, its folding of scales, and small identities.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stages with the reference's names, of which several may be the same.
 //
 // Private to lib/graph. Own design: te::Program takes a name once, so stages are numbered there and

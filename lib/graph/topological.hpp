@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Topological order, of nodes whatever they are.
 //
 // Private to lib/ (Kahn, Topological sorting of large networks, 1962).

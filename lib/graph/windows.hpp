@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Windows that slide over one, two or three spatial axes: what convolutions and pools share.
 //
 // Private to lib/graph. Own design.

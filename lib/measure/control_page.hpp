@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ControlPage: what a worker tells its parent without sending anything: what it does, until when it
 // may, and what it died of. One shared page per worker.
 //

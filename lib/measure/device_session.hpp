@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DeviceSession: the worker's side of measuring on a device that is not the CPU.
 //
 // Private to lib/ and tools/. The worker asks for one when a task names a device. Like the CPU's

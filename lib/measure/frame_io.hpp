@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends and receives frames over a socket pair, with deadlines.
 //
 // Private to lib/measure and lib/worker.

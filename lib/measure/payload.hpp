@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PayloadWriter and PayloadReader: values to bytes and, with every length checked, back.
 //
 // Private to lib/measure and lib/worker. A message type takes part by a function

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages between a measurer and its workers, and their bytes.
 //
 // Private to lib/measure and lib/worker. A frame is a fixed header and a payload;

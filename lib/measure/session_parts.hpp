@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the worker's sessions on a CPU and on a device do alike, apart from where their bytes lie.
 //
 // Private to lib/ and tools/. Own design.

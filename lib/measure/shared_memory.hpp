@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FileDescriptor and SharedMemory: owners of a descriptor and of a mapped memory file.
 //
 // Private to lib/ and tools/. Linux only (memfd_create). Not here: passing descriptors

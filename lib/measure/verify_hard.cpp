@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparison with a reference of hard inputs: every element has a bound of its own.
 #include <cmath>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WorkerLane: a thread with a worker of its own, that keeps the worker alive and prepared.
 //
 // Private to lib/measure. All of run, rank and calibrate execute on the lane's thread (post), which

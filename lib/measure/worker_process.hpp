@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WorkerProcess: one tensorsmith-worker, from its start to its death, and what it died of.
 //
 // Private to lib/measure. A worker dies with the thread that started it (PR_SET_PDEATHSIG), so it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Importer: a model message becomes a graph.
 //
 // Private to lib/. Own design. Nodes are read in topological order, each by the reader of its

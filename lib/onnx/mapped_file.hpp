@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file mapped into memory: what constants of a network refer to instead of being copied.
 //
 // Private to lib/. Own design. Pages come from the file when they are first read, and the system

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages of an ONNX file, as far as they are read: texts and data are views of the file.
 //
 // Private to lib/. After the public message definitions of ONNX (IR version 3 to 13). Unknown

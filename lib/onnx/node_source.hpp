@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeSource: one node of a file while its reader makes nodes of the graph of it.
 //
 // Private to lib/. Own design. Inputs and attributes come from the file, results go to the graph.

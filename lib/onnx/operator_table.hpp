@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of operators (operators.def): which are read, in which versions, by what.
 //
 // Private to lib/. Own design. One table drives the readers, the checks of inputs and attributes,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order in which the nodes of a graph message can be read.
 //
 // Private to lib/. Own design. The format asks for topological order; files that have another are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers: each brings a node of some versions of an operator into the form of the newest one.
 //
 // Private to lib/. After the public operator definitions. A reader takes a node whose inputs and

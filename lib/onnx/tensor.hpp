@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of the file become constants: views of it wherever its bytes are those of memory.
 //
 // Private to lib/. Own design. Bytes of raw data, packed lists of f32 and f64, and files of weights

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WireReader: the fields of one message in the wire format of Protocol Buffers, in order.
 //
 // Private to lib/. After the public description of the encoding (protobuf.dev/programming-guides/

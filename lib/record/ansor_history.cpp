@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Choosing among records: keys taken apart, targets taken apart, tables of the best.
 #include "tensorsmith/record/ansor_history.hpp"
 

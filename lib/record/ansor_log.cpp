@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // v0.6 records: a reader that goes once over the bytes, and the writer. Logs have tens of
 // thousands of lines of a kilobyte, so no tree of values is built.
 #include "tensorsmith/record/ansor_log.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From log lines to journal records and back.
 #include "tensorsmith/record/convert.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Journal files: appending, and reading what earlier runs left.
 #include "tensorsmith/record/journal.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the JSON of a log's line value by value, without a tree of them.
 //
 // Private to lib/record. Own design. What is wrong first is kept as one sentence, and ends it.

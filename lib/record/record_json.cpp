@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records and steps as JSON text. Readers trust nothing: a field of the wrong kind or range is an
 // error with its name.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The best so far over time, as inline SVG.
 //
 // Private to lib/report and tests. Own design. Not here: anything around the picture.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small pieces of HTML: escaped text, numbers with a unit, tables.
 //
 // Private to lib/report and tests. Own design. Not here: what the page says.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The style sheet of the report page.
 //
 // Private to lib/report. Own design: fonts of the system, light or dark as the reader's.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The space "ansor": the reference's rules, tile sizes that divide the extents.
 #include "tensorsmith/sketch/cpu_rules.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"

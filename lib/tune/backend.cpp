@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backends: this machine's CPU, a GPU of this machine, a simulated board.
 // requires: llvm
 #include "tensorsmith/tune/backend.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BuildThread: builds the states of one round on threads of its own while others are measured.
 //
 // Private to lib/tune. Own design (docs/decisions/0023-nothing-is-waited-for-beyond-the-budget.md).

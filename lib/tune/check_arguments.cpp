@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What cannot be tuned, said before anything is done.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of a program that checks an exported kernel against the program as written.
 #include <cstdio>
 #include <initializer_list>

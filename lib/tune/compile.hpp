@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // State or dag -> machine code of this machine, in the driver's terms.
 //
 // Private to lib/ and tests. Own design: the only file of lib/tune that knows the LLVM back end.

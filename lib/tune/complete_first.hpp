@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CompleteFirst: states that the caller made complete are candidates as they are.
 //
 // Private to lib/ and tests. Own design. They come before those of the source behind, which makes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tuning for a GPU of this machine: building with NVRTC, measuring in a worker.
 //
 // Private to lib/. Own design. Only where the CUDA back end is built (TENSORSMITH_HAS_CUDA).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DistinctPrograms: no two candidates of a run lower to the same program.
 //
 // Private to lib/ and tests. Own design. The outermost layer, so that it holds whoever proposes:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EarlierRun: the trials that an ended run has left in the journal, for one that goes on with it.
 //
 // Private to lib/ and tests. Own design. The run is replayed, not restored: the same search

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tune/error_facts.hpp"
 
 #include "tensorsmith/ir/rewrite.hpp"

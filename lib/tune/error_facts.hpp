@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What error_twin.cpp asks about the form of expressions.
 //
 // Private to lib/tune. Own design.

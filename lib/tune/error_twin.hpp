@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // error_twin: the same program in f64, and beside its result a bound of how far a program in the
 // types as they are written may be from it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The policies "evolution" and "ansor": one evolutionary search, with this project's settings or
 // the reference's.
 #include "tensorsmith/search/evolutionary_policy.hpp"

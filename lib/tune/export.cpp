@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/tune/export.hpp"
 
 #include "tensorsmith/codegen/cpp_source.hpp"

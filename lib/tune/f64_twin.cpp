@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tune/f64_twin.hpp"
 
 #include <map>

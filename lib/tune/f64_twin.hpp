@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // f64_twin: the same program with every float computed as f64, the reference of all candidates.
 //
 // Private to lib/ and tests. Own design. Inputs stay as they are and are widened where they are

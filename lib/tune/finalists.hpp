@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finalists: the fastest few candidates of a run, among which its end chooses; trials as records.
 //
 // Private to lib/tune. Own design. Not here: the final ranking itself (Measurer).

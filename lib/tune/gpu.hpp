@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tuning for a GPU does its own way: building, measuring on a simulated board, its texts.
 //
 // Private to lib/. Own design. A candidate for a simulated board is its latency: nothing is

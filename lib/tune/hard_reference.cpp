@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // References of hard inputs, with bounds of the errors.
 #include <algorithm>
 #include <cmath>

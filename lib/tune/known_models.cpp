@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/cost/corrected_draft.hpp"
 #include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/cost/psa.hpp"

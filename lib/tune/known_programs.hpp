@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KnownPrograms: what a run has proposed so far, told apart by what it lowers to.
 //
 // Private to lib/ and tests. Own design. Of a program that lowering refuses, or where nobody says

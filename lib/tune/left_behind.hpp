@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work that nobody can interrupt, and what becomes of it when nobody waits for it any more.
 //
 // Private to lib/tune and tests. Own design

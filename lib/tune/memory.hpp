@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory a program may still take here, and what says so.
 //
 // Private to lib/ and tools/. Own design. Not here: what a workload needs (measure_task.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of methods: one line per space and policy.
 #include "tune/methods.hpp"
 

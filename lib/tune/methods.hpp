@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of the tables of methods, each defined in the file of its method.
 //
 // Private to lib/tune. Own design.

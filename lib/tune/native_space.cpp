@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The space "native": this project's rules, any split factor, packing, tensor intrinsics.
 #include "tensorsmith/cost/draft_block.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"

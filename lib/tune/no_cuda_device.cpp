@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands for cuda_device.cpp in builds without the CUDA back end.
 #if !defined(TENSORSMITH_HAS_CUDA)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Polish: the last part of a budget measures the programs that are one decision away from the best.
 //
 // Private to lib/ and tests. Own design. What a cost model thinks of them is not asked: near the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prior: what was decided for similar tasks is tried early, as far as it proves worth it.
 //
 // Private to lib/ and tests. Own design. Programs that were fast for tasks with other extents are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The policies "pruner" and "pruner-offline": a draft chooses, a learned model ranks.
 #include "tensorsmith/cost/psa.hpp"
 #include "tensorsmith/cost/standard_features.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What can be done with the best schedule: call it, export it, explain it.
 #include <utility>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sample_rows: the same program for some rows of its result only, for a reference that must be
 // there at once.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What sessions ask about the methods that the options name.
 //
 // Private to lib/. Own design. Not here: making them (tensorsmith/tune/methods.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SerialTwins: beside the programs for several threads that a search proposes, the best of them on
 // one thread.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one task of a run consists of: its search, builder, driver and measuring task. One run has
 // one session, or one per task of a common budget.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SourceLayer: a source of candidates that adds something to the one behind it.
 //
 // Private to lib/ and tests. Own design. Passes everything on that it does not change.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long the threads of this process have been ready to run without a core to run on.
 //
 // Private to lib/tune. Own design: limits of time are for the work, not for what else is running on

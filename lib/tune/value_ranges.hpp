@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ValueRanges: between which numbers the values of an expression lie, whatever the inputs are.
 //
 // Private to lib/tune and tests. Own design. Inputs have every value of their types, NaN included;

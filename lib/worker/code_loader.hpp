@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CodeLoader: turns relocatable object code into callable addresses.
 //
 // Private to lib/ and tools/: the worker and Kernel. The interface keeps callers free of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CpuLease: keeps this process on one core that no other worker of this user has taken.
 //
 // Worker only. A taken core is a bound abstract socket name: no file, and gone with its holder

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signal handlers of the worker: note what happened and where in the control page, then die of it.
 //
 // Worker only. The parent reads the note after the death.

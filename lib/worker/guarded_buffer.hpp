@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GuardedBuffer: memory whose surroundings tell when a kernel leaves it.
 //
 // Worker only. Layout: inaccessible pages | band of known bytes | data | rest of the last 64 bytes,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CodeLoader over LLVM ORC (C API): one small LLJIT per slot, so that objects with equal symbol
 // names can be loaded side by side.
 #include <bit>

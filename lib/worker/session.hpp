@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Session: the worker's side of the work: buffers of the prepared task, running and checking
 // kernels.
 //

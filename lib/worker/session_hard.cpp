@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The check of a candidate with hard inputs.
 //
 // Part of session.hpp. The inputs change in the buffers of the task, which are not there twice, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operands of a candidate: the task's arguments and what its prepack makes of the constant
 // ones.
 //

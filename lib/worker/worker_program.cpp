@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // The worker: runs candidate kernels for a measurer, in a process that may die of them.
 //

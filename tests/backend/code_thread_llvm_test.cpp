@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Fatal errors of LLVM end a job, not the process, and the next job goes on.
 #include "lib/cpu/code_thread.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // How vectors reach memory: strides, masks, gathers, broadcasts, layouts.
 #include "codegen_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Programs that cannot be compiled give a reason, and the compiler works on afterwards.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds small loop programs, runs them compiled and interpreted, and compares.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Largest errors of the inline elementary functions, and their special values.
 #include <bit>

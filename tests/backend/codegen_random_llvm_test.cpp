@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Random loop programs: the compiled code does exactly what the interpreter does.
 #include "codegen_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Vectorized loops whose chains of operations are put side by side, and loops that are known to
 // run.

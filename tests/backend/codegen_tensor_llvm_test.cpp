@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Tensor intrinsics in machine code: every way in which operands may lie, tails, and the fallback.
 #include "codegen_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Tile registers: what is loaded and stored around a run of products, on tiles in software; and the
 // instructions for a processor that has them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Transposing copies: blocks of rows exchanged in registers, with every kind of edge.
 #include "codegen_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Products of bytes of either sign by instructions that multiply pairs of 16 bits: whole ranges of
 // values, all ways in which operands may lie, odd shapes, every width of vectors.

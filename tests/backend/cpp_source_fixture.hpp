@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiles exported C++ with every compiler found, runs it and compares with the interpreter.
 //
 // Test support of this folder.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exported C++ of random lowered schedules against the interpreter, with g++ and clang.
 #include <string>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/codegen/cpp_source.hpp"
 
 #include "backend/cpp_source_fixture.hpp"

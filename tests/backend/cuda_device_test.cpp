@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cuda
 // GPUs through a driver that is not there (tests/fake_cuda): list, allocate, run, time, and every
 // fault that a driver can show.

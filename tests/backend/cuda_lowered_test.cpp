@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA text of GPU programs as the search draws them, executed on the shim, against the workload.
 // How many were compared is printed.
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiles CUDA text as C++ against tests/support/cuda_shim.hpp and runs it on host arrays.
 //
 // Test support of this folder. Many programs go into one translation unit, each in a namespace of

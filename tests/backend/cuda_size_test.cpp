@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The size of a CUDA text once it is unrolled: what decides how long its compilation takes.
 #include "backend/gpu_programs.hpp"
 #include "support/catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/codegen/cuda_source.hpp"
 
 #include "backend/cuda_shim_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor-core instructions in CUDA text: executed on the shim, against the interpreter and
 // the workload.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Elementary functions of compiled code, as vectors and one by one, on all numbers of 16 bits and a
 // dense sample of f32.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementary functions of exported C++, of CUDA text and of the interpreter, on all numbers of 16
 // bits and a dense sample of f32.
 #include "backend/cuda_shim_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Maxima, minima and relu of infinities and NaN in programs as the search draws them: dag, loop
 // program and machine code agree.

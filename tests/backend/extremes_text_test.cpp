@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maxima, minima and relu of infinities and NaN in exported C++ and in CUDA text, as the search
 // draws programs.
 #include "backend/cuda_shim_fixture.hpp"

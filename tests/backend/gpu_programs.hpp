@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loop programs for GPUs, made by hand, each with a plain program of the same meaning.
 //
 // Test support of this folder. The form is that of lowered programs: blocks, shared buffers,

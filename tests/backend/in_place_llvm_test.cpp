@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Results in the memory of an input: which inputs allow it. That results are the same there is part
 // of run_compiled, so it is checked for every program of these tests.

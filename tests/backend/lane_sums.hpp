@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions whose partial results go from lane to lane: rows of every type.
 //
 // Test support of this folder.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exported C++ that carries its machine code: the same bytes as the kernel in memory, with every
 // compiler, and the loops where the code does not fit.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs whose blocks come in groups, drawn for whole boards, through NVRTC; skipped where there
 // is none.
 #include "backend/nvrtc_texts.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA text through NVRTC: no GPU is needed, and without NVRTC these tests are skipped.
 #include "tensorsmith/codegen/nvrtc.hpp"
 

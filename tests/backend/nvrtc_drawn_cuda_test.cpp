@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that the native space for GPUs draws, through NVRTC; skipped where there is none. Many
 // more of them: bench_cuda.
 #include "backend/nvrtc_texts.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor-core instructions through NVRTC; without NVRTC the test is skipped.
 #include "backend/cpp_source_fixture.hpp"
 #include "backend/warp_products.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts of programs for GPUs through NVRTC.
 #pragma once
 

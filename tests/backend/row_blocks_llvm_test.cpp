@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Tiles in machine code: blocks of rows, odd numbers of them, odd lengths, all types, every target;
 // taps that share values.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Operations on rows as the search draws them: dag, loop program and machine code agree.
 #include "codegen_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Schedules for tile registers, lowered and compiled: tails, batches and convolutions as their
 // formulas say, on tiles in software.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Tiles of vectors of partial sums in machine code: odd shapes, all types, every target.
 #include "codegen_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products that warps compute by tensor-core instructions: schedules for tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cli11 fmt json llvm
 // Hostile use, drawn by a seed: kills, stopped and starved workers, limits, special files, budgets.
 // Nothing measured is lost, nothing wrong is called verified, and everything ends.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // expect: operator==
 // Ids of different pools cannot be compared.
 #include "tensorsmith/support/id.hpp"

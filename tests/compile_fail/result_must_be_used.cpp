@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // expect: discard\|unused\|nodiscard
 // Ignoring a Result is a warning, and warnings are errors here.
 #pragma GCC diagnostic error "-Wunused-result"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # run.sh CXX INCLUDE_DIR CASE.cpp: the case must compile as it is, and must not with -DMUST_FAIL.
 # A line "// expect: TEXT" in the case names words that the compiler's complaint must contain.
 set -eu

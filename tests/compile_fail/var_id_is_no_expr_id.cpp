@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // expect: conver
 // A VarId never converts to an ExprId.
 #include "tensorsmith/ir/expr.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program of somebody else that links everything that was installed.
 #include <cstdio>
 

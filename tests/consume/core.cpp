@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program of somebody else that uses the headers only.
 #include <cstdio>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program of somebody else, outside of the prefix: tunes with the worker that was installed, and
 // calls the kernel with vectors.
 #include <cstdio>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Uses tensorsmith the way other projects do.
 #   run.sh MODE SOURCE_DIR BUILD_DIR WORK_DIR CXX
 # MODE: install | find_package | add_subdirectory | fetch_content | pkg_config

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the `tensorsmith` command as a user would, in a folder of its own, and looks at what it
 // leaves: exit code, both outputs, files, processes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cli11 fmt json llvm cuda
 // A GPU on the command line, through a driver that is not there (tests/fake_cuda): devices, tune,
 // run, explain; faults in the middle of a search; a machine without a GPU.

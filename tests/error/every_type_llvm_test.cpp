@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cli11 fmt json
 // Every form of workload gives a verified kernel in 16-bit types too.
 #include "error/command_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cli11 fmt json
 // Every form of workload tunes, and the tuner stays small.
 #include "error/command_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cli11 fmt json
 // tensorsmith export for this CPU: its files compile as the command says, and their check passes.
 #include "error/command_fixture.hpp"

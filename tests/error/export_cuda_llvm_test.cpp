@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cli11 fmt json
 // tensorsmith export for a GPU that is not here: the text of the kernels.
 #include "error/command_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cli11 fmt json
 // Files that are no journals are refused and left as they are; torn ones are used.
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cli11 fmt json
 // The records command as users run it: logs of the reference, journals, damage, wrong requests.
 #include "error/command_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cli11 fmt json
 // The report page: from real trials to a file, and every wrong way to ask for one.
 #include "error/command_fixture.hpp"

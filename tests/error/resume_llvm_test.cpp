@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cli11 fmt json llvm
 // tensorsmith tune --resume: a killed run goes on, and what it goes on with is told.
 #include "error/command_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cli11 fmt json
 // Deaths and interruptions: no orphan, no lost trial, the best is kept.
 #include "error/command_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cli11 fmt json llvm
 // A simulated GPU on the command line: tune, explain, export; what is refused.
 #include "error/command_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cli11 fmt json
 // Files that are none, are too large, are read and written at once, or hold what no search makes.
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: cli11 fmt json
 // Whatever is wrong on the command line or in the environment: one sentence, exit code 2, nothing
 // on standard output.

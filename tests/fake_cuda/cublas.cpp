@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of cuBLAS that bench/gpu uses.
 #include "fake_math.hpp"
 

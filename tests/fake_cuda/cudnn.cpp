@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of cuDNN that bench/gpu uses, in f32.
 #include <algorithm>
 #include <cmath>

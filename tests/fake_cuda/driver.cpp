@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of libcuda that lib/cuda uses.
 #include <dlfcn.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A machine with NVIDIA GPUs that is not there: what FAKE_CUDA says of it, its clock and memory.
 //
 // Test support: one shared library that stands for libcuda, NVRTC, NVML, cuBLAS and cuDNN, named by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic of the fake libraries: elements of the types that they take, as double.
 #pragma once
 

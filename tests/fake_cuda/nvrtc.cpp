@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of NVRTC and NVML: a "cubin" is an ELF file that names its kernels, with the same
 // text compiled for the host in a section of its own.
 #include <dlfcn.h>

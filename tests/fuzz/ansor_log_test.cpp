@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Damaged logs of the Ansor reference. Whatever the reader takes, it must write, read again and say
 // the same; steps that it takes replay or are refused. TENSORSMITH_FUZZ_SECONDS makes each longer.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Damaged journals, steps and workload strings: taken or refused in a sentence, and what is taken
 // reads back as itself.

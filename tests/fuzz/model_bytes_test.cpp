@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: mlp
 // Damaged cost models. A checksum keeps most damage out, so half of them get a new frame: then the
 // payload itself is wrong. A model that was refused still scores as before.

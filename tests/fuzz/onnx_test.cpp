@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damaged ONNX files: cut, changed, with parts of others. A file is read, and then it is a graph
 // that can be checked and resolved, or it is refused by one sentence.
 #include "tensorsmith/onnx.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/conformance.md names a test for every conformance item: the tests are there, and no test of
 // such a name is missing from the table.
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators of ops/ that the Ansor reference has as well: the same text, hash, key and FLOPs.
 #include "support/golden_tasks.hpp"
 #include "support/unstable_programs.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The programs of the Ansor reference: text, hash, key, FLOPs and access analysis.
 #include "support/golden_tasks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // The features of the reference's complete programs, CPU and GPU: the same rows, to 1e-5.
 #include "tensorsmith/feature/extract.hpp"

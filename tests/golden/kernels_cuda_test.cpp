@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // CUDA programs of the reference as kernels: its sampled states, and a program drawn of each of its
 // sketches, are printed, compiled by NVRTC and run in the shim, and compute what their task says.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Programs of the reference whose weights may be stored anew: the rewritten dag, its text, shapes.
 #include "tensorsmith/lower/layout_transform.hpp"

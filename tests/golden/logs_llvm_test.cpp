@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json
 // Tuning logs of the reference: every record reads, is written back byte for byte, replays and
 // lowers; the compiled code computes what the program as written computes, bit for bit, because the

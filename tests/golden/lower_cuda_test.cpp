@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // CUDA programs of the reference: all of them lower to valid kernels, and those of small tasks
 // compute what their task says, and miss each of their barriers when it is taken out.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference's partition of the golden networks: functions, tasks, keys, weights, FLOPs.
 // requires: json
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: mlp json
 // The networks of Pruner and TenSet, with small and with full weights: the reference's scores,
 // losses, gradients and steps.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // What the reference's PSA and PAM extractors see of programs, CPU and GPU: the same numbers, to
 // 1e-5, rows in any order.

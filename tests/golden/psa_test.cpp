@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // PSA: the latencies that the reference's formula gives, of programs and of made-up numbers, on all
 // devices of its table.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Initial populations with the reference's random numbers: seed 123 samples what the reference
 // sampled, for CPUs and for CUDA. How many distinct programs there are is in summary.json; the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Complete programs of the reference: every record reads, replays to the printed state with the
 // same bounds, and is written back byte for byte.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/sched/explain_error.hpp"
 #include "tensorsmith/sched/replay.hpp"
 

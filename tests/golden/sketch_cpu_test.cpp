@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CPU sketches of every golden task: number, order, steps and printed state.
 #include "tensorsmith/sketch/cpu_rules.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA sketches of every golden task: number, order, steps and printed state.
 #include <array>
 #include <map>

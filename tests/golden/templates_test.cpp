@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Programs of the reference as assignments of the templates of its sketches: every history reads,
 // gives the same program again, and reads back the same.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proves that the test programs can fail. Hidden cases, run one by one with WILL_FAIL.
 #include "support/catch.hpp"
 

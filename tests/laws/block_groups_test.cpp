@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks in groups of tiles: what the search draws is right in every order of blocks and threads,
 // without races, and no barrier can be left out; groups of a history need not divide.
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // The loops that a draft is made of are those that lowering makes: order, extents, vector loop and
 // its width, register tile, promotion. On states as the native CPU space has them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Laws of the interpreter: its flat code computes what the expression says, in scalar loops and in
 // lanes alike.
 #include "tensorsmith/ir/eval.hpp"

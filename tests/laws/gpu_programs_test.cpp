@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GPU programs: what the search draws and what is bound at random computes what the workload says,
 // in every order of threads and without races; no barrier can be left out.
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // The oracle chain for index maps and stencils: eval(dag) == eval(lower(state)) == compiled code,
 // on random maps with quotients and remainders, as the search draws them.

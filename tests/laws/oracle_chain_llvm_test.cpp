@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // The oracle chain: eval(dag) == eval(lower(state)) == compiled code, on random legal schedules and
 // wherever the operands lie.

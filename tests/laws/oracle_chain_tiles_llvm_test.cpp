@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // The oracle chain for tile registers: eval(dag) == eval(lower(state)) == compiled code, on tiles
 // in software.

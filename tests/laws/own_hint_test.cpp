@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kind of hint that the library does not have, from this file alone: it is read, replayed,
 // printed, stored, searched by templates, and lowered as those of the library are. requires: json
 #include <string>

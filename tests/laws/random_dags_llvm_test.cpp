@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Whatever program somebody writes gives the interpreter's result or a sentence, never a signal.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Laws of schedules, on random steps: replay, derived dags, split and fuse, bounds, and that
 // nothing a random step says can break a state.
 #include "tensorsmith/sched/bounds.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Laws of the simplifier on random expressions: values stay, nothing is left to do, ranges hold,
 // and equal affine expressions are one.
 #include "tensorsmith/ir/simplify.hpp"

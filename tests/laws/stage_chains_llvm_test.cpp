@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // The oracle chain for programs of several stages as users write them: eval(dag) ==
 // eval(lower(state)) == compiled code, on random chains of products, windows and sums with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks that share the steps of all tiles out: what the search draws is right in every order of
 // blocks and threads, without races, and no barrier can be left out.
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small product that is built and, in place of a worker, timed by a clock that knows its id only.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json
 // A backend that the library does not know, and the pieces below tune(), one by one: public headers
 // only.

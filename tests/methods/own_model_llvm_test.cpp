@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json
 // A cost model that the library does not know, made by a factory: public headers only.
 #include <atomic>

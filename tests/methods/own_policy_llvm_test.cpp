@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json
 // A policy that the library does not know, given to tune(): public headers only.
 #include <algorithm>

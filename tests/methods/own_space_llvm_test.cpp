@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json
 // A space that the library does not know: a rule, the rules after it, how sketches are completed.
 // Public headers only.

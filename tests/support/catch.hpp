@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one include of Catch2 for every test: version 2.13 and version 3 look the same through it.
 //
 // Test support. Also the options of the test programs beyond Catch's own: --seed, --dump-state,

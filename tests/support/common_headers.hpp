@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The precompiled header of the test programs: Catch2 and the headers that most of them share.
 //
 // Test support. A source still includes what it uses.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lets a C++17 compiler build the text of cuda_source() and run it on the processor.
 //
 // Test support, compiled into the generated text and nowhere else: g++ -include cuda_shim.hpp. One

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Part of cuda_shim.hpp: what a warp's tensor-core instructions do, lane by lane.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does the dag of a state still compute what the workload computes?
 //
 // Test support. By the dag interpreter, on whole numbers small enough to be exact.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every elementwise function over every number of 16 bits and a dense sample of f32, and a judge of
 // results: exact values in 64 bits of mantissa, distances in units of the last place.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Descriptions of AMX's products that any machine computes, and targets that have them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A builder whose builds do not come to an end before the test says so.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extents that the reference leaves as expressions, as the largest number they reach.
 //
 // Test support. Where the region of an attached stage varies from iteration to iteration, the

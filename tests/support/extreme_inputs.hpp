@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workloads made of maxima and minima, and inputs that are hard for them: infinities, NaN, the ends
 // of integers, rows of nothing else.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparison of feature rows by column name; the order of rows and of equal buffers is open.
 //
 // Test support.

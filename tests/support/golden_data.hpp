@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of the Ansor reference's data: where they are, plain or compressed, and how many of their
 // rows a test compared.
 //

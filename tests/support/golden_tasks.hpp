@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader of tests/data/golden/ansor/tasks.json: programs of the Ansor reference as our ComputeDag.
 //
 // Test support. The file holds every operation as an expression tree, in stage order, and what the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts that must stay as they are: tests/data/golden/<path>.
 //
 // Test support. A missing file fails the test. TENSORSMITH_UPDATE_GOLDEN=1 in the environment

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GPU programs under test: drawn by the search or bound at random, run in every order of threads.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gzip without compression: what a reader of gzip must take, made without a library.
 #pragma once
 

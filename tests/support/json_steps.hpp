@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps from the JSON arrays of v0.6 records; null is an unknown split length.
 //
 // Test support. Fields are filled in the order of Step::fields(), whatever the step.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The main function of every test program: Catch's session plus our own options.
 #define CATCH_CONFIG_RUNNER
 #include "support/catch.hpp"

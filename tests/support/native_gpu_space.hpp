@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The native space for GPUs, and workloads that its tensor-core programs are tested on.
 #pragma once
 

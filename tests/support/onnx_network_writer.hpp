@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NetworkWriter: layers of networks as ONNX nodes, as exporters of several times write them.
 //
 // For tests/support/onnx_networks.cpp. Own design. The same seed gives the same weights everywhere.

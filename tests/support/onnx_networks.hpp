@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks as ONNX files, with random weights: the families that are measured, at any width.
 //
 // For tests (tiny widths, tests/data/onnx) and bench/networks. Own design; shapes of the networks

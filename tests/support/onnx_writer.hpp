@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OnnxModel: writes ONNX files, for tests and for the generator of bench/networks.
 //
 // Own design; after the public message definitions of ONNX. No library: a message is a text to

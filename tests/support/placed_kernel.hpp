@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs compiled code on operands that begin anywhere.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests ask of other processes: who lives, whose child it is, what memory it has.
 //
 // Test support. A process is known by its number and the time when it started, since the kernel

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs and released weights for the networks of TenSet and Pruner.
 //
 // Test support, for sources that have Eigen.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs of tests/data/golden/pruner and what is extracted of them.
 //
 // Test support. A line of that data names task and sample of the Ansor reference's programs, whose

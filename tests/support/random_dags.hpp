@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs as strangers write them: rows looked up by numbers that are data, integers of all
 // widths mixed, placeholders that nothing needs, reductions in which no term takes part.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random expressions over a few variables and elements, and their values at a point.
 //
 // Test support. Loads have values that are a pure function of buffer and indices, so two

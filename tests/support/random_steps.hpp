@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random legal step sequences: what the oracle chain draws from. Any factor, any attach point.
 #pragma once
 

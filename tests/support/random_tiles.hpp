@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random register tiles around a reduction: what lowering's treatment of padding is tested with.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs on rows of whole numbers: reductions of a row, and what is done with them, by the row.
 #pragma once
 

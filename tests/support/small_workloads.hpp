@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small workloads with odd sizes: what the oracle chain runs on.
 #pragma once
 

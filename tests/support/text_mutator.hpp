@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TextMutator: damages a text the way files and users do: bytes changed, cut, doubled, exchanged
 // with those of another text, numbers and brackets where none belong.
 //

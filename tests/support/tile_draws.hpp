@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs whose tiles suit tile registers, which hardly any drawn at random has.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that compute what a workload promises in a form that cancels, overflows or rounds too
 // often, and random ones: what verification must tell apart from right programs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The schedule that run, export and explain work on: the journal's best, or the program as written.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the subcommands of `tensorsmith` share: arguments, exit codes, output.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensorsmith devices: what this machine is, which backends there are, and why not the others.
 #include <fmt/format.h>
 

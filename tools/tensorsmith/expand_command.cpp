@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensorsmith expand WORKLOAD: the computation in index notation.
 #include <fmt/format.h>
 

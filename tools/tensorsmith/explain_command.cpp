@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensorsmith explain WORKLOAD: schedule, loops and assembly of the best program.
 #include <fmt/format.h>
 

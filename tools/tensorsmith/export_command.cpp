@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensorsmith export WORKLOAD --output FOLDER: the best program as C++ that needs nothing else, or
 // for a GPU target as CUDA C++ that needs no header.
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which names exported functions and files may have.
 #pragma once
 

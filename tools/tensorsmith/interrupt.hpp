@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ctrl-C, termination requests and the end of the terminal while something is tuned.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `tensorsmith` command.
 #include <cerrno>
 #include <csignal>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cost models from files, and to files.
 #pragma once
 

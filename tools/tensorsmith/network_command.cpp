@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensorsmith network: whole networks. inspect, tasks, tune, run, profile.
 #include <algorithm>
 #include <chrono>

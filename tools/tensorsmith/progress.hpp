@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Progress of a tuning run on standard error: one live line on a terminal, plain lines elsewhere.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensorsmith records show|best|convert|merge: logs of the Ansor reference, and journals.
 #include <algorithm>
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensorsmith report: the trials of a journal as one HTML page.
 #include <filesystem>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensorsmith run WORKLOAD: the journal's best schedule, compiled, verified and timed again.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensorsmith tune WORKLOAD: search, measure, verify, journal.
 #include <algorithm>
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tune_tasks_command.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensorsmith tune --tasks FILE: many workloads under one budget.
 #pragma once
 

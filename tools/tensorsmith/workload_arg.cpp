@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workload strings on the command line.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chains of primitives: what a library has for a fused chain is one call after the other, with the
 // results in between in plain memory that stays in the caches if it fits.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // oneDNN: times every way that it has for a problem and keeps the fastest.
 #include <dlfcn.h>
 

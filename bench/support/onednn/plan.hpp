@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inside the oneDNN peer: one way to run a problem, and the makers of all ways worth timing.
 //
 // Own design. Compiled once for each oneDNN that is a peer: versions 2 and 3 differ in how a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chains of pointwise operations: binary, eltwise and batch normalization primitives, what follows
 // as their post-operations; every way to cut a chain, what does not fit is left out.
 #include <algorithm>

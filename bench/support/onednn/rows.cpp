@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/support/onednn/plan.hpp"
 
 namespace tensorsmith::bench::onednn {

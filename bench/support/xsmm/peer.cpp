@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libxsmm: kernels made for exactly one size. It blocks for no cache, so it is meant for small
 // products; larger ones run as one such kernel all the same.
 #include <libxsmm.h>

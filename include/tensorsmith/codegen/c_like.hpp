@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CLikePrinter: expressions as text of the C family, shared by every printer of source.
 //
 // Floor 5. Own design. Index arithmetic is printed as a sum of terms, flattened and folded, so that

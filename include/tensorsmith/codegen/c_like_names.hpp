@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Identifiers, type names and constants of the C family, in C++ and in CUDA C++ without headers.
 //
 // Floor 5. Own design. f16 and bf16 are stored as 16-bit integers and computed as float; boolean is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pieces of C-like text: operators with their strength, and sums of terms.
 //
 // Floor 5. Own design. Not here: expressions (c_like.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CLikeWriter: lines, names and assignments of a function body of the C family.
 //
 // Floor 5. Own design. Shared by exported C++ (cpp_source.hpp) and CUDA (cuda_source.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of f32 for exported C++: of one number or of all lanes of a vector, without a branch.
 //
 // Floor 5. The polynomials and bounds of lib/cpu/math_emit.cpp without its tables; those that round

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // emit_cpp_source: a loop program as readable, self-contained C++17.
 //
 // Floor 5. Own design. The text needs a C++17 compiler with the vector extensions of GCC and clang

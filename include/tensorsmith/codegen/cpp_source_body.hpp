@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The definition of emit_cpp_source.
 //
 // Floor 5. Included by codegen/cpp_source.hpp or compiled once (support/compiled.hpp).

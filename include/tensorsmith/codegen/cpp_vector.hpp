@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accesses and whole-vector stores of exported C++.
 //
 // Floor 5. Own design. A vectorized loop's variable is bound to a mark, so that the text of an

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CudaEmitter: the kernels of a loop program, one function each.
 //
 // Floor 5. Own design. A kernel is what stands below the allocations of global buffers and their

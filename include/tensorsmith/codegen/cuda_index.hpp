@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How large the numbers of a program's index arithmetic can become: 32 bits are half the registers.
 //
 // Floor 5. Own design. A bound on |value| by recursion: the sum of the bounds of the terms, so it

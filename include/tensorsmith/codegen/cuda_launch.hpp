@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CudaSource: a program for a GPU as text, with what a caller must know to launch it.
 //
 // Floor 5. Own design. Plain data: no loop program is needed any more to compile, check or run it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The helper functions of CUDA text: each is printed only where it is used.
 //
 // Floor 5. Own design; semantics as in ir/expr.hpp. NVRTC has no header at hand, so nothing is

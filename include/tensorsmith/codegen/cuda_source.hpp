@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuda_source: a loop program for a GPU as readable CUDA C++ that needs no header.
 //
 // Floor 5. Own design. One `extern "C"` kernel per nest of blocks and threads, launched in order.

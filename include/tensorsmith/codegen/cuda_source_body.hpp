@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The definition of cuda_source.
 //
 // Floor 5. Included by codegen/cuda_source.hpp or compiled once (support/compiled.hpp).

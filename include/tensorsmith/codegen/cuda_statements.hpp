@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CudaStatementPrinter: what one thread of a kernel does.
 //
 // Floor 5. Own design. Loops, branches, private arrays, barriers; stores of vectorized loops are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CudaTensorPrinter: loops that a warp computes by tensor-core instructions.
 //
 // Floor 5. Own design; fragments as in the PTX ISA, "Matrix Fragments for mma". A loop that carries

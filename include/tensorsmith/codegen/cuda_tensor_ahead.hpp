@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fragments that are loaded some steps ahead of the instructions that take them.
 //
 // Floor 5. Part of cuda_tensor.hpp. Own design (register double buffering, lower/load_ahead.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values, accesses and whole-vector statements of CUDA text.
 //
 // Floor 5. Own design. A vectorized loop becomes one access per 16 bytes where its elements are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The binary interface between a compiled CPU kernel and whoever calls it: plain data, C layout.
 //
 // Floor 1 (no dependency). Own design. Used by the LLVM back end, by exported C++ (which repeats

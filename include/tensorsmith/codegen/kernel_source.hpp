@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KernelSource: a kernel as text, with what a caller must know to use it.
 //
 // Floor 5. Own design. Plain data, shared by the printers of C++ and of GPU languages.

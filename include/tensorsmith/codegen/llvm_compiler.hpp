@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LlvmCompiler: loop programs to x86-64 object code; JitKernel: object code to a function to call.
 //
 // Floor 5. Own design. Needs the `cpu` library (LLVM through its C API); no LLVM type appears here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MachineText: the machine code of a kernel as an assembler's text, for exported C++ to carry.
 //
 // Floor 5. Own design. A C++ compiler makes other code of a text than the search measured; the

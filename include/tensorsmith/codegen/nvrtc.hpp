@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NvrtcCompiler: CUDA text to machine code of a GPU, on machines with and without one.
 //
 // Floor 5. Own design. Needs the `cuda` library; NVRTC itself is opened when it is first used, so

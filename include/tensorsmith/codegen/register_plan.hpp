@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RegisterPlan: which loops exported C++ expands so that register buffers become variables.
 //
 // Floor 5. Own design.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How often the compiler of a GPU unrolls serial loops: what our text says to it, and what it does
 // where nothing is said.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // widest_element_bytes: how many elements fit a vector is decided by the largest one.
 //
 // Floor 5. Own design. Of what is stored, and what stored values read; indices do not count.

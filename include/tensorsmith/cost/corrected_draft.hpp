@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CorrectedDraft: the analytic draft, corrected by how far it was off for programs like this one.
 //
 // Floor 6. Own design: in a search of a minute a model sees a few hundred noisy times, too few to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CostModel: orders programs by their features before they are measured, learns from measurements.
 //
 // Floor 6. Interface after the Ansor reference, ch. 7 (update, predict; higher is better). The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // draft_block: what the analytic model says of a program, as a block of features.
 //
 // Floor 6. Own design. One row per program: log2 of the time and log2 of the share of every part of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DraftFootprint: what an access touches, and how the values of a tensor lie in memory.
 //
 // Floor 6. Own design. Not here: who asks (draft_traffic.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // draft_cycles: an estimate of a CPU program's time from its loops alone, before any measurement.
 //
 // Floor 6. Own design, in the spirit of a draft that prunes before the learned model looks closer

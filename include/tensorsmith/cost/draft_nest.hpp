@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DraftShaper: gives the loops of one stage the order in which the lowered program will run them.
 //
 // Floor 6. Own design: follows lower/shape_nest.hpp (vector loop, register tile) on numbers alone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DraftNest: the loops of one stage in the order in which the lowered program will run them, and
 // what is asked of loops on the way there.
 //

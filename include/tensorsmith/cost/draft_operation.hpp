@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DraftOperation: what the body of a stage reads and writes as its axes move.
 //
 // Floor 6. Own design. An index is taken as a linear form of the axes (floordiv and floormod by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DraftProgram: what the draft must know of a state: the loops around every stage, and what its
 // body reads and writes as they run.
 //

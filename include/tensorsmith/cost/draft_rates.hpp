@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DraftRates: what a core moves per cycle and waits for, where the target's data do not say it.
 //
 // Floor 6. Own measurements. Not here: what is moved (draft_traffic.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // count_terms: the share of a reduction's terms that count, the others being padding.
 //
 // Floor 6. Own design. Conditions on the same axes are tried at every point of those axes, so that

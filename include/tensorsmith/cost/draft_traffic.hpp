@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DraftTraffic: what an operand touches while some of the loops run, and what the caches must
 // fetch.
 //

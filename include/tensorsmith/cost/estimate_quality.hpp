@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EstimateQuality: how well estimates agree with measured times, by rank and by size.
 //
 // Floor 6. Not here: where either comes from.

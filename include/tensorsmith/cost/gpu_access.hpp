@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one access of a warp costs in the memory system of a GPU: sectors, lines, bank conflicts.
 //
 // Floor 6. Own design. The addresses of all lanes are computed, whatever the index expressions look

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The latency model of GPUs as a draft: its total, and what that is made of.
 //
 // Floor 6. So searches rank, seed and correct programs for GPUs as they do those for CPUs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GpuFootprint: how many distinct bytes of global memory the loops of a kernel touch.
 //
 // Floor 6. Own design. Interval analysis per dimension, so indices may hold the quotients and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gpu_latency: an estimate of the time that a lowered GPU program takes on a board. No learning.
 //
 // Floor 6. Own design, in the manner of Hong and Kim (ISCA 2009): what an SM does for the blocks

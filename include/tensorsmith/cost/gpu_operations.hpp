@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GpuOperations: what a value costs to compute on a GPU, by the unit that does it.
 //
 // Floor 6. Own design; rates of units: CUDA C++ Programming Guide, "Arithmetic Instructions". f16

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gpu_tensor_tile: what a warp does for one loop that tensor cores compute.
 //
 // Floor 6. Own design; follows codegen/cuda_tensor.hpp: every fragment is loaded once, of shared

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GpuWork: what one kernel of a lowered GPU program asks of the machine, as numbers.
 //
 // Floor 6. Own design. Made by gpu_work_reader.hpp, read by gpu_latency.hpp. Here as well: how many

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stores and accesses of what one thread of a kernel does: instructions, passes over memory, bytes,
 // waiting, registers.
 //

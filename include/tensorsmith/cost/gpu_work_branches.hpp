@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Branches of what one thread of a kernel does: how many warps take which arm; copies in the
 // background.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GpuWorkReader: counts the work of a kernel from its loops.
 //
 // Floor 6. Own design. A kernel is a nest of block loops around thread loops around the body of one

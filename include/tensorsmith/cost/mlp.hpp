@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MlpModel: the learned cost model, an MLP over the rows of one block of features that is trained
 // while the search runs.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The byte form of a saved cost model: a checked frame around the model's own payload.
 //
 // Floor 6. Own design. Little-endian on every machine. Frame: magic, frame version, model name,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of cost models: how each is made, by name.
 //
 // Floor 6. Own design. A model is one row, written in the file of the model

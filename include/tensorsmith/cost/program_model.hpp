@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProgramModel: the cost models of TenSet (MLP), Pruner (PAM) and MoA-Pruner, trained while a
 // search runs or before.
 //

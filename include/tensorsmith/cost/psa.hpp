@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // psa: the analytic draft of Pruner, a few products and quotients per stored buffer.
 //
 // Floor 6. Pruner, ch. 2.4, as released ("version 6"), and the table of devices of ch. 2.5; any

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RandomModel: uniform scores that are a pure function of (seed, number of updates, program).
 //
 // Floor 6. Ansor reference, ch. 7 (RandomModel), made deterministic: the baseline of every search,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranking of programs: labels per task, the LambdaRank loss, and how well scores order a task.
 //
 // Floor 6. Labels: Ansor reference, ch. 7. Loss: LambdaRank as TenSet uses it (NeurIPS 2021

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a schedule chose, as numbers: two programs of one space are alike where these are.
 //
 // Floor 6. Own design, for models that compare programs (corrected_draft.hpp). Splits and places

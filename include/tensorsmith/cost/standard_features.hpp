@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // standard_features: the table of the blocks of features that the library has.
 //
 // Floor 6. Own design. A new block is one file with its row, and one line here; blocks of users

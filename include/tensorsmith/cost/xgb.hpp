@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // XgbModel: the reference's cost model, boosted trees whose scores of a program's rows are summed.
 //
 // Floor 6; compiled in lib/xgb (libxgboost, C interface). Objective, parameters, early stopping and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CudaObject: a compiled program for a GPU as bytes, for the worker: code, launches, buffers.
 //
 // Floor 7; compiled in lib/cuda. Own design. What CudaSource says but its text, and a cubin. Both

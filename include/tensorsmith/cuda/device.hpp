@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device: one GPU in this process: memory, code, launches, times.
 //
 // Floor 7; compiled in lib/cuda. Own design. Of the worker and of programs that compare with

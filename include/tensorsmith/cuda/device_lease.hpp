@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DeviceLease: that nobody else of this machine measures on a GPU at the same time unknowingly.
 //
 // Floor 7; compiled in lib/cuda. Own design. A locked file per GPU, in $TENSORSMITH_LEASE_FOLDER or

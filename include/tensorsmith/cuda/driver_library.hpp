@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of the CUDA driver, found at run time.
 //
 // Floor 7; compiled in lib/cuda. Own design. The declarations repeat the documented interface of

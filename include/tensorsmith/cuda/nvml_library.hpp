@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What NVIDIA's management library says of a GPU's clocks, where there is one.
 //
 // Floor 7; compiled in lib/cuda. Own design. The declarations repeat the documented interface of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Libraries that are opened at run time, and their functions.
 //
 // Floor 7; compiled in lib/cuda. Own design.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AccessFeatures: bytes, cache lines, reuse and stride of every buffer a store touches (group 2).
 //
 // Floor 5. Ansor reference, ch. 6.4 and 6.5, with the quirks that reach the numbers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The accesses of a program as one sequence, and where data flows through shared memory in it.
 //
 // Floor 5. Pruner (PAM), ch. 3.4: each store appends what it reads, last read first, then what it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AnnotationFeatures: how the loops around a store are annotated (feature group 1, annotations).
 //
 // Floor 5. Ansor reference, ch. 6.3.

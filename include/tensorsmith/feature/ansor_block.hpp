@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ansor_block: the row of the feature table for the reference's 164 columns per stored buffer.
 //
 // Floor 5. Ansor reference, ch. 6; columns in features.def.

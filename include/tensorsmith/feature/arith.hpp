@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpCounts: how many operations of each class a stored value takes (feature group 1, arithmetic).
 //
 // Floor 5. Ansor reference, ch. 6.3: those of the simplified value, the indices of its loads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockSchema: the name of a block of features and the tags of its columns.
 //
 // Floor 5. Own design. A tag is a stable name: a column keeps its tag as long as it keeps its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // build_store_program: from a state to its stores.
 //
 // Floor 5. Ansor reference, ch. 6.1. Stages are emitted where they are attached, each with its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The columns of a feature row: positions and facts, generated from features.def.
 //
 // Floor 5. Ansor reference, ch. 6.2. Not here: extraction.

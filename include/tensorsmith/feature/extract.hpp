@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // extract_features: one row of 164 numbers per stored buffer, read straight from a state.
 //
 // Floor 5. Ansor reference, ch. 6; columns in features.def. Nothing is lowered: a concrete state is

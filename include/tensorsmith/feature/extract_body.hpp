@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The definitions of extract.hpp.
 //
 // Floor 5. Included by feature/extract.hpp or compiled once (support/compiled.hpp).

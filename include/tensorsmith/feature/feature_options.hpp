@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a row of features says: of which reference, for which cache line, in which scale.
 //
 // Floor 5. Ansor reference, ch. 6. Not here: the rows (extract.hpp, kernel_features.hpp).

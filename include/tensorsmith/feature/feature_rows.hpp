@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // feature_rows: the rows of a store program, of whichever it was made.
 //
 // Floor 5. Ansor reference, ch. 6; columns in features.def. Not here: store programs of states

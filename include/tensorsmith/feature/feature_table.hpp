@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FeatureTable: the blocks of features that there are, by name; FeaturePlan: those of one search.
 //
 // Floor 5. Own design. A block is one row of the table, written in the file of the block

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FeatureMatrix: the Ansor reference's features of one program, one row of 164 numbers per stored
 // buffer.
 //

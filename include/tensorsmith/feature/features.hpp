@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Features: what a cost model sees of one program, blocks of numbers by name.
 //
 // Floor 5. Own design. A block is a matrix; its schema names the columns. The rows of the Ansor

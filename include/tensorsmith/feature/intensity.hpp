@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic intensity curve (feature group 3).
 //
 // Floor 5. Ansor reference, ch. 6.6, in both definitions. The walk is clamped to the last point,

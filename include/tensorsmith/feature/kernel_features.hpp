@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // extract_features of a kernel that is lowered already: the same rows, read from its loops.
 //
 // Floor 5. Ansor reference, ch. 6, as extract.hpp. Loops, stores and buffers are taken as they

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lowered_program_of: the loops of a candidate, lowered once for all who look at them.
 //
 // Floor 5. Own design. A part of a ProgramView.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pam_rows: what the pattern-aware model (PAM) sees of a program: a row per stored buffer, and the
 // eight accesses by which a contraction flows through shared memory.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The definitions of pam_rows.hpp.
 //
 // Floor 5. Included by feature/pam_rows.hpp or compiled once (support/compiled.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProgramView: one candidate, and what has been found out about it.
 //
 // Floor 5. Own design. Feature extractors, drafts and checks of one candidate need the same facts:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // psa_rows: what the analytic draft of Pruner (PSA) counts in a program, a row per stored buffer.
 //
 // Floor 5. Pruner, ch. 2.2 and 2.3. Words, not bytes; what repeats is charged to every thread and

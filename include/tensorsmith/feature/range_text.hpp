@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // range_texts: the ranges of all iterators as the reference prints them, expressions included.
 //
 // Floor 5. Ansor reference, ch. 2.5 and 2.6. A stage that is computed inside of another begins

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reuse: how far apart two uses of the same element are, in iterations and bytes.
 //
 // Floor 5. Ansor reference, ch. 6.5, and TenSet's extractor, whose walk goes on to the next use.

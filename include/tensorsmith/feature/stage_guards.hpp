@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StageGuards: the values of a stage's axes in its loops, and which conditions guard its stores.
 //
 // Floor 5. As the Ansor reference 0.16 makes its loop nests (ch. 6.1): a part of a split or fused

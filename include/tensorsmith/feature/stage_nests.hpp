@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StageNests: the loops of every stage of a state, and its stores as the reference simplifies them.
 //
 // Floor 5. Ansor reference, ch. 6.1. A store is simplified inside of its loops and guards: that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StoreProgram: a program as a list of stores, each with its loops, accesses and operations.
 //
 // Floor 5. Ansor reference, ch. 6.1 (the program that features are read from): inlined stages are

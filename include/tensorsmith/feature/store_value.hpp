@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // add_value: what a store takes and reads to make its value.
 //
 // Floor 5. Ansor reference, ch. 6.3 and 6.4. Loads of one tensor are one access; what a store reads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // workload_embedding: what a program computes, as TenSet's models are told: ten numbers.
 //
 // Floor 5. Pruner, ch. 3.6. Nine words, 1 where the printed program has it; the tenth is always 0.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builder: a graph of one's own, written in C++.
 //
 // Floor 10; compiled in lib/graph. Own design.

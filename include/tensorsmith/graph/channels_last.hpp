@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // channels_last: convolutions and pools of planes with their channels as the last axis.
 //
 // Floor 10; compiled in lib/graph. Own design. Vectors run along channels there, and weights lie as

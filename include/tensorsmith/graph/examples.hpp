@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks to try things with: known architectures with random weights.
 //
 // Floor 10; compiled in lib/graph. Own design. The weights are the same on every machine.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Executor: a network that can be called. And where its kernels come from.
 //
 // Floor 10; compiled in lib/graph. Own design. Kernels share one pool of threads and one workspace;

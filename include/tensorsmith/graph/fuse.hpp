@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fuse: which nodes of a graph become one function, by the reference's rules.
 //
 // Floor 10; compiled in lib/graph. TVM (Chen et al., OSDI 2018, sec. 3): operators are injective,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graph: a network as nodes with operators, and the values between them.
 //
 // Floor 10; compiled in lib/graph. Own design. Operators have the names and the semantics of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lowering table: what every operator is, and nodes as stages of a ComputeDag.
 //
 // Floor 10; compiled in lib/graph, one row per operator (lib/graph/ops_*.cpp). Own design.

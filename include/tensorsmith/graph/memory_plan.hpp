@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory plan: where the values between groups lie in one arena.
 //
 // Floor 10; compiled in lib/graph. Own design: a value lives from the group that computes it to the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Partition: a graph as groups of nodes, one ComputeDag each, and the tasks that these are.
 //
 // Floor 10; compiled in lib/graph. Own design: views are no kernels, groups are fuse()'s, equal

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks as the reference describes them, and which functions it makes of them.
 //
 // Floor 10; compiled in lib/graph. TVM's Relay (Roesch et al., 2018) at optimisation level 3:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // resolve: shapes and types of every value, and the values of what depends on constants alone.
 //
 // Floor 10; compiled in lib/graph. Own design. One pass in topological order: a node whose inputs

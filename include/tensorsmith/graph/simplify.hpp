@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // simplify: the canonical form of a graph, with fewer nodes that compute the same.
 //
 // Floor 10; compiled in lib/graph. Own design. What exporters write in pieces becomes one operator,

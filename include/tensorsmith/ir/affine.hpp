@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Affine forms of integer index expressions: sum of coefficient * atom + constant.
 //
 // Floor 1. Own design. An atom is a variable or an expression that is not affine in variables (a

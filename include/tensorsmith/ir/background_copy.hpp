@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // background_copy: whether a marked store is one that a GPU's hardware can do by itself.
 //
 // Floor 1. Own design. Code generation prints it (cp.async), the latency model counts on it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types.
 //
 // Floor 1. Names and sizes only; vectors are loops, not types.

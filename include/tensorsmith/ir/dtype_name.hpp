@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An element type from its name.
 //
 // Floor 1. Own design. Apart from dtype.hpp because few need it and <optional> is heavy.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interpreter of loop programs: the meaning of every statement, checked access by access.
 //
 // Floor 1. Own design. Parallel loops may run in another order, so that tests find dependences;

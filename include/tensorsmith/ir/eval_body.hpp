@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The definition of eval.
 //
 // Floor 1. Included by ir/eval.hpp or compiled once (support/compiled.hpp).

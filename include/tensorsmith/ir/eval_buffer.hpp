@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contents of a buffer in the interpreter: one cell per element, padding included.
 //
 // Floor 1. Own design. A cell knows whether it has got a value since the buffer came into

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a LoopProgram to the flat code of the interpreter.
 //
 // Floor 1. Own design. A subexpression is computed once per statement. Not here: execution

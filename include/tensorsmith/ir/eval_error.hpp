@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What can go wrong when a program is interpreted, and where.
 //
 // Floor 1. Own design. Shared by the interpreters of loop programs and of dags.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interpreter's code of expressions.
 //
 // Floor 1. Part of eval_compile.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine that runs compiled loop programs: buffers, registers, lanes.
 //
 // Floor 1. Own design. Every cell knows whether it has a value; every access is checked per

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a loop program is interpreted: the order of parallel loops, and which arguments are results.
 //
 // Floor 1. Own design. Not here: the interpreter (eval.hpp).

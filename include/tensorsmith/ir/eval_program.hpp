@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A LoopProgram as the interpreter runs it: flat register code per statement.
 //
 // Floor 1. Own design. Every instruction works on all lanes of the enclosing vectorized loop (one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Races between the threads of a GPU kernel, as the interpreter finds them.
 //
 // Floor 1. Own design. Time is counted in intervals: a new one begins with every kernel, every

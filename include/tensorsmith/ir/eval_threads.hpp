@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The threads of a GPU block in the interpreter: from barrier to barrier, in an order it is told.
 //
 // Floor 1. Part of eval_machine.hpp. Statements without a barrier run thread by thread; those with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expression nodes: a closed variant, addressed by typed ids into an ExprPool.
 //
 // Floor 1. Own design; the node kinds are those of the field (Halide, TVM) without handles to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ExprPool: where expressions, variables and combiners live. Interned and append-only.
 //
 // Floor 1. Own design. Equal value = equal id, so == on ids is structural equality. A pool may

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // flat_index: the place of an element in its buffer as a sum of integer expressions.
 //
 // Floor 1. Own design. A quotient and a remainder of one value by one constant that are added up as

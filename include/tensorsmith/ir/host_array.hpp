@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HostArray: a dense row-major array of one element type in ordinary memory.
 //
 // Floor 1. Own design. Inputs and outputs of the interpreters and of compiled kernels in tests and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // index_at: the value of an integer expression at one value of one variable.
 //
 // Floor 1. Own design. Not here: ranges (interval.hpp), forms (affine.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interval analysis of integer and boolean expressions.
 //
 // Floor 1. Own design. Every result is conservative: no value that evaluation without error can

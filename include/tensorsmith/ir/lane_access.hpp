@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accesses to buffers of a warp: which lane's element it is.
 //
 // Floor 1. Own design. A buffer of scope `warp` has an element for each thread of a block: its last

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linear forms of integer expressions of any type: sum of coefficient * atom + constant, modulo
 // 2^64.
 //

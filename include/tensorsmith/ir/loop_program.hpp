@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LoopProgram: loops over buffers, what lowering produces and code generation consumes.
 //
 // Floor 1. Own design. Extents and indices are expressions over loop variables; loops are half-open

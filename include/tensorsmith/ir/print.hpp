@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stable text of expressions and loop programs.
 //
 // Floor 1. Own design. The same value prints the same way on every run; the text shows the tree as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // program_hash: 128 bits that stand for a loop program.
 //
 // Floor 1. Own design. Two programs that differ in nothing but the names of loops and buffers, the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one traversal: every pass over expressions stands on map_children and for_each_child.
 //
 // Floor 1. Own design. A rewrite that changes nothing returns the same id. Expressions share what

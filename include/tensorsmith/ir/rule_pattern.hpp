@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patterns of rewrite rules: types that can match an expression, build one, or be run on numbers.
 //
 // Floor 1. Own design; that the same rule serves the simplifier and its tester is slinky's idea.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simplifier: constant folding, canonical sums, ranges, and the rule tables.
 //
 // Floor 1. Own design. Operands first, then the node until nothing applies, so the result is a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simplifier's arithmetic on linear forms: sums, quotients, comparisons, minima.
 //
 // Floor 1. Own design; the second half of simplify.hpp, which includes it. Quotients by a positive

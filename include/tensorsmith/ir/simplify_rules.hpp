@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rewrite rules of the simplifier, as tables.
 //
 // Floor 1. Own design. Each table is a function template over `apply`, called once per rule until

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands directly in a statement: most passes over loop programs look at a few kinds of
 // statements and go through all others alike.
 //

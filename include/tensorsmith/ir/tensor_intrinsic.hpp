@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TensorIntrinsic: an instruction that does the work of a few loops, as data.
 //
 // Floor 1. Own design (docs/decisions/0008-tensor-intrinsics.md). A description says which loops

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // match_tensor_update: whether a store is what a tensor intrinsic computes, and its operands.
 //
 // Floor 1. Own design. What the verifier demands below a loop that carries an intrinsic, and where

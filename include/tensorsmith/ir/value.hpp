@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scalar values: what one element operation computes, for every element type.
 //
 // Floor 1. Semantics as written in expr.hpp; the interpreters and constant folding share these

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of loop programs. verify() returns every violation, not the first.
 //
 // Floor 1. Own design. Rules about meaning make a program wrong; rules about speed (is_about_speed)

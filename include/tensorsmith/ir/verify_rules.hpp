@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of the rules of loop programs, and their texts.
 //
 // Floor 1. Own design. Not here: what they mean exactly (verify.hpp).

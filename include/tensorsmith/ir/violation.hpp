@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Violation: a rule of loop programs that one place of a program breaks.
 //
 // Floor 1. Own design. Not here: finding them (verify.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StmtCopier: statements once more, with loop variables of their own.
 //
 // Floor 4. For passes that need a statement in two places: a variable is defined once and a buffer

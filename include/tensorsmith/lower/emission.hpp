@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Emission: everything that is known of the nest of one stage while it is emitted.
 //
 // Floor 4. Own design; the data of emit.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a state to loops: placement of stages, loop bounds, steady and tail copies, register tiles.
 //
 // Floor 4. Own design, after lowering.md's worked examples. One pass builds the program, because

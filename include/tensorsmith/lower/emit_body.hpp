@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stores and values: te expressions --> expressions over loop variables and buffers.
 //
 // Floor 4. Part of emit.hpp. Inlined producers are expanded, indices are made affine, conditions

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EmitContext: the program that is being emitted, and what all parts of the emitter ask for.
 //
 // Floor 4. The lowest of four classes, each of which uses those below it: what is decided of a nest

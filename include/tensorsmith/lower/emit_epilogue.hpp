@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Epilogues: an elementwise reader is computed where a register tile is written back.
 //
 // Floor 4. Part of emit.hpp. Own design. Y is computed inside of Z[i, j] = max(Y[i, j] + b[j], 0):

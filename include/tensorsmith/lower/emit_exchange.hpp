@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions that the threads of a block share.
 //
 // Floor 4. Part of emit.hpp. Every thread reduces its part into acc; then, in shared memory,

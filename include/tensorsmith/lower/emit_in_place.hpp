@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Intermediate results in the place of the result that they turn into.
 //
 // Floor 4. Part of emit.hpp. Own design. Y is computed inside of Z, which reads Y only where it is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One GPU kernel: scopes of the stages in it, its blocks and threads (docs/decisions/0007).
 //
 // Floor 4. Part of emit.hpp. Every root stage is a kernel of its own:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Partial results of reductions that end with their own loops: folds of vectors (place_lanes.hpp).
 //
 // Floor 4. Part of emit.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of one nest: bounds, steady and tail copies, the register tile around a reduction run.
 //
 // Floor 4. Part of emit.hpp.

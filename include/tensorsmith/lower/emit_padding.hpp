@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor cores on matrices that their tiles do not divide: whole tiles, zeros behind the ends.
 //
 // Floor 4. Part of emit.hpp. Own design (docs/decisions/0009-native-gpu-space.md). An instruction

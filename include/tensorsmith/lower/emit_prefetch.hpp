@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prefetches of a register tile: the lines that a later step will read.
 //
 // Floor 4. Part of emit.hpp. Own design. In every step of the innermost reduction loop the lines of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reduction around its register tile: initialize, update in all loops of the reduction, store.
 //
 // Floor 4. Part of emit.hpp.

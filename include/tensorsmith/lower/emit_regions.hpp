@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Regions of attached stages: the box of a stage that its readers touch from here on.
 //
 // Floor 4. Part of emit.hpp.

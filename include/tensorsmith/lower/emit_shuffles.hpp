@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions that the lanes of warps share: partial results go from register to register.
 //
 // Floor 4. Part of emit.hpp. Sums of 32 threads along x:

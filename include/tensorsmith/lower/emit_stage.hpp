@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Placement of stages: attached ones in the loops of others, buffers, the whole program.
 //
 // Floor 4. Part of emit.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums with their vectors along the reduction and a register tile behind it: hints::VectorizeSum.
 //
 // Floor 4. Part of emit.hpp. Own design. Loops of the result that stand behind the reduction are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs without the terms that are zero padding, as plan_padding.hpp has decided.
 //
 // Floor 4. Part of emit.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor intrinsics: which loop becomes one, and sums for operands with an offset.
 //
 // Floor 4. Part of emit.hpp. Own design (docs/decisions/0008-tensor-intrinsics.md). The innermost

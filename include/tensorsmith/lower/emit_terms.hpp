@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When the terms of a reduction count, in the loops of one nest: values of loops, linear forms.
 //
 // Floor 4. Part of emit.hpp. Not here: what the run makes of the forms (plan_padding.hpp).

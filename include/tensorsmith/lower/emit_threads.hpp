@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one thread of a GPU kernel does: its loops and its accumulators.
 //
 // Floor 4. Part of emit.hpp. Control flow around barriers must be the same in all threads, so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of the innermost reduction loop around a register tile, written out one after the other.
 //
 // Floor 4. Part of emit.hpp. Own design. The order of the sum stays; what is saved are the loop's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where elements live, and the values of expressions inside of loops that are emitted.
 //
 // Floor 4. Part of emit.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which vectorized loops of a thread are vectors of consecutive elements.
 //
 // Floor 4. Part of emit.hpp. At most 16 bytes, aligned to their size: what one instruction loads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The register tile in two versions: whole, and what is left of it at the end of an axis.
 //
 // Floor 4. Part of emit.hpp. For tiles whose outer loop cannot be split any more, since it was

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fetch_ahead: copies into shared memory begin some iterations before they are used.
 //
 // Floor 4. Own design (software pipelining with several buffers, as in CUTLASS's multistage

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hoist_guards: conditions around stores move out of the loops that do not change them.
 //
 // Floor 4. Own design.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hoist_invariants: values that the loops of an elementwise pass do not change are computed before.
 //
 // Floor 4. Own design (loop-invariant code motion; the quotient as in LLVM's "arcp").

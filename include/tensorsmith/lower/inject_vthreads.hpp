@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // inject_vthreads: virtual threads become the innermost, unrolled loops of what depends on them.
 //
 // Floor 4. The pass of Ansor's and TVM's lowering, own code. Iterations of a vthread loop are

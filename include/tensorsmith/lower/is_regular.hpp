@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // is_regular: whether the inner loops of a program are plain vector loops.
 //
 // Floor 4. Own design. A program that is not is correct and five to fifty times slower than its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rewrite_layouts: the program whose constant inputs are stored as a schedule reads them.
 //
 // Floor 4. Ansor reference, ch. 3.6, option 2 (inputs transformed before the kernel is called).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // insert_layout_transforms: the program that stores its constant inputs anew in a stage of its own.
 //
 // Floor 4. Ansor reference, ch. 3.6, option 1: the arguments stay as they are; a stage in front of

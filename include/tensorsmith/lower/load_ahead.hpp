@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // load_ahead: operands of the next steps of a sum lie in registers before they are needed.
 //
 // Floor 4. Own design (register double buffering, as in CUTLASS's main loops). A loop of a thread

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lower: a concrete state becomes a loop program.
 //
 // Floor 4. Own design; worked examples in docs/lowering.md. Linear in the size of the program it

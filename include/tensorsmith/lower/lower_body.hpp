@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The definition of lower.
 //
 // Floor 4. Included by lower/lower.hpp or compiled once (support/compiled.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why a state cannot be lowered.
 //
 // Floor 4. Own design. Normal in a search: an enum and a stage id, no strings until `explain`.

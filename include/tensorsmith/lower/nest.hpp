@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop nest of one stage while it is being emitted: extents, values, constraints, regions.
 //
 // Floor 4. Own design. A nest computes a box of its stage: axis a runs over

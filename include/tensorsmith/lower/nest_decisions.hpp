@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NestDecisions: what is decided of a nest before and while it is emitted, on CPUs. Nothing here
 // adds statements.
 //

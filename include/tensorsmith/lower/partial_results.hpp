@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which reductions may be computed as several partial results.
 //
 // Floor 4. Own design. Not here: where that is done (emit_lanes.hpp), what a draft makes of it

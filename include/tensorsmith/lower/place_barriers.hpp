@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // place_barriers: barriers between the accesses of different threads to what they share, by need.
 //
 // Floor 4. Own design. A barrier stands in front of the first statement that reads what an earlier

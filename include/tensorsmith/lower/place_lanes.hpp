@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions whose loops end with reduction loops: which axis their vectors run along.
 //
 // Floor 4. Part of emit.hpp. Own design. Nothing stands behind the reduction that could become the

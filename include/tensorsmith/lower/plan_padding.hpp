@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Taps that fall into zero padding: the reduction run leaves them out.
 //
 // Floor 4. Part of emit.hpp. Own design; what direct convolutions of libraries do by hand.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // split_prepack: what a program computes from constant inputs alone becomes a function of its own.
 //
 // Floor 4. Own design: weights are packed once, ahead of time, as all libraries offer it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which box of a producer a set of reads touches, and what a part of a nest covers.
 //
 // Floor 4. Own design (interval arithmetic with symbolic lower ends, as in Halide's and TVM's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decisions on one nest before it is emitted: vector loop, strip-mining, register tile.
 //
 // Floor 4. Own design; the register-tile rule is that of the field (accumulators + operands <=

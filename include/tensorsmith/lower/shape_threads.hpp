@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the loops of one thread of a GPU are: which threads store, what accumulates the reduction,
 // which loops are unrolled, how often they run.
 //

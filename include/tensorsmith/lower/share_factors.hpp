@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Factors of a product in the order in which a register tile shares their products.
 //
 // Floor 4. Own design (what a person writes who multiplies by hand what two operands share). Of a

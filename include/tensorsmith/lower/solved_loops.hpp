@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // solve_loops: reduction loops of which a condition of the terms leaves one iteration.
 //
 // Floor 4. Own design. A transposed convolution of stride s meets an input element at every s-th

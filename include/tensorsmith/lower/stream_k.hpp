@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // stream_k: a given number of blocks share all steps of all tiles' sums out evenly.
 //
 // Floor 4. After Stream-K (Osama et al., PPoPP 2023), without its atomics and flags: what a block

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sum_in_blocks: long sums are sums of blocks, so that their rounding errors do not add up.
 //
 // Floor 4. Own design (blocked summation; Higham, Accuracy and Stability of Numerical Algorithms,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensor_operands: whether an operation is a sum of products that an intrinsic computes.
 //
 // Floor 4. Own design. Not here: which loops it covers (emit_tensor.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // term_conditions: when a term of a reduction counts, as linear conditions on the axes.
 //
 // Floor 4. Own design. Zero padding that is inlined leaves a choice in the source of a sum:

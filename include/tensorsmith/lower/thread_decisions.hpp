@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ThreadDecisions: what is decided of the loops of one thread, on GPUs. Nothing here adds
 // statements.
 //

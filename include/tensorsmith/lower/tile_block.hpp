@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tile_block: whether the loops behind the last reduction of a stage fill tile registers.
 //
 // Floor 4. Own design (docs/decisions/0008-tensor-intrinsics.md). Rows and columns are one loop

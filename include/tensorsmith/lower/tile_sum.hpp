@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TileSum: what one thread of a kernel does, taken apart around the sum of its tile.
 //
 // Floor 4. The form that tilings with shared copies have, barriers placed:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // calibrate_peak: what one core of this machine reaches right now on f32 multiply-adds.
 //
 // Floor 6; defined in lib/measure. Own design: independent accumulators in the widest vectors

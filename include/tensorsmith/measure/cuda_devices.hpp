@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The NVIDIA GPUs of this machine, and targets that run on them.
 //
 // Floor 6; defined in lib/cuda. Own design. The driver is opened when it is first asked; a machine

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fill_input: the input values of a task, the same in every process that asks.
 //
 // Floor 6. Own design. A pure function of (seed, argument index, fill): the worker and whoever

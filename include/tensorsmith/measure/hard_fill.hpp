@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fill_hard_input: the inputs that show what inputs from -1 to 1 forgive.
 //
 // Floor 6. Own design. A pure function of (seed, argument index, draw), as fill_input. Rows are of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MeasureResult: what one measurement found out. RankingResult: what the final interleaved one did.
 //
 // Floor 6. Own design. Plain data, stored in records by others.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measurer: runs compiled candidates somewhere and says how long they take. Erased interface.
 //
 // Floor 6. Own design. Implementations: worker processes (worker_measurer.hpp), a simulated device

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a candidate is timed: the racing protocol's numbers and those of the final ranking.
 //
 // Floor 6. Own design: bad candidates must cost three calls, good ones up to twenty,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Race: decides after every timed call whether a candidate deserves another one.
 //
 // Floor 6. Own design: stop hopeless candidates after one to four calls. A pure state machine over

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RowSample: some rows of a tensor, evenly spaced along one axis.
 //
 // Floor 6. Own design. Seen along that axis a dense tensor is [outer, extent, inner]; of `extent`

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SimulatedMeasurer: a device that does not exist, for tests and for continuous integration.
 //
 // Floor 6. Own design: an analytic latency per candidate, seeded noise, injected faults. Everything

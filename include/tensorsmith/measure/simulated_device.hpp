@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SimulatedDevice: how noisy a device that does not exist is, and what goes wrong on it.
 //
 // Floor 6. Own design. Plain data; what it does is in simulated.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MeasureStatus: how a measurement ended, its name, and the Ansor reference's code for it.
 //
 // Floor 6. Own design; codes from the Ansor reference, ch. 3.4 (`error_no`). Failures are data:

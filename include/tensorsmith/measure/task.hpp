@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MeasureTask: the arguments of a kernel, how to fill them, and what the outputs must be.
 //
 // Floor 6. Own design. One per workload, handed to Measurer::prepare once; candidates follow. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OutputTolerance: how far an output element may be from its reference, and where that comes from.
 //
 // Floor 6. Own design. Integers are exact, except where they were rounded from floats: there a

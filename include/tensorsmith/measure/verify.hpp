@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares an output with its reference, and fills outputs with values that cannot be right.
 //
 // Floor 6; compiled in lib/measure. Own design. The worker checks next to the data, so outputs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // choose_winner: which of the candidates of a final ranking is taken.
 //
 // Floor 6. Own design. Candidates ran in turn, so their times are compared round by round: what

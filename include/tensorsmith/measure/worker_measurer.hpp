@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WorkerMeasurer: measures in separate worker processes on this machine.
 //
 // Floor 6; defined in lib/measure. Own design. A candidate that hangs, crashes or corrupts memory

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // run_worker: the program that measurers start: it runs candidates, in a process that may die of
 // them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention: softmax of the products of queries and keys, times values, for several heads.
 //
 // Floor 3. Own design. Formula: AttentionParams in ops/op.hpp. Rows are divided by the sums of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch norm with known statistics: a scale and a shift per channel, alone or behind a convolution.
 //
 // Floor 3. Own design; the inference form of PyTorch's BatchNorm and ONNX's BatchNormalization:

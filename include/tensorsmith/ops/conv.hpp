@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution of rank 1 to 3: stride, padding, dilation, groups, depthwise, transposed, epilogues,
 // Winograd's filtering (ops/winograd.hpp), and windows over the result (ops/pool.hpp) or a
 // depthwise convolution of it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which convolutions there are: parameters that fit together.
 //
 // Floor 3. Own design. What does not fit is an Error. Not here: the formulas (ops/conv.hpp),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // definition_of: what a workload is to compute, written from its mathematical definition.
 //
 // Floor 3. Own design. References of verification are computed from it in f64, not from the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workloads that have no name: index notation (te/notation.hpp), and einsum as its short form.
 //
 // Floor 3. Own design. An einsum is subscripts and extents,

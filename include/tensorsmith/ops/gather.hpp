@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gather: rows of a table by their numbers, as an embedding looks them up.
 //
 // Floor 3. Own design; ONNX's Gather along axis 0 and PyTorch's embedding, for numbers that are not

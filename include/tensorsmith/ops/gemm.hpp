@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix multiplication, plain and batched, with transposed operands, epilogues, and a layernorm of
 // the rows behind them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layernorm along the last axis of a tensor: the stages that the workload of its name and chains
 // that end with it share.
 //

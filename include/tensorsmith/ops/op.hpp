@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every operator of this folder is made from and becomes: parameters and Workload.
 //
 // Floor 3. Own design. Plain data; sizes are element counts, row-major. Not here: the formulas (one

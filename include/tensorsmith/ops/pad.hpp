@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Zero (or other) padding of spatial axes as a stage of its own.
 //
 // Floor 3. Own design; shape and condition as in the programs of the Ansor reference: one

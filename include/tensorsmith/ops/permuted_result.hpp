@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The result of a workload with its axes in another order.
 //
 // Floor 3. Own design. One more stage, which copies; a search may let it run along with what is in

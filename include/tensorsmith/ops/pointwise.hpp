@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chains of pointwise operations, one stage each, whose operands may be broadcast.
 //
 // Narrow types are computed in f32 and rounded once, at the end of the chain.

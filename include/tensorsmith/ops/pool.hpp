@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling: maximum and average over windows, global average.
 //
 // Floor 3. Stage and axis names follow the programs of the Ansor reference (X, Pad, Y). Parameters:

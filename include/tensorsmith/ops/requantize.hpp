@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requantization: 32-bit sums of 8-bit products as 8-bit numbers again.
 //
 // Floor 3. Own design; what ONNX's QuantizeLinear and the output scales of libraries compute:

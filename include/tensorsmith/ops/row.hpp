@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations on the rows of a matrix: softmax and its logarithm (ops/softmax.hpp), layernorm,
 // RMSnorm, reductions, mean and variance (ops/row_statistics.hpp), the place of the largest or
 // least.

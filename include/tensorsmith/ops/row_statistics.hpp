@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mean and variance of rows.
 //
 // Floor 3. Own design; the variance in two passes (sum of squares of the distances from the mean),

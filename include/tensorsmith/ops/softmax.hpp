@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax of rows and its logarithm: with whole rows, or online.
 //
 // Floor 3. Whole rows: the stages of the programs of the Ansor reference. Online (after Milakov and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Winograd's minimal filtering for 3 x 3 convolutions: F(2 x 2, 3 x 3) and F(4 x 4, 3 x 3).
 //
 // Floor 3. Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2015); the matrices

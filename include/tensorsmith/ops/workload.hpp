@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a workload string such as "gemm:512x512x512:f32" to its operator.
 //
 // Floor 3. Own design. Every kind of wrong input gives one sentence that names the text, what was

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The definitions of build_workload and parse_workload.
 //
 // Floor 3. Included by ops/workload.hpp or compiled once (support/compiled.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of workload strings: numbers, types, sizes, epilogues, chains.
 //
 // Floor 3. Own design. What is wrong is an Error that names the text, what was expected and what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The grammar of workload strings, for people and for the reader.
 //
 // Floor 3. Own design. Not here: reading them (ops/workload.hpp), the way back

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of workload strings that is made of keys with values and flags: "n=1,h=56,relu".
 //
 // Floor 3. Own design. Every key at most once, in any order; what nobody asks for is refused in the

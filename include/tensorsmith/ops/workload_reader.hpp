@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader of the grammar of workload strings: from text to the parameters of an operator.
 //
 // Floor 3. Own design. Grammar: ops/workload_grammar.hpp; numbers, types and epilogues:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workload strings: the canonical text of an operator's parameters.
 //
 // Floor 3. Own design. Values that equal their default are left out where the grammar has them in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which record of the Ansor reference's logs serves a workload and a target best.
 //
 // Floor 6; compiled in lib/record. Ansor reference, ch. 3.5: the same matching rules (keys and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Logs of the Ansor reference: its records, one JSON array a line, read and written.
 //
 // Floor 6; compiled in lib/record. Ansor reference, ch. 3.3 to 3.5: format v0.6, byte for byte;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records of our journal and of the Ansor reference's logs, one made from the other.
 //
 // Floor 6; compiled in lib/record. A journal holds all that a log says, so a log becomes the same

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a file is that holds no records of ours: logs of TVM's other tuners.
 //
 // Floor 6; compiled in lib/record. AutoTVM's logs and MetaSchedule's databases lie beside Ansor's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Journal: a file of records, one JSON object a line, that only ever grows.
 //
 // Floor 6; compiled in lib/record (nlohmann/json). Own design, except that a step is written as in

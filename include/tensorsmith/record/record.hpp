@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Record: one trial of a tuning run, failures included. Plain data.
 //
 // Floor 6. Own design. What is needed to replay the candidate, to learn from it, and to say where

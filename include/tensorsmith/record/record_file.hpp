@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file of records, whatever it is: a log of the Ansor reference, a journal, or both in one.
 //
 // Floor 6; compiled in lib/record. Every line says itself what it is, so files that were put

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WorkloadRegistry: from a workload key back to the program that it names.
 //
 // Floor 6. Ansor reference, ch. 1.4: keys of functions with arguments, `["matmul", 512, 512, 512]`,

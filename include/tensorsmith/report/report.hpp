@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tuning journal as one HTML page: curve, trials by outcome, best schedule, ratios to libraries.
 //
 // Floor 7; compiled in lib/report. Own design. The page is one file: no script, no font, no image

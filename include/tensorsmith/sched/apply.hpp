@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // apply_step: one step on a state.
 //
 // Floor 3. Ansor reference, ch. 2.3. The semantics of each step stand in sched/apply/<step>.hpp,

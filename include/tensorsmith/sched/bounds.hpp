@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // infer_bounds: the range of every iterator, from how much of each stage its readers need.
 //
 // Floor 3. Ansor reference, ch. 2.5. Stages are taken from the outputs to the inputs; the region of

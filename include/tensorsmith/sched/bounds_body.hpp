@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The definition of try_infer_bounds.
 //
 // Floor 3. Included by sched/bounds.hpp or compiled once (support/compiled.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rank_of_copy: how many axes a copy has that a history made.
 //
 // Floor 3. Own design. Most copies have the rank of what they copy; those of patches do not

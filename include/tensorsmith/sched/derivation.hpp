@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the loops of a stage come from its axes: the splits and fuses of the history, per stage.
 //
 // Floor 3. Own design. A state keeps only its final iterators; lowering needs the values of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DagNode: a dag and the dags derived from it by stage-adding steps, each derived once.
 //
 // Floor 3. Own design. States point at their node, so reading the current dag costs nothing. A

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The name of a ScheduleError and its sentence for people.
 //
 // Floor 3. Own design. Apart from schedule_error.hpp because a search only counts errors.

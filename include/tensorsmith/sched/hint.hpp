@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hint: a remark for lowering, as records hold it and as a struct.
 //
 // Floor 3. Own design. A kind of hint is a struct with a name, fields, and what is legal of them;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which kinds of hints there are, and the hints of a stage.
 //
 // Floor 3. Own design. Not here: how a program adds kinds of its own (register_hint.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kinds of hints of the library: one struct each, whose name and fields are its text.
 //
 // Floor 3. AutoUnroll and SkipRegion: Ansor reference, ch. 2.3; the others are our own and stand in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // storage_layouts: which storage layout the values of every stage have.
 //
 // Floor 3. Own design. The loops of a state do not show it: layouts are steps of the history.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // prepared_stages: what can be computed before the first call of a kernel.
 //
 // Floor 3. Own design. A stage that depends on constant inputs alone (constant_arguments() in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The canonical text of a state: what people read, and what equality and hashes are made of.
 //
 // Floor 3. Ansor reference, ch. 2.6. Two states with equal text are equal, whatever their

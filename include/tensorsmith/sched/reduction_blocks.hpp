@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // has_blocks_of_reduction: whether a stage's reduction is cut into blocks that tiles lie in.
 //
 // Floor 3. Own design. Lowering decides by the loops that it emits (lower/emit_prefetch.hpp).

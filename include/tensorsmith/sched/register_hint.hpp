@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // register_hint: a kind of hint that the library does not have.
 //
 // Floor 3. Own design. Called once by a program:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replay: a state from its history.
 //
 // Floor 3. Ansor reference, ch. 2.3 and 3.3. For every state s without inferred ranges,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScheduleBuilder: steps as calls, for people and tests.
 //
 // Floor 3. Own design. Every call applies one step and returns the ids of the iterators or stages

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScheduleError: why a step is not legal on a state. An enum and ids: no text, no allocation.
 //
 // Floor 3. Own design: an illegal step is a normal answer in a search. Not here: its name and its

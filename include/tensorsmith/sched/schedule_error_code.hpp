@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScheduleErrorCode: what can be wrong with a step.
 //
 // Floor 3. Own design. Apart from schedule_error.hpp because kinds of hints name one.

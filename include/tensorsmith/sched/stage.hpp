@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Iterators and stages of a loop state.
 //
 // Floor 3. Ansor reference, ch. 2.1. `Extent` is the type of a loop's length: std::int64_t, the

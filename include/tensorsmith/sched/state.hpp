@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // State: a schedule as a value. Stages + the history of steps that made them.
 //
 // Floor 3. Ansor reference, ch. 2.1. Copying shares the stages (copy on write); copy + one step

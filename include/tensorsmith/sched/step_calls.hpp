@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StepCalls: steps as calls, for everything that is built step by step.
 //
 // Floor 3. Own design. A base of builders (schedule.hpp, space/template_builder.hpp). `Builder` has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps as JSON text, as v0.6 records hold them, and the type that belongs to a tag.
 //
 // Floor 3. Ansor reference, ch. 3.3: arrays that begin with the tag, separated by ", ". Flags are 0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a step or a hint declares in its struct: its fields, and traits that generic code asks for.
 //
 // Floor 3. Own design. A struct without `traits` has the usual ones.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The transform steps: plain structs in one closed variant.
 //
 // Floor 3. Ansor reference, ch. 2.3, for the fourteen steps with a two- or three-letter tag; the

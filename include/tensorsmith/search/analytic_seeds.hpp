@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Analytic seeds: programs whose lengths follow from registers and caches, ranked by the draft.
 //
 // Floor 7. Own design. A few values of every size (seed_model.hpp) are tried for every tiled stage

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // apply_intrinsics: which stages of a program are computed by tensor intrinsics.
 //
 // Floor 7. Own design. Draws nothing: an instruction that computes several products at once is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What comes first in a batch beside the ranking: programs that hold what a look at them promises,
 // and programs that differ.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bindings of the loops of one stage of a GPU program to blocks, virtual threads and threads.
 //
 // Floor 7. Ansor reference, ch. 5.1 (ThreadBind), with every number given. Not here: which stages

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups of blocks: in which order the tiles of a GPU program get their blocks, in its history.
 //
 // Floor 7. Own design (rasterization, as in CUTLASS and Triton). Blocks start in the order of their

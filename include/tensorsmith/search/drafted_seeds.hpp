@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drafted seeds: the best programs of a space by its draft alone, found by mutations.
 //
 // Floor 7. Own design. Programs are drawn at random; then the best few are mutated as in evolution,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pick_epsilon_greedy: a batch to measure, mostly the best, some at random.
 //
 // Floor 7. Ansor reference, ch. 5.5 (PickStatesWithEpsGreedy).

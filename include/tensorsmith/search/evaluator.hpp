@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evaluator: texts, features and scores of candidates within one search round; each program is
 // looked at once.
 //

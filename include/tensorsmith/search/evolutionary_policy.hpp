@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EvolutionaryPolicy: sample, evolve under the cost model, propose the best and a few at random.
 //
 // Floor 7. Ansor reference, ch. 5.2-5.5; differences are named in the headers it includes, and

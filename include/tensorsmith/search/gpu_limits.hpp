@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tiles of a GPU program ask of a block, as expressions over the lengths of its splits.
 //
 // Floor 7. Own design; the same as detail::block_needs of the state (population/fit_block.hpp),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a stage may be computed: the iterators of its consumer that are worth trying.
 //
 // Floor 7. Ansor reference, ch. 5.1 (location candidates). The list says nothing about legality

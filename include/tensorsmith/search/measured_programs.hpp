@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MeasuredPrograms: what a policy has seen to run, best first.
 //
 // Floor 7. Own design. Populations begin with a few of them.

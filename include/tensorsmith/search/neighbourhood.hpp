@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Neighbourhood: the programs that are one decision away from a program, and how far two are apart.
 //
 // Floor 7. Own design. Stands on templates: those given, else those of the sketches of a space,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // has_nested_parallel: programs that would start threads from threads.
 //
 // Floor 7. Ansor reference, ch. 5.2 (what is valid). Looks at annotations and places alone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The splits of a sketch whose lengths are open, by stage: what a model of lengths decides.
 //
 // Floor 7. Own design. Not here: the lengths (seed_model.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // packed_dimensions: how the reader of a packed copy runs along the dimensions of the copy.
 //
 // Floor 7. Own design. Not here: what follows for loops and layouts (schedule_packs.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SearchPolicy: proposes programs to measure, learns from the measurements.
 //
 // Floor 7. Own design: every search (evolution, gradient, ...) stands behind these two functions.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PolicyOptions: how the evolutionary policy searches.
 //
 // Floor 7. Ansor reference, ch. 4.1 and 5.2-5.5; what is beyond it: own design.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PolicyParams: the parameters of a search by the names that users of the Ansor reference know.
 //
 // Floor 7. Ansor reference, ch. 4.1 (names, meanings, default values); the list of them is

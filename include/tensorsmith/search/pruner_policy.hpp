@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PrunerPolicy: an analytic draft chooses a few hundred programs, the learned model ranks those.
 //
 // Floor 7. Pruner, ch. 1.2 to 1.5: the draft set of a task is made anew every second round and

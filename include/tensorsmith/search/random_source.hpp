@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RandomSource: where the random numbers of the initial population come from.
 //
 // Floor 7. Own design; the reference's generators: Ansor reference, ch. 5.2.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads of rows: which open splits of a sketch are bound to threads, and what their lengths may
 // be.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // schedule_packs: loops and layouts of packed copies, from the register tiles of their readers.
 //
 // Floor 7. Own design (the micro-panels of GotoBLAS, for any operand). A dimension that the tile

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SearchSpace: the sketches of a task and what sampling and mutating them needs.
 //
 // Floor 7. Ansor reference, ch. 5 (parameters: ch. 4.1); rounded extents: own design. Immutable

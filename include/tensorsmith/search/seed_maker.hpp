@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SeedMaker: programs of given lengths, completed by the rules and rated by the draft.
 //
 // Floor 7. Own design. Deterministic: random streams are named by the attempt, so that the number

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SeedModel: lengths of splits from registers and caches alone.
 //
 // Floor 7. Own design after Low et al., TOMS 2016: a register tile of mr x nr with

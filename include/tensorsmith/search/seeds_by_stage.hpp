@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Seeds of a sketch with several tiled stages: lengths of one stage after the other.
 //
 // Floor 7. Own design. Stages beside each other are products of their own: what suits one says

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // serial_twin: the same program on one thread.
 //
 // Floor 7. Own design. Threads cost some microseconds a call and share caches and memory: a small

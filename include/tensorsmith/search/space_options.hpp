@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpaceOptions: what a search space contains, and the choices of the spaces that have a name.
 //
 // Floor 7. Ansor reference, ch. 4.1 and 5.1 (parameters); what is beyond them: own design.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TakenPrograms: what a policy has proposed or observed, so that nothing is measured twice.
 //
 // Floor 7. Own design. Programs are told apart by their texts and, where callbacks say what they

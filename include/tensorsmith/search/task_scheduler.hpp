@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaskScheduler: which of several tasks gets the next round of a common budget.
 //
 // Floor 7. Ansor reference, ch. 9 (OSDI 2020 sec. 6): every task once, then the task from which one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // template_of: a sketch of a search space as a template.
 //
 // Floor 7. Own design. Open lengths of splits become variables; what completes a sketch (where

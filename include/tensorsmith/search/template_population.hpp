@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs of templates for the evolutionary policy: drawing, mutating and crossing them knows
 // nothing but variables.
 //

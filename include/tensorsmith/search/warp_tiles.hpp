@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiles of warps that multiply with tensor cores: which splits make them, and of which extents.
 //
 // Floor 7. Own design. They are whole tiles whatever the size (lower/emit_padding.hpp), so their

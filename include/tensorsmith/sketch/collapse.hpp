@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collapsing: adjacent spatial axes that memory and every read see as one run as one loop.
 //
 // Floor 5. Own design (collapsing of contiguous dimensions, as tensor compilers do it on tensors).

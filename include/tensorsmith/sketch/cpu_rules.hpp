@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sketch rules of the reference for CPUs, in its order.
 //
 // Floor 5. Ansor reference, ch. 4.2. A user's rule is asked first:

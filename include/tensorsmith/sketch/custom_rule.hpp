@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CustomRule: a sketch rule from two functions, for rules that are chosen at run time.
 //
 // Floor 5. Ansor reference, ch. 4.2 (custom rules: a meet and an apply function). A rule that is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // generate_sketches: all sketches that a rule set derives from a workload.
 //
 // Floor 5. Ansor reference, ch. 4.2 (driver and post-processing). Breadth first over pairs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Growing a state by steps: for rules, whose steps are legal by construction, and for searches,
 // where an illegal step ends the candidate.
 //

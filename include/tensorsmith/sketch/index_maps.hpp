@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Index maps: how the reads of a stage move through memory as its axes move, quotients and
 // remainders included.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Questions about stages that compute nothing but elements: what rules for index maps and stencils
 // ask.
 //

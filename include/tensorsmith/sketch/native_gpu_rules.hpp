@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sketch rules of the native space for GPUs: the reference's and what it cannot say.
 //
 // Floor 5. Own design (docs/decisions/0009-native-gpu-space.md). For options of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sketch rules of the native space: the reference's and what it cannot say.
 //
 // Floor 5. Own design. Each rule beyond the reference's adds sketches and takes none away.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packed copies of operands: which stages of a history they are.
 //
 // Floor 5. Own design. A packed copy is a cache read of scope `packed_scope`, of scope

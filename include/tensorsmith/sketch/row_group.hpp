@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RowGroup: a stage and the stages in front of it that only it needs, if something of them reduces.
 //
 // Floor 5. Own design; for the rules that compute rows stage by stage (rules/attach_rows.hpp on

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SketchRule: what derives sketches from a state, and RuleSet: an ordered list of rules as a type.
 //
 // Floor 5. Ansor reference, ch. 4.2 (rule list, three answers) and OSDI 2020 sec. 4.1 (derivation).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an element of a stage costs, and how often readers would compute it if it were inlined.
 //
 // Floor 5. Own design. Costs are in vector instructions, of which a function of the library (exp,

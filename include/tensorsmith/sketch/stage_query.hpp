@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Questions about a stage of a state that sketch rules and mutations ask.
 //
 // Floor 5. Ansor reference, ch. 1.2 (queries that look through inlined stages), 4.2, 4.3.

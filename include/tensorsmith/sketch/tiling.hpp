@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Multi-level tiling of a stage, and of a consumer that follows it.
 //
 // Floor 5. Ansor reference, ch. 4.3 (MultiLevelTiling, FollowTiling).

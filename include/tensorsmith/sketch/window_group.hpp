@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WindowGroup: a stage that reduces windows, what continues it element by element, and the product
 // that the windows go over, with what stands between.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assignments as JSON: one flat object of names and values, for records and other programs.
 //
 // Floor 6. Own design. Every variable that has a value, in the order of the space:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assignments as text: one line of name=value, for people, logs and tests.
 //
 // Floor 6. Own design. Every variable that has a value, in the order of the space:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VariableSpace: variables, the chains and constraints that tie them, and named expressions over
 // them.
 //

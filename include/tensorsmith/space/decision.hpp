@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decision: a choice of a template that depends on the state which the items in front of it made.
 //
 // Floor 6. Own design. Where a stage may be computed and how many of its loops can be fused is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Enumeration: how many legal assignments there are, and the number of each.
 //
 // Floor 6. Own design. Groups of variables that no constraint ties together are counted apart and

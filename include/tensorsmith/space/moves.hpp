@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves: steps from one assignment to others, for all spaces alike.
 //
 // Floor 6. Own design. A step of a length of a chain moves a prime factor between two parts of the

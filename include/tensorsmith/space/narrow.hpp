@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Backward interval arithmetic: what the operands of an operation may be, given its result.
 //
 // Floor 6. Own design (HC4-revise: Benhamou et al. 1999). Conservative: no operand that can give a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // nearest_legal: the legal assignment that is nearest to one that need not be legal.
 //
 // Floor 6. Own design. What was decided for one problem is a wish for another one with other

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Propagator: what the variables of a space may be, given its constraints.
 //
 // Floor 6. Own design. Bounds of constraints by intervals (tape.hpp), chains of lengths exactly, by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpaceSampler: legal assignments at random, and which assignments are legal.
 //
 // Floor 6. Own design. First what no legal assignment has is cut off, once. Then values are drawn

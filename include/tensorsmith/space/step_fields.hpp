@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers inside of steps, by field and item: what an expression of a template may stand for.
 //
 // Floor 6. Own design. A field has the number it has in the step's fields(); an item counts inside

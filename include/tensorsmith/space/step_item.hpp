@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StepItem: a step of a template whose numbers may be expressions over variables.
 //
 // Floor 6. Own design. Filled in with the values of an assignment, and read back: numbers that are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tape: expressions over variables as one flat list of instructions.
 //
 // Floor 6. Own design. Made once, run many times: forward on numbers, which is exact, and forward

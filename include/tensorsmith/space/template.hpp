@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Template: a program with holes. Steps whose numbers are expressions over variables, decisions
 // that depend on the state, and steps that follow from it.
 //

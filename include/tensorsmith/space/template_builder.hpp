@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TemplateBuilder: a template, step by step, for people and for sketches.
 //
 // Floor 6. Own design. Like ScheduleBuilder, with lengths that stay open: a split makes a variable

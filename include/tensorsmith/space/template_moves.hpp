@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves of templates: sampling, neighbours, mutation and crossover, decisions included.
 //
 // Floor 6. Own design. Variables with domains are moved as in moves.hpp; then the template is

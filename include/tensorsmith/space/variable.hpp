@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variable: one decision of a search, with a name, a role and a domain; Assignment: a value for
 // every variable.
 //

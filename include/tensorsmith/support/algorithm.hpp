@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The short algorithms that the public headers need, without the 10,000 lines of <algorithm>.
 //
 // Floor 0. On whole lists (anything with begin() and end()). Sorting: support/sort.hpp.

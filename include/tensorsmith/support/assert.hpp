@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assertions for our own bugs.
 //
 // Floor 0. Own design. An assertion says "tensorsmith is wrong here": it throws InternalError with

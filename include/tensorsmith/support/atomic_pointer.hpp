@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AtomicPointer<T>: a pointer that threads read and replace without locks.
 //
 // Floor 0. Own design; what a list that only grows needs of std::atomic, without the 24,000 lines

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Callback<R(Args...)>: an owned, copyable function object, or nothing.
 //
 // Floor 0. Own design; the part of std::function that the interfaces of the library need, without

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TENSORSMITH_INLINE: the large functions, inline or compiled once.
 //
 // Floor 0. Own design. Every header works alone. Where TENSORSMITH_COMPILED is defined, as the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Error: the exception for misuse by a person.
 //
 // Floor 0. Own design. Thrown where people call (expressions, operators, schedules by hand, the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Divisors and ordered factorizations of loop extents.
 //
 // Floor 0. Ansor reference, ch. 5.1 (FillTileSize): l0 among the divisors of the extent, l1 among

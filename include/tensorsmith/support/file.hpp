@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files as a whole: what every reader of a journal, log, model or list shares.
 //
 // Floor 0; compiled in lib/compiled (POSIX, zlib if it is there). Own design. Only regular files

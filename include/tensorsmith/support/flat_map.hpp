@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FlatMap<Key, Value>: a map in one sorted vector, for few entries. Iterates in order of the keys.
 //
 // Floor 0. Own design; what the library needs of std::map, without the 16,000 lines of <map>. Any

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer division that rounds towards minus infinity, and arithmetic modulo 2^64.
 //
 // Floor 0. The semantics of floordiv and floormod in ir/expr.hpp.

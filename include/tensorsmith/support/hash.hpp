@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stable 64-bit hashing: equal on every run, machine and standard library.
 //
 // Floor 0. Mixer: the finalizer of SplitMix64 (Steele et al., OOPSLA 2014). Not cryptographic.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HashMap<Key, Value> and HashSet<Key>: they only grow and cannot be iterated, so no result can
 // depend on their order. Keys are 32-bit ids or strings.
 //

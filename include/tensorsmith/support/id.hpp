@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Typed 32-bit ids: an index into a pool that cannot be mixed up with another pool's.
 //
 // Floor 0. Own design (architecture: expressions are addressed by ids, never by pointers).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of <cmath> that the public headers call, without its 6,000 lines; bit_cast and
 // memcpy.
 //

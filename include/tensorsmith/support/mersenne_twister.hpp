@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 32-bit Mersenne Twister mt19937, the generator that the Ansor reference draws with.
 //
 // Floor 0. Matsumoto and Nishimura, ACM TOMACS 8(1), 1998; the seeding of 2002, as in the C++

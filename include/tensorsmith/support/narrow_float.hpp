@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // f16 and bf16 as bit patterns: conversion from and to float, round to nearest even.
 //
 // Floor 0. IEEE 754-2019 binary16; bfloat16 as in Intel's white paper 338302 (with denormals kept).

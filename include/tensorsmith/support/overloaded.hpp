@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The visitor helper: a set of lambdas as one callable.
 //
 // Floor 0. Standard idiom.

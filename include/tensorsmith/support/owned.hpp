@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Owned<T>: an object with one owner, which destroys it; moving hands it on.
 //
 // Floor 0. Own design; the part of std::unique_ptr that the public headers need, without <memory>.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // in_quotes: what a message says of input that may be anything.
 //
 // Floor 0. Own design. Input comes from files and command lines: of any length, with control

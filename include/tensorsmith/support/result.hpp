@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Result<T, E>: a value or the reason why there is none.
 //
 // Floor 0. Own design; a subset of what std::expected (C++23) offers. Used wherever "no" is a

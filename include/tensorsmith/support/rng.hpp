@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counter-based random numbers: the n-th draw is a pure function of the key and n.
 //
 // Floor 0. Philox4x32-10 (Salmon et al., SC 2011). Two generators with different keys are

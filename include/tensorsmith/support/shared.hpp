@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared<T>: an object that all copies of the pointer own together; the last one destroys it.
 //
 // Floor 0. Own design; the part of std::shared_ptr that the library needs, without the 35,000 lines

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A vector that keeps its first N elements inside itself.
 //
 // Floor 0. Own design, for trivially copyable elements only (ids, integers): index lists, split

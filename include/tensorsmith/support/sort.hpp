@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stable sorting of a vector, without the 10,000 lines of <algorithm>.
 //
 // Floor 0. Own design: insertion sort of runs of 16, then merging from the bottom up. O(n log n)

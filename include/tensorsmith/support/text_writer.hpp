@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TextWriter: appends lines with indentation to a string.
 //
 // Floor 0. Own design. Numbers are written the same way on every machine and in every locale.

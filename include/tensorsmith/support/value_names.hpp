@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of the values of a closed set: one list, which printing, reading and help all use.
 //
 // Floor 0. Own design. Not here: sets that users add to (tune/methods.hpp).

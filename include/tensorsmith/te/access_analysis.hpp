@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Access analysis: who reads whom, how, and what follows for inlining, tiling and fusion.
 //
 // Floor 2. Ansor reference, ch. 1.2. A value computed once per dag; stages are named by their index

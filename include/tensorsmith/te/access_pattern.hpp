@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How one operation reads one tensor: the tests on index vectors.
 //
 // Floor 2. Ansor reference, ch. 1.2 (const-shift-equal, simple access test). Not here: conclusions

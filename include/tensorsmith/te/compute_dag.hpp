@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ComputeDag: the operations of a workload in stage order, with their tensors.
 //
 // Floor 2. Ansor reference, ch. 1.1 (nodes and order). Immutable once built; derived dags (after

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From operations in any order to a ComputeDag in stage order.
 //
 // Floor 2. Ansor reference, ch. 1.1: validity of an operation, inputs in order of first appearance,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // constant_arguments: the inputs that do not change from call to call.
 //
 // Floor 2. Own design; the attribute is that of the Ansor reference, ch. 1.5.

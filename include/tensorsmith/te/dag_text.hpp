@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The printed dag, character for character as the Ansor reference prints it.
 //
 // Floor 2. Ansor reference, ch. 1.4. The simple form is what workload hashes are made of, so this

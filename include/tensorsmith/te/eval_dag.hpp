@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interpreter of dags: every operation as it is written, point by point. The oracle of
 // everything.
 //

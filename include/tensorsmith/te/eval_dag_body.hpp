@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The definition of eval_dag_tensors: a walk over the expression trees.
 //
 // Floor 2. Included by te/eval_dag.hpp or compiled once (support/compiled.hpp).

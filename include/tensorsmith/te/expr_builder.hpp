@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // te::Expr: a handle with operators, so that a computation is written as a formula.
 //
 // Floor 2. Own design. A handle is (program, id); literals take the type of the operand they meet.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ExpressionReader: expressions of a dag or of a lowered kernel as those of algebra/, inlined
 // operations put in their place.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FLOP count of a dag.
 //
 // Floor 2. Ansor reference, ch. 1.3, with its oddities: calls are free, only operations whose

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which tensors say where something is read or what integers are divided by, and which of their
 // values are legal: indices of a gather, divisors.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MD5 of a text, as 32 hex digits.
 //
 // Floor 2. RFC 1321. Only for workload keys that other programs read; no use where anybody could

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Index notation: a computation as one line of text, written and read back.
 //
 // Floor 2. Own design, after Tensor Comprehensions (what indices mean) and TACO (its place on a

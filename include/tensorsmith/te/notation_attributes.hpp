@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attributes that stand behind a statement of index notation (te/notation.hpp).
 //
 // Floor 2. Own design.

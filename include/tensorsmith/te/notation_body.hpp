@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of te/notation.hpp. Included by it, or by lib/compiled.
 //
 // Floor 2.

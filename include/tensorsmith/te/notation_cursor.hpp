@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NotationCursor: the words of index notation, one after the other (te/notation.hpp).
 //
 // Floor 2. Own design. Throws Error that says where in the text what was expected.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NotationFormula: a parsed formula becomes an expression of a te::Program (te/notation.hpp).
 //
 // Floor 2. Own design. Nothing is folded but what two literals make, so that a text that was

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NotationFormulaParser: formulas of index notation (te/notation.hpp).
 //
 // Floor 2. Own design; grammar in docs/notation.md.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values that an index of a parsed statement takes (te/notation.hpp).
 //
 // Floor 2. Own design.

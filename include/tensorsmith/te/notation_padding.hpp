@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NotationPadding: padded copies, for reads of index notation outside of an extent that it gives.
 //
 // Floor 2. Own design. The copy is as large as what is read and holds the neutral element of the

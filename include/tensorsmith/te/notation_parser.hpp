@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NotationParser: index notation as a list of statements (te/notation.hpp); nothing is resolved.
 //
 // Floor 2. Own design; grammar in docs/notation.md. Throws Error that says where in the text what

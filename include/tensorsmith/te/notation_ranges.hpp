@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NotationRanges: the extents of all iterators and inputs of parsed index notation.
 //
 // Floor 2. Own design. An iterator gets its extent from the statement itself, else from the tensors

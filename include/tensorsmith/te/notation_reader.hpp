@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NotationReader: from parsed index notation to a dag (te/notation.hpp).
 //
 // Floor 2. Own design. Reads outside of an extent that the text gives become reads of a padded

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What parsed index notation consists of (te/notation.hpp).
 //
 // Floor 2. Own design.

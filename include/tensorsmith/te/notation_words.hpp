@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words of index notation that its writer and its reader share.
 //
 // Floor 2. Own design.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NotationWriter: the canonical text of a dag (te/notation.hpp).
 //
 // Floor 2. Own design. Every input is declared, every iterator has its extent: nothing is left to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // te::Program: how a person writes a computation.
 //
 // Floor 2. Own design.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which tensors are what a root or a logarithm is taken of: negative values would be no numbers.
 //
 // Floor 2. Own design. Looked for are reads as such an argument, alone or in a sum with constants

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Structural comparison of two dags, whose pools number expressions differently.
 //
 // Floor 2. Own design. Names of the variables of combiners do not matter, all others do.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Handles of a te::Program: tensors, reduction axes, and the reductions sum, prod, min, max,
 // reduce.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How large the tensors of a dag are.
 //
 // Floor 2. Own design.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workload keys: the name under which records of a workload are found again.
 //
 // Floor 2. Ansor reference, ch. 1.4. Not here: reading keys (record/).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Backend: what a target is to a run: who builds, who measures, who computes references, and facts.
 //
 // Floor 10; compiled in lib/tune. Own design. The one place that tells kinds of devices apart;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // latency_on_board: what the latency model says of a state on a GPU, simulated or real.
 //
 // Floor 10; compiled in lib/tune. Own design. Not here: the model (cost/gpu_latency.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CandidateBuilder: a state becomes code that a measurer takes.
 //
 // Floor 10. Own design. What the code is, builder and measurer of a backend agree on. Not here:

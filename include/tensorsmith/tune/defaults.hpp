@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names and places that command lines and programs have in common: targets, journals, the cache.
 //
 // Floor 10; compiled in lib/tune. Own design. Nothing is made or written here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver of a tuning run: budget, pipelining of building and measuring, journal, cancellation,
 // failures, curve, final ranking. It knows neither how candidates are found nor how they are built.
 //

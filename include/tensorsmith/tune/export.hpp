@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An exported kernel of a CPU and what goes beside it: the program as written, and a program that
 // compares the two.
 //

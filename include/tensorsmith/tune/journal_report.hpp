@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // report_of: what a journal holds, workload by workload, for a page (report/report.hpp).
 //
 // Floor 10; compiled in lib/tune. Own design. Schedules are replayed and lowered, nothing is run.

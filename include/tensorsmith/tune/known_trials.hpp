@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KnownTrials: trials of an earlier run, by the candidate.
 //
 // Floor 10. Own design. Not here: reading them from a journal (lib/tune/earlier_run.hpp).

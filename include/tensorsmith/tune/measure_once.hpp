@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // measure_once: one program, built, verified and timed as a trial of a run is.
 //
 // Floor 10; compiled in lib/tune. Own design. Not here: searching (tune.hpp), which program

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a dag to what a measurer needs: arguments, input values, reference outputs, tolerances.
 //
 // Floor 10; compiled in lib/tune. Own design. The reference is computed in f64 from the program as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Methods as parts of a run: spaces and policies, the library's by name, the caller's by a factory.
 //
 // Floor 10; compiled in lib/tune. Own design. A run makes a space, a cost model and a policy per

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // replay_steps: a history of steps becomes a state, or one sentence why not; the best of a journal.
 //
 // Floor 10; compiled in lib/tune. Own design: records come from files, so their steps may be

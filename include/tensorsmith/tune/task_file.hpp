@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tasks as text: one workload per line, and its weight if that is not 1.
 //
 //     gemm:512x512x512:f32 3   # called three times

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Synthetic programs for the cost model tests: features with a known, non-linear throughput.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scheduled states and targets that tests of the draft share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "draft_fixtures.hpp"
 
 using namespace tensorsmith;

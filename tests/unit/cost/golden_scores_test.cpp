@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores that models gave when features were still one matrix with a draft beside it: the same
 // columns give the same scores, whatever block they come in.
 #include "support/catch.hpp"

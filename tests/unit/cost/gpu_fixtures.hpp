@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of the form that lowering gives (docs/gpu.md), written by hand.
 #pragma once
 

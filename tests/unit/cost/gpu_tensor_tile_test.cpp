@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/cost/gpu_tensor_tile.hpp"
 
 #include "backend/warp_products.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: mlp json
 // The MLP on a real tuning log: 256 programs of a 512^3 matmul that the reference measured in four
 // rounds of 64, with the reference's features (tests/data/golden/ansor).

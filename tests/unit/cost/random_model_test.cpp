@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/cost/random_model.hpp"
 
 #include "support/catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The blocks of the library say what the functions behind them say, once per candidate.
 #include "tensorsmith/cost/standard_features.hpp"
 

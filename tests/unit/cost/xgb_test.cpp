@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: xgb json
 // Boosted trees with the reference's objective, on synthetic programs and on a real tuning log.
 #include "tensorsmith/cost/xgb.hpp"

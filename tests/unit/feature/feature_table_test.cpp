@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks of features by name, the plan of a search, and what a view remembers.
 #include "tensorsmith/feature/feature_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Features of kernels that are lowered already.
 #include "tensorsmith/feature/kernel_features.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random small graphs: what laws of graphs hold for.
 #pragma once
 

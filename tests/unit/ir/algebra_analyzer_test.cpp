@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the simplifiers leave has the value of what they were given, at every point; and the forms
 // that the reference's have.
 #include "tensorsmith/ir/algebra/analyzer.hpp"

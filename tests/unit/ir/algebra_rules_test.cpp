@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every rule of the reference's rewriting is true: for random numbers for which its condition
 // holds, what it rewrites and what that becomes have one value.
 #include "tensorsmith/ir/algebra/rule.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/ir/print.hpp"
 
 #include "support/catch.hpp"

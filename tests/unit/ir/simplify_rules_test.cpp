@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs every rule of the tables: on random operands both sides must have the same value, every rule
 // must be reached often, and the matcher must find the rule's own pattern.
 #include "tensorsmith/ir/simplify_rules.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/lower/emit_exchange.hpp"
 
 #include "row_sums.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prefetches of register tiles: where they stand, how many there are, that they change no value.
 #include <string>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks of rows around reductions that end with their own loops.
 #include <string>
 

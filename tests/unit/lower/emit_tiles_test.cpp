@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor intrinsics in tile registers: which programs keep their loops for them.
 #include "lower_fixtures.hpp"
 #include "tensorsmith/lower/emit_tensor.hpp"

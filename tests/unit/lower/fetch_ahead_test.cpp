@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/lower/fetch_ahead.hpp"
 
 #include "support/catch.hpp"

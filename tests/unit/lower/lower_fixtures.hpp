@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lowered states: their text, and whether they compute what the workload says.
 #pragma once
 

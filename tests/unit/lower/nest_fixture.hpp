@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A nest of one stage, for tests that look into it. Not here: emission.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows that the threads of a block sum up together.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/lower/shape_nest.hpp"
 
 #include "support/catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/lower/share_factors.hpp"
 
 #include "support/catch.hpp"

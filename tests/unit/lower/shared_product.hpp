@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // shared_product: a matrix product for GPUs whose operands are copied to shared memory.
 #pragma once
 

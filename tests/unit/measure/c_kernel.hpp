@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiles small C kernels to object code for the measurement tests.
 #pragma once
 

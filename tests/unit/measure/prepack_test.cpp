@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Candidates whose constant operands are packed by a function of their own, in worker processes.
 #include "tensorsmith/measure/worker_measurer.hpp"

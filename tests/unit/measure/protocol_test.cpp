@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "measure/protocol.hpp"
 
 #include "support/catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of the worker processes share: the task B[i] = 2 A[i] + 1 and kernels for it.
 #pragma once
 

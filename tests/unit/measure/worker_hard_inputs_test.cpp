@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Workers ask who may become the best for hard inputs too.
 #include "support/catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // How long a worker is waited for, and whose fault it is: stopped, kept from the processor, asleep,
 // out of time.

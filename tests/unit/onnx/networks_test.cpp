@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small networks: the importer and the interpreter against what onnxruntime computed.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The node tests of ONNX itself, where there is a folder of them: TENSORSMITH_ONNX_CASES names it.
 // Each folder in it has model.onnx and test_data_set_0 with input_N.pb and output_N.pb. They are no
 // part of the repository; bench/networks/write_cases.py writes them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models of a few nodes, and graphs as text.
 //
 // Test support for tests/unit/onnx and tests/fuzz.

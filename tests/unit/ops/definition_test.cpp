@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/ops/definition.hpp"
 
 #include "tensorsmith/ops/workload.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Naive loops for the operators, written without any of the library's expressions, in f64.
 //
 // Test support. Convolutions are written as definitions say: the plain one gathers, the transposed

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What operators give for infinities and NaN: maxima, minima, argmax, pools, relu, gelu.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/ops/row_statistics.hpp"
 
 #include "tensorsmith/ops/row.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options of workload strings beyond sizes, types and epilogues: how they read, and their way back.
 #include "tensorsmith/ops/workload_items.hpp"
 

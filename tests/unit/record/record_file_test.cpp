@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/record/record_file.hpp"
 
 #include "record_fixtures.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of the journal share: a file of their own, and records.
 #pragma once
 

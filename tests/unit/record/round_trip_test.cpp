@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Laws: what a log says survives a journal, and both survive their texts.
 #include <cmath>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files as TenSet publishes them (NeurIPS 2021 datasets): the same lines as an Ansor log, one file
 // per task. Its keys have all shapes in one list, its programs to measure have a cost of 0, and its
 // records of slow programs the cost 1e10. The lines here are made after that description.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // The winners of final rankings in a journal.
 #include <vector>

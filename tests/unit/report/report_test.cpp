@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/report/report.hpp"
 
 #include "report/curve_chart.hpp"

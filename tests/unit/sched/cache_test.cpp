@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/sched/apply/cache_write.hpp"
 
 #include "sched_fixtures.hpp"

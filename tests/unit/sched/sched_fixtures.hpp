@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small dags for the tests of schedules.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/sched/step_json.hpp"
 
 #include "support/catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups of blocks: their steps, where they are drawn and mutated, what they do to the order of
 // tiles, and what the model of a board sees of it.
 #include "tensorsmith/search/block_groups.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The native space for GPUs: what no block can hold is not drawn; the reference's is as it was.
 #include "tensorsmith/search/population/fit_block.hpp"
 

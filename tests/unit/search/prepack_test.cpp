@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constant operands in the native space: their packed copies stay at root and cost nothing.
 #include "support/catch.hpp"
 #include "tensorsmith/cost/draft_model.hpp"

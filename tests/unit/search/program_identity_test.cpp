@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs of the native spaces: equal hashes where the printed loops are equal up to names, and
 // nowhere else.
 #include <cctype>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spaces, features and models that the search tests share.
 #pragma once
 

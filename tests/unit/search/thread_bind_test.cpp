@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/search/population/thread_bind.hpp"
 
 #include "support/catch.hpp"

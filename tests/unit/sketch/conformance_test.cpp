@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Ansor reference, ch. 11.3: numbers and shapes of sketches, on a CPU with four cores and on CUDA.
 // Workloads that the golden data hold are in tests/golden/sketch_cpu_test.cpp and

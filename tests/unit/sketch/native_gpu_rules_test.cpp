@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor cores in the sketches for GPUs: where they are used, and where they are not.
 #include "tensorsmith/sketch/native_gpu_rules.hpp"
 

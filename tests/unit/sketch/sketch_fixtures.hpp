@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workloads that the sketch and search tests share.
 #pragma once
 

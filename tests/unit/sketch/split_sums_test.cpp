@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/sketch/rules/split_sums.hpp"
 
 #include <string>

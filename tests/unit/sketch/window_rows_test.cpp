@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/sketch/rules/window_rows.hpp"
 
 #include <string>

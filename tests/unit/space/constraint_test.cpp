@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spaces of variables: tapes, propagation, sampling, counting, moves and texts, against every
 // assignment of random small spaces.
 #include <map>

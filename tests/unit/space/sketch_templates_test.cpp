@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Templates of the native spaces: every program that the populations draw and the mutators make is
 // an assignment of its sketch's template, and what templates draw reads back.
 #include "tensorsmith/search/template_of.hpp"

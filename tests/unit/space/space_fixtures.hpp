@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random spaces of variables, with every assignment written down: what the tests of space/ compare
 // with.
 #pragma once

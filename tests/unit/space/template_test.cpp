@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Templates by hand: expressions in steps, steps that may be missing, what is read back, and a
 // policy that searches them.
 #include "tensorsmith/space/template_builder.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/support/small_vector.hpp"
 
 #include "support/catch.hpp"

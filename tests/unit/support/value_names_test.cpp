@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/support/value_names.hpp"
 
 #include "support/catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program of the Ansor reference's own tests: conv2d NCHW + bias + batch norm + relu.
 #pragma once
 

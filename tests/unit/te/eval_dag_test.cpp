@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/te/eval_dag.hpp"
 
 #include "support/catch.hpp"

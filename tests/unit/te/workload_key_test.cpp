@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/te/workload_key.hpp"
 
 #include "support/catch.hpp"

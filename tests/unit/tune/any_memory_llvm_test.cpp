@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels on the memory that programs have: vectors, and elements anywhere in a larger array.
 #include <array>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Candidates of one round are built side by side and come out in their order.
 #include "lib/tune/build_thread.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Dags that no kernel can be made of are one sentence; all others are tuned.
 #include <string>

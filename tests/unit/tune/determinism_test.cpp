@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json eigen
 // Same seed and same times, same run: the steps of every proposal, byte for byte, on any number of
 // search threads, with the learned model and the real features.

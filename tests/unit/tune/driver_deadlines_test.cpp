@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // A run ends with its budget, whatever its builder does. That these tests end is what they show.
 #include "support/catch.hpp"

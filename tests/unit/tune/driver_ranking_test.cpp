@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // What the driver makes of a final ranking that finds candidates wrong.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // References of hard inputs: right programs are within their bounds, unstable ones are not.
 #include <cmath>
 #include <cstring>

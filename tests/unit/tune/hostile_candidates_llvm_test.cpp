@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Candidates that do everything wrong, in a whole run of the driver on a real worker: each is in
 // the journal with its own reason, the search goes on, and the one good candidate wins.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel that leaves its result where the residual was.
 #include "support/catch.hpp"
 #include "tensorsmith/ops/workload.hpp"

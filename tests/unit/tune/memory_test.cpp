@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What keeps memory from a process, from files as systems have them.
 #include "lib/tune/memory.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A block of features and a cost model of a user, through the options of a search.
 #include <atomic>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a workload with packed weights to a kernel that is called with them.
 #include "tensorsmith/tune.hpp"
 #include "tune/compile.hpp"

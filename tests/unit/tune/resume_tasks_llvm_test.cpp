@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json
 // Runs of several tasks that were ended and go on: as they would have, with what has been spent.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json llvm
 // The whole search for a GPU that is simulated: sketches, sampling, evolution, lowering, the
 // latency model as the device, journal; with faults of every kind.

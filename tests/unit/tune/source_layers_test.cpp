@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Layers around a search: no program twice, neighbours of the best at the end, other tasks'
 // programs at the beginning.

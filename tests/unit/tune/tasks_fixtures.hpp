@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Three small tasks under one budget, measured by a clock that knows the candidate only.
 #pragma once
 

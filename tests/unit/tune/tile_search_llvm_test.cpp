@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // The whole way to tile registers on a machine that has them in software: the search, its best
 // program, code in the worker, verification. Small shapes: with sanitizers the software is slow,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json llvm
 // Whole searches on a simulated board: no program is measured twice, the best one's neighbours are
 // measured at the end, and one task learns from another.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Analyzer: simplifies expressions of one pool under what it was told of their variables.
 //
 // Floor 1. The face of this folder. bind(), enter() and leave() say what holds, simplify() and

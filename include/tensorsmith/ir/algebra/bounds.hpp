@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bounds: the least and the greatest value of an expression, as far as constants say.
 //
 // Floor 1. Own design; the precision is that of the reference: operand by operand, without

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CanonicalSimplifier: integer expressions by way of sums of splits.
 //
 // Floor 1. The way of the Ansor reference 0.16: sums, products with constants, quotients and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Split and Sum: what the canonical simplifier writes integer expressions as.
 //
 // Floor 1. The normal form of the Ansor reference 0.16: a sum of (index % upper) // lower * scale

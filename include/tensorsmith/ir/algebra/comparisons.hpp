@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparisons: what ranges and conditions say about how two expressions compare.
 //
 // Floor 1. Own design; the precision is that of the reference in its default setting: a known

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products as lists of factors.
 //
 // Floor 1. As the canonical simplifier of the Ansor reference 0.16 writes what is no multiple of a

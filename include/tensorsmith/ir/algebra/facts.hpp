@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Facts: what is known of variables and conditions while an expression is simplified.
 //
 // Floor 1. Own design. The parts of the reference's analyser share one of these. Not here: the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Intervals: between which expressions the values of an expression lie.
 //
 // Floor 1. The interval sets of the Ansor reference 0.16, which infer the regions of attached

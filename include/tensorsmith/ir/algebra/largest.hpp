@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // largest_value: the greatest value of an expression whose variables run over numbers.
 //
 // Floor 1. Own design. By trying all values where they are few, which sees that x * 4 % 12 is at

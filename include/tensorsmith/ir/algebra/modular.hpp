@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ModularSets: that an expression is base + any multiple of coefficient.
 //
 // Floor 1. Own design; the precision is that of the reference. coefficient 0: it is the base;

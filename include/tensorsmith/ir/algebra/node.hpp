@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Node: one operation of an expression that features and printed ranges are computed from.
 //
 // Floor 1. Own design. Smaller than the nodes of ir/expr.hpp, because a search reads the features

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NumberRewriter: the rules of sums, products, quotients, remainders, minima and maxima.
 //
 // Floor 1. With the steps of the Ansor reference 0.16 between its rules that are none themselves.

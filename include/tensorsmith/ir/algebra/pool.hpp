@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pool: where the expressions of one program live; equal expressions are one node.
 //
 // Floor 1. Own design: open addressing, append only. raw() makes a node as it is named; binary()

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rewriter: simplification by rules, from the operands to the root.
 //
 // Floor 1. The way of the Ansor reference 0.16. visit() is virtual, because the canonical

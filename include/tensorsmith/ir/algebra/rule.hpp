@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rule: one rewrite of an expression, read from a line of text.
 //
 // Floor 1. Own design. "x * c1 < y * c1 -> x < y ; c1 > 0": a pattern, what it becomes, and when.

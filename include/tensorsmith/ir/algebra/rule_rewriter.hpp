@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RuleRewriter: applies rules, and compares by bounds what rules ask about.
 //
 // Floor 1. The way of the Ansor reference 0.16: rules in order, the first that fits wins; some

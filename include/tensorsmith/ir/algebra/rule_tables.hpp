@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules, read once per program.
 //
 // Floor 1. Not here: the lines (rules.hpp, truth_rules.hpp).

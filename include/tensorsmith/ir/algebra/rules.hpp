@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of the reference's rewriting, by the operation at the root of what they rewrite.
 //
 // Floor 1. Facts about the Ansor reference 0.16, stated in the notation of rule.hpp: which

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // substituted: an expression with other expressions in place of variables.
 //
 // Floor 1. Own design. Nothing is folded or simplified.

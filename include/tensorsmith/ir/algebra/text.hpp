@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // expression_text: an expression as the reference prints it, `i_outer * 4 + 3 - j // 2`.
 //
 // Floor 1. Own design. Parentheses only where they are needed; operators of one rank bind to the

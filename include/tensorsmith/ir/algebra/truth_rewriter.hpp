@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TruthRewriter: comparisons, and what joins them.
 //
 // Floor 1. The way of the Ansor reference 0.16: what a condition says literally, then bounds, then

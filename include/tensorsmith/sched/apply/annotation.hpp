@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AN: annotate one iterator.
 //
 // Floor 3. Ansor reference, ch. 2.3. Legal: the iterator carries no annotation yet; parallel,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CHR: a copy of a tensor for some of its readers.
 //
 // Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: a scope, at least one reader, each of which

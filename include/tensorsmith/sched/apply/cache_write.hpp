@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CHW: compute into a cache, then copy.
 //
 // Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: a scope; one output (the reference adds a stray

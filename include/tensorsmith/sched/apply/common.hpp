@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the checks of all steps share.
 //
 // Floor 3. Own design. Every step has one header here with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CA, CI, CR: where a stage is computed.
 //
 // Floor 3. Ansor reference, ch. 2.3.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FU: one iterator in the place of several neighbours.
 //
 // Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: consecutive ascending iterators, nothing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the steps that add an operation to the dag share: its name, its axes and its tensor.
 //
 // Floor 3. Ansor reference, ch. 2.2. Used by cache_read, cache_write and rfactor_dag.

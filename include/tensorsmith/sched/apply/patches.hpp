@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CHR of scope "patches": what one stage reads, a place per iteration instead of one per element.
 //
 // Floor 3. Own design (im2col, for any read). Legal for one reader that reads the tensor at one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PR: a remark for lowering (docs/steps/PR.md).
 //
 // Floor 3. Ansor reference, ch. 2.3, for the two kinds of its own; a hint of any other kind becomes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RE: another order of all iterators of a stage.
 //
 // Floor 3. Ansor reference, ch. 2.3: new[p] = old[after[p]]. Legal: `after` names each iterator

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RF: a reduction in two stages, so that one part of the reduction axis becomes spatial.
 //
 // Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: the step before is a split of a reduction

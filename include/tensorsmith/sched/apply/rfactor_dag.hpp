@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dag after an rfactor: the .rf and .repl operations.
 //
 // Floor 3. Ansor reference, ch. 2.2; OSDI 2020 sec. 4.1 (rule 6). Used by apply/rfactor.hpp only,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SP, FSP, FFSP: cut one iterator into several.
 //
 // Floor 3. Ansor reference, ch. 2.2 to 2.4. Any positive lengths are legal, whether they divide or

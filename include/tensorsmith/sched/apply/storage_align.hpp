@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SA: strides of a stage's storage are congruent to `offset` modulo `factor`.
 //
 // Floor 3. Ansor reference, ch. 2.3; never made by its search. Legal: factor >= 1, offset >= 0. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TSL: how the values of a stage lie in memory.
 //
 // Floor 3. Own step, never in v0.6 records. Legal: the stage is computed, none of its tensors is an

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CHR of scope "widened": a copy whose elements have the type that its readers compute with.
 //
 // Floor 3. Own design. f16 and bf16 become f32, bytes become i16: every value of the narrow type is

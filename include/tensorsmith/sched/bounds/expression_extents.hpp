@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ExpressionExtents: extents of loops where regions are no affine forms of the loops around.
 //
 // Floor 3. (x * 8 + 3) // 12 and x * 8 // 12 may be one number, though both vary: the reference's

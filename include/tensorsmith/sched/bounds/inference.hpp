@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The work of infer_bounds: regions of stages from what their readers touch.
 //
 // Floor 3. Ansor reference, ch. 2.5. Used by sched/bounds.hpp only.

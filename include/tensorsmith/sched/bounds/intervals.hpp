@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Intervals whose ends are affine forms of the loop variables that stay fixed.
 //
 // Floor 3. Ansor reference, ch. 2.5: the rules of its interval arithmetic, so that extents come out

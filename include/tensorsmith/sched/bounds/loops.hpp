@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the iterators of each stage came from its axes: the splits and fuses of the history, in
 // pairs.
 //

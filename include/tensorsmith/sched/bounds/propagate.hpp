@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From axes to loops and back, through the splits and fuses of one stage.
 //
 // Floor 3. Ansor reference, ch. 2.5, rule 3.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RangeInference: over which expressions the loops of every stage run.
 //
 // Floor 3. The bound inference of the Ansor reference 0.16 (ch. 2.5), step by step: what the

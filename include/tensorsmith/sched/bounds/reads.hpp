@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every stage that is not inlined reads, with inlined stages looked through.
 //
 // Floor 3. Ansor reference, ch. 2.5. The index forms are over the reader's own axes.

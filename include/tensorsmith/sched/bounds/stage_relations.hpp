@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StageRelations: how the loops of a stage come from its axes, two loops at a time.
 //
 // Floor 3. A split into several parts is several splits into two, a fuse of several loops several

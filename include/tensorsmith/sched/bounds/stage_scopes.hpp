@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // scopes_of_stages: in which memory the values of every stage are.
 //
 // Floor 3. Ansor reference, ch. 2.5. Copies say it in their steps; all other stages follow from the

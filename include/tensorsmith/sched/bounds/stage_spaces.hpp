@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StageSpaces: stages as relations of loops, with their bodies as expressions of them.
 //
 // Floor 3. What the inference of ranges starts from, and how intervals of loops become intervals of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How shared copies of a GPU's block are fetched and lie in memory, and whether blocks share out
 // the sums of tiles: decisions of a template.
 //

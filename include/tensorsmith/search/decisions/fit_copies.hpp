@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What follows from the rest of a program for CPUs: loops and layouts of packed copies, layouts of
 // caches of results, tensor intrinsics.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Remarks for lowering, as decisions of a template: rows at a time, steps of a reduction that are
 // written out, a hint to memory, and whether a packed copy keeps rows.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many loops are fused and run in parallel, as vectors, or written out: decisions of a
 // template.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which loops run in parallel: a decision of a template.
 //
 // Floor 7. Ansor reference, ch. 5.1 (Parallel). What is drawn at first is what the reference draws

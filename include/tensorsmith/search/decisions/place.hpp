@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places: where stages are computed, as decisions of a template.
 //
 // Floor 7. Ansor reference, ch. 5.1 (ChangeComputeLocation). A value says: as the sketch has it,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables for the lengths of splits that share rows out among threads.
 //
 // Floor 7. Own design (row_threads.hpp).

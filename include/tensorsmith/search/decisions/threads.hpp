@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the loops of a stage of a GPU program become blocks and threads: decisions of a template.
 //
 // Floor 7. Ansor reference, ch. 5.1 (ThreadBind); own: groups of blocks, drawn threads and vectors.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Crossover: a candidate with the split lengths of two parents of the same sketch.
 //
 // Floor 7. Own design (the reference has none; OSDI 2020 sec. 5.1 crosses whole stages). The child

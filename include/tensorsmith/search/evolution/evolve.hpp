@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // evolve: generations of mutation and crossover under a score.
 //
 // Floor 7. Ansor reference, ch. 5.4, with two changes that EvolutionOptions can take back: parents

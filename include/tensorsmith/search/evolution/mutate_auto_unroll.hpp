@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MutateAutoUnroll: draws another remark for lowering: auto_unroll_max_step, a hint to memory, how
 // many rows a reduction computes at a time, how many of its steps are written out, or whether a
 // packed copy keeps rows.

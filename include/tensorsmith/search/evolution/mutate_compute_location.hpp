@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MutateComputeLocation: computes a stage at another iterator.
 //
 // Floor 7. Ansor reference, ch. 5.3, except that the present place is not drawn again unless

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MutateParallel: fuses another number of outer loops for a parallel loop.
 //
 // Floor 7. Ansor reference, ch. 5.3.

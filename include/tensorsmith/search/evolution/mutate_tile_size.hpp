@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MutateTileSize: moves a factor from one level of a split to another.
 //
 // Floor 7. Ansor reference, ch. 5.3. The innermost length stays at most SearchSpace::max_innermost.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mutator: makes another legal candidate from one; what the mutations share.
 //
 // Floor 7. Ansor reference, ch. 5.3. A mutation edits the step history; the result is replayed from

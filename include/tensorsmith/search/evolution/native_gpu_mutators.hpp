@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NativeGpuMutators: mutations of the native space for GPUs.
 //
 // Floor 7. Own design: those of the reference, MutateCopies, MutateStreamK and MutateBlockGroups,

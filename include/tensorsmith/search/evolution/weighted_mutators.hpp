@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WeightedMutators: mutations with the probabilities they are chosen with.
 //
 // Floor 7. Ansor reference, ch. 5.3 (weights for CPUs and GPUs).

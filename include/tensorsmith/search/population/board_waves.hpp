@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many blocks of a complete GPU program a board holds at a time.
 //
 // Floor 7. Own design. An estimate from the state alone. Not here: what a lowered program needs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ChangeComputeLocation: gives every stage that is neither tiled nor inlined a random place.
 //
 // Floor 7. Ansor reference, ch. 5.1. One draw per stage, from the last to the first: inline it (if

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DrawBlockGroups: which tiles of a product are computed at about the same time.
 //
 // Floor 7. Own design; nothing in a space without a board. The blocks of a group read the same part

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DrawCopies: how the shared copies of a GPU's block are fetched, and how they lie in memory.
 //
 // Floor 7. Own design; nothing in a space without fetch_stages. Drawn, because neither is always

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DrawRowBlock: how many rows a reduction along long rows computes at a time.
 //
 // Floor 7. Own design; nothing in a space without blocks of rows. Asked only where a reduction ends

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DrawStreamK: whether the blocks that a board holds at a time share the sums of all tiles out.
 //
 // Floor 7. Own design; nothing in a space without a board. Asked only where a block per tile leaves

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FillTileSize: decides every open split length.
 //
 // Floor 7. Ansor reference, ch. 5.1. Lengths are drawn uniformly from all ordered factorizations

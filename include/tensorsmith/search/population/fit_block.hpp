@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FitBlock: tiles and bindings of a GPU program that a block and its threads can hold.
 //
 // Floor 7. Own design. Most tilings that the reference draws exceed a limit of the device, which it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FitPacks: gives packed copies the loops and the layout that fit the register tile, caches of
 // results their layout, and sums of products their tensor intrinsics.
 //

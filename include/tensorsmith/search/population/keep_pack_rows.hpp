@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeepPackRows: a packed copy keeps the rows of its source, or goes back to panels.
 //
 // Floor 7. Own design. Only mutations ask for it: panels are as fast or faster where an element of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DrawMemoryHint: lets the register tile of a stage ask for a large operand ahead of its use, or
 // writes a large result past the caches.
 //

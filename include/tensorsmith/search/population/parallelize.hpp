@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parallelize: fuses the outermost spatial loops of every root stage and runs them in parallel.
 //
 // Floor 7. Ansor reference, ch. 5.1 (Parallel, CPU). Loops are collected until there are more than

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // draw_candidate: one random complete program; the rules that complete a sketch are a type.
 //
 // Floor 7. Ansor reference, ch. 5.1 (rule order on CPUs and GPUs) and 5.2. Two sources of random

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ThreadBind: binds the loops of a GPU program to blocks, virtual threads and threads.
 //
 // Floor 7. Ansor reference, ch. 5.1 (ThreadBind); for GPUs. Stages from the last to the first:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unroll: lets the lowering unroll inner loops of stages with reductions, up to a drawn size.
 //
 // Floor 7. Ansor reference, ch. 5.1 (Unroll). Loops named in `always_unroll_inner` are unrolled as

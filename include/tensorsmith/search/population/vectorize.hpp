@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectorize: fuses some innermost spatial loops of every stage and vectorizes them.
 //
 // Floor 7. Ansor reference, ch. 5.1 (Vectorization). Fusible: not past an attach point, a

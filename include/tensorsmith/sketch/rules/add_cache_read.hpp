@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AddCacheRead: threads of a block share a copy of an input of a tiled stage.
 //
 // Floor 5. Ansor reference, ch. 4.3; for GPUs. Legal for a stage whose first consumer needs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AddCacheWrite: gives a stage a local cache that later rules tile and fuse with the copy.
 //
 // Floor 5. Ansor reference, ch. 4.3. Legal for a stage that needs multi-level tiling and has no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AddRfactor: turns a part of a large reduction into a spatial axis, so that it can be parallelised
 // or vectorised.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AlwaysInline: inlines a cheap elementwise producer.
 //
 // Floor 5. Ansor reference, ch. 4.3. Legal for a compute stage that is no output and has only

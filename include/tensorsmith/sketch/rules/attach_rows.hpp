@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AttachRows: reductions along rows, and what is between them, are computed row by row in the
 // stage that needs them all.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ChainRows: products and what is done with the rows of their results are computed block of rows
 // by block of rows, so that what lies between them stays in the nearest caches.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CrossThreadReduction: the threads of a block reduce together.
 //
 // Floor 5. Ansor reference, ch. 4.3; for GPUs. Legal for a compute stage that is no cache and whose

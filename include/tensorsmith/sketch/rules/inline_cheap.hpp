@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InlineCheap: AlwaysInline for stages that cost less to compute anew than to keep.
 //
 // Floor 5. Own design. Legal where AlwaysInline is. A reduction computes an inlined operand for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InlineMaps: a copy in another order (a transposition, a reshape) is not computed into memory; its
 // readers read what it reads.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InlinePadding: zero padding is not computed into memory; its reader leaves such terms out.
 //
 // Floor 5. Own design (what direct convolutions of libraries do). Legal for a purely spatial stage

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeepRows: a product of a matrix and a vector, the matrix read along its rows, is left untiled.
 //
 // Floor 5. Own design. Nothing of the matrix is used twice, so there is nothing to tile for: the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeepStencils: a cheap stage that its reader reads at several places is computed into memory.
 //
 // Floor 5. Own design (the choice between work twice and a buffer, as schedules of image pipelines

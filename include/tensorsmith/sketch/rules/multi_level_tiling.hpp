@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MultiLevelTiling: tiles a stage with data reuse.
 //
 // Floor 5. Ansor reference, ch. 4.3; OSDI 2020 sec. 4.1 ("SSRSRS"). Legal for a stage that needs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MultiLevelTilingWithFusion: tiles a stage and computes it inside its elementwise consumer.
 //
 // Floor 5. Ansor reference, ch. 4.3. Legal for a stage that needs multi-level tiling and has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PackOperand: a tiled stage reads a copy of an operand that lies in memory as its tile reads it.
 //
 // Floor 5. Own design (what all libraries do for matrix products; Ansor and MetaSchedule have no

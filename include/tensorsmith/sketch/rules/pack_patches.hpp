@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PackPatches: a stage that sums over windows reads a packed copy of the windows (im2col).
 //
 // Floor 5. Own design (what convolutions by matrix products do, on the fly: the copy is made

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReduceRows: one kernel for everything that is done to a row; for GPUs.
 //
 // Floor 5. Own design (row kernels as libraries write softmax, layernorm and sums of rows). Legal

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ShareForTensorCores: the warps of a block share copies of the matrices that they multiply.
 //
 // Floor 5. Own design. Legal for a stage that a sum of TileForTensorCores reads. All threads of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SimplifyComputeWithConstTensor: loops over constant matrices are unrolled, the others tiled once.
 //
 // Floor 5. Ansor reference, ch. 4.3; for transforms by small constant matrices (Winograd). Legal

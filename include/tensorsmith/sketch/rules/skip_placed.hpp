@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SkipPlaced: a stage that another rule has given a place is left alone.
 //
 // Floor 5. Own design; for rules that place several stages at once and leave the inputs between

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SkipStage: leaves a stage as it is.
 //
 // Floor 5. Ansor reference, ch. 4.3. Legal always.

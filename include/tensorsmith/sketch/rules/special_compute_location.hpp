@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpecialComputeLocation: a cheap producer of a transform by constant matrices is computed in it.
 //
 // Floor 5. Ansor reference, ch. 4.3 (SpecialComputeLocationGPU); for GPUs. Legal for a stage that

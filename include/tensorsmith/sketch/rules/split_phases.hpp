@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SplitPhases: multi-level tiling of the outputs of one phase at a time.
 //
 // Floor 5. Own design (libraries and hand-written kernels run a transposed convolution of stride s

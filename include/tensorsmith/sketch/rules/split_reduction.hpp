@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SplitReduction: several blocks share the sum of one tile (split-K); for GPUs.
 //
 // Floor 5. Own design (split-K of CUTLASS; here without atomics: a second kernel adds the parts up,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SplitSums: threads share the long sums of a small result; for CPUs.
 //
 // Floor 5. Own design (split-K). Legal for a stage with one reduction and data reuse. Worth it with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TileAcross: multi-level tiling with the vectors along another axis than the last.
 //
 // Floor 5. Own design (all libraries hold output channels in vectors, whatever the layout; the tile

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TileForTensorCores: tiles a sum of products as the warps of a GPU multiply matrices.
 //
 // Floor 5. Own design (block, warp and instruction tiles as in CUTLASS and Triton; fragments as in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TileMaps: tiles of a stage that computes elements out of elements elsewhere: transpositions,
 // other index maps, stencils.
 //

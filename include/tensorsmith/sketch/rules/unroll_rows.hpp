@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UnrollRows: loops over the rows of a constant matrix are unrolled around the innermost one.
 //
 // Floor 5. Own design; the native form of simplify_const_tensor.hpp for stages that reduce nothing

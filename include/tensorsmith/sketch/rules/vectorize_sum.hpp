@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VectorizeSum: a product whose operands both lie along the sum has its vectors along it.
 //
 // Floor 5. Own design (dot products of rows, as libraries write products of a few rows with a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WindowRows: a product and the windows over its results are computed block of rows by block of
 // rows, so that the results stay in the nearest caches.
 //
