@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/operators.hpp"
+#include "graph/recurrent.hpp"
 #include "tensorsmith/support/quote.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 
@@ -16,7 +17,8 @@ const std::map<std::string_view, OperatorRow>& table() {
     std::map<std::string_view, OperatorRow> all;
     for (const auto& family :
          {elementwise_rows(), product_rows(), convolution_rows(), pool_rows(), reduction_rows(),
-          norm_rows(), shape_rows(), index_rows(), resize_rows()}) {
+          norm_rows(), shape_rows(), index_rows(), resize_rows(), function_rows(), scatter_rows(),
+          order_rows(), sample_rows(), einsum_rows(), quantize_rows(), recurrent_rows()}) {
       for (const OperatorRow& row : family) {
         TENSORSMITH_ASSERT(all.emplace(row.facts.op, row).second, "an operator has two rows");
       }

@@ -143,6 +143,12 @@ std::vector<OperatorRow> norm_rows();
 std::vector<OperatorRow> shape_rows();
 std::vector<OperatorRow> index_rows();
 std::vector<OperatorRow> resize_rows();
+std::vector<OperatorRow> function_rows();
+std::vector<OperatorRow> scatter_rows();
+std::vector<OperatorRow> order_rows();
+std::vector<OperatorRow> sample_rows();
+std::vector<OperatorRow> einsum_rows();
+std::vector<OperatorRow> quantize_rows();
 
 // What several families need.
 Shape spread_shapes(const Shape& a, const Shape& b);  ///< throws where they do not fit
@@ -155,6 +161,12 @@ std::vector<std::int64_t> list_of(const Graph& graph, const Node& node, std::siz
 /// Position of `at` in row-major order, and the way back.
 te::Expr flat_position(const Indices& at, const Shape& shape);
 Indices indices_of(const te::Expr& position, const Shape& shape);
+/// A number of a program, for indices.
+inline te::Expr whole(Emitter& e, std::int64_t value) {
+  return e.program().constant(DType::i32, value);
+}
+/// An index that counts from the end if it is negative.
+te::Expr from_the_end(Emitter& e, const te::Expr& i, std::int64_t extent);
 /// Results of one node, all inputs constant. Throws Error.
 std::vector<Constant> evaluate_node(const Graph& graph, std::size_t node);
 HostArray host_array(const Constant& constant, bool is_wide);

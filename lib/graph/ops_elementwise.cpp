@@ -170,9 +170,81 @@ void emit_mod(Emitter& e) {
     if (is_float(a.dtype())) {
       const Expr q = a / b;
       const Expr down = te::floor(q), towards_zero = te::select(q < 0, te::ceil(q), down);
-      return a - (is_fmod ? towards_zero : down) * b;
+      const Expr rest = a - (is_fmod ? towards_zero : down) * b;
+      // Of an infinite b: a itself, or with the sign of b what is nearest to it, b.
+      const Expr is_infinite = b == b && b - b != b - b && a - a == a - a;
+      const Expr whole_a = is_fmod ? a : te::select(a * b < 0, b, a);
+      return te::select(is_infinite, whole_a, rest);
     }
     return is_fmod ? te::truncmod(a, b) : te::floormod(a, b);
+  });
+}
+
+/// Bits of whole numbers one by one: there is no such operation in formulas. In i64 with the sign
+/// as the last bit; casts back keep the lowest bits.
+enum class Bits : std::uint8_t { conjunction, disjunction, difference };
+
+template <Bits operation>
+Expr by_bits(Expr a, Expr b) {
+  const DType type = a.dtype();
+  const int width = static_cast<int>(8 * bytes_of(type));
+  const Expr x = te::cast(DType::i64, a), y = te::cast(DType::i64, b);
+  const auto bit = [&](const Expr& v, int k) {
+    const Expr shifted = k == 0    ? v
+                         : k == 63 ? te::floordiv(v, std::int64_t{1} << 62)
+                                   : te::floordiv(v, std::int64_t{1} << k);
+    return te::floormod(k == 63 ? te::floordiv(shifted, 2) : shifted, 2);
+  };
+  Expr sum = 0;
+  for (int k = 0; k < width; ++k) {
+    const Expr p = bit(x, k), q = bit(y, k);
+    const Expr both = p * q;
+    const Expr one = operation == Bits::conjunction   ? both
+                     : operation == Bits::disjunction ? p + q - both
+                                                      : p + q - both * 2;
+    const std::int64_t weight = k == 63 ? INT64_MIN : std::int64_t{1} << k;
+    sum = k == 0 ? one : sum + one * weight;
+  }
+  return te::cast(type, sum);
+}
+Expr bitwise_not(const Node&, Expr x) {
+  const DType type = x.dtype();
+  const Expr v = te::cast(DType::i64, x);
+  return te::cast(type, type == DType::u8 ? -v + 255 : -v - 1);
+}
+void require_whole(const Inference& in) {
+  if (is_float(in.dtype(0)) || in.dtype(0) == DType::boolean) {
+    refuse("has inputs of " + std::string(name_of(in.dtype(0))));
+  }
+}
+void infer_bits(Inference& in) {
+  require_whole(in);
+  infer_spread(in);
+}
+void infer_bitwise_not(Inference& in) {
+  require_whole(in);
+  same_as_input(in);
+}
+/// Multiplied or divided by a power of two; bits that leave the type are lost.
+void emit_shift(Emitter& e) {
+  const bool is_left = e.node().text("direction", "LEFT") == "LEFT";
+  const DType type = e.result_type();
+  const std::int64_t width = 8 * bytes_of(type);
+  e.define([&](const Indices& at) {
+    const Expr x = te::cast(DType::i64, e.read_spread(0, at));
+    const Expr by = te::cast(DType::i64, e.read_spread(1, at));
+    Expr power = by * 0 + 1;
+    for (int k = 0; k < 6; ++k) {  // 2^by, by the bits of `by`
+      const Expr bit = te::floormod(te::floordiv(by, std::int64_t{1} << k), 2);
+      const std::int64_t square =
+          k < 5 ? (std::int64_t{1} << (std::int64_t{1} << k)) - 1 : std::int64_t{0xffffffff};
+      power = power * (bit * square + 1);
+    }
+    const Expr is_out = by >= width || by < 0;
+    const Expr none = is_left ? x * 0 : te::select(x < 0, x * 0 - 1, x * 0);
+    const Expr divisor = te::select(power < 1, power * 0 + 1, power);  // 2^63
+    const Expr shifted = is_left ? x * power : te::floordiv(x, divisor);
+    return te::cast(type, te::select(is_out, none, shifted));
   });
 }
 
@@ -266,56 +338,63 @@ void predicate(Emitter& e) {
 }  // namespace
 
 std::vector<OperatorRow> elementwise_rows() {
-  return {unary_row<relu>("Relu"),
-          unary_row<neg>("Neg"),
-          unary_row<absolute>("Abs"),
-          unary_row<exp>("Exp"),
-          unary_row<log>("Log"),
-          unary_row<sqrt>("Sqrt"),
-          unary_row<erf>("Erf"),
-          unary_row<tanh>("Tanh"),
-          unary_row<sigmoid>("Sigmoid"),
-          unary_row<floor>("Floor"),
-          unary_row<ceil>("Ceil"),
-          unary_row<round>("Round"),
-          unary_row<reciprocal>("Reciprocal"),
-          unary_row<sign>("Sign"),
-          unary_row<gelu>("Gelu"),
-          unary_row<swish>("Swish"),
-          unary_row<hard_sigmoid>("HardSigmoid"),
-          unary_row<hard_swish>("HardSwish"),
-          unary_row<leaky_relu>("LeakyRelu"),
-          unary_row<elu>("Elu"),
-          unary_row<celu>("Celu"),
-          unary_row<selu>("Selu"),
-          unary_row<softplus>("Softplus"),
-          unary_row<softsign>("Softsign"),
-          unary_row<mish>("Mish"),
-          unary_row<thresholded_relu>("ThresholdedRelu"),
-          computed_row("Not", Pattern::elementwise, bool_of_input, predicate<logical_not>),
-          computed_row("IsNaN", Pattern::elementwise, bool_of_input, predicate<is_nan>),
-          binary_row<add>("Add"),
-          binary_row<sub>("Sub"),
-          binary_row<mul>("Mul"),
-          binary_row<div>("Div"),
-          binary_row<maximum>("Max"),
-          binary_row<minimum>("Min"),
-          binary_row<add>("Sum"),
-          computed_row("Mean", Pattern::broadcast, infer_spread, emit_mean),
-          computed_row("Mod", Pattern::broadcast, infer_spread, emit_mod),
-          computed_row("Pow", Pattern::broadcast, infer_pow, emit_pow),
-          comparison_row<equal>("Equal"),
-          comparison_row<less>("Less"),
-          comparison_row<less_equal>("LessOrEqual"),
-          comparison_row<greater>("Greater"),
-          comparison_row<greater_equal>("GreaterOrEqual"),
-          comparison_row<logical_and>("And"),
-          comparison_row<logical_or>("Or"),
-          comparison_row<logical_xor>("Xor"),
-          computed_row("Where", Pattern::broadcast, infer_where, emit_where),
-          computed_row("Clip", Pattern::elementwise, infer_clip, emit_clip),
-          computed_row("PRelu", Pattern::broadcast, infer_prelu, emit_prelu),
-          computed_row("Cast", Pattern::elementwise, infer_cast, emit_cast)};
+  return {
+      unary_row<relu>("Relu"),
+      unary_row<neg>("Neg"),
+      unary_row<absolute>("Abs"),
+      unary_row<exp>("Exp"),
+      unary_row<log>("Log"),
+      unary_row<sqrt>("Sqrt"),
+      unary_row<erf>("Erf"),
+      unary_row<tanh>("Tanh"),
+      unary_row<sigmoid>("Sigmoid"),
+      unary_row<floor>("Floor"),
+      unary_row<ceil>("Ceil"),
+      unary_row<round>("Round"),
+      unary_row<reciprocal>("Reciprocal"),
+      unary_row<sign>("Sign"),
+      unary_row<gelu>("Gelu"),
+      unary_row<swish>("Swish"),
+      unary_row<hard_sigmoid>("HardSigmoid"),
+      unary_row<hard_swish>("HardSwish"),
+      unary_row<leaky_relu>("LeakyRelu"),
+      unary_row<elu>("Elu"),
+      unary_row<celu>("Celu"),
+      unary_row<selu>("Selu"),
+      unary_row<softplus>("Softplus"),
+      unary_row<softsign>("Softsign"),
+      unary_row<mish>("Mish"),
+      unary_row<thresholded_relu>("ThresholdedRelu"),
+      computed_row("Not", Pattern::elementwise, bool_of_input, predicate<logical_not>),
+      computed_row("IsNaN", Pattern::elementwise, bool_of_input, predicate<is_nan>),
+      binary_row<add>("Add"),
+      binary_row<sub>("Sub"),
+      binary_row<mul>("Mul"),
+      binary_row<div>("Div"),
+      binary_row<maximum>("Max"),
+      binary_row<minimum>("Min"),
+      binary_row<add>("Sum"),
+      computed_row("Mean", Pattern::broadcast, infer_spread, emit_mean),
+      computed_row("Mod", Pattern::broadcast, infer_spread, emit_mod),
+      computed_row("Pow", Pattern::broadcast, infer_pow, emit_pow),
+      computed_row("BitwiseAnd", Pattern::broadcast, infer_bits,
+                   binary<by_bits<Bits::conjunction>>),
+      computed_row("BitwiseOr", Pattern::broadcast, infer_bits, binary<by_bits<Bits::disjunction>>),
+      computed_row("BitwiseXor", Pattern::broadcast, infer_bits, binary<by_bits<Bits::difference>>),
+      computed_row("BitwiseNot", Pattern::elementwise, infer_bitwise_not, unary<bitwise_not>),
+      computed_row("BitShift", Pattern::broadcast, infer_bits, emit_shift),
+      comparison_row<equal>("Equal"),
+      comparison_row<less>("Less"),
+      comparison_row<less_equal>("LessOrEqual"),
+      comparison_row<greater>("Greater"),
+      comparison_row<greater_equal>("GreaterOrEqual"),
+      comparison_row<logical_and>("And"),
+      comparison_row<logical_or>("Or"),
+      comparison_row<logical_xor>("Xor"),
+      computed_row("Where", Pattern::broadcast, infer_where, emit_where),
+      computed_row("Clip", Pattern::elementwise, infer_clip, emit_clip),
+      computed_row("PRelu", Pattern::broadcast, infer_prelu, emit_prelu),
+      computed_row("Cast", Pattern::elementwise, infer_cast, emit_cast)};
 }
 
 }  // namespace tensorsmith::graph

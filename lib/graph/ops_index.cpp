@@ -9,8 +9,6 @@ namespace {
 
 using te::Expr;
 
-Expr whole(Emitter& e, std::int64_t value) { return e.program().constant(DType::i32, value); }
-
 std::vector<std::size_t> permutation_of(const Node& node, std::size_t rank) {
   List list = node.integers("perm");
   if (list.empty()) {
@@ -271,12 +269,6 @@ void emit_pad(Emitter& e) {
   });
 }
 
-/// A number that counts from the end if it is negative.
-Expr from_the_end(Emitter& e, const Expr& i, std::int64_t extent) {
-  const Expr index = te::cast(DType::i32, i);
-  return te::select(index < 0, index + whole(e, extent), index);
-}
-
 void infer_gather(Inference& in) {
   const std::size_t axis = normalized_axis(in.node().integer("axis", 0), in.rank(0));
   Shape shape = in.shape(0);
@@ -404,6 +396,11 @@ OperatorRow row(std::string_view op, void (*infer)(Inference&), void (*emit)(Emi
 }
 
 }  // namespace
+
+Expr from_the_end(Emitter& e, const Expr& i, std::int64_t extent) {
+  const Expr index = te::cast(DType::i32, i);
+  return te::select(index < 0, index + whole(e, extent), index);
+}
 
 std::vector<OperatorRow> index_rows() {
   return {row("Transpose", infer_transpose, emit_transpose),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over axes, softmax, and the places of extremes.
 #include <algorithm>
+#include <limits>
 
 #include "graph/operators.hpp"
 
@@ -73,6 +74,27 @@ class ReducedIndex {
 
 enum class Statistic { sum, mean, product, maximum, minimum, squares, l1, l2, log_sum };
 
+/// The result over no element at all.
+Expr of_nothing(Emitter& e, Statistic statistic, DType type) {
+  const bool is_extreme = statistic == Statistic::maximum || statistic == Statistic::minimum;
+  if (type == DType::boolean) {
+    return whole(e, statistic == Statistic::minimum ? 1 : 0) != 0;
+  }
+  if (is_extreme) {
+    return te::detail::extreme(type, statistic == Statistic::maximum ? -1 : 1)
+        .typed(whole(e, 0).program(), type, "Reduce");
+  }
+  if (!is_float(type)) {
+    return e.program().constant(type, std::int64_t{statistic == Statistic::product ? 1 : 0});
+  }
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double value = statistic == Statistic::product   ? 1
+                       : statistic == Statistic::mean    ? std::numeric_limits<double>::quiet_NaN()
+                       : statistic == Statistic::log_sum ? -infinity
+                                                         : 0;
+  return e.program().constant(type, value);
+}
+
 /// A chain of stages: before(x), reduced, after.
 template <Statistic statistic>
 void emit_reduce(Emitter& e) {
@@ -82,11 +104,17 @@ void emit_reduce(Emitter& e) {
     return e.define([&](const Indices& at) { return e.read(0, at); });
   }
   constexpr bool is_extreme = statistic == Statistic::maximum || statistic == Statistic::minimum;
-  const DType wide = is_extreme ? type : ops::detail::accumulator_of(type);
+  const DType number = type == DType::boolean ? DType::i32 : type;  // true is the larger one
+  const DType wide = is_extreme ? number : ops::detail::accumulator_of(number);
+  if (r.count == 0) {
+    return e.define([&](const Indices&) { return of_nothing(e, statistic, type); });
+  }
   const ReducedIndex index(e, r, e.shape(0));
   const te::Tensor x = e.tensor(0);
   const auto body = [&](const Indices& at) -> Expr {
-    const Expr v = te::cast(wide, x.at(index(at)));
+    const Expr element = x.at(index(at));
+    const Expr v = type == DType::boolean ? te::select(element, whole(e, 1), whole(e, 0))
+                                          : te::cast(wide, element);
     switch (statistic) {
     case Statistic::product:
       return te::prod(v, index.axes);
@@ -121,13 +149,19 @@ void emit_reduce(Emitter& e) {
   if (!has_after && wide == type) {
     return e.define(total);
   }
-  e.define([&](const Indices& at) { return te::cast(type, after(total.at(at))); });
+  e.define([&](const Indices& at) {
+    const Expr v = after(total.at(at));
+    return type == DType::boolean ? v != 0 : te::cast(type, v);
+  });
 }
 
 /// max + log(sum(exp(x - max))).
 void emit_log_sum_exp(Emitter& e) {
   const Reduced r = reduced_of(e.graph(), e.node(), e.shape(0));
   const DType type = e.result_type(), wide = ops::detail::accumulator_of(type);
+  if (r.count == 0) {
+    return e.define([&](const Indices&) { return of_nothing(e, Statistic::log_sum, type); });
+  }
   const ReducedIndex most_index(e, r, e.shape(0)), sum_index(e, r, e.shape(0));
   const te::Tensor x = e.tensor(0);
   const te::Tensor most = e.stage("max", r.result, [&](const Indices& at) {

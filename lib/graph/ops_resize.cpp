@@ -18,6 +18,9 @@ struct AxisMap {
   double first = 0, step = 0;  ///< the places, before they are cut off, lie on a line
   std::int64_t extent = 1;
   bool is_identity = true, is_linear = false;
+  bool is_cubic = false;  ///< of the place before, that place, and the two behind
+  double cubic_coefficient = -0.75;
+  bool excludes_outside = false;  ///< places outside have no weight
 };
 
 std::vector<double> scales_of(const Graph& graph, const Node& node, const Shape& x, Shape& result) {
@@ -56,13 +59,24 @@ std::vector<double> scales_of(const Graph& graph, const Node& node, const Shape&
     }
   } else if (const Constant* to = constant(3)) {
     const List list = to->integers();
+    const std::string policy = node.text("keep_aspect_ratio_policy", "stretch");
     if (list.size() != axes.size() ||
-        node.text("keep_aspect_ratio_policy", "stretch") != "stretch") {
-      refuse("has sizes " + shape_text(list) + " for " + shape_text(x) + ", or keeps the ratio");
+        (policy != "stretch" && policy != "not_larger" && policy != "not_smaller")) {
+      refuse("has sizes " + shape_text(list) + " for " + shape_text(x) + ", policy \"" + policy +
+             "\"");
     }
+    double common = 0;
     for (std::size_t i = 0; i < axes.size(); ++i) {
       result[axes[i]] = list[i];
       scales[axes[i]] = static_cast<double>(list[i]) / static_cast<double>(x[axes[i]]);
+      common = i == 0                   ? scales[axes[i]]
+               : policy == "not_larger" ? std::min(common, scales[axes[i]])
+                                        : std::max(common, scales[axes[i]]);
+    }
+    for (std::size_t i = 0; policy != "stretch" && i < axes.size(); ++i) {
+      scales[axes[i]] = common;
+      result[axes[i]] =
+          static_cast<std::int64_t>(std::floor(common * static_cast<double>(x[axes[i]]) + 0.5));
     }
   } else {
     refuse("has neither scales nor sizes");
@@ -116,13 +130,17 @@ std::vector<AxisMap> maps_of(const Graph& graph, const Node& node, const Shape& 
   const std::string mode = node.text("mode", "nearest");
   const std::string places = node.text("coordinate_transformation_mode", "half_pixel");
   const std::string rounding = node.text("nearest_mode", "round_prefer_floor");
-  if ((mode != "nearest" && mode != "linear") || node.integer("antialias", 0) != 0) {
+  if ((mode != "nearest" && mode != "linear" && mode != "cubic") ||
+      node.integer("antialias", 0) != 0) {
     refuse("has a mode that is not supported, \"" + mode + "\" or antialias");
   }
   std::vector<AxisMap> maps(x.size());
   for (std::size_t d = 0; d < x.size(); ++d) {
     AxisMap& map = maps[d];
     map.extent = x[d];
+    map.is_cubic = mode == "cubic";
+    map.cubic_coefficient = node.real("cubic_coeff_a", -0.75);
+    map.excludes_outside = node.integer("exclude_outside", 0) != 0;
     for (std::int64_t i = 0; i < result[d]; ++i) {
       // Of scales that floats of 32 bits hold: a little off, a place would fall beside its element.
       const double place =
@@ -230,6 +248,13 @@ Expr weight_of(Emitter& e, const Expr& i, const Expr& place, const AxisMap& map,
   return te::cast(wide, i) * map.step + map.first - te::cast(wide, place);
 }
 
+/// Keys' weights of the four places around one that lies t behind the second.
+std::vector<Expr> cubic_weights(const Expr& t, double a) {
+  const auto near = [a](const Expr& s) { return (s * (a + 2) - (a + 3)) * s * s + 1.0; };
+  const auto far = [a](const Expr& s) { return ((s * a - 5 * a) * s + 8 * a) * s - 4 * a; };
+  return {far(t + 1.0), near(t), near(-t + 1.0), far(-t + 2.0)};
+}
+
 void emit_resize(Emitter& e) {
   Shape result;
   const std::vector<AxisMap> maps = maps_of(e.graph(), e.node(), e.shape(0), result);
@@ -252,6 +277,23 @@ void emit_resize(Emitter& e) {
       const Expr low = self(self, d + 1, index);
       if (!map.is_linear) {
         return low;
+      }
+      if (map.is_cubic) {
+        std::vector<Expr> weights =
+            cubic_weights(weight_of(e, at[d], place, map, wide), map.cubic_coefficient);
+        Expr sum = 0, total = 0;
+        for (int k = 0; k < 4; ++k) {
+          const Expr at_k = place + (k - 1);
+          Expr weight = weights[static_cast<std::size_t>(k)];
+          if (map.excludes_outside) {
+            weight = te::select(at_k >= 0 && at_k < map.extent, weight, weight * 0.0);
+            total = k == 0 ? weight : total + weight;
+          }
+          index[d] = inside(at_k);
+          const Expr term = self(self, d + 1, index) * weight;
+          sum = k == 0 ? term : sum + term;
+        }
+        return map.excludes_outside ? sum / total : sum;
       }
       index[d] = inside(place + 1);
       const Expr high = self(self, d + 1, index);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graph/operators.hpp"
+#include "tensorsmith/ir/dtype_name.hpp"
 
 namespace tensorsmith::graph {
 namespace {
@@ -262,6 +263,26 @@ std::vector<Constant> evaluate_non_zero(const Graph& graph, const Node& node) {
                                     all)};
 }
 
+std::vector<Constant> evaluate_eye_like(const Graph& graph, const Node& node) {
+  const Value& x = graph.value(node.inputs[0]);
+  const std::int64_t k = node.integer("k", 0);
+  if (x.shape.size() != 2) {
+    refuse("has an input " + shape_text(x.shape) + " that is no matrix");
+  }
+  HostArray made(dtype_from_name(node.text("dtype", "")).value_or(x.dtype), x.shape);
+  for (std::int64_t i = 0; i < x.shape[0]; ++i) {
+    if (i + k >= 0 && i + k < x.shape[1]) {
+      const std::int64_t at = i * x.shape[1] + i + k;
+      if (is_float(made.dtype)) {
+        made.set_real(at, 1);
+      } else {
+        made.set_int(at, 1);
+      }
+    }
+  }
+  return {constant_from(made)};
+}
+
 OperatorRow view_row(std::string_view op, void (*infer)(Inference&)) {
   OperatorRow made = computed_row(op, Pattern::injective, infer, emit_view);
   made.facts.is_view = true;
@@ -289,7 +310,8 @@ std::vector<OperatorRow> shape_rows() {
           folded_row("Constant", evaluate_constant),
           folded_row("ConstantOfShape", evaluate_constant_of_shape),
           folded_row("Range", evaluate_range),
-          folded_row("NonZero", evaluate_non_zero)};
+          folded_row("NonZero", evaluate_non_zero),
+          folded_row("EyeLike", evaluate_eye_like)};
 }
 
 }  // namespace tensorsmith::graph

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/operators.hpp"
+#include "graph/recurrent.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 
 namespace tensorsmith::graph {
@@ -74,7 +75,7 @@ class Resolver {
     if (row == nullptr) {
       refuse("is of an operator that is not known");
     }
-    const bool is_shape_of = node.op == "Shape" || node.op == "Size";
+    const bool is_shape_of = node.op == "Shape" || node.op == "Size" || node.op == "EyeLike";
     const bool can_fold = all_inputs_constant(graph_, node) || (is_shape_of && node.has_input(0));
     if (row->facts.is_folded && !can_fold) {
       refuse("needs constant inputs");
@@ -84,7 +85,11 @@ class Resolver {
       return true;
     }
     infer(*row, node);
+    if (is_recurrent(node.op)) {
+      return false;
+    }
     if (!can_fold || !is_small(node)) {
+      define_empty(graph_.nodes[i]);
       return false;
     }
     define(node, evaluate_node(graph_, i));
@@ -115,6 +120,17 @@ class Resolver {
       value.dtype = facts.dtype;
       value.shape = facts.shape;
       value.is_known = true;
+    }
+  }
+  /// What has no elements needs nobody to compute it.
+  void define_empty(Node& node) {
+    for (ValueId& id : node.outputs) {
+      if (id.valid() && num_elements(graph_.value(id).shape) == 0) {
+        Value& value = graph_.value(id);
+        value.constant = make_constant(value.dtype, value.shape, {});
+        value.is_constant = true;
+        id = ValueId{};
+      }
     }
   }
   bool is_small(const Node& node) const {
@@ -206,7 +222,13 @@ Result<Done, std::string> resolve(Graph& graph, const ResolveOptions& options) {
   }
   graph.nodes = std::move(kept);
   remove_unused(graph);
-  return Done{};
+  const bool has_recurrent = std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                                         [](const Node& n) { return is_recurrent(n.op); });
+  if (!has_recurrent) {
+    return Done{};
+  }
+  expand_recurrent(graph);
+  return resolve(graph, options);
 }
 
 Result<std::vector<HostArray>, std::string> interpret(const Graph& graph,

@@ -31,6 +31,13 @@ DType result_type(const graph::Graph& graph, const graph::Node& node) {
       return DType::i64;
     }
   }
+  if (node.op == "QuantizeLinear") {
+    return node.has_input(2) ? graph.value(node.inputs[2]).dtype
+                             : dtype_from_name(node.text("output_dtype", "")).value_or(DType::u8);
+  }
+  if (node.op == "EyeLike" && node.has("dtype")) {
+    return dtype_from_name(node.text("dtype", "")).value_or(DType::f32);
+  }
   if (node.op == "Cast") {
     return dtype_from_name(node.text("to", "")).value_or(DType::f32);
   }
@@ -39,7 +46,9 @@ DType result_type(const graph::Graph& graph, const graph::Node& node) {
     const auto* constant = value != nullptr ? std::get_if<graph::Constant>(value) : nullptr;
     return constant != nullptr ? constant->dtype : DType::f32;
   }
-  const std::size_t decides = node.op == "Where" ? 1 : node.op == "OneHot" ? 2 : 0;
+  const std::size_t decides = node.op == "Where" || node.op == "DequantizeLinear" ? 1
+                              : node.op == "OneHot"                               ? 2
+                                                                                  : 0;
   return node.has_input(decides) ? graph.value(node.inputs[decides]).dtype : DType::f32;
 }
 

@@ -20,6 +20,7 @@ void read_constant(NodeSource& source);
 void read_identity(NodeSource& source);
 void read_cast(NodeSource& source);
 void read_cast_like(NodeSource& source);
+void read_eye_like(NodeSource& source);
 void read_dropout(NodeSource& source);
 void read_sum(NodeSource& source);
 void read_mean(NodeSource& source);
@@ -53,6 +54,14 @@ void read_quick_gelu(NodeSource& source);
 void read_bias_gelu(NodeSource& source);
 void read_skip_norm(NodeSource& source);
 void read_simplified_norm(NodeSource& source);
+
+// readers_quantized.cpp
+void read_quantize(NodeSource& source);
+void read_matmul_integer(NodeSource& source);
+void read_conv_integer(NodeSource& source);
+void read_qlinear_matmul(NodeSource& source);
+void read_qlinear_conv(NodeSource& source);
+void read_dynamic_quantize(NodeSource& source);
 
 // readers_attention.cpp
 void read_attention(NodeSource& source);

@@ -93,6 +93,20 @@ void read_cast(NodeSource& source) {
   source.finish("Cast", source.inputs(), {{"to", std::string(name_of(*type))}});
 }
 
+// EyeLike: the name of its type in place of the number.
+void read_eye_like(NodeSource& source) {
+  auto attributes = source.attributes({"dtype"});
+  if (const std::int64_t number = source.integer("dtype", 0); number != 0) {
+    const auto type = element_type(number);
+    if (!type) {
+      source.refuse(type.error());
+      return;
+    }
+    attributes.push_back({"dtype", std::string(name_of(*type))});
+  }
+  source.finish("EyeLike", source.inputs(), std::move(attributes));
+}
+
 // CastLike(x, like) --> Cast(x, to = the type of like).
 void read_cast_like(NodeSource& source) {
   const DType type = source.type_of(source.input(1));

@@ -25,7 +25,8 @@ struct NetworkOptions {
 };
 
 /// Known names: cnn, resnet50, resnet50_preactivation, mobilenet_v2, bert_layer, decoder_layer,
-/// dcgan, detector, newer_operators, contributed_operators. Empty if the name is not one of them.
+/// dcgan, detector, newer_operators, contributed_operators, indexed_operators, recurrent. Empty if
+/// the name is not one of them.
 std::string onnx_network(std::string_view name, const NetworkOptions& options);
 std::vector<std::string> onnx_network_names();
 

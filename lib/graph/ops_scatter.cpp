@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements by tuples of indices: read (GatherND) and written (ScatterND, ScatterElements), one-hot
+// vectors, rows turned round.
+//
+// What is written by index is read here: every element of the result looks for the update that
+// names it. That is a reduction over all updates, and no kernel writes to places that data chooses.
+#include <algorithm>
+
+#include "graph/operators.hpp"
+
+namespace tensorsmith::graph {
+namespace {
+
+using te::Expr;
+
+/// The part [first, last) of a list.
+template <class List>
+List part(const List& list, std::size_t first, std::size_t last) {
+  return List(list.begin() + static_cast<std::ptrdiff_t>(first),
+              list.begin() + static_cast<std::ptrdiff_t>(last));
+}
+template <class List>
+List joined(List a, const List& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// --- tuples ------------------------------------------------------------------------------------
+
+/// Axes that the tuples of `indices` name, behind `batch`.
+std::size_t tuple_length(const Inference& in, std::size_t batch) {
+  const Shape &x = in.shape(0), &indices = in.shape(1);
+  if (indices.empty() || indices.back() < 1 ||
+      batch + static_cast<std::size_t>(indices.back()) > x.size() || batch + 1 > indices.size()) {
+    refuse("has indices " + shape_text(indices) + " for " + shape_text(x));
+  }
+  return static_cast<std::size_t>(indices.back());
+}
+
+std::size_t batch_of(const Node& node) {
+  const std::int64_t batch = node.integer("batch_dims", 0);
+  if (batch < 0 || batch > 100) {
+    refuse("has batch_dims " + std::to_string(batch));
+  }
+  return static_cast<std::size_t>(batch);
+}
+
+void infer_gather_nd(Inference& in) {
+  const std::size_t batch = batch_of(in.node()), length = tuple_length(in, batch);
+  const Shape &x = in.shape(0), &indices = in.shape(1);
+  if (part(x, 0, batch) != part(indices, 0, batch)) {
+    refuse("has indices " + shape_text(indices) + " for " + shape_text(x));
+  }
+  in.set(in.dtype(0),
+         joined(part(indices, 0, indices.size() - 1), part(x, batch + length, x.size())));
+}
+void emit_gather_nd(Emitter& e) {
+  const Shape& x = e.shape(0);
+  const std::size_t batch = batch_of(e.node()), tuples = e.shape(1).size() - 1;
+  const auto length = static_cast<std::size_t>(e.shape(1).back());
+  e.define([&](const Indices& at) {
+    Indices index = part(at, 0, batch);
+    for (std::size_t k = 0; k < length; ++k) {
+      Indices of_index = part(at, 0, tuples);
+      of_index.push_back(whole(e, static_cast<std::int64_t>(k)));
+      index.push_back(from_the_end(e, e.read(1, of_index), x[batch + k]));
+    }
+    return e.read(0, joined(index, part(at, tuples, at.size())));
+  });
+}
+
+// --- updates -----------------------------------------------------------------------------------
+
+enum class Update : std::uint8_t { replace, add, mul, max, min };
+
+Update update_of(const Node& node) {
+  const std::string name = node.text("reduction", "none");
+  constexpr std::pair<std::string_view, Update> known[] = {{"none", Update::replace},
+                                                           {"add", Update::add},
+                                                           {"mul", Update::mul},
+                                                           {"max", Update::max},
+                                                           {"min", Update::min}};
+  for (const auto& [word, update] : known) {
+    if (word == name) {
+      return update;
+    }
+  }
+  refuse("has an unknown reduction \"" + name + "\"");
+}
+
+/// The result of `at` where updates j of `axes` name it if `names(j)`: `value(j)` is theirs.
+/// `position(j)` orders them; the last one wins.
+template <class Names, class Value>
+void write_updates(Emitter& e, Update update, const Shape& updates, const Names& names,
+                   const Value& value) {
+  const DType type = e.result_type();
+  te::ReduceAxes axes;
+  for (std::size_t d = 0; d < updates.size(); ++d) {
+    axes.push_back(e.axis("j" + std::to_string(d), updates[d]));
+  }
+  Indices j;
+  for (const te::ReduceAxis& axis : axes) {
+    j.push_back(axis);
+  }
+  if (axes.empty()) {  // one update
+    axes.push_back(e.axis("j", 1));
+  }
+  const Shape& shape = e.result().shape;
+  if (update == Update::replace) {
+    const te::Tensor last = e.stage("last", shape, [&](const Indices& at) {
+      const Expr position = j.empty() ? whole(e, 0) : flat_position(j, updates);
+      return te::max(te::select(names(at, j), position, whole(e, -1)), axes);
+    });
+    return e.define([&](const Indices& at) {
+      const Expr place = last.at(at);
+      const Indices found = indices_of(te::max(place, whole(e, 0)), updates);
+      return te::select(place >= 0, value(at, found), e.read(0, at));
+    });
+  }
+  const bool is_sum = update == Update::add, is_product = update == Update::mul;
+  const DType wide = is_sum || is_product ? ops::detail::accumulator_of(type) : type;
+  const Expr nothing =
+      is_sum || is_product
+          ? (is_float(wide) ? e.program().constant(wide, is_sum ? 0.0 : 1.0)
+                            : e.program().constant(wide, std::int64_t{is_sum ? 0 : 1}))
+          : te::detail::extreme(wide, update == Update::max ? -1 : 1);
+  const te::Tensor all = e.stage("updates", shape, [&](const Indices& at) {
+    const Expr one = te::select(names(at, j), te::cast(wide, value(at, j)), nothing);
+    return is_sum                  ? te::sum(one, axes)
+           : is_product            ? te::prod(one, axes)
+           : update == Update::max ? te::maximum(one, axes)
+                                   : te::minimum(one, axes);
+  });
+  e.define([&](const Indices& at) {
+    const Expr x = te::cast(wide, e.read(0, at)), more = all.at(at);
+    return te::cast(type, is_sum                  ? x + more
+                          : is_product            ? x * more
+                          : update == Update::max ? te::maximum(x, more)
+                                                  : te::minimum(x, more));
+  });
+}
+
+void infer_scatter_nd(Inference& in) {
+  const std::size_t length = tuple_length(in, 0);
+  const Shape &x = in.shape(0), &indices = in.shape(1);
+  if (in.shape(2) != joined(part(indices, 0, indices.size() - 1), part(x, length, x.size())) ||
+      in.dtype(2) != in.dtype(0)) {
+    refuse("has updates " + shape_text(in.shape(2)) + " for indices " + shape_text(indices) +
+           " and data " + shape_text(x));
+  }
+  (void)update_of(in.node());
+  in.set(in.dtype(0), x);
+}
+void emit_scatter_nd(Emitter& e) {
+  const Shape &x = e.shape(0), &indices = e.shape(1);
+  const auto length = static_cast<std::size_t>(indices.back());
+  const Shape tuples = part(indices, 0, indices.size() - 1);
+  write_updates(
+      e, update_of(e.node()), tuples,
+      [&](const Indices& at, const Indices& j) {
+        Expr is_named = whole(e, 0) == 0;
+        for (std::size_t k = 0; k < length; ++k) {
+          Indices of_index = j;
+          of_index.push_back(whole(e, static_cast<std::int64_t>(k)));
+          const Expr same = from_the_end(e, e.read(1, of_index), x[k]) == at[k];
+          is_named = k == 0 ? same : is_named && same;
+        }
+        return is_named;
+      },
+      [&](const Indices& at, const Indices& j) {
+        return e.read(2, joined(j, part(at, length, at.size())));
+      });
+}
+
+void infer_scatter_elements(Inference& in) {
+  const Shape &x = in.shape(0), &indices = in.shape(1);
+  const std::size_t axis = normalized_axis(in.node().integer("axis", 0), x.size());
+  bool fits = indices.size() == x.size() && in.shape(2) == indices && in.dtype(2) == in.dtype(0);
+  for (std::size_t d = 0; fits && d < x.size(); ++d) {
+    fits = d == axis || indices[d] <= x[d];
+  }
+  if (!fits) {
+    refuse("has indices " + shape_text(indices) + " and updates " + shape_text(in.shape(2)) +
+           " for " + shape_text(x));
+  }
+  (void)update_of(in.node());
+  in.set(in.dtype(0), x);
+}
+void emit_scatter_elements(Emitter& e) {
+  const Shape &x = e.shape(0), &indices = e.shape(1);
+  const std::size_t axis = normalized_axis(e.node().integer("axis", 0), x.size());
+  /// The update's place: that of the result but along the axis, where there is one.
+  const auto place = [&](const Indices& at, const Indices& j) {
+    Indices index = at;
+    for (std::size_t d = 0; d < x.size(); ++d) {
+      index[d] = d == axis           ? j[0]
+                 : indices[d] < x[d] ? te::min(at[d], whole(e, indices[d] - 1))
+                                     : at[d];
+    }
+    return index;
+  };
+  write_updates(
+      e, update_of(e.node()), {indices[axis]},
+      [&](const Indices& at, const Indices& j) {
+        Expr is_named = from_the_end(e, e.read(1, place(at, j)), x[axis]) == at[axis];
+        for (std::size_t d = 0; d < x.size(); ++d) {
+          if (d != axis && indices[d] < x[d]) {
+            is_named = is_named && at[d] < indices[d];
+          }
+        }
+        return is_named;
+      },
+      [&](const Indices& at, const Indices& j) { return e.read(2, place(at, j)); });
+}
+
+// --- others ------------------------------------------------------------------------------------
+
+void infer_one_hot(Inference& in) {
+  const std::int64_t depth = in.constant(1, "depth").integer(0);
+  const std::size_t axis = normalized_axis(in.node().integer("axis", -1), in.rank(0) + 1);
+  if (depth < 1 || depth > INT32_MAX || in.shape(2) != Shape{2}) {
+    refuse("has a depth of " + std::to_string(depth) + " and values " + shape_text(in.shape(2)));
+  }
+  Shape shape = in.shape(0);
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), depth);
+  in.set(in.dtype(2), shape);
+}
+void emit_one_hot(Emitter& e) {
+  const std::int64_t depth = e.value(1).constant.integer(0);
+  const std::size_t axis = normalized_axis(e.node().integer("axis", -1), e.shape(0).size() + 1);
+  e.define([&](const Indices& at) {
+    const Indices index = joined(part(at, 0, axis), part(at, axis + 1, at.size()));
+    return te::select(from_the_end(e, e.read(0, index), depth) == at[axis],
+                      e.read(2, {whole(e, 1)}), e.read(2, {whole(e, 0)}));
+  });
+}
+
+void infer_reverse(Inference& in) {
+  const std::int64_t batch = in.node().integer("batch_axis", 1),
+                     time = in.node().integer("time_axis", 0);
+  const bool fits = in.rank(0) >= 2 && (batch == 0 || batch == 1) && time == 1 - batch &&
+                    in.shape(1) == Shape{in.shape(0)[static_cast<std::size_t>(batch)]};
+  if (!fits) {
+    refuse("has lengths " + shape_text(in.shape(1)) + " for " + shape_text(in.shape(0)));
+  }
+  in.set(in.dtype(0), in.shape(0));
+}
+void emit_reverse(Emitter& e) {
+  const auto time = static_cast<std::size_t>(e.node().integer("time_axis", 0));
+  e.define([&](const Indices& at) {
+    const Expr length = te::cast(DType::i32, e.read(1, {at[1 - time]}));
+    Indices index = at;
+    // In range whatever the length is.
+    index[time] =
+        te::select(at[time] < length,
+                   te::min(length - 1 - at[time], whole(e, e.shape(0)[time] - 1)), at[time]);
+    return e.read(0, index);
+  });
+}
+
+OperatorRow row(std::string_view op, Pattern pattern, void (*infer)(Inference&),
+                void (*emit)(Emitter&)) {
+  return computed_row(op, pattern, infer, emit);
+}
+
+}  // namespace
+
+std::vector<OperatorRow> scatter_rows() {
+  return {row("GatherND", Pattern::injective, infer_gather_nd, emit_gather_nd),
+          row("ScatterND", Pattern::opaque, infer_scatter_nd, emit_scatter_nd),
+          row("ScatterElements", Pattern::opaque, infer_scatter_elements, emit_scatter_elements),
+          row("OneHot", Pattern::injective, infer_one_hot, emit_one_hot),
+          row("ReverseSequence", Pattern::injective, infer_reverse, emit_reverse)};
+}
+
+}  // namespace tensorsmith::graph
