@@ -3,7 +3,7 @@
 // values are legal: indices of a gather, divisors.
 //
 // Floor 2. Own design. Followed from the read through sums with known terms, products with positive
-// constants, casts and stages in between. A value with another way into an index (a minimum, a
+// constants, choices, casts and stages in between. A value with another way into an index (a minimum, a
 // table) is taken for checked. A divisor is positive. Not here: drawing values (measure/fill.hpp).
 #pragma once
 
@@ -105,6 +105,12 @@ class IndexValues {
     }
     if (const Cast* cast = pool_.as<Cast>(id)) {
       return restrict_value(op, cast->a, range, depth + 1);
+    }
+    // Whatever is taken. Where both cannot hold, as for indices that count from the end if they are
+    // negative, it is the last one.
+    if (const Select* choice = pool_.as<Select>(id)) {
+      restrict_value(op, choice->if_false, range, depth + 1);
+      return restrict_value(op, choice->if_true, range, depth + 1);
     }
     const Binary* node = pool_.as<Binary>(id);
     if (node == nullptr) {

@@ -37,6 +37,21 @@ TEST_CASE("values that are indices stay in bounds", "[te]") {
   check_range(range_of_tensor(p, moved, numbers), 1, 3);
 }
 
+TEST_CASE("indices that count from the end if they are negative", "[te]") {
+  te::Program p;
+  const te::Tensor table = p.placeholder("T", {10});
+  const te::Tensor small = p.placeholder("S", {3});
+  const te::Tensor numbers = p.placeholder("I", {4}, DType::i32);
+  const auto from_the_end = [&](const te::Expr& i, std::int64_t extent) {
+    return te::select(i < 0, i + extent, i);
+  };
+  const te::Tensor out = p.compute("O", {4}, [&](auto n) {
+    return table(from_the_end(numbers(n), 10)) + small(from_the_end(numbers(n), 3));
+  });
+  const auto dag = p.dag({table, small, numbers, out});
+  check_range(te::index_values(*dag)[numbers.id().value].legal, 0, 2);
+}
+
 TEST_CASE("values that become indices in a later stage", "[te]") {
   te::Program p;
   const te::Tensor table = p.placeholder("T", {7});
