@@ -13,7 +13,7 @@ SpaceParts ansor_cpu_space(const SpaceContext& context) {
   const SketchOptions sketch_options = cpu_sketch_options(context);
   SpaceParts space;
   space.sketches = sketches_of(context, ansor_cpu_rules(), sketch_options);
-  space.options.follows_reference = true;
+  space.drawing = DrawingKind::reference;
   space.options.max_innermost_split_factor = params.max_innermost_split_factor;
   space.options.max_innermost_reduction_factor = params.max_innermost_split_factor;
   space.options.max_vectorize_size = params.max_vectorize_size;
@@ -29,7 +29,7 @@ SpaceParts ansor_gpu_space(const SpaceContext& context) {
   SpaceParts space;
   space.sketches = sketches_of(context, ansor_gpu_rules(), gpu_sketch_options_for(context));
   space.options = gpu_space_options(hardware_params(context.task.target));
-  space.options.follows_reference = true;
+  space.drawing = DrawingKind::reference;
   space.options.max_innermost_split_factor = context.params.max_innermost_split_factor;
   space.options.max_innermost_reduction_factor = context.params.max_innermost_split_factor;
   space.options.max_vectorize_size = context.params.max_vectorize_size;

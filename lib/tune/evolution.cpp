@@ -45,8 +45,12 @@ Owned<SearchPolicy> make_evolutionary(SearchContext& context, PolicyOptions poli
   if (context.task.target.kind == TargetKind::cuda) {
     return make_gpu_policy(context, policy);
   }
-  return make_owned<BasicEvolutionaryPolicy<NativeCpuPopulation>>(
-      std::move(context.space), context.model, std::move(context.callbacks), policy);
+  if (context.drawing == DrawingKind::reference) {
+    return make_owned<BasicEvolutionaryPolicy<AnsorCpuPopulation, AnsorCpuMutators>>(
+        std::move(context.space), context.model, std::move(context.callbacks), policy);
+  }
+  return make_owned<EvolutionaryPolicy>(std::move(context.space), context.model,
+                                        std::move(context.callbacks), policy);
 }
 
 Owned<SearchPolicy> make_evolution(SearchContext& context) {

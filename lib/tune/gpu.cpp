@@ -155,7 +155,7 @@ SketchOptions gpu_sketch_options_for(const SpaceContext& context) {
 }
 
 Owned<SearchPolicy> make_gpu_policy(SearchContext& context, const PolicyOptions& policy) {
-  if (!context.space.options().follows_reference) {
+  if (context.drawing == DrawingKind::native) {
     return make_owned<BasicEvolutionaryPolicy<NativeGpuPopulation, NativeGpuMutators>>(
         std::move(context.space), context.model, std::move(context.callbacks), policy,
         NativeGpuPopulation{}, NativeGpuMutators{});

@@ -97,12 +97,13 @@ Owned<SearchPolicy> make_with(SearchContext& context, const PrunerOptions& optio
   if (context.templates) {
     throw Error("the policy pruner searches sketches, not templates; take another one");
   }
-  const bool is_reference = context.space.options().follows_reference;
+  const bool is_reference = context.drawing == DrawingKind::reference;
   if (context.task.target.kind == TargetKind::cuda) {
     return is_reference ? make_policy_of<AnsorGpuPopulation, AnsorGpuMutators>(context, options)
                         : make_policy_of<NativeGpuPopulation, NativeGpuMutators>(context, options);
   }
-  return make_policy_of<NativeCpuPopulation, AnsorCpuMutators>(context, options);
+  return is_reference ? make_policy_of<AnsorCpuPopulation, AnsorCpuMutators>(context, options)
+                      : make_policy_of<NativeCpuPopulation, NativeCpuMutators>(context, options);
 }
 
 Owned<SearchPolicy> make_pruner(SearchContext& context) { return make_with(context, {}); }

@@ -296,7 +296,8 @@ SearchCallbacks callbacks_for(const TuneTask& task, const TuneOptions& options,
   const bool is_gpu = target.kind == TargetKind::cuda;
   const FeatureOptions features{.cache_line_bytes = is_gpu ? space.options.hardware.cache_line_bytes
                                                            : target.cache_line_bytes,
-                                .leaves_out_prepared = !is_gpu && !space.options.follows_reference};
+                                .leaves_out_prepared =
+                                    !is_gpu && space.drawing == DrawingKind::native};
   const auto plan = make_shared_of<const FeaturePlan>(
       make_feature_plan(options, model, {target, is_gpu ? 1 : options.num_threads, features}));
   callbacks.extract = [plan](const ProgramView& view) { return plan->extract(view); };
@@ -370,7 +371,8 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
                         std::move(sketches),
                         std::move(space.templates),
                         *model,
-                        std::move(callbacks)};
+                        std::move(callbacks),
+                        space.drawing};
   const PolicyMethod* const named = named_policy(options);
   search.policy = named != nullptr ? named->make(context) : options.make_policy(context);
   if (!search.policy) {

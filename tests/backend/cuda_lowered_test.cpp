@@ -51,7 +51,7 @@ std::vector<State> drawn_states(const Shared<const ComputeDag>& dag, std::size_t
   const HardwareParams hardware{-1, 16, 64, 49152, 2147483647, 64, 4, 4};
   const SearchSpace space(generate_sketches(dag, ansor_gpu_rules(), gpu_sketch_options(hardware)),
                           gpu_space_options(hardware));
-  return draw_states(space, AnsorGpuPopulation{}, AnsorGpuMutators{}, count);
+  return draw_states(space, AnsorGpuPopulation{}, GpuTileMutators<NativeDrawing>{}, count);
 }
 
 struct Drawn {

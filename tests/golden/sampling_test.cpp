@@ -12,7 +12,7 @@
 #include "support/json_steps.hpp"
 #include "tensorsmith/feature/range_text.hpp"
 #include "tensorsmith/sched/step_json.hpp"
-#include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/search/reference_sampler.hpp"
 #include "tensorsmith/sketch/cpu_rules.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"
@@ -36,11 +36,9 @@ SearchSpace space_of(const std::string& task, bool is_gpu) {
   sketch_options.hardware = hardware;
   SpaceOptions options;
   options.hardware = hardware;
-  options.follows_reference = true;
   const auto& dag = golden_task(task).dag;
   if (is_gpu) {
     options = gpu_space_options(hardware);
-    options.follows_reference = true;
     return SearchSpace(generate_sketches(dag, ansor_gpu_rules(), gpu_sketch_options(hardware)),
                        options);
   }
@@ -53,14 +51,14 @@ SearchSpace space_of(const std::string& task, bool is_gpu) {
 std::vector<Json> initial_population(const std::string& task, bool is_gpu) {
   const SearchSpace space = space_of(task, is_gpu);
   MersenneTwister policy(golden_seed);
-  ReferenceSampler sampler(policy, golden_population);
+  ReferenceGenerators generators(policy, golden_population);
   std::set<std::string> texts;
   std::vector<Json> histories;
   std::size_t wanted = 50, num_in_vain = 0;
   while (histories.size() < wanted) {
     ++num_in_vain;
-    for (const Candidate& candidate : is_gpu ? sampler.draw(space, AnsorGpuPopulation{}, {})
-                                             : sampler.draw(space, AnsorCpuPopulation{}, {})) {
+    for (const Candidate& candidate : is_gpu ? generators.draw(space, AnsorGpuPopulation{}, {})
+                                             : generators.draw(space, AnsorCpuPopulation{}, {})) {
       const bool is_valid = is_gpu || !has_nested_parallel(candidate.state);
       if (is_valid && texts.insert(reference_state_text(candidate.state).value()).second) {
         histories.push_back(Json::parse(steps_json(candidate.state.steps())));

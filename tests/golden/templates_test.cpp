@@ -37,7 +37,6 @@ TaskTemplates templates_of(const std::string& name, bool is_gpu) {
   const HardwareParams hardware{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]};
   SpaceOptions options = is_gpu ? gpu_space_options(hardware) : SpaceOptions{};
   options.hardware = hardware;
-  options.follows_reference = true;
   SketchOptions sketch_options = is_gpu ? gpu_sketch_options(hardware) : SketchOptions{};
   sketch_options.hardware = hardware;
   SearchSpace space(is_gpu ? generate_sketches(task.dag, ansor_gpu_rules(), sketch_options)
@@ -45,7 +44,8 @@ TaskTemplates templates_of(const std::string& name, bool is_gpu) {
                     options);
   std::vector<Template> templates;
   for (std::uint32_t i = 0; i < space.sketches().size(); ++i) {
-    if (auto made = is_gpu ? gpu_template_of(space, i) : cpu_template_of(space, i)) {
+    if (auto made = is_gpu ? gpu_template_of<ReferenceDrawing>(space, i)
+                           : cpu_template_of<ReferenceDrawing>(space, i)) {
       templates.push_back(std::move(*made));
     }
   }

@@ -266,7 +266,7 @@ Outcome check_drawn_programs(const std::vector<test::SmallWorkload>& workloads,
             draw_candidate(found->second, NativeCpuPopulation{}, rng);
         for (std::uint32_t i = rng.next_below(4); candidate && i > 0; --i) {
           std::optional<Candidate> mutant =
-              AnsorCpuMutators{}.mutate(found->second, *candidate, rng);
+              NativeCpuMutators{}.mutate(found->second, *candidate, rng);
           if (mutant) {
             candidate = std::move(mutant);
           }

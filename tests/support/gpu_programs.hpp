@@ -35,7 +35,8 @@ inline SearchSpace small_gpu_space(const Shared<const ComputeDag>& dag) {
 inline std::optional<State> draw_gpu_state(const SearchSpace& space, CounterRng& rng) {
   std::optional<Candidate> candidate = draw_candidate(space, AnsorGpuPopulation{}, rng);
   for (std::uint32_t i = rng.next_below(4); candidate && i > 0; --i) {
-    std::optional<Candidate> mutant = AnsorGpuMutators{}.mutate(space, *candidate, rng);
+    std::optional<Candidate> mutant =
+        GpuTileMutators<NativeDrawing>{}.mutate(space, *candidate, rng);
     if (mutant) {
       candidate = std::move(mutant);
     }

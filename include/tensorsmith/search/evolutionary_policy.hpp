@@ -13,10 +13,12 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tensorsmith/search/analytic_seeds.hpp"
 #include "tensorsmith/search/batch_order.hpp"
+#include "tensorsmith/search/counter_sampler.hpp"
 #include "tensorsmith/search/drafted_seeds.hpp"
 #include "tensorsmith/search/epsilon_greedy.hpp"
 #include "tensorsmith/search/evolution/evolve.hpp"
@@ -24,13 +26,14 @@
 #include "tensorsmith/search/measured_programs.hpp"
 #include "tensorsmith/search/policy_options.hpp"
 #include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/search/reference_sampler.hpp"
 #include "tensorsmith/search/taken_programs.hpp"
 #include "tensorsmith/support/hash_map.hpp"
 #include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith {
 
-template <class Population = AnsorCpuPopulation, class Mutators = AnsorCpuMutators>
+template <class Population = NativeCpuPopulation, class Mutators = NativeCpuMutators>
 class BasicEvolutionaryPolicy final : public SearchPolicy {
  public:
   /// `model` is updated by observe and must outlive the policy.
@@ -38,9 +41,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
                           PolicyOptions options, Population population = {}, Mutators mutators = {})
       : space_(std::move(space)), model_(model), callbacks_(std::move(callbacks)),
         options_(options), population_(std::move(population)), mutators_(std::move(mutators)),
-        exploration_(options.epsilon, options.carries_exploration),
-        generator_(static_cast<std::uint32_t>(options.seed)),
-        target_population_(options.min_population) {
+        exploration_(options.epsilon, options.carries_exploration), sampler_(sampler_for(options)) {
     TENSORSMITH_ASSERT(callbacks_.extract, "a policy without a feature extractor");
     TENSORSMITH_ASSERT(options_.evolution.population > 0 &&
                            options_.evolution.population < 1U << 18,
@@ -105,6 +106,16 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   RankReport model_rank() const override { return model_rank_; }
 
  private:
+  using Sampler = std::variant<CounterSampler, ReferenceSampler>;
+
+  static Sampler sampler_for(const PolicyOptions& options) {
+    const std::size_t batch = options.evolution.population, wanted = options.min_population;
+    if (options.random == RandomSource::mersenne_twister) {
+      return ReferenceSampler(static_cast<std::uint32_t>(options.seed), batch, wanted);
+    }
+    return CounterSampler(batch, wanted);
+  }
+
   bool uses_model() const {
     return options_.model_is_trained || (!measured_.empty() && num_observed_ > options_.num_warmup);
   }
@@ -124,19 +135,19 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     }
     n -= proposals.size();
     Evaluator evaluator(callbacks_, use_model ? &model_ : nullptr, options_.seed, key.round);
-    std::vector<Individual> population = options_.random == RandomSource::counter
-                                             ? sample(key, evaluator)
-                                             : sample_as_reference(evaluator);
+    std::vector<Individual> population = std::visit(
+        [&](auto& sampler) {
+          return sampler.sample(space_, population_, callbacks_, key, evaluator);
+        },
+        sampler_);
     add_seeds(evaluator, population);
     add_measured(evaluator, population);
-    CounterRng rng = key.rng(max_generation, 0);
-    std::vector<Individual> random;
     const RoundSizes sizes(n, num_random);
-    for (std::size_t i = 0; i < sizes.num_random_drawn && !population.empty(); ++i) {
-      const auto count = static_cast<std::uint32_t>(population.size());
-      random.push_back(
-          population[options_.random == RandomSource::counter ? rng.next_below(count)
-                                                              : generator_.next_below(count)]);
+    std::vector<Individual> random;
+    if (!population.empty()) {
+      random = std::visit(
+          [&](auto& sampler) { return sampler.pick(population, sizes.num_random_drawn, key); },
+          sampler_);
     }
     EvolutionOptions evolution = options_.evolution;
     if (!use_model && !options_.evolves_untrained) {
@@ -207,65 +218,6 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     return scored;
   }
 
-  /// Distinct valid programs. Batches are drawn until there are min_population of them, a batch
-  /// brings nothing new, or five batches bring nothing at all.
-  std::vector<Individual> sample(const RoundKey& key, Evaluator& evaluator) const {
-    const std::size_t batch = options_.evolution.population;
-    constexpr std::size_t max_empty_batches = 5;  // Ansor reference, ch. 5.2
-    constexpr std::size_t max_attempts = std::size_t{1} << 20;
-    std::vector<Individual> accepted;
-    HashSet<std::string> known;
-    for (std::size_t first = 0; first + batch <= max_attempts; first += batch) {
-      std::vector<Candidate> drawn =
-          make_candidates(callbacks_, batch, batch, [&](std::size_t attempt) {
-            CounterRng rng = key.rng(0, first + attempt);
-            return draw_candidate(space_, population_, rng);
-          });
-      const std::size_t before = accepted.size();
-      for (Individual& individual : evaluator.evaluate(std::move(drawn))) {
-        if (known.insert(individual.text)) {
-          accepted.push_back(std::move(individual));
-        }
-      }
-      const bool nothing_new = accepted.size() == before;
-      if (accepted.size() >= options_.min_population || callbacks_.late() ||
-          (nothing_new && before > 0) ||
-          (before == 0 && nothing_new && first + batch >= max_empty_batches * batch)) {
-        break;
-      }
-    }
-    return accepted;
-  }
-
-  /// The reference's: batches until there are min_population distinct programs. Five batches in a
-  /// row without a new one halve that number, for later rounds too; where nothing at all is valid
-  /// the reference goes on for ever, this ends.
-  std::vector<Individual> sample_as_reference(Evaluator& evaluator) {
-    constexpr int max_empty_batches = 5;
-    ReferenceSampler sampler(generator_, options_.evolution.population);
-    std::vector<Individual> accepted;
-    HashSet<std::string> known;
-    int num_empty = 0;
-    while (accepted.size() < target_population_) {
-      const std::size_t before = accepted.size();
-      for (Individual& individual :
-           evaluator.evaluate(sampler.draw(space_, population_, callbacks_.parallel_for))) {
-        if (known.insert(individual.text)) {
-          accepted.push_back(std::move(individual));
-        }
-      }
-      num_empty = accepted.size() == before ? num_empty + 1 : 0;
-      if (num_empty == max_empty_batches) {
-        if (target_population_ <= 1) {
-          break;
-        }
-        target_population_ /= 2;
-        num_empty = 0;
-      }
-    }
-    return accepted;
-  }
-
   /// How a GPU is tiled follows from no model of lengths: its seeds are found by mutations.
   std::vector<Seed> make_seeds(const RoundKey& key) const {
     if (options_.target->kind == TargetKind::cuda) {
@@ -303,8 +255,6 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     join(population, evaluator, measured_.best(wanted, space_, population_));
   }
 
-  static constexpr std::uint32_t max_generation = (1U << 12) - 1;
-
   SearchSpace space_;
   CostModel& model_;
   RankReport model_rank_;
@@ -313,8 +263,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
   Population population_;
   Mutators mutators_;
   ExplorationShare exploration_;
-  MersenneTwister generator_;      ///< used with RandomSource::mersenne_twister only
-  std::size_t target_population_;  ///< likewise
+  Sampler sampler_;
   std::size_t num_observed_ = 0;
   std::uint32_t round_ = 0;
   TakenPrograms taken_;

@@ -199,8 +199,6 @@ class PrunerPolicy final : public SearchPolicy {
     return accepted;
   }
 
-  static constexpr std::uint32_t max_generation = (1U << 12) - 1;
-
   SearchSpace space_;
   CostModel& model_;
   SearchCallbacks callbacks_;

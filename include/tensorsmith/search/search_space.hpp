@@ -101,9 +101,9 @@ class SearchSpace {
   }
 
   /// Whether the lengths of the split that is step `at` of a history of this sketch are free: not
-  /// where a rule of the native space has set them.
+  /// where a rule has set them.
   bool is_open(std::uint32_t sketch, std::size_t at) const {
-    return options_.follows_reference || sketch >= fixed_.size() || !has_item(fixed_[sketch], at);
+    return sketch >= fixed_.size() || !has_item(fixed_[sketch], at);
   }
 
   /// All lengths of a split of `extent` into count + 1 parts, in the reference's order.

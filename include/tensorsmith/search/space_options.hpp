@@ -27,10 +27,6 @@ struct SpaceOptions {
   double max_rounding = 0;
   /// GPUs: the same of the tiles of warps that multiply with tensor cores, whole ones always.
   double max_warp_rounding = 0;
-  /// Draws and mutates as the reference does, its oddities included. The places of stages are
-  /// listed before bounds are inferred, when the extents of open splits are not known, so loops of
-  /// one iteration are listed too; a mutation may draw what is there already.
-  bool follows_reference = false;
   /// How many steps of the innermost reduction loop of a stage may be written out; none: one.
   /// Mutations draw it, where a stage has such a loop; at first all programs have one.
   std::vector<std::int32_t> reduction_unrolls;

@@ -21,6 +21,7 @@
 #include "tensorsmith/search/decisions/place.hpp"
 #include "tensorsmith/search/decisions/row_lengths.hpp"
 #include "tensorsmith/search/decisions/threads.hpp"
+#include "tensorsmith/search/drawing.hpp"
 #include "tensorsmith/search/gpu_limits.hpp"
 #include "tensorsmith/search/search_space.hpp"
 #include "tensorsmith/space/template_builder.hpp"
@@ -28,6 +29,7 @@
 namespace tensorsmith {
 namespace detail {
 
+template <class Drawing>
 class SketchTemplate {
  public:
   SketchTemplate(const SearchSpace& space, std::uint32_t index)
@@ -40,7 +42,7 @@ class SketchTemplate {
       return std::nullopt;
     }
     const SpaceOptions& options = space_.options();
-    if (!options.follows_reference) {
+    if constexpr (Drawing::infers_bounds_before_places) {
       builder_.infer_bounds();
     }
     add_places();
@@ -48,7 +50,8 @@ class SketchTemplate {
     for_each_stage([&](std::int32_t stage) {
       add(stage, ".parallel", VariableRole::annotation,
           make_shared_of<const ParallelDecision>(
-              stage, ParallelCores{options.hardware.num_cores, !options.follows_reference},
+              stage,
+              ParallelCores{options.hardware.num_cores, Drawing::leaves_innermost_to_vectors},
               packs_));
     });
     add_unrolls();
@@ -86,7 +89,7 @@ class SketchTemplate {
     for (const auto& [stage, place] : sketch_.attach_map().stage_to_iterator) {
       const bool is_tiled_here = has_item(roots, place.stage) && needs_tiling(analysis, stage) &&
                                  bind_kind(sketch_, place.stage, roots, options) == BindKind::tiles;
-      if (is_tiled_here && !options.follows_reference) {
+      if (is_tiled_here && Drawing::keeps_fixed_lengths) {
         limits.add(stage);
       }
     }
@@ -183,7 +186,7 @@ class SketchTemplate {
   /// Variables for the lengths of step `at`, if they are free; false if there can be none.
   bool open_lengths(std::size_t at, SplitStep& split, std::vector<Hole>& holes) {
     const bool is_open = has_item(split.lengths, unknown_length);
-    if (!is_open && !space_.is_open(index_, at)) {
+    if (!is_open && Drawing::keeps_fixed_lengths && !space_.is_open(index_, at)) {
       return true;
     }
     if (split.extent < 1) {
@@ -206,7 +209,7 @@ class SketchTemplate {
     } else {  // the sketch proposes them; the reference's mutations change what it fixes
       for (std::size_t i = 0; i < count; ++i) {
         std::vector<std::int32_t> values = {static_cast<std::int32_t>(split.lengths[i])};
-        if (!space_.options().follows_reference && count == 1) {
+        if (Drawing::keeps_fixed_lengths && count == 1) {
           const auto most = hardware.max_threads_per_block;
           const Domain divisors = Domain::divisors_of(split.extent, most);
           values.insert(values.end(), divisors.values().begin(), divisors.values().end());
@@ -244,8 +247,9 @@ class SketchTemplate {
     for (auto stage = static_cast<std::int32_t>(sketch_.num_stages()) - 1; stage >= 0; --stage) {
       if (has_free_location(sketch_, analysis, stage) && !space_.places(index_, stage)) {
         add(stage, ".place", VariableRole::place,
-            space_.options().follows_reference ? make_shared_of<const PlaceDecision>(stage, sketch_)
-                                               : make_shared_of<const PlaceDecision>(stage));
+            Drawing::infers_bounds_before_places
+                ? make_shared_of<const PlaceDecision>(stage)
+                : make_shared_of<const PlaceDecision>(stage, sketch_));
       }
     }
   }
@@ -315,13 +319,15 @@ class SketchTemplate {
 }  // namespace detail
 
 /// Sketch number `index` of a space for CPUs; nothing if its lengths cannot be chosen.
-inline std::optional<Template> cpu_template_of(const SearchSpace& space, std::uint32_t index) {
-  return detail::SketchTemplate(space, index).for_cpu();
+template <class Drawing = NativeDrawing>
+std::optional<Template> cpu_template_of(const SearchSpace& space, std::uint32_t index) {
+  return detail::SketchTemplate<Drawing>(space, index).for_cpu();
 }
 
 /// The same of a space for GPUs.
-inline std::optional<Template> gpu_template_of(const SearchSpace& space, std::uint32_t index) {
-  return detail::SketchTemplate(space, index).for_gpu();
+template <class Drawing = NativeDrawing>
+std::optional<Template> gpu_template_of(const SearchSpace& space, std::uint32_t index) {
+  return detail::SketchTemplate<Drawing>(space, index).for_gpu();
 }
 
 }  // namespace tensorsmith

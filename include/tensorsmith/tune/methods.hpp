@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tensorsmith/cost/cost_model.hpp"
+#include "tensorsmith/search/drawing.hpp"
 #include "tensorsmith/search/policy.hpp"
 #include "tensorsmith/search/policy_params.hpp"
 #include "tensorsmith/search/search_space.hpp"
@@ -37,11 +38,11 @@ struct SpaceParts {
   /// Instead of sketches that a search completes by itself: programs with variables, whose first
   /// states are the sketches. None: there are none.
   Shared<const std::vector<Template>> templates = {};
-  /// How sketches are completed. With `follows_reference` as the reference does it, and nothing
-  /// beyond it is used: no analytic estimate, no seeds.
   SpaceOptions options;
   /// Whether a program may be measured; asked from several threads. Empty: every one may.
-  Callback<bool(const ProgramView&)> is_valid;
+  Callback<bool(const ProgramView&)> is_valid = {};
+  /// As who sketches are completed and changed (search/drawing.hpp).
+  DrawingKind drawing = DrawingKind::native;
 };
 
 /// What a policy is made for. `space` and `callbacks` may be moved from; `model` outlives the
@@ -56,13 +57,15 @@ struct SearchContext {
   CostModel& model;
   /// Features for the model, validity, the analytic estimate if there is one, threads.
   SearchCallbacks callbacks;
+  DrawingKind drawing = DrawingKind::native;  ///< see SpaceParts::drawing
 };
 
 /// A row of a table of methods.
 struct SpaceMethod {
   std::string_view name;
   std::string_view meaning;  ///< for lists, a few words
-  bool follows_reference;    ///< see SpaceParts::options
+  /// Nothing beyond the reference is used: no analytic estimate, no seeds.
+  bool follows_reference;
   SpaceParts (*make)(const SpaceContext& context);
 };
 struct PolicyMethod {

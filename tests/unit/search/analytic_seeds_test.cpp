@@ -34,7 +34,7 @@ Shared<const ComputeDag> dag_of(const char* text) {
 
 std::vector<Seed> seeds_of(const SearchSpace& space, const SearchCallbacks& callbacks,
                            std::size_t count = 12) {
-  return analytic_seeds(space, AnsorCpuPopulation{}, callbacks, machine(), RoundKey{1, 0, 0},
+  return analytic_seeds(space, NativeCpuPopulation{}, callbacks, machine(), RoundKey{1, 0, 0},
                         {.count = count, .num_checked = count});
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("fewer programs are looked at where only the first seeds matter") {
     CAPTURE(num_checked);
     asked.clear();
     const std::vector<Seed> some =
-        analytic_seeds(space, AnsorCpuPopulation{}, callbacks, machine(), RoundKey{1, 0, 0},
+        analytic_seeds(space, NativeCpuPopulation{}, callbacks, machine(), RoundKey{1, 0, 0},
                        {.count = 12, .num_checked = num_checked});
     REQUIRE(some.size() == all.size());
     for (std::size_t i = 0; i < num_checked; ++i) {
@@ -127,11 +127,11 @@ TEST_CASE("the best seed alone takes half of the drafts, and is as good") {
   };
   const SearchSpace space =
       test::space_of(dag_of("gemm:128x768x768:f32"), 1, native_space_options());
-  const std::vector<Seed> all = analytic_seeds(space, AnsorCpuPopulation{}, callbacks, machine(),
+  const std::vector<Seed> all = analytic_seeds(space, NativeCpuPopulation{}, callbacks, machine(),
                                                RoundKey{1, 0, 0}, SeedEffort{});
   const int num_of_all = num_drafts.exchange(0);
-  const std::vector<Seed> single = analytic_seeds(space, AnsorCpuPopulation{}, callbacks, machine(),
-                                                  RoundKey{1, 0, 0}, SeedEffort::single());
+  const std::vector<Seed> single = analytic_seeds(
+      space, NativeCpuPopulation{}, callbacks, machine(), RoundKey{1, 0, 0}, SeedEffort::single());
   REQUIRE_FALSE(all.empty());
   REQUIRE_FALSE(single.empty());
   CHECK(num_drafts < 0.6 * num_of_all);
@@ -148,7 +148,7 @@ TEST_CASE("a policy that knows the machine proposes seeds first, and only once")
     return test::space_of(dag_of("gemm:64x64x64:f32"), 1, native_space_options());
   };
   const std::vector<Seed> seeds =
-      analytic_seeds(make_space(), AnsorCpuPopulation{}, callbacks, machine(),
+      analytic_seeds(make_space(), NativeCpuPopulation{}, callbacks, machine(),
                      RoundKey{options.seed, 0, 0}, options.seeds);
   EvolutionaryPolicy policy(make_space(), model, callbacks, options);
   const std::vector<Proposal> single = policy.propose(1);

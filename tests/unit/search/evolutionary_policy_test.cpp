@@ -169,12 +169,10 @@ TEST_CASE("the reference's search: evolution from the first round, the model aft
   options.evolution.population = 64;
   options.num_warmup = 16;
   options.random = RandomSource::mersenne_twister;
-  SpaceOptions space_options;
-  space_options.follows_reference = true;
   const auto run_rounds = [&](std::uint64_t seed) {
     options.seed = seed;
-    EvolutionaryPolicy policy(test::space_of(test::matmul_dag(64, 64, 64), 4, space_options), model,
-                              callbacks, options);
+    BasicEvolutionaryPolicy<AnsorCpuPopulation, AnsorCpuMutators> policy(
+        test::space_of(test::matmul_dag(64, 64, 64), 4), model, callbacks, options);
     std::set<std::string> texts;
     std::string transcript;
     std::vector<float> best_scores;

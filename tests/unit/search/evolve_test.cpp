@@ -45,7 +45,7 @@ std::vector<Individual> evolve_with(const SearchSpace& space, const SearchCallba
   Evaluator evaluator(callbacks, &model, 1, 0);
   EvolutionOptions options;
   options.population = 128;
-  return evolve(space, AnsorCpuMutators{}, options, RoundKey{1, 0, 0}, callbacks, evaluator,
+  return evolve(space, NativeCpuMutators{}, options, RoundKey{1, 0, 0}, callbacks, evaluator,
                 evaluator.evaluate(std::move(start)), out_size,
                 [](const std::string&) { return true; });
 }

@@ -74,7 +74,7 @@ TEST_CASE(
   const SearchSpace space = test::space_of(test::matmul_dag(64, 64, 64), 4, options);
   CounterRng rng(3);
   int written_out = 0, taken_back = 0;
-  std::optional<Candidate> program = draw_candidate(space, AnsorCpuPopulation{}, rng);
+  std::optional<Candidate> program = draw_candidate(space, NativeCpuPopulation{}, rng);
   REQUIRE(program);
   for (int i = 0; i < 60; ++i) {
     const std::optional<Candidate> child = MutateAutoUnroll{}.mutate(space, *program, rng);
@@ -99,7 +99,7 @@ TEST_CASE("auto unroll draws the rows of reductions along rows where the space h
   options.row_blocks = {2, 4};
   const SearchSpace space = test::space_of(test::row_sum_dag(64, 48), 4, options);
   CounterRng rng(3);
-  std::optional<Candidate> program = draw_candidate(space, AnsorCpuPopulation{}, rng);
+  std::optional<Candidate> program = draw_candidate(space, NativeCpuPopulation{}, rng);
   REQUIRE(program);
   std::set<std::int32_t> drawn;
   int taken_back = 0;

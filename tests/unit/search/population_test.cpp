@@ -47,13 +47,11 @@ TEST_CASE("samples are complete, legal and varied") {
 }
 
 TEST_CASE("parallelize collects loops up to 16 iterations per core") {
-  SpaceOptions reference;
-  reference.follows_reference = true;
-  const SearchSpace space = test::space_of(test::row_sum_dag(4, 8), 8, reference);
+  const SearchSpace space = test::space_of(test::row_sum_dag(4, 8), 8);
   Candidate candidate{space.initial(), Candidate::no_sketch, nullptr};
   REQUIRE(space.refresh(candidate));
   CounterRng rng(1);
-  REQUIRE(Parallelize{}.apply(space, candidate, rng));
+  REQUIRE(BasicParallelize<ReferenceDrawing>{}.apply(space, candidate, rng));
   CHECK(candidate.state.stage(1).iterators[0].name == "i@j@");  // 32 <= 128: both
   CHECK(candidate.state.stage(1).iterators[0].annotation == Annotation::parallel);
   CHECK(candidate.state.stage(2).iterators[0].name == "i");  // stops at the reduction
@@ -166,8 +164,8 @@ TEST_CASE("rows of reductions along rows are drawn, one row among them, and noth
 TEST_CASE("the same key draws the same program") {
   const SearchSpace space = test::space_of(test::matmul_dag(128, 128, 128));
   CounterRng first(5, 1, 2, 3), second(5, 1, 2, 3);
-  const auto a = draw_candidate(space, AnsorCpuPopulation{}, first);
-  const auto b = draw_candidate(space, AnsorCpuPopulation{}, second);
+  const auto a = draw_candidate(space, NativeCpuPopulation{}, first);
+  const auto b = draw_candidate(space, NativeCpuPopulation{}, second);
   REQUIRE(a.has_value() == b.has_value());
   REQUIRE(a);
   CHECK(a->state.steps() == b->state.steps());

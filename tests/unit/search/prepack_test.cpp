@@ -55,7 +55,7 @@ TEST_CASE("the copy of a constant stays at root through mutations, without rows 
     CounterRng rng(test::seed(), 77, number);
     std::optional<Candidate> candidate = draw_candidate(space, NativeCpuPopulation{}, rng);
     for (int i = 0; candidate && i < 3; ++i) {
-      if (auto mutant = AnsorCpuMutators{}.mutate(space, *candidate, rng)) {
+      if (auto mutant = NativeCpuMutators{}.mutate(space, *candidate, rng)) {
         candidate = std::move(mutant);
       }
     }

@@ -183,8 +183,8 @@ void check_spaces(std::uint32_t count) {
   for (const char* workload : {"gemm:32x24x16:f32", "gemm:16x16x12:f32,bias,relu",
                                "conv2d:n=1,h=6,w=6,ci=4,co=8,k=3,s=1,p=1", "softmax:8x32"}) {
     INFO(workload);
-    check_identity<NativeCpuPopulation, AnsorCpuMutators>(cpu_space_for(workload, host), host,
-                                                          count, cpu);
+    check_identity<NativeCpuPopulation, NativeCpuMutators>(cpu_space_for(workload, host), host,
+                                                           count, cpu);
   }
   const Target board = Target::from_name("a100").value();
   for (const char* workload : {"gemm:32x24x16:f32", "softmax:8x32", "gemm:64x64x32:f16"}) {

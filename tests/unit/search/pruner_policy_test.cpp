@@ -13,7 +13,7 @@
 namespace tensorsmith {
 namespace {
 
-using CpuPruner = PrunerPolicy<AnsorCpuPopulation, AnsorCpuMutators>;
+using CpuPruner = PrunerPolicy<NativeCpuPopulation, NativeCpuMutators>;
 
 /// Scores of the extent model, negated on demand; counts what it is asked for.
 class CountingModel final : public CostModel {

@@ -90,7 +90,7 @@ inline ParallelFor threads(std::size_t count) {
 inline Candidate sample_of(const SearchSpace& space, std::uint32_t number) {
   for (std::uint32_t attempt = 0; attempt < 100; ++attempt) {
     CounterRng rng(7, number, 0, attempt);
-    if (auto candidate = draw_candidate(space, AnsorCpuPopulation{}, rng)) {
+    if (auto candidate = draw_candidate(space, NativeCpuPopulation{}, rng)) {
       return *candidate;
     }
   }

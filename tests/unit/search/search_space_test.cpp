@@ -121,7 +121,7 @@ TEST_CASE("the native space has longer innermost reductions, not longer tiles") 
     std::int64_t spatial = 0, reduction = 0;
     for (std::uint32_t number = 0; number < 200; ++number) {
       CounterRng rng(5, 6, number);
-      auto candidate = draw_candidate(space, AnsorCpuPopulation{}, rng);
+      auto candidate = draw_candidate(space, NativeCpuPopulation{}, rng);
       REQUIRE(candidate);
       if (const auto child = MutateTileSize{}.mutate(space, *candidate, rng)) {
         candidate = child;
@@ -147,7 +147,7 @@ TEST_CASE("mutations of a space with rounding give legal programs and leave its 
   std::size_t imperfect = 0, made = 0;
   for (std::uint32_t number = 0; number < 300; ++number) {
     CounterRng rng(3, 4, number);
-    const auto parent = draw_candidate(space, AnsorCpuPopulation{}, rng);
+    const auto parent = draw_candidate(space, NativeCpuPopulation{}, rng);
     REQUIRE(parent);
     const auto child = MutateTileSize{}.mutate(space, *parent, rng);
     if (!child) {

@@ -3,7 +3,7 @@
 
 #include "support/catch.hpp"
 #include "tensorsmith/sched/step_json.hpp"
-#include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/search/reference_sampler.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"
 #include "unit/sketch/sketch_fixtures.hpp"
@@ -122,10 +122,10 @@ TEST_CASE("a seed of the reference's generators draws the same programs on any t
   const SearchSpace space = cuda_space(test::matmul_dag(64, 64, 64));
   const auto draw = [&](std::uint32_t seed) {
     MersenneTwister policy(seed);
-    ReferenceSampler sampler(policy, 64);
+    ReferenceGenerators generators(policy, 64);
     std::string text;
     for (int batch = 0; batch < 2; ++batch) {
-      for (const Candidate& candidate : sampler.draw(space, AnsorGpuPopulation{}, {})) {
+      for (const Candidate& candidate : generators.draw(space, AnsorGpuPopulation{}, {})) {
         text += state_text(candidate.state);
       }
     }

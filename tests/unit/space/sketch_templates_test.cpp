@@ -156,7 +156,7 @@ void check_cpu(std::uint32_t count) {
   for (const char* workload : cpu_workloads) {
     INFO(workload);
     const SearchSpace space = native_cpu_space(workload);
-    check_drawn<NativeCpuPopulation, AnsorCpuMutators>(space, false, count, programs);
+    check_drawn<NativeCpuPopulation, NativeCpuMutators>(space, false, count, programs);
     check_instances(space, false, count / 2, instances);
   }
   CHECK(programs.read == programs.drawn);

@@ -38,6 +38,9 @@ struct EvolutionOptions {
   }
 };
 
+/// The number of a generation that no population has: for draws beside the evolution.
+inline constexpr std::uint32_t max_generation = (1U << 12) - 1;
+
 /// Whose turn it is: the first three parts of a random key.
 struct RoundKey {
   std::uint64_t seed = 0;

@@ -4,7 +4,7 @@
 // packed copy keeps rows.
 //
 // Floor 7. Ansor reference, ch. 5.3, except that the present value is not drawn again unless
-// SpaceOptions::follows_reference. Every second mutation of a program that reduces along rows draws
+// ReferenceDrawing. Every second mutation of a program that reduces along rows draws
 // their number, every fourth of one with a packed copy that can keep rows is about those. Where the
 // space has hints to memory three others of four draw another one of those, or none; of the rest
 // every second draws the steps of a reduction.
@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorsmith/search/drawing.hpp"
 #include "tensorsmith/search/evolution/mutator.hpp"
 #include "tensorsmith/search/population/draw_row_block.hpp"
 #include "tensorsmith/search/population/keep_pack_rows.hpp"
@@ -61,7 +62,8 @@ inline std::optional<Candidate> with_reduction_unroll(const SearchSpace& space,
 
 }  // namespace detail
 
-struct MutateAutoUnroll {
+template <class Drawing>
+struct BasicMutateAutoUnroll {
   static constexpr std::string_view name() { return "auto_unroll"; }
 
   std::optional<Candidate> mutate(const SearchSpace& space, const Candidate& parent,
@@ -97,7 +99,7 @@ struct MutateAutoUnroll {
     std::vector<Hint> others;
     for (std::int32_t limit : space.options().auto_unroll_max_steps) {
       Hint other = hints::AutoUnroll{limit};
-      if (!(other == chosen.hint) || space.options().follows_reference) {
+      if (!(Drawing::draws_other_values && other == chosen.hint)) {
         others.push_back(std::move(other));
       }
     }
@@ -108,5 +110,7 @@ struct MutateAutoUnroll {
     return space.build(steps, parent.sketch);
   }
 };
+
+using MutateAutoUnroll = BasicMutateAutoUnroll<NativeDrawing>;
 
 }  // namespace tensorsmith

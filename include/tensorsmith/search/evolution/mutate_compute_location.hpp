@@ -2,7 +2,7 @@
 // MutateComputeLocation: computes a stage at another iterator.
 //
 // Floor 7. Ansor reference, ch. 5.3, except that the present place is not drawn again unless
-// SpaceOptions::follows_reference. Steps are replaced, never added or removed.
+// ReferenceDrawing. Steps are replaced, never added or removed.
 //     CA pad conv i0  -->  CA pad conv i1
 #pragma once
 
@@ -10,12 +10,14 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorsmith/search/drawing.hpp"
 #include "tensorsmith/search/evolution/mutator.hpp"
 #include "tensorsmith/search/location_candidates.hpp"
 
 namespace tensorsmith {
 
-struct MutateComputeLocation {
+template <class Drawing>
+struct BasicMutateComputeLocation {
   static constexpr std::string_view name() { return "compute_location"; }
 
   std::optional<Candidate> mutate(const SearchSpace& space, const Candidate& parent,
@@ -37,7 +39,7 @@ struct MutateComputeLocation {
     const std::int32_t shift = shift_after(steps, at, step.stage);
     std::vector<IteratorKey> places =
         location_candidates(parent.state, *parent.analysis, step.stage + shift);
-    if (!space.options().follows_reference) {
+    if (Drawing::draws_other_values) {
       std::erase(places, IteratorKey{step.target_stage + shift, step.target_iterator});
     }
     if (places.empty()) {
@@ -62,5 +64,7 @@ struct MutateComputeLocation {
     return shift;
   }
 };
+
+using MutateComputeLocation = BasicMutateComputeLocation<NativeDrawing>;
 
 }  // namespace tensorsmith

@@ -13,11 +13,13 @@
 #include <vector>
 
 #include "tensorsmith/search/block_groups.hpp"
+#include "tensorsmith/search/drawing.hpp"
 #include "tensorsmith/search/evolution/mutator.hpp"
 
 namespace tensorsmith {
 
-struct MutateTileSize {
+template <class Drawing>
+struct BasicMutateTileSize {
   static constexpr std::string_view name() { return "tile_size"; }
 
   std::optional<Candidate> mutate(const SearchSpace& space, const Candidate& parent,
@@ -28,7 +30,7 @@ struct MutateTileSize {
     const std::vector<std::size_t> splits =
         steps_where<SplitStep>(steps, [&](std::size_t at, const SplitStep& split) {
           return at < num_free && split.extent > 1 && !split.lengths.empty() &&
-                 space.is_open(parent.sketch, at) &&
+                 (!Drawing::keeps_fixed_lengths || space.is_open(parent.sketch, at)) &&
                  !any_item(blocks, [&](const auto& loops) { return loops.is_split(at); }) &&
                  split.lengths.back() <= space.max_innermost(parent.sketch, at);
         });
@@ -45,15 +47,14 @@ struct MutateTileSize {
         return std::nullopt;
       }
       split.lengths = std::move(*lengths);
-    } else if (!move_factor(space, split, max_innermost, rng)) {
+    } else if (!move_factor(split, max_innermost, rng)) {
       return std::nullopt;
     }
     return space.build(steps, parent.sketch);
   }
 
  private:
-  static bool move_factor(const SearchSpace& space, SplitStep& split, std::int64_t max_innermost,
-                          CounterRng& rng) {
+  static bool move_factor(SplitStep& split, std::int64_t max_innermost, CounterRng& rng) {
     std::vector<std::int64_t> lengths = {1};
     std::int64_t product = 1;
     for (std::int64_t length : split.lengths) {
@@ -62,8 +63,8 @@ struct MutateTileSize {
     }
     // A split that stayed while another length changed need not divide its extent any more; the
     // reference takes the quotient all the same.
-    lengths[0] = space.options().follows_reference ? split.extent / product
-                                                   : ceil_div(split.extent, product);
+    lengths[0] =
+        Drawing::rounds_quotients_up ? ceil_div(split.extent, product) : split.extent / product;
     std::vector<std::size_t> order(lengths.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       order[i] = i;
@@ -94,5 +95,7 @@ struct MutateTileSize {
     return false;
   }
 };
+
+using MutateTileSize = BasicMutateTileSize<NativeDrawing>;
 
 }  // namespace tensorsmith

@@ -46,7 +46,7 @@ class NativeGpuMutators {
     return mutators_.mutate(space, parent, rng);
   }
 
-  AnsorGpuMutators mutators_;
+  GpuTileMutators<NativeDrawing> mutators_;
 };
 
 }  // namespace tensorsmith

@@ -55,17 +55,24 @@ class WeightedMutators {
   std::tuple<Mutators...> mutators_;
 };
 
-/// The reference's mutations for CPUs.
-class AnsorCpuMutators final : public WeightedMutators<MutateTileSize, MutateAutoUnroll,
-                                                       MutateComputeLocation, MutateParallel> {
+/// The reference's mutations for CPUs, with its weights.
+template <class Drawing>
+class CpuMutators final
+    : public WeightedMutators<BasicMutateTileSize<Drawing>, BasicMutateAutoUnroll<Drawing>,
+                              BasicMutateComputeLocation<Drawing>, MutateParallel> {
  public:
-  AnsorCpuMutators() : WeightedMutators({0.90, 0.04, 0.05, 0.01}) {}
+  CpuMutators() : CpuMutators::WeightedMutators({0.90, 0.04, 0.05, 0.01}) {}
 };
+using AnsorCpuMutators = CpuMutators<ReferenceDrawing>;
+using NativeCpuMutators = CpuMutators<NativeDrawing>;
 
-/// The reference's mutations for GPUs.
-class AnsorGpuMutators final : public WeightedMutators<MutateTileSize, MutateAutoUnroll> {
+/// The reference's mutations for GPUs, with its weights.
+template <class Drawing>
+class GpuTileMutators final
+    : public WeightedMutators<BasicMutateTileSize<Drawing>, BasicMutateAutoUnroll<Drawing>> {
  public:
-  AnsorGpuMutators() : WeightedMutators({0.90, 0.10}) {}
+  GpuTileMutators() : GpuTileMutators::WeightedMutators({0.90, 0.10}) {}
 };
+using AnsorGpuMutators = GpuTileMutators<ReferenceDrawing>;
 
 }  // namespace tensorsmith

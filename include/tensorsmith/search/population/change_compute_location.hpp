@@ -8,12 +8,14 @@
 
 #include <string_view>
 
+#include "tensorsmith/search/drawing.hpp"
 #include "tensorsmith/search/location_candidates.hpp"
 #include "tensorsmith/search/search_space.hpp"
 
 namespace tensorsmith {
 
-struct ChangeComputeLocation {
+template <class Drawing>
+struct BasicChangeComputeLocation {
   static constexpr std::string_view name() { return "change_compute_location"; }
 
   template <class Rng>
@@ -49,8 +51,11 @@ struct ChangeComputeLocation {
         return false;
       }
     }
-    return space.options().follows_reference ? space.rebuild(candidate) : space.refresh(candidate);
+    return Drawing::infers_bounds_before_places ? space.refresh(candidate)
+                                                : space.rebuild(candidate);
   }
 };
+
+using ChangeComputeLocation = BasicChangeComputeLocation<NativeDrawing>;
 
 }  // namespace tensorsmith

@@ -10,12 +10,14 @@
 #include <utility>
 #include <variant>
 
+#include "tensorsmith/search/drawing.hpp"
 #include "tensorsmith/search/search_space.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
-struct FillTileSize {
+template <class Drawing>
+struct BasicFillTileSize {
   static constexpr std::string_view name() { return "fill_tile_size"; }
 
   /// Expects the candidate to be a sketch; replays it, since lengths decide extents and dags. In
@@ -34,7 +36,7 @@ struct FillTileSize {
       }
       split->lengths = std::move(*lengths);
     }
-    if (space.options().follows_reference && space.options().change_compute_location) {
+    if (!Drawing::infers_bounds_before_places && space.options().change_compute_location) {
       candidate.state.mutable_steps() = std::move(steps);
       candidate.state.set_concrete(true);
       return true;
@@ -47,5 +49,7 @@ struct FillTileSize {
     return true;
   }
 };
+
+using FillTileSize = BasicFillTileSize<NativeDrawing>;
 
 }  // namespace tensorsmith

@@ -5,12 +5,13 @@
 // 16 iterations per core, or a stage is attached. A stage whose collected loops have one iteration
 // only parallelises what is attached there, and its own next loops.
 //     for i.0 (0,8), j.0 (0,16), i.1  -->  parallel i.0@j.0@ (0,128), i.1
-// Own design, where the reference is not followed: the innermost loop of a stage is left to
-// vectors, unless several threads have nothing else to share.
+// Own design, in NativeDrawing: the innermost loop of a stage is left to vectors, unless several
+// threads have nothing else to share.
 #pragma once
 
 #include <string_view>
 
+#include "tensorsmith/search/drawing.hpp"
 #include "tensorsmith/search/search_space.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 
@@ -113,7 +114,8 @@ bool parallelize(State& state, std::int32_t stage, const ParallelCores& cores, c
                                decide(ParallelPlace{stage, collected, most, is_usual}));
 }
 
-struct Parallelize {
+template <class Drawing>
+struct BasicParallelize {
   static constexpr std::string_view name() { return "parallelize"; }
 
   template <class Rng>
@@ -125,7 +127,7 @@ struct Parallelize {
       if (at.compute_at != ComputeAt::root || at.is_placeholder) {
         continue;
       }
-      const ParallelCores cores{num_cores, !space.options().follows_reference};
+      const ParallelCores cores{num_cores, Drawing::leaves_innermost_to_vectors};
       if (!parallelize(candidate.state, static_cast<std::int32_t>(stage), cores,
                        ParallelLoops::usual)) {
         return false;
@@ -134,5 +136,7 @@ struct Parallelize {
     return true;
   }
 };
+
+using Parallelize = BasicParallelize<NativeDrawing>;
 
 }  // namespace tensorsmith

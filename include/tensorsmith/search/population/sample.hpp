@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // draw_candidate: one random complete program; the rules that complete a sketch are a type.
 //
-// Floor 7. Ansor reference, ch. 5.1 (rule order on CPUs and GPUs) and 5.2. Two sources of random
-// numbers: a counter-based stream per program (support/rng.hpp), or the reference's generators, so
-// that a seed draws the reference's programs.
-// Not here: how many are drawn and which are kept (search/evolutionary_policy.hpp).
+// Floor 7. Ansor reference, ch. 5.1 (rule order on CPUs and GPUs) and 5.2. Not here: random
+// numbers, how many are drawn and which are kept (search/counter_sampler.hpp,
+// reference_sampler.hpp).
 #pragma once
 
 #include <optional>
@@ -12,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/search/policy.hpp"
 #include "tensorsmith/search/population/change_compute_location.hpp"
 #include "tensorsmith/search/population/draw_block_groups.hpp"
 #include "tensorsmith/search/population/draw_copies.hpp"
@@ -26,7 +24,6 @@
 #include "tensorsmith/search/population/thread_bind.hpp"
 #include "tensorsmith/search/population/unroll.hpp"
 #include "tensorsmith/search/population/vectorize.hpp"
-#include "tensorsmith/support/mersenne_twister.hpp"
 
 namespace tensorsmith {
 
@@ -38,16 +35,17 @@ struct PopulationRules {
   std::tuple<Rules...> rules;
 };
 
-using AnsorCpuPopulation =
-    PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize, Unroll, Vectorize>;
+using AnsorCpuPopulation = PopulationRules<BasicFillTileSize<ReferenceDrawing>,
+                                           BasicChangeComputeLocation<ReferenceDrawing>,
+                                           BasicParallelize<ReferenceDrawing>, Unroll, Vectorize>;
 
-using AnsorGpuPopulation = PopulationRules<FillTileSize, ThreadBind, Unroll>;
+using AnsorGpuPopulation = PopulationRules<BasicFillTileSize<ReferenceDrawing>, ThreadBind, Unroll>;
 
-/// The same without what no block can hold.
+/// Nothing that no block can hold.
 using NativeGpuPopulation =
     PopulationRules<FitBlock, DrawBlockGroups, Unroll, DrawCopies, DrawStreamK>;
 
-/// For sketches of native_cpu_rules(); for the reference's it draws what AnsorCpuPopulation draws.
+/// For sketches of native_cpu_rules().
 using NativeCpuPopulation =
     PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize, Unroll, Vectorize,
                     DrawRowBlock, DrawMemoryHint, FitPacks>;
@@ -77,36 +75,5 @@ std::optional<Candidate> candidate_of(const SearchSpace& space, const Population
     return space.build(steps, space.sketch_of(steps));
   }
 }
-
-/// The reference's generators for one initial population: one for each of its programs, seeded by
-/// draws from the policy's own.
-class ReferenceSampler {
- public:
-  ReferenceSampler(MersenneTwister& policy, std::size_t population) {
-    generators_.reserve(population);
-    for (std::size_t i = 0; i < population; ++i) {
-      generators_.emplace_back(policy.next_u32());
-    }
-  }
-
-  /// The legal ones of the next programs, one per generator, in that order.
-  template <class Population>
-  std::vector<Candidate> draw(const SearchSpace& space, const Population& population,
-                              const ParallelFor& parallel_for) {
-    std::vector<std::optional<Candidate>> drawn(generators_.size());
-    run_for(parallel_for, drawn.size(),
-            [&](std::size_t i) { drawn[i] = draw_candidate(space, population, generators_[i]); });
-    std::vector<Candidate> legal;
-    for (std::optional<Candidate>& candidate : drawn) {
-      if (candidate) {
-        legal.push_back(std::move(*candidate));
-      }
-    }
-    return legal;
-  }
-
- private:
-  std::vector<MersenneTwister> generators_;
-};
 
 }  // namespace tensorsmith
