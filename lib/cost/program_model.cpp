@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "early_stop.hpp"
 #include "program_batch.hpp"
 #include "program_losses.hpp"
 #include "program_network.hpp"
@@ -179,7 +180,6 @@ std::uint32_t ProgramModel::Impl::epoch_limit() const {
 }
 
 void ProgramModel::Impl::train() {
-  constexpr double kept = 0.95;
   std::vector<std::uint32_t> order(samples.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) {
     order[i] = i;
@@ -187,10 +187,9 @@ void ProgramModel::Impl::train() {
   Adam adam;
   report = {};
   report.num_samples = static_cast<std::uint32_t>(samples.size());
-  double mean = -1, least = -1;
-  std::uint32_t best_epoch = 0;
-  for (std::uint32_t epoch = 0; epoch < epoch_limit() && epoch <= best_epoch + options.patience;
-       ++epoch) {
+  EarlyStop stop(options.patience);
+  bool goes_on = true;
+  for (std::uint32_t epoch = 0; epoch < epoch_limit() && goes_on; ++epoch) {
     CounterRng rng(options.seed, 0x70616dU, num_updates, epoch);
     rng.shuffle(order);
     for (std::size_t first = 0; first < order.size(); first += options.batch_size) {
@@ -198,17 +197,13 @@ void ProgramModel::Impl::train() {
       if (count < 2) {
         break;  // nothing to compare, and no statistics
       }
-      const double loss = train_batch(std::span(order).subspan(first, count), adam);
-      mean = mean < 0 ? loss : kept * mean + (1 - kept) * loss;
+      stop.add_batch(train_batch(std::span(order).subspan(first, count), adam));
       ++report.num_steps;
     }
     ++report.num_epochs;
-    report.last_loss = mean;
-    report.first_loss = epoch == 0 ? mean : report.first_loss;
-    if (least < 0 || mean < least) {
-      least = mean;
-      best_epoch = epoch;
-    }
+    report.last_loss = stop.mean();
+    report.first_loss = epoch == 0 ? stop.mean() : report.first_loss;
+    goes_on = stop.goes_on_after_epoch();
   }
   settle_statistics();
 }

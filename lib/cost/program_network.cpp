@@ -22,6 +22,15 @@ void close_slope(const Matrix& activated, Matrix& slope) {
   slope = (activated.array() > 0.0F).select(slope, 0.0F);
 }
 
+/// In f64: a row that hardly varies is divided by next to nothing.
+Vector row_sums(const Matrix& values) {
+  Eigen::VectorXd sums = Eigen::VectorXd::Zero(values.rows());
+  for (Eigen::Index c = 0; c < values.cols(); ++c) {
+    sums += values.col(c).cast<double>();
+  }
+  return sums.cast<float>();
+}
+
 void write_uniform(CounterRng& rng, float bound, std::span<float> values) {
   for (float& value : values) {
     value = static_cast<float>((2.0 * rng.next_double() - 1.0) * bound);
@@ -324,8 +333,8 @@ void ProgramNetwork::backward(const ProgramBatch& batch, const Vector& score_gra
   if (shape_.has_flow()) {
     Eigen::Map<Vector> of_scale(gradient_.data() + norm_offset_, hidden);
     Eigen::Map<Vector> of_shift(gradient_.data() + norm_offset_ + hidden, hidden);
-    of_scale = slope.cwiseProduct(centred_).rowwise().sum();
-    of_shift = slope.rowwise().sum();
+    of_scale = row_sums(slope.cwiseProduct(centred_));
+    of_shift = row_sums(slope);
     const Eigen::Map<const Vector> scale(parameters_.data() + norm_offset_, hidden);
     const Vector factor = scale.array() * inverse_deviation_.array();
     const float n = static_cast<float>(batch.num_programs());
@@ -355,8 +364,9 @@ void ProgramNetwork::backward(const ProgramBatch& batch, const Vector& score_gra
 NormStatistics row_statistics(const Matrix& values) {
   NormStatistics statistics;
   const auto n = static_cast<float>(values.cols());
-  statistics.mean = values.rowwise().sum() / n;
-  statistics.variance = (values.colwise() - statistics.mean).array().square().rowwise().sum() / n;
+  statistics.mean = row_sums(values) / n;
+  statistics.variance =
+      row_sums((values.colwise() - statistics.mean).array().square().matrix()) / n;
   return statistics;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/cost/early_stop.hpp"
 #include "lib/cost/program_losses.hpp"
 #include "lib/cost/program_network.hpp"
 #include "support/catch.hpp"
@@ -276,6 +277,30 @@ TEST_CASE("a harmful training is not used", "[cost][training]") {
   CHECK(model.uses_source());
   const std::vector<TrainingSample> probe = drawn_programs(8, 20);
   CHECK(scores_of(model, probe) == scores_of(source, probe));
+}
+
+TEST_CASE("a training ends some epochs after the least mean loss", "[cost]") {
+  // The mean has its least after epoch 3 and none after it: with a patience of 16, epoch 19 is the
+  // last.
+  EarlyStop stop(16);
+  std::uint32_t last = 0;
+  for (std::uint32_t epoch = 0; epoch < 50; ++epoch) {
+    stop.add_batch(epoch <= 3 ? 10.0 - epoch : 20.0);
+    last = epoch;
+    if (!stop.goes_on_after_epoch()) {
+      break;
+    }
+  }
+  CHECK(last == 19);
+  EarlyStop falling(1);
+  for (int epoch = 0; epoch < 50; ++epoch) {
+    falling.add_batch(50 - epoch);
+    CHECK(falling.goes_on_after_epoch());
+  }
+  EarlyStop averages(5);
+  averages.add_batch(4);
+  averages.add_batch(2);
+  CHECK(averages.mean() == test::Approx(0.95 * 4 + 0.05 * 2));
 }
 
 TEST_CASE("released weights are checked tensor by tensor", "[cost]") {
