@@ -153,7 +153,7 @@ inline RoundedUp rounded_up(const FormulaPool& pool, FormulaId id) {
 
 /// What is known of a number whose symbols are sizes.
 struct ValueFacts {
-  bool is_whole = false, is_positive = false;
+  bool is_whole = false, is_positive = false, is_not_negative = false;
   bool is_of_shapes = false;  ///< no other symbol is in it
 };
 /// Of all formulas of the pool.
@@ -161,12 +161,15 @@ inline std::vector<ValueFacts> facts_of_values(const FormulaPool& pool) {
   std::vector<ValueFacts> facts(pool.size());
   for (std::uint32_t i = 0; i < pool.size(); ++i) {
     const FormulaNode& node = pool[FormulaId{i}];
-    ValueFacts all{true, true, true};
+    ValueFacts all{true, true, true, true};
+    bool any_positive = false;
     for (std::size_t k = 0; k < arity_of(node.op); ++k) {
       const ValueFacts& operand = facts[node.args[k]];
       const bool is_asked = node.op == Op::select && k == 0;
       all.is_whole = all.is_whole && (is_asked || operand.is_whole);
       all.is_positive = all.is_positive && (is_asked || operand.is_positive);
+      all.is_not_negative = all.is_not_negative && (is_asked || operand.is_not_negative);
+      any_positive = any_positive || (!is_asked && operand.is_positive);
       all.is_of_shapes = all.is_of_shapes && operand.is_of_shapes;
     }
     facts[i].is_of_shapes = all.is_of_shapes;
@@ -175,6 +178,7 @@ inline std::vector<ValueFacts> facts_of_values(const FormulaPool& pool) {
     case Op::number:
       fact.is_whole = node.value == math::floor(node.value);
       fact.is_positive = node.value > 0;
+      fact.is_not_negative = node.value >= 0;
       break;
     case Op::symbol:
       fact = all;
@@ -183,26 +187,35 @@ inline std::vector<ValueFacts> facts_of_values(const FormulaPool& pool) {
     case Op::add: {
       const RoundedUp quotient = rounded_up(pool, FormulaId{i});
       fact = all;
-      fact.is_positive = fact.is_positive || (quotient.a.valid() && all.is_whole &&
-                                              facts[quotient.a.value].is_positive &&
-                                              facts[quotient.b.value].is_positive);
+      fact.is_positive =
+          fact.is_positive || (all.is_not_negative && any_positive) ||
+          (quotient.a.valid() && all.is_whole && facts[quotient.a.value].is_positive &&
+           facts[quotient.b.value].is_positive);
       break;
     }
+    case Op::max:
+      fact = all;
+      fact.is_positive = any_positive;
+      fact.is_not_negative = all.is_not_negative || any_positive;
+      break;
     case Op::mul:
     case Op::min:
-    case Op::max:
     case Op::select:
       fact = all;
       break;
     case Op::sub:
+      fact.is_whole = all.is_whole;
+      break;
     case Op::floordiv:
     case Op::mod:
       fact.is_whole = all.is_whole;
+      fact.is_not_negative = all.is_not_negative;
       break;
     case Op::div:
     case Op::soft_min:
     case Op::soft_max:
       fact.is_positive = all.is_positive;
+      fact.is_not_negative = all.is_not_negative;
       break;
     case Op::pow:
       fact.is_positive = facts[node.args[0]].is_positive;
@@ -215,6 +228,7 @@ inline std::vector<ValueFacts> facts_of_values(const FormulaPool& pool) {
     default:
       break;
     }
+    fact.is_not_negative = fact.is_not_negative || fact.is_positive;
   }
   return facts;
 }
