@@ -1,2 +1,3 @@
 #include "tensorsmith/feature/extract_body.hpp"
+#include "tensorsmith/feature/felix_rows_body.hpp"
 #include "tensorsmith/feature/pam_rows_body.hpp"
