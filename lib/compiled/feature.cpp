@@ -1,3 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/feature/extract_body.hpp"
+#include "tensorsmith/feature/felix_rows_body.hpp"
 #include "tensorsmith/feature/pam_rows_body.hpp"

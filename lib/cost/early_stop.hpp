@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EarlyStop: when a training has gone on for long enough without a lower mean loss.
 //
 // Private to lib/cost. Pruner, ch. 4.4: the moving average of the losses of batches, looked at

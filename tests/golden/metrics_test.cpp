@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Metrics of scores: the reference's numbers.
 #include "tensorsmith/cost/model_metrics.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: mlp json
 // Trainings of the networks of TenSet and Pruner: step by step along the reference's curves, and on
 // programs that boards were measured with.

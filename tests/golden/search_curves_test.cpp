@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Times to a quality, from the published curves of searches.
 #include "tensorsmith/report/search_curve.hpp"

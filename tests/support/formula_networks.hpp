@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The networks of full size whose weights a formula gives, their programs, and the losses of lists
 // in which scores are equal.
 //

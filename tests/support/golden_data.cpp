@@ -38,12 +38,23 @@ std::vector<Folder> golden_folders() {
 }
 
 /// The second folder was made without these.
-bool is_only_in_first(const std::string& file) {
-  return has_item(std::vector<std::string>{"layout_rewrite.jsonl", "logs", "logs_index.json",
-                                           "losses.json", "metrics.json", "nn_formula_nets.json",
-                                           "nn_tiny.json", "resnet50_a100_curves.json",
-                                           "spec_cases.json", "training_on_logs.json", "weights"},
-                  file);
+bool is_only_in_first(const std::string& folder, const std::string& file) {
+  const std::vector<std::string> names{"egraph.json",
+                                       "felix/feature_names.json",
+                                       "layout_rewrite.jsonl",
+                                       "logs",
+                                       "logs_index.json",
+                                       "losses.json",
+                                       "metrics.json",
+                                       "mlp_formula_net.json",
+                                       "nn_formula_nets.json",
+                                       "nn_tiny.json",
+                                       "resnet50_a100_curves.json",
+                                       "spec_cases.json",
+                                       "symbolic_matmul.jsonl",
+                                       "training_on_logs.json",
+                                       "weights"};
+  return has_item(names, file) || has_item(names, folder + file);
 }
 
 std::string read_compressed(const std::string& path) {
@@ -83,7 +94,7 @@ std::vector<GoldenFile> files_of(const std::vector<Folder>& folders, const std::
       files.push_back({folder.name + file, path});
     } else if (!golden_is_own()) {
       std::printf("golden: %s: not in %s, skipped\n", (folder.name + file).c_str(), given_folder());
-    } else if (&folder == &folders.front() || !is_only_in_first(file)) {
+    } else if (&folder == &folders.front() || !is_only_in_first(folders.front().name, file)) {
       throw std::runtime_error("neither " + path + " nor " + path + ".gz is there");
     }
   }
@@ -95,12 +106,24 @@ std::vector<GoldenFile> files_of(const std::vector<Folder>& folders, const std::
 std::vector<GoldenFile> golden_files(const std::string& file) {
   return files_of(golden_folders(), file);
 }
-std::vector<GoldenFile> pruner_files(const std::string& file) {
+namespace {
+
+/// Of a folder beside ansor/ and of the folder second/ in it.
+std::vector<GoldenFile> files_beside(const std::string& folder, const std::string& file) {
   if (const char* given = given_folder()) {
-    return files_of({{"pruner/", std::string(given) + "/pruner/"}}, file);
+    return files_of({{folder, std::string(given) + "/" + folder}}, file);
   }
-  const std::string all = std::string(TENSORSMITH_TEST_DATA_DIR) + "/golden/pruner/";
-  return files_of({{"pruner/", all}, {"pruner/second/", all + "second/"}}, file);
+  const std::string all = std::string(TENSORSMITH_TEST_DATA_DIR) + "/golden/" + folder;
+  return files_of({{folder, all}, {folder + "second/", all + "second/"}}, file);
+}
+
+}  // namespace
+
+std::vector<GoldenFile> pruner_files(const std::string& file) {
+  return files_beside("pruner/", file);
+}
+std::vector<GoldenFile> felix_files(const std::string& file) {
+  return files_beside("felix/", file);
 }
 
 std::vector<GoldenFile> golden_networks() {

@@ -25,6 +25,8 @@ struct GoldenFile {
 std::vector<GoldenFile> golden_files(const std::string& file);
 /// The same of the folders pruner/ and pruner/second/; of another folder, of its pruner/ alone.
 std::vector<GoldenFile> pruner_files(const std::string& file);
+/// The same of the folders felix/ and felix/second/.
+std::vector<GoldenFile> felix_files(const std::string& file);
 /// All networks of networks/, sorted; of another folder, of its networks/. Format:
 /// tests/data/golden/networks/README.md.
 std::vector<GoldenFile> golden_networks();

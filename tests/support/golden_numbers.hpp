@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of numbers of golden files, and how far others are from them.
 //
 // Test support.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics of TenSet: how far scores are from labels, how well they order a task, and how fast a
 // network would be with what they choose.
 //

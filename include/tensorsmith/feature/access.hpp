@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/feature/access_stride.hpp"
 #include "tensorsmith/feature/feature_options.hpp"
 #include "tensorsmith/feature/reuse.hpp"
 #include "tensorsmith/feature/store_program.hpp"
@@ -95,11 +96,7 @@ class AccessExtractor {
     return access.pieces.empty() ? program_.shape(access.tensor).size() : access.pieces.size();
   }
   std::int64_t length_of(const FeatureAccess& access, std::size_t dimension) const {
-    return access.pieces.empty() ? program_.shape(access.tensor)[dimension]
-                                 : access.pieces[dimension];
-  }
-  std::size_t num_vectors(const FeatureAccess& access) const {
-    return access.rank == 0 ? 0 : access.indices.size() / access.rank;
+    return detail::length_of(program_, access, dimension);
   }
   /// Elements along `dimension` while the loops that are bound run.
   std::int64_t width(const FeatureAccess& access, std::size_t dimension) const {
@@ -159,42 +156,9 @@ class AccessExtractor {
     }
   }
 
-  /// The reference's heuristic, which reads the index from left to right: the last literal factor
-  /// after the loop variable was met and before a plain addition wins.
-  struct Scan {
-    bool visited = false, is_product = false, is_sum = false;
-    double stride = 0;
-  };
-  bool is_of_loop(const algebra::Node& node, std::int32_t loop) const {
-    return node.op == algebra::Op::var &&
-           has_item(program_.loops[static_cast<std::size_t>(loop)].vars,
-                    static_cast<std::int32_t>(node.value));
-  }
-  void scan(algebra::Ref ref, std::int32_t loop, Scan& state) const {
-    const algebra::Pool& pool = program_.pool;
-    const algebra::Node& node = pool[ref];
-    for (std::size_t i = 0; i < node.num_operands; ++i) {
-      scan(pool.operand(node, i), loop, state);
-    }
-    if (is_of_loop(node, loop)) {
-      state.visited = true;
-      state.stride = 2;
-    } else if (node.op == algebra::Op::mul && state.visited && !state.is_sum) {
-      for (const algebra::Ref factor : {node.a, node.b}) {
-        if (pool.is_integer(factor)) {
-          state.is_product = true;
-          state.stride = static_cast<double>(pool.value(factor));
-          break;
-        }
-      }
-    } else if (node.op == algebra::Op::add && state.visited && !state.is_product) {
-      state.is_sum = true;
-      state.stride = 1;
-    }
-  }
   bool uses_loop(algebra::Ref ref, std::int32_t loop) const {
     const algebra::Node& node = program_.pool[ref];
-    bool uses = is_of_loop(node, loop);
+    bool uses = is_of_loop(program_, node, loop);
     for (std::size_t i = 0; !uses && i < node.num_operands; ++i) {
       uses = uses_loop(program_.pool.operand(node, i), loop);
     }
@@ -204,22 +168,7 @@ class AccessExtractor {
     if (access.rank == 0) {
       return form_ == FeatureForm::tenset ? 0 : 1;  // as the references have it
     }
-    double least = -1;
-    for (std::size_t v = 0; v < num_vectors(access); ++v) {
-      double later = 1;
-      for (std::size_t d = access.rank; d-- > 0;) {
-        Scan state;
-        scan(access.indices[v * access.rank + d], loop, state);
-        if (state.visited) {
-          const double c = state.is_product || state.is_sum ? state.stride : 1.0;
-          const double candidate = (c < 0 ? -c : c) * later;
-          least = least < 0 ? candidate : smaller_of(least, candidate);
-          break;
-        }
-        later *= static_cast<double>(length_of(access, d));
-      }
-    }
-    return least < 0 ? 0 : least;
+    return detail::stride_of(program_, access, loop).value_or(0);
   }
 
   void reuse(const FeatureAccess& access, AccessFeatures& f) {

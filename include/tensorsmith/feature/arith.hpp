@@ -55,10 +55,13 @@ struct OpCounts {
   }
 };
 
-/// Counts the operations of expressions, an expression that occurs twice twice.
-class OperationCounter {
+/// Counts the operations of expressions, an expression that occurs twice twice, without those for
+/// which `is_free(node)` holds.
+template <class IsFree>
+class CountedOperations {
  public:
-  explicit OperationCounter(const algebra::Pool& pool) : pool_(pool) {}
+  CountedOperations(const algebra::Pool& pool, const IsFree& is_free)
+      : pool_(pool), is_free_(is_free) {}
 
   const OpCounts& operator()(algebra::Ref ref) {
     const auto key = static_cast<std::uint32_t>(ref);
@@ -70,7 +73,7 @@ class OperationCounter {
     for (std::size_t i = 0; i < node.num_operands; ++i) {
       counts.add((*this)(pool_.operand(node, i)));
     }
-    if (has_class(node.op)) {
+    if (has_class(node.op) && !is_free_(node)) {
       counts[class_of(node)] += 1;
     }
     place_.set(key, static_cast<std::uint32_t>(counted_.size()));
@@ -117,8 +120,18 @@ class OperationCounter {
   }
 
   const algebra::Pool& pool_;
+  IsFree is_free_;
   HashMap<std::uint32_t, std::uint32_t> place_;  ///< in counted_
   std::vector<OpCounts> counted_;
+};
+
+struct NothingIsFree {
+  bool operator()(const algebra::Node&) const { return false; }
+};
+class OperationCounter : public CountedOperations<NothingIsFree> {
+ public:
+  explicit OperationCounter(const algebra::Pool& pool)
+      : CountedOperations<NothingIsFree>(pool, {}) {}
 };
 
 }  // namespace tensorsmith

@@ -103,6 +103,7 @@ class StoreProgramBuilder : private StageNests {
     for (TensorId tensor : dag_.operation(s).outputs) {
       program_.allocations.push_back(allocation(tensor, info.elements));
       program_.allocations.back().scope = memory_of(s);
+      program_.allocations.back().varying = info.varying;
     }
     const std::size_t depth = open_.size();
     if (info.is_across_threads) {

@@ -30,9 +30,10 @@ class StageNests : protected StageGuards {
   struct StageInfo {
     std::vector<std::int32_t> leaf_loop;  ///< -1: extent 1
     std::vector<bool> leaf_reduces;
-    double elements = 1;         ///< that memory is set aside for
-    NestStores update, initial;  ///< initial: of reductions
-    NestStores copy;             ///< of a reduction across threads, its last store
+    double elements = 1;                ///< that memory is set aside for
+    std::vector<algebra::Ref> varying;  ///< extents that count as 1 in them
+    NestStores update, initial;         ///< initial: of reductions
+    NestStores copy;                    ///< of a reduction across threads, its last store
     bool is_across_threads = false, gathers = false;
   };
 
@@ -83,6 +84,8 @@ class StageNests : protected StageGuards {
       made.extent = pool_.is_integer(range.extent) ? pool_.value(range.extent) : 1;
       made.varying = pool_.is_integer(range.extent) ? algebra::no_ref : range.extent;
       made.vars.push_back(var_of(key));
+      made.stage = static_cast<std::int32_t>(s);
+      made.iterator = static_cast<std::int32_t>(leaf);
       program_.loops.push_back(std::move(made));
       info.leaf_loop.push_back(loop);
     }
@@ -143,7 +146,11 @@ class StageNests : protected StageGuards {
     for (std::size_t a = 0; a < rank; ++a) {
       // An extent that varies counts as 1 there.
       const algebra::Ref extent = analyzer.simplify(ranges_[s].range[a].extent);
-      info.elements *= pool_.is_integer(extent) ? static_cast<double>(pool_.value(extent)) : 1.0;
+      if (pool_.is_integer(extent)) {
+        info.elements *= static_cast<double>(pool_.value(extent));
+      } else {
+        info.varying.push_back(extent);
+      }
     }
     for (std::size_t leaf = 0; leaf < num_leaves; ++leaf) {
       if (!(info.is_across_threads && info.leaf_reduces[leaf] && !is_thread({s, leaf}))) {
@@ -160,18 +167,24 @@ class StageNests : protected StageGuards {
     } else if (!dag_.operation(s).reduce_axes.empty()) {
       make_initial(s);
     }
-    info.update.is_reachable = enter_all(analyzer, conditions);
+    std::vector<algebra::Ref> entered;
+    info.update.is_reachable = enter_all(analyzer, conditions, entered);
     if (info.update.is_reachable) {
       info.update.stores = stores_of(s, ranges_[s].values, value, analyzer);
+      for (FeatureStore& store : info.update.stores) {
+        store.conditions = entered;
+      }
     }
   }
 
-  /// False if one of them cannot hold.
-  bool enter_all(algebra::Analyzer& analyzer, const std::vector<algebra::Ref>& conditions) {
+  /// False if one of them cannot hold; `entered`: those that may not.
+  bool enter_all(algebra::Analyzer& analyzer, const std::vector<algebra::Ref>& conditions,
+                 std::vector<algebra::Ref>& entered) {
     for (algebra::Ref condition : conditions) {
       const algebra::Ref simple = analyzer.simplify(condition);
       if (!pool_.is_integer(simple)) {
         analyzer.enter(simple);
+        entered.push_back(simple);
       } else if (pool_.value(simple) == 0) {
         return false;
       }
@@ -207,7 +220,8 @@ class StageNests : protected StageGuards {
         open(analyzer, {s, leaf}, var[leaf]);
       }
     }
-    info.initial.is_reachable = enter_all(analyzer, conditions);
+    std::vector<algebra::Ref> entered;
+    info.initial.is_reachable = enter_all(analyzer, conditions, entered);
     if (info.initial.is_reachable) {
       info.initial.stores = stores_of(s, {}, value, analyzer);
     }

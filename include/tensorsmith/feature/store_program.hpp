@@ -26,6 +26,7 @@ struct FeatureLoop {
   Annotation annotation = Annotation::none;
   algebra::Ref varying = algebra::no_ref;  ///< the extent, where it does
   SmallVector<std::int32_t, 2> vars;       ///< that stand for it
+  std::int32_t stage = -1, iterator = -1;  ///< of the state; -1: of a lowered kernel
 
   /// 1 where it depends on the loops around.
   double constant_extent() const {
@@ -53,10 +54,13 @@ struct OpenFeatureLoop {
 struct FeatureStore {
   std::uint32_t stage = 0;
   TensorId tensor;
-  std::vector<OpenFeatureLoop> loops;   ///< outermost first
-  OpCounts counts;                      ///< per execution
-  std::vector<FeatureAccess> accesses;  ///< the stored tensor first
+  std::vector<OpenFeatureLoop> loops;    ///< outermost first
+  algebra::Ref value = algebra::no_ref;  ///< that is stored; none: a constant
+  OpCounts counts;                       ///< per execution
+  std::vector<FeatureAccess> accesses;   ///< the stored tensor first
   std::int32_t auto_unroll_max_step = 0;
+  std::vector<algebra::Ref>
+      conditions;  ///< without which nothing is stored, but for initialisations
 };
 
 /// Where a buffer lies; what is no argument and says nothing lies where the threads around it do.
@@ -67,8 +71,10 @@ struct FeatureAllocation {
   double elements = 1;
   double outer_prod = 1;  ///< product of the loops around the allocation
   FeatureScope scope = FeatureScope::global;
-  double constant_outer_prod = 1;  ///< the same of constant extents (FeatureLoop)
-  bool is_scratch = false;         ///< of a reduction across threads: its own, no stage's
+  double constant_outer_prod = 1;     ///< the same of constant extents (FeatureLoop)
+  std::size_t depth = 0;              ///< how many loops are around it
+  std::vector<algebra::Ref> varying;  ///< extents that depend on them, 1 each in `elements`
+  bool is_scratch = false;            ///< of a reduction across threads: its own, no stage's
 };
 
 /// What is stored to or read from and is no tensor of a dag.
@@ -106,6 +112,7 @@ struct StoreProgram {
 inline FeatureAllocation allocation_inside(const StoreProgram& program,
                                            const std::vector<OpenFeatureLoop>& around) {
   FeatureAllocation made;
+  made.depth = around.size();
   for (const OpenFeatureLoop& open : around) {
     const FeatureLoop& loop = program.loops[static_cast<std::size_t>(open.loop)];
     made.outer_prod *= static_cast<double>(loop.extent);

@@ -48,6 +48,7 @@ inline void add_loads(const algebra::Pool& pool, algebra::Ref ref, HashSet<std::
 
 /// The stored tensor is the first access of `store`.
 inline void add_value(const algebra::Pool& pool, algebra::Ref value, FeatureStore& store) {
+  store.value = value;
   store.counts.add(OperationCounter(pool)(value));
   HashSet<std::uint32_t> seen;
   add_loads(pool, value, seen, store);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Searches side by side: when each was as good as what, and whether one is better than another.
 //
 // Floor 7. Own design; what is compared as in Pruner, ch. 8 and 9: the time to a given quality,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CounterSampler: the initial population of a round, each program from a random stream of its own.
 //
 // Floor 7. Ansor reference, ch. 5.2; the streams: own design (support/rng.hpp). A program is a pure

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NativeDrawing, ReferenceDrawing: how programs are drawn and mutated where the two differ.
 //
 // Floor 7. Ansor reference, ch. 5.1 and 5.3; the other: own design. Rules and mutations that know

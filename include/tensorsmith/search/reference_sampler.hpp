@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReferenceSampler: the initial population as the reference samples it, with its random numbers.
 //
 // Floor 7. Ansor reference, ch. 5.2. With the reference's rules (AnsorCpuPopulation,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/cost/model_metrics.hpp"
 
 #include "support/catch.hpp"
