@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // requires: json
-// bench_page: the tables of docs/performance.md from files that bench_kernels wrote.
+// bench_page: the tables of docs/performance.md and its folder from files that bench_kernels wrote.
 //
-//   bench_page PAGE RESULT.json...            writes the part of PAGE between the two marks
-//   bench_page --check PAGE RESULT.json...    exit code 1 if it would change
+//   bench_page PAGE.md RESULT.json...           one table of all machines and suites in PAGE.md,
+//   all
+//                                               figures of a machine in PAGE/results-MACHINE.md
+//   bench_page --check PAGE.md RESULT.json...   exit code 1 if one of them would change
 // One of the files may hold what other tuners reached (bench/results/recorded-tuners.json).
-// What stands outside of the marks is written by hand.
+// What stands outside of the marks of a page is written by hand.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -173,22 +178,102 @@ std::string tables(const std::string& path, const Json& report, const Json& reco
   return text + recorded_table(report, recorded);
 }
 
+std::string machine_of(const Json& report) {
+  return report["machine"]["microarchitecture"].get<std::string>();
+}
+
+/// "1.02 (0.97), 9 cases", with code for another target the share of the peak: peers run their
+/// best.
+std::string overview_cell(const Json& report, const std::string& suite) {
+  const Json& values = report["summary"][suite];
+  double share = 0;
+  int count = 0;
+  bool is_host = true;
+  for (const Json& entry : report["cases"]) {
+    if (entry["suite"] == suite && entry["ours_gflops"].is_number()) {
+      is_host = is_host && entry.value("target", "host") == "host";
+      share += entry["peak_fraction"].get<double>();
+      ++count;
+    }
+  }
+  const std::string cases = std::to_string(values["cases"].get<int>());
+  return is_host ? number(values["geomean"].get<double>(), 2) + " (" +
+                       number(values["min"].get<double>(), 2) + "), " + cases
+                 : number(100 * share / std::max(count, 1), 0) + " % of the peak, " + cases;
+}
+/// The suite, with the target of its code if that is not the host's.
+std::string suite_name(const Json& report, const std::string& suite) {
+  for (const Json& entry : report["cases"]) {
+    if (entry["suite"] == suite && entry.value("target", "host") != "host") {
+      return suite + ", code for " + entry["target"].get<std::string>();
+    }
+  }
+  return suite;
+}
+
+/// Machines beside suites; of several runs the last one. `folder`: of the pages that it links.
+std::string overview(const std::vector<Json>& reports, const std::string& folder) {
+  std::map<std::string, std::map<std::string, std::string>> cells;  // by suite, then machine
+  std::vector<std::string> machines;
+  for (const Json& report : reports) {
+    const std::string machine = machine_of(report);
+    if (std::find(machines.begin(), machines.end(), machine) == machines.end()) {
+      machines.push_back(machine);
+    }
+    for (const auto& [suite, values] : report["summary"].items()) {
+      cells[suite_name(report, suite)][machine] = overview_cell(report, suite);
+    }
+  }
+  std::sort(machines.rbegin(), machines.rend());
+  std::string text = "\n| suite |", line = "|---|";
+  for (const std::string& machine : machines) {
+    text += " [" + machine + "](" + folder + "/results-" + machine + ".md) |";
+    line += "---|";
+  }
+  text += "\n" + line + "\n";
+  for (const auto& [suite, of_machine] : cells) {
+    text += "| " + suite + " |";
+    for (const std::string& machine : machines) {
+      const auto found = of_machine.find(machine);
+      text += " " + (found == of_machine.end() ? "" : found->second) + " |";
+    }
+    text += "\n";
+  }
+  return text + "\n";
+}
+
 int run(bool checks, const std::string& page, const std::vector<std::string>& results) {
   std::vector<Json> reports;
   Json recorded = Json::array();
+  std::vector<std::string> paths;
   for (const std::string& result : results) {
-    reports.push_back(Json::parse(tensorsmith::bench::read_text(result)));
-    if (reports.back().contains("recorded_tuners")) {
-      recorded = reports.back()["cases"];
+    Json report = Json::parse(tensorsmith::bench::read_text(result));
+    if (report.contains("recorded_tuners")) {
+      recorded = report["cases"];
+    } else {
+      reports.push_back(std::move(report));
+      paths.push_back(result);
     }
   }
-  std::string text;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!reports[i].contains("recorded_tuners")) {
-      text += tables(results[i], reports[i], recorded);
-    }
+  std::map<std::string, std::string> texts;  // by machine
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    texts[machine_of(reports[i])] += tables(paths[i], reports[i], recorded);
   }
-  return tensorsmith::bench::write_marked_page(page, "bench_page", text, checks);
+  const std::filesystem::path folder = std::filesystem::path(page).replace_extension();
+  int code = tensorsmith::bench::write_marked_page(
+      page, "bench_page", overview(reports, folder.filename().string()), checks);
+  for (const auto& [machine, text] : texts) {
+    const std::filesystem::path own = folder / ("results-" + machine + ".md");
+    if (!checks && !std::filesystem::exists(own)) {
+      std::filesystem::create_directories(folder);
+      std::ofstream(own) << "# Results on " << machine << "\n\n"
+                         << "Written by bench_page; [how to read it](method.md).\n\n"
+                         << "<!-- bench_page: begin -->\n<!-- bench_page: end -->\n";
+    }
+    code = std::max(
+        code, tensorsmith::bench::write_marked_page(own.string(), "bench_page", text, checks));
+  }
+  return code;
 }
 
 }  // namespace
@@ -197,7 +282,7 @@ int main(int argc, char** argv) {
   const bool checks = argc > 1 && std::strcmp(argv[1], "--check") == 0;
   std::vector<std::string> files(argv + (checks ? 2 : 1), argv + argc);
   if (files.size() < 2 || files[0][0] == '-') {
-    std::fprintf(stderr, "usage: bench_page [--check] PAGE RESULT.json...\n");
+    std::fprintf(stderr, "usage: bench_page [--check] PAGE.md RESULT.json...\n");
     return 2;
   }
   const std::string page = files.front();
