@@ -21,13 +21,13 @@ TuneTask task_of(const NetworkTask& task) {
   return made;
 }
 
-KernelArtifact plain_kernel(const NetworkTask& task, std::int32_t num_threads) {
-  return compile_once(task_of(task), State::initial(task.dag), num_threads).artifact();
+TuneResult plain_schedule(const NetworkTask& task, std::int32_t num_threads) {
+  return compile_once(task_of(task), State::initial(task.dag), num_threads);
 }
 
-KernelArtifact instant_kernel(const NetworkTask& task, const TuneOptions& options) {
-  const TuneResult result = tune(task_of(task), options);
-  return result.has_best() ? result.artifact() : plain_kernel(task, options.num_threads);
+TuneResult instant_schedule(const NetworkTask& task, const TuneOptions& options) {
+  TuneResult result = tune(task_of(task), options);
+  return result.has_best() ? result : plain_schedule(task, options.num_threads);
 }
 
 TuneOptions without_budget(TuneOptions options) {
@@ -40,7 +40,7 @@ TuneOptions without_budget(TuneOptions options) {
 std::vector<KernelArtifact> plain_kernels(const Partition& partition, std::int32_t num_threads) {
   std::vector<KernelArtifact> kernels;
   for (const NetworkTask& task : partition.tasks) {
-    kernels.push_back(plain_kernel(task, num_threads));
+    kernels.push_back(plain_schedule(task, num_threads).artifact());
   }
   return kernels;
 }
@@ -50,7 +50,7 @@ std::vector<KernelArtifact> instant_kernels(const Partition& partition, TuneOpti
   tune = without_budget(std::move(tune));
   std::vector<KernelArtifact> kernels;
   for (const NetworkTask& task : partition.tasks) {
-    kernels.push_back(instant_kernel(task, tune));
+    kernels.push_back(instant_schedule(task, tune).artifact());
     if (progress) {
       progress({kernels.size(), partition.tasks.size()});
     }
@@ -58,11 +58,10 @@ std::vector<KernelArtifact> instant_kernels(const Partition& partition, TuneOpti
   return kernels;
 }
 
-std::vector<KernelArtifact> recorded_kernels(const Partition& partition,
-                                             const JournalContents& records,
-                                             const TuneOptions& tune, bool is_plain,
-                                             std::size_t& num_found) {
-  std::vector<KernelArtifact> kernels;
+std::vector<TuneResult> recorded_schedules(const Partition& partition,
+                                           const JournalContents& records, const TuneOptions& tune,
+                                           bool is_plain, std::size_t& num_found) {
+  std::vector<TuneResult> schedules;
   num_found = 0;
   for (const NetworkTask& task : partition.tasks) {
     std::vector<std::string> skipped;
@@ -70,11 +69,23 @@ std::vector<KernelArtifact> recorded_kernels(const Partition& partition,
         best_replayed(records, task.dag, task.text, host_target().name, tune.num_threads, skipped);
     if (best) {
       ++num_found;
-      kernels.push_back(compile_once(task_of(task), best->state, tune.num_threads).artifact());
+      schedules.push_back(compile_once(task_of(task), best->state, tune.num_threads));
     } else {
-      kernels.push_back(is_plain ? plain_kernel(task, tune.num_threads)
-                                 : instant_kernel(task, without_budget(tune)));
+      schedules.push_back(is_plain ? plain_schedule(task, tune.num_threads)
+                                   : instant_schedule(task, without_budget(tune)));
     }
+  }
+  return schedules;
+}
+
+std::vector<KernelArtifact> recorded_kernels(const Partition& partition,
+                                             const JournalContents& records,
+                                             const TuneOptions& tune, bool is_plain,
+                                             std::size_t& num_found) {
+  std::vector<KernelArtifact> kernels;
+  for (const TuneResult& schedule :
+       recorded_schedules(partition, records, tune, is_plain, num_found)) {
+    kernels.push_back(schedule.artifact());
   }
   return kernels;
 }
@@ -89,8 +100,9 @@ TunedKernels tuned_kernels(const Partition& partition, const TasksOptions& optio
   const TuneOptions instant = without_budget(options.tune);
   for (std::size_t i = 0; i < partition.tasks.size(); ++i) {
     const TuneResult& result = made.result.tasks[i];
-    made.kernels.push_back(result.has_best() ? result.artifact()
-                                             : instant_kernel(partition.tasks[i], instant));
+    made.kernels.push_back(result.has_best()
+                               ? result.artifact()
+                               : instant_schedule(partition.tasks[i], instant).artifact());
   }
   return made;
 }

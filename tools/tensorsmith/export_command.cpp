@@ -7,6 +7,7 @@
 
 #include "best_schedule.hpp"
 #include "command.hpp"
+#include "export_files.hpp"
 #include "export_name.hpp"
 #include "tensorsmith/codegen/cuda_source.hpp"
 #include "tensorsmith/lower/lower.hpp"
@@ -90,26 +91,6 @@ Files cpp_files(const BestSchedule& best, const ExportArguments& arguments) {
   require_name(kernel.function_name, arguments.name);
   require_name(plain.function_name, reference);
   return files;
-}
-
-/// Makes what is missing of the folder's path, and says what that was, from the outside in.
-std::vector<std::string> make_folders(const std::filesystem::path& folder) {
-  std::vector<std::string> missing;
-  std::error_code problem;
-  for (std::filesystem::path part = std::filesystem::absolute(folder).lexically_normal();
-       !std::filesystem::exists(part, problem) && part.has_relative_path();
-       part = part.parent_path()) {
-    if (part.has_filename()) {  // not "out/"
-      missing.insert(missing.begin(), part.string());
-    }
-  }
-  for (const std::string& path : missing) {
-    std::filesystem::create_directory(path, problem);
-    if (problem) {
-      throw Error("cannot make the folder " + in_quotes(path, 1000) + ": " + problem.message());
-    }
-  }
-  return missing;
 }
 
 int export_workload(const ExportArguments& arguments) {

@@ -2,6 +2,7 @@
 #include "interrupt.hpp"
 
 #include <csignal>
+#include <initializer_list>
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tensorsmith network: whole networks. inspect, tasks, tune, run, profile.
+// tensorsmith network: whole networks. inspect, tasks, tune, run, profile, export.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -9,92 +9,14 @@
 
 #include "command.hpp"
 #include "interrupt.hpp"
+#include "network.hpp"
 #include "progress.hpp"
-#include "tensorsmith/graph/channels_last.hpp"
-#include "tensorsmith/graph/examples.hpp"
 #include "tensorsmith/graph/executor.hpp"
 #include "tensorsmith/graph/memory_plan.hpp"
-#include "tensorsmith/graph/simplify.hpp"
-#include "tensorsmith/onnx.hpp"
 #include "tensorsmith/support/rng.hpp"
-#include "tensorsmith/tune/defaults.hpp"
 
 namespace tensorsmith::cli {
 namespace {
-
-struct NetworkArguments {
-  std::string network;
-  std::vector<std::string> dims, inputs;  ///< NAME=VALUE
-  std::string database;
-  int num_threads = 1;
-  double seconds = 60;
-  std::uint64_t seed = 1;
-  bool is_channels_last = false;
-  bool is_json = false, is_plain = false, is_verified = false, is_quiet = false;
-};
-
-std::pair<std::string, double> binding_of(const std::string& text) {
-  const std::size_t at = text.rfind('=');
-  char* end = nullptr;
-  const double value = at == std::string::npos ? 0 : std::strtod(text.c_str() + at + 1, &end);
-  if (at == std::string::npos || at == 0 || end == text.c_str() + at + 1 || *end != 0) {
-    throw Error("expected NAME=VALUE, got " + in_quotes(text));
-  }
-  return {text.substr(0, at), value};
-}
-
-graph::Graph read_network(const NetworkArguments& arguments) {
-  constexpr std::string_view prefix = "example:";
-  if (arguments.network.starts_with(prefix)) {
-    auto made = graph::example_network(std::string_view(arguments.network).substr(prefix.size()));
-    if (!made) {
-      throw Error(made.error());
-    }
-    return std::move(*made);
-  }
-  OnnxOptions options;
-  for (const std::string& text : arguments.dims) {
-    const auto [name, value] = binding_of(text);
-    options.dims.push_back({name, static_cast<std::int64_t>(value)});
-  }
-  for (const std::string& text : arguments.inputs) {
-    const auto [name, value] = binding_of(text);
-    options.inputs.push_back({name, {value}});
-  }
-  auto read = read_onnx(arguments.network, options);
-  if (!read) {
-    throw Error(read.error().message);
-  }
-  return std::move(*read);
-}
-
-struct Loaded {
-  graph::Graph net;
-  std::size_t num_read = 0;  ///< nodes before they were simplified
-  graph::Simplified simplified;
-  graph::Partition parts;
-};
-Loaded load(const NetworkArguments& arguments) {
-  Loaded loaded;
-  loaded.net = read_network(arguments);
-  loaded.num_read = loaded.net.nodes.size();
-  auto simplified = graph::simplify(loaded.net);
-  if (!simplified) {
-    throw Error(simplified.error());
-  }
-  loaded.simplified = *simplified;
-  if (arguments.is_channels_last) {
-    if (auto converted = graph::channels_last(loaded.net); !converted) {
-      throw Error(converted.error());
-    }
-  }
-  auto parts = graph::partition(loaded.net);
-  if (!parts) {
-    throw Error(parts.error());
-  }
-  loaded.parts = std::move(*parts);
-  return loaded;
-}
 
 double total_flop(const graph::Partition& parts) {
   double flop = 0;
@@ -183,16 +105,6 @@ int print_tasks(const NetworkArguments& arguments) {
     print_json(list);
   }
   return exit_ok;
-}
-
-std::string journal_of(const NetworkArguments& arguments) {
-  return arguments.database.empty() ? default_journal(arguments.network) : arguments.database;
-}
-TuneOptions tune_options(const NetworkArguments& arguments) {
-  TuneOptions options;
-  options.num_threads = arguments.num_threads;
-  options.seed = arguments.seed;
-  return options;
 }
 
 int tune_network(const NetworkArguments& arguments) {
@@ -420,7 +332,7 @@ CLI::App* add_command(CLI::App& network, Action& action, const char* name, const
                     "convolutions and pools of planes with their channels last");
   command->add_flag("--json", arguments->is_json, "machine-readable output");
   const std::string kind = name;
-  if (kind == "tune" || kind == "run" || kind == "profile") {
+  if (kind == "tune" || kind == "run" || kind == "profile" || kind == "export") {
     command->add_option("--db", arguments->database, "journal; default: one in the cache folder");
     command->add_option("--threads", arguments->num_threads, "of the kernels")
         ->check(whole_number(1, 1024));
@@ -431,9 +343,17 @@ CLI::App* add_command(CLI::App& network, Action& action, const char* name, const
     command->add_option("--seconds", arguments->seconds, "budget of all tasks together; default 60")
         ->check(real_number(0.1, 1e7));
     command->add_flag("--quiet", arguments->is_quiet, "no progress");
-  } else if (kind == "run" || kind == "profile") {
+  } else if (kind == "run" || kind == "profile" || kind == "export") {
     command->add_flag("--plain", arguments->is_plain,
                       "what is not in the journal runs without any schedule");
+  }
+  if (kind == "export") {
+    command->add_option("--output", arguments->folder, "folder for the files")->required();
+    command->add_option("--name", arguments->name,
+                        "of the files and of the namespace; default net");
+    command->add_flag("--force", arguments->overwrites, "replace files that exist");
+    command->add_flag("--portable", arguments->is_portable,
+                      "C++ only, without the machine code that was measured");
   }
   if (kind == "run") {
     command->add_flag("--verify", arguments->is_verified,
@@ -458,6 +378,10 @@ void add_network(CLI::App& app, Action& action) {
   add_command(*network, action, "tune", "Tune all tasks under one budget", tune_network);
   add_command(*network, action, "run", "Run with the best kernels known so far", run_network);
   add_command(*network, action, "profile", "Time of every kernel in the network", profile_network);
+  add_command(
+      *network, action, "export",
+      "Write it as C++ and weights that need nothing else, with the best kernels known so far",
+      export_whole_network);
 }
 
 }  // namespace tensorsmith::cli

@@ -35,8 +35,12 @@ struct InstantProgress {
 std::vector<KernelArtifact> instant_kernels(const Partition& partition, TuneOptions tune = {},
                                             const Callback<void(InstantProgress)>& progress = {});
 
-/// The best schedules of earlier runs; what is in none of the records gets an instant kernel, or
-/// with `is_plain` its plain one. `num_found`: how many tasks had one.
+/// The best schedules of earlier runs, compiled; what is in none of the records gets an instant
+/// one, or with `is_plain` none at all. `num_found`: how many tasks had one.
+std::vector<TuneResult> recorded_schedules(const Partition& partition,
+                                           const JournalContents& records, const TuneOptions& tune,
+                                           bool is_plain, std::size_t& num_found);
+/// Their kernels.
 std::vector<KernelArtifact> recorded_kernels(const Partition& partition,
                                              const JournalContents& records,
                                              const TuneOptions& tune, bool is_plain,

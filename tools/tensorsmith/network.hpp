@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the commands of networks have in common: their options, and a network ready for them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensorsmith/graph/partition.hpp"
+#include "tensorsmith/graph/simplify.hpp"
+#include "tensorsmith/tune.hpp"
+
+namespace tensorsmith::cli {
+
+struct NetworkArguments {
+  std::string network;
+  std::vector<std::string> dims, inputs;  ///< NAME=VALUE
+  std::string database;
+  int num_threads = 1;
+  double seconds = 60;
+  std::uint64_t seed = 1;
+  bool is_channels_last = false;
+  bool is_json = false, is_plain = false, is_verified = false, is_quiet = false;
+  std::string folder, name = "net";  ///< of an export
+  bool is_portable = false, overwrites = false;
+};
+
+struct Loaded {
+  graph::Graph net;
+  std::size_t num_read = 0;  ///< nodes before they were simplified
+  graph::Simplified simplified;
+  graph::Partition parts;
+};
+/// Throws Error.
+Loaded load(const NetworkArguments& arguments);
+
+std::string journal_of(const NetworkArguments& arguments);
+TuneOptions tune_options(const NetworkArguments& arguments);
+
+int export_whole_network(const NetworkArguments& arguments);
+
+}  // namespace tensorsmith::cli
