@@ -185,7 +185,7 @@ class SketchTemplate {
   /// Variables for the lengths of step `at`, if they are free; false if there can be none.
   bool open_lengths(std::size_t at, SplitStep& split, std::vector<Hole>& holes) {
     const bool is_open = has_item(split.lengths, unknown_length);
-    if (!is_open && Drawing::keeps_fixed_lengths && !space_.is_open(index_, at)) {
+    if (!is_open && Drawing::keeps_fixed_lengths && !space_.splits().is_open(index_, at)) {
       return true;
     }
     if (split.extent < 1) {
@@ -197,14 +197,15 @@ class SketchTemplate {
     const std::size_t count = split.lengths.size();
     const HardwareParams& hardware = space_.options().hardware;
     std::vector<VariableId> lengths;
-    if (space_.is_of_rows(index_, at)) {
+    if (space_.splits().is_of_rows(index_, at)) {
       lengths = add_row_lengths(builder_.space(), name, split, hardware,
                                 most_lanes(space_.initial().dag()));
     } else if (is_open) {
       lengths = builder_.space().add_chain(
           name,
-          SearchSpace::rounded_extents(split.extent, space_.rounding_of(index_, at, split.extent)),
-          count, space_.max_innermost(index_, at));
+          SketchSplits::rounded_extents(split.extent,
+                                        space_.splits().rounding_of(index_, at, split.extent)),
+          count, space_.splits().max_innermost(index_, at));
     } else {  // the sketch proposes them; the reference's mutations change what it fixes
       for (std::size_t i = 0; i < count; ++i) {
         std::vector<std::int32_t> values = {static_cast<std::int32_t>(split.lengths[i])};
