@@ -1,10 +1,10 @@
 // template_of: a sketch of a search space as a template.
 //
 // Floor 7. Own design. Open lengths of splits become variables; what completes a sketch (where
-// stages are computed, which loops are parallel, vectors or threads, remarks for lowering) becomes
-// decisions, in the order in which the populations decide them (population/sample.hpp); loops of
-// packed copies and tensor intrinsics are derived. Not here: relations between the variables of a
-// program for GPUs (gpu_limits.hpp).
+// stages are computed, which loops are parallel, vectors or threads, remarks for lowering, which
+// intrinsic computes a stage) becomes decisions, in the order in which the populations decide them
+// (population/sample.hpp); loops of packed copies are derived. Not here: relations between the
+// variables of a program for GPUs (gpu_limits.hpp).
 #pragma once
 
 #include <optional>
@@ -15,6 +15,7 @@
 
 #include "tensorsmith/search/decisions/copies.hpp"
 #include "tensorsmith/search/decisions/hints.hpp"
+#include "tensorsmith/search/decisions/intrinsic.hpp"
 #include "tensorsmith/search/decisions/loops.hpp"
 #include "tensorsmith/search/decisions/parallel_loops.hpp"
 #include "tensorsmith/search/decisions/place.hpp"
@@ -64,7 +65,8 @@ class SketchTemplate {
         add(copy, ".rows", VariableRole::layout, make_shared_of<const PackRows>(copy, options));
       }
     }
-    if (!packs_.empty() || options.lay_out_results || !options.intrinsics.empty()) {
+    add_intrinsics();
+    if (!packs_.empty() || options.lay_out_results) {
       builder_.derive(make_shared_of<const FitCopies>(options));
     }
     return builder_.finish();
@@ -284,6 +286,16 @@ class SketchTemplate {
       if (!options.reduction_unrolls.empty() && has_non_spatial_iterator(sketch_, stage)) {
         add(stage, ".reduction_unroll", VariableRole::hint,
             make_shared_of<const ReductionUnroll>(stage, options.reduction_unrolls));
+      }
+    });
+  }
+
+  void add_intrinsics() {
+    const SpaceOptions& options = space_.options();
+    for_each_stage([&](std::int32_t stage) {
+      if (!options.intrinsics.empty() && has_non_spatial_iterator(sketch_, stage)) {
+        add(stage, ".intrinsic", VariableRole::structure,
+            make_shared_of<const IntrinsicDecision>(stage, options.intrinsics));
       }
     });
   }
