@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/lane_access.hpp"
+#include "tensorsmith/ir/loops_around.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/ir/tensor_match.hpp"
 #include "tensorsmith/ir/violation.hpp"
@@ -23,7 +24,7 @@ namespace detail {
 class Verifier {
  public:
   explicit Verifier(const LoopProgram& program)
-      : program_(program), in_scope_(program.buffers.size(), false),
+      : program_(program), loops_(program), in_scope_(program.buffers.size(), false),
         was_allocated_(program.buffers.size(), false),
         was_defined_(program.pool.num_vars(), false) {}
 
@@ -37,12 +38,6 @@ class Verifier {
   }
 
  private:
-  struct OpenLoop {
-    VarId var;
-    ForKind kind;
-    bool is_tile() const { return kind == ForKind::unrolled || kind == ForKind::vectorized; }
-  };
-
   void report(VerifyRule rule, BufferId buffer = {}, VarId var = {}, ExprId expr = {}) {
     const Violation violation{rule, stmt_, buffer, var, expr};
     for (const Violation& old : found_) {
@@ -80,40 +75,13 @@ class Verifier {
     }
   }
 
-  bool is_inside(ForKind kind) const {
-    for (const OpenLoop& loop : loops_) {
-      if (loop.kind == kind) {
-        return true;
-      }
-    }
-    return false;
-  }
-  const OpenLoop* find(VarId var) const {
-    for (const OpenLoop& loop : loops_) {
-      if (loop.var == var) {
-        return &loop;
-      }
-    }
-    return nullptr;
-  }
-  bool depends_on_tile(ExprId id) const {
-    if (const VarRef* ref = program_.pool.as<VarRef>(id)) {
-      const OpenLoop* loop = find(ref->var);
-      return loop != nullptr && loop->is_tile();
-    }
-    bool depends = false;
-    for_each_child(program_.pool[id],
-                   [&](ExprId child) { depends = depends || depends_on_tile(child); });
-    return depends;
-  }
-
   void stmt(StmtId id) {
     if (!id.valid() || id.value >= program_.stmts.size()) {
       report(VerifyRule::missing_body);
       return;
     }
     const StmtId outer = std::exchange(stmt_, id);
-    const bool in_lanes = is_inside(ForKind::vectorized);
+    const bool in_lanes = loops_.has(ForKind::vectorized);
     std::visit(Overloaded{[&](const Seq& s) {
                             for (StmtId item : s.items) {
                               stmt(item);
@@ -142,38 +110,13 @@ class Verifier {
     stmt_ = outer;
   }
 
-  bool is_inside_threads() const {
-    return is_inside(ForKind::thread_x) || is_inside(ForKind::thread_y) ||
-           is_inside(ForKind::thread_z);
-  }
-  /// Whether all loops around are blocks, or blocks and then threads.
-  bool is_head(bool with_threads) const {
-    for (const OpenLoop& loop : loops_) {
-      if (!is_block_loop(loop.kind) && !(with_threads && is_thread_loop(loop.kind))) {
-        return false;
-      }
-    }
-    return true;
-  }
   void axis(const For& s) {
-    if (is_inside(s.kind)) {
+    if (loops_.has(s.kind)) {
       report(VerifyRule::axis_twice, {}, s.var);
-    } else if (!is_head(is_thread_loop(s.kind)) || num_private_ > 0) {
+    } else if (!loops_.is_head(is_thread_loop(s.kind)) || num_private_ > 0) {
       report(VerifyRule::axis_place, {}, s.var);
     }
   }
-  /// Whether threads of one block may disagree about the value.
-  bool differs_among_threads(ExprId id) const {
-    if (const VarRef* ref = program_.pool.as<VarRef>(id)) {
-      const OpenLoop* loop = find(ref->var);
-      return loop != nullptr && is_thread_loop(loop->kind);
-    }
-    bool differs = program_.pool.as<Load>(id) != nullptr;
-    for_each_child(program_.pool[id],
-                   [&](ExprId child) { differs = differs || differs_among_threads(child); });
-    return differs;
-  }
-
   void loop(const For& s, bool in_lanes) {
     if (is_block_loop(s.kind) || is_thread_loop(s.kind)) {
       axis(s);
@@ -189,7 +132,7 @@ class Verifier {
     if (in_lanes && s.kind != ForKind::unrolled) {
       report(VerifyRule::loop_inside_vectorized, {}, s.var);
     }
-    if (s.kind == ForKind::parallel && is_inside(ForKind::parallel)) {
+    if (s.kind == ForKind::parallel && loops_.has(ForKind::parallel)) {
       report(VerifyRule::parallel_inside_parallel, {}, s.var);
     }
     expr(s.extent, true);
@@ -200,7 +143,7 @@ class Verifier {
       report(VerifyRule::variable_defined_twice, {}, s.var);
     }
     was_defined_[s.var.value] = true;
-    const bool diverges = is_inside_threads() && differs_among_threads(s.extent);
+    const bool diverges = loops_.has_threads() && loops_.differs_among_threads(s.extent);
     num_divergent_ += diverges ? 1 : 0;
     const ThreadAxes outside = threads_;
     if (is_thread_loop(s.kind) && constant != nullptr) {
@@ -209,9 +152,9 @@ class Verifier {
       threads_.var[axis] = s.var;
       threads_.extent[axis] = constant->value;
     }
-    loops_.push_back({s.var, s.kind});
+    loops_.open(s.var, s.kind);
     stmt(s.body);
-    loops_.pop_back();
+    loops_.close();
     threads_ = outside;
     num_divergent_ -= diverges ? 1 : 0;
   }
@@ -229,10 +172,10 @@ class Verifier {
     if (program_.pool.dtype(s.condition) != DType::boolean) {
       report(VerifyRule::operand_type, {}, {}, s.condition);
     }
-    if (depends_on_tile(s.condition)) {
+    if (loops_.depends_on_tile(s.condition)) {
       report(VerifyRule::guard_in_tile, {}, {}, s.condition);
     }
-    const bool diverges = is_inside_threads() && differs_among_threads(s.condition);
+    const bool diverges = loops_.has_threads() && loops_.differs_among_threads(s.condition);
     num_divergent_ += diverges ? 1 : 0;
     stmt(s.then_body);
     if (s.else_body.valid()) {
@@ -254,7 +197,7 @@ class Verifier {
     was_allocated_[s.buffer.value] = true;
     const Scope scope = program_[s.buffer].scope;
     const bool is_kernel_level = is_of_block(scope) || (scope == Scope::global && loops_.empty());
-    if (is_of_block(scope) && (!is_head(false) || num_private_ > 0)) {
+    if (is_of_block(scope) && (!loops_.is_head(false) || num_private_ > 0)) {
       report(VerifyRule::shared_place, s.buffer);
     }
     num_private_ += is_kernel_level ? 0 : 1;
@@ -278,22 +221,11 @@ class Verifier {
       if (!is_integer(program_.pool.dtype(index))) {
         report(VerifyRule::index_not_integer, id, {}, index);
       }
-      if (buffer.scope == Scope::register_ && !is_tile_index(index)) {
+      if (buffer.scope == Scope::register_ && !loops_.is_tile_index(index)) {
         report(VerifyRule::register_index, id, {}, index);
       }
     }
   }
-  bool is_tile_index(ExprId id) const {
-    if (const VarRef* ref = program_.pool.as<VarRef>(id)) {
-      const OpenLoop* loop = find(ref->var);
-      return loop == nullptr || loop->is_tile();
-    }
-    bool is_good = program_.pool.as<Load>(id) == nullptr;
-    for_each_child(program_.pool[id],
-                   [&](ExprId child) { is_good = is_good && is_tile_index(child); });
-    return is_good;
-  }
-
   /// An element of another lane is the whole value of a store.
   void stored_value(ExprId value) {
     const Load* load = lane_load(program_, value);
@@ -326,7 +258,7 @@ class Verifier {
       return;
     }
     if (const VarRef* n = std::get_if<VarRef>(&node.op)) {
-      if (find(n->var) == nullptr) {
+      if (loops_.find(n->var) == nullptr) {
         report(VerifyRule::variable_out_of_scope, {}, n->var);
       }
       return;
@@ -342,7 +274,7 @@ class Verifier {
         report(VerifyRule::operand_type, {}, {}, id);
       }
       const bool is_extremum = n->op == BinaryOp::min || n->op == BinaryOp::max;
-      if (is_index && is_extremum && depends_on_tile(id)) {
+      if (is_index && is_extremum && loops_.depends_on_tile(id)) {
         report(VerifyRule::extremum_in_tile, {}, {}, id);
       }
     } else if (const Select* s = std::get_if<Select>(&node.op)) {
@@ -352,7 +284,7 @@ class Verifier {
                c != nullptr && c->op == CallOp::if_then_else) {
       condition = c->args[0];
       choice(id, c->args[1], c->args[2]);
-      if (depends_on_tile(condition)) {
+      if (loops_.depends_on_tile(condition)) {
         report(VerifyRule::guard_in_tile, {}, {}, condition);
       }
     }
@@ -368,7 +300,7 @@ class Verifier {
 
   const LoopProgram& program_;
   std::vector<Violation> found_;
-  std::vector<OpenLoop> loops_;
+  LoopsAround loops_;
   ThreadAxes threads_;  // of the loops around
   std::vector<bool> in_scope_, was_allocated_, was_defined_;
   std::int32_t num_divergent_ = 0;  // statements around that threads may take different ways in

@@ -2,10 +2,10 @@
 // template_of: a sketch of a search space as a template.
 //
 // Floor 7. Own design. Open lengths of splits become variables; what completes a sketch (where
-// stages are computed, which loops are parallel, vectors or threads, remarks for lowering) becomes
-// decisions, in the order in which the populations decide them (population/sample.hpp); loops of
-// packed copies and tensor intrinsics are derived. Not here: relations between the variables of a
-// program for GPUs (gpu_limits.hpp).
+// stages are computed, which loops are parallel, vectors or threads, remarks for lowering, which
+// intrinsic computes a stage) becomes decisions, in the order in which the populations decide them
+// (population/sample.hpp); loops of packed copies are derived. Not here: relations between the
+// variables of a program for GPUs (gpu_limits.hpp).
 #pragma once
 
 #include <optional>
@@ -16,6 +16,7 @@
 
 #include "tensorsmith/search/decisions/copies.hpp"
 #include "tensorsmith/search/decisions/hints.hpp"
+#include "tensorsmith/search/decisions/intrinsic.hpp"
 #include "tensorsmith/search/decisions/loops.hpp"
 #include "tensorsmith/search/decisions/parallel_loops.hpp"
 #include "tensorsmith/search/decisions/place.hpp"
@@ -65,7 +66,8 @@ class SketchTemplate {
         add(copy, ".rows", VariableRole::layout, make_shared_of<const PackRows>(copy, options));
       }
     }
-    if (!packs_.empty() || options.lay_out_results || !options.intrinsics.empty()) {
+    add_intrinsics();
+    if (!packs_.empty() || options.lay_out_results) {
       builder_.derive(make_shared_of<const FitCopies>(options));
     }
     return builder_.finish();
@@ -186,7 +188,7 @@ class SketchTemplate {
   /// Variables for the lengths of step `at`, if they are free; false if there can be none.
   bool open_lengths(std::size_t at, SplitStep& split, std::vector<Hole>& holes) {
     const bool is_open = has_item(split.lengths, unknown_length);
-    if (!is_open && Drawing::keeps_fixed_lengths && !space_.is_open(index_, at)) {
+    if (!is_open && Drawing::keeps_fixed_lengths && !space_.splits().is_open(index_, at)) {
       return true;
     }
     if (split.extent < 1) {
@@ -198,14 +200,15 @@ class SketchTemplate {
     const std::size_t count = split.lengths.size();
     const HardwareParams& hardware = space_.options().hardware;
     std::vector<VariableId> lengths;
-    if (space_.is_of_rows(index_, at)) {
+    if (space_.splits().is_of_rows(index_, at)) {
       lengths = add_row_lengths(builder_.space(), name, split, hardware,
                                 most_lanes(space_.initial().dag()));
     } else if (is_open) {
       lengths = builder_.space().add_chain(
           name,
-          SearchSpace::rounded_extents(split.extent, space_.rounding_of(index_, at, split.extent)),
-          count, space_.max_innermost(index_, at));
+          SketchSplits::rounded_extents(split.extent,
+                                        space_.splits().rounding_of(index_, at, split.extent)),
+          count, space_.splits().max_innermost(index_, at));
     } else {  // the sketch proposes them; the reference's mutations change what it fixes
       for (std::size_t i = 0; i < count; ++i) {
         std::vector<std::int32_t> values = {static_cast<std::int32_t>(split.lengths[i])};
@@ -284,6 +287,16 @@ class SketchTemplate {
       if (!options.reduction_unrolls.empty() && has_non_spatial_iterator(sketch_, stage)) {
         add(stage, ".reduction_unroll", VariableRole::hint,
             make_shared_of<const ReductionUnroll>(stage, options.reduction_unrolls));
+      }
+    });
+  }
+
+  void add_intrinsics() {
+    const SpaceOptions& options = space_.options();
+    for_each_stage([&](std::int32_t stage) {
+      if (!options.intrinsics.empty() && has_non_spatial_iterator(sketch_, stage)) {
+        add(stage, ".intrinsic", VariableRole::structure,
+            make_shared_of<const IntrinsicDecision>(stage, options.intrinsics));
       }
     });
   }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every rule of the reference's rewriting is true: for random numbers for which its condition
 // holds, what it rewrites and what that becomes have one value.
-#include "tensorsmith/ir/algebra/rule.hpp"
+#include "tensorsmith/ir/algebra/rule_match.hpp"
 
 #include <array>
 #include <optional>
 #include <string>
 
 #include "support/catch.hpp"
+#include "tensorsmith/ir/algebra/rule_parser.hpp"
 #include "tensorsmith/ir/algebra/rules.hpp"
 #include "tensorsmith/ir/algebra/truth_rules.hpp"
 #include "tensorsmith/support/rng.hpp"

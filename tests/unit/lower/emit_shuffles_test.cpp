@@ -37,53 +37,14 @@ DagPtr first_largest_dag(std::int64_t columns) {
 }  // namespace
 
 TEST_CASE("lanes pass partial results from register to register") {
-  CHECK(exchange_text(row_sum_state(8, 4)) == R"(
-S.acc: i32[1] local
-S.lane: i32[1, 1, 4] warp
-S.other: i32[1] local
-for bx in 3 block_x:
-  alloc S.lane:
-    for tx in 4 thread_x:
-      alloc S.acc:
-        S.acc[0] = 0
-        for k.0 in 2 unrolled:
-          S.acc[0] = S.acc[0] + A[bx, k.0*4 + tx]
-        alloc S.other:
-          S.lane[0, 0, tx] = S.acc[0]
-          barrier warp
-          S.other[0] = S.lane[0, 0, tx + 2 - 4*floormod(floordiv(tx, 2), 2)]
-          S.acc[0] = S.acc[0] + S.other[0]
-          barrier warp
-          S.lane[0, 0, tx] = S.acc[0]
-          barrier warp
-          S.other[0] = S.lane[0, 0, tx + 1 - 2*floormod(tx, 2)]
-          S.acc[0] = S.acc[0] + S.other[0]
-          if tx == 0:
-            S[bx] = S.acc[0]
-)");
+  CHECK(is_golden(exchange_text(row_sum_state(8, 4))));
 }
 
 TEST_CASE("warps exchange their results behind one barrier of the block") {
   const std::string text = exchange_text(row_sum_state(200, 96));
   const std::size_t begin = text.find("            if floormod(tx, 32)");
   REQUIRE(begin != std::string::npos);
-  CHECK("\n" + text.substr(begin) == R"(
-            if floormod(tx, 32) == 0:
-              S.red[0, 0, floordiv(tx, 32)] = S.acc[0]
-            barrier shared
-            S.acc[0] = if_then_else(floormod(tx, 4) < 3, S.red[0, 0, floormod(tx, 4)], 0)
-            S.lane[0, 0, tx] = S.acc[0]
-            barrier warp
-            S.other[0] = S.lane[0, 0, tx + 2 - 4*floormod(floordiv(tx, 2), 2)]
-            S.acc[0] = S.acc[0] + S.other[0]
-            barrier warp
-            S.lane[0, 0, tx] = S.acc[0]
-            barrier warp
-            S.other[0] = S.lane[0, 0, tx + 1 - 2*floormod(tx, 2)]
-            S.acc[0] = S.acc[0] + S.other[0]
-            if tx == 0:
-              S[bx] = S.acc[0]
-)");
+  CHECK(is_golden("\n" + text.substr(begin)));
 }
 
 TEST_CASE("groups of lanes of every size: no shared memory up to a warp, else one exchange") {

@@ -8,6 +8,7 @@
 
 #include "support/catch.hpp"
 #include "support/dag_results.hpp"
+#include "support/golden_text.hpp"
 #include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/ir/verify.hpp"

@@ -39,8 +39,8 @@ TEST_CASE("threads of a row are all powers of two from a warp to what the row ha
   CounterRng rng(1);
   for (int draw = 0; draw < 400; ++draw) {
     for (std::size_t at : splits) {
-      CHECK(space.is_of_rows(sketch, at));
-      const auto lengths = space.draw_lengths(sketch, at, std::get<SplitStep>(steps[at]), rng);
+      CHECK(space.splits().is_of_rows(sketch, at));
+      const auto lengths = space.splits().draw(sketch, at, std::get<SplitStep>(steps[at]), rng);
       REQUIRE(lengths.has_value());
       if (lengths->size() == 1) {
         rows.insert(lengths->front());

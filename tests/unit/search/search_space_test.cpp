@@ -12,20 +12,20 @@ namespace tensorsmith {
 
 TEST_CASE("conformance 11.7: length choices are the reference's factorizations") {
   const SearchSpace space = test::space_of(test::matmul_dag(512, 512, 512));
-  REQUIRE(space.length_choices(512, 3, 64) != nullptr);
-  CHECK(space.length_choices(512, 3, 64)->size() == 210);  // ch. 11.7
-  CHECK(space.length_choices(512, 1, 64)->size() == 7);
+  REQUIRE(space.splits().choices(512, 3, 64) != nullptr);
+  CHECK(space.splits().choices(512, 3, 64)->size() == 210);  // ch. 11.7
+  CHECK(space.splits().choices(512, 1, 64)->size() == 7);
   CHECK(factorizations(512, 2, 64).size() == 49);
   CHECK(factorizations(512, 4, 64).size() == 700);
-  CHECK(space.length_choices(77, 1, 64) == nullptr);
+  CHECK(space.splits().choices(77, 1, 64) == nullptr);
   CounterRng rng(1);
   for (int i = 0; i < 100; ++i) {
-    const auto lengths = space.draw_lengths(512, 3, 64, rng);
+    const auto lengths = space.splits().draw(512, 3, 64, rng);
     REQUIRE(lengths);
     CHECK(512 % ((*lengths)[0] * (*lengths)[1] * (*lengths)[2]) == 0);
     CHECK(lengths->back() <= 64);
   }
-  CHECK(space.draw_lengths(77, 1, 64, rng));
+  CHECK(space.splits().draw(77, 1, 64, rng));
 }
 
 TEST_CASE("a history is built again as it was, and its sketch is found") {
@@ -91,13 +91,13 @@ TEST_CASE("tiles of warps may be rounded up, where few numbers divide them") {
 TEST_CASE("a space with rounding splits primes as if they were rounder numbers") {
   const SearchSpace space =
       test::space_of(test::matmul_dag(1021, 64, 48), 4, native_space_options());
-  const std::vector<std::int64_t> rounded = space.rounded_extents(1021);
+  const std::vector<std::int64_t> rounded = space.splits().rounded_extents(1021);
   CHECK(rounded.front() == 1021);
   CHECK(std::find(rounded.begin(), rounded.end(), 1024) != rounded.end());
   std::set<std::int64_t> products;
   for (std::uint32_t number = 0; number < 200; ++number) {
     CounterRng rng(1, 2, number);
-    const auto lengths = space.draw_lengths(1021, 3, 64, rng);
+    const auto lengths = space.splits().draw(1021, 3, 64, rng);
     REQUIRE(lengths);
     CHECK(lengths->back() <= 64);
     std::int64_t product = 1;
@@ -112,7 +112,7 @@ TEST_CASE("a space with rounding splits primes as if they were rounder numbers")
   }
   CHECK(products.size() > 20);
   const SearchSpace exact = test::space_of(test::matmul_dag(1021, 64, 48));
-  CHECK(exact.rounded_extents(1021) == std::vector<std::int64_t>{1021});
+  CHECK(exact.splits().rounded_extents(1021) == std::vector<std::int64_t>{1021});
 }
 
 TEST_CASE("the native space has longer innermost reductions, not longer tiles") {
@@ -182,7 +182,7 @@ TEST_CASE("parts of a sum stay as the sketch says, threads of a reduction are on
       }
       const bool is_part = std::holds_alternative<RfactorStep>(steps[at + 1]);
       (is_part ? parts : threads) += 1;
-      CHECK(space.is_open(sketch, at) == !is_part);
+      CHECK(space.splits().is_open(sketch, at) == !is_part);
     }
     with_both += parts > 0 && threads > 0 ? 1 : 0;
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/algebra/facts.hpp"
+#include "tensorsmith/ir/algebra/rule_match.hpp"
 #include "tensorsmith/ir/algebra/rule_tables.hpp"
 
 namespace tensorsmith::algebra {

@@ -4,6 +4,7 @@
 // Floor 1. Not here: the lines (rules.hpp, truth_rules.hpp).
 #pragma once
 
+#include "tensorsmith/ir/algebra/rule_parser.hpp"
 #include "tensorsmith/ir/algebra/rules.hpp"
 #include "tensorsmith/ir/algebra/truth_rules.hpp"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of the reference's rewriting, by the operation at the root of what they rewrite.
 //
-// Floor 1. Facts about the Ansor reference 0.16, stated in the notation of rule.hpp: which
+// Floor 1. Facts about the Ansor reference 0.16, stated in the notation of rule_parser.hpp: which
 // equalities it uses, in which order, and whether it goes on with the result. Divisions are those
 // that round down. Where one of its steps is no rule of this form, the list is in parts and the
 // step is in rewriter.hpp. Every rule is true: the tests try each of them on random numbers.
 #pragma once
 
-#include "tensorsmith/ir/algebra/rule.hpp"
+#include <string_view>
 
 namespace tensorsmith::algebra::rules {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of the reference's rewriting for comparisons and what joins them (rules.hpp).
 //
-// Floor 1. Facts about the Ansor reference 0.16 in the notation of rule.hpp.
+// Floor 1. Facts about the Ansor reference 0.16 in the notation of rule_parser.hpp.
 #pragma once
 
-#include "tensorsmith/ir/algebra/rule.hpp"
+#include <string_view>
 
 namespace tensorsmith::algebra::rules {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows from the rest of a program for CPUs: loops and layouts of packed copies, layouts of
-// caches of results, tensor intrinsics.
+// caches of results.
 //
-// Floor 7. Own design (schedule_packs.hpp, apply_intrinsics.hpp). Derived last, from the history
-// alone, as SearchSpace::build does.
+// Floor 7. Own design (schedule_packs.hpp). Derived last, from the history alone, as
+// SearchSpace::build does. Not here: tensor intrinsics (intrinsic.hpp).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "tensorsmith/sched/prepared.hpp"
-#include "tensorsmith/search/apply_intrinsics.hpp"
 #include "tensorsmith/search/schedule_packs.hpp"
 #include "tensorsmith/search/space_options.hpp"
 #include "tensorsmith/space/decision.hpp"
@@ -46,7 +45,7 @@ class FitCopies final : public DerivedSteps {
       caches.follow(step);
     }
     const bool has_caches = options_.lay_out_results && !caches.stages().empty();
-    if (packs.empty() && !has_caches && options_.intrinsics.empty()) {
+    if (packs.empty() && !has_caches) {
       return true;
     }
     for (const auto& [copy, value] : to.wishes) {
@@ -59,8 +58,7 @@ class FitCopies final : public DerivedSteps {
       }
     }
     to.state = std::move(state);
-    return apply_intrinsics(to.state, options_.intrinsics, packs) &&
-           schedule_packs(to.state, packs, options_.hardware, options_.intrinsics) &&
+    return schedule_packs(to.state, packs, options_.hardware, options_.intrinsics) &&
            (!options_.lay_out_results || schedule_result_caches(to.state, caches));
   }
 

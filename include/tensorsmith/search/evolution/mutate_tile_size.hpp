@@ -30,19 +30,20 @@ struct BasicMutateTileSize {
     const std::vector<std::size_t> splits =
         steps_where<SplitStep>(steps, [&](std::size_t at, const SplitStep& split) {
           return at < num_free && split.extent > 1 && !split.lengths.empty() &&
-                 (!Drawing::keeps_fixed_lengths || space.is_open(parent.sketch, at)) &&
+                 (!Drawing::keeps_fixed_lengths || space.splits().is_open(parent.sketch, at)) &&
                  !any_item(blocks, [&](const auto& loops) { return loops.is_split(at); }) &&
-                 split.lengths.back() <= space.max_innermost(parent.sketch, at);
+                 split.lengths.back() <= space.splits().max_innermost(parent.sketch, at);
         });
     if (splits.empty()) {
       return std::nullopt;
     }
     const std::size_t chosen = pick(splits, rng);
-    const std::int64_t max_innermost = space.max_innermost(parent.sketch, chosen);
+    const std::int64_t max_innermost = space.splits().max_innermost(parent.sketch, chosen);
     SplitStep& split = std::get<SplitStep>(steps[chosen]);
-    if (space.is_of_rows(parent.sketch, chosen) ||
-        (space.rounding_of(parent.sketch, chosen, split.extent) > 0 && rng.next_below(4) == 0)) {
-      std::optional<LengthList> lengths = space.draw_lengths(parent.sketch, chosen, split, rng);
+    if (space.splits().is_of_rows(parent.sketch, chosen) ||
+        (space.splits().rounding_of(parent.sketch, chosen, split.extent) > 0 &&
+         rng.next_below(4) == 0)) {
+      std::optional<LengthList> lengths = space.splits().draw(parent.sketch, chosen, split, rng);
       if (!lengths || *lengths == split.lengths) {
         return std::nullopt;
       }

@@ -2,7 +2,7 @@
 // FillTileSize: decides every open split length.
 //
 // Floor 7. Ansor reference, ch. 5.1. Lengths are drawn uniformly from all ordered factorizations
-// whose last length is at most SearchSpace::max_innermost; the outermost part is the quotient.
+// whose last length is at most SketchSplits::max_innermost; the outermost part is the quotient.
 //     SP i 512 [?, ?, ?]  -->  SP i 512 [4, 2, 16]        (one of 210)
 #pragma once
 
@@ -30,7 +30,7 @@ struct BasicFillTileSize {
       if (split == nullptr || !has_item(split->lengths, unknown_length)) {
         continue;
       }
-      std::optional<LengthList> lengths = space.draw_lengths(candidate.sketch, at, *split, rng);
+      std::optional<LengthList> lengths = space.splits().draw(candidate.sketch, at, *split, rng);
       if (split->extent < 1 || !lengths) {
         return false;
       }
