@@ -58,12 +58,14 @@ struct TuneProgress {
   double gflops = 0;
   double peak_fraction = 0;  ///< 0: unknown
   std::array<std::int64_t, num_measure_statuses> statuses{};
+  VirtualSeconds virtual_time;  ///< see TuneSummary::virtual_time
 };
 
 struct CurvePoint {
   double seconds = 0;
   std::int64_t trial = 0;
   double best_ns = 0;
+  VirtualSeconds virtual_time = {};
 };
 
 /// What measuring the neighbours of the best program gained (TuneOptions::polish).
@@ -112,6 +114,9 @@ struct TuneSummary {
   double prepare_seconds = 0;
   double propose_seconds = 0, build_seconds = 0, measure_seconds = 0;  ///< building overlaps
   double train_seconds = 0;  ///< the search learns from the results of a round
+  /// Simulated targets: what the search would have taken on the board, its own proposing and
+  /// learning and the stated cost of every trial (measure/virtual_clock.hpp). 0 on real ones.
+  VirtualSeconds virtual_time;
   /// Of the cost model's scores with the measured speeds (Somers' D), over pairs of programs of one
   /// round with different speeds that the model had not learned from: 1 if always the faster one
   /// had the higher score.

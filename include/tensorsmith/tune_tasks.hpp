@@ -44,6 +44,7 @@ struct TasksResult {
   std::vector<std::size_t> order;  ///< whose round it was
   std::int64_t trials = 0;
   double seconds = 0;
+  VirtualSeconds virtual_time;  ///< of all tasks, see TuneSummary
   /// Sum of the best times, weighted; of those tasks that have one.
   double weighted_ns = 0;
   bool is_cancelled = false;

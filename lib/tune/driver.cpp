@@ -42,7 +42,7 @@ class Driver::Impl {
     const double begin = now();
     source_.spend(budget_use());
     std::vector<State> states = source_.propose(next_round_size());
-    summary_.propose_seconds += now() - begin;
+    spend_own(summary_.propose_seconds, now() - begin);
     if (states.empty()) {
       summary_.is_exhausted = true;
       return false;
@@ -97,6 +97,11 @@ class Driver::Impl {
     } else {
       summary_.message = peak.error().message;
     }
+  }
+  /// Of the search itself, in which a simulated board costs as much as a real one.
+  void spend_own(double& phase, double seconds) {
+    phase += seconds;
+    summary_.virtual_time += VirtualSeconds(options_.virtual_cost ? seconds : 0);
   }
   double now() const { return options_.clock ? options_.clock() : steady_seconds(); }
   bool is_cancelled() const { return options_.is_cancelled && options_.is_cancelled(); }
@@ -170,7 +175,7 @@ class Driver::Impl {
     }
     const double begin = now();
     source_.observe(observed);
-    summary_.train_seconds += now() - begin;
+    spend_own(summary_.train_seconds, now() - begin);
   }
 
   void measure(const std::vector<State>& states, std::size_t first,
@@ -258,6 +263,9 @@ class Driver::Impl {
     }
     const Record record = trial_record(options_.record_template, summary_, state, result, now());
     last_trial_seconds_ = record.seconds;
+    if (options_.virtual_cost) {
+      summary_.virtual_time += options_.virtual_cost->of(result);
+    }
     const bool is_known = known_trial(state) != nullptr;
     num_measured_ += is_known ? 0 : 1;
     if (journal_ != nullptr && !is_known) {
@@ -278,7 +286,7 @@ class Driver::Impl {
     if (result.is_ok() && (best_min_ns_ <= 0 || result.min_ns < best_min_ns_)) {
       best_min_ns_ = result.min_ns;
       trials_of_best_ = summary_.trials;
-      summary_.curve.push_back({record.seconds, record.trial, best_min_ns_});
+      summary_.curve.push_back({record.seconds, record.trial, best_min_ns_, summary_.virtual_time});
     }
     if (result.is_ok() && code != nullptr) {
       // A copy: the measurer may still hold a span of the object.
@@ -434,7 +442,8 @@ class Driver::Impl {
     summary_.is_verified = best.is_verified;
     summary_.gflops = options_.flop / summary_.best_ns;
     summary_.peak_fraction = peak_gflops_ > 0 ? summary_.gflops / peak_gflops_ : 0;
-    summary_.curve.push_back({summary_.seconds, summary_.trials, summary_.best_ns});
+    summary_.curve.push_back(
+        {summary_.seconds, summary_.trials, summary_.best_ns, summary_.virtual_time});
   }
 
   void report() const {

@@ -72,6 +72,7 @@ inline TuneProgress progress_of(const TuneSummary& summary, double seconds, doub
   progress.trials = summary.trials;
   progress.round = summary.rounds;
   progress.statuses = summary.statuses;
+  progress.virtual_time = summary.virtual_time;
   return progress;
 }
 

@@ -257,6 +257,9 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
       });
   driver_options_.num_threads = facts.has_threads ? options_.num_threads : 1;
   driver_options_.build_limit_seconds = facts.build_limit_seconds;
+  if (task.target.is_simulated) {
+    driver_options_.virtual_cost = options_.simulated.cost;
+  }
   driver_options_.racing = racing_policy(options_);
   driver_options_.racing.verify = options_.verifies;
   driver_options_.record_template = record_template(task, options_, facts);

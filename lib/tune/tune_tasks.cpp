@@ -210,6 +210,7 @@ class TasksRun {
       result.tasks.push_back(sessions_[task]->finish());
       const TuneSummary& summary = result.tasks.back().summary;
       result.trials += summary.trials;
+      result.virtual_time += summary.virtual_time;
       result.weighted_ns += tasks_[task].weight * summary.best_ns;
       if (result.message.empty()) {
         result.message = summary.message;

@@ -10,6 +10,8 @@
 #include "support/catch.hpp"
 #include "support/golden_data.hpp"
 #include "tensorsmith/graph/relay.hpp"
+#include "tensorsmith/te/notation.hpp"
+#include "tensorsmith/te/unique_names.hpp"
 
 using namespace tensorsmith;
 using test::ComparedRows;
@@ -110,6 +112,32 @@ TEST_CASE("tasks of the golden networks are the reference's", "[graph]") {
                                  " " + Json(task.flop).dump();
       }
       CHECK(got == want);
+    }
+  }
+}
+
+TEST_CASE("tasks of the golden networks as notation", "[graph]") {
+  for (const GoldenFile& file : test::golden_networks()) {
+    CAPTURE(file.name);
+    ComparedRows tasks(file.name);
+    tasks.of("tasks' notations");
+    const auto parts = graph::partition_relay(described(Json::parse(test::read_text(file.path))),
+                                              graph::RelayTarget::cuda);
+    REQUIRE(parts.has_value());
+    for (const graph::RelayTask& task : parts->tasks) {
+      if (!task.dag) {
+        continue;
+      }
+      INFO(task.operators);
+      const auto named = te::with_unique_names(task.dag);
+      CHECK(named->operations().size() == task.dag->operations().size());
+      const auto text = te::write_notation(*named);
+      REQUIRE(text.has_value());
+      const auto back = te::read_notation(*text);
+      INFO((back ? "" : back.error()));
+      REQUIRE(back.has_value());
+      CHECK(te::is_same_computation(**back, *named));
+      ++tasks;
     }
   }
 }

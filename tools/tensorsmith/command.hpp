@@ -39,6 +39,7 @@ void add_records(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 void add_expand(CLI::App& app, Action& action);
 void add_network(CLI::App& app, Action& action);
+void add_dataset(CLI::App& app, Action& action);
 
 /// Options that several subcommands take.
 struct WorkloadOptions {

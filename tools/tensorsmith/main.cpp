@@ -64,6 +64,7 @@ int run(int argc, char** argv) {
   add_devices(app, action);
   add_expand(app, action);
   add_network(app, action);
+  add_dataset(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

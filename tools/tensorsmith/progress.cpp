@@ -38,6 +38,9 @@ std::string failures_text(const std::array<std::int64_t, num_measure_statuses>& 
 std::string progress_text(const TuneProgress& progress) {
   std::string text = fmt::format("[{:6.1f} s] {} trial{}", progress.seconds, progress.trials,
                                  progress.trials == 1 ? "" : "s");
+  if (progress.virtual_time > VirtualSeconds()) {
+    text += fmt::format(" ({:.0f} virtual s)", progress.virtual_time.count());
+  }
   if (progress.best_ns > 0) {
     text += ", best " + duration_text(progress.best_ns);
     if (progress.gflops > 0) {

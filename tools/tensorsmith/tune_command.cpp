@@ -89,6 +89,14 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
   for (const CurvePoint& point : summary.curve) {
     json["curve"].push_back(Json::array({point.seconds, point.trial, point.best_ns}));
   }
+  if (result.task.target.is_simulated) {
+    json["virtual_seconds"] = summary.virtual_time.count();
+    json["virtual_curve"] = Json::array();
+    for (const CurvePoint& point : summary.curve) {
+      json["virtual_curve"].push_back(
+          Json::array({point.virtual_time.count(), point.trial, point.best_ns}));
+    }
+  }
   json["rounds"] = summary.rounds;
   json["cancelled"] = summary.is_cancelled;
   json["phases"] = {{"prepare_seconds", summary.prepare_seconds},
@@ -165,6 +173,12 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
                failures);
   }
   print_parts(summary);
+  if (result.task.target.is_simulated && arguments.trials != 0) {
+    fmt::print(
+        "virtual time: {:.1f} s, the search's own {:.1f} s and what the trials would cost on "
+        "the board\n",
+        summary.virtual_time.count(), summary.propose_seconds + summary.train_seconds);
+  }
   if (summary.num_ranked_pairs > 0) {
     fmt::print("cost model: rank correlation {:.2f} with what was measured next, over {} pairs\n",
                summary.rank_correlation, summary.num_ranked_pairs);

@@ -27,6 +27,9 @@ Json result_json(const TaskFileArguments& arguments, const std::vector<WeightedT
   json["strategy"] = std::string(name_in(task_strategy_names, arguments.strategy));
   json["seed"] = arguments.tune.seed;
   json["seconds"] = result.seconds;
+  if (result.virtual_time > VirtualSeconds()) {
+    json["virtual_seconds"] = result.virtual_time.count();
+  }
   json["trials"] = result.trials;
   json["cancelled"] = result.is_cancelled;
   json["journal"] = arguments.tune.database;

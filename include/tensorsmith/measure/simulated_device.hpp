@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "tensorsmith/measure/measure_result.hpp"
+#include "tensorsmith/measure/virtual_clock.hpp"
 
 namespace tensorsmith {
 
@@ -51,6 +52,7 @@ struct SimulatedDevice {
   double hiccups = 0.02;  ///< probability that a call takes three times as long
   SimulatedFaults faults;
   Calibration calibration{100, 256};
+  VirtualCost cost;  ///< of a candidate, in seconds that nobody waits for
 };
 
 }  // namespace tensorsmith

@@ -52,15 +52,15 @@ inline double geometric_mean(std::span<const double> values) {
 struct SignTest {
   std::size_t num_wins = 0, num_losses = 0, num_ties = 0;
 
-  /// `ours` and `others`: of pairs; a difference below `tie` of the larger counts as none. Less is
-  /// better; 0 or less is nothing at all, worse than anything.
+  /// `ours` and `others`: of pairs; a difference of up to `tie` of the smaller counts as none. Less
+  /// is better; 0 or less is nothing at all, worse than anything.
   static SignTest of(std::span<const double> ours, std::span<const double> others,
                      double tie = 0.01) {
     SignTest test;
     for (std::size_t i = 0; i < ours.size(); ++i) {
       const double a = ours[i] > 0 ? ours[i] : math::infinity;
       const double b = others[i] > 0 ? others[i] : math::infinity;
-      const bool is_tie = a == b || math::fabs(a - b) <= tie * (a > b ? a : b);
+      const bool is_tie = a == b || math::fabs(a - b) <= tie * (a < b ? a : b);
       test.num_ties += is_tie ? 1U : 0U;
       test.num_wins += !is_tie && a < b ? 1U : 0U;
       test.num_losses += !is_tie && a > b ? 1U : 0U;

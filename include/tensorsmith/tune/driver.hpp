@@ -71,6 +71,8 @@ struct DriverOptions {
   double build_limit_seconds = 5;  ///< a slower build is a failure
   double flop = 0;                 ///< of one call, for GFLOP/s
   std::int32_t num_threads = 1;
+  /// Of candidates on a board that is simulated; nothing: seconds are real.
+  std::optional<VirtualCost> virtual_cost;
   bool is_f32 = true;  ///< else the calibrated peak says nothing about the work
   /// One candidate that succeeds is enough: no calibration, no ranking, no other limit.
   bool is_instant = false;

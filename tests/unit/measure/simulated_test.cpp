@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 
 #include <map>
+#include <type_traits>
 
 using namespace tensorsmith;
 
@@ -145,4 +146,25 @@ TEST_CASE("stop, time limit and reports work as on a real device") {
   for (std::size_t i = 5; i < 20; ++i) {
     CHECK(results[i].status == MeasureStatus::cancelled);
   }
+}
+
+// Real seconds and virtual ones do not mix.
+static_assert(!std::is_convertible_v<double, VirtualSeconds>);
+static_assert(!std::is_convertible_v<VirtualSeconds, double>);
+
+TEST_CASE("virtual costs of candidates that ran, failed and hung", "[measure]") {
+  const VirtualCost cost{1, 2, 4, 2};
+  MeasureResult result;
+  result.status = MeasureStatus::ok;
+  result.median_ns = 1e6;
+  CHECK(cost.of(result).count() == test::Approx(7));
+  result.median_ns = 3e9;  // two calls take longer than the least time
+  CHECK(cost.of(result).count() == test::Approx(9));
+  result.status = MeasureStatus::compile_error;
+  CHECK(cost.of(result).count() == test::Approx(1));
+  result.status = MeasureStatus::run_timeout;
+  result.wall_ns = 10'000'000'000;
+  CHECK(cost.of(result).count() == test::Approx(13));
+  CHECK(VirtualSeconds(1) + VirtualSeconds(2) == VirtualSeconds(3));
+  CHECK(VirtualSeconds() < VirtualSeconds(1));
 }

@@ -63,6 +63,14 @@ TEST_CASE("conformance 11.7: the worked gradients") {
   CHECK(scheduler.next() == 1);
 }
 
+TEST_CASE("Pruner's worked gradient: weight 2, five rounds, 1.6 three rounds ago, now 1.0") {
+  TaskScheduler scheduler({ScheduledTask{1e9, 2, ""}}, {});
+  for (const double time : {1.9, 1.6, 1.3, 1.1, 1.0}) {
+    scheduler.record(0, time, 10);
+  }
+  CHECK(scheduler.gradient(0) == Approx(-0.4).epsilon(1e-6));
+}
+
 TEST_CASE("fastest: those near the least time take turns, the others get one round") {
   TaskSchedulerOptions options;
   options.strategy = TaskStrategy::fastest;

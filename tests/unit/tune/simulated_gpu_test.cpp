@@ -2,6 +2,7 @@
 // requires: json llvm
 // The whole search for a GPU that is simulated: sketches, sampling, evolution, lowering, the
 // latency model as the device, journal; with faults of every kind.
+#include <algorithm>
 #include <filesystem>
 
 #include <unistd.h>
@@ -90,6 +91,24 @@ TEST_CASE("the same seed finds the same schedule, another board another time") {
   CHECK(different.summary.curve.front().best_ns != one.summary.curve.front().best_ns);
   CHECK(tune(gpu_task("gemm:128x128x128:f32", "sim:orin"), quick()).summary.best_ns !=
         one.summary.best_ns);
+}
+
+TEST_CASE("a run on a simulated board says what it would have taken on the board") {
+  TuneOptions options = quick(24);
+  options.simulated.cost = {10, 5, 3, 2};
+  std::vector<double> seen;
+  options.on_progress = [&](const TuneProgress& progress) {
+    seen.push_back(progress.virtual_time.count());
+  };
+  const TuneSummary summary = tune(gpu_task("gemm:128x128x128:f32"), options).summary;
+  const double own = summary.propose_seconds + summary.train_seconds;
+  // Every trial ran, for less than three seconds.
+  CHECK(summary.virtual_time.count() == test::Approx(24 * 18 + own));
+  CHECK(summary.curve.back().virtual_time == summary.virtual_time);
+  CHECK(std::is_sorted(seen.begin(), seen.end()));
+  for (std::size_t i = 1; i < summary.curve.size(); ++i) {
+    CHECK(summary.curve[i].virtual_time >= summary.curve[i - 1].virtual_time);
+  }
 }
 
 TEST_CASE("the reference's space and policy run on a simulated board too") {
