@@ -15,6 +15,7 @@ macro(tensorsmith_decide name found hint)
     set(TENSORSMITH_FOUND_${name} FALSE)
     set(_state "not found: install ${hint}")
   endif()
+  set(TENSORSMITH_STATE_${name} "${_state}")
 endmacro()
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)

@@ -19,18 +19,37 @@ if(TENSORSMITH_TOOLS)
     if(_output STREQUAL "tensorsmith-worker")
       set(TENSORSMITH_INSTALLED_WORKER "${CMAKE_INSTALL_BINDIR}/tensorsmith-worker")
     endif()
-    # Information for debuggers is ten times as large as the program and stays in the build folder.
-    if(CMAKE_STRIP)
-      install(CODE "
-        set(_program \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/${_output}\")
-        execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"\${_program}\")
-        file(SIZE \"\${_program}\" _size)
-        math(EXPR _size \"(\${_size} + 524288) / 1048576\")
-        message(STATUS \"Without debug information: \${_program}, \${_size} MiB\")")
+  endforeach()
+  set_target_properties(${TENSORSMITH_TOOLS} PROPERTIES
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+endif()
+# Information for debuggers is ten times as large as the code and stays in the build folder.
+if(CMAKE_STRIP AND NOT TENSORSMITH_INSTALL_DEBUG)
+  set(_files "")
+  foreach(_target IN LISTS _installed TENSORSMITH_TOOLS)
+    get_target_property(_type ${_target} TYPE)
+    if(_type STREQUAL "EXECUTABLE")
+      list(APPEND _files "${CMAKE_INSTALL_BINDIR}/$<TARGET_FILE_NAME:${_target}>")
+    elseif(NOT _type STREQUAL "INTERFACE_LIBRARY")
+      list(APPEND _files "${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:${_target}>")
     endif()
   endforeach()
+  install(CODE "
+    foreach(_file IN ITEMS ${_files})
+      set(_path \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\${_file}\")
+      execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded \"\${_path}\")
+    endforeach()
+    message(STATUS \"Information for debuggers: taken out (TENSORSMITH_INSTALL_DEBUG=ON keeps it)\")")
 endif()
 install(EXPORT tensorsmithTargets NAMESPACE tensorsmith:: DESTINATION ${_package_dir})
+# Why a component is missing: its name, then the sentence.
+set(TENSORSMITH_LEFT_OUT_TEXT "")
+set(_left_out ${TENSORSMITH_LEFT_OUT})
+while(_left_out)
+  list(POP_FRONT _left_out _name _word)
+  string(APPEND TENSORSMITH_LEFT_OUT_TEXT
+    "set(_tensorsmith_why_${_name} \"it was left out when this package was built: ${_word} ${TENSORSMITH_STATE_${_word}}\")\n")
+endwhile()
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/tensorsmithConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/tensorsmithConfig.cmake" INSTALL_DESTINATION ${_package_dir})
@@ -41,7 +60,8 @@ install(FILES
   "${PROJECT_BINARY_DIR}/tensorsmithConfigVersion.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/find_llvm.cmake"
   DESTINATION ${_package_dir})
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/NOTICE"
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # pkg-config: users before used, so that a static link resolves in one pass.
 set(TENSORSMITH_PC_LIBS "")
@@ -49,7 +69,7 @@ set(_order onnx graph tune report records worker cuda measure mlp xgb cpu compil
 foreach(_name IN LISTS _order)
   if(TARGET tensorsmith_${_name})
     get_target_property(_type tensorsmith_${_name} TYPE)
-    if(_type STREQUAL "STATIC_LIBRARY")
+    if(_type MATCHES "^(STATIC|SHARED)_LIBRARY$")
       string(APPEND TENSORSMITH_PC_LIBS " -ltensorsmith_${_name}")
     endif()
   endif()

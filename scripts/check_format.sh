@@ -3,8 +3,47 @@
 # clang-format over every source.
 #   scripts/check_format.sh [ROOT]       exit code 77: no clang-format 14 here, nothing was checked
 #   scripts/check_format.sh --fix        formats in place
+#   scripts/check_format.sh --spdx [ROOT]  instead: the first line of every source, after a shebang,
+#                                        names the licence (SPDX); lists those that do not
 #   scripts/check_format.sh --self-test  proves that it can fail
 set -eu
+
+# The licence of LICENSE, as SPDX names it.
+spdx_id() {
+  if grep -q 'Apache License' "$1/LICENSE" && grep -q 'Version 2\.0' "$1/LICENSE"; then
+    echo Apache-2.0
+  else
+    echo "check_format: LICENSE is not one that is known here" >&2
+    return 1
+  fi
+}
+check_spdx() {
+  (
+    cd "$1"
+    id=$(spdx_id .)
+    find include lib tools bench examples tests scripts cmake \
+      \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cmake' -o -name '*.sh' \) -not -path 'tests/data/*' 2>/dev/null | LC_ALL=C sort |
+      while IFS= read -r file; do
+        case $file in
+        *.hpp | *.cpp) mark='//' ;;
+        *) mark='#' ;;
+        esac
+        line=$(sed -n '1{/^#!/!p;q;}' "$file")
+        [ -n "$line" ] || line=$(sed -n '2p' "$file")
+        [ "$line" = "$mark SPDX-License-Identifier: $id" ] || echo "$file: no licence line"
+      done
+  )
+}
+
+if [ "${1-}" = --spdx ]; then
+  missing=$(check_spdx "${2-$(dirname "$0")/..}")
+  [ -z "$missing" ] || {
+    echo "$missing"
+    exit 1
+  }
+  echo "check_format: every source names its licence"
+  exit 0
+fi
 
 tool=
 for candidate in clang-format-14 clang-format; do
@@ -56,6 +95,20 @@ case ${1-} in
     echo "self-test: a badly formatted file was accepted"
     exit 1
   fi
+  cp "$root/LICENSE" "$dir"
+  mkdir -p "$dir/scripts"
+  printf '// SPDX-License-Identifier: Apache-2.0\nint good;\n' >"$dir/lib/a.cpp"
+  printf '#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n' >"$dir/scripts/a.sh"
+  [ -z "$(check_spdx "$dir")" ] || {
+    echo "self-test: sources with a licence line were rejected"
+    exit 1
+  }
+  printf '#!/bin/sh\n' >"$dir/scripts/a.sh"
+  printf 'int bad;\n// SPDX-License-Identifier: Apache-2.0\n' >"$dir/lib/a.cpp"
+  [ "$(check_spdx "$dir" | wc -l)" = 2 ] || {
+    echo "self-test: a source without a licence line was accepted"
+    exit 1
+  }
   echo "check_format: self-test passed"
   ;;
 *)

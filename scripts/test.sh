@@ -203,6 +203,7 @@ leg_checks() {
     run_check "check_$name self-test" "scripts/check_$name.sh" --self-test
     run_check "check_$name" env ${strict_compiler:+CXX=$strict_compiler} "scripts/check_$name.sh"
   done
+  run_check "run_doc_commands self-test" scripts/run_doc_commands.sh --self-test
   run_check "generate_feature_table self-test" scripts/generate_feature_table.sh --self-test
   run_check "generate_feature_table" scripts/generate_feature_table.sh --check
 }

@@ -29,6 +29,7 @@
 #include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/support/value_names.hpp"
 #include "tensorsmith/target.hpp"
+#include "tensorsmith/task_input.hpp"
 
 namespace tensorsmith {
 
@@ -39,6 +40,8 @@ struct TuneTask {
   Target target;
   std::string workload;  ///< name in records; empty: the dag's workload key
   double flop = 0;       ///< of one call, for GFLOP/s; 0: counted in the dag
+  /// Values of inputs, where those that are drawn otherwise (task_input.hpp) are not like yours.
+  std::vector<TaskInput> inputs;
 };
 
 /// Whatever is reached first ends the run; 0: no limit. Compilation counts. Both 0: instant mode,

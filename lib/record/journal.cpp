@@ -231,11 +231,10 @@ Result<Journal, RecordError> Journal::open(const std::string& path) {
   journal.path_ = path;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) {
-    std::error_code problem, ignored;
-    std::filesystem::create_directories(folder, problem);
-    if (problem && !std::filesystem::is_directory(folder, ignored)) {
-      return fail(RecordError{"cannot make the folder \"" + folder.string() +
-                              "\" of the journal: " + problem.message()});
+    std::error_code problem;
+    if (!std::filesystem::is_directory(folder, problem)) {
+      return fail(RecordError{"there is no folder " + in_quotes(folder.string(), 1000) +
+                              " for the journal; make it first, or name another file"});
     }
   }
   struct stat facts {};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Collecting and reading measured programs, and how well a model orders them.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // The index of a dataset as JSON, its splits.
 #include <algorithm>

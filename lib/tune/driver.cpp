@@ -56,6 +56,10 @@ class Driver::Impl {
     summary_.is_cancelled = is_cancelled();
     DriverResult result;
     take_best(result);
+    // A run that was gone on with and had nothing left to measure has a share of the peak too.
+    if (result.best && !is_measurer_ready_ && !options_.is_instant && !summary_.is_cancelled) {
+      calibrate();
+    }
     summary_.seconds = now();
     const RankReport rank = source_.model_rank();
     summary_.rank_correlation = rank.correlation();

@@ -47,17 +47,16 @@ std::optional<Record> EarlierRun::winner_like(const Record& like) const {
 std::string EarlierRun::problem(const std::string& path) const {
   const auto count = [&](Use use) { return std::count(uses_.begin(), uses_.end(), use); };
   const auto num_missed = count(Use::expected), num_taken = count(Use::taken);
-  if (!records_.empty() && num_missed + num_taken == 0) {
-    return "\"" + path +
-           "\" holds no trial of this run, that is of these tasks, target, threads, space, policy "
-           "and seed on this machine; it began anew";
+  if (is_wanted_ && num_missed + num_taken == 0) {
+    return "there was no run to go on with: \"" + path +
+           "\" holds no trial of these tasks, target, threads, space, policy and seed on this "
+           "machine; the run began anew";
   }
   if (num_missed > 0) {
     return std::to_string(num_missed) + " of the " + std::to_string(num_missed + num_taken) +
            " trials of this run in \"" + path +
-           "\" did not come again: other options, another version of the search, or lines of it "
-           "are "
-           "missing";
+           "\" were not proposed again, so they were not used: the options or the version of the "
+           "search differ, or lines of the file are missing";
   }
   return "";
 }

@@ -67,9 +67,10 @@ bool is_of_same_run(const Record& a, const Record& b);
 class EarlierRun {
  public:
   EarlierRun() = default;
+  /// A run that goes on with what these hold.
   explicit EarlierRun(std::vector<Record> records, std::vector<Record> winners = {})
       : records_(std::move(records)), winners_(std::move(winners)),
-        uses_(records_.size(), Use::none) {}
+        uses_(records_.size(), Use::none), is_wanted_(true) {}
 
   /// Those of runs with the same task, target, search and seed as `like`; of a candidate that
   /// several of them tried the last one.
@@ -85,6 +86,7 @@ class EarlierRun {
   enum class Use : std::uint8_t { none, expected, taken };
   std::vector<Record> records_, winners_;
   std::vector<Use> uses_;
+  bool is_wanted_ = false;
 };
 
 }  // namespace tensorsmith

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tensorsmith/support/error.hpp"
+#include "tune/task_inputs.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -40,6 +41,7 @@ MeasureResult measure_once(const TuneTask& task, const State& state, const OnceO
   }
   const Owned<Measurer> measurer = backend->make_measurer(options.measuring);
   MeasureTask measured = make_measure_task(*task.dag, options.num_threads, once_input_seed);
+  give_inputs(measured, *task.dag, task.inputs);
   measured.device = task.target.device.value_or(-1);
   if (options.verifies) {
     const Result<double, MeasureFault> referenced =

@@ -15,6 +15,7 @@
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/te/notation.hpp"
 #include "tensorsmith/te/workload_key.hpp"
+#include "tensorsmith/tune/defaults.hpp"
 #include "tensorsmith/tune/measure_task.hpp"
 #include "tune/complete_first.hpp"
 #include "tune/distinct_programs.hpp"
@@ -22,6 +23,7 @@
 #include "tune/left_behind.hpp"
 #include "tune/polish.hpp"
 #include "tune/serial_twins.hpp"
+#include "tune/task_inputs.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -153,6 +155,23 @@ Owned<Backend> backend_for(const TuneOptions& options, const Target& target) {
   return backend;
 }
 
+namespace {
+
+/// The only folder that is made unasked.
+void make_cache_folder(const std::string& journal) {
+  const std::filesystem::path cache = cache_folder();
+  if (!cache.empty() && std::filesystem::path(journal).parent_path() == cache) {
+    std::error_code problem, ignored;
+    std::filesystem::create_directories(cache, problem);
+    if (problem && !std::filesystem::is_directory(cache, ignored)) {
+      throw Error("cannot make the folder \"" + cache.string() +
+                  "\" for journals: " + problem.message());
+    }
+  }
+}
+
+}  // namespace
+
 RunResources::RunResources(const TuneOptions& options, const Target& target, double start)
     : clock_(steady_seconds, start), measurer_(options.measurer) {
   if (measurer_ == nullptr) {
@@ -166,6 +185,7 @@ RunResources::RunResources(const TuneOptions& options, const Target& target, dou
     measurer_ = own_.get();
   }
   if (!options.database.empty()) {
+    make_cache_folder(options.database);
     Result<Journal, RecordError> opened = Journal::open(options.database);
     if (!opened) {
       throw Error(opened.error().message);
@@ -242,6 +262,7 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   }
   definition_ = definition_of(task);
   measure_task_ = make_measure_task(*task.dag, options_.num_threads, input_seed, definition_.get());
+  give_inputs(measure_task_, *task.dag, task.inputs);
   measure_task_.device = task.target.device.value_or(-1);
   measure_task_.vector_bits = task.target.vector_bits;
   driver_options_.budget = options_.budget;

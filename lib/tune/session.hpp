@@ -35,7 +35,7 @@ class RunResources {
     return solved_before(all_records_, runs);
   }
   /// What is wrong with the journal, in one line: lines that are no records and, unless the run was
-  /// cancelled, trials to go on with that did not come again. Empty: nothing.
+  /// cancelled, trials to go on with that were not proposed again. Empty: nothing.
   std::string journal_problem(bool is_cancelled) const;
 
  private:

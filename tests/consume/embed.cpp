@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of somebody else, outside of the prefix: tunes with the worker that was installed, and
-// calls the kernel with vectors.
+// A program of somebody else, outside of the prefix: tunes with the worker that was installed,
+// calls the kernel with vectors and writes its C++ to the file that is named.
 #include <cstdio>
 #include <exception>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "tensorsmith/version.hpp"
@@ -13,7 +15,10 @@
 
 namespace ts = tensorsmith;
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    return 2;
+  }
   const std::string problem = ts::worker_program_problem();
   if (!problem.empty()) {
     std::puts(problem.c_str());
@@ -28,6 +33,7 @@ int main() {
     std::vector<float> a(6 * 8, 2), b(8 * 20, 3), c(6 * 20);
     result.kernel()(a, b, c);
     const bool is_right = result.summary.is_verified && c == std::vector<float>(6 * 20, 48);
+    std::ofstream(argv[1]) << result.source("my_gemm");
     std::printf("%s: %s\n", ts::find_worker_program().c_str(), is_right ? "right" : "wrong");
     return is_right ? 0 : 1;
   } catch (const std::exception& error) {

@@ -2,53 +2,142 @@
 # SPDX-License-Identifier: Apache-2.0
 # Uses tensorsmith the way other projects do.
 #   run.sh MODE SOURCE_DIR BUILD_DIR WORK_DIR CXX
-# MODE: install | find_package | add_subdirectory | fetch_content | pkg_config
+# MODE: install | find_package | shared | add_subdirectory | fetch_content | pkg_config
 set -eu
 mode=$1 source=$2 build=$3 work=$4 cxx=$5
 prefix=$work/prefix
-case $mode in
-install)
-  rm -rf "$prefix"
-  cmake --install "$build" --prefix "$prefix" >"$work/install.log" || {
+
+# A program that was built with what stands in $1, run in another folder with no variable set.
+run_alone() {
+  mkdir -p "$work/elsewhere"
+  (cd "$work/elsewhere" && env -i PATH=/usr/bin:/bin "$@")
+}
+# use_package PREFIX BUILD_FOLDER: a project of somebody else, every level of the library.
+use_package() {
+  rm -rf "${work:?}/$2"
+  cmake -S "$source/tests/consume/find_package" -B "$work/$2" -G Ninja \
+    -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$1" -DCMAKE_BUILD_TYPE=Debug
+  cmake --build "$work/$2"
+  run_alone "$work/$2/consumer_core"
+  run_alone "$work/$2/consumer_all"
+  run_alone "$work/$2/consumer_compiled" >"$work/$2.loops"
+  grep -q 'for k' "$work/$2.loops"
+  if [ -x "$1/bin/tensorsmith-worker" ]; then
+    # Neither next to the program nor on PATH, nor named: the package knows where the worker is.
+    run_alone "$work/$2/consumer_embed" "$work/$2/my_gemm.cpp" | tee "$work/$2.out"
+    grep -q "^$1/" "$work/$2.out"
+    "$cxx" -std=c++17 -O2 -Wall -Wextra -Werror "$source/tests/consume/exported.cpp" \
+      "$work/$2/my_gemm.cpp" -o "$work/$2/exported"
+    run_alone "$work/$2/exported"
+  fi
+}
+# install_package BUILD_FOLDER PREFIX: without information for debuggers, if there is a tool that
+# takes it out.
+install_package() {
+  rm -rf "${2:?}"
+  cmake --install "$1" --prefix "$2" >"$work/install.log" || {
     tail -20 "$work/install.log"
     exit 1
   }
-  test -f "$prefix/include/tensorsmith/version.hpp"
-  # Programs carry no information for debuggers, if there is a tool that takes it out.
-  for program in "$prefix"/bin/*; do
-    if [ -f "$program" ] && command -v strip >/dev/null && command -v readelf >/dev/null; then
-      if readelf -S "$program" | grep -q '\.debug_info'; then
-        echo "$program carries debug information" >&2
-        exit 1
-      fi
+  test -f "$2/include/tensorsmith/version.hpp"
+  test -f "$2/share/doc/tensorsmith/NOTICE"
+  command -v strip >/dev/null && command -v readelf >/dev/null || return 0
+  for file in "$2"/bin/* "$2"/lib*/lib*; do
+    if [ -f "$file" ] && readelf -S "$file" 2>/dev/null | grep -q '\.debug_info'; then
+      echo "$file carries debug information" >&2
+      exit 1
     fi
   done
+}
+# at_most KIB WHAT PATH...
+at_most() {
+  limit=$1 what=$2
+  shift 2
+  size=$(du -ksc --apparent-size "$@" | tail -1 | cut -f1)
+  echo "$what: $size KiB"
+  [ "$size" -le "$limit" ] || {
+    echo "$what: more than $limit KiB" >&2
+    exit 1
+  }
+}
+
+case $mode in
+install)
+  install_package "$build" "$prefix"
+  if command -v strip >/dev/null && [ -d "$prefix/bin" ]; then
+    at_most 20480 "installed programs" "$prefix/bin"
+  fi
+  # A component that is not there: which, and why.
+  for wanted in core nonsense; do
+    rm -rf "$work/components"
+    if cmake -S "$source/tests/consume/components" -B "$work/components" -DWANTED=$wanted -G Ninja \
+      -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" >"$work/components.log" 2>&1; then
+      found=1
+    else
+      found=0
+    fi
+    case $wanted$found in
+    core1) ;;
+    nonsense0) tr -s ' \n' ' ' <"$work/components.log" | grep -q 'component nonsense: there is none of that name; this package has core,' ;;
+    *)
+      cat "$work/components.log"
+      exit 1
+      ;;
+    esac
+  done
   ;;
-find_package | add_subdirectory | fetch_content)
+find_package)
+  use_package "$prefix" find_package
+  # Optimised, the ten lines are a small program.
+  cmake -S "$source/tests/consume/find_package" -B "$work/find_package" -DCMAKE_BUILD_TYPE=Release
+  cmake --build "$work/find_package" --target consumer_compiled
+  at_most 2048 "ten lines with compiled" "$work/find_package/consumer_compiled"
+  # An installed tree may be moved.
+  rm -rf "$work/moved"
+  cp -R "$prefix" "$work/moved"
+  use_package "$work/moved" find_package.moved
+  ;;
+shared)
+  # The objects are those of the static libraries. In a folder of the same name ccache has them all;
+  # without it this takes as long as the first build.
+  if ! command -v ccache >/dev/null || ! unshare -m true 2>/dev/null; then
+    echo "tensorsmith-skip: needs ccache and unshare -m"
+    exit 77
+  fi
+  mkdir -p "$work/shared"
+  work=$work source=$source build=$build unshare -m sh -c '
+    set -e
+    settings=$(sed -n "s/^\(CMAKE_BUILD_TYPE\|CMAKE_CXX_COMPILER\|CMAKE_CXX_FLAGS[A-Z_]*\|CMAKE_UNITY_BUILD[A-Z_]*\|TENSORSMITH_W[A-Z_]*\):\([A-Z]*=.*\)/-D\1:\2/p" "$build/CMakeCache.txt" | sed "s/ /%20/g")
+    mount --make-rprivate / 2>/dev/null || true
+    mount --bind "$work/shared" "$build"
+    cd "$source"
+    set --
+    for setting in $settings; do
+      set -- "$@" "$(echo "$setting" | sed "s/%20/ /g")"
+    done
+    cmake -S "$source" -B "$build" -G Ninja "$@" -DBUILD_SHARED_LIBS=ON -DTENSORSMITH_BUILD_TESTS=OFF \
+      -DTENSORSMITH_BUILD_EXAMPLES=OFF -DTENSORSMITH_BUILD_BENCH=OFF
+    cmake --build "$build"
+    rm -rf "$work/shared/prefix"
+    cmake --install "$build" --prefix "$build/prefix"' >"$work/shared.log" 2>&1 || {
+    tail -30 "$work/shared.log"
+    exit 1
+  }
+  rm -rf "$work/prefix.shared"
+  cp -R "$work/shared/prefix" "$work/prefix.shared"
+  ls "$work"/prefix.shared/lib*/libtensorsmith_tune.so >/dev/null
+  if command -v strip >/dev/null; then
+    at_most 20480 "installed, shared" "$work/prefix.shared"
+  fi
+  run_alone "$work/prefix.shared/bin/tensorsmith" --version
+  use_package "$work/prefix.shared" find_package.shared
+  ;;
+add_subdirectory | fetch_content)
   rm -rf "${work:?}/$mode"
   cmake -S "$source/tests/consume/$mode" -B "$work/$mode" -G Ninja \
-    -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" \
-    -DTENSORSMITH_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug
+    -DCMAKE_CXX_COMPILER="$cxx" -DTENSORSMITH_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug
   cmake --build "$work/$mode" --target consumer_core
-  "$work/$mode/consumer_core"
-  if [ "$mode" = find_package ]; then
-    cmake --build "$work/$mode" --target consumer_all
-    "$work/$mode/consumer_all"
-    cmake --build "$work/$mode" --target consumer_embed
-    # Neither next to the program nor on PATH, nor named: the package knows where it is.
-    env -u TENSORSMITH_WORKER PATH=/usr/bin:/bin "$work/$mode/consumer_embed"
-    # An installed tree may be moved.
-    rm -rf "$work/moved" "$work/$mode.moved"
-    cp -R "$prefix" "$work/moved"
-    cmake -S "$source/tests/consume/$mode" -B "$work/$mode.moved" -G Ninja \
-      -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$work/moved" -DCMAKE_BUILD_TYPE=Debug
-    cmake --build "$work/$mode.moved" --target consumer_embed
-    env -u TENSORSMITH_WORKER PATH=/usr/bin:/bin "$work/$mode.moved/consumer_embed" |
-      tee "$work/moved.out"
-    if [ -x "$prefix/bin/tensorsmith-worker" ]; then
-      grep -q "^$work/moved/" "$work/moved.out"
-    fi
-  fi
+  run_alone "$work/$mode/consumer_core"
   ;;
 pkg_config)
   pc=$(find "$prefix" -name tensorsmith.pc)
@@ -61,7 +150,7 @@ pkg_config)
     # shellcheck disable=SC2046
     "$cxx" "$source/tests/consume/$name.cpp" -o "$work/pkg_config/$name" \
       $(pkg-config --cflags --libs tensorsmith)
-    "$work/pkg_config/$name"
+    run_alone "$work/pkg_config/$name"
   done
   ;;
 *)

@@ -37,8 +37,8 @@ TEST_CASE("the check of exported C++ compiles, passes, and fails for a wrong ker
     CHECK(folder.read("checked").find("ok") != std::string::npos);
   }
   CommandFolder folder;
-  const CommandResult exported =
-      folder.run({"export", "gemm:6x20x7", "--output", folder.path("out"), "--name", "it"});
+  const CommandResult exported = folder.run(
+      {"export", "gemm:6x20x7", "--untuned", "--output", folder.path("out"), "--name", "it"});
   REQUIRE(exported.code == 0);
   std::string kernel = read_text(folder.path("out") + "/it.cpp");
   const std::size_t last = kernel.rfind("}");
@@ -51,8 +51,8 @@ TEST_CASE("the check of exported C++ compiles, passes, and fails for a wrong ker
 
 TEST_CASE("the check wants infinities where they are expected") {
   CommandFolder folder;
-  const CommandResult exported =
-      folder.run({"export", "gemm:6x20x7", "--output", folder.path("out"), "--name", "it"});
+  const CommandResult exported = folder.run(
+      {"export", "gemm:6x20x7", "--untuned", "--output", folder.path("out"), "--name", "it"});
   REQUIRE(exported.code == 0);
   for (const char* wrong : {"C[3] = HUGE_VALF;\n", "C[3] = NAN;\n"}) {
     const std::string kernel = read_text(folder.path("out") + "/it.cpp");
@@ -68,7 +68,8 @@ TEST_CASE("the check wants infinities where they are expected") {
 TEST_CASE("names that would not compile are refused, others do") {
   CommandFolder folder;
   const auto named = [&](const std::string& name) {
-    return folder.run({"export", "gemm:4x8x4", "--output", "out", "--force", "--name", name});
+    return folder.run(
+        {"export", "gemm:4x8x4", "--untuned", "--output", "out", "--force", "--name", name});
   };
   for (const char* wrong :
        {"int",       "main",     "class",     "restrict",  "constinit", "co_await",
@@ -94,8 +95,8 @@ TEST_CASE("names that would not compile are refused, others do") {
 
 TEST_CASE("what an export makes is said, every folder of it") {
   CommandFolder folder;
-  const std::vector<std::string> command = {"export", "gemm:4x8x4", "--output", "a/b/c/",
-                                            "--force"};
+  const std::vector<std::string> command = {"export", "gemm:4x8x4", "--output",
+                                            "a/b/c/", "--force",    "--untuned"};
   const CommandResult made = folder.run(command);
   REQUIRE(made.code == 0);
   const std::vector<std::string> lines = lines_of(made.out);
@@ -114,5 +115,20 @@ TEST_CASE("what an export makes is said, every folder of it") {
   with_json.push_back("--json");
   CHECK(folder.run(with_json).json()["made_folders"] == nlohmann::json::array({folder.path("d")}));
   folder.write("file", "");
-  check_refusal(folder.run({"export", "gemm:4x8x4", "--output", "file/sub"}), "file/sub");
+  check_refusal(folder.run({"export", "gemm:4x8x4", "--untuned", "--output", "file/sub"}),
+                "file/sub");
+}
+
+TEST_CASE("what nobody has tuned is exported only if that is wanted, and says what it is") {
+  CommandFolder folder;
+  const std::string alone = "export XDG_CACHE_HOME=" + folder.path("cache") + ";";
+  const std::vector<std::string> command = {"export", "gemm:4x8x4", "--output", "out"};
+  const CommandResult refused = folder.run(command, alone);
+  check_refusal(refused, "run tensorsmith tune gemm:4x8x4 first, or export it with --untuned");
+  CHECK_FALSE(std::filesystem::exists(folder.path("out")));
+  std::vector<std::string> wanted = command;
+  wanted.push_back("--untuned");
+  const CommandResult plain = folder.run(wanted, alone);
+  CHECK(plain.code == 0);
+  CHECK(plain.err.find("nothing was tuned: this is the program as written") != std::string::npos);
 }

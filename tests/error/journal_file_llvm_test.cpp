@@ -50,13 +50,15 @@ TEST_CASE("paths that cannot hold a journal") {
       {"folder/", "is not a regular file"},
       {"/dev/null", "is not a regular file"},
       {"pipe", "is not a regular file"},
-      {"file/j", "cannot make the folder"},
-      {"/proc/no/j", "cannot make the folder"},
+      {"file/j", "there is no folder \"file\""},
+      {"no/such/j", "there is no folder \"no/such\" for the journal"},
+      {"/proc/no/j", "there is no folder"},
       {std::string(5000, 'x'), "cannot open"}};
   for (const auto& [path, sentence] : paths) {
     CAPTURE(path);
     check_refusal(folder.run({"tune", "gemm:8x8x8:f32", "--trials", "1", "--db", path}), sentence);
   }
+  CHECK_FALSE(std::filesystem::exists(folder.path("no")));
   check_refusal(folder.run({"run", "gemm:8x8x8:f32", "--db", "missing"}),
                 "there is no journal \"missing\"; run tensorsmith tune gemm:8x8x8:f32 first");
   if (::geteuid() != 0) {  // root may write anything

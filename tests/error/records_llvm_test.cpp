@@ -48,6 +48,25 @@ TEST_CASE("the best record of a workload is printed as it was") {
             .out == fast);
 }
 
+TEST_CASE("the best record is found by a workload string, and without any of a single workload") {
+  CommandFolder folder;
+  folder.write("log", slow + fast);
+  CHECK(folder.run({"records", "best", "log"}).out == fast);
+  folder.write("two", slow + fast + other);
+  check_refusal(folder.run({"records", "best", "two"}), "the records are of 2 workloads; --key");
+  for (const char* workload : {"gemm:8x8x8:f32", "gemm:16x8x8:f32"}) {
+    REQUIRE(folder.run({"tune", workload, "--trials", "2", "--db", "j", "--quiet"}).code == 0);
+  }
+  check_refusal(folder.run({"records", "best", "j"}), "e.g. --key 'gemm:8x8x8:f32'");
+  const CommandResult found =
+      folder.run({"records", "best", "j", "--key", "gemm:16x8x8:f32", "--json"});
+  CAPTURE(found.err);
+  CHECK(found.code == 0);
+  const CommandResult shown = folder.run({"records", "show", "j", "--json"});
+  CHECK(shown.json()["top"].dump().find(found.json()["workload"].dump()) != std::string::npos);
+  CHECK(folder.run({"records", "best", "j", "--key", "gemm:24x8x8:f32"}).code == 1);
+}
+
 TEST_CASE("logs are merged, distilled and converted") {
   CommandFolder folder;
   folder.write("a", slow + other);
@@ -72,7 +91,7 @@ TEST_CASE("wrong requests for records are refused in one sentence") {
   check_refusal(folder.run({"records", "show"}), "name a file");
   check_refusal(folder.run({"records", "show", "none"}), "none");
   check_refusal(folder.run({"records", "show", "text"}), "holds no records");
-  check_refusal(folder.run({"records", "best", "log"}), "--key");
+  check_refusal(folder.run({"records", "best"}), "name a file of records");
   check_refusal(folder.run({"records", "merge", "log"}), "--output");
   check_refusal(folder.run({"records", "merge", "log", "--output", "text"}), "--force");
   check_refusal(folder.run({"records", "convert", "log", "--to", "x", "--output", "o"}), "--to");

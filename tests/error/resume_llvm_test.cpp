@@ -101,9 +101,28 @@ TEST_CASE("what a resumed run did not find in the journal is said in one line") 
   const CommandResult other = folder.run(tune_tasks_with("j", true));
   CHECK(other.code == 0);
   CHECK(lines_of(other.err).size() == 1);
-  CHECK(other.err.find("holds no trial of this run") != std::string::npos);
+  CHECK(other.err.find("there was no run to go on with") != std::string::npos);
   CHECK(other.json()["trials"] == 72);
   check_refusal(
       folder.run({"tune", "--tasks", "tasks", "--trials", "4", "--db", "tasks", "--resume"}),
       "is not a tensorsmith journal");
+}
+
+TEST_CASE(
+    "a finished run that is resumed tells the same, and one without a journal that it began") {
+  CommandFolder folder;
+  const std::vector<std::string> command = {
+      "tune", "gemm:32x32x32:f32", "--trials", "6", "--db", "j", "--resume", "--json", "--quiet"};
+  const CommandResult first = folder.run(command);
+  CAPTURE(first.err);
+  REQUIRE(first.code == 0);
+  CHECK(first.err.find("there was no run to go on with: \"j\" holds no trial") !=
+        std::string::npos);
+  const CommandResult again = folder.run(command);
+  CAPTURE(again.err);
+  CHECK(again.code == 0);
+  CHECK(again.err.empty());
+  CHECK(again.json()["trials"] == 6);
+  CHECK(again.json()["best_ns"] == first.json()["best_ns"]);
+  CHECK(again.json()["peak_fraction"].is_number());
 }

@@ -122,6 +122,8 @@ TEST_CASE("Ctrl-C and a termination request keep the best") {
     CHECK(result.json()["verified"] == true);
     CHECK(result.json()["best_ns"] > 0);
     CHECK(result.json()["trials"] == num_trials(folder));
+    CHECK(result.err.find("stopped early, after ") != std::string::npos);
+    CHECK(result.err.find("with --resume goes on with this run") != std::string::npos);
     CHECK(workers_of(pid).empty());
   }
 }

@@ -9,6 +9,13 @@
 #include "tensorsmith/tune/replay.hpp"
 
 namespace tensorsmith::cli {
+
+std::string recorded_text(const Record& record) {
+  const bool has_median = record.median_ns > 0;
+  return duration_text(has_median ? record.median_ns : record.min_ns) + " (" +
+         (has_median ? "median; " : "") + "least " + duration_text(record.min_ns) + ")";
+}
+
 BestSchedule load_schedule(const WorkloadOptions& options, const ScheduleUse& use) {
   if (options.workload.empty()) {
     throw Error("name a workload, e.g. gemm:512x512x512:f32; tensorsmith tune --list shows all");
@@ -22,8 +29,8 @@ BestSchedule load_schedule(const WorkloadOptions& options, const ScheduleUse& us
                         !std::filesystem::exists(journal_path(options));
   if (!is_plain) {
     std::vector<std::string> skipped;
-    best = best_replayed(load_journal(options), task.dag, options.workload, target_name,
-                         options.num_threads, skipped);
+    best = best_replayed(load_journal(options, use.without_journal), task.dag, options.workload,
+                         target_name, options.num_threads, skipped);
     if (!best) {
       throw Error("\"" + journal_path(options) + "\" holds no " +
                   (skipped.empty() ? "successful" : "usable") + " trial of " + options.workload +

@@ -81,8 +81,9 @@ void warn_of_threads(const Target& target, std::int32_t num_threads);
 /// --db, or the workload's file in the cache folder ($XDG_CACHE_HOME or ~/.cache, then
 /// tensorsmith/).
 std::string journal_path(const WorkloadOptions& options);
-/// What is in the journal for these options; reports skipped lines on standard error.
-JournalContents load_journal(const WorkloadOptions& options);
+/// What is in the journal for these options; reports skipped lines on standard error. `hint`: ends
+/// the sentence that there is none.
+JournalContents load_journal(const WorkloadOptions& options, const std::string& hint = "");
 
 /// Throws Error if `output` is one of the files that are read, by whatever name.
 void refuse_input_as_output(const std::string& output, const std::vector<std::string>& inputs);

@@ -145,7 +145,7 @@ std::string journal_path(const WorkloadOptions& options) {
   return path;
 }
 
-JournalContents load_journal(const WorkloadOptions& options) {
+JournalContents load_journal(const WorkloadOptions& options, const std::string& hint) {
   const std::string path = journal_path(options);
   std::error_code problem;
   if (!std::filesystem::exists(path, problem)) {
@@ -153,7 +153,7 @@ JournalContents load_journal(const WorkloadOptions& options) {
       throw Error("cannot open " + in_quotes(path) + ": " + problem.message());
     }
     throw Error("there is no journal " + in_quotes(path) + "; run tensorsmith tune " +
-                one_line(options.workload, 200) + " first");
+                one_line(options.workload, 200) + " first" + hint);
   }
   Result<JournalContents, RecordError> contents = read_journal(path);
   if (!contents) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensorsmith dataset: measured programs of many tasks. collect, info, split, train, evaluate.
 #include <filesystem>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tasks of networks and of lists of tasks, for datasets.
 #pragma once
 

@@ -25,6 +25,8 @@ int explain_workload(const ExplainArguments& arguments) {
   json["target"] = arguments.common.target;
   if (best.record) {
     json["record"] = {{"min_ns", best.record->min_ns},
+                      {"median_ns", best.record->median_ns},
+                      {"simulated", best.task.target.is_simulated},
                       {"trial", best.record->trial},
                       {"seed", best.record->seed},
                       {"verified", best.record->is_verified}};
@@ -55,7 +57,8 @@ int explain_workload(const ExplainArguments& arguments) {
     return exit_ok;
   }
   if (best.record) {
-    fmt::print("best of the journal: {}, trial {}, {}\n", duration_text(best.record->min_ns),
+    fmt::print("best of the journal: {}{}, trial {}, {}\n", recorded_text(*best.record),
+               best.task.target.is_simulated ? ", predicted by the board's model" : "",
                best.record->trial, best.record->is_verified ? "verified" : "not verified");
     fmt::print("steps: {}\n", steps_to_text(best.record->steps));
   } else {

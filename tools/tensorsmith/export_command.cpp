@@ -21,7 +21,7 @@ struct ExportArguments {
   WorkloadOptions common;
   std::string folder = ".";
   std::string name = "kernel";
-  bool overwrites = false;
+  bool overwrites = false, takes_untuned = false;
   bool is_portable = false;
 };
 
@@ -97,7 +97,9 @@ int export_workload(const ExportArguments& arguments) {
   if (const std::string problem = export_name_problem(arguments.name); !problem.empty()) {
     throw Error(problem);
   }
-  const BestSchedule best = load_schedule(arguments.common, {.allows_plain = true});
+  const BestSchedule best =
+      load_schedule(arguments.common, {.allows_plain = arguments.takes_untuned,
+                                       .without_journal = ", or export it with --untuned"});
   const bool is_gpu = best.task.target.kind == TargetKind::cuda;
   const Files files = is_gpu ? cuda_files(best, arguments) : cpp_files(best, arguments);
   const std::filesystem::path folder = arguments.folder;
@@ -129,8 +131,9 @@ int export_workload(const ExportArguments& arguments) {
     return exit_ok;
   }
   if (!best.record) {
-    warn(is_gpu ? "no journal: exported a program drawn from the GPU space, untuned"
-                : "no journal: exported the program as written, untuned");
+    warn(is_gpu ? "nothing was tuned: this is a program drawn from the GPU space"
+                : "nothing was tuned: this is the program as written, many times slower than what "
+                  "tune finds");
   }
   for (const std::string& path : made) {
     fmt::print("made the folder {}\n", path);
@@ -158,6 +161,8 @@ void add_export(CLI::App& app, Action& action) {
                       "folder; made if it is missing, which is said");
   command->add_option("--name", arguments->name,
                       "function and files: a C++ identifier that no library has");
+  command->add_flag("--untuned", arguments->takes_untuned,
+                    "without a journal: the program as written, on a GPU one drawn from the space");
   command->add_flag("--force", arguments->overwrites, "replace files that exist");
   command->add_flag("--portable", arguments->is_portable,
                     "C++ only, without the machine code that was measured");

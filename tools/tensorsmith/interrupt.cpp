@@ -44,6 +44,10 @@ void watch_interrupts() {
 }
 void work_has_begun() { has_begun = 1; }
 bool is_interrupted() { return last_signal != 0; }
+std::string stopped_early(std::int64_t trials) {
+  return "stopped early, after " + std::to_string(trials) + (trials == 1 ? " trial" : " trials") +
+         "; the same command with --resume goes on with this run";
+}
 int exit_of_interrupt() { return 128 + (last_signal != 0 ? last_signal : SIGINT); }
 
 }  // namespace tensorsmith::cli

@@ -46,6 +46,18 @@ std::string parse_problem(const CLI::App& app, const CLI::ParseError& error, int
   return "name a command: " + known;
 }
 
+/// "[]" in --help says nothing.
+void hide_empty_lists(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_default_str() == "[]") {
+      option->default_str("");
+    }
+  }
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    hide_empty_lists(*command);
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Tunes tensor programs for this machine.\n"
                "Example: tensorsmith tune gemm:512x512x512:f32 --seconds 20\n"
@@ -54,6 +66,7 @@ int run(int argc, char** argv) {
                "tensorsmith"};
   app.set_version_flag("--version", std::string(version_string));
   app.require_subcommand(1);
+  app.option_defaults()->always_capture_default();  // --help says what holds if nothing is said
   Action action;
   add_tune(app, action);
   add_run(app, action);
@@ -65,6 +78,7 @@ int run(int argc, char** argv) {
   add_expand(app, action);
   add_network(app, action);
   add_dataset(app, action);
+  hide_empty_lists(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

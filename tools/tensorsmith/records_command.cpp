@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/record/ansor_history.hpp"
 #include "tensorsmith/record/convert.hpp"
 #include "tensorsmith/record/record_file.hpp"
+#include "tensorsmith/te/workload_key.hpp"
 
 namespace tensorsmith::cli {
 namespace {
@@ -120,6 +122,12 @@ int show(const RecordsArguments& arguments) {
   return exit_ok;
 }
 
+/// What --key takes for that record.
+std::string name_of(const RecordLine& line) {
+  return line.journal && !line.journal->workload.empty() ? line.journal->workload
+                                                         : line.ansor.workload_key;
+}
+
 /// Times of other processors, or estimates, were compared with this record's.
 void warn_of_other_targets(const std::vector<AnsorRecord>& all, const AnsorRecord& found,
                            bool takes_compatible) {
@@ -141,18 +149,53 @@ void warn_of_other_targets(const std::vector<AnsorRecord>& all, const AnsorRecor
   }
 }
 
-int best(const RecordsArguments& arguments) {
-  if (arguments.key.empty()) {
-    throw Error("--key names the workload, e.g. --key '[\"matmul\", 512, 512, 512]'; "
-                "tensorsmith records show lists those of a file");
+/// The keys that a workload string may have in the files, or the key itself; nothing said: that of
+/// all records. Throws Error if they are of several.
+std::vector<std::string> wanted_keys(const RecordFile& file, const std::string& wanted) {
+  std::vector<std::string> keys;
+  const auto add = [&](const std::string& key) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      keys.push_back(key);
+    }
+  };
+  if (wanted.empty()) {
+    for (const RecordLine& line : file.lines) {
+      add(line.ansor.workload_key);
+    }
+    if (keys.size() > 1) {
+      throw Error(fmt::format("the records are of {} workloads; --key names one of them, by its "
+                              "workload string or key, e.g. --key '{}'",
+                              keys.size(), one_line(name_of(file.lines.front()), 200)));
+    }
+    return keys;
   }
-  const std::vector<AnsorRecord> all = log_records(load_all(arguments));
-  const AnsorRecord* found =
-      arguments.target.empty()
-          ? best_ansor_record(all, arguments.key, {}, arguments.takes_compatible)
-          : AnsorHistory(all).find(arguments.key, arguments.target, arguments.takes_compatible);
+  add(wanted);
+  std::string name = wanted;
+  if (const auto workload = ops::parse_workload(wanted)) {
+    name = workload->name;
+    add(te::workload_key(*workload->dag));
+  }
+  for (const RecordLine& line : file.lines) {
+    if (line.journal && line.journal->workload == name) {
+      add(line.ansor.workload_key);
+    }
+  }
+  return keys;
+}
+
+int best(const RecordsArguments& arguments) {
+  const RecordFile file = load_all(arguments);
+  const std::vector<AnsorRecord> all = log_records(file);
+  const std::vector<std::string> keys = wanted_keys(file, arguments.key);
+  const AnsorRecord* found = nullptr;
+  for (std::size_t i = 0; i < keys.size() && found == nullptr; ++i) {
+    found = arguments.target.empty()
+                ? best_ansor_record(all, keys[i], {}, arguments.takes_compatible)
+                : AnsorHistory(all).find(keys[i], arguments.target, arguments.takes_compatible);
+  }
   if (found == nullptr) {
-    warn("no successful record of " + one_line(arguments.key, 200) +
+    warn("no successful record of " +
+         (arguments.key.empty() ? "the workload" : one_line(arguments.key, 200)) +
          (arguments.target.empty() ? "" : " for target " + one_line(arguments.target, 200)));
     return exit_failed;
   }
@@ -328,7 +371,9 @@ void add_records(CLI::App& app, Action& action) {
       ->add_option("--top", arguments->count, "how many of every workload")
       ->check(whole_number(1, 1'000'000));
   CLI::App* best_command = add("best", "The fastest successful record of a workload.", &best);
-  best_command->add_option("--key", arguments->key, "the workload's key");
+  best_command->add_option("--key", arguments->key,
+                           "the workload: a string such as gemm:512x512x512:f32, or the key of a "
+                           "log; not needed if all records are of one workload");
   best_command->add_option("--target", arguments->target,
                            "only records that serve this target, e.g. \"llvm -keys=cpu\"");
   best_command->add_flag("--compatible", arguments->takes_compatible,

@@ -27,15 +27,15 @@ int run_workload(const WorkloadOptions& options) {
   json["gflops"] = result.is_ok() ? Json(flop / result.median_ns) : Json(nullptr);
   json["verified"] = result.is_verified;
   json["recorded_ns"] = best.record->min_ns;
+  json["recorded_median_ns"] = best.record->median_ns;
   json["journal"] = journal_path(options);
   json["message"] = result.message;
   if (options.is_json) {
     print_json(json);
   } else if (result.is_ok()) {
-    fmt::print("{}: {}, {:.1f} GFLOP/s, {} (recorded: {})\n", options.workload,
+    fmt::print("{}: {} (median), {:.1f} GFLOP/s, {}; recorded: {}\n", options.workload,
                duration_text(result.median_ns), flop / result.median_ns,
-               result.is_verified ? "verified" : "not verified",
-               duration_text(best.record->min_ns));
+               result.is_verified ? "verified" : "not verified", recorded_text(*best.record));
   }
   if (!result.is_ok()) {
     warn(fmt::format("{}: {}", name_of(result.status), result.message));

@@ -124,17 +124,33 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
 /// What polishing and other tasks' decisions were worth.
 void print_parts(const TuneSummary& summary) {
   if (summary.prior.trials > 0) {
-    fmt::print("prior: {} programs of similar tasks, {}\n", summary.prior.trials,
-               summary.prior.best_ns <= 0
-                   ? std::string("none ran")
-                   : fmt::format("the best {} beside {} of the search's own{}",
-                                 duration_text(summary.prior.best_ns),
-                                 duration_text(summary.prior.others_ns),
-                                 summary.prior.is_dropped ? ", so the others were dropped" : ""));
+    fmt::print(
+        "prior: {} programs of similar tasks, {}\n", summary.prior.trials,
+        summary.prior.best_ns <= 0
+            ? std::string("none ran")
+            : fmt::format("the best {} beside {} of the search's own{}",
+                          duration_text(summary.prior.best_ns),
+                          duration_text(summary.prior.others_ns),
+                          summary.prior.is_dropped ? ", so no more of them were tried" : ""));
   }
   if (summary.polish.trials > 0) {
     fmt::print("polish: {} neighbours of the best, {} -> {}\n", summary.polish.trials,
                duration_text(summary.polish.before_ns), duration_text(summary.polish.after_ns));
+  }
+}
+
+/// Progress and curve show least times of trials, the result is a median: said where they differ.
+void print_fastest_trial(const TuneSummary& summary) {
+  double least = 0;
+  for (std::size_t i = 0; i + 1 < summary.curve.size(); ++i) {  // the last point is the result
+    least = summary.curve[i].best_ns;
+  }
+  constexpr double noticed = 1.02;
+  if (summary.best_high_ns > 0 && least > 0 &&
+      std::max(least, summary.best_ns) > noticed * std::min(least, summary.best_ns)) {
+    fmt::print("fastest trial: {}, the least of its calls; the median above is of the final "
+               "ranking\n",
+               duration_text(least));
   }
 }
 
@@ -143,7 +159,7 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
   if (result.has_best()) {
     fmt::print("{}: {}", arguments.common.workload, duration_text(summary.best_ns));
     if (summary.best_high_ns > 0) {
-      fmt::print(" ({} .. {})", duration_text(summary.best_low_ns),
+      fmt::print(" (median; 95 %: {} .. {})", duration_text(summary.best_low_ns),
                  duration_text(summary.best_high_ns));
     }
     if (summary.gflops > 0) {
@@ -155,10 +171,11 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
     fmt::print(", {}\n", summary.is_verified               ? verified_text(summary)
                          : result.task.target.is_simulated ? "simulated, nothing was run"
                                                            : "not verified");
+    print_fastest_trial(summary);
     if (summary.num_ties > 0) {
-      fmt::print("final ranking: {} as fast within the noise, of which it is the simplest\n",
-                 summary.num_ties == 1 ? std::string("another one is")
-                                       : std::to_string(summary.num_ties) + " others are");
+      fmt::print("final ranking: {} as fast within the noise; the simplest one was taken\n",
+                 summary.num_ties == 1 ? std::string("another program is")
+                                       : std::to_string(summary.num_ties) + " other programs are");
     }
   }
   const std::string failures = failures_text(summary.statuses);
@@ -180,8 +197,10 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
         summary.virtual_time.count(), summary.propose_seconds + summary.train_seconds);
   }
   if (summary.num_ranked_pairs > 0) {
-    fmt::print("cost model: rank correlation {:.2f} with what was measured next, over {} pairs\n",
-               summary.rank_correlation, summary.num_ranked_pairs);
+    fmt::print(
+        "cost model: ordered new programs by speed with rank correlation {:.2f} (1: all in the "
+        "right order; {} pairs)\n",
+        summary.rank_correlation, summary.num_ranked_pairs);
   }
   fmt::print("journal: {}\n", arguments.tune.database);
   if (!arguments.report.empty()) {
@@ -310,6 +329,9 @@ int tune_workload(TuneArguments& arguments) {
   if (!result.summary.message.empty()) {
     warn(result.summary.message);
   }
+  if (result.summary.is_cancelled && result.has_best()) {
+    warn(stopped_early(result.summary.trials));
+  }
   if (result.has_best()) {
     return result.summary.is_journal_broken ? exit_failed : exit_ok;
   }
@@ -368,12 +390,12 @@ void add_tune(CLI::App& app, Action& action) {
   command
       ->add_option("--prior", arguments->tune.prior,
                    "most of an early batch that programs of similar tasks in the journal may take, "
-                   "as long as they are ahead; default 0.5, 0: none")
+                   "as long as they are ahead; 0: none")
       ->check(real_number(0, 0.9));
   command
       ->add_option("--diversity", arguments->tune.diversity,
                    "how many decisions programs of one batch differ by at least, if there are as "
-                   "many such programs; default 0")
+                   "many such programs")
       ->check(real_number(0, 1e6));
   command->add_option("--tasks", arguments->tasks,
                       "file with one workload, and its weight if it is not 1, per line; the budget "
@@ -389,7 +411,8 @@ void add_tune(CLI::App& app, Action& action) {
   command->add_option("--space", arguments->tune.space,
                       "space of programs: " + names_text(space_methods()));
   command->add_option("--cost-model,--model", arguments->tune.cost_model,
-                      "cost model: " + model_help(known_models()));
+                      "cost model; default: the first of draft, mlp and random that fits. " +
+                          model_help(known_models()));
   command->add_option("--load-model", arguments->model_files.load,
                       "file that --save-model wrote, or index (.json) of released weights, for "
                       "the cost model");

@@ -123,6 +123,9 @@ int tune_task_file(const TaskFileArguments& arguments) {
   if (!result.message.empty()) {
     warn(result.message);
   }
+  if (result.is_cancelled && result.trials > 0) {
+    warn(stopped_early(result.trials));
+  }
   bool is_journal_broken = false;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const TuneSummary& summary = result.tasks[i].summary;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Seconds that a search would have taken on a board that is only simulated.
 //
 // Floor 6. Own design. A simulated board answers at once, so the real seconds of such a run say

@@ -89,7 +89,7 @@ Result<std::optional<Record>, RecordError> load_best(const std::string& path,
 
 class Journal {
  public:
-  /// Opens for appending; makes the file and its folder if they are missing. A file that holds
+  /// Opens for appending; makes the file if it is missing, but no folder. A file that holds
   /// something other than records, or is compressed, is refused and left alone.
   static Result<Journal, RecordError> open(const std::string& path);
 

@@ -22,6 +22,8 @@ namespace tensorsmith::te {
 struct IndexUse {
   bool is_index = false;  ///< any number will not do
   Interval legal;         ///< of an input; unbounded: nothing is known
+  TensorId table;         ///< whose extent limits them most; none: a divisor
+  std::int32_t dimension = 0;
 };
 
 namespace detail {
@@ -55,6 +57,8 @@ class IndexValues {
       const auto& shape = dag_.tensor(read->tensor).shape;
       for (std::size_t d = 0; d < read->indices.size(); ++d) {
         mark(read->indices[d]);
+        table_ = read->tensor;
+        dimension_ = static_cast<std::int32_t>(d);
         restrict_value(op, read->indices[d], {0, shape[d] - 1}, 0);
       }
     }
@@ -62,6 +66,7 @@ class IndexValues {
     if (node != nullptr && is_integer(pool_.dtype(id)) && node->op >= BinaryOp::div &&
         node->op <= BinaryOp::floormod && has_data(node->b)) {
       mark(id);  // the dividend too: the least number divided by -1 is none
+      table_ = TensorId{};
       restrict_value(op, node->b, {1, most_divisor}, 0);
     }
   }
@@ -149,9 +154,14 @@ class IndexValues {
                               ? range
                               : Interval{known.min > range.min ? known.min : range.min,
                                          known.max < range.max ? known.max : range.max};
-    if (both.min <= both.max) {
-      known = both;
+    if (both.min > both.max) {
+      return;
     }
+    if (!known.is_bounded() || both.min > known.min || both.max < known.max) {
+      found_[id.value].table = table_;
+      found_[id.value].dimension = dimension_;
+    }
+    known = both;
   }
 
   static constexpr int most_depth = 64;
@@ -159,6 +169,8 @@ class IndexValues {
   const ComputeDag& dag_;
   const ExprPool& pool_;
   std::vector<IndexUse> found_;
+  TensorId table_;  ///< what is restricted now, for its sake
+  std::int32_t dimension_ = 0;
 };
 
 }  // namespace detail

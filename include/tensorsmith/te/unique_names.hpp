@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // with_unique_names: a dag whose operations have one name each, so that its notation can be read.
 //
 // Floor 2. The reference's networks may call two operations of one function alike ("T_add").

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Datasets: measured programs of many tasks, to train cost models on and to judge them by.
 //
 // Floor 10; compiled in lib/tune. After TenSet (NeurIPS 2021 datasets) and Pruner, ch. 6: one file

@@ -165,6 +165,11 @@ TEST_CASE("a record with a missing or bad field is refused by name") {
 
 TEST_CASE("a journal keeps every record, and a second run appends") {
   TemporaryFile file;
+  CHECK(Journal::open((file.folder / "new" / "j.jsonl").string())
+            .error()
+            .message.find("there is no folder \"") == 0);
+  CHECK_FALSE(std::filesystem::exists(file.folder / "new"));
+  std::filesystem::create_directory(file.folder / "new");
   {
     auto journal = Journal::open((file.folder / "new" / "j.jsonl").string());
     REQUIRE(journal);

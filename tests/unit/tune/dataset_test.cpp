@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm mlp json
 #include "tensorsmith/tune/dataset.hpp"
 

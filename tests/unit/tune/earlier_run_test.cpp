@@ -60,8 +60,8 @@ TEST_CASE("trials of the same run are known, of several the last one") {
   CHECK(known.at(hash_of(2)).seconds == 4);
   CHECK(known.at(hash_of(8)).result.min_ns == 30);
   CHECK(known.at(hash_of(8)).result.is_ok());
-  CHECK(earlier.problem("j").find("2 of the 2 trials of this run in \"j\" did not come again") ==
-        0);
+  CHECK(earlier.problem("j").find("2 of the 2 trials of this run in \"j\" were not proposed "
+                                  "again") == 0);
   earlier.take(known.at(hash_of(2)));
   CHECK(earlier.problem("j").find("1 of the 2 trials") == 0);
   (void)earlier.trials_like(trial_of(1, 0, 0, 0));  // a second task of that name
@@ -71,6 +71,7 @@ TEST_CASE("trials of the same run are known, of several the last one") {
 
   EarlierRun others({trial_of(2, 4, 40, 2)});
   CHECK(others.trials_like(trial_of(1, 0, 0, 0)).empty());
-  CHECK(others.problem("j").find("\"j\" holds no trial of this run") == 0);
+  CHECK(others.problem("j").find("there was no run to go on with: \"j\" holds no trial") == 0);
+  CHECK(EarlierRun(std::vector<Record>()).problem("j").find("there was no run") == 0);
   CHECK(EarlierRun().problem("j").empty());
 }

@@ -236,7 +236,7 @@ TEST_CASE("damage and other runs in a journal are told and left alone") {
   write_lines(journal.path, {record_to_line(other)});
   const TasksResult anew = tune_tasks(small_tasks(), options);
   CHECK(anew.order == whole.order);
-  CHECK(anew.message.find("holds no trial of this run") != std::string::npos);
+  CHECK(anew.message.find("there was no run to go on with") != std::string::npos);
   CHECK(journaled_trials(journal.path).size() == 1 + 18);
 }
 
@@ -252,8 +252,9 @@ TEST_CASE("trials that other options do not come to again are counted in the mes
   const TasksResult shorter = tune_tasks(small_tasks(), options);
   CHECK(shorter.trials == 6);
   CHECK(shorter.message == "12 of the 18 trials of this run in \"" + journal.path +
-                               "\" did not come again: other options, another version of the "
-                               "search, or lines of it are missing");
+                               "\" were not proposed again, so they were not used: the options "
+                               "or the version of the search differ, or lines of the file are "
+                               "missing");
   const std::vector<std::string> after = file_lines(journal.path);
   CHECK(std::equal(before.begin(), before.end(), after.begin()));
 }
