@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Runs the commands of README.md and docs/, in order, each page in a folder of its own.
 #   scripts/run_doc_commands.sh BIN        BIN: the folder of the programs
 #   scripts/run_doc_commands.sh --list     what would be run, after all replacements

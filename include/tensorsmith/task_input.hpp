@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaskInput: what one input of a task holds while its programs are verified and measured.
 //
 // Floor 1. Own design. Without one, floats are drawn from -1 to 1 (roots and logarithms get no

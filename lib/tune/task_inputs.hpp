@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // give_inputs: the values that a task names for its inputs, in place of drawn ones.
 //
 // Private to lib/tune and tests. Own design. Here because a compiled program would read out of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program of somebody else without tensorsmith: calls what embed.cpp has exported.
 #include <cstdio>
 #include <vector>

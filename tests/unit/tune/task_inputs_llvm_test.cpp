@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm json
 // A run whose task names the values of its inputs: tuned and verified with them, refused without.
 #include <cstdint>

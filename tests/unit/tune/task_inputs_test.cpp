@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of inputs that a task names: given, drawn from a range, generated, and what is refused.
 #include <array>
 #include <cstdint>
