@@ -267,9 +267,8 @@ class Driver::Impl {
     }
     const Record record = trial_record(options_.record_template, summary_, state, result, now());
     last_trial_seconds_ = record.seconds;
-    if (options_.virtual_cost) {
-      summary_.virtual_time += options_.virtual_cost->of(result);
-    }
+    summary_.virtual_time +=
+        options_.virtual_cost ? options_.virtual_cost->of(result) : VirtualSeconds(0);
     const bool is_known = known_trial(state) != nullptr;
     num_measured_ += is_known ? 0 : 1;
     if (journal_ != nullptr && !is_known) {

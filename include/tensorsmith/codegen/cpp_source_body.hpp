@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/codegen/cpp_machine_part.hpp"
 #include "tensorsmith/codegen/cpp_prelude.hpp"
 #include "tensorsmith/codegen/cpp_source.hpp"
 #include "tensorsmith/codegen/cpp_vector.hpp"
@@ -82,16 +83,13 @@ class CppEmitter : CppVectorPrinter {
   }
   bool touches_variables(StmtId id) const;
 
-  // --- machine code ----------------------------------------------------------------------------
-  static std::string machine_condition(const MachineText& machine) {
-    std::string text = "#if defined(__x86_64__) && defined(__ELF__) && !defined(PORTABLE_KERNEL)";
-    for (const std::string& macro : machine.feature_macros) {
-      text += " && \\\n    defined(" + macro + ")";
+  std::string machine_code(const std::string& shapes, const std::string& signature) {
+    std::vector<std::string> arguments;
+    for (const BufferId argument : program_.arguments) {
+      arguments.push_back(name(argument));
     }
-    return text + "\n\n";
+    return cpp_machine_part(*options_.machine, arguments, shapes + signature, names_);
   }
-  /// The code and the function that calls it.
-  std::string machine_part(const std::string& shapes, const std::string& signature);
 
   // --- statements ------------------------------------------------------------------------------
   void emit(StmtId id);
@@ -248,44 +246,6 @@ inline void CppEmitter::emit_alloc(const Alloc& alloc) {
   close();
 }
 
-inline std::string CppEmitter::machine_part(const std::string& shapes,
-                                            const std::string& signature) {
-  const MachineText& machine = *options_.machine;
-  std::string text = "// The machine code that was measured. For other processors and systems, and "
-                     "where PORTABLE_KERNEL is\n// defined, the loops below are compiled instead.\n"
-                     "asm(R\"asm(\n" +
-                     machine.text + ")asm\");\n";
-  text += "extern \"C\" __attribute__((visibility(\"hidden\"))) void " + machine.entry +
-          "(void* const* args, void* workspace,\n    const void* runtime);\n\n";
-  const std::string runtime = names_.unique("runtime"), args = names_.unique("args"),
-                    workspace = names_.unique("workspace");
-  std::string helpers, body;
-  if (machine.num_threads > 1) {
-    helpers += cpp_parallel_runtime;
-    body += "  static const ParallelRuntime " + runtime + "{&parallel_for, nullptr, " +
-            std::to_string(machine.num_threads) + "};\n";
-  }
-  if (machine.workspace_bytes() > 0) {
-    helpers += (helpers.empty() ? "" : "\n") + cpp_helpers_for("Scratch<");
-    body += "  static thread_local const Scratch<unsigned char, " +
-            std::to_string(machine.workspace_bytes()) + "> " + workspace + ";\n";
-  }
-  body += "  void* const " + args + "[] = {";
-  for (std::size_t i = 0; i < program_.arguments.size(); ++i) {
-    const std::string& argument = name(program_.arguments[i]);
-    body +=
-        (i == 0 ? "" : ", ") + ("const_cast<void*>(static_cast<const void*>(" + argument + "))");
-  }
-  body += "};\n  " + machine.entry + "(" + args + ", " +
-          (machine.workspace_bytes() > 0 ? workspace + ".data()" : "nullptr") + ", " +
-          (machine.num_threads > 1 ? "&" + runtime : "nullptr") + ");\n";
-  if (!helpers.empty()) {
-    text += (machine.num_threads > 1 ? std::string(cpp_parallel_include) : std::string()) +
-            "namespace {\n\n" + helpers + "\n}  // namespace\n\n";
-  }
-  return text + shapes + signature + body + "}\n";
-}
-
 inline KernelSource CppEmitter::run() {
   KernelSource result;
   result.function_name = names_.unique(options_.function_name);
@@ -343,8 +303,7 @@ inline KernelSource CppEmitter::run() {
   const std::string portable = parts + loops;
   result.source += options_.machine == nullptr
                        ? portable
-                       : machine_condition(*options_.machine) + machine_part(shapes, signature) +
-                             "\n#else\n\n" + portable + "\n#endif\n";
+                       : machine_code(shapes, signature) + "\n#else\n\n" + portable + "\n#endif\n";
   result.header = note + "#pragma once\n\n#include <cstdint>\n\n" + shapes + "extern \"C\" void " +
                   result.function_name + "(" + plain_parameters + ");\n";
   if (options_.abi_entry) {
