@@ -56,7 +56,7 @@ class Driver::Impl {
     summary_.is_cancelled = is_cancelled();
     DriverResult result;
     take_best(result);
-    // A run that was gone on with and had nothing left to measure has a share of the peak too.
+    // A run that had nothing left to measure has a share of the peak too.
     if (result.best && !is_measurer_ready_ && !options_.is_instant && !summary_.is_cancelled) {
       calibrate();
     }
@@ -307,8 +307,7 @@ class Driver::Impl {
            : all <= 0            ? 1e9
                       : std::max(options_.ranking_seconds, (1 + overrun_share) * all - now());
   }
-  /// Leaves the finalists among which there is a choice, in front of them what is taken without
-  /// one.
+  /// Leaves finalists among which there is a choice, before them what is taken without one.
   void choose_finalists() {
     if (options_.known_winner && num_measured_ == 0) {  // chosen by the run that was gone on with
       if (const auto known = take_winner(kept_, *options_.known_winner)) {
