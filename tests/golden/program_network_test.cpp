@@ -11,6 +11,7 @@
 
 #include "lib/cost/program_losses.hpp"
 #include "support/catch.hpp"
+#include "support/network_numbers.hpp"
 #include "support/program_networks.hpp"
 
 namespace tensorsmith::test {
@@ -21,48 +22,6 @@ using program_network::NetworkShape;
 using program_network::ProgramBatch;
 using program_network::ProgramNetwork;
 using program_network::Vector;
-
-using Numbers = std::vector<double>;
-
-/// Numbers of a list of any depth, one after another; text ("nan") counts as not a number.
-void append_numbers(const Json& json, Numbers& numbers) {
-  if (json.is_array()) {
-    for (const Json& item : json) {
-      append_numbers(item, numbers);
-    }
-  } else {
-    numbers.push_back(json.is_number() ? json.get<double>() : std::nan(""));
-  }
-}
-Numbers numbers_of(const Json& json) {
-  Numbers numbers;
-  append_numbers(json, numbers);
-  return numbers;
-}
-
-/// The largest difference, in units of the tolerance: absolute below 1, relative above.
-template <class Values>
-double worst_of(const Values& actual, const Numbers& expected) {
-  REQUIRE(static_cast<std::size_t>(actual.size()) == expected.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double scale = std::max(1.0, std::abs(expected[i]));
-    const auto index = static_cast<std::ptrdiff_t>(i);
-    worst = std::max(worst, std::abs(*(actual.begin() + index) - expected[i]) / scale);
-  }
-  return worst;
-}
-std::vector<float> values_of(const Vector& vector) { return {vector.begin(), vector.end()}; }
-
-std::span<const float> tensor_values(const ProgramNetwork& network, const std::string& name,
-                                     std::span<const float> of) {
-  for (const auto& tensor : network.tensors()) {
-    if (tensor.name == name) {
-      return of.subspan(tensor.offset, tensor.size());
-    }
-  }
-  throw std::runtime_error("no tensor " + name);
-}
 
 void set_weights(ProgramNetwork& network, const Json& weights) {
   for (const auto& tensor : network.tensors()) {
@@ -174,24 +133,6 @@ void compare_tiny(const Json& net, ComparedRows& compared) {
   ++compared;
 }
 
-std::vector<float> formula_values(const ProgramNetwork& network, std::uint64_t first) {
-  std::vector<float> values(network.parameters().size());
-  for (const auto& tensor : network.tensors()) {
-    for (std::size_t i = 0; i < tensor.size(); ++i) {
-      std::uint64_t h = ((first + tensor.offset + i) * 2654435761ULL + 12345) & 0xFFFFFFFFULL;
-      h ^= h >> 15;
-      h = h * 2246822519ULL & 0xFFFFFFFFULL;
-      h ^= h >> 13;
-      const double u = static_cast<double>(h) / 0x1p32 * 2 - 1;
-      const double bound =
-          tensor.is_vector ? 0.05 : 1 / std::sqrt(static_cast<double>(tensor.num_inputs));
-      values[tensor.offset + i] = tensor.name == "norm.weight" ? 1.0F + static_cast<float>(0.1 * u)
-                                                               : static_cast<float>(u * bound);
-    }
-  }
-  return values;
-}
-
 /// The programs of the file, features extracted here.
 ProgramBatch formula_batch(const Json& file, bool has_flow) {
   const PrunerPrograms programs("samples_cuda.jsonl");
@@ -211,28 +152,6 @@ ProgramBatch formula_batch(const Json& file, bool has_flow) {
     pointers.push_back(&one);
   }
   return program_network::make_batch(pointers, scale, has_flow);
-}
-
-/// Sums, sums of absolutes and of squares, and some elements of every tensor's gradient.
-double worst_summary(const ProgramNetwork& network, const Json& expected) {
-  double worst = 0;
-  for (const auto& tensor : network.tensors()) {
-    const auto values = tensor_values(network, tensor.name, network.gradient());
-    const Json& summary = expected.at(tensor.name);
-    double absolute = 0, squares = 0;
-    for (const float value : values) {
-      absolute += std::abs(value);
-      squares += static_cast<double>(value) * value;
-    }
-    const double of_absolute = summary.at("abs_sum"), of_squares = summary.at("sq_sum");
-    worst = std::max(worst, std::abs(absolute - of_absolute) / std::max(1.0, of_absolute));
-    worst = std::max(worst, std::abs(squares - of_squares) / std::max(1.0, of_squares));
-    const Numbers first = numbers_of(summary.at("first"));
-    for (std::size_t i = 0; i < first.size() && i < values.size(); ++i) {
-      worst = std::max(worst, std::abs(values[i] - first[i]) / std::max(1.0, std::abs(first[i])));
-    }
-  }
-  return worst;
 }
 
 void compare_formula(const Json& file, const std::string& name, const NetworkShape& shape,
@@ -262,7 +181,7 @@ void compare_formula(const Json& file, const std::string& name, const NetworkSha
   CHECK(program_loss(ProgramLoss::lambda_rank, printed, labels, slope) ==
         Approx(net.at("lambdarank_loss").get<double>()).epsilon(1e-2));
   network.backward(batch, Eigen::Map<Vector>(slope.data(), scores.size()));
-  CHECK(worst_summary(network, net.at("grad")) < 5e-2);
+  CHECK(worst_summary(network, network.gradient(), net.at("grad")) < 5e-2);
   ++compared;
 }
 
