@@ -123,11 +123,15 @@ void ProgramNetwork::linear_backward(Layer layer, const Matrix& inputs, const Ma
   Eigen::Map<Vector>(of_weight + std::size_t{outputs_[layer]} * inputs_[layer], outputs_[layer]) =
       slope.rowwise().sum();
   if (of_inputs != nullptr) {
-    Matrix more(inputs.rows(), inputs.cols());
-    products().set_ab(weight(layer), slope.data(), more.data(), inputs_[layer], outputs_[layer],
-                      slope.cols());
-    *of_inputs += more;
+    add_input_slope(layer, slope, *of_inputs);
   }
+}
+
+void ProgramNetwork::add_input_slope(Layer layer, const Matrix& slope, Matrix& of_inputs) const {
+  Matrix more(of_inputs.rows(), of_inputs.cols());
+  products().set_ab(weight(layer), slope.data(), more.data(), inputs_[layer], outputs_[layer],
+                    slope.cols());
+  of_inputs += more;
 }
 
 void ProgramNetwork::encode(const Matrix& inputs, Matrix& hidden, Matrix& encoded) const {
@@ -359,6 +363,31 @@ void ProgramNetwork::backward(const ProgramBatch& batch, const Vector& score_gra
   linear_backward(code_1, hidden_, of_rows, &of_hidden);
   close_slope(hidden_, of_hidden);
   linear_backward(code_0, batch.inputs, of_hidden, nullptr);
+}
+
+Matrix ProgramNetwork::input_gradient(const Matrix& inputs) const {
+  TENSORSMITH_ASSERT(!shape_.has_flow(), "of rows alone");
+  Matrix hidden, encoded, residual[2];
+  encode(inputs, hidden, encoded);
+  Matrix decoded = encoded.rowwise().sum();
+  for (const int i : {0, 1}) {
+    linear(i == 0 ? residual_0 : residual_1, decoded, residual[i], true);
+    decoded += residual[i];
+  }
+  Matrix slope = Eigen::Map<const Vector>(weight(score), shape_.num_hidden);
+  for (const int i : {1, 0}) {
+    Matrix inner = slope;
+    close_slope(residual[i], inner);
+    add_input_slope(i == 0 ? residual_0 : residual_1, inner, slope);
+  }
+  Matrix of_rows = slope.replicate(1, inputs.cols());
+  close_slope(encoded, of_rows);
+  Matrix of_hidden = Matrix::Zero(shape_.num_hidden, inputs.cols());
+  add_input_slope(code_1, of_rows, of_hidden);
+  close_slope(hidden, of_hidden);
+  Matrix gradient = Matrix::Zero(inputs.rows(), inputs.cols());
+  add_input_slope(code_0, of_hidden, gradient);
+  return gradient;
 }
 
 NormStatistics row_statistics(const Matrix& values) {

@@ -83,6 +83,9 @@ class ProgramNetwork {
   /// What the norm would see: mean and variance (biased) of what is put into it.
   NormStatistics statistics_of(const ProgramBatch& batch) const;
 
+  /// d score / d inputs of the one program whose rows `inputs` are; only of a network without flow.
+  Matrix input_gradient(const Matrix& inputs) const;
+
   /// Under the statistics of the batch; moves the running ones, keeps what backward() needs.
   void forward(const ProgramBatch& batch, Vector& scores);
   /// Gradient of all parameters for d loss / d scores of the last forward().
@@ -112,6 +115,8 @@ class ProgramNetwork {
                  std::uint32_t inputs);
   const float* weight(Layer layer) const { return parameters_.data() + offset_[layer]; }
   Eigen::Map<const Vector> bias(Layer layer) const;
+  /// W^T slope, into `of_inputs`.
+  void add_input_slope(Layer layer, const Matrix& slope, Matrix& of_inputs) const;
   /// W x + b, then the rectifier if asked for.
   void linear(Layer layer, const Matrix& inputs, Matrix& outputs, bool is_rectified) const;
   /// Gradients of the layer for `slope` at its outputs; adds those of its inputs to `of_inputs`.

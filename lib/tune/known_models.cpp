@@ -4,6 +4,7 @@
 #include "tensorsmith/cost/psa.hpp"
 #include "tensorsmith/cost/random_model.hpp"
 #if defined(TENSORSMITH_HAS_EIGEN)
+#include "tensorsmith/cost/felix_model.hpp"
 #include "tensorsmith/cost/mlp.hpp"
 #include "tensorsmith/cost/program_model.hpp"
 #endif
@@ -26,6 +27,7 @@ std::span<const ModelFactory> known_models() {
     tenset_mlp_factory(),
     pam_factory(),
     moa_factory(),
+    felix_mlp_factory(),
 #endif
     psa_factory(),
     random_model_factory(),

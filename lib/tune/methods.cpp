@@ -24,8 +24,9 @@ std::span<const SpaceMethod> space_methods() {
 }
 
 std::span<const PolicyMethod> policy_methods() {
-  static const std::array<PolicyMethod, 4> all = {evolution_method(), ansor_evolution_method(),
-                                                  pruner_method(), pruner_offline_method()};
+  static const std::array<PolicyMethod, 5> all = {evolution_method(), ansor_evolution_method(),
+                                                  pruner_method(), pruner_offline_method(),
+                                                  felix_method()};
   return all;
 }
 

@@ -21,6 +21,7 @@ PolicyMethod ansor_evolution_method();  ///< evolution.cpp: the same search, the
 
 PolicyMethod pruner_method();          ///< pruner.cpp
 PolicyMethod pruner_offline_method();  ///< pruner.cpp: with a model that is trained already
+PolicyMethod felix_method();           ///< felix.cpp
 
 /// What spaces of CPUs have in common: threads, caches, tiling structure.
 SketchOptions cpu_sketch_options(const SpaceContext& context);

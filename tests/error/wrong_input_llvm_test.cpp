@@ -100,7 +100,7 @@ TEST_CASE("wrong option values") {
     add("--seed", value, "--seed: expected a whole number from 0 to 18446744073709551615");
   }
   add("--policy", "luck",
-      "unknown policy \"luck\"; known: evolution, ansor, pruner, pruner-offline");
+      "unknown policy \"luck\"; known: evolution, ansor, pruner, pruner-offline, felix");
   add("--param", "eps_greedy", "--param: expected NAME=VALUE, got \"eps_greedy\"");
   add("--param", "eps_greedy=2", "eps_greedy: expected a number in 0..1, got \"2\"");
   add("--param", "luck=1", "unknown search parameter \"luck\"; known: eps_greedy, ");

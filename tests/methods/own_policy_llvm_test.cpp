@@ -134,7 +134,7 @@ TEST_CASE("what a factory of policies must not do is said") {
         "TuneOptions::make_policy: expected a policy, got none");
   options.make_policy = nullptr;
   CHECK(refusal_of(product_task(), options) ==
-        "unknown policy \"drawing\"; known: evolution, ansor, pruner, pruner-offline");
+        "unknown policy \"drawing\"; known: evolution, ansor, pruner, pruner-offline, felix");
 }
 
 TEST_CASE("every policy of the table runs and says what it is") {

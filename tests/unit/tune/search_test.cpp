@@ -35,7 +35,7 @@ TEST_CASE("unknown names are refused with the known ones") {
   TuneOptions options;
   options.policy = "luck";
   CHECK(refusal(task, options) ==
-        "unknown policy \"luck\"; known: evolution, ansor, pruner, pruner-offline");
+        "unknown policy \"luck\"; known: evolution, ansor, pruner, pruner-offline, felix");
   options = {};
   options.space = "everything";
   CHECK(refusal(task, options) == "unknown space \"everything\"; known: native, ansor");
