@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses of Felix's network over one list of programs, and their gradients.
 //
 // Internal to lib/cost. Felix, ch. 5.1.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The policy "felix": descent on the score of the cost model in the space of tile lengths.
 #include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/felix/felix_policy.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: mlp json
 // Felix's network with weights by a formula: the reference's scores, losses, gradients and steps.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FelixModel: the network of Felix over the 154 features of every stored buffer, trained while a
 // search runs or before.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // peak_score: how good the best of the first few is that a model would have measured.
 //
 // Floor 6. Felix, ch. 5.2. Not here: pairs that are in order (ranking.hpp).

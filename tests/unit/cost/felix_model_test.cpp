@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: mlp
 #include "tensorsmith/cost/felix_model.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/search/felix/felix_policy.hpp"
 
 #include <cmath>

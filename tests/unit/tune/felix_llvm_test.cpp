@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json llvm mlp
 // The policy "felix" in whole runs: on a simulated board and on this machine, in both spaces.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which rounded points are measured: each once, the best predicted first, every sketch its share.
 //
 // Floor 7. Felix, ch. 6.5. A point and its prediction are one item, so that leaving out a point

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Descent: the steps of a gradient search over many points at once, and when it is over.
 //
 // Floor 7. Felix, ch. 6.1 and 6.4. Moments and rates begin anew in every round, since the points do

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FelixPolicy: a search by slopes. Points in the space of tile lengths descend on the score of the
 // cost model; what they pass on their way is rounded, ranked by its exact score and measured.
 //

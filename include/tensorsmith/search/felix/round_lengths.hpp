@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // nearest_lengths: the legal lengths of a split that are nearest to real ones.
 //
 // Floor 7. Own design, for Felix, ch. 6.5. Distances are taken between logarithms, where one octave

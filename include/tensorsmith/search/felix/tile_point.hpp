@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TilePoint: the tile lengths of a program as a point, whose coordinates are logarithms.
 //
 // Floor 7. Own design, for Felix, ch. 2.5 and 6.5. What else was decided of the program stays as it
