@@ -199,6 +199,7 @@ leg_checks() {
   local name strict_compiler=
   # The headers alone by clang, which warns of more; g++ compiles them in every other leg.
   if command -v clang++ >/dev/null 2>&1; then strict_compiler=clang++; fi
+  run_check "check_format --spdx" scripts/check_format.sh --spdx
   for name in includes headers budgets sizes format docs; do
     run_check "check_$name self-test" "scripts/check_$name.sh" --self-test
     run_check "check_$name" env ${strict_compiler:+CXX=$strict_compiler} "scripts/check_$name.sh"
