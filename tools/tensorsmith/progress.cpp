@@ -35,14 +35,15 @@ std::string failures_text(const std::array<std::int64_t, num_measure_statuses>& 
   return text;
 }
 
-std::string progress_text(const TuneProgress& progress) {
+std::string progress_text(const TuneProgress& progress, bool is_simulated) {
   std::string text = fmt::format("[{:6.1f} s] {} trial{}", progress.seconds, progress.trials,
                                  progress.trials == 1 ? "" : "s");
   if (progress.virtual_time > VirtualSeconds()) {
     text += fmt::format(" ({:.0f} virtual s)", progress.virtual_time.count());
   }
   if (progress.best_ns > 0) {
-    text += ", best " + duration_text(progress.best_ns);
+    text += (is_simulated ? ", best by the board's model " : ", best ") +
+            duration_text(progress.best_ns);
     if (progress.gflops > 0) {
       text += fmt::format(", {:.1f} GFLOP/s", progress.gflops);
     }
@@ -63,8 +64,9 @@ std::string progress_text(const TuneProgress& progress) {
   return text;
 }
 
-ProgressPrinter::ProgressPrinter(bool is_quiet)
-    : is_quiet_(is_quiet), is_terminal_(::isatty(STDERR_FILENO) == 1) {}
+ProgressPrinter::ProgressPrinter(bool is_quiet, bool is_simulated)
+    : is_quiet_(is_quiet), is_terminal_(::isatty(STDERR_FILENO) == 1), is_simulated_(is_simulated) {
+}
 
 ProgressPrinter::~ProgressPrinter() { finish(); }
 
@@ -74,7 +76,7 @@ void ProgressPrinter::operator()(const TuneProgress& progress) {
     return;
   }
   last_seconds_ = progress.seconds;
-  const std::string text = progress_text(progress);
+  const std::string text = progress_text(progress, is_simulated_);
   if (is_terminal_) {
     std::fprintf(stderr, "\r%s\x1b[K", text.substr(0, terminal_columns() - 1).c_str());
     has_line_ = true;

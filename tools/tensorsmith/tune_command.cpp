@@ -306,7 +306,7 @@ int tune_workload(TuneArguments& arguments) {
   warn_of_threads(task.target, options.num_threads);
   watch_interrupts();
   options.is_cancelled = is_interrupted;
-  ProgressPrinter printer(arguments.is_quiet);
+  ProgressPrinter printer(arguments.is_quiet, task.target.is_simulated);
   options.on_progress = [&printer](const TuneProgress& progress) {
     if (progress.trials > 0) {
       work_has_begun();  // before, there is nothing to be kept

@@ -72,8 +72,10 @@ void print_result(const TaskFileArguments& arguments, const std::vector<Weighted
     }
     fmt::print("{}, {:.1f} GFLOP/s, {}, weight {}, {} trials in {} rounds\n",
                duration_text(summary.best_ns), summary.gflops,
-               summary.is_verified ? "verified" : "not verified", tasks[i].weight, summary.trials,
-               summary.rounds);
+               summary.is_verified                 ? "verified"
+               : tasks[i].task.target.is_simulated ? "simulated, nothing was run"
+                                                   : "not verified",
+               tasks[i].weight, summary.trials, summary.rounds);
   }
   const TuneResult* fastest = is_choice(arguments) ? result.fastest() : nullptr;
   const std::string whole =
@@ -99,7 +101,7 @@ int tune_task_file(const TaskFileArguments& arguments) {
   warn_of_threads(tasks.front().task.target, options.tune.num_threads);
   watch_interrupts();
   options.tune.is_cancelled = is_interrupted;
-  ProgressPrinter printer(arguments.is_quiet);
+  ProgressPrinter printer(arguments.is_quiet, tasks.front().task.target.is_simulated);
   std::size_t current = tasks.size();
   options.before_round = [&](const TasksProgress& progress) {
     if (!arguments.is_quiet && progress.task != current) {
