@@ -1,6 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of somebody else that uses the headers only.
+// A program of somebody else that uses the headers only, behind much of the standard library: no
+// call of ours may find a function of std by the type of its arguments.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <iomanip>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <ranges>
+#include <regex>
+#include <sstream>
+#include <thread>
+#include <variant>
 
 #include "tensorsmith/support/id.hpp"
 #include "tensorsmith/version.hpp"

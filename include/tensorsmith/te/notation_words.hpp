@@ -109,7 +109,7 @@ inline NameAndType split_type(const std::string& text) {
   return {text};
 }
 
-inline std::string quoted(std::string_view text) {
+inline std::string notation_string(std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
   std::string result = "\"";
   for (char c : text) {

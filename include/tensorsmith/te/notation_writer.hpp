@@ -301,13 +301,13 @@ class NotationWriter {
     std::string text;
     const auto add = [&](const std::string& item) { text += (text.empty() ? "" : ", ") + item; };
     if (!op.tag.empty()) {
-      add("tag: " + quoted(op.tag));
+      add("tag: " + notation_string(op.tag));
     }
     for (const NamedList& named : named_lists) {
       const std::vector<std::string>& names = op.attrs.*named.list;
       std::string list;
       for (const std::string& name : names) {
-        list += (list.empty() ? "" : ", ") + quoted(name);
+        list += (list.empty() ? "" : ", ") + notation_string(name);
       }
       if (!names.empty()) {
         add(std::string(named.name) + ": [" + list + "]");
@@ -326,7 +326,7 @@ class NotationWriter {
       add("rounding: " + text_of_real(op.attrs.rounding));
     }
     if (!op.attrs.task_scheduler_tag.empty()) {
-      add("task_scheduler_tag: " + quoted(op.attrs.task_scheduler_tag));
+      add("task_scheduler_tag: " + notation_string(op.attrs.task_scheduler_tag));
     }
     return text.empty() ? text : " {" + text + "}";
   }
