@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: llvm mlp json
 // Lesson 19: train a cost model on one device, adapt it to another.
 //

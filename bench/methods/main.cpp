@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: mlp json cli11
 // bench_methods: methods of search on the same tasks, with equal trials.
 //

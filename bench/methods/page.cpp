@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: mlp json
 #include <algorithm>
 #include <cstdio>

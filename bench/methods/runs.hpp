@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Methods of search on the same tasks: what each finds for how many trials and seconds.
 #pragma once
 
