@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lesson 19: each form of the language of computations (docs/te.md), run by the interpreter.
+// Lesson 20: each form of the language of computations (docs/te.md), run by the interpreter.
 // links: core
 #include <cmath>
 #include <cstdio>
