@@ -1,6 +1,7 @@
 #include "tensorsmith/cost/corrected_draft.hpp"
 #include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/cost/psa.hpp"
+#include "tensorsmith/cost/psa_fixed.hpp"
 #include "tensorsmith/cost/random_model.hpp"
 #if defined(TENSORSMITH_HAS_EIGEN)
 #include "tensorsmith/cost/mlp.hpp"
@@ -27,6 +28,7 @@ std::span<const ModelFactory> known_models() {
     moa_factory(),
 #endif
     psa_factory(),
+    psa_fixed_factory(),
     random_model_factory(),
   };
   return models;

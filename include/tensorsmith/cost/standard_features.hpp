@@ -8,6 +8,7 @@
 #include "tensorsmith/cost/schedule_choices.hpp"
 #include "tensorsmith/feature/ansor_block.hpp"
 #include "tensorsmith/feature/pam_rows.hpp"
+#include "tensorsmith/feature/psa_kernels.hpp"
 #include "tensorsmith/feature/psa_rows.hpp"
 #include "tensorsmith/feature/workload_embedding.hpp"
 
@@ -15,8 +16,9 @@ namespace tensorsmith {
 
 inline FeatureTable standard_features() {
   FeatureTable table;
-  for (FeatureExtractor (*row)() : {ansor_block, draft_block, choices_block, psa_block,
-                                    statements_block, dataflow_block, embedding_block}) {
+  for (FeatureExtractor (*row)() :
+       {ansor_block, draft_block, choices_block, psa_block, psa_kernels_block, statements_block,
+        dataflow_block, embedding_block}) {
     (void)table.add(row());
   }
   return table;

@@ -138,8 +138,8 @@ TEST_CASE("blocks that cannot be are refused before anything is searched") {
   TuneOptions options;
   options.model = &model;
   CHECK(reason(options) == "the cost model \"few steps\": unknown block of features \"steps\"; "
-                           "known: ansor164, draft, choices, psa, pam_statements, pam_dataflow, "
-                           "workload_embedding");
+                           "known: ansor164, draft, choices, psa, psa_kernels, pam_statements, "
+                           "pam_dataflow, workload_embedding");
   options = options_with(counting_block(counts, "draft"));
   CHECK(reason(options) == "TuneOptions::features: the name \"draft\" is taken");
   options.features = {FeatureExtractor{}};
