@@ -9,9 +9,9 @@
 // --index: a JSON object whose values have "workload_key", "definition" and "arg_order" (the form
 // of tests/data/golden/ansor/tasks.json), for keys that common_workloads() does not know. --csv:
 // one line per record with all parts of the estimate. Beside it the analytic draft of Pruner
-// (PSA), with the board's parameters. --train NAME: trains a model on a random half of each log and
-// tests it on the other (--seeds of them), as searches train or, with --as-reference, as the
-// reference does. Exit code 0; 1: nothing to compare.
+// (PSA) in both of its forms, with the board's parameters. --train NAME: trains a model on a random
+// half of each log and tests it on the other (--seeds of them), as searches train or, with
+// --as-reference, as the reference does. Exit code 0; 1: nothing to compare.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -24,6 +24,7 @@
 #include "tensorsmith/cost/estimate_quality.hpp"
 #include "tensorsmith/cost/gpu_latency.hpp"
 #include "tensorsmith/cost/psa.hpp"
+#include "tensorsmith/cost/psa_fixed.hpp"
 #include "tensorsmith/cost/standard_features.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/record/ansor_log.hpp"
@@ -68,9 +69,9 @@ void print_row(const std::string& name, const Compared& compared) {
 
 /// The blocks of all models that bench_logs trains, and those of PSA.
 FeaturePlan feature_plan(const Target& target) {
-  const std::vector<std::string_view> blocks{ansor_block_name, statements_block_name,
+  const std::vector<std::string_view> blocks{ansor_block_name,     statements_block_name,
                                              embedding_block_name, dataflow_block_name,
-                                             psa_block_name};
+                                             psa_block_name,       psa_kernels_block_name};
   return FeaturePlan::make(standard_features(), blocks, {target, 1, {}}).value();
 }
 
@@ -129,13 +130,14 @@ bool compare_log(const std::string& path, const Target& target, const WorkloadRe
                  const Arguments& arguments, std::FILE* csv) {
   const FeaturePlan plan = feature_plan(target);
   const PsaDevice device = *psa_device(target);
+  const PsaFixedDevice fixed_device = *psa_fixed_device(target);
   const Result<AnsorLog, RecordError> log = read_ansor_log(path);
   if (!log) {
     std::fprintf(stderr, "bench_logs: %s\n", log.error().message.c_str());
     return false;
   }
   const std::string name = path.substr(path.find_last_of('/') + 1);
-  Compared all, drafted;
+  Compared all, drafted, fixed;
   std::vector<TrainingSample> samples;
   std::map<std::string, Compared> by_kind;
   std::map<std::string, std::size_t> refused;
@@ -183,6 +185,12 @@ bool compare_log(const std::string& path, const Target& target, const WorkloadRe
     drafted.estimates.push_back(
         1e6 * psa_latency_ms(samples.back().features.block(psa_block_name), device));
     drafted.measured.push_back(measured);
+    const double clocks =
+        psa_fixed_clocks(samples.back().features.block(psa_kernels_block_name), fixed_device);
+    if (clocks < math::infinity) {
+      fixed.estimates.push_back(1e3 / target.gpu->board->clock_mhz * clocks);
+      fixed.measured.push_back(measured);
+    }
     if (csv != nullptr) {
       print_csv(csv, name, i, measured, *latency);
     }
@@ -192,6 +200,7 @@ bool compare_log(const std::string& path, const Target& target, const WorkloadRe
     print_row("  bound by " + kind, compared);
   }
   print_row("  PSA", drafted);
+  print_row("  PSA fixed", fixed);
   for (const std::string& learner : arguments.learners) {
     print_learned(learner, samples, arguments);
   }

@@ -2,6 +2,7 @@
 #include "tensorsmith/cost/corrected_draft.hpp"
 #include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/cost/psa.hpp"
+#include "tensorsmith/cost/psa_fixed.hpp"
 #include "tensorsmith/cost/random_model.hpp"
 #if defined(TENSORSMITH_HAS_EIGEN)
 #include "tensorsmith/cost/felix_model.hpp"
@@ -30,6 +31,7 @@ std::span<const ModelFactory> known_models() {
     felix_mlp_factory(),
 #endif
     psa_factory(),
+    psa_fixed_factory(),
     random_model_factory(),
   };
   return models;

@@ -10,6 +10,7 @@
 #include "tensorsmith/feature/ansor_block.hpp"
 #include "tensorsmith/feature/felix_rows.hpp"
 #include "tensorsmith/feature/pam_rows.hpp"
+#include "tensorsmith/feature/psa_kernels.hpp"
 #include "tensorsmith/feature/psa_rows.hpp"
 #include "tensorsmith/feature/workload_embedding.hpp"
 
@@ -17,9 +18,9 @@ namespace tensorsmith {
 
 inline FeatureTable standard_features() {
   FeatureTable table;
-  for (FeatureExtractor (*row)() : {ansor_block, draft_block, choices_block, psa_block,
-                                    statements_block, dataflow_block, embedding_block,
-                                    felix_block}) {
+  for (FeatureExtractor (*row)() :
+       {ansor_block, draft_block, choices_block, psa_block, psa_kernels_block, statements_block,
+        dataflow_block, embedding_block, felix_block}) {
     (void)table.add(row());
   }
   return table;

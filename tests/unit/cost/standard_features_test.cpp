@@ -10,8 +10,9 @@ using namespace tensorsmith;
 TEST_CASE("the standard blocks: names, rows, and schemas that never change by themselves",
           "[cost]") {
   const FeatureTable table = standard_features();
-  CHECK(table.names() == "ansor164, draft, choices, psa, pam_statements, pam_dataflow, "
-                         "workload_embedding, felix154");
+  CHECK(table.names() ==
+        "ansor164, draft, choices, psa, psa_kernels, pam_statements, pam_dataflow, "
+        "workload_embedding, felix154");
   CHECK(draft_schema()->num_columns() == 9);
   CHECK(draft_schema()->num_rows() == 1);
   CHECK(draft_schema()->hash() == 0x181950a768911eecULL);

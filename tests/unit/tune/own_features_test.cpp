@@ -138,9 +138,10 @@ TEST_CASE("blocks that cannot be are refused before anything is searched") {
   CostModelAdapter<FewSteps> model{FewSteps(counts)};
   TuneOptions options;
   options.model = &model;
-  CHECK(reason(options) == "the cost model \"few steps\": unknown block of features \"steps\"; "
-                           "known: ansor164, draft, choices, psa, pam_statements, pam_dataflow, "
-                           "workload_embedding, felix154");
+  CHECK(reason(options) ==
+        "the cost model \"few steps\": unknown block of features \"steps\"; "
+        "known: ansor164, draft, choices, psa, psa_kernels, pam_statements, pam_dataflow, "
+        "workload_embedding, felix154");
   options = options_with(counting_block(counts, "draft"));
   CHECK(reason(options) == "TuneOptions::features: the name \"draft\" is taken");
   options.features = {FeatureExtractor{}};

@@ -30,18 +30,18 @@ class TilePoint {
                                 : std::size_t{0};
     for (std::size_t at = 0; at < own && at < steps_.size(); ++at) {
       const SplitStep* split = std::get_if<SplitStep>(&steps_[at]);
-      if (split == nullptr || split->extent <= 1 || !space.is_open(sketch_, at)) {
+      if (split == nullptr || split->extent <= 1 || !space.splits().is_open(sketch_, at)) {
         continue;
       }
       std::int64_t product = 1;
       for (const std::int64_t length : split->lengths) {
         product *= length > 0 ? length : 0;
       }
-      const double rounding = space.rounding_of(sketch_, at, split->extent);
-      for (const std::int64_t root : SearchSpace::rounded_extents(split->extent, rounding)) {
+      const double rounding = space.splits().rounding_of(sketch_, at, split->extent);
+      for (const std::int64_t root : space.splits().rounded_extents(split->extent, rounding)) {
         if (product > 0 && root % product == 0) {
           splits_.push_back(
-              {at, root, size_, split->lengths.size(), space.max_innermost(sketch_, at)});
+              {at, root, size_, split->lengths.size(), space.splits().max_innermost(sketch_, at)});
           size_ += split->lengths.size();
           break;
         }
