@@ -173,8 +173,11 @@ std::vector<MethodSummary> summarize(const std::vector<Method>& methods, std::si
       seconds += run.seconds;
       own += run.own_seconds;
     }
-    summary.quality = geometric_mean(quality);
-    summary.quality_seconds = geometric_mean(quality_seconds);
+    const auto mean_of_all = [&](const std::vector<double>& values) {
+      return values.size() == cases.size() ? geometric_mean(values) : 0;
+    };
+    summary.quality = mean_of_all(quality);
+    summary.quality_seconds = mean_of_all(quality_seconds);
     summary.trials_per_second = seconds > 0 ? trials / seconds : 0;
     summary.own_share = seconds > 0 ? own / seconds : 0;
     for (std::size_t s = 0; s < 3; ++s) {

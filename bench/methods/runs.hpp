@@ -38,7 +38,8 @@ MethodRun run_method(const Method& method, const TuneTask& task, std::uint64_t s
 
 /// A method beside the first one.
 struct MethodSummary {
-  double quality = 0;          ///< geometric mean of the best of all methods / its own best
+  /// Geometric mean of the best of all methods / its own best; 0: a run found nothing.
+  double quality = 0;
   double quality_seconds = 0;  ///< the same after the time of the method that was done first
   double trials_per_second = 0;
   double own_share = 0;  ///< of the seconds

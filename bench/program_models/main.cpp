@@ -1,0 +1,167 @@
+// requires: mlp json cli11
+// bench_program_models: microseconds per program for what Pruner's models read and say, and seconds
+// of an update.
+//
+//   bench_program_models [--json] [--target sim:a100] [WORKLOAD...]
+// Programs are those that a search of the reference's space proposes. Times are of the processor,
+// so that other work on the machine does not count.
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tensorsmith/cost/program_model.hpp"
+#include "tensorsmith/cost/psa.hpp"
+#include "tensorsmith/feature/pam_rows.hpp"
+#include "tensorsmith/feature/workload_embedding.hpp"
+#include "tensorsmith/support/error.hpp"
+#include "tensorsmith/tune/board_latency.hpp"
+#include "tensorsmith/tune/defaults.hpp"
+#include "tensorsmith/tune/methods.hpp"
+
+namespace tensorsmith::bench {
+namespace {
+
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+struct Drawn {
+  std::vector<State> states;
+  std::vector<TrainingSample> samples;  ///< with the speed that the board's model says
+};
+
+FeaturePlan plan_of(std::span<const std::string_view> blocks, const Target& target) {
+  FeatureTable table;
+  for (const FeatureExtractor& row :
+       {psa_block(), statements_block(), embedding_block(), dataflow_block()}) {
+    (void)table.add(row);
+  }
+  auto plan = FeaturePlan::make(table, blocks, {target, 1, {}});
+  if (!plan) {
+    throw Error(plan.error());
+  }
+  return std::move(plan).value();
+}
+
+void draw(const std::string& workload, std::uint32_t task, const Target& target, std::size_t count,
+          const FeaturePlan& plan, Drawn& drawn) {
+  TuneOptions options;
+  options.space = options.policy = "ansor";
+  options.cost_model = "random";
+  options.policy_params = {{"evolutionary_search_population", "256"},
+                           {"evolutionary_search_num_iters", "1"}};
+  const Search search = make_search(named_task(workload, target), options);
+  const std::size_t all = drawn.states.size() + count;
+  while (drawn.states.size() < all) {
+    const std::vector<Proposal> proposals =
+        search.policy->propose(std::min<std::size_t>(128, all - drawn.states.size()));
+    if (proposals.empty()) {
+      return;
+    }
+    for (const Proposal& proposal : proposals) {
+      const auto latency = latency_on_board(proposal.state, target);
+      drawn.states.push_back(proposal.state);
+      drawn.samples.push_back({plan.extract(proposal.state), task, latency ? 1 / latency->ns : 0});
+    }
+  }
+}
+
+int run(const std::vector<std::string>& workloads, const std::string& target_name, bool is_json) {
+  const auto target = named_target(target_name);
+  if (!target || !psa_device(*target)) {
+    throw Error(target_name + " is no board of a GPU");
+  }
+  constexpr std::size_t num_samples = 2000;
+  ProgramModel model;
+  const FeaturePlan psa_plan = plan_of({&psa_block_name, 1}, *target);
+  const FeaturePlan plan = plan_of(model.wanted_blocks(), *target);
+  Drawn drawn;
+  for (std::uint32_t i = 0; i < workloads.size(); ++i) {
+    draw(workloads[i], i, *target, num_samples / workloads.size(), plan, drawn);
+  }
+  if (drawn.states.empty()) {
+    throw Error("no program of these workloads could be drawn");
+  }
+  const std::vector<State> some(
+      drawn.states.begin(),
+      drawn.states.begin() +
+          static_cast<std::ptrdiff_t>(std::min<std::size_t>(drawn.states.size(), 256)));
+  const PsaDevice device = *psa_device(*target);
+  const auto us_per_program = [&](const auto& work, std::size_t count) {
+    work();
+    double least = 1e300;
+    for (int i = 0; i < 5; ++i) {
+      const double begin = cpu_seconds();
+      work();
+      least = std::min(least, cpu_seconds() - begin);
+    }
+    return 1e6 * least / static_cast<double>(count);
+  };
+  double sum = 0;
+  nlohmann::ordered_json report;
+  report["programs"] = drawn.states.size();
+  report["psa_us"] = us_per_program(
+      [&] {
+        for (const State& state : some) {
+          sum += psa_latency_ms(psa_plan.extract(state).block(psa_block_name), device);
+        }
+      },
+      some.size());
+  report["pam_features_us"] = us_per_program(
+      [&] {
+        for (const State& state : some) {
+          sum += plan.extract(state).empty() ? 0 : 1;
+        }
+      },
+      some.size());
+  std::vector<Features> programs;
+  for (const TrainingSample& sample : drawn.samples) {
+    programs.push_back(sample.features);
+  }
+  const double begin = cpu_seconds();
+  model.update(drawn.samples);
+  report["update_seconds"] = cpu_seconds() - begin;
+  report["update_epochs"] = model.last_training().num_epochs;
+  std::vector<float> scores(programs.size());
+  report["prediction_us"] =
+      us_per_program([&] { model.predict(programs, scores); }, programs.size());
+  report["pairs_right"] = rank_report(model, drawn.samples).pairwise_accuracy();
+  report["sum"] = sum > 0;
+  if (is_json) {
+    std::printf("%s\n", report.dump(2).c_str());
+    return 0;
+  }
+  std::printf("PSA %.1f us, features of pam %.1f us, prediction %.1f us per program\n"
+              "update of %zu programs: %.2f s, %u epochs, %.3f of pairs right\n",
+              report["psa_us"].get<double>(), report["pam_features_us"].get<double>(),
+              report["prediction_us"].get<double>(), drawn.states.size(),
+              report["update_seconds"].get<double>(), model.last_training().num_epochs,
+              report["pairs_right"].get<double>());
+  return 0;
+}
+
+}  // namespace
+}  // namespace tensorsmith::bench
+
+int main(int argc, char** argv) {
+  CLI::App app{"Speed of Pruner's models"};
+  std::string target = "sim:a100";
+  bool is_json = false;
+  std::vector<std::string> workloads{
+      "gemm:1024x1024x1024:f32", "conv2d:n=1,h=28,w=28,ci=128,co=128,k=3,s=1,p=1,relu",
+      "depthwise:n=1,h=56,w=56,c=144,k=3,s=1,p=1", "softmax:1024x1024"};
+  app.add_option("workloads", workloads, "of the programs");
+  app.add_option("--target", target, "a board");
+  app.add_flag("--json", is_json, "machine-readable output");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return tensorsmith::bench::run(workloads, target, is_json);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_program_models: %s\n", error.what());
+    return 2;
+  }
+}
