@@ -62,6 +62,15 @@ inline FormulaId fold(FormulaPool& pool, Op op, FormulaId a, FormulaId b = {}, F
     if (is(b, 1)) {
       return a;
     }
+    if (op == Op::div && is(a, 0)) {
+      return a;
+    }
+    break;
+  case Op::floordiv:
+  case Op::mod:
+    if (is(a, 0)) {
+      return a;
+    }
     break;
   case Op::min:
   case Op::max:
