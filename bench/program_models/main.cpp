@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: mlp json cli11
 // bench_program_models: microseconds per program for what Pruner's models read and say, and seconds
 // of an update.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Loop nests of schedules with symbols for split lengths: at the lengths of the reference's CUDA
 // programs every extent is the concrete one, and so are products of loops and what is allocated.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // requires: json
 // Features as formulas over sizes against the reference's symbolic extraction of a tiled product:
 // exact, and with divisions that leave fractions.

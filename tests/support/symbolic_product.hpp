@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop nest of a tiled product for GPUs, with sizes in the place of numbers.
 //
 // Test support. The reference's tiling of C[M,N] = A[M,K] B[K,N], SSSRRSRS, with copies of both

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // psa_fixed: PSA with what the released form leaves out, for boards of GPUs and for CPUs.
 //
 // Floor 6. Pruner, ch. 9, and own design: bytes instead of words, sectors, banks, occupancy, the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PsaAccesses: how a store's accesses reach memory, as the draft PSA by bytes counts them.
 //
 // Floor 5. Own design. Addresses are those of a warp's 32 lanes at the first iteration of all other

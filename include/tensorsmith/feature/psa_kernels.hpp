@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // psa_kernels: what the analytic draft PSA would count if it counted bytes, a row per kernel.
 //
 // Floor 5. Own design on the counts of Pruner (psa_rows.hpp), which are words of one statement:

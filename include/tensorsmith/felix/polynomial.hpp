@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // expanded(): formulas as sums of monomials, which makes equal extents equal formulas.
 //
 // Floor 6.5. Own design. What a tile covers is (a - 1) b + (b - 1) + 1; written out it is a b.

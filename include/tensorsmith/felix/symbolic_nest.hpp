@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SymbolicNest: a program as a list of stores whose loops and indices are formulas over sizes.
 //
 // Floor 6.5. Felix, ch. 2.3 and 3.1. A loop is a symbol that runs from 0 to its extent; loops of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // symbolic_program: the loop nest of a schedule, with its split lengths as symbols.
 //
 // Floor 6.5. Felix, ch. 2.2 and 2.3. An attached stage computes the region that its readers need in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SymbolicReads: what the body of a stage reads, where its axes are formulas over loops.
 //
 // Floor 6.5. Through stages that are inlined. An index is made of whole numbers, axes and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // symbolic_rows: Felix's 154 features of every stored buffer, and its limits, as formulas.
 //
 // Floor 6.5. Felix, ch. 2.4 and 3.2. The rows of feature/felix_row.hpp, on the loops and accesses

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SymbolicSchedule: the loops of every stage of a schedule, with its split lengths as symbols.
 //
 // Floor 6.5. Felix, ch. 2.1 and 2.2. Length i of the g-th split step is the symbol "sp_g_i:k". The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/cost/psa_fixed.hpp"
 
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Smooth features of a symbolic product: slopes at random points (C21), and limits (C9).
 #include "tensorsmith/felix/symbolic_rows.hpp"
 
