@@ -178,7 +178,8 @@ void Network::run(@PARAMETERS@) {
 }  // namespace @NAME@
 )text";
 
-inline constexpr const char* check_text = R"text(@NOTE@// Runs the network on recorded inputs and compares with recorded results.
+inline constexpr const char* check_text =
+    R"text(@NOTE@// Runs the network on recorded inputs and compares with recorded results.
 //   @NAME@_check [FOLDER]     where @NAME@.weights and @NAME@.check are; exit code 1: they differ
 #include <chrono>
 #include <cmath>

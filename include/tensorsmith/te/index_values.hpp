@@ -3,8 +3,9 @@
 // values are legal: indices of a gather, divisors.
 //
 // Floor 2. Own design. Followed from the read through sums with known terms, products with positive
-// constants, choices, casts and stages in between. A value with another way into an index (a minimum, a
-// table) is taken for checked. A divisor is positive. Not here: drawing values (measure/fill.hpp).
+// constants, choices, casts and stages in between. A value with another way into an index (a
+// minimum, a table) is taken for checked. A divisor is positive. Not here: drawing values
+// (measure/fill.hpp).
 #pragma once
 
 #include <cstddef>
