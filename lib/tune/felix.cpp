@@ -26,12 +26,13 @@ Owned<SearchPolicy> make_felix(SearchContext& context) {
   if (names_epsilon) {
     options.epsilon = context.params.eps_greedy;
   }
-  const bool is_reference = context.space.options().follows_reference;
+  const bool is_reference = context.drawing == DrawingKind::reference;
   if (context.task.target.kind == TargetKind::cuda) {
     return is_reference ? make_felix_of<AnsorGpuPopulation>(context, options)
                         : make_felix_of<NativeGpuPopulation>(context, options);
   }
-  return make_felix_of<NativeCpuPopulation>(context, options);
+  return is_reference ? make_felix_of<AnsorCpuPopulation>(context, options)
+                      : make_felix_of<NativeCpuPopulation>(context, options);
 }
 
 }  // namespace
