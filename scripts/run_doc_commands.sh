@@ -49,7 +49,7 @@ reason_against() {
   scripts/*) echo "installs or builds" ;;
   *"--target cuda"*) [ -e /dev/nvidiactl ] || echo "needs a GPU" ;;
   bench_gpu*) [ -e /dev/nvidiactl ] || echo "needs a GPU" ;;
-  bench_page* | bench_versus*) echo "takes minutes, or writes pages that the tests performance_page and versus_page compare" ;;
+  bench_page* | bench_versus* | bench_methods*) echo "takes minutes, or writes pages that the tests performance_page and versus_page compare" ;;
   *FILE* | *DIR* | *...*) echo "is a form, not a command" ;;
   *)
     for word in $1; do

@@ -166,8 +166,12 @@ InputFill fill_of(DType dtype, const Interval& legal, bool has_root) {
   fill.low = has_root ? 0 : fill.low;
   if (legal.is_bounded() && is_integer(dtype)) {
     const IntegerLimits limits = limits_of(dtype);
-    fill.low = static_cast<double>(std::max(legal.min, limits.low));
-    fill.high = static_cast<double>(std::min(legal.max, limits.high));
+    const std::int64_t low = std::max(legal.min, limits.low),
+                       high = std::min(legal.max, limits.high);
+    if (low <= high) {  // else no value of the type is legal
+      fill.low = static_cast<double>(low);
+      fill.high = static_cast<double>(high);
+    }
   }
   return fill;
 }

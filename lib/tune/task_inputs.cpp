@@ -87,7 +87,7 @@ void check_range(const TaskInput& input, DType dtype) {
 
 void check_legal(const ComputeDag& dag, const te::IndexUse& use, const TaskInput& input,
                  const KernelArgument& argument) {
-  if (!use.legal.is_bounded() || is_float(argument.dtype)) {
+  if (!use.legal.is_bounded() || use.is_chosen || is_float(argument.dtype)) {
     return;
   }
   const auto check = [&](std::int64_t value, const std::string& what) {

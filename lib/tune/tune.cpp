@@ -35,9 +35,9 @@ TuneResult tuned(const TuneTask& task, const TuneOptions& options) {
   }
   TuneResult result = session.finish();
   result.summary.prepare_seconds = prepare_seconds;
-  if (result.summary.message.empty()) {
-    result.summary.message = resources.journal_problem(result.summary.is_cancelled);
-  }
+  const std::string problem = resources.journal_problem(result.summary.is_cancelled);
+  std::string& message = result.summary.message;
+  message = problem.empty() || message.empty() ? problem + message : problem + "; " + message;
   return result;
 }
 

@@ -37,8 +37,8 @@ TEST_CASE("the check of exported C++ compiles, passes, and fails for a wrong ker
     CHECK(folder.read("checked").find("ok") != std::string::npos);
   }
   CommandFolder folder;
-  const CommandResult exported = folder.run(
-      {"export", "gemm:6x20x7", "--untuned", "--output", folder.path("out"), "--name", "it"});
+  const CommandResult exported = folder.run({"export", "gemm:6x20x7", "--untuned", "--portable",
+                                             "--output", folder.path("out"), "--name", "it"});
   REQUIRE(exported.code == 0);
   std::string kernel = read_text(folder.path("out") + "/it.cpp");
   const std::size_t last = kernel.rfind("}");
@@ -51,8 +51,8 @@ TEST_CASE("the check of exported C++ compiles, passes, and fails for a wrong ker
 
 TEST_CASE("the check wants infinities where they are expected") {
   CommandFolder folder;
-  const CommandResult exported = folder.run(
-      {"export", "gemm:6x20x7", "--untuned", "--output", folder.path("out"), "--name", "it"});
+  const CommandResult exported = folder.run({"export", "gemm:6x20x7", "--untuned", "--portable",
+                                             "--output", folder.path("out"), "--name", "it"});
   REQUIRE(exported.code == 0);
   for (const char* wrong : {"C[3] = HUGE_VALF;\n", "C[3] = NAN;\n"}) {
     const std::string kernel = read_text(folder.path("out") + "/it.cpp");

@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "tensorsmith/cost/cost_model.hpp"
 #include "tensorsmith/cost/draft_rates.hpp"
 #include "tensorsmith/cost/gpu_latency.hpp"
+#include "tensorsmith/cost/model_bytes.hpp"
 #include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/feature/psa_kernels.hpp"
 #include "tensorsmith/support/math.hpp"
@@ -144,9 +146,11 @@ inline double psa_fixed_clocks(const FeatureBlock& kernels, const PsaFixedDevice
   return clocks;
 }
 
-/// Scores by 1 / clocks; learns nothing. A device comes from a target, so nothing is saved.
+/// Scores by 1 / clocks; learns nothing.
 class PsaFixedModel final : public CostModel {
  public:
+  static constexpr std::uint32_t schema_version = 1;
+
   explicit PsaFixedModel(const PsaFixedDevice& device) : device_(device) {}
 
   std::string_view name() const override { return "psa-fixed"; }
@@ -163,11 +167,18 @@ class PsaFixedModel final : public CostModel {
           clocks > 0 && clocks < math::infinity ? static_cast<float>(1e6 / clocks) : invalid_score;
     }
   }
+  /// What it reads; a device comes from a target.
   Result<std::string, CostModelFault> save() const override {
-    return refuse(CostModelError::not_supported);
+    return frame_model(name(), schema_version, std::string(), {psa_kernels_schema()});
   }
-  Result<Done, CostModelFault> load(std::string_view) override {
-    return refuse(CostModelError::not_supported);
+  Result<Done, CostModelFault> load(std::string_view bytes) override {
+    const Result<std::string_view, CostModelFault> payload =
+        unframe_model(bytes, name(), schema_version, {psa_kernels_schema()});
+    if (!payload) {
+      return fail(payload.error());
+    }
+    return payload->empty() ? Result<Done, CostModelFault>(Done{})
+                            : refuse(CostModelError::bad_payload);
   }
 
   const PsaFixedDevice& device() const { return device_; }

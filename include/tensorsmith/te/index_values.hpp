@@ -21,9 +21,10 @@ namespace tensorsmith::te {
 
 /// What the values of one tensor are used for.
 struct IndexUse {
-  bool is_index = false;  ///< any number will not do
-  Interval legal;         ///< of an input; unbounded: nothing is known
-  TensorId table;         ///< whose extent limits them most; none: a divisor
+  bool is_index = false;   ///< any number will not do
+  Interval legal;          ///< of an input; unbounded: nothing is known
+  TensorId table;          ///< whose extent limits them most; none: a divisor
+  bool is_chosen = false;  ///< through a choice: others may be legal where it takes the other arm
   std::int32_t dimension = 0;
 };
 
@@ -115,8 +116,11 @@ class IndexValues {
     // Whatever is taken. Where both cannot hold, as for indices that count from the end if they are
     // negative, it is the last one.
     if (const Select* choice = pool_.as<Select>(id)) {
+      ++num_choices_;
       restrict_value(op, choice->if_false, range, depth + 1);
-      return restrict_value(op, choice->if_true, range, depth + 1);
+      restrict_value(op, choice->if_true, range, depth + 1);
+      --num_choices_;
+      return;
     }
     const Binary* node = pool_.as<Binary>(id);
     if (node == nullptr) {
@@ -150,6 +154,7 @@ class IndexValues {
       }
       return;
     }
+    found_[id.value].is_chosen = found_[id.value].is_chosen || num_choices_ > 0;
     Interval& known = found_[id.value].legal;
     const Interval both = !known.is_bounded()
                               ? range
@@ -170,7 +175,8 @@ class IndexValues {
   const ComputeDag& dag_;
   const ExprPool& pool_;
   std::vector<IndexUse> found_;
-  TensorId table_;  ///< what is restricted now, for its sake
+  int num_choices_ = 0;  ///< that the way to the value led through
+  TensorId table_;       ///< what is restricted now, for its sake
   std::int32_t dimension_ = 0;
 };
 

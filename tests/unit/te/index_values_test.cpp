@@ -50,6 +50,7 @@ TEST_CASE("indices that count from the end if they are negative", "[te]") {
   });
   const auto dag = p.dag({table, small, numbers, out});
   check_range(te::index_values(*dag)[numbers.id().value].legal, 0, 2);
+  CHECK(te::index_values(*dag)[numbers.id().value].is_chosen);  // -1 is legal as well
 }
 
 TEST_CASE("values that become indices in a later stage", "[te]") {

@@ -87,6 +87,17 @@ TEST_CASE("inputs are drawn where the program may be asked for them") {
   check_fill(3, 0, 255);  // 297 is no number of its type
 }
 
+TEST_CASE("an index whose type has no legal value is drawn like any other") {
+  te::Program p;
+  const te::Tensor table = p.placeholder("T", {1}), numbers = p.placeholder("I", {4}, DType::u8);
+  const te::Tensor out = p.compute("O", {4}, [&](auto i) {
+    return table(te::cast(DType::i32, numbers(i)) + 1);  // only -1 would do
+  });
+  const auto dag = p.dag({table, numbers, out});
+  const MeasureTask task = make_measure_task(*dag, 1, 1);
+  CHECK(task.arguments[1].fill.low <= task.arguments[1].fill.high);
+}
+
 TEST_CASE("the f64 twin computes in f64 from the inputs as they are") {
   const auto dag = matmul(3, 5, 7, DType::f32);
   const auto twin = f64_twin(dag);
