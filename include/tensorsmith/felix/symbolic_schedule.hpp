@@ -17,6 +17,7 @@
 
 #include "tensorsmith/felix/formula_numbers.hpp"
 #include "tensorsmith/felix/polynomial.hpp"
+#include "tensorsmith/sched/apply/annotation.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/sched/step_traits.hpp"
 
