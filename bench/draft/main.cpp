@@ -19,6 +19,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "bench/support/arguments.hpp"
 #include "bench/support/candidates.hpp"
 #include "bench/support/loop_timer.hpp"
 #include "bench/support/machine.hpp"
@@ -258,14 +259,8 @@ int main(int argc, char** argv) {
   app.add_option("--keep", arguments.keep, "journal to append the trials to");
   app.add_flag("--list", arguments.is_listing, "every program with its time and draft");
   app.add_flag("--json", arguments.is_json, "one JSON object on standard output");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      return app.exit(error);  // --help
-    }
-    std::fprintf(stderr, "bench_draft: %s; see bench_draft --help\n", error.what());
-    return 2;
+  if (const auto code = tensorsmith::bench::parse_arguments(app, argc, argv, "bench_draft")) {
+    return *code;
   }
   if (arguments.shapes.empty() && arguments.journals.empty()) {
     arguments.shapes = {"gemm:512x512x512:f32"};

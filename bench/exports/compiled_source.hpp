@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "bench/support/compiled_library.hpp"
 #include "tensorsmith/codegen/kernel_source.hpp"
 
 namespace tensorsmith::bench {
@@ -16,15 +17,12 @@ class CompiledSource {
   /// Throws Error with the compiler's messages; a warning is an error.
   CompiledSource(const KernelSource& source, const std::string& compiler,
                  const std::string& machine_flag);
-  ~CompiledSource();
-  CompiledSource(const CompiledSource&) = delete;
-  CompiledSource& operator=(const CompiledSource&) = delete;
 
   void operator()(void* const* arguments) const { run_(arguments); }
 
  private:
-  void* handle_ = nullptr;
-  void (*run_)(void* const*) = nullptr;
+  CompiledLibrary library_;
+  void (*run_)(void* const*);
 };
 
 }  // namespace tensorsmith::bench

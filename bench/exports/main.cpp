@@ -21,6 +21,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "bench/support/arguments.hpp"
 #include "bench/support/calibrate.hpp"
 #include "bench/support/interrupt.hpp"
 #include "bench/support/machine.hpp"
@@ -30,6 +31,7 @@
 #include "compiled_source.hpp"
 #include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/report/search_curve.hpp"
 #include "tensorsmith/tune.hpp"
 #include "tensorsmith/tune/export.hpp"
 #include "tensorsmith/tune/measure_task.hpp"
@@ -285,11 +287,7 @@ int run(const std::vector<std::string>& texts, const std::vector<std::string>& t
   }
   report["summary"] = nlohmann::ordered_json::object();
   for (const auto& [name, values] : speeds) {
-    double logs = 0;
-    for (const double value : values) {
-      logs += std::log(value);
-    }
-    const double geomean = std::exp(logs / static_cast<double>(values.size()));
+    const double geomean = geometric_mean(values);
     const double least = *std::min_element(values.begin(), values.end());
     report["summary"][name] = {{"geomean", geomean}, {"min", least}, {"cases", values.size()}};
     std::fprintf(progress, "%s: geomean %.3f, least %.2f of %zu programs\n", name.c_str(), geomean,
@@ -320,14 +318,8 @@ int main(int argc, char** argv) {
       ->delimiter(',');
   app.add_flag("--portable", options.is_portable, "race the loops, not the machine code");
   app.add_option("--json", json_path, "report file, - for standard output");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      return app.exit(error);  // --help
-    }
-    std::fprintf(stderr, "bench_exports: %s; see bench_exports --help\n", error.what());
-    return 2;
+  if (const auto code = tensorsmith::bench::parse_arguments(app, argc, argv, "bench_exports")) {
+    return *code;
   }
   tensorsmith::bench::watch_interrupts();
   try {

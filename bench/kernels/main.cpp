@@ -17,6 +17,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "bench/support/arguments.hpp"
 #include "bench/support/interrupt.hpp"
 #include "bench/support/machine.hpp"
 #include "bench/support/report_file.hpp"
@@ -259,17 +260,12 @@ int main(int argc, char** argv) {
                "race what tuning without a budget gives as well");
   app.add_flag("--cold", options.is_cold, "evict the caches before every call; 1 thread only");
   app.add_option("--json", json_path, "report file, - for standard output");
-  try {
-    app.parse(argc, argv);
-    if (options.is_cold && options.threads > 1) {
-      throw CLI::ValidationError("--cold", "needs --threads 1");
-    }
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      return app.exit(error);  // --help
-    }
-    std::fprintf(stderr, "bench_kernels: %s; see bench_kernels --help\n", error.what());
-    return 2;
+  if (const auto code = tensorsmith::bench::parse_arguments(app, argc, argv, "bench_kernels", [&] {
+        if (options.is_cold && options.threads > 1) {
+          throw CLI::ValidationError("--cold", "needs --threads 1");
+        }
+      })) {
+    return *code;
   }
   if (suites.empty() && shapes.empty()) {
     suites = {"quick"};

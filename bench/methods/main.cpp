@@ -13,6 +13,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench/support/arguments.hpp"
 #include "runs.hpp"
 #include "tensorsmith/graph/relay.hpp"
 #include "tensorsmith/support/error.hpp"
@@ -162,7 +163,9 @@ int main(int argc, char** argv) {
   app.add_option("--threads", arguments.num_threads, "of kernels");
   app.add_option("--json", arguments.json, "file for all curves");
   app.add_option("--page", arguments.page, "file for a page with plots");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = tensorsmith::bench::parse_arguments(app, argc, argv, "bench_methods")) {
+    return *code;
+  }
   try {
     return tensorsmith::bench::run(arguments);
   } catch (const std::exception& error) {

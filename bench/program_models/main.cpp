@@ -16,6 +16,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "bench/support/arguments.hpp"
 #include "tensorsmith/cost/program_model.hpp"
 #include "tensorsmith/cost/psa.hpp"
 #include "tensorsmith/feature/pam_rows.hpp"
@@ -158,7 +159,10 @@ int main(int argc, char** argv) {
   app.add_option("workloads", workloads, "of the programs");
   app.add_option("--target", target, "a board");
   app.add_flag("--json", is_json, "machine-readable output");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code =
+          tensorsmith::bench::parse_arguments(app, argc, argv, "bench_program_models")) {
+    return *code;
+  }
   try {
     return tensorsmith::bench::run(workloads, target, is_json);
   } catch (const std::exception& error) {

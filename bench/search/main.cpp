@@ -22,6 +22,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "bench/support/arguments.hpp"
 #include "bench/support/interrupt.hpp"
 #include "bench/support/machine.hpp"
 #include "bench/support/report_file.hpp"
@@ -262,14 +263,8 @@ int main(int argc, char** argv) {
   app.add_flag("--growth", arguments.shows_growth,
                "a table of what a trial costs; without --shape for products from 64 to 4096");
   app.add_option("--json", arguments.json_path, "report file, - for standard output");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      return app.exit(error);  // --help
-    }
-    std::fprintf(stderr, "bench_search: %s; see bench_search --help\n", error.what());
-    return 2;
+  if (const auto code = tensorsmith::bench::parse_arguments(app, argc, argv, "bench_search")) {
+    return *code;
   }
   if (quality->count() > 0) {
     arguments.is_quality = true;

@@ -23,6 +23,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "bench/support/arguments.hpp"
 #include "bench/support/calibrate.hpp"
 #include "bench/support/interrupt.hpp"
 #include "bench/support/machine.hpp"
@@ -330,14 +331,9 @@ int main(int argc, char** argv) {
       ->delimiter(',');
   app.add_flag("--explain", options.explains, "schedule and loops of our kernels, on stderr");
   app.add_option("--json", json_path, "report file, - for standard output");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      return app.exit(error);  // --help
-    }
-    std::fprintf(stderr, "bench_user_programs: %s; see bench_user_programs --help\n", error.what());
-    return 2;
+  if (const auto code =
+          tensorsmith::bench::parse_arguments(app, argc, argv, "bench_user_programs")) {
+    return *code;
   }
   if (suites.empty() && texts.empty()) {
     suites = {"user_programs"};

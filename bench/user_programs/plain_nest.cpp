@@ -445,42 +445,10 @@ Sgemm find_sgemm(const std::string& library) {
   return reinterpret_cast<Sgemm>(dlsym(handle, "cblas_sgemm"));
 }
 
-PlainKernel::PlainKernel(const std::string& source, const std::string& compiler) {
-  static int number = 0;
-  const std::filesystem::path stem =
-      std::filesystem::temp_directory_path() /
-      ("plain_nest-" + std::to_string(getpid()) + "-" + std::to_string(number++));
-  const std::string c = stem.string() + ".c", so = stem.string() + ".so",
-                    log = stem.string() + ".log";
-  std::ofstream(c) << source;
-  const std::string command = compiler +
-                              " -x c -O3 -march=native -fno-math-errno -fno-trapping-math -w"
-                              " -shared -fPIC -o " +
-                              so + " " + c + " -lm 2> " + log;
-  const int status = std::system(command.c_str());
-  std::string messages;
-  if (status != 0) {
-    std::ifstream file(log);
-    messages.assign(std::istreambuf_iterator<char>(file), {});
-  } else {
-    handle_ = dlopen(so.c_str(), RTLD_NOW | RTLD_LOCAL);
-    run_ = handle_ == nullptr
-               ? nullptr
-               : reinterpret_cast<void (*)(void* const*, Sgemm)>(dlsym(handle_, "plain"));
-  }
-  std::error_code ignored;
-  for (const std::string& file : {c, so, log}) {
-    std::filesystem::remove(file, ignored);
-  }
-  if (run_ == nullptr) {
-    throw Error(compiler + " cannot compile the plain nests: " + messages);
-  }
-}
-
-PlainKernel::~PlainKernel() {
-  if (handle_ != nullptr) {
-    dlclose(handle_);
-  }
-}
+PlainKernel::PlainKernel(const std::string& source, const std::string& compiler)
+    : library_({{"plain.c", source}}, compiler,
+               "-x c -O3 -march=native -fno-math-errno -fno-trapping-math -w plain.c -lm",
+               "the plain nests"),
+      run_(reinterpret_cast<void (*)(void* const*, Sgemm)>(library_.symbol("plain"))) {}
 
 }  // namespace tensorsmith::bench

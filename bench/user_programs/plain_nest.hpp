@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "bench/support/compiled_library.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith::bench {
@@ -38,15 +39,12 @@ class PlainKernel {
  public:
   /// Throws Error with the compiler's messages.
   PlainKernel(const std::string& source, const std::string& compiler);
-  ~PlainKernel();
-  PlainKernel(const PlainKernel&) = delete;
-  PlainKernel& operator=(const PlainKernel&) = delete;
 
   void operator()(void* const* arguments, Sgemm sgemm) const { run_(arguments, sgemm); }
 
  private:
-  void* handle_ = nullptr;
-  void (*run_)(void* const*, Sgemm) = nullptr;
+  CompiledLibrary library_;
+  void (*run_)(void* const*, Sgemm);
 };
 
 }  // namespace tensorsmith::bench

@@ -22,6 +22,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "bench/support/arguments.hpp"
 #include "bench/support/interrupt.hpp"
 #include "bench/support/machine.hpp"
 #include "bench/support/packed_kernel.hpp"
@@ -274,14 +275,8 @@ int main(int argc, char** argv) {
   app.add_option("--page", arguments.page, "page with the marks between which the table stands");
   app.add_flag("--check", arguments.checks, "with --page: only say whether it would change");
   app.add_option("results", arguments.results, "with --page: report files");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      return app.exit(error);  // --help
-    }
-    std::fprintf(stderr, "bench_versus: %s; see bench_versus --help\n", error.what());
-    return 2;
+  if (const auto code = tensorsmith::bench::parse_arguments(app, argc, argv, "bench_versus")) {
+    return *code;
   }
   bench::watch_interrupts();
   try {

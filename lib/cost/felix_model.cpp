@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "block_encoder.hpp"
 #include "felix_losses.hpp"
 #include "program_network.hpp"
 #include "tensorsmith/feature/felix_columns.hpp"
@@ -26,8 +27,6 @@ using program_network::Vector;
 namespace {
 
 constexpr std::array<std::string_view, 1> felix_blocks{felix_block_name};
-// Products in predict() always have this many columns (see lib/cost/mlp.cpp).
-constexpr Eigen::Index columns_at_once = 64;
 
 NetworkShape felix_shape() {
   NetworkShape shape;
@@ -47,61 +46,6 @@ const FeatureBlock* usable_felix_rows(const Features& program) {
 }
 
 void copy_row(std::span<const float> row, float* out) { std::copy(row.begin(), row.end(), out); }
-
-/// Scores programs in blocks of columns.
-class FelixPredictor {
- public:
-  FelixPredictor(const ProgramNetwork& network, std::span<float> scores)
-      : network_(network), scores_(scores), slot_of_column_(columns_at_once) {
-    inputs_ = Matrix::Zero(static_cast<Eigen::Index>(felix_length), columns_at_once);
-    sums_ = Matrix::Zero(network.shape().num_hidden, columns_at_once);
-  }
-  void add(const FeatureBlock& rows, std::size_t position) {
-    const auto slot = static_cast<Eigen::Index>(positions_.size());
-    positions_.push_back(position);
-    for (std::uint32_t r = 0; r < rows.num_rows; ++r) {
-      copy_row(rows.row(r), inputs_.col(num_rows_).data());
-      slot_of_column_[static_cast<std::size_t>(num_rows_)] = slot;
-      if (++num_rows_ == columns_at_once) {
-        encode();
-      }
-    }
-    if (positions_.size() == static_cast<std::size_t>(columns_at_once)) {
-      finish();
-    }
-  }
-  void finish() {
-    if (positions_.empty()) {
-      return;
-    }
-    encode();
-    Vector scores;
-    network_.decode(sums_, {}, scores);
-    for (std::size_t slot = 0; slot < positions_.size(); ++slot) {
-      scores_[positions_[slot]] = scores[static_cast<Eigen::Index>(slot)];
-    }
-    positions_.clear();
-    sums_.setZero();
-  }
-
- private:
-  void encode() {
-    if (num_rows_ > 0) {
-      network_.encode(inputs_, hidden_, encoded_);
-    }
-    for (Eigen::Index c = 0; c < num_rows_; ++c) {
-      sums_.col(slot_of_column_[static_cast<std::size_t>(c)]) += encoded_.col(c);
-    }
-    num_rows_ = 0;
-  }
-
-  const ProgramNetwork& network_;
-  std::span<float> scores_;
-  Matrix inputs_, sums_, hidden_, encoded_;
-  Eigen::Index num_rows_ = 0;
-  std::vector<Eigen::Index> slot_of_column_;
-  std::vector<std::size_t> positions_;
-};
 
 }  // namespace
 
@@ -257,15 +201,22 @@ void FelixModel::update(std::span<const TrainingSample> samples) {
 
 void FelixModel::predict(std::span<const Features> programs, std::span<float> scores) const {
   TENSORSMITH_ASSERT(programs.size() == scores.size(), "one score per program");
-  FelixPredictor predictor(impl_->network, scores);
+  program_network::BlockEncoder encoder(impl_->network, scores);
   for (std::size_t i = 0; i < programs.size(); ++i) {
     const FeatureBlock* rows = usable_felix_rows(programs[i]);
     scores[i] = rows == nullptr ? invalid_score : 0.0F;
     if (rows != nullptr && impl_->is_trained) {
-      predictor.add(*rows, i);
+      encoder.add(i, rows->num_rows, [rows](std::size_t r, float* out) {
+        copy_row(rows->row(static_cast<std::uint32_t>(r)), out);
+      });
+      if (encoder.is_full()) {
+        encoder.finish({});
+      }
     }
   }
-  predictor.finish();
+  if (!encoder.is_empty()) {
+    encoder.finish({});
+  }
 }
 
 bool FelixModel::gradient(const Features& program, Features& result) const {

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "block_encoder.hpp"
 #include "tensorsmith/cost/cost_model.hpp"
 
 namespace tensorsmith::program_network {
 namespace {
 
-// Products in predict() always have this many columns (see lib/cost/mlp.cpp).
-constexpr Eigen::Index block_columns = 64;
+constexpr Eigen::Index block_columns = BlockEncoder::columns;
 constexpr Eigen::Index block_programs = block_columns / flow_rows;
 
 bool all_finite(std::span<const float> values) {
@@ -28,10 +28,8 @@ void divide(const float* values, const float* by, std::size_t count, float* out)
 class Predictor {
  public:
   Predictor(const ProgramNetwork& network, const InputScale& scale, std::span<float> scores)
-      : network_(network), scale_(scale), scores_(scores), has_flow_(network.shape().has_flow()),
-        slot_of_column_(block_columns) {
-    inputs_ = Matrix::Zero(network.shape().num_inputs, block_columns);
-    sums_ = Matrix::Zero(network.shape().num_hidden, block_columns);
+      : network_(network), scale_(scale), encoder_(network, scores),
+        has_flow_(network.shape().has_flow()) {
     if (has_flow_) {
       flow_ = Matrix::Zero(network.shape().flow_inputs, block_columns);
       branch_ = Matrix::Zero(network.shape().flow_hidden, block_columns);
@@ -39,15 +37,10 @@ class Predictor {
   }
 
   void add(const ProgramInputs& program, std::size_t position) {
-    const auto slot = static_cast<Eigen::Index>(positions_.size());
-    positions_.push_back(position);
-    for (std::size_t r = 0; r < program.num_rows(); ++r) {
-      scale_.scale_row(program.rows.data() + r * row_inputs, inputs_.col(num_rows_).data());
-      slot_of_column_[static_cast<std::size_t>(num_rows_)] = slot;
-      if (++num_rows_ == block_columns) {
-        encode();
-      }
-    }
+    const Eigen::Index slot =
+        encoder_.add(position, program.num_rows(), [&](std::size_t r, float* out) {
+          scale_.scale_row(program.rows.data() + r * row_inputs, out);
+        });
     if (has_flow_ && program.follows_pattern) {
       const auto at = static_cast<Eigen::Index>(flow_slots_.size()) * flow_rows;
       for (Eigen::Index r = 0; r < flow_rows; ++r) {
@@ -61,36 +54,19 @@ class Predictor {
     } else if (has_flow_) {
       branch_.col(slot) = without_pattern();
     }
-    if (positions_.size() == static_cast<std::size_t>(block_columns)) {
+    if (encoder_.is_full()) {
       finish();
     }
   }
 
   void finish() {
-    if (positions_.empty()) {
-      return;
+    if (!encoder_.is_empty()) {
+      branch();
+      encoder_.finish(branch_);
     }
-    encode();
-    branch();
-    Vector scores;
-    network_.decode(sums_, branch_, scores);
-    for (std::size_t slot = 0; slot < positions_.size(); ++slot) {
-      scores_[positions_[slot]] = scores[static_cast<Eigen::Index>(slot)];
-    }
-    positions_.clear();
-    sums_.setZero();
   }
 
  private:
-  void encode() {
-    if (num_rows_ > 0) {
-      network_.encode(inputs_, hidden_, encoded_);
-    }
-    for (Eigen::Index c = 0; c < num_rows_; ++c) {
-      sums_.col(slot_of_column_[static_cast<std::size_t>(c)]) += encoded_.col(c);
-    }
-    num_rows_ = 0;
-  }
   void branch() {
     if (flow_slots_.empty()) {
       return;
@@ -114,13 +90,11 @@ class Predictor {
 
   const ProgramNetwork& network_;
   const InputScale& scale_;
-  std::span<float> scores_;
+  BlockEncoder encoder_;
   bool has_flow_;
-  Matrix inputs_, sums_, flow_, branch_, hidden_, encoded_;
+  Matrix flow_, branch_;
   Vector constant_;
-  Eigen::Index num_rows_ = 0;
-  std::vector<Eigen::Index> slot_of_column_, flow_slots_;
-  std::vector<std::size_t> positions_;
+  std::vector<Eigen::Index> flow_slots_;
 };
 
 }  // namespace

@@ -187,50 +187,53 @@ class LlvmCompiler::Implementation {
     return batch;
   }
 
-  Result<std::string, std::string> text_here(const LoopProgram& program, const std::string& entry,
-                                             bool is_assembly) {
+  /// A module with that kernel, while `use(module, kernel)` makes something of it.
+  template <class Made, class Use>
+  Result<Made, std::string> with_module(const LoopProgram& program, const std::string& entry,
+                                        const Use& use) {
     if (!backend_->problem.empty()) {
       return fail(backend_->problem);
     }
     const Module module(backend_->context, backend_->triple, backend_->machine);
     ModuleContext m(backend_->context, module.ref, target_);
     const auto added = add(m, program, entry);
-    if (!added) {
-      return fail(added.error());
-    }
-    return is_assembly
-               ? generate(module.ref, LLVMAssemblyFile)
-               : Result<std::string, std::string>(take(LLVMPrintModuleToString(module.ref)));
+    return added ? use(module.ref, *added) : fail(added.error());
+  }
+
+  Result<std::string, std::string> text_here(const LoopProgram& program, const std::string& entry,
+                                             bool is_assembly) {
+    using Text = Result<std::string, std::string>;
+    return with_module<std::string>(
+        program, entry, [&](LLVMModuleRef module, const CompiledObject&) -> Text {
+          return is_assembly ? generate(module, LLVMAssemblyFile)
+                             : Text(take(LLVMPrintModuleToString(module)));
+        });
   }
 
   Result<MachineText, std::string> machine_text_here(const LoopProgram& program,
                                                      const std::string& entry) {
-    if (!backend_->problem.empty()) {
-      return fail(backend_->problem);
-    }
-    const Module module(backend_->context, backend_->triple, backend_->machine);
-    ModuleContext m(backend_->context, module.ref, target_);
-    const auto added = add(m, program, entry);
-    if (!added) {
-      return fail(added.error());
-    }
-    const Result<std::string, std::string> text = generate(module.ref, LLVMAssemblyFile);
-    if (!text) {
-      return fail(text.error());
-    }
-    if (text->find("callq\ttensorsmith_tile_") != std::string::npos) {
-      return fail(std::string("the code calls functions of this library"));
-    }
-    if (text->find("\tldtilecfg") != std::string::npos) {
-      return fail(std::string("the code needs tile registers, which a process has to ask for"));
-    }
-    MachineText result;
-    result.text = embeddable_assembly(*text, entry);
-    result.entry = entry;
-    result.shared_bytes = added->shared_bytes;
-    result.per_thread_bytes = added->per_thread_bytes;
-    result.feature_macros = feature_macros(backend_->machine);
-    return result;
+    using Made = Result<MachineText, std::string>;
+    return with_module<MachineText>(
+        program, entry, [&](LLVMModuleRef module, const CompiledObject& added) -> Made {
+          const Result<std::string, std::string> text = generate(module, LLVMAssemblyFile);
+          if (!text) {
+            return fail(text.error());
+          }
+          if (text->find("callq\ttensorsmith_tile_") != std::string::npos) {
+            return fail(std::string("the code calls functions of this library"));
+          }
+          if (text->find("\tldtilecfg") != std::string::npos) {
+            return fail(
+                std::string("the code needs tile registers, which a process has to ask for"));
+          }
+          MachineText result;
+          result.text = embeddable_assembly(*text, entry);
+          result.entry = entry;
+          result.shared_bytes = added.shared_bytes;
+          result.per_thread_bytes = added.per_thread_bytes;
+          result.feature_macros = feature_macros(backend_->machine);
+          return result;
+        });
   }
 
   Result<std::string, std::string> generate(LLVMModuleRef module, LLVMCodeGenFileType type) {

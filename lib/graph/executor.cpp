@@ -8,8 +8,10 @@
 #include <map>
 #include <optional>
 
+#include "graph/group_arguments.hpp"
 #include "tensorsmith/graph/memory_plan.hpp"
 #include "tensorsmith/support/quote.hpp"
+#include "tensorsmith/support/rng.hpp"
 
 namespace tensorsmith::graph {
 
@@ -116,13 +118,7 @@ struct Executor::Impl {
 
   void add_step(std::size_t g) {
     const Group& group = partition_.groups[g];
-    const ComputeDag& dag = *group.program.dag;
-    std::vector<ValueId> values = group.program.inputs;
-    values.insert(values.end(), group.program.outputs.begin(), group.program.outputs.end());
-    std::map<std::string, ValueId> by_name;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      by_name.emplace(dag.tensor(dag.arguments()[i]).name, values[i]);
-    }
+    const std::map<std::string, ValueId> by_name = values_by_name(group);
     const Kernel& kernel = kernels_[group.task];
     std::map<std::string, void*> packed = packed_of(kernel, by_name);
     Step step;
@@ -144,39 +140,17 @@ struct Executor::Impl {
     steps_.push_back(std::move(step));
   }
 
-  /// What the kernel's second function makes of the group's constants, by name.
+  /// Packed constants of a group, by name.
   std::map<std::string, void*> packed_of(const Kernel& kernel,
                                          const std::map<std::string, ValueId>& by_name) {
     std::map<std::string, void*> packed;
-    const KernelSignature& signature = kernel.signature();
-    if (signature.prepack_entry.empty()) {
-      return packed;
-    }
-    std::vector<KernelOperand> constants;
-    std::vector<std::string> names;
-    for (const KernelParameter& parameter : signature.prepack_parameters) {
-      if (parameter.is_output) {
-        names.push_back(parameter.name);
-        continue;
-      }
-      const auto value = by_name.find(parameter.name);
-      if (value == by_name.end() || !graph_.value(value->second).is_constant) {
-        throw Error("graph::Executor: a kernel packs " + in_quotes(parameter.name) +
-                    ", which is no constant");
-      }
-      KernelOperand operand;
-      operand.data = places_[value->second.value].data;
-      operand.num_elements = parameter.num_elements;
-      operand.element_bytes = bytes_of(parameter.dtype);
-      operand.dtype = parameter.dtype;
-      operand.is_constant = true;
-      constants.push_back(operand);
-    }
-    std::vector<AlignedBuffer<std::byte>> buffers = kernel.pack(constants);
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      packed.emplace(names[i], buffers[i].data());
-      packed_bytes_ += static_cast<std::int64_t>(buffers[i].size());
-      owned_.push_back(std::move(buffers[i]));
+    PackedConstants buffers = packed_constants("graph::Executor", kernel, by_name, [&](ValueId id) {
+      return graph_.value(id).is_constant ? places_[id.value].data : nullptr;
+    });
+    for (auto& [name, buffer] : buffers) {
+      packed.emplace(name, buffer.data());
+      packed_bytes_ += static_cast<std::int64_t>(buffer.size());
+      owned_.push_back(std::move(buffer));
     }
     return packed;
   }
@@ -259,5 +233,31 @@ std::vector<GroupProfile> Executor::profile(std::span<const KernelOperand> opera
 const std::vector<KernelParameter>& Executor::parameters() const { return impl_->parameters_; }
 std::int64_t Executor::arena_bytes() const { return impl_->plan_.arena_bytes; }
 std::int64_t Executor::packed_bytes() const { return impl_->packed_bytes_; }
+
+std::vector<HostArray> random_arguments(const Graph& graph, std::uint64_t seed) {
+  CounterRng rng(seed, 0x6E65);
+  std::vector<HostArray> arrays;
+  for (const std::vector<ValueId>* ids : {&graph.inputs, &graph.outputs}) {
+    for (const ValueId id : *ids) {
+      HostArray array(graph.value(id).dtype, graph.value(id).shape);
+      for (std::int64_t i = 0; ids == &graph.inputs && i < array.num_elements(); ++i) {
+        if (is_float(array.dtype)) {
+          array.set_real(i, 2 * rng.next_double() - 1);
+        }
+      }
+      arrays.push_back(std::move(array));
+    }
+  }
+  return arrays;
+}
+
+std::vector<KernelOperand> operands_of(const Graph& graph, std::vector<HostArray>& arrays) {
+  std::vector<KernelOperand> operands;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    operands.push_back(operand_of(arrays[i].dtype, arrays[i].num_elements(), arrays[i].data.data(),
+                                  i < graph.inputs.size()));
+  }
+  return operands;
+}
 
 }  // namespace tensorsmith::graph

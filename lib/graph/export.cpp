@@ -8,10 +8,10 @@
 #include <set>
 
 #include "graph/export_texts.hpp"
+#include "graph/group_arguments.hpp"
 #include "tensorsmith/codegen/c_like_names.hpp"
 #include "tensorsmith/graph/memory_plan.hpp"
 #include "tensorsmith/lower/prepack.hpp"
-#include "tensorsmith/support/rng.hpp"
 #include "tensorsmith/tune/export.hpp"
 
 namespace tensorsmith::graph {
@@ -103,7 +103,7 @@ class NetworkExporter {
     }
   }
 
-  std::vector<ExportedFile> run() {
+  std::vector<NetworkFile> run() {
     find_places();
     std::string steps;
     for (const Group& group : partition_.groups) {
@@ -200,13 +200,7 @@ class NetworkExporter {
   // --- kernels ---------------------------------------------------------------------------------
   std::string step(const Group& group) {
     const TuneResult& schedule = schedules_[group.task];
-    const ComputeDag& dag = *group.program.dag;
-    std::vector<ValueId> values = group.program.inputs;
-    values.insert(values.end(), group.program.outputs.begin(), group.program.outputs.end());
-    std::map<std::string, ValueId> by_name;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      by_name.emplace(dag.tensor(dag.arguments()[i]).name, values[i]);
-    }
+    const std::map<std::string, ValueId> by_name = values_by_name(group);
     const std::map<std::string, std::string> packed = packed_of(schedule, by_name);
     const KernelSource& kernel = kernel_of(group.task);
     const std::vector<KernelParameter>& parameters = schedule.signature.parameters;
@@ -251,42 +245,27 @@ class NetworkExporter {
                      std::to_string(task) + "::" + source.function_name + ";\n\n";
     return sources_.emplace(task, std::move(source)).first->second;
   }
-  /// Constants as the kernel's second function lays them out, put into the file; by name.
+  /// Packed constants of a group, put into the file; by name.
   std::map<std::string, std::string> packed_of(const TuneResult& schedule,
                                                const std::map<std::string, ValueId>& by_name) {
     std::map<std::string, std::string> packed;
-    const KernelSignature& signature = schedule.signature;
-    if (signature.prepack_entry.empty()) {
-      return packed;
+    if (schedule.signature.prepack_entry.empty()) {
+      return packed;  // no kernel has to be linked
     }
-    std::vector<KernelOperand> constants;
     std::vector<AlignedBuffer<std::byte>> aligned;
-    std::vector<std::string> names;
-    for (const KernelParameter& parameter : signature.prepack_parameters) {
-      if (parameter.is_output) {
-        names.push_back(parameter.name);
-        continue;
+    const auto data_of = [&](ValueId id) -> void* {
+      const Value& value = graph_.value(storage(id));
+      if (!value.is_constant) {
+        return nullptr;
       }
-      const auto value = by_name.find(parameter.name);
-      if (value == by_name.end() || !graph_.value(storage(value->second)).is_constant) {
-        throw Error("export_network: a kernel packs \"" + parameter.name +
-                    "\", which is no constant");
-      }
-      const std::span<const std::byte> bytes = graph_.value(storage(value->second)).constant.bytes;
-      aligned.emplace_back(bytes.size());
-      std::memcpy(aligned.back().data(), bytes.data(), bytes.size());
-      KernelOperand operand;
-      operand.data = aligned.back().data();
-      operand.num_elements = parameter.num_elements;
-      operand.element_bytes = bytes_of(parameter.dtype);
-      operand.dtype = parameter.dtype;
-      operand.is_constant = true;
-      constants.push_back(operand);
-    }
-    const std::vector<AlignedBuffer<std::byte>> buffers = schedule.kernel().pack(constants);
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      packed.emplace(names[i], "weights_ + " + std::to_string(weights_.add(
-                                                   {buffers[i].data(), buffers[i].size()})));
+      aligned.emplace_back(value.constant.bytes.size());
+      std::memcpy(aligned.back().data(), value.constant.bytes.data(), value.constant.bytes.size());
+      return aligned.back().data();
+    };
+    for (const auto& [name, buffer] :
+         packed_constants("export_network", schedule.kernel(), by_name, data_of)) {
+      packed.emplace(name,
+                     "weights_ + " + std::to_string(weights_.add({buffer.data(), buffer.size()})));
     }
     return packed;
   }
@@ -348,27 +327,8 @@ class NetworkExporter {
       kernels.push_back(schedule.artifact());
     }
     Executor executor(graph_, partition_, kernels, options_.num_threads);
-    CounterRng rng(options_.seed, 0x6E65);
-    std::vector<HostArray> arrays;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      HostArray array(parameter(i).dtype, parameter(i).shape);
-      for (std::int64_t e = 0; is_input(i) && is_float(array.dtype) && e < array.num_elements();
-           ++e) {
-        array.set_real(e, 2 * rng.next_double() - 1);
-      }
-      arrays.push_back(std::move(array));
-    }
-    std::vector<KernelOperand> operands;
-    for (std::size_t i = 0; i < arrays.size(); ++i) {
-      KernelOperand operand;
-      operand.data = arrays[i].data.data();
-      operand.num_elements = arrays[i].num_elements();
-      operand.element_bytes = bytes_of(arrays[i].dtype);
-      operand.dtype = arrays[i].dtype;
-      operand.is_constant = is_input(i);
-      operands.push_back(operand);
-    }
-    executor.call(operands);
+    std::vector<HostArray> arrays = random_arguments(graph_, options_.seed);
+    executor.call(operands_of(graph_, arrays));
     std::string bytes;
     for (const HostArray& array : arrays) {
       bytes.append(reinterpret_cast<const char*>(array.data.data()), array.data.size());
@@ -392,9 +352,9 @@ class NetworkExporter {
 
 }  // namespace
 
-std::vector<ExportedFile> export_network(const Graph& graph, const Partition& partition,
-                                         const std::vector<TuneResult>& schedules,
-                                         const NetworkExportOptions& options) {
+std::vector<NetworkFile> export_network(const Graph& graph, const Partition& partition,
+                                        const std::vector<TuneResult>& schedules,
+                                        const NetworkExportOptions& options) {
   return NetworkExporter(graph, partition, schedules, options).run();
 }
 

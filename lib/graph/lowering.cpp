@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "graph/operators.hpp"
-#include "graph/recurrent.hpp"
 #include "tensorsmith/support/quote.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 

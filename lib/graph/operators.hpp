@@ -121,6 +121,9 @@ struct OperatorRow {
   void (*emit)(Emitter&) = nullptr;  ///< null: is_folded
   /// Of constants, where no formula says it; null: by the formula.
   std::vector<Constant> (*evaluate)(const Graph&, const Node&) = nullptr;
+  bool is_of_shape = false;  ///< evaluate() asks for the shape of its input only
+  /// What stands in the node's place once its inputs are known; null: the node itself.
+  std::vector<Node> (*expand)(Graph&, Node) = nullptr;
 };
 const OperatorRow* find_row(std::string_view op);
 /// Of an operator that kernels compute.
@@ -149,6 +152,7 @@ std::vector<OperatorRow> order_rows();
 std::vector<OperatorRow> sample_rows();
 std::vector<OperatorRow> einsum_rows();
 std::vector<OperatorRow> quantize_rows();
+std::vector<OperatorRow> recurrent_rows();
 
 // What several families need.
 Shape spread_shapes(const Shape& a, const Shape& b);  ///< throws where they do not fit
@@ -164,6 +168,11 @@ Indices indices_of(const te::Expr& position, const Shape& shape);
 /// A number of a program, for indices.
 inline te::Expr whole(Emitter& e, std::int64_t value) {
   return e.program().constant(DType::i32, value);
+}
+/// A number of any type; whole numbers are cut off towards zero.
+inline te::Expr number(Emitter& e, DType type, double value) {
+  return is_float(type) ? e.program().constant(type, value)
+                        : e.program().constant(type, static_cast<std::int64_t>(value));
 }
 /// An index that counts from the end if it is negative.
 te::Expr from_the_end(Emitter& e, const te::Expr& i, std::int64_t extent);

@@ -63,8 +63,7 @@ void emit_running(Emitter& e) {
   const bool goes_back = e.node().integer("reverse", 0) != 0;
   const DType type = e.result_type(), wide = ops::detail::accumulator_of(type);
   const te::ReduceAxis k = e.axis("k", x[axis]);
-  const Expr nothing = is_float(wide) ? e.program().constant(wide, is_sum ? 0.0 : 1.0)
-                                      : e.program().constant(wide, std::int64_t{is_sum ? 0 : 1});
+  const Expr nothing = number(e, wide, is_sum ? 0 : 1);
   const te::Tensor total = e.stage("", x, [&](const Indices& at) {
     const Expr other(k);
     const Expr is_in = goes_back ? (leaves_out ? other > at[axis] : other >= at[axis])

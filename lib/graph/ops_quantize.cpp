@@ -98,8 +98,8 @@ void emit_quantize(Emitter& e) {
   const Scaling s = scaling_of(e.node(), e.shape(0), e.shape(1));
   const DType type = e.result_type();
   const DType wide = ops::detail::accumulator_of(e.type(0));
-  const double low = type == DType::u8 ? 0 : type == DType::i8 ? -128 : -32768;
-  const double high = type == DType::u8 ? 255 : type == DType::i8 ? 127 : 32767;
+  const IntegerLimits limits = limits_of(type);
+  const auto low = static_cast<double>(limits.low), high = static_cast<double>(limits.high);
   e.define([&](const Indices& at) {
     const Expr x = te::cast(wide, e.read(0, at)), scale = te::cast(wide, of_element(e, 1, s, at));
     Expr y = te::round(x / scale);

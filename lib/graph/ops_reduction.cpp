@@ -85,7 +85,7 @@ Expr of_nothing(Emitter& e, Statistic statistic, DType type) {
         .typed(whole(e, 0).program(), type, "Reduce");
   }
   if (!is_float(type)) {
-    return e.program().constant(type, std::int64_t{statistic == Statistic::product ? 1 : 0});
+    return number(e, type, statistic == Statistic::product ? 1 : 0);
   }
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const double value = statistic == Statistic::product   ? 1

@@ -213,8 +213,7 @@ Expr choose(Emitter& e, const Expr& i, const std::vector<double>& values, DType 
     is_one = is_one && values[k] == values[first];
   }
   if (is_one) {
-    return is_float(type) ? e.program().constant(type, values[first])
-                          : e.program().constant(type, static_cast<std::int64_t>(values[first]));
+    return number(e, type, values[first]);
   }
   const std::size_t middle = first + (last - first) / 2;
   return te::select(i < static_cast<std::int64_t>(middle),

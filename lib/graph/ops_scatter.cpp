@@ -88,8 +88,8 @@ Update update_of(const Node& node) {
   refuse("has an unknown reduction \"" + name + "\"");
 }
 
-/// The result of `at` where updates j of `axes` name it if `names(j)`: `value(j)` is theirs.
-/// `position(j)` orders them; the last one wins.
+/// An element `at` is written by the updates `j` for which `names(at, j)`, with `value(at, j)`; of
+/// several the last one in row-major order of `updates` replaces.
 template <class Names, class Value>
 void write_updates(Emitter& e, Update update, const Shape& updates, const Names& names,
                    const Value& value) {
@@ -119,11 +119,9 @@ void write_updates(Emitter& e, Update update, const Shape& updates, const Names&
   }
   const bool is_sum = update == Update::add, is_product = update == Update::mul;
   const DType wide = is_sum || is_product ? ops::detail::accumulator_of(type) : type;
-  const Expr nothing =
-      is_sum || is_product
-          ? (is_float(wide) ? e.program().constant(wide, is_sum ? 0.0 : 1.0)
-                            : e.program().constant(wide, std::int64_t{is_sum ? 0 : 1}))
-          : te::detail::extreme(wide, update == Update::max ? -1 : 1);
+  const Expr nothing = is_sum || is_product
+                           ? number(e, wide, is_sum ? 0 : 1)
+                           : te::detail::extreme(wide, update == Update::max ? -1 : 1);
   const te::Tensor all = e.stage("updates", shape, [&](const Indices& at) {
     const Expr one = te::select(names(at, j), te::cast(wide, value(at, j)), nothing);
     return is_sum                  ? te::sum(one, axes)
@@ -258,19 +256,15 @@ void emit_reverse(Emitter& e) {
   });
 }
 
-OperatorRow row(std::string_view op, Pattern pattern, void (*infer)(Inference&),
-                void (*emit)(Emitter&)) {
-  return computed_row(op, pattern, infer, emit);
-}
-
 }  // namespace
 
 std::vector<OperatorRow> scatter_rows() {
-  return {row("GatherND", Pattern::injective, infer_gather_nd, emit_gather_nd),
-          row("ScatterND", Pattern::opaque, infer_scatter_nd, emit_scatter_nd),
-          row("ScatterElements", Pattern::opaque, infer_scatter_elements, emit_scatter_elements),
-          row("OneHot", Pattern::injective, infer_one_hot, emit_one_hot),
-          row("ReverseSequence", Pattern::injective, infer_reverse, emit_reverse)};
+  return {computed_row("GatherND", Pattern::injective, infer_gather_nd, emit_gather_nd),
+          computed_row("ScatterND", Pattern::opaque, infer_scatter_nd, emit_scatter_nd),
+          computed_row("ScatterElements", Pattern::opaque, infer_scatter_elements,
+                       emit_scatter_elements),
+          computed_row("OneHot", Pattern::injective, infer_one_hot, emit_one_hot),
+          computed_row("ReverseSequence", Pattern::injective, infer_reverse, emit_reverse)};
 }
 
 }  // namespace tensorsmith::graph

@@ -289,10 +289,12 @@ OperatorRow view_row(std::string_view op, void (*infer)(Inference&)) {
   return made;
 }
 OperatorRow folded_row(std::string_view op,
-                       std::vector<Constant> (*evaluate)(const Graph&, const Node&)) {
+                       std::vector<Constant> (*evaluate)(const Graph&, const Node&),
+                       bool is_of_shape = false) {
   OperatorRow made;
   made.facts = {op, Pattern::opaque, false, true};
   made.evaluate = evaluate;
+  made.is_of_shape = is_of_shape;
   return made;
 }
 
@@ -305,13 +307,13 @@ std::vector<OperatorRow> shape_rows() {
           view_row("Unsqueeze", infer_unsqueeze),
           view_row("Identity", infer_identity),
           view_row("Dropout", infer_dropout),
-          folded_row("Shape", evaluate_shape),
-          folded_row("Size", evaluate_size),
+          folded_row("Shape", evaluate_shape, true),
+          folded_row("Size", evaluate_size, true),
           folded_row("Constant", evaluate_constant),
           folded_row("ConstantOfShape", evaluate_constant_of_shape),
           folded_row("Range", evaluate_range),
           folded_row("NonZero", evaluate_non_zero),
-          folded_row("EyeLike", evaluate_eye_like)};
+          folded_row("EyeLike", evaluate_eye_like, true)};
 }
 
 }  // namespace tensorsmith::graph

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "graph/operators.hpp"
-#include "graph/recurrent.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 
 namespace tensorsmith::graph {
@@ -75,8 +74,8 @@ class Resolver {
     if (row == nullptr) {
       refuse("is of an operator that is not known");
     }
-    const bool is_shape_of = node.op == "Shape" || node.op == "Size" || node.op == "EyeLike";
-    const bool can_fold = all_inputs_constant(graph_, node) || (is_shape_of && node.has_input(0));
+    const bool can_fold =
+        all_inputs_constant(graph_, node) || (row->is_of_shape && node.has_input(0));
     if (row->facts.is_folded && !can_fold) {
       refuse("needs constant inputs");
     }
@@ -85,7 +84,7 @@ class Resolver {
       return true;
     }
     infer(*row, node);
-    if (is_recurrent(node.op)) {
+    if (row->expand != nullptr) {
       return false;
     }
     if (!can_fold || !is_small(node)) {
@@ -158,6 +157,29 @@ class Resolver {
   const ResolveOptions& options_;
 };
 
+/// Whether other nodes stand in the place of one now.
+Result<bool, std::string> expand_nodes(Graph& graph) {
+  std::vector<Node> nodes;
+  bool has_expanded = false;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const OperatorRow* row = find_row(graph.nodes[i].op);
+    if (row->expand == nullptr) {
+      nodes.push_back(std::move(graph.nodes[i]));
+      continue;
+    }
+    has_expanded = true;
+    try {
+      for (Node& part : row->expand(graph, graph.nodes[i])) {
+        nodes.push_back(std::move(part));
+      }
+    } catch (const Error& error) {
+      return fail(describe_node(graph, i) + " " + error.what());
+    }
+  }
+  graph.nodes = std::move(nodes);
+  return has_expanded;
+}
+
 }  // namespace
 
 std::vector<Constant> evaluate_node(const Graph& graph, std::size_t node) {
@@ -222,13 +244,11 @@ Result<Done, std::string> resolve(Graph& graph, const ResolveOptions& options) {
   }
   graph.nodes = std::move(kept);
   remove_unused(graph);
-  const bool has_recurrent = std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                                         [](const Node& n) { return is_recurrent(n.op); });
-  if (!has_recurrent) {
-    return Done{};
+  const Result<bool, std::string> has_expanded = expand_nodes(graph);
+  if (!has_expanded) {
+    return fail(has_expanded.error());
   }
-  expand_recurrent(graph);
-  return resolve(graph, options);
+  return *has_expanded ? resolve(graph, options) : Done{};
 }
 
 Result<std::vector<HostArray>, std::string> interpret(const Graph& graph,

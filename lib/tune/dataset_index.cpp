@@ -74,10 +74,6 @@ std::string file_name(const DatasetIndex& index, const std::string& workload) {
   return std::to_string(index.files.size()) + "-" + name + ".jsonl";
 }
 
-std::size_t size_of(const DatasetFile& file, std::size_t count) {
-  return std::min(file.end, count) - std::min(file.first, count);
-}
-
 }  // namespace
 
 std::string dataset_index_text(const DatasetIndex& index) {
@@ -180,7 +176,7 @@ DatasetSplit split_within_tasks(const DatasetIndex& index, const std::vector<std
   DatasetSplit split{index, index};
   for (std::size_t i = 0; i < index.files.size(); ++i) {
     const DatasetFile& file = index.files[i];
-    const std::size_t size = size_of(file, counts.at(i));
+    const std::size_t size = file.num_records(counts.at(i));
     const auto num_train =
         static_cast<std::size_t>(std::floor(train_share * static_cast<double>(size) + 1e-9));
     const std::size_t middle = std::min(file.first, counts[i]) + size - num_train;
@@ -197,7 +193,7 @@ DatasetSplit split_by_task(const DatasetIndex& index, const std::vector<std::siz
   std::size_t all = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
     order[i] = i;
-    all += size_of(index.files[i], counts.at(i));
+    all += index.files[i].num_records(counts.at(i));
   }
   CounterRng rng(seed, 0x73706c69U, 0, 0);
   rng.shuffle(order);
@@ -206,7 +202,7 @@ DatasetSplit split_by_task(const DatasetIndex& index, const std::vector<std::siz
   double taken = 0;
   for (std::size_t i = 0; i + 1 < order.size() && taken < quota; ++i) {
     trains[order[i]] = true;
-    taken += static_cast<double>(size_of(index.files[order[i]], counts[order[i]]));
+    taken += static_cast<double>(index.files[order[i]].num_records(counts[order[i]]));
   }
   DatasetSplit split{index, index};
   // A task that is not in a part has no records in it: files keep their numbers.

@@ -66,10 +66,8 @@ class Driver::Impl {
     summary_.num_ranked_pairs = static_cast<std::int64_t>(rank.num_pairs);
     finish_summary(result);
     source_.describe(summary_);
-    if (summary_.message.empty()) {
-      const bool is_nothing = summary_.is_exhausted && summary_.trials == 0;
-      summary_.message = is_nothing ? no_program : measurer_.note();
-    }
+    const bool is_nothing = summary_.is_exhausted && summary_.trials == 0;
+    tell_first(is_nothing ? no_program : measurer_.note());
     result.summary = std::move(summary_);
     return result;
   }
@@ -277,8 +275,8 @@ class Driver::Impl {
     // Those of an earlier run say nothing about the workers of this one.
     const bool is_lost = result.status == MeasureStatus::worker_lost && !is_known;
     num_lost_in_a_row_ = is_lost ? num_lost_in_a_row_ + 1 : 0;
-    if (num_lost_in_a_row_ == most_lost_in_a_row && summary_.message.empty()) {
-      summary_.message = "stopped, no worker survives: " + result.message;
+    if (num_lost_in_a_row_ == most_lost_in_a_row) {
+      tell_first("stopped, no worker survives: " + result.message);
     }
     ++summary_.statuses[static_cast<std::size_t>(result.status)];
     summary_.num_repeated += result.is_ok() && !result.message.empty() ? 1 : 0;
@@ -390,20 +388,25 @@ class Driver::Impl {
         if (kept_.empty()) {
           return;
         }
-        if (summary_.message.empty()) {
-          summary_.message = "the final ranking failed; the fastest trial is taken as the best";
-        }
+        tell_first("the final ranking failed; the fastest trial is taken as the best");
       }
     }
     Finalist& best = kept_[winner];
     result.best = DriverBest{std::move(best.state), std::move(best.code), std::move(best.result)};
   }
 
+  /// The message of a run is what went wrong first.
+  void tell_first(std::string message) {
+    if (summary_.message.empty()) {
+      summary_.message = std::move(message);
+    }
+  }
+
   /// A journal that cannot be written ends the run; what is measured by then counts, and the
   /// message says how many trials no later run will know.
   void write(const Record& record) {
     if (!summary_.is_journal_broken) {
-      const Result<Done, RecordError> appended = journal_->append(record);
+      const auto appended = journal_->append(record);
       if (appended) {
         return;
       }
@@ -429,9 +432,8 @@ class Driver::Impl {
     record.high_ns = summary_.best_high_ns;
     record.num_ties = summary_.num_ties;
     record.seconds = now();
-    const Result<Done, RecordError> appended = journal_->append(record, RecordKind::winner);
-    if (!appended && summary_.message.empty()) {
-      summary_.message = appended.error().message;
+    if (const auto appended = journal_->append(record, RecordKind::winner); !appended) {
+      tell_first(appended.error().message);
     }
   }
 
@@ -466,10 +468,8 @@ class Driver::Impl {
   std::string journal_error_;
   std::int64_t num_unwritten_ = 0;
   const DriverOptions& options_;
-  double peak_gflops_ = 0;
-  double best_min_ns_ = 0, last_trial_seconds_ = 0;
-  std::int64_t trials_of_best_ = 0;
-  std::int64_t num_lost_in_a_row_ = 0;
+  double peak_gflops_ = 0, best_min_ns_ = 0, last_trial_seconds_ = 0;
+  std::int64_t trials_of_best_ = 0, num_lost_in_a_row_ = 0;
   bool is_measurer_ready_ = false, is_ranked_ = false;
   std::int64_t num_measured_ = 0;     // by this run
   mutable double overrun_from_ = -1;  // when the budget was found to be spent; -1: not yet

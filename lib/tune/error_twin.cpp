@@ -318,11 +318,8 @@ class ErrorTwin {
   }
 
   bool has_error(const Reduce& reduce) {
-    bool has = false;
-    for (const ExprId source : reduce.sources) {
-      has = has || error(source).valid();
-    }
-    return has;
+    return std::any_of(reduce.sources.begin(), reduce.sources.end(),
+                       [&](ExprId source) { return error(source).valid(); });
   }
 
   void add_error(const Operation& operation, std::size_t k) {

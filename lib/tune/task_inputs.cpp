@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <utility>
 
+#include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/quote.hpp"
 #include "tensorsmith/te/index_values.hpp"
@@ -30,27 +30,6 @@ std::size_t place_of(const MeasureTask& task, const std::string& name) {
   }
   throw Error(who(name) + "the task has no input of that name; it has " +
               (known.empty() ? "none" : known));
-}
-
-template <class T>
-std::int64_t read_as(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof(T));
-  return static_cast<std::int64_t>(value);
-}
-std::int64_t integer_at(DType dtype, const std::byte* from) {
-  switch (dtype) {
-  case DType::i64:
-    return read_as<std::int64_t>(from);
-  case DType::i32:
-    return read_as<std::int32_t>(from);
-  case DType::i16:
-    return read_as<std::int16_t>(from);
-  case DType::i8:
-    return read_as<std::int8_t>(from);
-  default:
-    return read_as<std::uint8_t>(from);
-  }
 }
 
 /// "it is an index into dimension 0 of "table", which has 8 elements, so 0 .. 7 are legal"
@@ -104,8 +83,8 @@ void check_legal(const ComputeDag& dag, const te::IndexUse& use, const TaskInput
   }
   const auto width = static_cast<std::size_t>(bytes_of(argument.dtype));
   for (std::size_t i = 0; i * width < fill.bytes.size(); ++i) {
-    const std::int64_t value = integer_at(argument.dtype, fill.bytes.data() + i * width);
-    if (value < use.legal.min || value > use.legal.max) {
+    const std::int64_t value = load_scalar(fill.bytes.data() + i * width, argument.dtype).integer;
+    if (value < use.legal.min || value > use.legal.max) {  // no text for those that are legal
       check(value, "element " + std::to_string(i));
     }
   }

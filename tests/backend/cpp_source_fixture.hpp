@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdint>
@@ -19,29 +18,12 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
 #include "tensorsmith/codegen/cpp_source.hpp"
 #include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/support/rng.hpp"
 
 namespace tensorsmith::test {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "tensorsmith-cpp-XXXXXX").string();
-    const char* made = ::mkdtemp(pattern.data());
-    REQUIRE(made != nullptr);
-    path_ = made;
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 struct Toolchain {
   std::string command;

@@ -162,10 +162,9 @@ int split(const DatasetArguments& arguments) {
     write_output(path, dataset_index_text(*part));
     std::size_t num_records = 0, num_tasks = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      const DatasetFile& file = part->files[i];
-      const std::size_t end = std::min(file.end, counts[i]);
-      num_records += end > file.first ? end - file.first : 0;
-      num_tasks += end > file.first ? 1 : 0;
+      const std::size_t count = part->files[i].num_records(counts[i]);
+      num_records += count;
+      num_tasks += count > 0 ? 1 : 0;
     }
     fmt::print("{}: {} records of {} tasks\n", path, num_records, num_tasks);
   }

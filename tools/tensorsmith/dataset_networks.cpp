@@ -3,11 +3,8 @@
 
 #include <filesystem>
 
-#include "tensorsmith/graph/examples.hpp"
-#include "tensorsmith/graph/partition.hpp"
+#include "network.hpp"
 #include "tensorsmith/graph/relay.hpp"
-#include "tensorsmith/graph/simplify.hpp"
-#include "tensorsmith/onnx.hpp"
 #include "tensorsmith/te/notation.hpp"
 #include "tensorsmith/te/unique_names.hpp"
 #include "tensorsmith/tune/task_file.hpp"
@@ -44,30 +41,11 @@ NetworkTasks relay_tasks(const std::string& file, const Target& target) {
 }
 
 NetworkTasks graph_tasks(const std::string& network) {
-  constexpr std::string_view prefix = "example:";
-  graph::Graph net;
-  if (network.starts_with(prefix)) {
-    auto made = graph::example_network(std::string_view(network).substr(prefix.size()));
-    if (!made) {
-      throw Error(made.error());
-    }
-    net = std::move(*made);
-  } else {
-    auto read = read_onnx(network, {});
-    if (!read) {
-      throw Error(read.error().message);
-    }
-    net = std::move(*read);
-  }
-  if (auto simplified = graph::simplify(net); !simplified) {
-    throw Error(simplified.error());
-  }
-  const auto parts = graph::partition(net);
-  if (!parts) {
-    throw Error(parts.error());
-  }
+  NetworkArguments arguments;
+  arguments.network = network;
+  const Loaded loaded = load(arguments);
   NetworkTasks tasks;
-  for (const graph::NetworkTask& task : parts->tasks) {
+  for (const graph::NetworkTask& task : loaded.parts.tasks) {
     tasks.emplace_back(task.text, task.weight);
   }
   return tasks;

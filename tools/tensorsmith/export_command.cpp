@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tensorsmith export WORKLOAD --output FOLDER: the best program as C++ that needs nothing else, or
 // for a GPU target as CUDA C++ that needs no header.
-#include <filesystem>
-
 #include <fmt/format.h>
 
 #include "best_schedule.hpp"
@@ -25,7 +23,7 @@ struct ExportArguments {
   bool is_portable = false;
 };
 
-using Files = std::vector<std::pair<std::string, std::string>>;  ///< names and texts
+using Files = std::vector<ExportedFile>;
 
 /// The text may use the name for something of its own; then its function got another one.
 void require_name(const std::string& function, const std::string& wanted) {
@@ -54,7 +52,7 @@ Files cuda_files(const BestSchedule& best, const ExportArguments& arguments) {
         throw Error(checked.error());
       }
     }
-    files.emplace_back(name + ".cu", std::move(source->text));
+    files.push_back({name + ".cu", std::move(source->text)});
   };
   add(best.programs.main, arguments.name);
   if (best.programs.prepack) {
@@ -102,31 +100,18 @@ int export_workload(const ExportArguments& arguments) {
                                        .without_journal = ", or export it with --untuned"});
   const bool is_gpu = best.task.target.kind == TargetKind::cuda;
   const Files files = is_gpu ? cuda_files(best, arguments) : cpp_files(best, arguments);
-  const std::filesystem::path folder = arguments.folder;
-  for (const auto& [name, text] : files) {
-    const std::string path = (folder / name).string();
-    if (best.record) {
-      refuse_input_as_output(path, {journal_path(arguments.common)});
-    }
-    if (!arguments.overwrites && std::filesystem::exists(path)) {
-      throw Error(in_quotes(path) + " exists; --force replaces it");
-    }
-  }
-  const std::vector<std::string> made = make_folders(folder);
-  Json written = Json::array();
-  for (const auto& [name, text] : files) {
-    const std::string path = (folder / name).string();
-    write_output(path, text);
-    written.push_back(path);
-  }
+  const FilesWritten written =
+      write_files(arguments.folder, files, arguments.overwrites,
+                  best.record ? std::vector<std::string>{journal_path(arguments.common)}
+                              : std::vector<std::string>());
   if (arguments.common.is_json) {
     Json json;
     json["workload"] = arguments.common.workload;
     json["target"] = arguments.common.target;
     json["function"] = arguments.name;
     json["is_tuned"] = best.record.has_value();
-    json["made_folders"] = made;
-    json["files"] = written;
+    json["made_folders"] = written.folders;
+    json["files"] = written.files;
     print_json(json);
     return exit_ok;
   }
@@ -135,12 +120,7 @@ int export_workload(const ExportArguments& arguments) {
                 : "nothing was tuned: this is the program as written, many times slower than what "
                   "tune finds");
   }
-  for (const std::string& path : made) {
-    fmt::print("made the folder {}\n", path);
-  }
-  for (const Json& path : written) {
-    fmt::print("{}\n", path.get<std::string>());
-  }
+  written.print();
   if (!is_gpu) {
     fmt::print("check: c++ -std=c++17 -O2 -march=native {0}*.cpp -o {0}_check && ./{0}_check\n",
                arguments.name);

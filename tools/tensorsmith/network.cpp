@@ -74,6 +74,10 @@ Loaded load(const NetworkArguments& arguments) {
 std::string journal_of(const NetworkArguments& arguments) {
   return arguments.database.empty() ? default_journal(arguments.network) : arguments.database;
 }
+JournalContents records_of(const NetworkArguments& arguments) {
+  auto read = read_journal(journal_of(arguments));
+  return read ? std::move(*read) : JournalContents();
+}
 TuneOptions tune_options(const NetworkArguments& arguments) {
   TuneOptions options;
   options.num_threads = arguments.num_threads;

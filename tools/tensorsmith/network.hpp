@@ -8,6 +8,7 @@
 
 #include "tensorsmith/graph/partition.hpp"
 #include "tensorsmith/graph/simplify.hpp"
+#include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/tune.hpp"
 
 namespace tensorsmith::cli {
@@ -36,6 +37,8 @@ Loaded load(const NetworkArguments& arguments);
 
 std::string journal_of(const NetworkArguments& arguments);
 TuneOptions tune_options(const NetworkArguments& arguments);
+/// Of the journal, none if there is no such file.
+JournalContents records_of(const NetworkArguments& arguments);
 
 int export_whole_network(const NetworkArguments& arguments);
 

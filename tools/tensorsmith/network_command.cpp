@@ -13,7 +13,6 @@
 #include "progress.hpp"
 #include "tensorsmith/graph/executor.hpp"
 #include "tensorsmith/graph/memory_plan.hpp"
-#include "tensorsmith/support/rng.hpp"
 
 namespace tensorsmith::cli {
 namespace {
@@ -178,38 +177,14 @@ Callable callable(const NetworkArguments& arguments) {
   const double start = now_seconds();
   made.loaded = load(arguments);
   const graph::Graph& net = made.loaded.net;
-  JournalContents records;
-  if (auto read = read_journal(journal_of(arguments))) {
-    records = std::move(*read);
-  }
   made.network = make_owned<graph::Executor>(
       net, made.loaded.parts,
-      graph::recorded_kernels(made.loaded.parts, records, tune_options(arguments),
+      graph::recorded_kernels(made.loaded.parts, records_of(arguments), tune_options(arguments),
                               arguments.is_plain, made.num_recorded),
       arguments.num_threads);
   made.prepare_seconds = now_seconds() - start;
-  CounterRng rng(arguments.seed, 0x6E65);
-  for (const std::vector<graph::ValueId>* ids : {&net.inputs, &net.outputs}) {
-    for (const graph::ValueId id : *ids) {
-      HostArray array(net.value(id).dtype, net.value(id).shape);
-      for (std::int64_t i = 0; ids == &net.inputs && i < array.num_elements(); ++i) {
-        if (is_float(array.dtype)) {
-          array.set_real(i, 2 * rng.next_double() - 1);
-        }
-      }
-      made.arrays.push_back(std::move(array));
-    }
-  }
-  for (std::size_t i = 0; i < made.arrays.size(); ++i) {
-    HostArray& array = made.arrays[i];
-    KernelOperand operand;
-    operand.data = array.data.data();
-    operand.num_elements = array.num_elements();
-    operand.element_bytes = bytes_of(array.dtype);
-    operand.dtype = array.dtype;
-    operand.is_constant = i < net.inputs.size();
-    made.operands.push_back(operand);
-  }
+  made.arrays = graph::random_arguments(net, arguments.seed);
+  made.operands = graph::operands_of(net, made.arrays);
   return made;
 }
 

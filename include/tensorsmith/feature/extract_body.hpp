@@ -5,25 +5,17 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "tensorsmith/feature/build_store_program.hpp"
 #include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/feature/feature_rows.hpp"
-#include "tensorsmith/sched/prepared.hpp"
+#include "tensorsmith/feature/prepared_tensors.hpp"
 
 namespace tensorsmith {
 
 TENSORSMITH_INLINE FeatureMatrix extract_features(const State& state, const StoreProgram& stores,
                                                   const FeatureOptions& options) {
-  std::vector<bool> is_prepared;
-  if (options.leaves_out_prepared) {
-    is_prepared = prepared_stages(state);
-  }
-  return detail::feature_rows(stores, options, [&](TensorId tensor) {
-    return options.leaves_out_prepared && stores.is_tensor(tensor) &&
-           is_prepared[state.dag().tensor(tensor).operation];
-  });
+  return detail::feature_rows(stores, options, detail::PreparedTensors(state, stores, options));
 }
 
 TENSORSMITH_INLINE FeatureMatrix extract_features(const State& state,

@@ -10,7 +10,7 @@
 #include "tensorsmith/feature/felix_nests.hpp"
 #include "tensorsmith/feature/felix_row.hpp"
 #include "tensorsmith/feature/felix_rows.hpp"
-#include "tensorsmith/sched/prepared.hpp"
+#include "tensorsmith/feature/prepared_tensors.hpp"
 
 namespace tensorsmith {
 namespace detail {
@@ -63,10 +63,6 @@ TENSORSMITH_INLINE FelixRows felix_rows_of(const ProgramView& view, const Featur
   if (!stores) {
     return {};
   }
-  std::vector<bool> is_prepared;
-  if (context.rows.leaves_out_prepared) {
-    is_prepared = prepared_stages(view.state());
-  }
   std::vector<std::string> names;
   for (const FeatureLoop& loop : stores->loops) {
     names.push_back(view.state()
@@ -74,10 +70,8 @@ TENSORSMITH_INLINE FelixRows felix_rows_of(const ProgramView& view, const Featur
                         .iterators[static_cast<std::size_t>(loop.iterator)]
                         .name);
   }
-  return detail::felix_rows(*stores, names, context.rows.cache_line_bytes, [&](TensorId tensor) {
-    return !is_prepared.empty() && stores->is_tensor(tensor) &&
-           is_prepared[view.state().dag().tensor(tensor).operation];
-  });
+  return detail::felix_rows(*stores, names, context.rows.cache_line_bytes,
+                            detail::PreparedTensors(view.state(), *stores, context.rows));
 }
 
 }  // namespace tensorsmith

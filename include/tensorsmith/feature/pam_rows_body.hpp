@@ -10,7 +10,7 @@
 #include "tensorsmith/feature/access_sequence.hpp"
 #include "tensorsmith/feature/feature_rows.hpp"
 #include "tensorsmith/feature/pam_rows.hpp"
-#include "tensorsmith/sched/prepared.hpp"
+#include "tensorsmith/feature/prepared_tensors.hpp"
 
 namespace tensorsmith {
 namespace detail {
@@ -60,14 +60,8 @@ TENSORSMITH_INLINE PamRows pam_rows_of(const ProgramView& view, const FeatureCon
   if (!stores) {
     return {};
   }
-  std::vector<bool> is_prepared;
-  if (context.rows.leaves_out_prepared) {
-    is_prepared = prepared_stages(view.state());
-  }
-  return detail::pam_rows(*stores, context.rows, [&](TensorId tensor) {
-    return !is_prepared.empty() && stores->is_tensor(tensor) &&
-           is_prepared[view.state().dag().tensor(tensor).operation];
-  });
+  return detail::pam_rows(*stores, context.rows,
+                          detail::PreparedTensors(view.state(), *stores, context.rows));
 }
 
 }  // namespace tensorsmith

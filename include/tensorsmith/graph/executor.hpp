@@ -14,6 +14,7 @@
 
 #include "tensorsmith/graph/graph.hpp"
 #include "tensorsmith/graph/partition.hpp"
+#include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/kernel.hpp"
 #include "tensorsmith/kernel_artifact.hpp"
 #include "tensorsmith/record/journal.hpp"
@@ -94,5 +95,10 @@ class Executor {
   struct Impl;
   Owned<Impl> impl_;
 };
+
+/// Arrays for a call: inputs with floats from -1 to 1 and zeros of other types, then outputs.
+std::vector<HostArray> random_arguments(const Graph& graph, std::uint64_t seed);
+/// They as operands, inputs first. The arrays must outlive them.
+std::vector<KernelOperand> operands_of(const Graph& graph, std::vector<HostArray>& arrays);
 
 }  // namespace tensorsmith::graph

@@ -25,7 +25,7 @@ struct NetworkExportOptions {
   std::uint64_t seed = 1;    ///< of the recorded inputs
 };
 
-struct ExportedFile {
+struct NetworkFile {
   std::string name;   ///< within the folder
   std::string bytes;  ///< text, or weights
 };
@@ -33,8 +33,8 @@ struct ExportedFile {
 /// NAME.cpp, NAME.hpp, NAME.weights, NAME_check.cpp with NAME.check (inputs, and what the executor
 /// gives for them), CMakeLists.txt. `schedules`: a result for each task, as recorded_schedules()
 /// gives. Throws Error.
-std::vector<ExportedFile> export_network(const Graph& graph, const Partition& partition,
-                                         const std::vector<TuneResult>& schedules,
-                                         const NetworkExportOptions& options = {});
+std::vector<NetworkFile> export_network(const Graph& graph, const Partition& partition,
+                                        const std::vector<TuneResult>& schedules,
+                                        const NetworkExportOptions& options = {});
 
 }  // namespace tensorsmith::graph

@@ -17,6 +17,7 @@
 
 #include "tensorsmith/cost/cost_model.hpp"
 #include "tensorsmith/cost/model_metrics.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/tune.hpp"
 
 namespace tensorsmith {
@@ -29,6 +30,11 @@ struct DatasetFile {
   std::string path;                  ///< in the folder of the index
   std::size_t first = 0, end = all;  ///< records of it, in the order of the file
   bool operator==(const DatasetFile&) const = default;
+
+  /// Records of it, if the file holds `in_file`.
+  std::size_t num_records(std::size_t in_file) const {
+    return smaller_of(end, in_file) - smaller_of(first, in_file);
+  }
 };
 
 struct DatasetNetwork {

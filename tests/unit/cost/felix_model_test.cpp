@@ -8,7 +8,7 @@
 
 #include "lib/cost/felix_losses.hpp"
 #include "support/catch.hpp"
-#include "tensorsmith/cost/peak_score.hpp"
+#include "tensorsmith/cost/model_metrics.hpp"
 #include "tensorsmith/feature/felix_columns.hpp"
 #include "tensorsmith/support/rng.hpp"
 

@@ -13,31 +13,15 @@ using namespace tensorsmith;
 
 namespace {
 
-KernelOperand operand_of(HostArray& array, bool is_constant) {
-  KernelOperand operand;
-  operand.data = array.data.data();
-  operand.num_elements = array.num_elements();
-  operand.element_bytes = bytes_of(array.dtype);
-  operand.dtype = array.dtype;
-  operand.is_constant = is_constant;
-  return operand;
-}
-
 std::vector<HostArray> run_network(graph::Executor& network, const graph::Graph& net,
                                    std::vector<HostArray>& inputs) {
-  std::vector<HostArray> outputs;
+  std::vector<HostArray> arrays = inputs;
   for (const graph::ValueId id : net.outputs) {
-    outputs.emplace_back(net.value(id).dtype, net.value(id).shape);
+    arrays.emplace_back(net.value(id).dtype, net.value(id).shape);
   }
-  std::vector<KernelOperand> operands;
-  for (HostArray& input : inputs) {
-    operands.push_back(operand_of(input, true));
-  }
-  for (HostArray& output : outputs) {
-    operands.push_back(operand_of(output, false));
-  }
-  network.call(operands);
-  return outputs;
+  network.call(graph::operands_of(net, arrays));
+  arrays.erase(arrays.begin(), arrays.begin() + static_cast<std::ptrdiff_t>(inputs.size()));
+  return arrays;
 }
 
 double worst_difference(const std::vector<HostArray>& got, const std::vector<HostArray>& want) {

@@ -3,8 +3,6 @@
 // Exported networks, compiled by every compiler found and run.
 #include "tensorsmith/graph/export.hpp"
 
-#include <unistd.h>
-
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +10,7 @@
 #include <fstream>
 
 #include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
 #include "tensorsmith/graph/examples.hpp"
 #include "tensorsmith/graph/simplify.hpp"
 #include "unit/graph/random_graphs.hpp"
@@ -22,27 +21,16 @@ namespace {
 
 class ExportFolder {
  public:
-  ExportFolder() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "tensorsmith-net-XXXXXX").string();
-    const char* made = ::mkdtemp(pattern.data());
-    REQUIRE(made != nullptr);
-    path_ = made;
-  }
-  ~ExportFolder() { std::filesystem::remove_all(path_); }
-  ExportFolder(const ExportFolder&) = delete;
-  ExportFolder& operator=(const ExportFolder&) = delete;
-
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  void write(const std::vector<graph::ExportedFile>& files) const {
-    for (const graph::ExportedFile& file : files) {
-      std::ofstream(path_ / file.name, std::ios::binary) << file.bytes;
+  std::string operator/(const std::string& name) const { return (folder_.path() / name).string(); }
+  void write(const std::vector<graph::NetworkFile>& files) const {
+    for (const graph::NetworkFile& file : files) {
+      std::ofstream(folder_.path() / file.name, std::ios::binary) << file.bytes;
     }
   }
-  std::string path() const { return path_.string(); }
+  std::string path() const { return folder_.path().string(); }
 
  private:
-  std::filesystem::path path_;
+  test::TemporaryFolder folder_;
 };
 
 struct Ran {
@@ -62,8 +50,8 @@ Ran run_command(const std::string& command) {
   return ran;
 }
 
-std::vector<graph::ExportedFile> exported(graph::Graph graph,
-                                          const graph::NetworkExportOptions& options) {
+std::vector<graph::NetworkFile> exported(graph::Graph graph,
+                                         const graph::NetworkExportOptions& options) {
   const auto simplified = graph::simplify(graph);
   INFO((simplified ? std::string() : simplified.error()));
   REQUIRE(simplified.has_value());
@@ -156,7 +144,7 @@ TEST_CASE("weights of another network, or damaged ones, are refused", "[graph]")
   REQUIRE(good.status == 0);
   const std::string check = (folder / "check") + " " + folder.path(), path = folder / "net.weights";
   std::string weights;
-  for (const graph::ExportedFile& file : files) {
+  for (const graph::NetworkFile& file : files) {
     weights = file.name == "net.weights" ? file.bytes : weights;
   }
   const auto refused = [&](const std::string& bytes, const char* why) {

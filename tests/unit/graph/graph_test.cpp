@@ -101,6 +101,24 @@ TEST_CASE("misuse names the node", "[graph]") {
   CHECK_THROWS_AS(net.add("Reshape", {x, net.integers({4, 4})}), Error);
 }
 
+TEST_CASE("what cannot be written out step by step is told by node", "[graph]") {
+  graph::Graph net;
+  Node node;
+  node.op = "LSTM";
+  node.name = "memory";
+  node.inputs = {net.add_input("x", DType::f32, {2, 1, 3}),
+                 net.add_input("w", DType::f32, {1, 8, 3}),
+                 net.add_input("r", DType::f32, {1, 8, 2})};
+  graph::Value named;
+  named.name = "y";
+  node.outputs = {net.add_value(named)};
+  node.set("activations", std::vector<std::string>{"Sigmoid", "Affine", "Tanh"});
+  net.outputs = node.outputs;
+  net.nodes = {node};
+  CHECK(error_of(graph::resolve(net)) ==
+        "node \"memory\" (LSTM) has an activation that is not supported, \"Affine\"");
+}
+
 TEST_CASE("equal layers are one task, and elementwise operators join products", "[graph]") {
   graph::Builder net;
   auto x = net.input("x", {1, 4, 8, 8});

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/recurrent.hpp"
-
+// LSTM, GRU and RNN, written out step by step: the product of all inputs with the weights is one
+// node, steps are products with the state and elementwise operators. Steps are alike, so they are
+// one task.
 #include <algorithm>
 #include <utility>
+
+#include "graph/operators.hpp"
 
 namespace tensorsmith::graph {
 namespace {
@@ -368,27 +371,14 @@ class Expander {
   std::vector<Node> nodes_;
 };
 
-OperatorRow row(std::string_view op) { return computed_row(op, Pattern::opaque, infer, nullptr); }
+OperatorRow row(std::string_view op) {
+  OperatorRow made = computed_row(op, Pattern::opaque, infer, nullptr);
+  made.expand = [](Graph& graph, Node node) { return Expander(graph, std::move(node)).run(); };
+  return made;
+}
 
 }  // namespace
 
-bool is_recurrent(std::string_view op) { return op == "LSTM" || op == "GRU" || op == "RNN"; }
-
 std::vector<OperatorRow> recurrent_rows() { return {row("LSTM"), row("GRU"), row("RNN")}; }
-
-void expand_recurrent(Graph& graph) {
-  std::vector<Node> nodes;
-  for (Node& node : graph.nodes) {
-    if (!is_recurrent(node.op)) {
-      nodes.push_back(std::move(node));
-      continue;
-    }
-    std::vector<Node> steps = Expander(graph, std::move(node)).run();
-    for (Node& step : steps) {
-      nodes.push_back(std::move(step));
-    }
-  }
-  graph.nodes = std::move(nodes);
-}
 
 }  // namespace tensorsmith::graph
