@@ -104,10 +104,9 @@ function(tensorsmith_missing out file)
   set(${out} "${missing}" PARENT_SCOPE)
 endfunction()
 
-# tensorsmith_sources(OUT MISSING FOLDER): FOLDER/*.cpp whose dependencies were found; MISSING gets
+# tensorsmith_keep_found(OUT MISSING FILES): those of FILES whose dependencies were found; MISSING gets
 # the dependencies that dropped a file.
-function(tensorsmith_sources out out_missing folder)
-  file(GLOB found CONFIGURE_DEPENDS "${folder}/*.cpp")
+function(tensorsmith_keep_found out out_missing found)
   set(kept "")
   set(all_missing "")
   foreach(file IN LISTS found)
@@ -121,4 +120,12 @@ function(tensorsmith_sources out out_missing folder)
   list(REMOVE_DUPLICATES all_missing)
   set(${out} "${kept}" PARENT_SCOPE)
   set(${out_missing} "${all_missing}" PARENT_SCOPE)
+endfunction()
+
+# tensorsmith_sources(OUT MISSING FOLDER): the same of FOLDER/*.cpp.
+function(tensorsmith_sources out out_missing folder)
+  file(GLOB found CONFIGURE_DEPENDS "${folder}/*.cpp")
+  tensorsmith_keep_found(kept missing "${found}")
+  set(${out} "${kept}" PARENT_SCOPE)
+  set(${out_missing} "${missing}" PARENT_SCOPE)
 endfunction()
