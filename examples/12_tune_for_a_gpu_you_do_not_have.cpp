@@ -59,7 +59,7 @@ int main() {
   std::printf("\n%s", text.c_str());
   require(text.find("block_x") != std::string::npos, "the loops are those of a kernel");
 
-  // The same as CUDA C++, for nvcc or NVRTC, with the launches in a comment on top.
+  // The same as CUDA C++, for nvcc or NVRTC, with a function of the host that launches it.
   const std::string source = result.source();
   require(source.find("__global__") != std::string::npos, "a GPU's program is a CUDA kernel");
   std::FILE* const file = std::fopen("gemm_a100.cu", "w");

@@ -67,7 +67,7 @@ class GpuBackend : public Backend {
   }
   std::string source(const LoopProgram& program, std::int32_t, const std::string& name,
                      const std::string& comment) const override {
-    return cuda_text(program, target_, name, comment);
+    return export_cuda(program, target_, name, comment).kernel.source;
   }
 
  protected:
@@ -99,8 +99,8 @@ class CudaBackend final : public GpuBackend {
   }
   std::string call_problem() const override {
     return target_.name +
-           " is a GPU, and a Kernel is called on the CPU; source() gives its text, with the "
-           "launches in a comment on top";
+           " is a GPU, and a Kernel is called on the CPU; source() gives its text, with "
+           "the function that launches it";
   }
 };
 

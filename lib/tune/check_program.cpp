@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text of a program that checks an exported kernel against the program as written.
 #include <cstdio>
-#include <initializer_list>
 #include <map>
 
 #include "tensorsmith/tune/export.hpp"
+#include "tune/filled_text.hpp"
 
 namespace tensorsmith {
 namespace {
-
-/// The pattern with {0}, {1} ... in place of which the values stand; {{ and }} are braces.
-std::string filled(std::string_view pattern, std::initializer_list<std::string> values) {
-  std::string text;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const char c = pattern[i];
-    const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
-    if ((c == '{' || c == '}') && next == c) {
-      text += c;
-      ++i;
-    } else if (c == '{') {
-      text += values.begin()[next - '0'];
-      i += 2;
-    } else {
-      text += c;
-    }
-  }
-  return text;
-}
 
 std::string number_text(double value) {
   char text[40];
@@ -172,72 +153,148 @@ std::string filled_input(const KernelArgument& argument, const std::string& vari
                      : filled("static_cast<{0}>({1})", {type_name(argument.dtype), value})});
 }
 
-}  // namespace
+// Behind the helpers above.
+constexpr const char* device_helpers = R"(
+void require(cudaError_t error) {
+  if (error != cudaSuccess) {
+    std::printf("CUDA: %s\n", cudaGetErrorString(error));
+    std::exit(2);
+  }
+}
+template <class T>
+T* on_device(const T* data, std::size_t count) {
+  void* memory = nullptr;
+  require(cudaMalloc(&memory, count * sizeof(T)));
+  require(cudaMemcpy(memory, data, count * sizeof(T), cudaMemcpyHostToDevice));
+  return static_cast<T*>(memory);
+}
+template <class T>
+void from_device(T* data, const T* memory, std::size_t count) {
+  require(cudaMemcpy(data, memory, count * sizeof(T), cudaMemcpyDeviceToHost));
+}
+/// One call may work in `bytes` of the device.
+template <class Launch>
+void launched(std::int64_t bytes, const Launch& launch) {
+  void* workspace = nullptr;
+  if (bytes > 0) {
+    require(cudaMalloc(&workspace, static_cast<std::size_t>(bytes)));
+  }
+  require(launch(workspace));
+  require(cudaDeviceSynchronize());
+  require(cudaFree(workspace));
+}
+)";
 
-std::string check_program(const MeasureTask& task, const KernelSource& kernel,
-                          const std::optional<KernelSource>& prepack) {
-  const std::string& name = kernel.function_name;
+/// What a check calls.
+struct CheckedKernel {
+  std::string name;  ///< of its files
+  const KernelSource& source;
+};
+
+std::string text_of_check(const MeasureTask& task, const CheckedKernel& kernel,
+                          const std::optional<CheckedKernel>& prepack, bool is_on_device) {
+  const std::string& name = kernel.name;
   std::string text = filled("// Checks {0} against {0}_reference.\n#include \"{0}.hpp\"\n"
                             "#include \"{0}_reference.hpp\"\n",
                             {name});
   if (prepack) {
-    text += filled("#include \"{0}.hpp\"\n", {prepack->function_name});
+    text += filled("#include \"{0}.hpp\"\n", {prepack->name});
   }
-  text += std::string("\n") + helpers;
+  text += std::string("\n") + (is_on_device ? "#include <cstdlib>\n" : "") + helpers;
   for (const KernelArgument& argument : task.arguments) {
     if (is_two_bytes(argument.dtype)) {
       text += narrow_helpers;
       break;
     }
   }
-  text += comparison;
+  text += (is_on_device ? std::string(device_helpers) : std::string()) + comparison;
   const auto allocated = [](const std::string& type, const std::string& variable,
                             std::int64_t count) {
     return filled("  {0}* const {1} = tensorsmith_check::allocate<{0}>({2});\n",
                   {type, variable, std::to_string(count)});
   };
+  // On a device every array has a copy there, whose name begins with d.
+  const auto copied = [&](const std::string& type, const std::string& variable,
+                          std::int64_t count) {
+    return is_on_device ? filled("  {0}* const d{1} = tensorsmith_check::on_device({1}, {2});\n",
+                                 {type, variable, std::to_string(count)})
+                        : std::string();
+  };
   std::map<std::string, std::string> variables;  // by the name of the argument
   std::string reference_call;
+  std::string results;
   std::string checks;
   for (std::size_t i = 0; i < task.arguments.size(); ++i) {
     const KernelArgument& argument = task.arguments[i];
     const std::string place = std::to_string(i), variable = "a" + place, expected = "r" + place;
+    const std::string count = std::to_string(argument.num_elements);
     text += allocated(type_name(argument.dtype), variable, argument.num_elements);
     if (!argument.is_output) {
       text += filled_input(argument, variable);
     } else {
       text += allocated(type_name(widened(argument.dtype)), expected, argument.num_elements);
       const OutputTolerance& tolerance = argument.tolerance;
+      if (is_on_device) {
+        results += filled("  tensorsmith_check::from_device({0}, d{0}, {1});\n", {variable, count});
+      }
       checks += filled("  wrong += tensorsmith_check::check(\"{0}\", &{1}, {2}, {3}, {4}, {5}, "
                        "{6}, {7});\n",
-                       {argument.name, number_function(argument.dtype), variable, expected,
-                        std::to_string(argument.num_elements), number_text(tolerance.absolute),
-                        number_text(tolerance.relative), number_text(tolerance.of_rms)});
+                       {argument.name, number_function(argument.dtype), variable, expected, count,
+                        number_text(tolerance.absolute), number_text(tolerance.relative),
+                        number_text(tolerance.of_rms)});
     }
+    text += copied(type_name(argument.dtype), variable, argument.num_elements);
     variables[argument.name] = variable;
     reference_call += (i == 0 ? "" : ", ") + (argument.is_output ? expected : variable);
   }
-  const auto call = [&variables](const KernelSource& function) {
+  const auto call = [&](const CheckedKernel& function) {
     std::string list;
-    for (const SourceArgument& argument : function.arguments) {
-      list += (list.empty() ? "" : ", ") + variables[argument.name];
+    for (const SourceArgument& argument : function.source.arguments) {
+      list += (list.empty() ? "" : ", ") + std::string(is_on_device ? "d" : "") +
+              variables[argument.name];
     }
-    return filled("  ::{0}({1});\n", {function.function_name, list});
+    return is_on_device
+               ? filled(
+                     "  tensorsmith_check::launched({0}_workspace_bytes, [&](void* workspace) {{\n"
+                     "    return ::{1}({2}, workspace, nullptr);\n  }});\n",
+                     {function.name, function.source.function_name, list})
+               : filled("  ::{0}({1});\n", {function.source.function_name, list});
   };
   if (prepack) {
-    for (const SourceArgument& argument : prepack->arguments) {
+    for (const SourceArgument& argument : prepack->source.arguments) {
       if (argument.is_written) {
         const std::string variable = "p" + std::to_string(variables.size());
         text += allocated(type_name(argument.dtype), variable, argument.num_elements);
+        text += copied(type_name(argument.dtype), variable, argument.num_elements);
         variables[argument.name] = variable;
       }
     }
     text += call(*prepack);
   }
-  text += call(kernel) +
+  text += call(kernel) + results +
           filled("  ::{0}_reference({1});\n  long wrong = 0;\n{2}", {name, reference_call, checks});
   return text + "  std::printf(wrong == 0 ? \"ok\\n\" : \"%ld wrong elements\\n\", wrong);\n"
                 "  return wrong == 0 ? 0 : 1;\n}\n";
+}
+
+}  // namespace
+
+std::string check_program(const MeasureTask& task, const KernelSource& kernel,
+                          const std::optional<KernelSource>& prepack) {
+  std::optional<CheckedKernel> packing;
+  if (prepack) {
+    packing.emplace(CheckedKernel{prepack->function_name, *prepack});
+  }
+  return text_of_check(task, {kernel.function_name, kernel}, packing, false);
+}
+
+std::string check_program(const MeasureTask& task, const CudaExport& kernel,
+                          const std::optional<CudaExport>& prepack) {
+  std::optional<CheckedKernel> packing;
+  if (prepack) {
+    packing.emplace(CheckedKernel{prepack->name, prepack->kernel});
+  }
+  return text_of_check(task, {kernel.name, kernel.kernel}, packing, true);
 }
 
 }  // namespace tensorsmith

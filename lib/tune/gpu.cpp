@@ -82,18 +82,6 @@ State first_gpu_state(const Shared<const ComputeDag>& dag, const Target& target)
               std::to_string(most_drawn));
 }
 
-std::string cuda_text(const LoopProgram& program, const Target& target, const std::string& name,
-                      const std::string& comment) {
-  CudaSourceOptions options;
-  options.name = name;
-  options.comment = comment;
-  Result<CudaSource, std::string> source = cuda_source(program, target, options);
-  if (!source) {
-    throw Error(source.error());
-  }
-  return std::move(source->text);
-}
-
 std::string latency_text(const GpuLatency& latency) {
   std::string text;
   for (std::size_t i = 0; i < latency.kernels.size(); ++i) {

@@ -21,10 +21,6 @@ bool is_worth_compiling(const LoopProgram& program, const Target& target);
 /// Throws Error.
 State first_gpu_state(const Shared<const ComputeDag>& dag, const Target& target);
 
-/// The program of a state as CUDA C++, launches and buffers in comments. Throws Error.
-std::string cuda_text(const LoopProgram& program, const Target& target, const std::string& name,
-                      const std::string& comment);
-
 Owned<CandidateBuilder> make_simulated_builder(const Target& target);
 
 /// Measures what that builder makes.

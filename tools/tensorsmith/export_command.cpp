@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // tensorsmith export WORKLOAD --output FOLDER: the best program as C++ that needs nothing else, or
-// for a GPU target as CUDA C++ that needs no header.
+// for a GPU target as CUDA C++ with the function that launches it; and a program that checks it.
 #include <fmt/format.h>
 
 #include "best_schedule.hpp"
 #include "command.hpp"
 #include "export_files.hpp"
 #include "export_name.hpp"
-#include "tensorsmith/codegen/cuda_source.hpp"
+#include "tensorsmith/codegen/nvrtc.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/tune/export.hpp"
 #include "tensorsmith/tune/measure_task.hpp"
@@ -33,32 +33,14 @@ void require_name(const std::string& function, const std::string& wanted) {
   }
 }
 
-/// The program as .cu, what packs its constants as another one.
-Files cuda_files(const BestSchedule& best, const ExportArguments& arguments) {
-  Files files;
-  const auto add = [&](const LoopProgram& program, const std::string& name) {
-    CudaSourceOptions options;
-    options.name = name;
-    options.comment = arguments.common.workload + ", target " + arguments.common.target;
-    Result<CudaSource, std::string> source = cuda_source(program, best.task.target, options);
-    if (!source) {
-      throw Error(source.error());
-    }
-    for (std::size_t k = 0; k < source->launches.size(); ++k) {
-      const CudaLaunch& launch = source->launches[k];
-      require_name(launch.kernel,
-                   source->launches.size() == 1 ? name : name + "_" + std::to_string(k));
-      if (const auto checked = check_launch(launch, *best.task.target.gpu); !checked) {
-        throw Error(checked.error());
-      }
-    }
-    files.push_back({name + ".cu", std::move(source->text)});
-  };
-  add(best.programs.main, arguments.name);
-  if (best.programs.prepack) {
-    add(*best.programs.prepack, arguments.name + "_prepack");
-  }
-  return files;
+/// The program as written, for the host.
+void add_reference(const BestSchedule& best, const ExportArguments& arguments, const Target& target,
+                   Files& files) {
+  const std::string name = arguments.name + "_reference";
+  const KernelSource plain = reference_source(best.task.dag, target, name);
+  files.push_back({name + ".cpp", plain.source});
+  files.push_back({name + ".hpp", plain.header});
+  require_name(plain.function_name, name);
 }
 
 /// The program, what packs its constants, and what checks them.
@@ -80,14 +62,38 @@ Files cpp_files(const BestSchedule& best, const ExportArguments& arguments) {
     files.push_back({options.name + ".cpp", prepack->source});
     files.push_back({options.name + ".hpp", prepack->header});
   }
-  const MeasureTask task = make_measure_task(*best.task.dag, 1, 1);
-  const std::string reference = arguments.name + "_reference";
-  const KernelSource plain = reference_source(best.task.dag, best.task.target, reference);
-  files.push_back({reference + ".cpp", plain.source});
-  files.push_back({reference + ".hpp", plain.header});
-  files.push_back({arguments.name + "_check.cpp", check_program(task, kernel, prepack)});
+  files.push_back({arguments.name + "_check.cpp",
+                   check_program(make_measure_task(*best.task.dag, 1, 1), kernel, prepack)});
   require_name(kernel.function_name, arguments.name);
-  require_name(plain.function_name, reference);
+  add_reference(best, arguments, target, files);
+  return files;
+}
+
+/// The same in CUDA.
+Files cuda_files(const BestSchedule& best, const ExportArguments& arguments) {
+  Files files;
+  const std::string comment = arguments.common.workload + ", target " + arguments.common.target;
+  const auto add = [&](const LoopProgram& program, const std::string& name,
+                       const std::string& what) {
+    CudaExport exported = export_cuda(program, best.task.target, name, what);
+    const std::vector<CudaLaunch>& launches = exported.device.launches;
+    for (std::size_t k = 0; k < launches.size(); ++k) {
+      require_name(launches[k].kernel,
+                   launches.size() == 1 ? name : name + "_" + std::to_string(k));
+    }
+    files.push_back({name + ".cu", exported.kernel.source});
+    files.push_back({name + ".hpp", exported.kernel.header});
+    return exported;
+  };
+  const CudaExport kernel = add(best.programs.main, arguments.name, comment);
+  std::optional<CudaExport> prepack;
+  if (best.programs.prepack) {
+    prepack = add(*best.programs.prepack, arguments.name + "_prepack",
+                  comment + ": packs the constants of " + arguments.name + ", once");
+  }
+  files.push_back({arguments.name + "_check.cpp",
+                   check_program(make_measure_task(*best.task.dag, 1, 1), kernel, prepack)});
+  add_reference(best, arguments, Target::x86_64_v2(), files);  // plain loops, for any processor
   return files;
 }
 
@@ -121,10 +127,11 @@ int export_workload(const ExportArguments& arguments) {
                   "tune finds");
   }
   written.print();
-  if (!is_gpu) {
-    fmt::print("check: c++ -std=c++17 -O2 -march=native {0}*.cpp -o {0}_check && ./{0}_check\n",
-               arguments.name);
-  }
+  const std::string compiler =
+      is_gpu ? "nvcc -std=c++17 -O2 -arch=" + nvrtc_architecture(*best.task.target.gpu) + " " +
+                   arguments.name + "*.cu"
+             : std::string("c++ -std=c++17 -O2 -march=native");
+  fmt::print("check: {1} {0}*.cpp -o {0}_check && ./{0}_check\n", arguments.name, compiler);
   return exit_ok;
 }
 

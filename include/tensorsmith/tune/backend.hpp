@@ -58,7 +58,7 @@ class Backend {
   /// A program that needs no search: as written, where that runs at all. Throws Error.
   virtual State untuned(const Shared<const ComputeDag>& dag) const = 0;
 
-  /// Text that a compiler of the target takes, launches in a comment. Throws Error.
+  /// Text that a compiler of the target takes, with the function that a caller calls. Throws Error.
   virtual std::string source(const LoopProgram& program, std::int32_t num_threads,
                              const std::string& name, const std::string& comment) const = 0;
 
