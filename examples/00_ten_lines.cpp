@@ -19,8 +19,6 @@ int main() {
   state = *ts::apply_step(state, ts::SplitStep{2, 0, 64, {8}});      // i --> i.0, i.1
   state = *ts::apply_step(state, ts::ReorderStep{2, {0, 3, 1, 2}});  // k outside of i.1 and j
   auto loops = ts::lower(state, ts::Target::x86_64_v3());  // a LoopProgram, or why there is none
-  if (!loops) {
-    return 1;
-  }
-  std::puts(ts::to_text(*loops).c_str());
+  std::puts((loops ? ts::to_text(*loops) : ts::explain(loops.error())).c_str());
+  return loops ? 0 : 1;
 }

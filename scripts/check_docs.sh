@@ -4,7 +4,8 @@
 #   scripts/check_docs.sh [ROOT]       checks README.md and docs/
 #   scripts/check_docs.sh --self-test  proves that each rule can fail
 # A block of cpp or cmake in docs/ follows a line with a link to its source, in which its lines stand
-# one after the other; indentation does not count. Links are checked without their #anchors.
+# one after the other; indentation does not count. Links are checked without their #anchors. The page
+# of tuning names every field of the structs whose name begins with Tune.
 set -eu
 
 check() {
@@ -36,7 +37,7 @@ check() {
         } else {
           open = 1
           size = 0
-          is_code = FILENAME != "README.md" && $0 ~ /^```(cpp|cmake)$/
+          is_code = $0 ~ /^```(cpp|cmake)$/
           source = linked
         }
         next
@@ -55,7 +56,33 @@ check() {
           linked = path
         }
       }
-      END { exit bad }'
+      END { exit bad }' || exit 1
+    [ ! -f include/tensorsmith/tune.hpp ] || awk '
+      FNR == NR { page = page $0 "\n"; next }
+      /^(struct|class) Tune[A-Za-z]* \{/ { open = 1; name = $2 }
+      /^};/ { open = 0 }
+      open && !/\(/ && /^  [A-Za-z].*;/ || open && /^  Callback</ {
+        line = $0
+        sub(/ *\/\/.*/, "", line)
+        sub(/^  Callback<.*> /, "x ", line)
+        gsub(/\{[^}]*\}| = [^,;]*/, "", line)
+        sub(/;.*/, "", line)
+        sub(/^  [^<]*<.*> /, "x ", line)
+        count = split(line, words, /, */)
+        for (i = 1; i <= count; ++i) {
+          field = words[i]
+          sub(/.*[ *]/, "", field)
+          ++fields
+          if (page !~ "[`.]" field "[`.]") {
+            printf "docs/tune-options.md: says nothing of %s::%s\n", name, field
+            bad = 1
+          }
+        }
+      }
+      END {
+        if (fields == 0) { print "tune.hpp: no field was found"; bad = 1 }
+        exit bad
+      }' docs/tune-options.md include/tensorsmith/tune.hpp
   )
 }
 
@@ -80,6 +107,13 @@ if [ "${1-}" = --self-test ]; then
   expect rejected "lines that are not neighbours" \
     '[a](../examples/a.cpp)\n```cpp\nint main() {\n}\n```\n'
   expect rejected "a link to nothing" '[b](../examples/b.cpp)\n'
+  mkdir -p "$dir/include/tensorsmith"
+  printf 'struct TuneThing {\n  int first = 1;\n  double low = 0, high = 0;  ///< of it\n};\n' \
+    >"$dir/include/tensorsmith/tune.hpp"
+  printf '`first`, `low`, `thing.high`\n' >"$dir/docs/tune-options.md"
+  expect accepted "a page of tuning with all fields" 'text\n'
+  printf '`first`, `low`\n' >"$dir/docs/tune-options.md"
+  expect rejected "a page of tuning without a field" 'text\n'
   echo "check_docs: self-test passed"
   exit 0
 fi
