@@ -21,11 +21,12 @@ check_spdx() {
   (
     cd "$1"
     id=$(spdx_id .)
-    find include lib tools bench examples tests scripts cmake \
-      \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cmake' -o -name '*.sh' \) -not -path 'tests/data/*' 2>/dev/null | LC_ALL=C sort |
+    find CMakeLists.txt include lib tools bench examples tests scripts cmake \
+      \( -name '*.[ch]pp' -o -name '*.[hc]' -o -name '*.ipp' -o -name '*.def' -o -name '*.cmake' -o -name '*.in' \
+      -o -name '*.sh' -o -name '*.py' -o -name CMakeLists.txt \) -not -path 'tests/data/*' 2>/dev/null | LC_ALL=C sort |
       while IFS= read -r file; do
         case $file in
-        *.hpp | *.cpp) mark='//' ;;
+        *.[ch]pp | *.[hc] | *.ipp | *.def) mark='//' ;;
         *) mark='#' ;;
         esac
         line=$(sed -n '1{/^#!/!p;q;}' "$file")
@@ -105,7 +106,10 @@ case ${1-} in
   }
   printf '#!/bin/sh\n' >"$dir/scripts/a.sh"
   printf 'int bad;\n// SPDX-License-Identifier: Apache-2.0\n' >"$dir/lib/a.cpp"
-  [ "$(check_spdx "$dir" | wc -l)" = 2 ] || {
+  for name in a.def a.ipp a.h a.in CMakeLists.txt; do
+    echo bad >"$dir/lib/$name"
+  done
+  [ "$(check_spdx "$dir" | wc -l)" = 7 ] || {
     echo "self-test: a source without a licence line was accepted"
     exit 1
   }

@@ -1,5 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of Products, in Eigen; included by one source per vector width.
-//
 // Before it: TENSORSMITH_MLP_WIDTH, a word for the width. Eigen is renamed to Eigen_<width>, so
 // that the linker never joins functions that were compiled for unlike processors; for the same
 // reason nothing of the standard library is used here but types.
