@@ -23,18 +23,34 @@ if(TENSORSMITH_TOOLS)
   set_target_properties(${TENSORSMITH_TOOLS} PROPERTIES
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 endif()
-# Information for debuggers is ten times as large as the code and stays in the build folder.
+# Information for debuggers is ten times as large as the code and stays in the build folder. The
+# sources of an archive repeat inline functions of headers; joined to one object it has each once.
 if(CMAKE_STRIP AND NOT TENSORSMITH_INSTALL_DEBUG)
   set(_files "")
+  set(_archives "")
   foreach(_target IN LISTS _installed TENSORSMITH_TOOLS)
     get_target_property(_type ${_target} TYPE)
     if(_type STREQUAL "EXECUTABLE")
       list(APPEND _files "${CMAKE_INSTALL_BINDIR}/$<TARGET_FILE_NAME:${_target}>")
     elseif(NOT _type STREQUAL "INTERFACE_LIBRARY")
       list(APPEND _files "${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:${_target}>")
+      if(_type STREQUAL "STATIC_LIBRARY" AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_LINKER)
+        list(APPEND _archives "${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:${_target}>")
+      endif()
     endif()
   endforeach()
   install(CODE "
+    foreach(_file IN ITEMS ${_archives})
+      set(_path \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\${_file}\")
+      set(_object \"\${_path}.joined.o\")
+      execute_process(COMMAND \"${CMAKE_LINKER}\" -r --whole-archive \"\${_path}\" -o \"\${_object}\"
+        RESULT_VARIABLE _failed OUTPUT_QUIET ERROR_QUIET)
+      if(NOT _failed)  # else it stays as it is
+        file(REMOVE \"\${_path}\")
+        execute_process(COMMAND \"${CMAKE_AR}\" qcs \"\${_path}\" \"\${_object}\")
+      endif()
+      file(REMOVE \"\${_object}\")
+    endforeach()
     foreach(_file IN ITEMS ${_files})
       set(_path \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\${_file}\")
       execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded \"\${_path}\")

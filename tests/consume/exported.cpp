@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of somebody else without tensorsmith: calls what embed.cpp has exported.
+// A program of somebody else without tensorsmith: calls what embed.cpp or lowered.cpp exported.
 #include <cstdio>
 #include <vector>
 

@@ -12,24 +12,40 @@ run_alone() {
   mkdir -p "$work/elsewhere"
   (cd "$work/elsewhere" && env -i PATH=/usr/bin:/bin "$@")
 }
-# use_package PREFIX BUILD_FOLDER: a project of somebody else, every level of the library.
+# use_package PREFIX BUILD_FOLDER [LEVEL...]: a project of somebody else, these levels of the library
+# or all of them.
 use_package() {
-  rm -rf "${work:?}/$2"
-  cmake -S "$source/tests/consume/find_package" -B "$work/$2" -G Ninja \
-    -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$1" -DCMAKE_BUILD_TYPE=Debug
-  cmake --build "$work/$2"
-  run_alone "$work/$2/consumer_core"
-  run_alone "$work/$2/consumer_all"
-  run_alone "$work/$2/consumer_compiled" >"$work/$2.loops"
-  grep -q 'for k' "$work/$2.loops"
-  if [ -x "$1/bin/tensorsmith-worker" ]; then
-    # Neither next to the program nor on PATH, nor named: the package knows where the worker is.
-    run_alone "$work/$2/consumer_embed" "$work/$2/my_gemm.cpp" | tee "$work/$2.out"
-    grep -q "^$1/" "$work/$2.out"
-    "$cxx" -std=c++17 -O2 -Wall -Wextra -Werror "$source/tests/consume/exported.cpp" \
-      "$work/$2/my_gemm.cpp" -o "$work/$2/exported"
-    run_alone "$work/$2/exported"
+  package=$1 name=$2
+  shift 2
+  rm -rf "${work:?}/$name"
+  cmake -S "$source/tests/consume/find_package" -B "$work/$name" -G Ninja \
+    -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$package" -DCMAKE_BUILD_TYPE=Debug
+  if [ $# = 0 ]; then
+    cmake --build "$work/$name"
+    run_alone "$work/$name/consumer_core"
+    run_alone "$work/$name/consumer_all"
+    run_alone "$work/$name/consumer_compiled" >"$work/$name.loops"
+    grep -q 'for k' "$work/$name.loops"
+    set -- lowers_with_core lowers_with_compiled tunes_with_tune tunes_with_tensorsmith
+  else
+    cmake --build "$work/$name" --target "$@"
   fi
+  for level in "$@"; do
+    # Without the CPU back end there is no tuner. The worker is neither next to the program nor on
+    # PATH, nor named: the package knows where it is.
+    case $level in tunes_*) [ -x "$package/bin/tensorsmith-worker" ] || continue ;; esac
+    folder=$work/$name/exported_by_$level
+    mkdir -p "$folder"
+    run_alone "$work/$name/$level" "$folder/my_gemm.cpp" >"$folder/out" || {
+      cat "$folder/out"
+      exit 1
+    }
+    echo "$level: $(cat "$folder/out")"
+    case $level in tunes_*) grep -q "^$package/" "$folder/out" ;; esac
+    "$cxx" -std=c++17 -O2 -Wall -Wextra -Werror "$source/tests/consume/exported.cpp" \
+      "$folder/my_gemm.cpp" -o "$folder/exported"
+    run_alone "$folder/exported"
+  done
 }
 # install_package BUILD_FOLDER PREFIX: without information for debuggers, if there is a tool that
 # takes it out.
@@ -66,6 +82,7 @@ install)
   install_package "$build" "$prefix"
   if command -v strip >/dev/null && [ -d "$prefix/bin" ]; then
     at_most 20480 "installed programs" "$prefix/bin"
+    at_most 36864 "installed, static" "$prefix"
   fi
   # A component that is not there: which, and why.
   for wanted in core nonsense; do
@@ -95,7 +112,21 @@ find_package)
   # An installed tree may be moved.
   rm -rf "$work/moved"
   cp -R "$prefix" "$work/moved"
-  use_package "$work/moved" find_package.moved
+  if [ -x "$prefix/bin/tensorsmith-worker" ]; then
+    use_package "$work/moved" find_package.moved tunes_with_tune
+    # Without a worker the message says how to name one.
+    rm "$work/moved/bin/tensorsmith-worker"
+    if run_alone "$work/find_package.moved/tunes_with_tune" "$work/nothing.cpp" >"$work/message"; then
+      echo "tuned without a worker" >&2
+      exit 1
+    fi
+    grep -q 'TENSORSMITH_WORKER or by worker_path' "$work/message" || {
+      cat "$work/message"
+      exit 1
+    }
+  else
+    use_package "$work/moved" find_package.moved lowers_with_compiled
+  fi
   ;;
 shared)
   # The objects are those of the static libraries. In a folder of the same name ccache has them all;
@@ -115,8 +146,7 @@ shared)
     for setting in $settings; do
       set -- "$@" "$(echo "$setting" | sed "s/%20/ /g")"
     done
-    cmake -S "$source" -B "$build" -G Ninja "$@" -DBUILD_SHARED_LIBS=ON -DTENSORSMITH_BUILD_TESTS=OFF \
-      -DTENSORSMITH_BUILD_EXAMPLES=OFF -DTENSORSMITH_BUILD_BENCH=OFF
+    cmake --preset install -B "$build" "$@"
     cmake --build "$build"
     rm -rf "$work/shared/prefix"
     cmake --install "$build" --prefix "$build/prefix"' >"$work/shared.log" 2>&1 || {
