@@ -389,7 +389,9 @@ std::string worker_program_problem(const WorkerOptions& options) {
   return !search.found.empty()
              ? std::string()
              : "the program " + std::string(worker_name) + " was not found: neither at " +
-                   search.looked_at + "; the environment variable TENSORSMITH_WORKER may name it";
+                   search.looked_at +
+                   "; name it by the environment variable TENSORSMITH_WORKER or by worker_path of "
+                   "the options";
 }
 
 bool set_installed_worker(const char* path) {

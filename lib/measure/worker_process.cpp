@@ -82,8 +82,8 @@ std::string of_another_build(const std::string& program, const std::string& thei
                              const std::string& ours) {
   return "the worker program '" + program + "' belongs to another build of tensorsmith (it has " +
          theirs + ", this program " + ours +
-         "): build both from one source tree, or set TENSORSMITH_WORKER to the tensorsmith-worker "
-         "that was built with this program";
+         "): build both from one source tree, or set TENSORSMITH_WORKER or worker_path of the "
+         "options to the tensorsmith-worker that was built with this program";
 }
 
 std::string build_text(const std::string& version, std::uint64_t layout) {
@@ -236,7 +236,7 @@ std::string WorkerProcess::start(const WorkerOptions& options, const std::string
   stop();
   if (program.empty()) {
     return "cannot find the program tensorsmith-worker next to this executable or on PATH; install "
-           "it there, or set TENSORSMITH_WORKER or WorkerOptions::worker_path";
+           "it there, or set TENSORSMITH_WORKER or worker_path of the options";
   }
   if (::access(program.c_str(), X_OK) != 0) {
     return "cannot execute the worker program '" + program + "': " + std::strerror(errno);

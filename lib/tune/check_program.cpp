@@ -48,7 +48,8 @@ std::string number_function(DType dtype) {
                              : "tensorsmith_check::number<" + type_name(dtype) + ">";
 }
 
-// In a namespace of their own: the exported function may have any name.
+// In a namespace of their own: the exported function may have any name. Inline: no program needs
+// all of them, and compilers warn of other functions that nobody calls.
 constexpr const char* helpers = R"(#include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -56,7 +57,6 @@ constexpr const char* helpers = R"(#include <cmath>
 #include <new>
 
 namespace tensorsmith_check {
-namespace {
 
 template <class T>
 T* allocate(std::size_t count) {
@@ -68,9 +68,9 @@ T* allocate(std::size_t count) {
   return data;
 }
 
-std::uint64_t state = 1;
+inline std::uint64_t state = 1;
 /// In [0, 1), the same on every machine.
-double draw() {
+inline double draw() {
   state = state * 6364136223846793005u + 1442695040888963407u;
   return static_cast<double>(state >> 40) / 16777216.0;
 }
@@ -83,7 +83,7 @@ double number(T value) {
 
 constexpr const char* narrow_helpers = R"(
 /// What the 16 bits of an f16 stand for, and those of a bf16.
-double f16_number(std::uint16_t bits) {
+inline double f16_number(std::uint16_t bits) {
   const int exponent = (bits >> 10) & 31, fraction = bits & 1023;
   const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
   if (exponent == 31) {
@@ -92,14 +92,14 @@ double f16_number(std::uint16_t bits) {
   return sign * (exponent == 0 ? std::ldexp(fraction, -24)
                                : std::ldexp(1024 + fraction, exponent - 25));
 }
-double bf16_number(std::uint16_t bits) {
+inline double bf16_number(std::uint16_t bits) {
   const std::uint32_t wide = static_cast<std::uint32_t>(bits) << 16;
   float value;
   std::memcpy(&value, &wide, sizeof value);
   return value;
 }
 /// The bits of the next number towards zero.
-std::uint16_t bits_of(double (*number_of)(std::uint16_t), double value) {
+inline std::uint16_t bits_of(double (*number_of)(std::uint16_t), double value) {
   int bits = 0;
   for (int bit = 1 << 14; bit > 0; bit >>= 1) {
     if (number_of(static_cast<std::uint16_t>(bits | bit)) <= std::fabs(value)) {
@@ -134,7 +134,6 @@ long check(const char* name, double (*number_of)(T), const T* got, const U* expe
   return wrong;
 }
 
-}  // namespace
 }  // namespace tensorsmith_check
 
 int main() {
@@ -155,7 +154,7 @@ std::string filled_input(const KernelArgument& argument, const std::string& vari
 
 // Behind the helpers above.
 constexpr const char* device_helpers = R"(
-void require(cudaError_t error) {
+inline void require(cudaError_t error) {
   if (error != cudaSuccess) {
     std::printf("CUDA: %s\n", cudaGetErrorString(error));
     std::exit(2);

@@ -7,13 +7,16 @@ using namespace tensorsmith::test;
 
 namespace {
 
-/// Runs the command behind "check: " in the folder of the files.
-int run_check(const CommandFolder& folder, const std::string& output) {
-  const std::string mark = "check: ";
+/// Runs the command behind "check: " in the folder of the files, with another compiler in place of
+/// c++; warnings are errors.
+int run_check(const CommandFolder& folder, const std::string& output,
+              const std::string& compiler = "c++") {
+  const std::string mark = "check: c++ ";
   const std::size_t at = output.find(mark);
   REQUIRE(at != std::string::npos);
   const std::size_t from = at + mark.size();
-  const std::string check = output.substr(from, output.find('\n', from) - from);
+  const std::string check =
+      compiler + " -Wall -Wextra -Werror " + output.substr(from, output.find('\n', from) - from);
   const std::string command = "cd '" + folder.path("out") + "' && (" + check + ") >../checked 2>&1";
   return std::system(command.c_str());
 }
@@ -23,7 +26,8 @@ int run_check(const CommandFolder& folder, const std::string& output) {
 TEST_CASE("the check of exported C++ compiles, passes, and fails for a wrong kernel") {
   for (const char* workload :
        {"gemm:6x20x7", "gemm:9x33x8:f32,bias,relu,packed", "gemm:4x8x16:i8", "softmax:3x20:f64",
-        "gemm:6x20x7:f16", "gemm:5x16x24:bf16,bias,relu"}) {
+        "gemm:6x20x7:f16", "gemm:5x16x24:bf16,bias,relu", "argmax:5x30:i8",
+        "gather:5x9x12:bf16,indices=i64", "max_pool:n=1,c=8,h=6,w=6,k=3,s=2,p=1"}) {
     CommandFolder folder;
     const CommandResult tuned = folder.run({"tune", workload, "--trials", "2", "--db", "journal"});
     const CommandResult exported = folder.run(
@@ -31,10 +35,15 @@ TEST_CASE("the check of exported C++ compiles, passes, and fails for a wrong ker
     CAPTURE(workload, tuned.err, exported.out, exported.err);
     REQUIRE(tuned.code == 0);
     REQUIRE(exported.code == 0);
-    const int code = run_check(folder, exported.out);
-    CAPTURE(folder.read("checked"));
-    CHECK(code == 0);
-    CHECK(folder.read("checked").find("ok") != std::string::npos);
+    const bool has_clang = std::system("command -v clang++ >/dev/null") == 0;
+    for (const char* compiler : {"c++", "clang++"}) {
+      if (compiler == std::string("c++") || has_clang) {
+        const int code = run_check(folder, exported.out, compiler);
+        CAPTURE(compiler, folder.read("checked"));
+        CHECK(code == 0);
+        CHECK(folder.read("checked").find("ok") != std::string::npos);
+      }
+    }
   }
   CommandFolder folder;
   const CommandResult exported = folder.run({"export", "gemm:6x20x7", "--untuned", "--portable",

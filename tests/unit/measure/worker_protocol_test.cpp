@@ -145,7 +145,7 @@ TEST_CASE("a worker of another build is named, with what to do") {
     CHECK(message.find("'" + options.worker_path + "' belongs to another build") !=
           std::string::npos);
     CHECK(message.find(theirs) != std::string::npos);
-    CHECK(message.find("set TENSORSMITH_WORKER") != std::string::npos);
+    CHECK(message.find("set TENSORSMITH_WORKER or worker_path") != std::string::npos);
     std::remove(options.worker_path.c_str());
   }
   // The same hello with the right numbers is believed: only the next answer is missing.
