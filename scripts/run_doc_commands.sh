@@ -4,11 +4,11 @@
 #   scripts/run_doc_commands.sh BIN        BIN: the folder of the programs
 #   scripts/run_doc_commands.sh --list     what would be run, after all replacements
 #   scripts/run_doc_commands.sh --self-test
-# A command is a line of a code block that begins with tensorsmith, bench_... or scripts/. Budgets are
-# cut (what takes minutes is not what is tested), words that stand for something (WORKLOAD, NETWORK,
+# A command is a line of a code block that begins with tensorsmith, bench_..., scripts/, or a compiler
+# or cmake. Budgets are cut (what takes minutes is not what is tested), words that stand for something (WORKLOAD, NETWORK,
 # model.onnx ...) are replaced. "# prints: TEXT" behind a command: a line of its output is TEXT.
-# Left out, each with its reason: what installs or builds (scripts/), what needs a GPU that is not
-# here, and what reads files that a stranger has and this folder has not.
+# Left out, each with its reason: what installs or builds (scripts/, cmake), what needs a compiler or a
+# GPU that is not here, and what reads files that a stranger has and this folder has not.
 set -eu
 
 # commands ROOT: lines "PAGE<TAB>COMMAND<TAB>TEXT THAT IT PRINTS"
@@ -23,7 +23,7 @@ commands() {
         if (held != "") { sub(/^ +/, " ", line); line = held line; held = "" }
         else if (open ? !is_shell : line !~ /^    /) next
         sub(/^ +/, "", line); sub(/^\$ /, "", line)
-        if (line !~ /^(tensorsmith|bench_[a-z_]+|scripts\/[a-z_]+\.sh)( |$)/) next
+        if (line !~ /^(tensorsmith|bench_[a-z_]+|scripts\/[a-z_]+\.sh|cmake|c\+\+|nvcc)( |$)/) next
         if (line ~ /\\$/) { held = substr(line, 1, length(line) - 1); next }
         printed = ""
         if (match(line, / # prints: /)) printed = substr(line, RSTART + RLENGTH)
@@ -35,25 +35,30 @@ commands() {
 }
 # Budgets and placeholders.
 replaced() {
+  without_gpu=b  # what was compiled is run as well
+  [ -e /dev/nvidiactl ] || without_gpu='s/ && .*//'
   sed -E \
     -e 's/(--seconds|--tune-seconds) [0-9.]+/\1 1/g' \
     -e 's/--trials [1-9][0-9]*/--trials 8/g; s/--programs [0-9]+/--programs 6/g; s/--pairs [0-9]+/--pairs 5/g' \
     -e 's/\bWORKLOAD\b/gemm:32x32x32:f32/g; s/\b(NETWORK|model\.onnx)\b/example:cnn/g; s/\bBOARD\b/sim:a100/g' \
     -e 's/^(tensorsmith tune .*)$/\1 --quiet/' \
     -e '/^tensorsmith tune /{/--(trials|seconds|list|tasks)/!s/$/ --trials 8/}' \
+    -e "/^nvcc /$without_gpu" \
     -e '/^tensorsmith network tune /{/--seconds/!s/$/ --seconds 1/}'
 }
 # Why a command is left out; nothing: it is run.
 reason_against() {
   case $1 in
-  scripts/*) echo "installs or builds" ;;
+  scripts/* | cmake*) echo "installs or builds" ;;
   *"--target cuda"*) [ -e /dev/nvidiactl ] || echo "needs a GPU" ;;
   bench_gpu*) [ -e /dev/nvidiactl ] || echo "needs a GPU" ;;
   bench_page* | bench_versus* | bench_methods*) echo "takes minutes, or writes pages that the tests performance_page and versus_page compare" ;;
   *FILE* | *DIR* | *...*) echo "is a form, not a command" ;;
   *)
+    case ${1%% *} in nvcc | c++) command -v "${1%% *}" >/dev/null || echo "there is no ${1%% *}" ;; esac
     for word in $1; do
       case $word in
+      program.cpp) [ -e "$word" ] || echo "reads $word" ;;
       @*) [ -e "${word#@}" ] || echo "reads ${word#@}" ;;
       *.tsmodel | *.json | *.jsonl | *.npz)
         case $1 in
@@ -139,6 +144,9 @@ case ${1-} in
   expect accepted '```\ntensorsmith good # prints: hello\n```\n'
   expect rejected '```\ntensorsmith good # prints: hell\n```\n'
   expect rejected '```\ntensorsmith bad\n```\n'
+  expect accepted '```\ntensorsmith good\nc++ --version\n```\n'
+  expect rejected '```\nc++ nothing.cpp\n```\n'
+  expect rejected '```\nbench_nothing\n```\n'
   expect rejected '    tensorsmith bad\n'
   expect rejected '```\nscripts/nothing.sh\n```\n'
   expect rejected 'no command at all\n'
