@@ -87,7 +87,7 @@ for model in options.models:
             peers["openvino"] = runner
         own, times = [], {name: [] for name in peers}
         for _ in range(options.rounds):
-            own.append(ours("run", model, *journal)["ns"] * 1e-9)
+            own.append(ours("bench", model, "--rounds", "1000000", "--seconds", "1", *journal)["best_ns"] * 1e-9)
             for name, run in peers.items():
                 times[name].append(least(run))
         row = {"model": model, "threads": options.threads, "seconds": options.seconds, "ours_ms": 1e3 * min(own)}

@@ -49,6 +49,16 @@ Result<graph::Graph, OnnxError> read_onnx(const std::string& path, const OnnxOpt
 Result<graph::Graph, OnnxError> read_onnx_bytes(std::string bytes, const OnnxOptions& options = {},
                                                 const std::string& folder = {});
 
+/// A tensor by its name.
+struct OnnxTensor {
+  std::string name;
+  graph::Constant elements;
+};
+/// The initializers of a model, in their order, whether its nodes read them or not: how values that
+/// another implementation computed are recorded in a file.
+Result<std::vector<OnnxTensor>, OnnxError> read_onnx_tensors(const std::string& path,
+                                                             const OnnxOptions& options = {});
+
 /// What becomes of an operator: a node of the graph; other nodes or none (constants, identities,
 /// expansions); a node that must turn out to be constant once extents are bound; nothing.
 enum class OnnxStatus : std::uint8_t { node, rewritten, folded, refused };

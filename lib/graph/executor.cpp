@@ -210,6 +210,22 @@ void Executor::call(std::span<const KernelOperand> operands) {
   impl_->run(operands, [](std::size_t) {});
 }
 
+void Executor::trace(std::span<const KernelOperand> operands,
+                     const Callback<void(const GroupCall&)>& after) {
+  impl_->check(operands);
+  impl_->run(operands, [&](std::size_t step) {
+    GroupCall called;
+    called.group = impl_->steps_[step].group;
+    const GroupProgram& program = impl_->partition_.groups[called.group].program;
+    for (const std::vector<ValueId>* ids : {&program.inputs, &program.outputs}) {
+      for (const ValueId id : *ids) {
+        called.arguments.push_back(Impl::at(impl_->places_[impl_->storage(id).value], operands));
+      }
+    }
+    after(called);
+  });
+}
+
 std::vector<GroupProfile> Executor::profile(std::span<const KernelOperand> operands,
                                             std::int32_t repeats) {
   impl_->check(operands);
@@ -224,8 +240,11 @@ std::vector<GroupProfile> Executor::profile(std::span<const KernelOperand> opera
   }
   std::vector<GroupProfile> profiles;
   for (std::size_t s = 0; s < times.size(); ++s) {
-    std::sort(times[s].begin(), times[s].end());
-    profiles.push_back({impl_->steps_[s].group, times[s].front(), times[s][times[s].size() / 2]});
+    std::vector<double>& sorted = times[s];
+    std::sort(sorted.begin(), sorted.end());
+    const std::size_t last = sorted.size() - 1;
+    profiles.push_back({impl_->steps_[s].group, sorted.front(), sorted[sorted.size() / 2],
+                        sorted[last / 10], sorted[last - last / 10]});
   }
   return profiles;
 }

@@ -57,4 +57,29 @@ Result<graph::Graph, OnnxError> read_onnx_bytes(std::string bytes, const OnnxOpt
   return *std::move(graph);
 }
 
+Result<std::vector<OnnxTensor>, OnnxError> read_onnx_tensors(const std::string& path,
+                                                             const OnnxOptions& options) {
+  const auto file = onnx::map_file(path, options.most_bytes);
+  if (!file) {
+    return fail(OnnxError{file.error().message});
+  }
+  const auto refused = [&](const std::string& why) {
+    return fail(OnnxError{in_quotes(path, 1000) + ": " + with_short_words(why)});
+  };
+  const auto model = onnx::parse_model((*file)->bytes());
+  if (!model) {
+    return refused("it cannot be read as an ONNX model: " + model.error());
+  }
+  onnx::TensorReader tensors(*file, folder_of(path), path, options.most_bytes);
+  std::vector<OnnxTensor> all;
+  for (const onnx::TensorMessage& message : model->graph.initializers) {
+    auto elements = tensors.read(message);
+    if (!elements) {
+      return refused("tensor " + in_quotes(message.name) + " " + elements.error());
+    }
+    all.push_back({std::string(message.name), std::move(*elements)});
+  }
+  return all;
+}
+
 }  // namespace tensorsmith

@@ -9,10 +9,11 @@ using namespace tensorsmith::test;
 
 namespace {
 
-constexpr const char* workload = "gemm:12x20x28:f32";
+constexpr const char* small_product = "gemm:12x20x28:f32";
 
 void tune_into(CommandFolder& folder, const char* journal) {
-  REQUIRE(folder.run({"tune", workload, "--trials", "2", "--db", journal, "--quiet"}).code == 0);
+  REQUIRE(folder.run({"tune", small_product, "--trials", "2", "--db", journal, "--quiet"}).code ==
+          0);
 }
 
 }  // namespace
@@ -30,10 +31,10 @@ TEST_CASE("what is no regular file is refused at once by every reader") {
              {"records", "convert", special, "--output", "out"},
              {"report", "--db", special, "--output", "out"},
              {"report", "--db", "j", "--compare", special, "--output", "out"},
-             {"explain", workload, "--db", special},
-             {"run", workload, "--db", special},
-             {"export", workload, "--db", special, "--output", "out"},
-             {"tune", workload, "--trials", "1", "--db", special},
+             {"explain", small_product, "--db", special},
+             {"run", small_product, "--db", special},
+             {"export", small_product, "--db", special, "--output", "out"},
+             {"tune", small_product, "--trials", "1", "--db", special},
              {"tune", "--tasks", special, "--trials", "4"}}) {
       CAPTURE(special, command);
       const CommandResult result = folder.run(command);
@@ -56,7 +57,7 @@ TEST_CASE("an output that is an input is refused, by whatever name, and nothing 
   for (const char* name : {"j", "./j", "link", "hard"}) {
     for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
              {"report", "--db", "j", "--output", name},
-             {"tune", workload, "--trials", "1", "--db", "j", "--report", name},
+             {"tune", small_product, "--trials", "1", "--db", "j", "--report", name},
              {"records", "convert", "j", "--force", "--output", name},
              {"records", "merge", "compare.json", "j", "--force", "--output", name},
              {"records", "merge", "j", "j", "--to", "v0.6", "--force", "--output", name}}) {
@@ -71,10 +72,11 @@ TEST_CASE("an output that is an input is refused, by whatever name, and nothing 
   check_refusal(
       folder.run({"report", "--db", "j", "--compare", "compare.json", "--output", "compare.json"}),
       "is a file that is read");
-  check_refusal(folder.run({"export", workload, "--db", "j", "--output", "out", "--force"}),
+  check_refusal(folder.run({"export", small_product, "--db", "j", "--output", "out", "--force"}),
                 "is a file that is read");
-  check_refusal(folder.run({"tune", workload, "--trials", "1", "--db", "new", "--report", "new"}),
-                "is a file that is read");
+  check_refusal(
+      folder.run({"tune", small_product, "--trials", "1", "--db", "new", "--report", "new"}),
+      "is a file that is read");
   CHECK(folder.read("j") == journal);
 }
 
@@ -96,16 +98,17 @@ TEST_CASE("schedules of more steps or loops than any search makes are refused in
     ones += ",1";
   }
   with_steps("[\"SP\",2,0,12,[1],1]", 10'000);
-  check_refusal(folder.run({"explain", workload, "--db", "nested"}),
+  check_refusal(folder.run({"explain", small_product, "--db", "nested"}),
                 "more than 1000 steps of stage 2");
   check_refusal(folder.run({"report", "--db", "nested", "--output", "r"}), "more than 1000");
   with_steps("[\"SP\",2,0,12,[" + ones + "],1]", 500);
-  check_refusal(folder.run({"explain", workload, "--db", "nested"}), "makes more than 2000 loops");
+  check_refusal(folder.run({"explain", small_product, "--db", "nested"}),
+                "makes more than 2000 loops");
   const CommandResult report = folder.run({"report", "--db", "nested", "--output", "r"});
   CHECK(report.code == 0);
   CHECK(folder.read("r").find("makes more than 2000 loops") != std::string::npos);
   with_steps("[\"SP\",2,0,12,[1],1]", 1000);
-  CHECK(folder.run({"explain", workload, "--db", "nested"}).code == 0);
+  CHECK(folder.run({"explain", small_product, "--db", "nested"}).code == 0);
 }
 
 TEST_CASE("no message echoes input of any length") {
@@ -120,18 +123,18 @@ TEST_CASE("no message echoes input of any length") {
            {"tune", large, "--trials", "1"},
            {"tune", "gemm:" + large, "--trials", "1"},
            {"tune", "gemm:8x8x8:" + large, "--trials", "1"},
-           {"tune", workload, "--target", large},
-           {"tune", workload, "--space", large},
-           {"tune", workload, "--policy", large},
-           {"tune", workload, "--param", large},
-           {"tune", workload, "--" + large},
-           {"tune", workload, "--threads", large},
+           {"tune", small_product, "--target", large},
+           {"tune", small_product, "--space", large},
+           {"tune", small_product, "--policy", large},
+           {"tune", small_product, "--param", large},
+           {"tune", small_product, "--" + large},
+           {"tune", small_product, "--threads", large},
            {"tune", "--tasks", "tasks", "--trials", "4"},
-           {"explain", workload, "--db", "record"},
+           {"explain", small_product, "--db", "record"},
            {"records", "show", "log"},
            {"records", "best", "log", "--key", large},
            {"records", "convert", "log", "--to", large, "--output", "o"},
-           {"export", workload, "--name", large}}) {
+           {"export", small_product, "--name", large}}) {
     CAPTURE(command[0]);
     const CommandResult result = folder.run(command);
     CAPTURE(result.err.substr(0, 1000));

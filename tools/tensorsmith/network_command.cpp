@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tensorsmith network: whole networks. inspect, tasks, tune, run, profile, export.
+// tensorsmith network: whole networks. inspect, tasks, tune, run, profile, and what has files of
+// its own: bench, bisect, export.
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -10,20 +9,13 @@
 #include "command.hpp"
 #include "interrupt.hpp"
 #include "network.hpp"
+#include "network_callable.hpp"
 #include "progress.hpp"
-#include "tensorsmith/graph/executor.hpp"
 #include "tensorsmith/graph/memory_plan.hpp"
 
 namespace tensorsmith::cli {
 namespace {
 
-double total_flop(const graph::Partition& parts) {
-  double flop = 0;
-  for (const graph::NetworkTask& task : parts.tasks) {
-    flop += task.weight * task.flop;
-  }
-  return flop;
-}
 std::int64_t constant_bytes(const graph::Graph& net) {
   std::int64_t bytes = 0;
   for (const graph::Value& value : net.values) {
@@ -158,62 +150,6 @@ int tune_network(const NetworkArguments& arguments) {
   return found > 0 ? exit_ok : is_interrupted() ? exit_of_interrupt() : exit_failed;
 }
 
-/// A network with operands: random inputs, or zeros for whole numbers.
-struct Callable {
-  Loaded loaded;
-  std::vector<HostArray> arrays;  ///< inputs, then outputs
-  std::vector<KernelOperand> operands;
-  Owned<graph::Executor> network;
-  std::size_t num_recorded = 0;
-  double prepare_seconds = 0;
-};
-
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-Callable callable(const NetworkArguments& arguments) {
-  Callable made;
-  const double start = now_seconds();
-  made.loaded = load(arguments);
-  const graph::Graph& net = made.loaded.net;
-  made.network = make_owned<graph::Executor>(
-      net, made.loaded.parts,
-      graph::recorded_kernels(made.loaded.parts, records_of(arguments), tune_options(arguments),
-                              arguments.is_plain, made.num_recorded),
-      arguments.num_threads);
-  made.prepare_seconds = now_seconds() - start;
-  made.arrays = graph::random_arguments(net, arguments.seed);
-  made.operands = graph::operands_of(net, made.arrays);
-  return made;
-}
-
-/// Largest difference to the interpreter, as a share of the largest result; -1: it is not finite.
-double difference(const Callable& made) {
-  const graph::Graph& net = made.loaded.net;
-  const std::vector<HostArray> inputs(
-      made.arrays.begin(), made.arrays.begin() + static_cast<std::ptrdiff_t>(net.inputs.size()));
-  const auto want = graph::interpret(net, inputs);
-  if (!want) {
-    throw Error(want.error());
-  }
-  double worst = 0;
-  for (std::size_t k = 0; k < want->size(); ++k) {
-    const HostArray& got = made.arrays[net.inputs.size() + k];
-    double largest = 0, furthest = 0;
-    for (std::int64_t i = 0; i < got.num_elements(); ++i) {
-      const double apart = std::abs(got.get_real(i) - (*want)[k].get_real(i));
-      if (!std::isfinite(apart)) {
-        return -1;
-      }
-      largest = std::max(largest, std::abs((*want)[k].get_real(i)));
-      furthest = std::max(furthest, apart);
-    }
-    worst = std::max(worst, largest > 0 ? furthest / largest : furthest);
-  }
-  return worst;
-}
-
 int run_network(const NetworkArguments& arguments) {
   Callable made = callable(arguments);
   double best = 0;
@@ -225,7 +161,7 @@ int run_network(const NetworkArguments& arguments) {
     best = call == 0 ? seconds : std::min(best, seconds);
   }
   const double flop = total_flop(made.loaded.parts);
-  const double apart = arguments.is_verified ? difference(made) : 0;
+  const double apart = arguments.is_verified ? difference_to_interpreter(made) : 0;
   const bool is_right = !arguments.is_verified || (apart >= 0 && apart < 1e-3);
   if (arguments.is_json) {
     Json json = {{"network", arguments.network},
@@ -307,7 +243,8 @@ CLI::App* add_command(CLI::App& network, Action& action, const char* name, const
                     "convolutions and pools of planes with their channels last");
   command->add_flag("--json", arguments->is_json, "machine-readable output");
   const std::string kind = name;
-  if (kind == "tune" || kind == "run" || kind == "profile" || kind == "export") {
+  const bool is_called = kind == "run" || kind == "profile" || kind == "bench" || kind == "bisect";
+  if (kind == "tune" || is_called || kind == "export") {
     command->add_option("--db", arguments->database, "journal; default: one in the cache folder");
     command->add_option("--threads", arguments->num_threads, "of the kernels")
         ->check(whole_number(1, 1024));
@@ -318,7 +255,7 @@ CLI::App* add_command(CLI::App& network, Action& action, const char* name, const
     command->add_option("--seconds", arguments->seconds, "budget of all tasks together; default 60")
         ->check(real_number(0.1, 1e7));
     command->add_flag("--quiet", arguments->is_quiet, "no progress");
-  } else if (kind == "run" || kind == "profile" || kind == "export") {
+  } else if (is_called || kind == "export") {
     command->add_flag("--plain", arguments->is_plain,
                       "what is not in the journal runs without any schedule");
   }
@@ -329,6 +266,21 @@ CLI::App* add_command(CLI::App& network, Action& action, const char* name, const
     command->add_flag("--force", arguments->overwrites, "replace files that exist");
     command->add_flag("--portable", arguments->is_portable,
                       "C++ only, without the machine code that was measured");
+  }
+  if (kind == "bench") {
+    arguments->seconds = 10;
+    command->add_option("--rounds", arguments->rounds, "calls to time; default 30")
+        ->check(whole_number(1, 1000000));
+    command->add_option("--seconds", arguments->seconds, "most time for them; default 10")
+        ->check(real_number(0.01, 1e7));
+    command->add_flag("--race-plain", arguments->races_plain,
+                      "in turns with the network as it is written, even if that takes long");
+  }
+  if (kind == "bisect") {
+    command->add_option("--against", arguments->against,
+                        "ONNX file whose initializers are recorded values: inputs, and what nodes "
+                        "gave for them");
+    command->add_flag("--quiet", arguments->is_quiet, "no progress");
   }
   if (kind == "run") {
     command->add_flag("--verify", arguments->is_verified,
@@ -353,6 +305,11 @@ void add_network(CLI::App& app, Action& action) {
   add_command(*network, action, "tune", "Tune all tasks under one budget", tune_network);
   add_command(*network, action, "run", "Run with the best kernels known so far", run_network);
   add_command(*network, action, "profile", "Time of every kernel in the network", profile_network);
+  add_command(*network, action, "bench",
+              "Time of the whole and of every kernel, in turns with the network as it is written",
+              bench_network);
+  add_command(*network, action, "bisect",
+              "The first kernel that does not compute what its nodes say", bisect_network);
   add_command(
       *network, action, "export",
       "Write it as C++ and weights that need nothing else, with the best kernels known so far",

@@ -59,6 +59,14 @@ struct GroupProfile {
   std::size_t group = 0;
   double best_ns = 0;  ///< the least of the calls
   double median_ns = 0;
+  double p10_ns = 0, p90_ns = 0;  ///< percentiles of the calls
+};
+
+/// A kernel that has just been called, and where what it read and wrote lies.
+struct GroupCall {
+  std::size_t group = 0;
+  /// In the order of the arguments of the group's program: inputs, then outputs.
+  std::vector<const void*> arguments;
 };
 
 class Executor {
@@ -82,6 +90,9 @@ class Executor {
     call(operands);
   }
   void call(std::span<const KernelOperand> operands);
+  /// As call(), and looks at every kernel once it is done.
+  void trace(std::span<const KernelOperand> operands,
+             const Callback<void(const GroupCall&)>& after);
   /// Calls it `repeats` times and takes the time of every kernel.
   std::vector<GroupProfile> profile(std::span<const KernelOperand> operands,
                                     std::int32_t repeats = 10);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// requires: cli11 fmt json
+// tensorsmith network: bench and bisect of a small ONNX file.
+#include "error/command_fixture.hpp"
+#include "support/onnx_writer.hpp"
+
+using namespace tensorsmith::test;
+
+namespace {
+
+/// y = Relu(x + b), with both values named.
+std::string small_model() {
+  OnnxGraph graph;
+  graph.input("x", {std::int64_t{4}});
+  graph.output("y", {std::int64_t{4}});
+  graph.weights(onnx_tensor("b", {4}, {1, 1, 1, 1}));
+  graph.node("Add", {"x", "b"}, {"sum"}, {}, "shift");
+  graph.node("Relu", {"sum"}, {"y"}, {}, "cut");
+  return onnx_model(graph, 13);
+}
+
+/// What somebody recorded of it.
+std::string recorded(const std::vector<float>& sum, const std::vector<float>& y) {
+  OnnxGraph graph;
+  graph.weights(onnx_tensor("x", {4}, {-3, -1, 0, 2}));
+  graph.weights(onnx_tensor("sum", {4}, sum));
+  graph.weights(onnx_tensor("y", {4}, y));
+  return onnx_model(graph, 13);
+}
+
+}  // namespace
+
+TEST_CASE("network bench times the whole and every kernel") {
+  CommandFolder folder;
+  folder.write("net.onnx", small_model());
+  const CommandResult result =
+      folder.run({"network", "bench", "net.onnx", "--rounds", "5", "--json"});
+  CAPTURE(result.err);
+  CHECK(result.code == 0);
+  const nlohmann::json json = result.json();
+  REQUIRE(json.is_object());
+  CHECK(json["best_ns"].get<double>() <= json["median_ns"].get<double>());
+  CHECK(json["median_ns"].get<double>() <= json["p90_ns"].get<double>());
+  REQUIRE(json["kernels"].size() == 1);
+  CHECK(json["kernels"][0]["operators"] == "Add+Relu");
+  CHECK(json["kernels"][0]["share"].get<double>() == 1);
+  CHECK(json["plain"]["ratio"].get<double>() > 0);
+  CHECK(json["plain"]["difference"].get<double>() == 0);
+  const CommandResult text = folder.run({"network", "bench", "net.onnx", "--rounds", "2"});
+  CHECK(text.code == 0);
+  CHECK(text.out.find("as written: median") != std::string::npos);
+}
+
+TEST_CASE("network bisect finds nothing, or the recorded value that differs") {
+  CommandFolder folder;
+  folder.write("net.onnx", small_model());
+  folder.write("right.onnx", recorded({-2, 0, 1, 3}, {0, 0, 1, 3}));
+  folder.write("wrong.onnx", recorded({-2, 0, 1, 3}, {-2, 0, 1, 3}));
+  folder.write("other.onnx", recorded({-2, 0, 1, 4}, {0, 0, 1, 4}));
+  const CommandResult alone = folder.run({"network", "bisect", "net.onnx", "--json"});
+  CAPTURE(alone.err);
+  CHECK(alone.code == 0);
+  CHECK(alone.json()["judged"] == 1);
+  CHECK(alone.json()["kernel"].is_null());
+  const CommandResult right =
+      folder.run({"network", "bisect", "net.onnx", "--against", "right.onnx", "--json"});
+  CHECK(right.code == 0);
+  CHECK(right.json()["recorded_values"] == 2);
+  const CommandResult wrong =
+      folder.run({"network", "bisect", "net.onnx", "--against", "wrong.onnx", "--json"});
+  CHECK(wrong.code == 1);
+  CHECK(wrong.json()["kernel"].is_null());
+  CHECK(wrong.json()["recorded"]["operator"] == "Relu");
+  CHECK(wrong.json()["recorded"]["node"] == "cut");
+  CHECK(wrong.json()["recorded"]["wrong"] == 1);
+  CHECK(wrong.json()["recorded"]["element"] == 0);
+  const CommandResult other =
+      folder.run({"network", "bisect", "net.onnx", "--against", "other.onnx", "--quiet"});
+  CHECK(other.code == 1);
+  CHECK(other.out.find("node \"shift\" (Add): the recorded value \"sum\" is 4 at element 3") == 0);
+}
+
+TEST_CASE("network bisect refuses files that say nothing of the network") {
+  CommandFolder folder;
+  folder.write("net.onnx", small_model());
+  OnnxGraph inputs, unrelated;
+  inputs.weights(onnx_tensor("x", {4}, {1, 2, 3, 4}));
+  unrelated.weights(onnx_tensor("z", {1}, {1}));
+  folder.write("inputs.onnx", onnx_model(inputs, 13));
+  folder.write("unrelated.onnx", onnx_model(unrelated, 13));
+  folder.write("damaged.onnx", "\x07");
+  const auto refused = [&](const std::string& file, const std::string& part) {
+    check_refusal(folder.run({"network", "bisect", "net.onnx", "--against", file, "--quiet"}),
+                  part);
+  };
+  refused("missing.onnx", "missing.onnx");
+  refused("damaged.onnx", "damaged.onnx");
+  refused("unrelated.onnx", "for the input \"x\"");
+  refused("inputs.onnx", "no value that a node");
+}
