@@ -48,10 +48,11 @@ std::string line_of(const std::vector<Record>& run, double flop, const Scale& sc
 }
 
 std::string axes(const Scale& scale, const std::vector<double>& x_ticks,
-                 const std::vector<double>& y_ticks, double flop) {
+                 const std::vector<double>& y_ticks, const std::string& x_label,
+                 const std::string& y_label) {
   std::string svg;
   const auto decimals = [](const std::vector<double>& ticks) {
-    return ticks.size() > 1 && ticks[1] < 1 ? 1 : 0;
+    return ticks.size() < 2 || ticks[1] >= 1 ? 0 : ticks[1] >= 0.1 ? 1 : ticks[1] >= 0.01 ? 2 : 3;
   };
   for (const double tick : y_ticks) {
     svg += "<line class=\"grid\" x1=\"" + at(left) + "\" x2=\"" + at(width - right) + "\" y1=\"" +
@@ -66,10 +67,9 @@ std::string axes(const Scale& scale, const std::vector<double>& x_ticks,
     }
   }
   svg += "<text class=\"tick\" text-anchor=\"middle\" x=\"" + at((left + width - right) / 2) +
-         "\" y=\"" + at(height - 6) + "\">seconds since the start, compilation included</text>\n";
+         "\" y=\"" + at(height - 6) + "\">" + x_label + "</text>\n";
   svg += "<text class=\"tick\" text-anchor=\"middle\" transform=\"translate(14 " +
-         at((top + height - bottom) / 2) + ") rotate(-90)\">" +
-         (flop > 0 ? "GFLOP/s" : "calls per second") + "</text>\n";
+         at((top + height - bottom) / 2) + ") rotate(-90)\">" + y_label + "</text>\n";
   return svg;
 }
 
@@ -114,7 +114,9 @@ std::string curve_chart(const std::vector<std::vector<Record>>& runs, double flo
   scale.rate = y_ticks.back();
   std::string svg = "<svg viewBox=\"0 0 " + number_text(width, 0) + " " + number_text(height, 0) +
                     "\" role=\"img\" aria-label=\"Best so far over time\">\n";
-  svg += axes(scale, axis_ticks(scale.seconds, 8), y_ticks, flop);
+  svg += axes(scale, axis_ticks(scale.seconds, 8), y_ticks,
+              "seconds since the start, compilation included",
+              flop > 0 ? "GFLOP/s" : "calls per second");
   for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
     svg += "<path class=\"earlier\" d=\"" + line_of(runs[i], flop, scale) + "\"/>\n";
   }
@@ -127,6 +129,32 @@ std::string curve_chart(const std::vector<std::vector<Record>>& runs, double flo
   }
   svg += "<path class=\"best\" d=\"" + line_of(last, flop, scale) + "\"/>\n";
   return svg + "</svg>\n";
+}
+
+std::string step_chart(const std::vector<std::pair<double, double>>& points,
+                       const std::string& x_label, const std::string& y_label) {
+  Scale scale{0, 0};
+  for (const auto& [seconds, value] : points) {
+    scale.seconds = std::max(scale.seconds, seconds);
+    scale.rate = std::max(scale.rate, value);
+  }
+  if (!(scale.rate > 0)) {
+    return {};
+  }
+  scale.seconds = scale.seconds > 0 ? scale.seconds : 1;
+  const std::vector<double> y_ticks = axis_ticks(scale.rate, 5);
+  scale.rate = y_ticks.back();
+  std::string path;
+  for (const auto& [seconds, value] : points) {
+    const bool is_first = path.empty();
+    path +=
+        (is_first ? "M" : "H") + at(scale.x(seconds)) + (is_first ? " " : "V") + at(scale.y(value));
+  }
+  return "<svg viewBox=\"0 0 " + number_text(width, 0) + " " + number_text(height, 0) +
+         "\" role=\"img\" aria-label=\"" + escape_html(y_label) + "\">\n" +
+         axes(scale, axis_ticks(scale.seconds, 8), y_ticks, escape_html(x_label),
+              escape_html(y_label)) +
+         "<path class=\"best\" d=\"" + path + "\"/>\n</svg>\n";
 }
 
 }  // namespace tensorsmith

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "report/page_style.hpp"
+
 namespace tensorsmith {
 namespace {
 
@@ -67,5 +69,37 @@ std::string time_text(double ns) {
 
 std::string table_head(std::initializer_list<Cell> cells) { return row(cells, "th"); }
 std::string table_row(std::initializer_list<Cell> cells) { return row(cells, "td"); }
+
+std::string plural(std::size_t count, const std::string& word) {
+  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+}
+
+std::string paragraph(const std::string& text, const char* kind) {
+  return std::string("<p class=\"") + kind + "\">" + escape_html(text) + "</p>\n";
+}
+
+std::string fact(const std::string& value, const std::string& name) {
+  return "<div class=\"fact\"><b>" + escape_html(value) + "</b><span>" + escape_html(name) +
+         "</span></div>\n";
+}
+
+std::string table(const std::string& rows) {
+  return "<div class=\"scroll\"><table>\n" + rows + "</table></div>\n";
+}
+
+std::string details(const std::string& title, const std::string& text, bool is_open) {
+  return std::string("<details") + (is_open ? " open" : "") + "><summary>" + escape_html(title) +
+         "</summary><pre>" + escape_html(text) + "</pre></details>\n";
+}
+
+std::string page_begin(const std::string& title) {
+  std::string html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                     "<title>";
+  html += escape_html(title) + "</title>\n<style>";
+  html += page_style;
+  return html + "</style>\n</head>\n<body>\n<h1>" + escape_html(title) + "</h1>\n";
+}
+std::string page_end() { return "</body>\n</html>\n"; }
 
 }  // namespace tensorsmith

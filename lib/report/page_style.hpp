@@ -41,6 +41,9 @@ svg .grid { stroke: var(--line); } svg .tick { fill: var(--soft); font-size: 12p
 svg .best { fill: none; stroke: var(--best); stroke-width: 2; }
 svg .earlier { fill: none; stroke: var(--soft); stroke-width: 1; stroke-dasharray: 4 3; }
 svg .trial { fill: var(--dot); }
+svg .row { fill: var(--text); font-size: 12px; } svg .small { fill: var(--soft); font-size: 11px; }
+svg .bar { fill: var(--dot); } svg .node { fill: var(--best); }
+svg .arc { fill: none; stroke: var(--soft); stroke-width: 1; opacity: .7; }
 @media print { details > * { display: block; } }
 )";
 

@@ -6,7 +6,6 @@
 
 #include "report/curve_chart.hpp"
 #include "report/html_text.hpp"
-#include "report/page_style.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -48,28 +47,6 @@ const char* meaning_of(MeasureStatus status) {
     break;
   }
   return "failed for an unknown reason";
-}
-
-std::string plural(std::size_t count, const std::string& word) {
-  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
-}
-
-std::string paragraph(const std::string& text, const char* kind = "soft") {
-  return std::string("<p class=\"") + kind + "\">" + escape_html(text) + "</p>\n";
-}
-
-std::string fact(const std::string& value, const std::string& name) {
-  return "<div class=\"fact\"><b>" + escape_html(value) + "</b><span>" + escape_html(name) +
-         "</span></div>\n";
-}
-
-std::string table(const std::string& rows) {
-  return "<div class=\"scroll\"><table>\n" + rows + "</table></div>\n";
-}
-
-std::string details(const std::string& title, const std::string& text, bool is_open) {
-  return std::string("<details") + (is_open ? " open" : "") + "><summary>" + escape_html(title) +
-         "</summary><pre>" + escape_html(text) + "</pre></details>\n";
 }
 
 std::string gflops_text(const ReportSection& section, const Record& record) {
@@ -270,11 +247,7 @@ std::vector<std::vector<Record>> runs_of(const std::vector<Record>& records) {
 }
 
 std::string html_report(const Report& report) {
-  std::string html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                     "<title>tensorsmith report</title>\n<style>";
-  html += page_style;
-  html += "</style>\n</head>\n<body>\n<h1>tensorsmith report</h1>\n";
+  std::string html = page_begin("tensorsmith report");
   html += "<p class=\"soft\">" + plural(report.sections.size(), "workload") + " from <code>" +
           escape_html(report.journal) + "</code></p>\n";
   for (const std::string& note : report.notes) {
@@ -283,7 +256,7 @@ std::string html_report(const Report& report) {
   for (const ReportSection& section : report.sections) {
     html += section_html(section);
   }
-  return html + "</body>\n</html>\n";
+  return html + page_end();
 }
 
 }  // namespace tensorsmith

@@ -51,6 +51,29 @@ TEST_CASE("network bench times the whole and every kernel") {
   CHECK(text.out.find("as written: median") != std::string::npos);
 }
 
+TEST_CASE("network report writes one page and leaves what it reads alone") {
+  CommandFolder folder;
+  folder.write("net.onnx", small_model());
+  REQUIRE(
+      folder.run({"network", "tune", "net.onnx", "--seconds", "1", "--quiet", "--db", "j"}).code ==
+      0);
+  const CommandResult result =
+      folder.run({"network", "report", "net.onnx", "--db", "j", "--output", "n.html", "--json"});
+  CAPTURE(result.err);
+  CHECK(result.code == 0);
+  CHECK(result.json()["kernels"] == 1);
+  CHECK(result.json()["recorded"] == 1);
+  const std::string page = folder.read("n.html");
+  CHECK(page.find("Add+Relu") != std::string::npos);
+  CHECK(page.find("While it was tuned") != std::string::npos);
+  const std::string model = folder.read("net.onnx"), journal = folder.read("j");
+  check_refusal(folder.run({"network", "report", "net.onnx", "--output", "net.onnx"}), "net.onnx");
+  check_refusal(folder.run({"network", "report", "net.onnx", "--db", "j", "--output", "j"}), "j");
+  check_refusal(folder.run({"network", "report", "net.onnx", "--output", "no/such/n.html"}), "no");
+  CHECK(folder.read("net.onnx") == model);
+  CHECK(folder.read("j") == journal);
+}
+
 TEST_CASE("network bisect finds nothing, or the recorded value that differs") {
   CommandFolder folder;
   folder.write("net.onnx", small_model());

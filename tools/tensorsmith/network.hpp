@@ -21,7 +21,8 @@ struct NetworkArguments {
   double seconds = 60;
   int rounds = 30;
   bool races_plain = false;
-  std::string against;  ///< file of recorded values
+  std::string output = "network.html";  ///< of a report
+  std::string against;                  ///< file of recorded values
   std::uint64_t seed = 1;
   bool is_channels_last = false;
   bool is_json = false, is_plain = false, is_verified = false, is_quiet = false;
@@ -45,6 +46,7 @@ JournalContents records_of(const NetworkArguments& arguments);
 
 int export_whole_network(const NetworkArguments& arguments);
 int bench_network(const NetworkArguments& arguments);
+int report_network(const NetworkArguments& arguments);
 int bisect_network(const NetworkArguments& arguments);
 
 }  // namespace tensorsmith::cli

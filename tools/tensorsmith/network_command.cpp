@@ -243,7 +243,8 @@ CLI::App* add_command(CLI::App& network, Action& action, const char* name, const
                     "convolutions and pools of planes with their channels last");
   command->add_flag("--json", arguments->is_json, "machine-readable output");
   const std::string kind = name;
-  const bool is_called = kind == "run" || kind == "profile" || kind == "bench" || kind == "bisect";
+  const bool is_called =
+      kind == "run" || kind == "profile" || kind == "bench" || kind == "bisect" || kind == "report";
   if (kind == "tune" || is_called || kind == "export") {
     command->add_option("--db", arguments->database, "journal; default: one in the cache folder");
     command->add_option("--threads", arguments->num_threads, "of the kernels")
@@ -275,6 +276,9 @@ CLI::App* add_command(CLI::App& network, Action& action, const char* name, const
         ->check(real_number(0.01, 1e7));
     command->add_flag("--race-plain", arguments->races_plain,
                       "in turns with the network as it is written, even if that takes long");
+  }
+  if (kind == "report") {
+    command->add_option("--output", arguments->output, "file to write; default network.html");
   }
   if (kind == "bisect") {
     command->add_option("--against", arguments->against,
@@ -308,6 +312,8 @@ void add_network(CLI::App& app, Action& action) {
   add_command(*network, action, "bench",
               "Time of the whole and of every kernel, in turns with the network as it is written",
               bench_network);
+  add_command(*network, action, "report",
+              "Kernels, tasks and the course of tuning as one HTML page", report_network);
   add_command(*network, action, "bisect",
               "The first kernel that does not compute what its nodes say", bisect_network);
   add_command(
