@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "tensorsmith/graph/memory_plan.hpp"
 #include "tensorsmith/support/quote.hpp"
 #include "tensorsmith/support/rng.hpp"
+#include "tune/memory.hpp"
 
 namespace tensorsmith::graph {
 
@@ -21,6 +23,27 @@ double now_ns() {
   return std::chrono::duration<double, std::nano>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+/// Throws Error if the machine has not the memory that a call takes: arena, inputs and results.
+MemoryPlan plan_that_fits(const Graph& graph, const Partition& partition) {
+  MemoryPlan plan = plan_memory(graph, partition);
+  double bytes = static_cast<double>(plan.arena_bytes);
+  for (const std::vector<ValueId>* ids : {&graph.inputs, &graph.outputs}) {
+    for (const ValueId id : *ids) {
+      const Value& value = graph.value(id);
+      bytes += static_cast<double>(num_elements(value.shape)) * bytes_of(value.dtype);
+    }
+  }
+  if (!memory_problem(bytes, memory_limits()).empty()) {
+    char text[200];
+    std::snprintf(text, sizeof text,
+                  "graph::Executor: a call needs about %.3g GiB of memory for inputs, results and "
+                  "what lies between kernels, more than there is; choose smaller extents",
+                  bytes / (1024.0 * 1024 * 1024));
+    throw Error(text);
+  }
+  return plan;
 }
 
 }  // namespace
@@ -46,7 +69,7 @@ struct Executor::Impl {
 
   Impl(const Graph& graph, const Partition& partition, const std::vector<KernelArtifact>& artifacts,
        const Runtime& runtime)
-      : graph_(graph), partition_(partition), plan_(plan_memory(graph, partition)),
+      : graph_(graph), partition_(partition), plan_(plan_that_fits(graph, partition)),
         arena_(static_cast<std::size_t>(std::max<std::int64_t>(plan_.arena_bytes, 1))) {
     if (artifacts.size() != partition.tasks.size()) {
       throw Error("graph::Executor: expected a kernel for each of " +

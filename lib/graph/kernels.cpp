@@ -35,6 +35,18 @@ TuneOptions without_budget(TuneOptions options) {
   return options;
 }
 
+/// The best of the records; an instant one, or none at all, if there is none.
+TuneResult schedule_of(const NetworkTask& task, const JournalContents& records,
+                       const TuneOptions& options, bool is_plain, bool& is_found) {
+  std::vector<std::string> skipped;
+  const auto best =
+      best_replayed(records, task.dag, task.text, host_target().name, options.num_threads, skipped);
+  is_found = best.has_value();
+  return best       ? compile_once(task_of(task), best->state, options.num_threads)
+         : is_plain ? plain_schedule(task, options.num_threads)
+                    : instant_schedule(task, options);
+}
+
 }  // namespace
 
 std::vector<KernelArtifact> plain_kernels(const Partition& partition, std::int32_t num_threads) {
@@ -64,16 +76,9 @@ std::vector<TuneResult> recorded_schedules(const Partition& partition,
   std::vector<TuneResult> schedules;
   num_found = 0;
   for (const NetworkTask& task : partition.tasks) {
-    std::vector<std::string> skipped;
-    const auto best =
-        best_replayed(records, task.dag, task.text, host_target().name, tune.num_threads, skipped);
-    if (best) {
-      ++num_found;
-      schedules.push_back(compile_once(task_of(task), best->state, tune.num_threads));
-    } else {
-      schedules.push_back(is_plain ? plain_schedule(task, tune.num_threads)
-                                   : instant_schedule(task, without_budget(tune)));
-    }
+    bool is_found = false;
+    schedules.push_back(schedule_of(task, records, without_budget(tune), is_plain, is_found));
+    num_found += is_found ? 1U : 0U;
   }
   return schedules;
 }
@@ -98,11 +103,19 @@ TunedKernels tuned_kernels(const Partition& partition, const TasksOptions& optio
   TunedKernels made;
   made.result = tune_tasks(tasks, options);
   const TuneOptions instant = without_budget(options.tune);
+  JournalContents records;
+  if (!made.result.has_all() && !options.tune.database.empty()) {
+    if (auto read = read_journal(options.tune.database); read) {
+      records = std::move(*read);
+    }
+  }
   for (std::size_t i = 0; i < partition.tasks.size(); ++i) {
+    const NetworkTask& task = partition.tasks[i];
     const TuneResult& result = made.result.tasks[i];
+    bool is_found = false;
     made.kernels.push_back(result.has_best()
                                ? result.artifact()
-                               : instant_schedule(partition.tasks[i], instant).artifact());
+                               : schedule_of(task, records, instant, false, is_found).artifact());
   }
   return made;
 }

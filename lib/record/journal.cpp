@@ -185,16 +185,21 @@ std::optional<Record> best_record(const std::vector<Record>& records, std::strin
 std::optional<Record> best_record(const JournalContents& contents, std::string_view workload,
                                   std::string_view target, std::int32_t num_threads,
                                   const Callback<bool(const Record&)>& is_usable) {
-  const Wanted is_wanted{workload, target, num_threads};
+  return best_record(contents, Wanted{workload, target, num_threads}, is_usable);
+}
+
+std::optional<Record> best_record(const JournalContents& contents,
+                                  const Callback<bool(const Record&)>& is_wanted,
+                                  const Callback<bool(const Record&)>& is_usable) {
   std::vector<const Record*> first, second;  // what nobody ranked lower, and the rest
   for (const Winner& winner : contents.winners) {
-    if (is_wanted(winner.record)) {
+    if (winner.record.is_ok() && is_wanted(winner.record)) {
       first.push_back(&winner.record);
     }
   }
   for (std::size_t i = 0; i < contents.records.size(); ++i) {
     const Record& record = contents.records[i];
-    if (!is_wanted(record)) {
+    if (!record.is_ok() || !is_wanted(record)) {
       continue;
     }
     bool is_ranked = false;

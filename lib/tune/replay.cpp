@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/tune/replay.hpp"
 
+#include <map>
 #include <string>
 #include <utility>
 
+#include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/sched/apply.hpp"
 #include "tensorsmith/sched/bounds.hpp"
 #include "tensorsmith/sched/explain_error.hpp"
 #include "tensorsmith/support/error.hpp"
+#include "tensorsmith/te/notation.hpp"
+#include "tensorsmith/te/workload_key.hpp"
 
 namespace tensorsmith {
 
@@ -23,6 +27,37 @@ std::size_t num_loops(const State& state) {
   }
   return count;
 }
+
+/// Which workloads of a journal are a computation, whatever its tensors are called there.
+class SameWorkloads {
+ public:
+  SameWorkloads(const ComputeDag& dag, std::string_view name)
+      : dag_(dag), name_(name), key_(te::workload_key(dag)) {}
+
+  bool operator()(const Record& record) {
+    if (record.workload == name_ || record.workload_key == name_ || record.workload_key == key_) {
+      return true;
+    }
+    const auto [known, is_new] = known_.emplace(record.workload, false);
+    if (is_new && shapes_of(record.workload_key) == shapes_of(key_)) {
+      const Result<ops::Workload, std::string> named = ops::parse_workload(record.workload);
+      known->second = named && te::is_same_computation(*named->dag, dag_, te::Names::do_not_count);
+    }
+    return known->second;
+  }
+
+ private:
+  /// What follows the hash in a key: the shapes of the arguments.
+  static std::string_view shapes_of(std::string_view key) {
+    const std::size_t comma = key.find(',');
+    return comma == std::string_view::npos ? std::string_view() : key.substr(comma);
+  }
+
+  const ComputeDag& dag_;
+  std::string_view name_;
+  std::string key_;
+  std::map<std::string, bool> known_;
+};
 
 }  // namespace
 
@@ -62,7 +97,12 @@ std::optional<ReplayedRecord> best_replayed(const JournalContents& contents,
       return false;
     }
   };
-  std::optional<Record> best = best_record(contents, workload, target, num_threads, applies);
+  SameWorkloads is_same(*dag, workload);
+  const auto is_wanted = [&](const Record& record) {
+    return (target.empty() || record.target == target) &&
+           (num_threads == 0 || record.num_threads == num_threads) && is_same(record);
+  };
+  std::optional<Record> best = best_record(contents, is_wanted, applies);
   if (!best) {
     return std::nullopt;
   }

@@ -121,3 +121,95 @@ TEST_CASE("network bisect refuses files that say nothing of the network") {
   refused("unrelated.onnx", "for the input \"x\"");
   refused("inputs.onnx", "no value that a node");
 }
+
+TEST_CASE("networks that cannot be are refused by one sentence that names the node") {
+  CommandFolder folder;
+  const auto refused =
+      [&](const OnnxGraph& graph, const std::string& part,
+          const std::vector<std::string>& command = {"network", "run", "bad.onnx"}) {
+        folder.write("bad.onnx", onnx_model(graph, 13));
+        CAPTURE(part);
+        check_refusal(folder.run(command), part);
+      };
+  const auto with_input = [](std::int64_t extent) {
+    OnnxGraph graph;
+    graph.input("x", {extent});
+    graph.output("y", {extent});
+    return graph;
+  };
+  OnnxGraph cycle = with_input(4);
+  cycle.node("Add", {"x", "b"}, {"a"}, {}, "first");
+  cycle.node("Relu", {"a"}, {"b"}, {}, "second");
+  cycle.node("Relu", {"b"}, {"y"}, {}, "third");
+  refused(cycle, "\"first\"");
+  OnnxGraph missing = with_input(4);
+  missing.node("Add", {"x", "nowhere"}, {"y"}, {}, "lost");
+  refused(missing, "\"lost\"");
+  OnnxGraph unknown = with_input(4);
+  unknown.node("Frobnicate", {"x"}, {"y"}, {}, "odd");
+  refused(unknown, "\"odd\"");
+  OnnxGraph shapes = with_input(4);
+  shapes.weights(onnx_tensor("w", {3}, {1, 2, 3}));
+  shapes.node("Add", {"x", "w"}, {"y"}, {}, "unequal");
+  refused(shapes, "\"unequal\"");
+  OnnxGraph types = with_input(4);
+  types.weights(onnx_integers("w", {4}, {1, 2, 3, 4}));
+  types.node("Add", {"x", "w"}, {"y"}, {}, "mixed");
+  refused(types, "\"mixed\"");
+  // More than an extent may be, and more memory than there is.
+  OnnxGraph wide = with_input(std::int64_t{1} << 45);
+  wide.node("Relu", {"x"}, {"y"}, {}, "wide");
+  refused(wide, "\"wide\"", {"network", "run", "bad.onnx", "--plain"});
+  OnnxGraph huge;
+  huge.input("x", {std::int64_t{1} << 30, std::int64_t{1} << 14});
+  huge.output("y", {std::int64_t{1} << 30, std::int64_t{1} << 14});
+  huge.node("Relu", {"x"}, {"y"}, {}, "huge");
+  refused(huge, "GiB of memory", {"network", "run", "bad.onnx", "--plain"});
+  OnnxGraph spread = with_input(4);
+  spread.weights(onnx_integers("to", {2}, {std::int64_t{1} << 43, 4}));
+  spread.node("Expand", {"x", "to"}, {"much"}, {}, "spread");
+  spread.node("ReduceMax", {"much"}, {"y"}, {{"axes", std::vector<std::int64_t>{0}}}, "back");
+  refused(spread, "", {"network", "run", "bad.onnx", "--plain"});
+  // A weight that claims 2 GiB in a file of a few bytes.
+  OnnxGraph claims = with_input(4);
+  claims.weights(WireMessage()
+                     .number(1, std::uint64_t{1} << 29)
+                     .number(2, 1)
+                     .text(8, "w")
+                     .text(9, std::string(16, 'x')));
+  claims.node("Add", {"x", "w"}, {"y"}, {}, "claims");
+  refused(claims, "\"w\"");
+  // Cut anywhere: read or refused, and never more than a sentence.
+  const std::string whole = small_model();
+  for (std::size_t size = 1; size < whole.size(); size += 1 + whole.size() / 12) {
+    folder.write("bad.onnx", whole.substr(0, size));
+    check_refusal(folder.run({"network", "inspect", "bad.onnx"}), "bad.onnx");
+  }
+}
+
+TEST_CASE("a journal is shared by networks and single tasks, by whatever names") {
+  CommandFolder folder;
+  OnnxGraph product;
+  product.input("x", {std::int64_t{24}, std::int64_t{20}});
+  product.input("z", {std::int64_t{20}, std::int64_t{28}});
+  product.output("y", {std::int64_t{24}, std::int64_t{28}});
+  product.node("MatMul", {"x", "z"}, {"y"}, {}, "product");
+  folder.write("net.onnx", onnx_model(product, 13));
+  const std::string named = "gemm:24x28x20:f32";
+  const auto recorded = [&](const std::string& journal) {
+    return folder.run({"network", "run", "net.onnx", "--plain", "--json", "--db", journal})
+        .json()["recorded"];
+  };
+  CHECK(recorded("single") == 0);
+  REQUIRE(folder.run({"tune", named, "--trials", "2", "--quiet", "--db", "single"}).code == 0);
+  CHECK(recorded("single") == 1);
+  REQUIRE(
+      folder.run({"tune", "gemm:24x28x21:f32", "--trials", "2", "--quiet", "--db", "other"}).code ==
+      0);
+  CHECK(recorded("other") == 0);
+  REQUIRE(
+      folder.run({"network", "tune", "net.onnx", "--seconds", "1", "--quiet", "--db", "network"})
+          .code == 0);
+  CHECK(folder.run({"run", named, "--db", "network"}).code == 0);
+  CHECK(folder.run({"run", "gemm:24x28x21:f32", "--db", "network"}).code == 2);
+}

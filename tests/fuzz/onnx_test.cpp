@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Damaged ONNX files: cut, changed, with parts of others. A file is read, and then it is a graph
-// that can be checked and resolved, or it is refused by one sentence.
+// that can be checked, resolved and cut into kernels, or it is refused by one sentence.
 #include "tensorsmith/onnx.hpp"
 
 #include <bit>
@@ -12,7 +12,10 @@
 #include "support/catch.hpp"
 #include "support/onnx_writer.hpp"
 #include "support/text_mutator.hpp"
+#include "tensorsmith/graph/memory_plan.hpp"
+#include "tensorsmith/graph/partition.hpp"
 #include "tensorsmith/graph/resolve.hpp"
+#include "tensorsmith/graph/simplify.hpp"
 
 namespace tensorsmith::test {
 namespace {
@@ -118,6 +121,40 @@ std::string with_changed_field(TextMutator& random, const std::string& message) 
   return joined(fields);
 }
 
+void require_sentence(const std::string& text) {
+  REQUIRE_FALSE(text.empty());
+  REQUIRE(text.find('\n') == std::string::npos);
+}
+
+/// Whether what was resolved can be cut into kernels: if not, a sentence says why.
+bool is_partitioned(graph::Graph& graph) {
+  // Larger ones are sound as well, but simplifying evaluates constants of them.
+  constexpr std::int64_t most_elements = 1 << 16;
+  for (const graph::Value& value : graph.values) {
+    if (graph::num_elements(value.shape) < 0 || graph::num_elements(value.shape) > most_elements) {
+      return false;
+    }
+  }
+  const auto simplified = graph::simplify(graph);
+  if (!simplified) {
+    require_sentence(simplified.error());
+    return false;
+  }
+  const auto parts = graph::partition(graph);
+  if (!parts) {
+    require_sentence(parts.error());
+    return false;
+  }
+  const graph::MemoryPlan plan = graph::plan_memory(graph, *parts);
+  REQUIRE(plan.arena_bytes >= 0);
+  double weights = 0;
+  for (const graph::NetworkTask& task : parts->tasks) {
+    weights += task.weight;
+  }
+  REQUIRE(weights == static_cast<double>(parts->groups.size()));
+  return true;
+}
+
 }  // namespace
 
 TEST_CASE("the reader of ONNX files takes damage", "[fuzz]") {
@@ -139,7 +176,7 @@ TEST_CASE("the reader of ONNX files takes damage", "[fuzz]") {
                                "\x08\x01", "\x12", "\x3a\x00", "\x0a\x7f", "Shape", "w"});
   graph::ResolveOptions small;
   small.most_elements = 1 << 12;
-  std::size_t refused = 0, resolved = 0;
+  std::size_t refused = 0, resolved = 0, partitioned = 0;
   const std::size_t rounds = fuzz(4000, [&] {
     std::string damaged;
     if (mutator.below(4) == 0) {
@@ -153,14 +190,19 @@ TEST_CASE("the reader of ONNX files takes damage", "[fuzz]") {
     auto graph = read_onnx_bytes(damaged, options);
     if (!graph) {
       ++refused;
-      REQUIRE_FALSE(graph.error().message.empty());
-      REQUIRE(graph.error().message.find('\n') == std::string::npos);
+      require_sentence(graph.error().message);
       return;
     }
     REQUIRE(graph::check(*graph).has_value());
     const auto done = graph::resolve(*graph, small);
-    resolved += done ? 1 : 0;
+    if (!done) {
+      require_sentence(done.error());
+      return;
+    }
+    ++resolved;
+    partitioned += is_partitioned(*graph) ? 1U : 0U;
   });
+  CHECK(partitioned > 0);
   CHECK(refused > 0);
   CHECK(resolved > 0);
   CHECK(refused < rounds);

@@ -51,7 +51,8 @@ struct TunedKernels {
   std::vector<KernelArtifact> kernels;  ///< by task
   TasksResult result;
 };
-/// All tasks under one budget, by the task scheduler; what gets no time gets an instant kernel.
+/// All tasks under one budget, by the task scheduler; what gets no time gets the journal's kernel,
+/// or an instant one.
 TunedKernels tuned_kernels(const Partition& partition, const TasksOptions& options);
 
 /// What one kernel call took.

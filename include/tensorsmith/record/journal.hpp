@@ -82,6 +82,10 @@ std::optional<Record> best_record(const std::vector<Record>& records, std::strin
 std::optional<Record> best_record(const JournalContents& contents, std::string_view workload,
                                   std::string_view target = {}, std::int32_t num_threads = 0,
                                   const Callback<bool(const Record&)>& is_usable = {});
+/// The same of all ok trials that `is_wanted` takes.
+std::optional<Record> best_record(const JournalContents& contents,
+                                  const Callback<bool(const Record&)>& is_wanted,
+                                  const Callback<bool(const Record&)>& is_usable);
 Result<std::optional<Record>, RecordError> load_best(const std::string& path,
                                                      std::string_view workload,
                                                      std::string_view target = {},

@@ -15,6 +15,7 @@
 #include "tensorsmith/support/compiled.hpp"
 #include "tensorsmith/support/result.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
+#include "tensorsmith/te/same_computation.hpp"
 
 namespace tensorsmith::te {
 
@@ -27,8 +28,10 @@ TENSORSMITH_INLINE Result<Shared<const ComputeDag>, std::string>
 read_notation(std::string_view text);
 
 /// Whether the dags have the same operations in the same order: names, types, shapes, iterators,
-/// attributes, formulas and arguments. Numbers of tensors and expressions do not matter.
-TENSORSMITH_INLINE bool is_same_computation(const ComputeDag& a, const ComputeDag& b);
+/// attributes, formulas and arguments. Numbers of tensors and expressions do not matter. Without
+/// names: steps of one apply to the other, and its kernels compute the same.
+TENSORSMITH_INLINE bool is_same_computation(const ComputeDag& a, const ComputeDag& b,
+                                            Names names = Names::count);
 
 }  // namespace tensorsmith::te
 

@@ -31,17 +31,19 @@ read_notation(std::string_view text) {
   }
 }
 
-TENSORSMITH_INLINE bool is_same_computation(const ComputeDag& a, const ComputeDag& b) {
+TENSORSMITH_INLINE bool is_same_computation(const ComputeDag& a, const ComputeDag& b, Names names) {
   if (a.operations().size() != b.operations().size() ||
       a.arguments().size() != b.arguments().size()) {
     return false;
   }
   bool same = true;
   for (std::size_t i = 0; same && i < a.arguments().size(); ++i) {
-    same = a.tensor(a.arguments()[i]).name == b.tensor(b.arguments()[i]).name;
+    const TensorInfo &x = a.tensor(a.arguments()[i]), &y = b.tensor(b.arguments()[i]);
+    same = (names == Names::do_not_count || x.name == y.name) && x.operation == y.operation &&
+           x.output_index == y.output_index;
   }
   for (std::size_t stage = 0; same && stage < a.operations().size(); ++stage) {
-    same = detail::same_operation(a, b, stage);
+    same = detail::same_operation(a, b, stage, names);
   }
   return same;
 }

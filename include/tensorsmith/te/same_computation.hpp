@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structural comparison of two dags, whose pools number expressions differently.
 //
-// Floor 2. Own design. Names of the variables of combiners do not matter, all others do.
+// Floor 2. Own design. Names of the variables of combiners do not matter, all others do, unless it
+// is asked for the form alone.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "tensorsmith/support/hash_map.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
+
+namespace tensorsmith::te {
+
+/// Whether names of tensors, operations and iterators count when dags are compared.
+enum class Names : std::uint8_t { count, do_not_count };
+
+}  // namespace tensorsmith::te
 
 namespace tensorsmith::te::detail {
 
@@ -16,8 +26,8 @@ namespace tensorsmith::te::detail {
 class SameExpression {
  public:
   SameExpression(const ExprPool& a, const ExprPool& b) : a_(a), b_(b) {}
-  SameExpression(const ComputeDag& a, const ComputeDag& b)
-      : a_(a.pool()), b_(b.pool()), dag_a_(&a), dag_b_(&b) {}
+  SameExpression(const ComputeDag& a, const ComputeDag& b, Names names)
+      : a_(a.pool()), b_(b.pool()), dag_a_(&a), dag_b_(&b), names_(names) {}
 
   void declare(VarId x, VarId y) { vars_.emplace_back(x, y); }
 
@@ -69,7 +79,8 @@ class SameExpression {
       return false;
     }
     const TensorInfo &a = dag_a_->tensor(x), &b = dag_b_->tensor(y);
-    return a.name == b.name && a.operation == b.operation && a.output_index == b.output_index;
+    return (names_ == Names::do_not_count || a.name == b.name) && a.operation == b.operation &&
+           a.output_index == b.output_index;
   }
   bool compare(const ExprNode& x, const ExprNode& y) {
     if (x.dtype != y.dtype || x.op.index() != y.op.index()) {
@@ -118,30 +129,63 @@ class SameExpression {
   const ExprPool& b_;
   const ComputeDag* dag_a_ = nullptr;
   const ComputeDag* dag_b_ = nullptr;
+  Names names_ = Names::count;
   std::vector<std::pair<VarId, VarId>> vars_;
   HashMap<std::uint32_t, std::uint32_t> known_;
 };
 
-inline bool same_operation(const ComputeDag& a, const ComputeDag& b, std::size_t stage) {
+/// The attributes with places instead of names: of an operation that computes the tensor, of an
+/// iterator. What is no name of either stays.
+inline OperationAttrs attrs_without_names(const ComputeDag& dag, const Operation& operation) {
+  OperationAttrs attrs = operation.attrs;
+  for (std::string& name : attrs.layout_free_placeholders) {
+    for (std::size_t stage = 0; stage < dag.operations().size(); ++stage) {
+      if (dag.operation(stage).name == name) {
+        name = std::to_string(stage);
+        break;
+      }
+    }
+  }
+  for (std::vector<std::string>* list : {&attrs.simplify_const_tensor_indices,
+                                         &attrs.always_unroll_inner, &attrs.no_split_at_inner}) {
+    for (std::string& name : *list) {
+      std::size_t place = 0;
+      bool is_found = false;
+      for (const std::vector<Axis>* axes : {&operation.axes, &operation.reduce_axes}) {
+        for (const Axis& axis : *axes) {
+          is_found = is_found || dag.pool().var_name(axis.var) == name;
+          place += is_found ? 0U : 1U;
+        }
+      }
+      name = is_found ? std::to_string(place) : name;
+    }
+  }
+  return attrs;
+}
+
+inline bool same_operation(const ComputeDag& a, const ComputeDag& b, std::size_t stage,
+                           Names names = Names::count) {
+  const bool counts = names == Names::count;
   const Operation &x = a.operation(stage), &y = b.operation(stage);
-  if (x.kind != y.kind || x.name != y.name || x.tag != y.tag || !(x.attrs == y.attrs) ||
+  if (x.kind != y.kind || (counts && x.name != y.name) || x.tag != y.tag ||
+      !(counts ? x.attrs == y.attrs : attrs_without_names(a, x) == attrs_without_names(b, y)) ||
       x.axes.size() != y.axes.size() || x.reduce_axes.size() != y.reduce_axes.size() ||
       x.bodies.size() != y.bodies.size() || x.outputs.size() != y.outputs.size()) {
     return false;
   }
   for (std::size_t i = 0; i < x.outputs.size(); ++i) {
     const TensorInfo &s = a.tensor(x.outputs[i]), &t = b.tensor(y.outputs[i]);
-    if (s.name != t.name || s.dtype != t.dtype || !(s.shape == t.shape)) {
+    if ((counts && s.name != t.name) || s.dtype != t.dtype || !(s.shape == t.shape)) {
       return false;
     }
   }
-  SameExpression same(a, b);
+  SameExpression same(a, b, names);
   const auto declare = [&](const std::vector<Axis>& from, const std::vector<Axis>& to) {
     bool alike = true;
     for (std::size_t i = 0; i < from.size(); ++i) {
       same.declare(from[i].var, to[i].var);
       alike = alike && from[i].extent == to[i].extent &&
-              a.pool().var_name(from[i].var) == b.pool().var_name(to[i].var);
+              (!counts || a.pool().var_name(from[i].var) == b.pool().var_name(to[i].var));
     }
     return alike;
   };

@@ -22,8 +22,9 @@ struct ReplayedRecord {
   Record record;
   State state;
 };
-/// best_record among those whose steps apply to `dag`; `skipped` gets one sentence for each better
-/// one whose steps do not.
+/// The best record of this computation, by whatever names of tensors and iterators it was recorded
+/// (a workload's, a network's), among those whose steps apply to `dag`; `skipped` gets one sentence
+/// for each better one whose steps do not.
 std::optional<ReplayedRecord> best_replayed(const JournalContents& contents,
                                             const Shared<const ComputeDag>& dag,
                                             std::string_view workload, std::string_view target,

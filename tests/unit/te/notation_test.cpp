@@ -146,3 +146,25 @@ TEST_CASE("notation: wrong texts are one sentence that says where") {
   CHECK(error_of("Y[i:4] = " + std::string(5000, '(')).find("at most 800") != std::string::npos);
   CHECK(error_of("").find("got nothing") != std::string::npos);
 }
+
+TEST_CASE("computations may be compared without their names", "[te]") {
+  const auto is_same = [](const char* a, const char* b) {
+    CHECK_FALSE(te::is_same_computation(*read(a), *read(b)));
+    const bool same = te::is_same_computation(*read(a), *read(b), te::Names::do_not_count);
+    CHECK(te::is_same_computation(*read(b), *read(a), te::Names::do_not_count) == same);
+    return same;
+  };
+  const char* const product = "C[i:8,j:6] += A[i,k:4]*B[k,j]";
+  CHECK(is_same(product, "Y[m:8,n:6] += X[m,r:4]*W[r,n]"));
+  CHECK(is_same(product, "C[j:8,i:6] += A[j,k:4]*B[k,i]"));
+  CHECK_FALSE(is_same(product, "C[i:8,j:6] += A[k:4,i]*B[k,j]"));
+  CHECK_FALSE(is_same(product, "C[i:8,j:7] += A[i,k:4]*B[k,j]"));
+  CHECK_FALSE(is_same(product, "C[i:8,j:6] max= A[i,k:4]*B[k,j]"));
+  CHECK_FALSE(is_same(product, "C.f64[i:8,j:6] += A.f64[i,k:4]*B.f64[k,j]"));
+  CHECK_FALSE(is_same("C[i:8] = A[i] - B[i]", "B[8]; C[i:8] = A[i] - B[i]"));
+  // What stays as it is from call to call is part of the form, what it is called is not.
+  const char* const packed = "C[i:8,j:6] += A[i,k:4]*B[k,j] {layout_free_placeholders: [\"B\"]}";
+  CHECK_FALSE(is_same(product, packed));
+  CHECK(is_same(packed, "y[m:8,n:6] += x[m,r:4]*w[r,n] {layout_free_placeholders: [\"w\"]}"));
+  CHECK_FALSE(is_same(packed, "y[m:8,n:6] += x[m,r:4]*w[r,n] {layout_free_placeholders: [\"x\"]}"));
+}
