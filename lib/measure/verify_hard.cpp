@@ -47,15 +47,14 @@ Verdict verify_hard_output(const KernelArgument& argument, const RowSample& rows
                            std::span<const std::byte> output) {
   Verdict verdict;
   if (!is_float(argument.dtype)) {
+    KernelArgument sampled;
+    sampled.name = argument.name;
+    sampled.dtype = argument.dtype;
+    sampled.num_elements = rows.elements_of(argument.num_elements);
+    sampled.tolerance = argument.tolerance;
     const auto width = static_cast<std::size_t>(bytes_of(argument.dtype));
-    std::vector<std::byte> sampled(values.size());
-    each_sampled_run(rows, argument.num_elements,
-                     [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-                       std::memcpy(sampled.data() + static_cast<std::size_t>(to) * width,
-                                   output.data() + static_cast<std::size_t>(from) * width,
-                                   static_cast<std::size_t>(count) * width);
-                     });
-    return verify_output(argument, values, 0, sampled);
+    return verify_output(sampled, values, 0,
+                         gather_rows(rows, argument.num_elements, width, output));
   }
   std::int64_t num_bad = 0, num_compared = 0;
   std::string first;

@@ -58,8 +58,8 @@ class WorkerLane {
   Result<Calibration, MeasureFault> calibrate();
   /// Forgets that starting failed, so that the next call tries again.
   void allow_start() { start_problem_.clear(); }
-  /// Nothing has to be ready at some moment any more.
-  void has_time() { time_up_ns_ = 0; }
+  /// What comes next has to be ready by then, of the monotonic clock; 0: it may take its time.
+  void has_time_until(std::int64_t time_up_ns) { time_up_ns_ = time_up_ns; }
   /// What the worker had to say when it took the task; empty: nothing.
   const std::string& note() const { return note_; }
 

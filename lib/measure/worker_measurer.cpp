@@ -112,11 +112,16 @@ class WorkerMeasurer::Pool {
       return fail(MeasureFault{MeasureStatus::unknown_error, "cannot create shared memory"});
     }
     MeasureFault fault;
-    on_lane([this, &fault](WorkerLane& lane) {
+    const std::int64_t time_up_ns =
+        task.max_prepare_ns > 0 ? monotonic_ns() + task.max_prepare_ns : 0;
+    on_lane([this, &fault, time_up_ns](WorkerLane& lane) {
       lane.allow_start();
-      lane.has_time();
+      lane.has_time_until(time_up_ns);
       fault = lane.ensure(task_);
     });
+    if (fault.status == MeasureStatus::cancelled) {
+      fault.message = "the inputs were not drawn in time";
+    }
     if (fault.status != MeasureStatus::ok) {
       return fail(fault);
     }

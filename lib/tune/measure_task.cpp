@@ -305,12 +305,7 @@ Result<Done, MeasureFault> run_reference(const Shared<const ComputeDag>& dag,
 
 Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const ComputeDag>& dag,
                                            const PlainRunner& run_plain, double most_points) {
-  const bool is_float_only =
-      std::all_of(task.arguments.begin(), task.arguments.end(), [](const KernelArgument& argument) {
-        return !argument.is_output || is_float(argument.dtype);
-      });
-  const std::optional<SampledRows> rows =
-      is_float_only ? sample_rows(*dag, most_points) : std::nullopt;
+  const std::optional<SampledRows> rows = sample_rows(*dag, most_points);
   const Shared<const ComputeDag> wide = f64_twin(rows ? rows->dag : dag);
   ArgumentBuffers arguments;
   for (std::size_t i = 0; i < wide->arguments().size(); ++i) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <future>
 #include <system_error>
@@ -23,18 +24,25 @@
 #include "tune/left_behind.hpp"
 #include "tune/polish.hpp"
 #include "tune/serial_twins.hpp"
+#include "tune/starved_time.hpp"
 #include "tune/task_inputs.hpp"
 
 namespace tensorsmith {
 namespace {
 
 constexpr std::uint64_t input_seed = 1;
-/// Of the reference in instant mode: some 5 ms.
-constexpr double instant_points = 5e7;
+/// Of the reference in instant mode: some 5 ms. Of a run with a budget so many more for each
+/// second: a twentieth of it where a core computes 10 points in a nanosecond.
+constexpr double instant_points = 5e7, points_per_second = 5e8;
 /// A worker that starts on a busy machine gets so long whatever the budget.
 constexpr double least_start_seconds = 2;
-/// The reference result is waited for as long as the budget is, but no less than this.
-constexpr double least_reference_seconds = 5;
+/// The reference result and the inputs of the worker are waited for as long as the budget is and
+/// this share of it, but no less than so many seconds, waiting for a core left out; and no longer
+/// than the second number or the budget on the clock.
+constexpr double late_share = 0.05, least_prepare_seconds = 1, most_starved_seconds = 5;
+constexpr double least_drawing_seconds = 0.5;
+/// Tasks of so many bytes are drawn by the worker while the reference is computed.
+constexpr std::int64_t large_bytes = std::int64_t{256} << 20;
 /// Of the search, until the first program is proposed.
 constexpr double first_share = 0.5;
 /// The results of hard inputs too may take no more than this share of the budget.
@@ -326,28 +334,36 @@ struct TuneSession::References {
   }
 };
 
-void TuneSession::add_reference_result() {
+void TuneSession::add_reference_result(double share) {
   if (!options_.verifies) {
     return;
   }
   const double begin = steady_seconds(), budget = options_.budget.seconds;
+  const double starved_before = starved_seconds();
   const auto is_cancelled = [&] { return options_.is_cancelled && options_.is_cancelled(); };
+  // Of the work itself; on the clock it may take longer on a busy machine.
   const auto is_late = [&](double seconds) {
-    return (budget > 0 && steady_seconds() - begin > seconds) || is_cancelled();
+    const double passed = steady_seconds() - begin;
+    return is_cancelled() || (budget > 0 && passed > seconds &&
+                              (passed > std::max(budget, most_starved_seconds) ||
+                               passed - (starved_seconds() - starved_before) > seconds));
   };
   const auto references = std::make_shared<References>();
   references->task = measure_task_;
   references->definition = definition_;
   references->program = task_.dag;
   references->run_plain = backend_->make_reference();
-  references->points = is_instant(options_) ? instant_points : 0;
+  // Without a limit of time there is time for all of it.
+  references->points = is_instant(options_) ? instant_points : share * budget * points_per_second;
   references->hard_points = is_instant(options_) ? instant_hard_points : hard_points;
-  const double most = std::max(budget, least_reference_seconds);
+  const double most = std::max((1 + late_share) * budget, least_prepare_seconds);
   if (!run_unless([references] { references->add(); }, [&] { return is_late(most); })) {
     if (is_cancelled()) {
       return;  // nothing is measured any more
     }
-    throw Error("tune: no reference result after " + std::to_string(static_cast<int>(most)) +
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.3g", steady_seconds() - begin);
+    throw Error("tune: no reference result after " + std::string(text) +
                 " s, so nothing can be verified: this computation wants a larger budget");
   }
   if (!references->problem.empty()) {
@@ -372,20 +388,29 @@ void TuneSession::add_reference_result() {
 }
 
 void TuneSession::prepare_with_reference(Measurer& measurer) {
+  const double budget = options_.budget.seconds;
+  const double end = steady_seconds() + std::max((1 + late_share) * budget, least_start_seconds);
+  const auto set_limit = [&] {
+    const double left = std::max(end - steady_seconds(), least_drawing_seconds);
+    measure_task_.max_prepare_ns = budget > 0 ? static_cast<std::int64_t>(left * 1e9) : 0;
+  };
+  set_limit();
   std::future<Result<Done, MeasureFault>> drawing;
-  if (is_instant(options_) && options_.verifies) {
-    // The worker draws the inputs while the reference is computed. If it cannot, it says so again.
+  if (options_.verifies && (is_instant(options_) || measure_task_.num_bytes() >= large_bytes)) {
+    // The worker draws the inputs while the reference is computed.
     drawing = std::async(std::launch::async,
                          [&measurer, task = measure_task_] { return measurer.prepare(task); });
   }
   add_reference_result();
-  if (drawing.valid()) {
-    drawing.wait();
-  }
+  const Result<Done, MeasureFault> drawn = drawing.valid() ? drawing.get() : Done{};
   if (options_.is_cancelled && options_.is_cancelled()) {
     return;
   }
-  prepare(measurer);
+  if (!drawn && budget > 0 && steady_seconds() > end) {
+    throw Error("tune: nothing can be measured: " + drawn.error().message);
+  }
+  set_limit();
+  prepare(measurer);  // whatever else went wrong is said again
 }
 
 void TuneSession::prepare(Measurer& measurer) const {

@@ -58,8 +58,9 @@ class TuneSession {
   TuneSession& operator=(const TuneSession&) = delete;
   ~TuneSession();
 
-  /// Computes the reference result. Throws Error if there is none.
-  void add_reference_result();
+  /// Computes the reference result. Throws Error if there is none. `share`: of the budget, which
+  /// others have a part in.
+  void add_reference_result(double share = 1);
   /// The measurer measures this task from now on. Throws Error if it cannot.
   void prepare(Measurer& measurer) const;
   /// Both; in instant mode in less time.

@@ -173,7 +173,7 @@ class TasksRun {
   std::int64_t run_round(std::size_t task) {
     TuneSession& session = *sessions_[task];
     if (!is_started_[task]) {
-      session.add_reference_result();
+      session.add_reference_result(1 / static_cast<double>(sessions_.size()));
     }
     turn_to(task);
     if (!is_started_[task]) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/full_count.hpp"
 #include "support/random_dags.hpp"
 #include "support/random_steps.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
@@ -81,7 +82,7 @@ DrawnProgram draw_program(CounterRng& rng) {
 }  // namespace
 
 TEST_CASE("random programs: interpreter, loop program and machine code agree bit for bit") {
-  const std::uint32_t count = test::scaled(500);
+  const std::uint32_t count = test::full_count(test::scaled(500), 500);
   LlvmCompiler compiler(host_target());
   CounterRng rng(test::seed(), 0);
   std::uint32_t num_equal = 0;
@@ -121,7 +122,7 @@ TEST_CASE("random programs: interpreter, loop program and machine code agree bit
 }
 
 TEST_CASE("random programs can be tuned: a verified kernel or a sentence") {
-  const std::uint32_t count = test::scaled(48);
+  const std::uint32_t count = test::full_count(test::scaled(48), 500);
   CounterRng rng(test::seed(), 1);
   std::uint32_t num_found = 0;
   for (std::uint32_t n = 0; n < count; ++n) {

@@ -5,7 +5,11 @@
 // rows of `inner` neighbouring elements each, `count` are there: first, first + stride, ...
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
 
 namespace tensorsmith {
 
@@ -48,6 +52,18 @@ void each_sampled_run(const RowSample& rows, std::int64_t num_elements, const Vi
       in_sample += rows.inner;
     }
   }
+}
+
+/// The elements in the sample, side by side, of a tensor of elements of `width` bytes.
+inline std::vector<std::byte> gather_rows(const RowSample& rows, std::int64_t num_elements,
+                                          std::size_t width, std::span<const std::byte> tensor) {
+  std::vector<std::byte> sampled(static_cast<std::size_t>(rows.elements_of(num_elements)) * width);
+  each_sampled_run(rows, num_elements, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+    std::memcpy(sampled.data() + static_cast<std::size_t>(to) * width,
+                tensor.data() + static_cast<std::size_t>(from) * width,
+                static_cast<std::size_t>(count) * width);
+  });
+  return sampled;
 }
 
 }  // namespace tensorsmith

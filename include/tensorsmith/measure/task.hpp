@@ -69,8 +69,9 @@ struct KernelArgument {
 
   InputFill fill;  ///< inputs only
 
-  // Outputs only. An empty reference leaves the output unverified. With one of some rows (floats
-  // only) the elements of the others must be written, whatever they are.
+  // Outputs only. An empty reference leaves the output unverified. With one of some rows the
+  // elements of the others must be written, whatever they are (where a value of the type can tell:
+  // floats, and integers of 32 bits or more).
   std::vector<std::byte> reference;
   RowSample reference_rows;
   DType reference_dtype = DType::f32;  ///< dtype itself, or f64 for a float output
@@ -90,6 +91,8 @@ struct MeasureTask {
   std::int32_t num_threads = 1;
   std::int32_t device = -1;      ///< number of the GPU that candidates run on; -1: the CPU
   std::int32_t vector_bits = 0;  ///< widest vectors of their code: of the peak, too; 0: any
+  /// How long drawing the inputs may take; 0: as long as so many bytes take on a slow machine.
+  std::int64_t max_prepare_ns = 0;
 
   std::int64_t num_bytes() const {
     std::int64_t sum = 0;
@@ -120,8 +123,7 @@ inline std::string check_task(const MeasureTask& task) {
           !(is_float(argument.dtype) && argument.reference_dtype == DType::f64)) {
         return who + "the reference must be of the output's type or f64";
       }
-      if (!argument.reference_rows.fits(argument.num_elements) ||
-          (!argument.reference_rows.is_whole() && !is_float(argument.dtype))) {
+      if (!argument.reference_rows.fits(argument.num_elements)) {
         return who + "the rows of its reference are none of its rows";
       }
       const auto expected = static_cast<std::size_t>(argument.reference_bytes());
