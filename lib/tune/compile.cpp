@@ -163,7 +163,7 @@ Result<Done, MeasureFault> run_plain(const Shared<const ComputeDag>& dag, const 
                                      PlainProgram& last, ArgumentBuffers& arguments) {
   const auto run = [&] {
     std::vector<void*> pointers;
-    for (AlignedBuffer<std::byte>& argument : arguments) {
+    for (ReferenceBuffer& argument : arguments) {
       pointers.push_back(argument.data());
     }
     last.kernel->call_unchecked(pointers.data());

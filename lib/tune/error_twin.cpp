@@ -105,13 +105,13 @@ class ErrorTwin {
   }
   ExprId at_most(ExprId a, double b) { return to_.binary(BinaryOp::le, a, real(b)); }
   ExprId less(ExprId a, ExprId b) { return to_.lt(a, b); }
-  /// `count` roundings of x in `type`; infinities and NaN are exact.
-  ExprId rounding(DType type, ExprId x, double count) {
+  /// `count` roundings of x; what is not finite is exact, unless `made_of`, like the operands, is.
+  ExprId rounding(DType type, ExprId x, double count, ExprId made_of = {}) {
     const ExprId size = magnitude(x);
     const ExprId spacing = to_.add(times(count * epsilon_of(type), size), real(least_of(type)));
-    const ExprId otherwise = type == DType::f64 ? real(0)
-                                                : to_.select(at_most(size, DBL_MAX), real(unknown),
-                                                             real(0));  // an overflow
+    const ExprId source = type == DType::f64 ? made_of : size;
+    const ExprId otherwise =
+        source.valid() ? to_.select(at_most(source, DBL_MAX), real(unknown), real(0)) : real(0);
     return to_.select(at_most(size, largest_of(type)), spacing, otherwise);
   }
 
@@ -184,7 +184,9 @@ class ErrorTwin {
   ExprId of_binary(const Binary& n, ExprId id) {
     const ExprId ea = error(n.a), eb = error(n.b);
     const ExprId a = copy_(n.a), b = copy_(n.b), value = copy_(id);
-    const ExprId rounded = rounding(from_.dtype(id), value, operation_roundings);
+    const ExprId made_of = plus(times(0.5, magnitude(a)), times(0.5, magnitude(b)));
+    const ExprId rounded = rounding(from_.dtype(id), value, operation_roundings,
+                                    n.op == BinaryOp::div ? ExprId{} : made_of);
     switch (n.op) {
     case BinaryOp::add:
     case BinaryOp::sub:

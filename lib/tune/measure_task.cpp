@@ -303,6 +303,24 @@ Result<Done, MeasureFault> run_reference(const Shared<const ComputeDag>& dag,
   return is_interpreted ? interpret(*dag, arguments) : run_plain(dag, arguments);
 }
 
+namespace {
+
+ReferenceBuffer drawn_input(const MeasureTask& task, std::size_t index, const RowSample& rows,
+                            std::size_t num_bytes) {
+  const KernelArgument& argument = task.arguments[index];
+  if (rows.is_whole() && argument.fill.bytes.empty()) {
+    const auto width = static_cast<std::size_t>(bytes_of(argument.dtype));
+    return ReferenceBuffer::repeated(
+        num_bytes, detail::fill_period * width,
+        [&](std::span<std::byte> out) { detail::fill_start(task, index, out); });
+  }
+  ReferenceBuffer buffer(num_bytes);
+  fill_input_rows(task, index, rows, {buffer.data(), buffer.size()});
+  return buffer;
+}
+
+}  // namespace
+
 Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const ComputeDag>& dag,
                                            const PlainRunner& run_plain, double most_points) {
   const std::optional<SampledRows> rows = sample_rows(*dag, most_points);
@@ -310,10 +328,11 @@ Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const
   ArgumentBuffers arguments;
   for (std::size_t i = 0; i < wide->arguments().size(); ++i) {
     const TensorInfo& tensor = wide->tensor(wide->arguments()[i]);
-    arguments.emplace_back(static_cast<std::size_t>(num_elements(tensor) * bytes_of(tensor.dtype)));
-    if (!task.arguments[i].is_output) {
-      fill_input_rows(task, i, rows ? rows->arguments[i] : RowSample(),
-                      {arguments[i].data(), arguments[i].size()});
+    const auto num_bytes = static_cast<std::size_t>(num_elements(tensor) * bytes_of(tensor.dtype));
+    if (task.arguments[i].is_output) {
+      arguments.emplace_back(num_bytes);
+    } else {
+      arguments.push_back(drawn_input(task, i, rows ? rows->arguments[i] : RowSample(), num_bytes));
     }
   }
   if (const Result<Done, MeasureFault> ran = run_reference(wide, arguments, run_plain); !ran) {

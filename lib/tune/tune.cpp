@@ -3,6 +3,7 @@
 
 #include <future>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "tune/left_behind.hpp"
@@ -49,6 +50,11 @@ TuneResult tune(const TuneTask& task, const TuneOptions& options) {
     return tuned(task, options);
   } catch (const std::bad_alloc&) {
     throw Error("tune: no memory is left; choose smaller sizes, or fewer threads");
+  } catch (const std::system_error& problem) {
+    if (problem.code() != std::errc::resource_unavailable_try_again) {
+      throw;
+    }
+    throw Error("tune: no thread could be started: a limit of processes (ulimit -u) is reached");
   }
 }
 

@@ -204,8 +204,8 @@ TEST_CASE("a worker that never starts ends the run within its budget") {
   CHECK(result.err.find("no hello within") != std::string::npos);
 }
 
-TEST_CASE("SIGTERM and SIGHUP end as Ctrl-C does: ranking, best, journal") {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+TEST_CASE("SIGTERM, SIGHUP and SIGXCPU end as Ctrl-C does: ranking, best, journal") {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGXCPU}) {
     CommandFolder folder;
     const int pid = folder.start(tune("gemm:64x64x64:f32", "--seconds", "600"));
     await_trials(folder, pid, 10);
@@ -259,6 +259,35 @@ TEST_CASE("limits of files, memory and disk are results or sentences") {
   CHECK(huge.code == 2);
   CHECK(huge.err.find("GiB of memory") != std::string::npos);
   CHECK(huge.err.find("ulimit -v") != std::string::npos);
+#endif
+}
+
+TEST_CASE("a limit of processes is a result or a sentence") {
+#if defined(TENSORSMITH_HAS_SANITIZER)
+  skip("sanitizers have threads of their own");
+#else
+  // The limit is not for root, who runs the program as somebody else.
+  const std::string someone =
+      ::geteuid() == 0 ? "setpriv --reuid 65534 --regid 65534 --clear-groups " : "";
+  const std::string program = TENSORSMITH_BIN_DIR "/tensorsmith";
+  if (std::system((someone + "test -x '" + program + "' 2>/dev/null").c_str()) != 0) {
+    skip("the program cannot be run by somebody else than root");
+    return;
+  }
+  for (const int limit : {1, 2, 4, 6, 8, 12}) {
+    CommandFolder folder;
+    std::filesystem::permissions(folder.path("."), std::filesystem::perms::all);
+    CAPTURE(limit);
+    const CommandResult result = folder.wait(folder.start(
+        {}, "exec " + someone + "sh -c 'ulimit -u " + std::to_string(limit) + "; exec " + program +
+                " tune gemm:64x64x64:f32 --trials 4 --db j --json --quiet' >stdout 2>stderr;"));
+    check_end(result);
+    CHECK(result.err.find("Resource temporarily unavailable") == std::string::npos);
+    // Where the system lets somebody else start any number of threads there is a result.
+    if (limit == 1 && result.code != 0) {
+      CHECK(result.err.find("ulimit -u") != std::string::npos);
+    }
+  }
 #endif
 }
 

@@ -20,6 +20,9 @@ void interrupt(int signal) {
     (void)!::write(STDERR_FILENO, sentence, sizeof(sentence) - 1);
     ::_exit(128 + signal);
   }
+  if (last_signal != 0 && signal == SIGXCPU) {
+    return;  // comes each second from the soft limit of processor time on
+  }
   if (last_signal != 0) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
@@ -30,7 +33,7 @@ void interrupt(int signal) {
 }  // namespace
 
 void watch_interrupts() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGXCPU}) {
     struct sigaction action = {};
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) {
       continue;  // nohup, or started in the background by a shell without job control

@@ -103,6 +103,11 @@ int run_and_explain(int argc, char** argv) {
   } catch (const std::filesystem::filesystem_error& error) {
     warn("cannot use \"" + error.path1().string() + "\": " + error.code().message());
     return exit_wrong_input;
+  } catch (const std::system_error& error) {
+    const bool is_thread = error.code() == std::errc::resource_unavailable_try_again;
+    warn(is_thread ? "no thread could be started: a limit of processes (ulimit -u) is reached"
+                   : "the system refused something: " + error.code().message());
+    return exit_failed;
   } catch (const std::bad_alloc&) {
     warn("not enough memory; choose smaller sizes");
     return exit_wrong_input;

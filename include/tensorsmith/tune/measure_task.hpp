@@ -13,6 +13,7 @@
 #include "tensorsmith/kernel.hpp"
 #include "tensorsmith/measure/measurer.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
+#include "tensorsmith/tune/reference_buffer.hpp"
 
 namespace tensorsmith {
 
@@ -25,7 +26,7 @@ MeasureTask make_measure_task(const ComputeDag& dag, std::int32_t num_threads,
 std::vector<KernelParameter> kernel_parameters(const ComputeDag& dag);
 
 /// The bytes of a kernel's arguments, in the order of its parameters.
-using ArgumentBuffers = std::vector<AlignedBuffer<std::byte>>;
+using ArgumentBuffers = std::vector<ReferenceBuffer>;
 
 /// Runs the unscheduled program of a dag on its arguments (outputs are to be written).
 using PlainRunner =
@@ -38,7 +39,7 @@ Result<Done, MeasureFault> run_reference(const Shared<const ComputeDag>& dag,
 
 /// Fills in the reference of every output, the result of `dag`: the task's own, or another
 /// definition of the same. `run_plain` empty: the interpreter, however long it
-/// takes. Of a float result that takes more than `most_points` points of all loops (0: any) some
+/// takes. Of a result that takes more than `most_points` points of all loops (0: any) some
 /// rows only (sample_rows.hpp); the others need to be written, with whatever. The share of the
 /// elements that have a reference.
 Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const ComputeDag>& dag,

@@ -230,6 +230,28 @@ TEST_CASE("floats within a type become its integers, whatever the formula") {
   }
 }
 
+TEST_CASE("where finite operands overflow on the way nothing is known, in f64 too") {
+  for (const DType type : {DType::f64, DType::f32}) {
+    CAPTURE(name_of(type));
+    const auto dag_of = [&](double early, double late) {
+      te::Program p;
+      const auto a = p.placeholder("A", {48, 20}, type);
+      const auto w = p.placeholder("W", {20}, type);
+      const auto k = p.reduce_axis("k", 20);
+      const auto sum =
+          p.compute("S", {48}, [&](auto i) { return te::sum(a(i, k) * early * w(k), {k}); });
+      const auto all = p.compute("Y", {48}, [&](auto i) { return sum(i) * late; });
+      return p.dag({a, w, all});
+    };
+    const auto early = dag_of(8, 1), late = dag_of(1, 8);
+    const MeasureTask task = hard_task(early, early);
+    CHECK(fault_of(task, *early) == "");
+    CHECK(fault_of(task, *late) == "");  // sums that do not overflow before they are finished
+    CHECK(fault_of(task, *dag_of(8, 1.001)) != "");
+    CHECK(share_of(task.arguments.back().hard[0]) > 0.5);
+  }
+}
+
 TEST_CASE("of several results each has its own values and bounds") {
   const auto dag_of = [](double wrong, std::int64_t off) {
     te::Program p;
