@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// requires: cli11 fmt json
+// requires: cli11 fmt json cuda
 // tensorsmith export for a GPU that is not here: NVRTC compiles the text, and the check program
 // runs on the processor, against headers that stand for CUDA's (tests/support/cuda_runtime).
 #include "error/command_fixture.hpp"
