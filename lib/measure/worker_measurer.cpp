@@ -120,7 +120,7 @@ class WorkerMeasurer::Pool {
       fault = lane.ensure(task_);
     });
     if (fault.status == MeasureStatus::cancelled) {
-      fault.message = "the inputs were not drawn in time";
+      fault.message = "the inputs were not drawn in time; they want a larger budget";
     }
     if (fault.status != MeasureStatus::ok) {
       return fail(fault);
