@@ -64,7 +64,7 @@ double element_of(DType dtype, Bytes bytes, std::int64_t i) {
       load_scalar(bytes.data() + static_cast<std::size_t>(i * bytes_of(dtype)), dtype);
   return is_float(dtype) ? scalar.real : static_cast<double>(scalar.integer);
 }
-Bytes bytes_in(const AlignedBuffer<std::byte>& buffer) { return {buffer.data(), buffer.size()}; }
+Bytes bytes_in(const ReferenceBuffer& buffer) { return {buffer.data(), buffer.size()}; }
 
 /// What another implementation may do otherwise: fold constants or not, compute functions in the
 /// narrow type.
