@@ -175,10 +175,8 @@ class Judge {
       return -1;
     }
     const double apart = std::abs(is - want);
-    constexpr double no_number = std::numeric_limits<double>::infinity();
-    return std::isfinite(apart) && apart <= allowed ? apart / allowed
-           : std::isfinite(apart) && allowed > 0    ? apart / allowed
-                                                    : no_number;
+    return std::isfinite(apart) && allowed > 0 ? apart / allowed
+                                               : std::numeric_limits<double>::infinity();
   }
 
   const Graph& graph_;

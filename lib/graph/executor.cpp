@@ -263,11 +263,9 @@ std::vector<GroupProfile> Executor::profile(std::span<const KernelOperand> opera
   }
   std::vector<GroupProfile> profiles;
   for (std::size_t s = 0; s < times.size(); ++s) {
-    std::vector<double>& sorted = times[s];
-    std::sort(sorted.begin(), sorted.end());
-    const std::size_t last = sorted.size() - 1;
-    profiles.push_back({impl_->steps_[s].group, sorted.front(), sorted[sorted.size() / 2],
-                        sorted[last / 10], sorted[last - last / 10]});
+    const Spread spread = spread_of(std::move(times[s]));
+    profiles.push_back(
+        {impl_->steps_[s].group, spread.best, spread.median, spread.p10, spread.p90});
   }
   return profiles;
 }
@@ -275,6 +273,13 @@ std::vector<GroupProfile> Executor::profile(std::span<const KernelOperand> opera
 const std::vector<KernelParameter>& Executor::parameters() const { return impl_->parameters_; }
 std::int64_t Executor::arena_bytes() const { return impl_->plan_.arena_bytes; }
 std::int64_t Executor::packed_bytes() const { return impl_->packed_bytes_; }
+
+Spread spread_of(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  const std::size_t last = samples.size() - 1;
+  return {samples.front(), samples[last / 10], samples[samples.size() / 2],
+          samples[last - last / 10]};
+}
 
 std::vector<HostArray> random_arguments(const Graph& graph, std::uint64_t seed) {
   CounterRng rng(seed, 0x6E65);

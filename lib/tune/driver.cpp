@@ -466,10 +466,9 @@ class Driver::Impl {
   Measurer& measurer_;
   Journal* journal_;
   std::string journal_error_;
-  std::int64_t num_unwritten_ = 0;
   const DriverOptions& options_;
   double peak_gflops_ = 0, best_min_ns_ = 0, last_trial_seconds_ = 0;
-  std::int64_t trials_of_best_ = 0, num_lost_in_a_row_ = 0;
+  std::int64_t trials_of_best_ = 0, num_lost_in_a_row_ = 0, num_unwritten_ = 0;
   bool is_measurer_ready_ = false, is_ranked_ = false;
   std::int64_t num_measured_ = 0;     // by this run
   mutable double overrun_from_ = -1;  // when the budget was found to be spent; -1: not yet

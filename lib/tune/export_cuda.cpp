@@ -12,8 +12,6 @@
 namespace tensorsmith {
 namespace {
 
-constexpr std::int64_t shared_bytes_unasked = 48 * 1024;  // CUDA programming guide
-
 /// What the text of the host function uses beside its parameters.
 constexpr std::string_view own_words[] = {"workspace", "stream", "buffers", "arguments", "error"};
 
@@ -48,7 +46,7 @@ std::string dim3_text(const std::array<std::int64_t, 3>& size) {
          std::to_string(size[2]) + ")";
 }
 
-std::string launch_text(const CudaLaunch& launch) {
+std::string launch_text(const CudaLaunch& launch, const GpuLimits& limits) {
   std::string arguments;
   for (const std::int32_t buffer : launch.buffers) {
     arguments += (arguments.empty() ? "&buffers[" : ", &buffers[") + std::to_string(buffer) + "]";
@@ -56,12 +54,12 @@ std::string launch_text(const CudaLaunch& launch) {
   const std::string bytes = std::to_string(launch.dynamic_shared_bytes);
   std::string text = "  {\n";
   text += "    void* arguments[] = {" + arguments + "};\n";
-  if (launch.dynamic_shared_bytes > shared_bytes_unasked) {
-    text += filled("    // More than 48 KiB of shared memory has to be asked for.\n"
+  if (launch.dynamic_shared_bytes > limits.max_shared_memory_bytes) {
+    text += filled("    // More than {2} KiB of shared memory has to be asked for.\n"
                    "    cudaError_t error = cudaFuncSetAttribute(\n"
                    "        {0}, cudaFuncAttributeMaxDynamicSharedMemorySize, {1});\n"
                    "    if (error != cudaSuccess) {{\n      return error;\n    }}\n    error =",
-                   {launch.kernel, bytes});
+                   {launch.kernel, bytes, std::to_string(limits.max_shared_memory_bytes / 1024)});
   } else {
     text += "    const cudaError_t error =";
   }
@@ -125,7 +123,7 @@ CudaExport export_cuda(const LoopProgram& program, const Target& target, const s
     body += "  (void)workspace;\n";
   }
   for (const CudaLaunch& launch : device->launches) {
-    body += launch_text(launch);
+    body += launch_text(launch, *target.gpu);
   }
   result.kernel.source = device->text +
                          "\n// NVRTC compiles the kernels alone.\n#ifndef __CUDACC_RTC__\n"

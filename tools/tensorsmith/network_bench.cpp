@@ -2,7 +2,6 @@
 // tensorsmith network bench: time of the whole and of every kernel, in turns with the network as it
 // is written, whose results are compared first.
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -13,26 +12,14 @@
 namespace tensorsmith::cli {
 namespace {
 
-/// Of a list of times.
-struct Spread {
-  double best = 0, p10 = 0, median = 0, p90 = 0;  ///< nanoseconds
-};
-Spread spread_of(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  const std::size_t last = times.size() - 1;
-  return {times.front(), times[last / 10], times[times.size() / 2], times[last - last / 10]};
-}
+using graph::Spread;
+using graph::spread_of;
+
 Json json_of(const Spread& spread) {
   return {{"best_ns", spread.best},
           {"median_ns", spread.median},
           {"p10_ns", spread.p10},
           {"p90_ns", spread.p90}};
-}
-
-double timed_call(graph::Executor& network, const std::vector<KernelOperand>& operands) {
-  const double start = now_seconds();
-  network.call(operands);
-  return 1e9 * (now_seconds() - start);
 }
 
 /// The same network with every kernel as it is written, and results of its own.

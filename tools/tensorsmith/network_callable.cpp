@@ -14,6 +14,12 @@ double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+double timed_call(graph::Executor& network, const std::vector<KernelOperand>& operands) {
+  const double start = now_seconds();
+  network.call(operands);
+  return 1e9 * (now_seconds() - start);
+}
+
 double total_flop(const graph::Partition& parts) {
   double flop = 0;
   for (const graph::NetworkTask& task : parts.tasks) {
@@ -26,10 +32,11 @@ Callable callable(const NetworkArguments& arguments) {
   Callable made;
   const double start = now_seconds();
   made.loaded = load(arguments);
+  made.records = records_of(arguments);
   const graph::Graph& net = made.loaded.net;
   made.network = make_owned<graph::Executor>(
       net, made.loaded.parts,
-      graph::recorded_kernels(made.loaded.parts, records_of(arguments), tune_options(arguments),
+      graph::recorded_kernels(made.loaded.parts, made.records, tune_options(arguments),
                               arguments.is_plain, made.num_recorded),
       arguments.num_threads);
   made.prepare_seconds = now_seconds() - start;

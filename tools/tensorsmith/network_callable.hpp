@@ -16,6 +16,7 @@ namespace tensorsmith::cli {
 /// A network with operands: random inputs, or zeros for whole numbers.
 struct Callable {
   Loaded loaded;
+  JournalContents records;
   std::vector<HostArray> arrays;  ///< inputs, then outputs
   std::vector<KernelOperand> operands;
   Owned<graph::Executor> network;
@@ -26,6 +27,8 @@ struct Callable {
 Callable callable(const NetworkArguments& arguments);
 
 double now_seconds();
+/// Nanoseconds of one call.
+double timed_call(graph::Executor& network, const std::vector<KernelOperand>& operands);
 double total_flop(const graph::Partition& parts);
 
 /// Largest difference to the interpreter, as a share of the largest result; -1: it is not finite.

@@ -35,15 +35,12 @@ int time_calls(Callable& made, NetworkReport& report) {
   for (const double begin = now_seconds();
        times.empty() ||
        (static_cast<int>(times.size()) < most_calls && now_seconds() - begin < seconds_of_calls);) {
-    const double start = now_seconds();
-    made.network->call(made.operands);
-    times.push_back(1e9 * (now_seconds() - start));
+    times.push_back(timed_call(*made.network, made.operands));
   }
-  std::sort(times.begin(), times.end());
-  const std::size_t last = times.size() - 1;
-  report.median_ns = times[times.size() / 2];
-  report.p10_ns = times[last / 10];
-  report.p90_ns = times[last - last / 10];
+  const graph::Spread spread = graph::spread_of(times);
+  report.median_ns = spread.median;
+  report.p10_ns = spread.p10;
+  report.p90_ns = spread.p90;
   return static_cast<int>(times.size());
 }
 
@@ -74,7 +71,7 @@ void add_kernels(Callable& made, int repeats, NetworkReport& report) {
   }
 }
 
-void add_tasks(const Callable& made, const JournalContents& records, NetworkReport& report) {
+void add_tasks(const Callable& made, NetworkReport& report) {
   std::vector<WeightedName> names;
   for (const graph::NetworkTask& task : made.loaded.parts.tasks) {
     NetworkReportTask row;
@@ -82,7 +79,7 @@ void add_tasks(const Callable& made, const JournalContents& records, NetworkRepo
     row.text = task.text;
     row.weight = task.weight;
     row.flop = task.flop;
-    for (const Record& record : records.records) {
+    for (const Record& record : made.records.records) {
       if (record.workload != task.text || record.target != report.target ||
           record.num_threads != report.num_threads) {
         continue;
@@ -98,7 +95,7 @@ void add_tasks(const Callable& made, const JournalContents& records, NetworkRepo
     names.push_back({task.text, task.weight});
     report.tasks.push_back(std::move(row));
   }
-  report.curve = network_curve(records.records, names, report.target, report.num_threads);
+  report.curve = network_curve(made.records.records, names, report.target, report.num_threads);
 }
 
 }  // namespace
@@ -110,10 +107,9 @@ int report_network(const NetworkArguments& arguments) {
     throw Error(problem);
   }
   Callable made = callable(arguments);
-  const JournalContents records = records_of(arguments);
   NetworkReport report;
   report.network = arguments.network;
-  report.journal = records.records.empty() ? std::string() : journal;
+  report.journal = made.records.records.empty() ? std::string() : journal;
   report.target = host_target().name;
   report.num_threads = arguments.num_threads;
   report.inputs = named(made.loaded.net, made.loaded.net.inputs);
@@ -126,7 +122,7 @@ int report_network(const NetworkArguments& arguments) {
   }
   const int repeats = time_calls(made, report);
   add_kernels(made, repeats, report);
-  add_tasks(made, records, report);
+  add_tasks(made, report);
   write_output(arguments.output, html_report(report));
   const std::string path = std::filesystem::absolute(arguments.output).lexically_normal().string();
   if (arguments.is_json) {

@@ -55,6 +55,13 @@ struct TunedKernels {
 /// or an instant one.
 TunedKernels tuned_kernels(const Partition& partition, const TasksOptions& options);
 
+/// Of times, or ratios of them, of repeated calls: the least, percentiles.
+struct Spread {
+  double best = 0, p10 = 0, median = 0, p90 = 0;
+};
+/// `samples` is not empty.
+Spread spread_of(std::vector<double> samples);
+
 /// What one kernel call took.
 struct GroupProfile {
   std::size_t group = 0;
