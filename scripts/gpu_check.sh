@@ -6,6 +6,7 @@
 #   scripts/gpu_check.sh                   all parts: build correctness speed report
 #   scripts/gpu_check.sh --parts A,B       some of them
 #   scripts/gpu_check.sh --target NAME     cuda:1, h200, ...; else cuda, the first GPU
+#   scripts/gpu_check.sh --minutes M       searches get their share of M instead of 25
 #   scripts/gpu_check.sh --fresh           forgets what is done
 #   scripts/gpu_check.sh --dry             the same on a GPU that is not there (tests/fake_cuda)
 # Results: bench/results/gpu-DATE-TARGET.json, and the table of docs/gpu.md. Exit code 77: no GPU; 1:
@@ -17,6 +18,7 @@ parts="build correctness speed report"
 target=cuda
 dry=0
 fresh=0
+minutes=25
 while [ $# -gt 0 ]; do
   case $1 in
   --parts)
@@ -29,9 +31,16 @@ while [ $# -gt 0 ]; do
     shift
     ;;
   --fresh) fresh=1 ;;
+  --minutes)
+    case ${2-} in
+    '' | *[!0-9]*) echo "gpu_check.sh: expected a whole number of minutes, got '${2-}'" >&2 && exit 2 ;;
+    esac
+    minutes=$2
+    shift
+    ;;
   --dry) dry=1 ;;
   -h | --help)
-    sed -n '3,13s/^# \{0,1\}//p' "$0"
+    sed -n '3,14s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
   *)
@@ -79,7 +88,7 @@ layernorm:8192x4096 25
 reduce_sum:8192x4096 25
 attention:96x512x64 75
 "
-most_seconds=1500
+most_seconds=$((minutes * 60))
 correctness_trials=16
 if [ "$dry" = 1 ]; then
   fake="$PWD/$bin/libtensorsmith_fake_cuda.so"
@@ -192,6 +201,7 @@ part_speed() {
   while read -r workload seconds options; do
     [ -n "$workload" ] || continue
     name=$(file_of "$workload" "$options")
+    [ "$dry" = 1 ] || seconds=$(((seconds * minutes + 24) / 25))
     if [ ! -s "$name" ] && [ "$dry" = 1 ]; then
       bench_dry "$workload" "$seconds" "$options" "$name"
     elif [ ! -s "$name" ] && [ $((SECONDS + seconds + 20)) -gt "$most_seconds" ]; then

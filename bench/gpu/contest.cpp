@@ -78,11 +78,6 @@ GpuPeer fastest_of(cuda::Device& device, const std::vector<GpuPeer>& candidates)
 
 std::vector<std::string> compare_results(cuda::Device& device, const KernelArgument& output,
                                          std::vector<Contestant>& all) {
-  KernelArgument expected = output;
-  expected.reference_dtype = output.dtype;  // ours, which has errors of its own
-  expected.tolerance.absolute *= 2;
-  expected.tolerance.relative *= 2;
-  expected.tolerance.of_rms *= 2;
   std::vector<std::byte> ours(static_cast<std::size_t>(output.num_bytes()));
   std::vector<std::byte> theirs(ours.size());
   require_good(result_of(device, all.front().peer, ours), device, "ours");
@@ -97,6 +92,11 @@ std::vector<std::string> compare_results(cuda::Device& device, const KernelArgum
       peer.absent = refusal(status);
       continue;
     }
+    KernelArgument expected = output;
+    expected.reference_dtype = output.dtype;  // ours, which has errors of its own
+    expected.tolerance.absolute *= 1 + peer.rounding;
+    expected.tolerance.relative *= 1 + peer.rounding;
+    expected.tolerance.of_rms *= 1 + peer.rounding;
     const Verdict verdict = verify_output(expected, ours, rms, theirs);
     if (verdict.status == MeasureStatus::ok) {
       same.push_back(peer.name);

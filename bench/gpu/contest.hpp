@@ -22,6 +22,7 @@ struct GpuPeer {
   std::function<cuda::Status()> enqueue;
   std::string absent;
   cuda::DevicePointer output = 0;  ///< where its result is; 0: nothing to compare
+  double rounding = 1;             ///< its errors, in those of sums of the same products in f32
   /// Brings the result into our layout; empty: it has it.
   std::function<void(std::vector<std::byte>&)> reorder;
 };
@@ -43,8 +44,9 @@ void require_good(cuda::Status status, const cuda::Device& device, const char* w
 /// last one if none does. Not empty.
 GpuPeer fastest_of(cuda::Device& device, const std::vector<GpuPeer>& candidates);
 
-/// Runs ours (the first), then every other one: whose result differs by more than twice the
-/// tolerance of `output` is absent and says so. The names of those whose result is the same.
+/// Runs ours (the first), then every other one: whose result differs by more than the tolerance of
+/// `output` for either (times `rounding` for the other) is absent and says so. The names of those
+/// whose result is the same.
 std::vector<std::string> compare_results(cuda::Device& device, const KernelArgument& output,
                                          std::vector<Contestant>& all);
 

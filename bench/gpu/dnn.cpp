@@ -22,6 +22,10 @@ using cuda::Status;
 constexpr int nchw_format = 0, nhwc_format = 1, cross_correlation = 1, fma_math = 3,
               accurate_softmax = 1;
 constexpr int num_algorithms = 8;
+/// From here on they transform (FFT, Winograd). The transforms' coefficients, up to 8 for
+/// F(4 x 4, 3 x 3), enlarge errors by an order of magnitude.
+constexpr int first_transforming = 4;
+constexpr double transformed_rounding = 16;
 constexpr float dnn_one = 1, dnn_zero = 0;
 constexpr std::size_t element = sizeof(float);
 
@@ -183,6 +187,7 @@ void add_algorithms(cuda::Device& device, const Cudnn& cudnn, const Convolutions
     }
     GpuPeer one_more = peer;
     one_more.version += ", algorithm " + std::to_string(algorithm);
+    one_more.rounding = algorithm >= first_transforming ? transformed_rounding : 1;
     one_more.enqueue = [=, run = functions.run, handle = cudnn.handle]() -> Status {
       return run(handle, &dnn_one, x_form, pointer_of(data[0]), w_form, pointer_of(data[1]), form,
                  algorithm, pointer_of(workspace), num_bytes, &dnn_zero, y_form,

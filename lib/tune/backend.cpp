@@ -83,7 +83,8 @@ class CudaBackend final : public GpuBackend {
   BackendFacts facts() const override {
     return {.device_name = cuda_device_name(target_),
             .has_threads = false,
-            .build_limit_seconds = build_limit_seconds};
+            .build_limit_seconds = build_limit_seconds,
+            .first_round_size = 32};
   }
   Owned<CandidateBuilder> make_builder(std::int32_t) const override {
     return make_cuda_builder(target_);

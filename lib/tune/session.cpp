@@ -277,7 +277,7 @@ TuneSession::TuneSession(const TuneTask& task, const TuneOptions& options, CostM
   driver_options_.early_stopping = options_.early_stopping;
   driver_options_.is_instant = is_instant(options_);
   const bool grows = options.round_size == 0 && has_draft(options, task.target);
-  driver_options_.first_round_size = grows ? least_round_size : 0;
+  driver_options_.first_round_size = grows ? facts.first_round_size : 0;
   driver_options_.round_size = round_size_for(options, grows);
   driver_options_.flop = task.flop > 0 ? task.flop : std::max(0.0, te::count_flop(*task.dag));
   driver_options_.is_f32 = std::all_of(

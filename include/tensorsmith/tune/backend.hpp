@@ -29,6 +29,9 @@ struct BackendFacts {
   /// A kernel runs on the threads that it is built for, and the calibrated peak is that of one.
   bool has_threads = true;
   double build_limit_seconds = 5;  ///< a slower build is a failure
+  /// Programs of a round in the beginning. More where many are built side by side for about the
+  /// price of one. Not the number of cores: the programs of a run do not depend on the machine.
+  std::size_t first_round_size = 8;
 };
 
 struct MeasurerOptions {
