@@ -42,3 +42,22 @@ TEST_CASE("a text that would be unrolled very far is not worth compiling", "[cud
   CHECK(compiles_soon(only_launch(filling_case(512, ForKind::unrolled))));
   CHECK_FALSE(compiles_soon(only_launch(filling_case(513, ForKind::unrolled))));
 }
+
+TEST_CASE("numbers of blocks that are divided again leave indices in 32 bits", "[cuda_source]") {
+  const auto index_type = [](std::int64_t rows) {
+    GpuBuild b;
+    constexpr std::int64_t columns = std::int64_t{1} << 20;
+    const BufferId x = b.arg("x", {rows, columns}, DType::f32);
+    const VarId block = b.var("b"), t = b.var("t");
+    const ExprId row = b.p.pool.floordiv(b.v(block), b.n(1024));
+    const ExprId column = b.add(b.mul(b.p.pool.floormod(b.v(block), b.n(1024)), b.n(1024)), b.v(t));
+    const StmtId body = b.store(x, {row, column}, b.c(1, DType::f32));
+    b.p.body =
+        b.loop(block, rows * 1024, b.loop(t, 1024, body, ForKind::thread_x), ForKind::block_x);
+    const auto source = cuda_source(b.p, *Target::cuda(80));
+    REQUIRE(source.has_value());
+    return source->text.find("const int block_x") != std::string::npos ? "int" : "long long";
+  };
+  CHECK(index_type(1024) == std::string("int"));        // 2^30 elements
+  CHECK(index_type(4096) == std::string("long long"));  // 2^32
+}

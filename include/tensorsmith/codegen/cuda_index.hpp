@@ -97,9 +97,16 @@ class IndexBound {
       result.size =
           larger_of(static_cast<double>(limits.high), magnitude(static_cast<double>(limits.low)));
       result.has_load = true;
-    } else if (const Binary* binary = pool.as<Binary>(id);
-               binary != nullptr && binary->op == BinaryOp::mul) {
-      result.size = product;
+    } else if (const Binary* binary = pool.as<Binary>(id)) {
+      const IntImm* by = pool.as<IntImm>(binary->b);
+      const double divisor = by != nullptr ? static_cast<double>(by->value) : 0.0;
+      if (binary->op == BinaryOp::mul) {
+        result.size = product;
+      } else if (binary->op == BinaryOp::floordiv && divisor > 0.0) {
+        result.size = parts[0].size / divisor + 1.0;
+      } else if (binary->op == BinaryOp::floormod && divisor > 0.0) {
+        result.size = divisor;
+      }
     }
     known_[id.value] = result;
     return result;
