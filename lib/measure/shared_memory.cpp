@@ -1,11 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/shared_memory.hpp"
 
+#include <cerrno>
+#include <cstring>
+
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace tensorsmith {
+
+std::string file_problem(int error) {
+  rlimit limit = {};
+  if (error == EMFILE || error == EINVAL) {
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    return "too many open files; this process may have " + std::to_string(limit.rlim_cur) +
+           " (ulimit -n)";
+  }
+  if (error == EFBIG) {
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    return "its files, of which memory is one, may have " + std::to_string(limit.rlim_cur) +
+           " bytes (ulimit -f)";
+  }
+  return std::strerror(error);
+}
+
+std::string shared_memory_problem() {
+  return "cannot create shared memory: " + file_problem(errno);
+}
 
 void FileDescriptor::reset(int fd) {
   if (fd_ >= 0) {

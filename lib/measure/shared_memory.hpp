@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace tensorsmith {
@@ -29,6 +30,12 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
+
+/// What errno of a call for a descriptor says, with the limit that was met. Too many open files is
+/// what a limit below the lowest number asked for is called elsewhere.
+std::string file_problem(int error);
+/// Why SharedMemory::create has just failed, by errno.
+std::string shared_memory_problem();
 
 class SharedMemory {
  public:

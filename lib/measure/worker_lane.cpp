@@ -186,7 +186,7 @@ MeasureResult WorkerLane::run(const std::shared_ptr<const PreparedTask>& task,
     if (!request.reuses_object) {
       object = SharedMemory::create("tensorsmith-object", candidate.object.size());
       if (!object.is_mapped()) {
-        return finish(MeasureStatus::unknown_error, "cannot create shared memory for object code");
+        return finish(MeasureStatus::unknown_error, shared_memory_problem());
       }
       std::memcpy(object.bytes().data(), candidate.object.data(), candidate.object.size());
       fds.push_back(object.fd());
@@ -263,7 +263,7 @@ RankingResult WorkerLane::rank(const std::shared_ptr<const PreparedTask>& task,
     request.data_bytes = num_bytes;
     SharedMemory objects = SharedMemory::create("tensorsmith-objects", num_bytes);
     if (!objects.is_mapped()) {
-      give_up({MeasureStatus::unknown_error, "cannot create shared memory for object code"});
+      give_up({MeasureStatus::unknown_error, shared_memory_problem()});
       break;
     }
     for (std::size_t n = 0; n < alive.size(); ++n) {

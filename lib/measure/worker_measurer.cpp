@@ -109,7 +109,7 @@ class WorkerMeasurer::Pool {
     const bool is_pinned = options_.is_pinned && task.num_threads == 1 && task.device < 0;
     task_ = make_prepared(task, is_pinned, ++generation_);
     if (task_ == nullptr) {
-      return fail(MeasureFault{MeasureStatus::unknown_error, "cannot create shared memory"});
+      return fail(MeasureFault{MeasureStatus::unknown_error, shared_memory_problem()});
     }
     MeasureFault fault;
     const std::int64_t time_up_ns =

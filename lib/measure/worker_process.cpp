@@ -113,17 +113,6 @@ bool is_stopped_by_signal(int pid) {
          info.si_pid == pid;
 }
 
-/// Too many open files is what a limit below the lowest number asked for is called elsewhere.
-std::string file_problem(int error) {
-  if (error != EMFILE && error != EINVAL) {
-    return std::strerror(error);
-  }
-  rlimit limit = {};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  return "too many open files; this process may have " + std::to_string(limit.rlim_cur) +
-         " (ulimit -n)";
-}
-
 std::string milliseconds(std::int64_t ns) {
   char text[32];
   std::snprintf(text, sizeof(text), ns < 999'500'000 ? "%.3g ms" : "%.4g ms",
@@ -255,11 +244,11 @@ std::string WorkerProcess::start(const WorkerOptions& options, const std::string
   ::close(pair[1]);
   SharedMemory control = SharedMemory::create("tensorsmith-control", sizeof(ControlPage));
   if (!control.is_mapped()) {
-    return "cannot create shared memory: " + file_problem(errno);
+    return shared_memory_problem();
   }
   const FileDescriptor control_fd = lift(control.fd());
   if (!control_fd.is_open()) {
-    return "cannot create shared memory: " + file_problem(errno);
+    return shared_memory_problem();
   }
   int error = 0;
   const int pid = spawn(program, theirs.get(), control_fd.get(), options.keeps_stderr, error);

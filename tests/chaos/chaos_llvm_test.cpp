@@ -248,6 +248,11 @@ TEST_CASE("limits of files, memory and disk are results or sentences") {
   const CommandResult small =
       folder.run(tune("gemm:64x64x64:f32", "--trials", "4"), "ulimit -n 16;");
   CHECK(small.err.find("Invalid argument") == std::string::npos);
+  const CommandResult short_files =
+      folder.run(tune("gemm:64x64x64:f32", "--trials", "4"), "ulimit -f 16;");
+  CAPTURE(short_files.err);
+  CHECK(short_files.code == 2);
+  CHECK(short_files.err.find("(ulimit -f)") != std::string::npos);
   const CommandResult full = folder.run(
       {"tune", "gemm:64x64x64:f32", "--trials", "4", "--db", "/dev/full", "--json", "--quiet"});
   CHECK(full.signal == 0);
