@@ -185,10 +185,6 @@ Result<Done, std::string> check_kernel(const CubinKernel& kernel, const CudaLaun
     return fail("kernel " + kernel.name + " needs " + std::to_string(value) + " " + what +
                 ", the device has at most " + std::to_string(limit));
   };
-  if (kernel.spill_bytes > 0) {
-    return fail("kernel " + kernel.name + " spills " + std::to_string(kernel.spill_bytes) +
-                " bytes of registers per thread");
-  }
   if (kernel.num_registers > limits.max_registers_per_thread) {
     return too_many("registers per thread", kernel.num_registers, limits.max_registers_per_thread);
   }

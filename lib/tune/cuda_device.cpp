@@ -54,8 +54,10 @@ class CudaBuilder final : public CandidateBuilder {
     }
     const GpuLimits& limits = *target_.gpu;
     for (const CudaLaunch& launch : source->launches) {
-      if (const Result<Done, std::string> checked = check_launch(launch, limits); !checked) {
-        return refuse(MeasureStatus::compile_error, checked.error());
+      for (const auto& check : {check_launch, check_arrays}) {
+        if (const Result<Done, std::string> checked = check(launch, limits); !checked) {
+          return refuse(MeasureStatus::compile_error, checked.error());
+        }
       }
     }
     const Result<Cubin, std::string> cubin =

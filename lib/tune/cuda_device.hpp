@@ -13,8 +13,8 @@
 namespace tensorsmith {
 
 /// Compiles on all cores; compiled code is kept in the user's cache folder. What exceeds a limit of
-/// the device, or spills registers, is a fault. Throws Error where there is no NVRTC, or one whose
-/// code the device's driver does not load.
+/// the device is a fault. Throws Error where there is no NVRTC, or one whose code the device's
+/// driver does not load.
 Owned<CandidateBuilder> make_cuda_builder(const Target& target);
 
 /// A worker that runs candidates on the target's device; the peak is that of the device's data.

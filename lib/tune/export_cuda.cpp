@@ -87,6 +87,9 @@ CudaExport export_cuda(const LoopProgram& program, const Target& target, const s
     if (const auto checked = check_launch(launch, *target.gpu); !checked) {
       throw Error(checked.error());
     }
+    if (const auto checked = check_arrays(launch, *target.gpu); !checked) {  // it is right
+      device->text = "// Slow: " + checked.error() + ".\n" + device->text;
+    }
   }
   CudaExport result;
   result.name = name;

@@ -63,7 +63,8 @@ bool is_worth_compiling(const LoopProgram& program, const Target& target) {
   const Result<CudaSource, std::string> source = cuda_source(program, target);
   return source && std::all_of(source->launches.begin(), source->launches.end(),
                                [&](const CudaLaunch& launch) {
-                                 return check_launch(launch, *target.gpu) && compiles_soon(launch);
+                                 return check_launch(launch, *target.gpu) &&
+                                        check_arrays(launch, *target.gpu) && compiles_soon(launch);
                                });
 }
 

@@ -158,9 +158,7 @@ TEST_CASE("registers, stack and spills: the cubin and the log agree", "[nvrtc]")
     CudaLaunch launch;
     launch.kernel = "spill";
     launch.block = {1024, 1, 1};
-    CHECK(check_kernel(kernel, launch, *Target::cuda(capability)->gpu).error() ==
-          "kernel spill spills " + std::to_string(kernel.spill_bytes) +
-              " bytes of registers per thread");
+    CHECK(check_kernel(kernel, launch, *Target::cuda(capability)->gpu).has_value());
   }
 }
 

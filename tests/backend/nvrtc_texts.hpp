@@ -12,7 +12,8 @@ namespace tensorsmith::test {
 /// Whether the board can launch every kernel of the text, and NVRTC is not long at it.
 inline bool is_worth_compiling(const CudaSource& source, const GpuLimits& gpu) {
   return all_items(source.launches, [&](const CudaLaunch& launch) {
-    return check_launch(launch, gpu).has_value() && compiles_soon(launch);
+    return check_launch(launch, gpu).has_value() && check_arrays(launch, gpu).has_value() &&
+           compiles_soon(launch);
   });
 }
 

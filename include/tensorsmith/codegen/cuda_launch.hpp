@@ -75,11 +75,17 @@ inline Result<Done, std::string> check_launch(const CudaLaunch& launch, const Gp
   if (launch.shared_bytes() > shared_limit) {
     return too_many("bytes of shared memory in a block", launch.shared_bytes(), shared_limit);
   }
-  // Compiling arrays that no registers can hold takes the compiler up to minutes, for nothing.
+  return Done{};
+}
+
+/// Whether registers can hold the arrays of a thread; if not, one sentence. Such a kernel is right
+/// all the same, but compiling it takes up to minutes, and it is slow.
+inline Result<Done, std::string> check_arrays(const CudaLaunch& launch, const GpuLimits& limits) {
   const std::int64_t register_bytes = std::int64_t{4} * limits.max_registers_per_thread;
   if (launch.private_bytes > register_bytes) {
-    return too_many("bytes for the arrays of a thread in registers", launch.private_bytes,
-                    register_bytes);
+    return fail("kernel " + launch.kernel + " needs " + std::to_string(launch.private_bytes) +
+                " bytes for the arrays of a thread in registers, the device has at most " +
+                std::to_string(register_bytes));
   }
   return Done{};
 }

@@ -83,7 +83,7 @@ inline std::string nvrtc_architecture(const GpuLimits& limits) {
 Result<std::vector<CubinKernel>, std::string> read_cubin(std::string_view code,
                                                          std::string_view log);
 
-/// Whether a compiled kernel keeps a device's limits and does not spill; if not, one sentence.
+/// Whether a compiled kernel keeps a device's limits; if not, one sentence. It may spill.
 Result<Done, std::string> check_kernel(const CubinKernel& kernel, const CudaLaunch& launch,
                                        const GpuLimits& limits);
 
