@@ -63,8 +63,9 @@ struct Drawn {
 };
 
 void add_states(const Shared<const ComputeDag>& dag, const std::string& name,
-                const std::vector<State>& states, std::vector<Drawn>& all) {
-  const Target target = Target::cuda(80).value();
+                const std::vector<State>& states, std::vector<Drawn>& all,
+                std::int32_t capability = 80) {
+  const Target target = Target::cuda(capability).value();
   const std::vector<HostArray> inputs = whole_number_inputs(*dag);
   const auto results = eval_dag(*dag, inputs);
   REQUIRE(results.has_value());
@@ -188,6 +189,39 @@ TEST_CASE("CUDA text with tensor cores on sizes that no tile divides is exact", 
   }
   CHECK(any_item(all, [](const Drawn& drawn) {
     return drawn.source.text.find("copy_async_or_zero(reinterpret_cast") != std::string::npos;
+  }));
+  check_drawn(all, 0.0);
+}
+
+TEST_CASE("CUDA text of products that four warps compute together is exact", "[cuda_source]") {
+  const Target target = Target::cuda(90).value();
+  const auto is_for_warpgroups = [](const SearchSpace&, const Candidate& candidate) {
+    return any_item(candidate.state.steps(), [](const Step& step) {
+      return has_hint<hints::Tensorize>(step) &&
+             std::get<PragmaStep>(step).hint.as<hints::Tensorize>()->intrinsic.starts_with("wgmma");
+    });
+  };
+  std::vector<Drawn> all;
+  for (const auto& [name, dag] : warpgroup_workloads()) {
+    const SearchSpace space = native_gpu_space(dag, target, 512);
+    std::vector<State> states;
+    std::uint32_t draws = 0;
+    const std::size_t count = name == wide_warpgroup_workload ? 12 : per_workload();
+    while (states.size() < count) {
+      auto state = draw_wanted(space, 400, draws, is_for_warpgroups);
+      INFO(name);
+      REQUIRE(state);
+      states.push_back(std::move(*state));
+    }
+    add_states(dag, name, states, all, 90);
+  }
+  for (const Drawn& drawn : all) {
+    INFO(drawn.what << drawn.source.text);
+    CHECK(drawn.source.text.find("shared_matrix<") != std::string::npos);  // never as the loops
+    CHECK(drawn.source.text.find("swizzled<8>(") != std::string::npos);
+  }
+  CHECK(any_item(all, [&](const Drawn& drawn) {
+    return drawn.source.text.find("16<128, ") != std::string::npos;  // two tiles by one
   }));
   check_drawn(all, 0.0);
 }

@@ -305,7 +305,7 @@ inline const char* launch(void (*kernel)(P...), void* const* arguments, const lo
     const auto at = static_cast<unsigned>(order == 1 ? blocks - 1 - b : b);
     block_index = {at % grid_size.x, at / grid_size.x % grid_size.y,
                    at / grid_size.x / grid_size.y};
-    machine.dynamic.assign(static_cast<std::size_t>(dynamic_bytes) + 16, 0x7f);
+    machine.dynamic.assign(static_cast<std::size_t>(dynamic_bytes) + 1024, 0x7f);
     if (!run_block(machine, order)) {
       return machine.problem.c_str();
     }
@@ -322,7 +322,7 @@ inline const char* launch(void (*kernel)(P...), void* const* arguments, const lo
 
 inline unsigned char* dynamic_shared() {
   unsigned char* const memory = cuda_shim::Machine::instance().dynamic.data();
-  return memory + (16 - reinterpret_cast<std::uintptr_t>(memory) % 16) % 16;
+  return memory + (1024 - reinterpret_cast<std::uintptr_t>(memory) % 1024) % 1024;
 }
 
 template <class T>

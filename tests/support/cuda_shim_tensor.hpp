@@ -87,3 +87,46 @@ TENSORSMITH_MMA(mma_m16n8k16_bf16, float, 2, __uint_as_float(word >> 16 * i << 1
 TENSORSMITH_MMA(mma_m16n8k8_tf32, float, 4, __uint_as_float((word & 0xffffe000u) + 0u * i))
 TENSORSMITH_MMA(mma_m16n8k32_s8, int, 1, static_cast<signed char>(word >> 8 * i))
 #undef TENSORSMITH_MMA
+
+// Warpgroups read operands where they lie: lines of 128 bytes, pieces of 16 bytes exchanged by the
+// address, as the hardware does it.
+struct SharedMatrix {
+  std::uintptr_t first;
+  int columns, lines;
+  /// Of row r of a, or column r of b.
+  const void* at(int r, int depth, bool is_transposed) const {
+    const int offset = is_transposed
+                           ? r / 64 * columns + depth / 8 * lines + depth % 8 * 128 + r % 64 * 2
+                           : r / 8 * lines + r % 8 * 128 + depth * 2;
+    const std::uintptr_t address = first + static_cast<std::uintptr_t>(offset);
+    return reinterpret_cast<const void*>(address ^ (address >> 7 & 7) << 4);
+  }
+};
+template <int columns, int lines>
+inline SharedMatrix shared_matrix(const void* first) {
+  return {reinterpret_cast<std::uintptr_t>(first), columns, lines};
+}
+inline void publish_copies() {}
+inline void begin_products() {}
+inline void finish_products() {}
+#define TENSORSMITH_WGMMA(name, value)                                                             \
+  template <int n, bool is_a_transposed, bool is_b_transposed>                                     \
+  inline void name(float* c, const SharedMatrix& a, const SharedMatrix& b) {                       \
+    const int thread = static_cast<int>(cuda_shim::Machine::instance().current % 128);             \
+    const auto factor = [](const void* from) {                                                     \
+      unsigned short bits;                                                                         \
+      std::memcpy(&bits, from, sizeof bits);                                                       \
+      return value;                                                                                \
+    };                                                                                             \
+    for (int i = 0; i < n / 2; ++i) {                                                              \
+      const int row = thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8;                          \
+      const int column = i / 4 * 8 + thread % 4 * 2 + i % 2;                                       \
+      for (int depth = 0; depth < 16; ++depth) {                                                   \
+        c[i] += factor(a.at(row, depth, is_a_transposed)) *                                        \
+                factor(b.at(column, depth, is_b_transposed));                                      \
+      }                                                                                            \
+    }                                                                                              \
+  }
+TENSORSMITH_WGMMA(wgmma_k16_f16, from_f16(bits))
+TENSORSMITH_WGMMA(wgmma_k16_bf16, __uint_as_float(static_cast<unsigned>(bits) << 16))
+#undef TENSORSMITH_WGMMA

@@ -128,6 +128,20 @@ inline std::vector<std::pair<std::string, Shared<const ComputeDag>>> odd_tensor_
   return all;
 }
 
+/// Products of which a warpgroup computes 64 x 64: both operands either way round, sums and sizes
+/// that nothing divides, an epilogue.
+inline constexpr const char* wide_warpgroup_workload = "gemm:64x256x64:bf16";
+inline std::vector<std::pair<std::string, Shared<const ComputeDag>>> warpgroup_workloads() {
+  std::vector<std::pair<std::string, Shared<const ComputeDag>>> all;
+  for (const char* workload :
+       {"gemm:128x128x128:f16", wide_warpgroup_workload, "gemm:128x64x192:bf16,tb,bias,relu",
+        "gemm:128x128x64:f16,ta", "gemm:64x128x64:f16,ta,tb", "bmm:2x64x64x128:f16,tb",
+        "gemm:67x130x74:f16", "gemm:70x72x100:bf16,tb", "gemm:72x68x66:f16,ta"}) {
+    all.emplace_back(workload, ops::parse_workload(workload)->dag);
+  }
+  return all;
+}
+
 /// Few tiles and long sums: some sketches have the sum in parts.
 inline constexpr const char* long_sums[] = {"gemm:8x12x512:i32", "gemm:8x12x512:f32,bias,relu",
                                             "gemm:16x16x512:f32"};

@@ -29,6 +29,10 @@ class CudaEmitter : CudaStatementPrinter {
       names_of_.push_back(names_.unique(buffer.name));
     }
     touched_.resize(program.buffers.size());
+    has_warpgroups_ = any_item(program.stmts, [](const Stmt& stmt) {
+      const For* loop = std::get_if<For>(&stmt);
+      return loop != nullptr && loop->intrinsic != nullptr && loop->intrinsic->warps > 1;
+    });
     has_async_ = any_item(program.stmts, [](const Stmt& stmt) {
       const Store* store = std::get_if<Store>(&stmt);
       return store != nullptr && store->is_async;
@@ -72,6 +76,9 @@ class CudaEmitter : CudaStatementPrinter {
     });
   }
   void declare_shared(CudaLaunch& launch);
+  std::int64_t shared_alignment(BufferId id) const {
+    return program_[id].is_swizzled ? program_[id].alignment : vector_bytes;
+  }
 
   struct Touched {
     bool is_read = false, is_written = false;
@@ -159,6 +166,8 @@ inline void CudaEmitter::declare_shared(CudaLaunch& launch) {
   std::int64_t total = 0;
   std::vector<std::int64_t> offsets;
   for (BufferId id : shared_) {
+    const std::int64_t alignment = shared_alignment(id);
+    total = (total + alignment - 1) / alignment * alignment;
     offsets.push_back(total);
     total += (program_[id].num_bytes() + vector_bytes - 1) / vector_bytes * vector_bytes;
   }
@@ -167,7 +176,8 @@ inline void CudaEmitter::declare_shared(CudaLaunch& launch) {
   for (std::size_t i = 0; i < shared_.size(); ++i) {
     const Buffer& buffer = program_[shared_[i]];
     const std::string type(c_storage_type(buffer.dtype, CDialect::cuda));
-    line(is_static ? "__shared__ __align__(16) " + type + " " + name(shared_[i]) + "[" +
+    line(is_static ? "__shared__ __align__(" + std::to_string(shared_alignment(shared_[i])) + ") " +
+                         type + " " + name(shared_[i]) + "[" +
                          std::to_string(buffer.num_elements()) + "];"
                    : type + "* const " + name(shared_[i]) + " = reinterpret_cast<" + type +
                          "*>(dynamic_shared() + " + std::to_string(offsets[i]) + ");");

@@ -35,6 +35,13 @@ __device__ __forceinline__ A floor_mod(A a, B b) {
   return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 )"},
+    {"swizzled<",
+     R"(// Pieces of a line of eight change places, in a way of its own in each of eight lines.
+template <int piece, class T>
+__device__ __forceinline__ T swizzled(T at) {
+  return at ^ at / (8 * piece) % 8 * piece;
+}
+)"},
     {"float_floor_mod<", R"(template <class T>
 __device__ __forceinline__ T float_floor_mod(T a, T b) {
   return a - floor(a / b) * b;
@@ -124,6 +131,35 @@ __device__ __forceinline__ unsigned short to_f16(float value) {
   unsigned short bits;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
   return bits;
+}
+)",
+     true},
+    {"publish_copies(",
+     R"(// What the thread has written to shared memory is there for wgmma behind the next barrier.
+__device__ __forceinline__ void publish_copies() {
+  asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+}
+)",
+     true},
+    {"shared_matrix<",
+     R"(// Lines of 128 bytes, swizzled, for wgmma: bytes from 64 columns to the next 64, and between eights
+// of lines.
+template <int columns, int lines>
+__device__ __forceinline__ unsigned long long shared_matrix(const void* first) {
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(first));
+  return (at & 0x3FFFFu) >> 4 | static_cast<unsigned long long>(columns >> 4) << 16 |
+         static_cast<unsigned long long>(lines >> 4) << 32 | 1ull << 62;
+}
+)",
+     true},
+    {"begin_products(", R"(__device__ __forceinline__ void begin_products() {
+  asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
+}
+)",
+     true},
+    {"finish_products(", R"(// Waits for all of the warps' products.
+__device__ __forceinline__ void finish_products() {
+  asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" : : : "memory");
 }
 )",
      true},
@@ -223,7 +259,7 @@ __device__ __forceinline__ void finish_copies() {
 )",
      true},
     {"dynamic_shared(", R"(__device__ __forceinline__ unsigned char* dynamic_shared() {
-  extern __shared__ __align__(16) unsigned char dynamic_shared_memory[];
+  extern __shared__ __align__(1024) unsigned char dynamic_shared_memory[];
   return dynamic_shared_memory;
 }
 )",

@@ -51,7 +51,8 @@ class CudaStatementPrinter : protected CudaTensorPrinter {
   /// Some kernel of the program has stores that are marked as copies in the background: a barrier
   /// of any of them then waits for copies, which costs nothing where there are none.
   bool has_async_ = false;
-  std::string problem_;  ///< why there is no text
+  bool has_warpgroups_ = false;  ///< some loop is an instruction of several warps
+  std::string problem_;          ///< why there is no text
   std::int64_t private_bytes_ = 0, most_private_bytes_ = 0;
   double copies_ = 1.0;      ///< of what is emitted now, by the unrolled loops around it
   double num_stores_ = 0.0;  ///< emitted so far, copies counted
@@ -152,6 +153,9 @@ inline void CudaStatementPrinter::emit(StmtId id) {
                             if (has_async_) {
                               line("finish_copies<" + std::to_string(barrier.pending) + ">();");
                             }
+                            if (has_warpgroups_) {
+                              line("publish_copies();");
+                            }
                             line("__syncthreads();");
                           } else if (barrier.scope != Scope::warp) {  // a shuffle waits by itself
                             refuse("a barrier of another scope than shared memory or a warp");
@@ -167,6 +171,9 @@ inline void CudaStatementPrinter::emit_loop(const For& loop) {
     return refuse("loop " + wanted + " is " +
                   (loop.kind == ForKind::vthread ? "a virtual thread that lowering has left"
                                                  : "bound to the GPU inside a thread's work"));
+  }
+  if (warpgroup_products(loop)) {
+    return;
   }
   if (loop.intrinsic != nullptr && !loop.intrinsic->ptx.empty() && warp_product(loop)) {
     return;

@@ -29,6 +29,8 @@ class CudaTensorPrinter : protected CudaVectorPrinter {
   bool warp_product(const For& loop);
   /// The same of a loop around such a loop, whose fragments are loaded ahead of the instructions.
   bool warp_products_ahead(const For& steps);
+  /// A loop that four warps compute together, or a loop around one (cuda_warpgroup.hpp).
+  bool warpgroup_products(const For& loop);
   /// The helper functions of the instructions that were printed.
   std::string instruction_helpers() const;
 
@@ -56,6 +58,14 @@ class CudaTensorPrinter : protected CudaVectorPrinter {
   };
 
   std::optional<Product> warp_form(const For& loop);  // cuda_tensor_form.hpp
+  /// How an operand of a warpgroup lies in lines of 128 bytes; bytes.
+  struct SharedMatrix {
+    bool is_transposed = false;           ///< lines run along rows of a, columns of b
+    std::int64_t columns = 0, lines = 0;  ///< from 64 to the next 64, between eights of lines
+  };
+  std::optional<SharedMatrix> matrix_form(const Product& product, bool is_a,
+                                          const std::vector<std::int64_t>& eights) const;
+  std::string warpgroup_helpers() const;
   std::optional<std::int64_t> moved(const Load& load, const LinearText& base, VarId var,
                                     std::int64_t value) {
     bind(var, LinearText::of(value));
@@ -93,6 +103,13 @@ class CudaTensorPrinter : protected CudaVectorPrinter {
   void begin_product(const Product& product, const For& loop);
 
   std::vector<const TensorIntrinsic*> used_;
+  struct WarpgroupCall {
+    const TensorIntrinsic* intrinsic = nullptr;
+    std::int64_t columns = 0;
+    bool is_a_transposed = false, is_b_transposed = false;
+    bool operator==(const WarpgroupCall&) const = default;
+  };
+  std::vector<WarpgroupCall> calls_;
 };
 
 inline void CudaTensorPrinter::open_loops(const std::vector<TileLoop>& loops,
@@ -172,7 +189,7 @@ inline void CudaTensorPrinter::load_fragment(const Product& product, bool is_a,
 
 /// Its helper is printed; its loops begin at 0.
 inline void CudaTensorPrinter::begin_product(const Product& product, const For& loop) {
-  if (!has_item(used_, product.intrinsic)) {
+  if (product.intrinsic->warps == 1 && !has_item(used_, product.intrinsic)) {
     used_.push_back(product.intrinsic);
   }
   for (const TileLoop* own : {&product.row, &product.column}) {
@@ -214,7 +231,7 @@ inline void CudaTensorPrinter::multiply(const Product& product, const std::strin
 }
 
 inline bool CudaTensorPrinter::warp_product(const For& loop) {
-  const std::optional<Product> form = warp_form(loop);
+  const std::optional<Product> form = loop.intrinsic->warps == 1 ? warp_form(loop) : std::nullopt;
   if (!form) {
     return false;
   }
@@ -239,7 +256,7 @@ inline bool CudaTensorPrinter::warp_product(const For& loop) {
 }
 
 inline std::string CudaTensorPrinter::instruction_helpers() const {
-  std::string text;
+  std::string text = warpgroup_helpers();
   for (const TensorIntrinsic* intrinsic : used_) {
     const bool is_real = is_float(intrinsic->accumulator);
     const std::string type(c_type(intrinsic->accumulator, CDialect::cuda));
@@ -261,3 +278,4 @@ inline std::string CudaTensorPrinter::instruction_helpers() const {
 
 #include "tensorsmith/codegen/cuda_tensor_ahead.hpp"
 #include "tensorsmith/codegen/cuda_tensor_form.hpp"
+#include "tensorsmith/codegen/cuda_warpgroup.hpp"

@@ -21,7 +21,8 @@ inline bool CudaTensorPrinter::warp_products_ahead(const For& steps) {
   const For* loop = program_.as<For>(steps.body);
   const LinearText extent = linear(steps.extent);
   if (steps.load_sets < 2 || loop == nullptr || loop->intrinsic == nullptr ||
-      loop->intrinsic->ptx.empty() || !extent.is_constant() || extent.constant < steps.load_sets) {
+      loop->intrinsic->ptx.empty() || loop->intrinsic->warps > 1 || !extent.is_constant() ||
+      extent.constant < steps.load_sets) {
     return false;
   }
   const std::string step = names_.unique(program_.pool.var_name(steps.var));

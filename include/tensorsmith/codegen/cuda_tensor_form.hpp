@@ -20,8 +20,10 @@ inline std::optional<CudaTensorPrinter::Product> CudaTensorPrinter::warp_form(co
   product.intrinsic = loop.intrinsic;
   const TensorIntrinsic& intrinsic = *loop.intrinsic;
   const LinearText extent = linear(loop.extent);
-  if (intrinsic.m != 16 || intrinsic.n != 8 || !lane_var_.valid() || lane_extent_ != warp ||
-      !extent.is_constant() || extent.constant != intrinsic.k ||
+  const std::int64_t threads = warp * intrinsic.warps;
+  const auto row_of = [](std::int64_t thread) { return thread / warp * 16 + thread % warp / 4; };
+  if (intrinsic.m != 16 * intrinsic.warps || intrinsic.n % 8 != 0 || !lane_var_.valid() ||
+      lane_extent_ != threads || !extent.is_constant() || extent.constant != intrinsic.k ||
       bytes_of(intrinsic.a) != bytes_of(intrinsic.b)) {
     return std::nullopt;
   }
@@ -62,8 +64,8 @@ inline std::optional<CudaTensorPrinter::Product> CudaTensorPrinter::warp_form(co
     const auto row = moved(*a, base_a, lane_var_, 4), pair = moved(*b, base_b, lane_var_, 1);
     const auto ka = moved(*a, base_a, loop.var, 1), kb = moved(*b, base_b, loop.var, 1);
     fits = row && pair && ka && kb && *pair % 2 == 0 && *row != 0 && *pair != 0;
-    for (std::int64_t l = 0; fits && l < warp; ++l) {
-      fits = moved(*a, base_a, lane_var_, l) == l / 4 * *row &&
+    for (std::int64_t l = 0; fits && l < threads; ++l) {
+      fits = moved(*a, base_a, lane_var_, l) == row_of(l) * *row &&
              moved(*b, base_b, lane_var_, l) == l % 4 * *pair;
     }
     for (std::int64_t g = 0; fits && g < intrinsic.k; ++g) {
@@ -76,8 +78,8 @@ inline std::optional<CudaTensorPrinter::Product> CudaTensorPrinter::warp_form(co
     const std::int64_t deepest = intrinsic.k - 1;
     const std::int64_t end_a = deepest * *ka, end_b = deepest * *kb;
     bind(loop.var, LinearText::of(deepest));
-    for (std::int64_t l = 0; fits && l < warp; ++l) {
-      fits = moved(*a, base_a, lane_var_, l) == l / 4 * *row + end_a &&
+    for (std::int64_t l = 0; fits && l < threads; ++l) {
+      fits = moved(*a, base_a, lane_var_, l) == row_of(l) * *row + end_a &&
              moved(*b, base_b, lane_var_, l) == l % 4 * *pair + end_b;
     }
     bind(loop.var, LinearText::of(0));
@@ -88,10 +90,10 @@ inline std::optional<CudaTensorPrinter::Product> CudaTensorPrinter::warp_form(co
       for (std::int64_t x = inner.extent; fits && x-- > 1;) {
         const auto of_a = moved(*a, base_a, inner.var, x), of_b = moved(*b, base_b, inner.var, x);
         bind(loop.var, LinearText::of(deepest));
-        bind(lane_var_, LinearText::of(warp - 1));
+        bind(lane_var_, LinearText::of(threads - 1));
         fits = of_a && of_b &&
-               moved(*a, base_a, inner.var, x) == *of_a + (warp - 1) / 4 * *row + end_a &&
-               moved(*b, base_b, inner.var, x) == *of_b + (warp - 1) % 4 * *pair + end_b;
+               moved(*a, base_a, inner.var, x) == *of_a + row_of(threads - 1) * *row + end_a &&
+               moved(*b, base_b, inner.var, x) == *of_b + (threads - 1) % 4 * *pair + end_b;
         bind(loop.var, LinearText::of(0));
         bind(lane_var_, LinearText::of(0));
         moves_a = moves_a || (fits && *of_a != 0);

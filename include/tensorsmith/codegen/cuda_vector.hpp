@@ -18,6 +18,7 @@
 #include "tensorsmith/ir/background_copy.hpp"
 #include "tensorsmith/ir/lane_access.hpp"
 #include "tensorsmith/support/algorithm.hpp"
+#include "tensorsmith/support/floor_div.hpp"
 #include "tensorsmith/support/hash_map.hpp"
 
 namespace tensorsmith::detail {
@@ -43,13 +44,38 @@ class CudaVectorPrinter : protected CLikeWriter {
       return name(id);
     }
     if (program_[id].scope != Scope::warp) {
-      return name(id) + "[" + offset(id, indices).print().text + "]";
+      return name(id) + "[" + place(id, offset(id, indices)).print().text + "]";
     }
     LinearText at;
     for (std::size_t d = 0; d + num_thread_axes < indices.size(); ++d) {
       at.add(linear(indices[d]), program_[id].strides[d] / threads_.num_threads());
     }
     return name(id) + "[" + at.print().text + "]";
+  }
+  /// Where the element at an offset is (Buffer::is_swizzled). Whole groups of eight lines do not
+  /// matter for the exchange and stay outside of it.
+  LinearText place(BufferId id, const LinearText& offset) const {
+    const Buffer& buffer = program_[id];
+    if (!buffer.is_swizzled) {
+      return offset;
+    }
+    const std::int64_t piece = 16 / bytes_of(buffer.dtype), period = 1024 / bytes_of(buffer.dtype);
+    LinearText inside, outside;
+    for (const auto& [text, coefficient] : offset.terms) {
+      (coefficient % period == 0 ? outside : inside).add_term(text, coefficient);
+    }
+    inside.constant = floor_mod(offset.constant, period);
+    outside.constant = offset.constant - inside.constant;
+    if (inside.is_constant()) {
+      const std::int64_t line = inside.constant / (8 * piece);
+      outside.constant += inside.constant ^ (line * piece);
+    } else {
+      const std::string text =
+          "swizzled<" + std::to_string(piece) + ">(" + inside.print().text + ")";
+      non_negative_.insert(text);
+      outside.add_term(text, 1);
+    }
+    return outside;
   }
   CText load(const Load& node) const override {
     return loaded(element(node.buffer, node.indices), program_[node.buffer].dtype);
@@ -119,6 +145,7 @@ class CudaVectorPrinter : protected CLikeWriter {
     if (!is_aligned) {
       return std::nullopt;
     }
+    at = place(id, at);
     const std::string base = at.is_constant() && at.constant == 0 ? "" : " + " + at.print().text;
     return "*reinterpret_cast<" + std::string(is_const ? "const " : "") +
            vector_type(program_[id].dtype, lanes) + "*>(" + name(id) + base + ")";

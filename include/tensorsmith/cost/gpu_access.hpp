@@ -79,6 +79,7 @@ class LaneEvaluator {
     }
     for (std::int64_t& offset : sum) {
       offset *= bytes_of(buffer.dtype);
+      offset = buffer.is_swizzled ? offset ^ (offset >> 7 & 7) << 4 : offset;
     }
     return sum;
   }

@@ -11,6 +11,7 @@
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/ir/tensor_match.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -71,6 +72,15 @@ inline std::optional<GpuTensorTile> gpu_tensor_tile(const LoopProgram& program, 
   tile.registers = 2 * fragments_b + 4;
   tile.fragment_registers = 4 * fragments_a + 2 * fragments_b;
   tile.accumulators = issued * intrinsic->m * intrinsic->n / 32;
+  if (intrinsic->warps > 1) {
+    // Operands are read by the instruction, once for up to 256 columns: lines of 128 bytes. Here
+    // fragments count 16 rows, or 8 columns, of a warp.
+    const double depth_bytes = static_cast<double>(intrinsic->k) * bytes_of(intrinsic->a);
+    tile.instructions = larger_of(1.0, fragments_b / 32) * fragments_a;
+    tile.shared_passes =
+        (fragments_a * 16 + fragments_b * fragments_a * 8 / intrinsic->warps) * depth_bytes / 128;
+    tile.registers = tile.fragment_registers = 0;
+  }
   return tile;
 }
 

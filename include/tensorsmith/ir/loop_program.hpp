@@ -37,6 +37,10 @@ struct Buffer {
   std::int32_t alignment = 64;  ///< bytes
   std::int32_t argument = -1;   ///< position among the kernel's arguments, -1 = allocated inside
   bool is_streamed = false;     ///< aligned vectors are written past the caches; a hint
+  /// Of shared memory, in lines of 128 bytes: piece p of 16 bytes of line l lies where piece
+  /// p ^ (l % 8) would, so that neither a line nor the same piece of eight lines meets in a bank.
+  /// Indices do not show it. Begins at a multiple of 1024 bytes.
+  bool is_swizzled = false;
 
   std::int64_t num_elements() const {  ///< including padding; 1 for rank 0
     std::int64_t last = 0;

@@ -171,6 +171,9 @@ inline std::string to_text(const Buffer& buffer) {
   if (buffer.is_streamed) {
     text += " streamed";
   }
+  if (buffer.is_swizzled) {
+    text += " swizzled";
+  }
   if (buffer.alignment != 64) {
     text += " align " + std::to_string(buffer.alignment);
   }

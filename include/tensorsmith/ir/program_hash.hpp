@@ -85,7 +85,7 @@ class ProgramHasher {
     hash_.add(static_cast<std::uint64_t>(buffer.scope));
     hash_.add(static_cast<std::uint64_t>(buffer.alignment));
     hash_.add(static_cast<std::uint64_t>(std::int64_t{buffer.argument}));
-    hash_.add(buffer.is_streamed ? 1 : 0);
+    hash_.add((buffer.is_streamed ? 1U : 0U) + (buffer.is_swizzled ? 2U : 0U));
   }
 
   std::uint64_t number_of(BufferId id) {

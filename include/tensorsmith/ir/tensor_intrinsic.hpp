@@ -61,11 +61,14 @@ constexpr bool fits_tile_registers(std::int64_t rows, std::int64_t columns) {
 /// accumulators (r < m * n / 32) is row lane / 4 + 8 * (r / 2), column 2 * (lane % 4) + r % 2.
 /// Operands are read from shared memory, a with rows along k; in registers of 32 bits, of which
 /// thread `lane` holds row lane / 4 (+ 8) of a, column lane / 4 of b, and elements 4 / bytes
-/// * (lane % 4) and on along k (+ 16 / bytes).
+/// * (lane % 4) and on along k (+ 16 / bytes). With `warps` = 4 they compute it together, warp w of
+/// them rows 16 * w to 16 * w + 15 in the same form; operands are read where they lie, in lines of
+/// 128 bytes of shared memory (Buffer::is_swizzled).
 struct TensorIntrinsic {
   std::string_view name = {};
   DType a = DType::f32, b = DType::f32, accumulator = DType::f32;  ///< in memory
   std::int32_t m = 1, n = 0, k = 1;
+  std::int32_t warps = 1;  ///< that follow each other in a block and compute it together
   /// What is added to every element of a so that the instruction can take it (128: signed bytes
   /// for an unsigned operand). Lowering takes a_offset * sum(b) off again; integers only.
   std::int32_t a_offset = 0;

@@ -15,6 +15,7 @@
 #include "tensorsmith/lower/load_ahead.hpp"
 #include "tensorsmith/lower/place_barriers.hpp"
 #include "tensorsmith/lower/stream_k.hpp"
+#include "tensorsmith/lower/swizzle_shared.hpp"
 
 namespace tensorsmith::detail {
 
@@ -193,6 +194,7 @@ inline StmtId Emitter::wrap_kernel(StmtId body) {
       kernel_.parts = std::move(streamed->parts);
     }
   }
+  swizzle_shared(program_, body);
   constexpr std::int32_t first_with_async_copies = 80;
   if (kernel_.fetch_stages > 1 && num_axes > 0 &&
       target_.gpu->compute_capability >= first_with_async_copies) {

@@ -160,11 +160,34 @@ constexpr TensorIntrinsic mma_of(std::string_view name, DType type, DType accumu
           .ptx = ptx,
           .is_available = has_sm80_mma};
 }
+/// Of class 9.0 alone: later ones have other instructions in their place.
+inline bool has_wgmma(const Target& target) {
+  return target.gpu && target.gpu->compute_capability == 90;
+}
+/// `ptx`: types of the result and of both factors, which have 2 bytes and may lie either way.
+constexpr TensorIntrinsic wgmma_of(std::string_view name, DType type, std::int32_t k,
+                                   std::string_view ptx) {
+  return {.name = name,
+          .a = type,
+          .b = type,
+          .accumulator = DType::f32,
+          .m = 64,
+          .n = 64,
+          .k = k,
+          .warps = 4,
+          .ptx = ptx,
+          .is_available = has_wgmma};
+}
 
 }  // namespace detail
 
 // Products of f16 and bf16 are exact in f32; the order and the roundings of their sum are the
 // device's own. tf32 takes 10 bits of each factor's fraction: for schedules that ask for it.
+// wgmma multiplies 64 rows by 8 to 256 columns; here 64, and code generation joins neighbours.
+inline constexpr TensorIntrinsic wgmma_k16_f16 =
+    detail::wgmma_of("wgmma_k16_f16", DType::f16, 16, "f32.f16.f16");
+inline constexpr TensorIntrinsic wgmma_k16_bf16 =
+    detail::wgmma_of("wgmma_k16_bf16", DType::bf16, 16, "f32.bf16.bf16");
 inline constexpr TensorIntrinsic mma_m16n8k16_f16 =
     detail::mma_of("mma_m16n8k16_f16", DType::f16, DType::f32, 16,
                    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
@@ -179,8 +202,8 @@ inline constexpr TensorIntrinsic mma_m16n8k32_s8 =
                    "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32");
 
 inline constexpr const TensorIntrinsic* known_intrinsics[] = {
-    &tdpbf16ps,        &tdpfp16ps,         &tdpbssd,          &tdpbusd,
-    &vdpbf16ps,        &vpdpbusd,          &vpdpbusd_signed,  &vpmaddwd,
+    &tdpbf16ps,        &tdpfp16ps,         &tdpbssd,          &tdpbusd,        &vdpbf16ps,
+    &vpdpbusd,         &vpdpbusd_signed,   &vpmaddwd,         &wgmma_k16_f16,  &wgmma_k16_bf16,
     &mma_m16n8k16_f16, &mma_m16n8k16_bf16, &mma_m16n8k8_tf32, &mma_m16n8k32_s8};
 
 /// What code for the target may use: the user's own first, then the known ones, of which those that

@@ -47,6 +47,11 @@ TEST_CASE("sums of products use the instruction of their types, whatever follows
   CHECK(instructions("gemm:128x64x48:f16") == f16);
   CHECK(instructions("gemm:128x64x48:f16,ta") == f16);
   CHECK(instructions("gemm:128x64x48:bf16,tb,bias,relu", 90) == bf16);
+  // Four warps together read lines of 128 bytes: 64 terms and 64 columns at least.
+  CHECK(instructions("gemm:128x64x64:bf16,tb,bias,relu", 90) ==
+        Names{"wgmma_k16_bf16", "mma_m16n8k16_bf16"});
+  CHECK(instructions("gemm:128x64x64:i8", 90) == s8);
+  CHECK(instructions("gemm:128x64x64:f16", 89) == f16);
   CHECK(instructions("gemm:128x64x32:i8") == s8);
   CHECK(instructions("bmm:3x64x64x16:bf16") == bf16);
   CHECK(instructions("gemm:128x64x48:f32") == Names{"mma_m16n8k8_tf32"});  // if it is offered

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "tensorsmith/ir/tensor_intrinsic.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/rule.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
@@ -38,7 +39,9 @@ struct ShareForTensorCores {
 
     const Operation& op = state.operation(static_cast<std::size_t>(copy));
     const auto rank = static_cast<std::int32_t>(op.axes.size());
-    const std::int64_t unit = 16 / bytes_of(state.dag().tensor(op.outputs[0]).dtype);
+    const std::int64_t bytes = bytes_of(state.dag().tensor(op.outputs[0]).dtype);
+    const std::int64_t unit = 16 / bytes;
+    const std::int32_t num_warps = warps_together(input, *reader);
     std::int64_t lanes = unit;
     while (op.axes.back().extent % lanes != 0) {  // rows begin where the one before ends
       lanes /= 2;
@@ -57,7 +60,18 @@ struct ShareForTensorCores {
       }
     }
     grow(state, all);
-    grow(state, split_of(state, copy, 0, {input.options.hardware.warp_size, lanes}));
+    if (num_warps > 1) {  // [d floordiv 64]...[d floormod 64], swizzled: lower/swizzle_shared.hpp
+      constexpr std::int64_t line_bytes = 128;
+      const std::int32_t last = 2 * (rank - 1);
+      rows = {copy, LengthList(static_cast<std::size_t>(rank), 0), {last}, 0};
+      rows.blocks.back() = line_bytes / bytes;
+      for (std::int32_t d = 0; d + 1 < rank; ++d) {
+        rows.order.push_back(2 * d);
+      }
+      rows.order.push_back(last + 1);
+    }
+    const std::int64_t threads = num_warps * input.options.hardware.warp_size;
+    grow(state, split_of(state, copy, 0, {threads, lanes}));
     grow(state, warps);
     grow(state, AnnotationStep{copy, 1, Annotation::thread_y});
     grow(state, AnnotationStep{copy, 2, Annotation::thread_x});
@@ -69,6 +83,18 @@ struct ShareForTensorCores {
  private:
   /// Of the lengths that TileForTensorCores leaves open.
   static constexpr std::int32_t warp_level = 1;
+
+  /// Warps that compute the stage together.
+  static std::int32_t warps_together(const RuleInput& input, std::int32_t reader) {
+    const auto& hints = input.state.stage(static_cast<std::size_t>(reader)).hints;
+    const std::string& name = hints.get<hints::Tensorize>().intrinsic;
+    for (const TensorIntrinsic* intrinsic : input.options.intrinsics) {
+      if (intrinsic->name == name) {
+        return intrinsic->warps;
+      }
+    }
+    return 1;
+  }
 
   /// The first reader that warps compute.
   static std::optional<std::int32_t> reader_of(const RuleInput& input) {

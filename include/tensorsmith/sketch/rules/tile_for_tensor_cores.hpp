@@ -31,8 +31,7 @@ struct TileForTensorCores {
 
   /// Rules for threads that multiply for themselves are asked only where few warps have work.
   Applicability applicability(const RuleInput& input) const {
-    const TensorIntrinsic* intrinsic = intrinsic_of(input);
-    if (intrinsic == nullptr) {
+    if (intrinsics_of(input).empty()) {
       return Applicability::skip;
     }
     const auto& axes = input.state.operation(static_cast<std::size_t>(input.stage)).axes;
@@ -41,9 +40,18 @@ struct TileForTensorCores {
     return is_large ? Applicability::apply_and_skip_rest : Applicability::apply;
   }
 
+  /// One of instructions of a warp, one of those of several.
   std::vector<Derivation> expand(const RuleInput& input) const {
-    const TensorIntrinsic* intrinsic = intrinsic_of(input);
-    TENSORSMITH_ASSERT(intrinsic != nullptr, "expand of a rule that does not apply");
+    std::vector<Derivation> derived;
+    for (const TensorIntrinsic* intrinsic : intrinsics_of(input)) {
+      derived.push_back(Derivation{tiled(input, *intrinsic), input.stage - 1});
+    }
+    TENSORSMITH_ASSERT(!derived.empty(), "expand of a rule that does not apply");
+    return derived;
+  }
+
+ private:
+  static State tiled(const RuleInput& input, const TensorIntrinsic& intrinsic) {
     State state = input.state;
     std::optional<std::int32_t> consumer =
         single_elementwise_consumer(state, input.analysis, input.stage);
@@ -51,44 +59,53 @@ struct TileForTensorCores {
       grow(state, CacheWriteStep{input.stage, "local"});
       consumer = input.stage + 1;
     }
-    const std::int32_t lane = tile_consumer(state, *consumer, *intrinsic);
-    tile_sum(state, input.stage, *intrinsic);
+    const std::int32_t lane = tile_consumer(state, *consumer, intrinsic);
+    tile_sum(state, input.stage, intrinsic);
     grow(state, ComputeAtStep{input.stage, *consumer, lane});
-    grow(state, PragmaStep{input.stage, 0, hints::Tensorize{std::string(intrinsic->name)}});
-    return {Derivation{std::move(state), input.stage - 1}};
+    grow(state, PragmaStep{input.stage, 0, hints::Tensorize{std::string(intrinsic.name)}});
+    return state;
   }
 
- private:
-  /// The first of the target's that computes the stage; nullptr: none.
-  static const TensorIntrinsic* intrinsic_of(const RuleInput& input) {
+  /// The target's that compute the stage: the first of those for so many warps.
+  static std::vector<const TensorIntrinsic*> intrinsics_of(const RuleInput& input) {
+    std::vector<const TensorIntrinsic*> found;
     const auto stage = static_cast<std::size_t>(input.stage);
     const Operation& op = input.state.operation(stage);
     const std::size_t rank = op.axes.size();
     if (op.is_placeholder() || rank < 2 || op.reduce_axes.size() != 1 ||
         is_tiled(input.state, input.stage) || has_cache_write(input.state, input.stage)) {
-      return nullptr;
+      return found;
     }
     const auto consumer = single_elementwise_consumer(input.state, input.analysis, input.stage);
     if (consumer && is_tiled(input.state, *consumer)) {
-      return nullptr;
+      return found;
     }
     const ExprPool& pool = input.state.dag().pool();
     const VarId i = op.axes[rank - 2].var, j = op.axes[rank - 1].var, k = op.reduce_axes[0].var;
     for (const TensorIntrinsic* intrinsic : input.options.intrinsics) {
-      const bool is_for_warps = !intrinsic->ptx.empty() && intrinsic->m == 2 * lane_rows &&
-                                intrinsic->n == 2 * lane_columns;
+      const bool is_for_warps =
+          !intrinsic->ptx.empty() && intrinsic->m == 2 * lane_rows * intrinsic->warps &&
+          intrinsic->n % (2 * lane_columns) == 0 &&
+          !any_item(found, [&](const auto* other) { return other->warps == intrinsic->warps; });
       const std::optional<TensorOperands> operands =
           is_for_warps ? tensor_operands(pool, op, *intrinsic, j) : std::nullopt;
       if (operands && 4 * op.axes[rank - 2].extent >= intrinsic->m &&
-          op.axes[rank - 1].extent >= intrinsic->n && op.reduce_axes[0].extent >= intrinsic->k &&
+          op.axes[rank - 1].extent >= intrinsic->n &&
+          op.reduce_axes[0].extent >= depth_of(*intrinsic) &&
           is_padded_to_its_end(input.state, *operands, op.reduce_axes[0], *intrinsic) &&
           is_matrix(pool, *operands->a, i, k) && is_matrix(pool, *operands->b, j, k) &&
           !detail::reads_along(pool, *operands->b, i) &&
           operands->a->tensor != operands->b->tensor) {
-        return intrinsic;
+        found.push_back(intrinsic);
       }
     }
-    return nullptr;
+    return found;
+  }
+
+  /// Terms of a step of the loop that fetches, at least: several warps read lines of 128 bytes.
+  static std::int64_t depth_of(const TensorIntrinsic& intrinsic) {
+    constexpr std::int64_t line_bytes = 128;
+    return intrinsic.warps > 1 ? line_bytes / bytes_of(intrinsic.a) : intrinsic.k;
   }
 
   /// A sum whose length is no multiple of the instruction's goes on in zeros behind the ends of
@@ -96,7 +113,7 @@ struct TileForTensorCores {
   static bool is_padded_to_its_end(const State& state, const TensorOperands& operands,
                                    const Axis& k, const TensorIntrinsic& intrinsic) {
     const ExprPool& pool = state.dag().pool();
-    return k.extent % intrinsic.k == 0 ||
+    return k.extent % depth_of(intrinsic) == 0 ||
            (ends_with_sum(pool, state.dag().tensor(operands.a->tensor), *operands.a, k) &&
             ends_with_sum(pool, state.dag().tensor(operands.b->tensor), *operands.b, k));
   }
@@ -143,11 +160,21 @@ struct TileForTensorCores {
                                     const TensorIntrinsic& intrinsic) {
     const auto rank =
         static_cast<std::int32_t>(state.operation(static_cast<std::size_t>(stage)).axes.size());
-    const std::int32_t i = rank - 2, j = i + 6;  // j when i is six loops: g b w t, 2, 8
+    // Of i: groups, blocks, warps (or four of them), tiles, the warps of four, 2, 8; of j: the same
+    // four, tiles of 8 columns where there are several, 4, 2.
     const LengthList open(3, unknown_length);
-    grow(state, split_of(state, stage, i, {intrinsic.m / lane_rows, lane_rows}));
+    const bool has_warps = intrinsic.warps > 1, has_columns = intrinsic.n > 2 * lane_columns;
+    const std::int32_t i = rank - 2, j = i + 6 + (has_warps ? 1 : 0);
+    LengthList rows{2, lane_rows}, columns{lane_columns, 2};
+    if (has_warps) {
+      rows.insert(0, intrinsic.warps);
+    }
+    if (has_columns) {
+      columns.insert(0, intrinsic.n / (2 * lane_columns));
+    }
+    grow(state, split_of(state, stage, i, rows));
     grow(state, split_of(state, stage, i, open));
-    grow(state, split_of(state, stage, j, {lane_columns, intrinsic.n / lane_columns}));
+    grow(state, split_of(state, stage, j, columns));
     grow(state, split_of(state, stage, j, open));
     ReorderStep order{stage, {}};
     FuseStep blocks{stage, {}};
@@ -159,28 +186,52 @@ struct TileForTensorCores {
       order.after.push_back(loop);
       blocks.iterators.push_back(static_cast<std::int32_t>(blocks.iterators.size()));
     }
-    for (std::int32_t loop : {i + 3, j + 3, i + 4, i + 2, j + 2, i + 5, j + 4, j + 5}) {
+    const std::int32_t two = i + 4 + (has_warps ? 1 : 0), four = j + 4 + (has_columns ? 1 : 0);
+    std::vector<std::int32_t> tiles{i + 3, j + 3}, lanes;
+    if (has_columns) {
+      tiles.push_back(j + 4);
+    }
+    tiles.push_back(two);
+    if (has_warps) {
+      lanes.push_back(i + 4);
+    }
+    lanes.insert(lanes.end(), {two + 1, four});
+    for (std::int32_t loop : tiles) {
       order.after.push_back(loop);
     }
+    for (std::int32_t loop : {i + 2, j + 2}) {
+      order.after.push_back(loop);
+    }
+    for (std::int32_t loop : lanes) {
+      order.after.push_back(loop);
+    }
+    order.after.push_back(four + 1);
     grow(state, order);
     grow(state, blocks);
     grow(state, AnnotationStep{stage, 0, Annotation::block_x});
-    for (std::int32_t loop : {1, 2, 3}) {
-      grow(state, AnnotationStep{stage, loop, Annotation::vthread});
+    std::int32_t at = 1;
+    for (; at <= static_cast<std::int32_t>(tiles.size()); ++at) {
+      grow(state, AnnotationStep{stage, at, Annotation::vthread});
     }
-    grow(state, FuseStep{stage, {4, 5}});
-    grow(state, AnnotationStep{stage, 4, Annotation::thread_y});
-    grow(state, FuseStep{stage, {5, 6}});
-    grow(state, AnnotationStep{stage, 5, Annotation::thread_x});
-    grow(state, AnnotationStep{stage, 6, Annotation::vectorize});
-    return 5;
+    grow(state, FuseStep{stage, {at, at + 1}});
+    grow(state, AnnotationStep{stage, at, Annotation::thread_y});
+    FuseStep threads{stage, {}};
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      threads.iterators.push_back(++at);
+    }
+    const std::int32_t lane = threads.iterators[0];
+    grow(state, threads);
+    grow(state, AnnotationStep{stage, lane, Annotation::thread_x});
+    grow(state, AnnotationStep{stage, lane + 1, Annotation::vectorize});
+    return lane;
   }
 
   static void tile_sum(State& state, std::int32_t stage, const TensorIntrinsic& intrinsic) {
     const auto rank =
         static_cast<std::int32_t>(state.operation(static_cast<std::size_t>(stage)).axes.size());
+    const std::int64_t steps = depth_of(intrinsic) / intrinsic.k;
     grow(state, split_of(state, stage, rank, {intrinsic.k}));
-    grow(state, split_of(state, stage, rank, {unknown_length}));
+    grow(state, split_of(state, stage, rank, {intrinsic.warps > 1 ? steps : unknown_length}));
     ReorderStep order{stage, {rank, rank + 1, rank + 2}};
     for (std::int32_t loop = 0; loop < rank; ++loop) {
       order.after.push_back(loop);

@@ -4,7 +4,7 @@
 
 #ifndef TENSORSMITH_CUDA_SHIM
 __device__ __forceinline__ unsigned char* dynamic_shared() {
-  extern __shared__ __align__(16) unsigned char dynamic_shared_memory[];
+  extern __shared__ __align__(1024) unsigned char dynamic_shared_memory[];
   return dynamic_shared_memory;
 }
 #endif
