@@ -3,15 +3,20 @@
 // bench_logs: what the model of a board says of programs that somebody measured on that board.
 //
 //   bench_logs --target a100 --log a100_pooling.log.gz [--index TASKS.json] [--csv FILE]
-// Reads logs of the Ansor reference, makes the programs of their keys, replays and lowers every
-// record that ran, and compares gpu_latency with the time in the record: rank correlation,
-// geometric mean of estimate / measured, quartiles; all programs, then by what bounds them.
+//   bench_logs --log JOURNAL [--log ...]
+// Reads logs of the Ansor reference and journals, makes the programs of their keys or workloads,
+// replays and lowers every record that ran, and compares gpu_latency with the time in the record:
+// rank correlation, geometric mean of estimate / measured, quartiles, and how much longer the
+// program of the least estimate takes than the fastest one; all programs, then by what bounds them.
+// Programs that a compiler refused are counted, and those of them that the estimate puts first.
+// --target: a board; without it, the one that the first record of a journal names.
 // --index: a JSON object whose values have "workload_key", "definition" and "arg_order" (the form
 // of tests/data/golden/ansor/tasks.json), for keys that common_workloads() does not know. --csv:
 // one line per record with all parts of the estimate. Beside it the analytic draft of Pruner
 // (PSA) in both of its forms, with the board's parameters. --train NAME: trains a model on a random
 // half of each log and tests it on the other (--seeds of them), as searches train or, with
 // --as-reference, as the reference does. Exit code 0; 1: nothing to compare.
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -26,17 +31,20 @@
 #include "tensorsmith/cost/psa.hpp"
 #include "tensorsmith/cost/psa_fixed.hpp"
 #include "tensorsmith/cost/standard_features.hpp"
+#include "tensorsmith/ir/tensor_intrinsic.hpp"
 #include "tensorsmith/lower/lower.hpp"
-#include "tensorsmith/record/ansor_log.hpp"
+#include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/record/record_file.hpp"
 #include "tensorsmith/record/workload_registry.hpp"
 #include "tensorsmith/sched/bounds.hpp"
 #include "tensorsmith/sched/replay.hpp"
+#include "tensorsmith/support/file.hpp"
 
 namespace tensorsmith::bench {
 namespace {
 
 struct Arguments {
-  std::string target = "a100", index, csv;
+  std::string target, index, csv;
   std::vector<std::string> logs, learners;
   std::uint32_t num_seeds = 1;
   bool as_reference = false;
@@ -45,12 +53,54 @@ struct Arguments {
 /// Of one log, or of those programs in it that something bounds.
 struct Compared {
   std::vector<double> estimates, measured;
+
+  /// Time of the program that is estimated to be the fastest, over that of the fastest.
+  double regret() const {
+    std::size_t first = 0;
+    for (std::size_t i = 1; i < estimates.size(); ++i) {
+      first = estimates[i] < estimates[first] ? i : first;
+    }
+    return estimates.empty()
+               ? 0
+               : measured[first] / *std::min_element(measured.begin(), measured.end());
+  }
+};
+
+/// A trial of a log or of a journal.
+struct LogTrial {
+  const RecordLine& line;
+
+  bool is_measured() const {
+    return line.journal ? line.journal->is_ok() : line.ansor.is_measured();
+  }
+  double ns() const { return line.journal ? line.journal->min_ns : line.ansor.mean_cost() * 1e9; }
+  const std::vector<Step>& steps() const {
+    return line.journal ? line.journal->steps : line.ansor.steps;
+  }
+  bool is_refused() const {
+    return line.journal && line.journal->status == MeasureStatus::compile_error;
+  }
+  Shared<const ComputeDag> dag(const WorkloadRegistry& registry) const {
+    if (line.journal) {
+      if (const auto workload = ops::parse_workload(line.journal->workload)) {
+        return workload->dag;
+      }
+    }
+    return registry.find(name());
+  }
+  const std::string& name() const {
+    return line.journal ? line.journal->workload_key : line.ansor.workload_key;
+  }
 };
 
 WorkloadRegistry registry_of(const std::string& index) {
   WorkloadRegistry registry = common_workloads();
   if (!index.empty()) {
-    for (const auto& one : test::Json::parse(test::read_text(index))) {
+    const Result<std::string, FileError> text = read_file(index);
+    if (!text) {
+      throw Error(text.error().message);
+    }
+    for (const auto& one : test::Json::parse(*text)) {
       registry.add_program(one["workload_key"].get<std::string>(),
                            test::dag_from_definition(one["definition"], one["arg_order"]));
     }
@@ -62,9 +112,9 @@ void print_row(const std::string& name, const Compared& compared) {
   const EstimateQuality q = estimate_quality(compared.estimates, compared.measured);
   std::printf(
       "  %-40s %5zu programs  spearman %5.2f  estimate / measured %5.2f  quartiles %.2f %.2f "
-      "%.2f\n",
+      "%.2f  first choice / best %.2f\n",
       name.c_str(), q.count, q.spearman, q.mean_factor, q.lower_quartile, q.median,
-      q.upper_quartile);
+      q.upper_quartile, compared.regret());
 }
 
 /// The blocks of all models that bench_logs trains, and those of PSA.
@@ -126,37 +176,67 @@ void print_csv(std::FILE* file, const std::string& log, std::size_t record, doub
   std::fprintf(file, "\n");
 }
 
-bool compare_log(const std::string& path, const Target& target, const WorkloadRegistry& registry,
+/// What a log is of: the board that was asked for, or that its first trial names.
+Target board_of(const RecordFile& file, const Arguments& arguments) {
+  std::string name = arguments.target;
+  for (std::size_t i = 0; name.empty() && i < file.lines.size(); ++i) {
+    name = file.lines[i].journal ? file.lines[i].journal->target : "";
+  }
+  const auto target = Target::from_name(name);
+  if (!target || !target->gpu || !target->gpu->board) {
+    throw Error("\"" + name + "\" is no board; tensorsmith devices lists them (--target)");
+  }
+  Target board = *target;
+  board.intrinsics.push_back(&mma_m16n8k8_tf32);  // searches may have been given it
+  return board;
+}
+
+/// What takes the most of an estimate.
+std::string bound_of(const GpuLatency& latency) {
+  std::string kind;
+  double most = 0;
+  for (const GpuKernelTime& kernel : latency.kernels) {
+    if (kernel.ns > most) {
+      most = kernel.ns;
+      kind = std::string(kernel.bound()) + (kernel.work.spilled > 0 ? ", spills" : "");
+    }
+  }
+  return kind;
+}
+
+bool compare_log(const std::string& path, const WorkloadRegistry& registry,
                  const Arguments& arguments, std::FILE* csv) {
-  const FeaturePlan plan = feature_plan(target);
-  const PsaDevice device = *psa_device(target);
-  const PsaFixedDevice fixed_device = *psa_fixed_device(target);
-  const Result<AnsorLog, RecordError> log = read_ansor_log(path);
+  const Result<RecordFile, RecordError> log = read_record_file(path);
   if (!log) {
     std::fprintf(stderr, "bench_logs: %s\n", log.error().message.c_str());
     return false;
   }
+  const Target target = board_of(*log, arguments);
+  const FeaturePlan plan = feature_plan(target);
+  const PsaDevice device = *psa_device(target);
+  const PsaFixedDevice fixed_device = *psa_fixed_device(target);
   const std::string name = path.substr(path.find_last_of('/') + 1);
   Compared all, drafted, fixed;
+  std::vector<double> not_built;
   std::vector<TrainingSample> samples;
   std::map<std::string, Compared> by_kind;
   std::map<std::string, std::size_t> refused;
   std::map<std::string, State> initial;
-  for (std::size_t i = 0; i < log->records.size(); ++i) {
-    const AnsorRecord& record = log->records[i];
-    if (!record.is_measured()) {
+  for (std::size_t i = 0; i < log->lines.size(); ++i) {
+    const LogTrial trial{log->lines[i]};
+    if (!trial.is_measured() && !trial.is_refused()) {
       continue;
     }
-    auto found = initial.find(record.workload_key);
+    auto found = initial.find(trial.name());
     if (found == initial.end()) {
-      const Shared<const ComputeDag> dag = registry.find(record.workload_key);
+      const Shared<const ComputeDag> dag = trial.dag(registry);
       if (!dag) {
-        ++refused["the program of " + record.workload_key + " is not known"];
+        ++refused["the program of " + trial.name() + " is not known"];
         continue;
       }
-      found = initial.emplace(record.workload_key, State::initial(dag)).first;
+      found = initial.emplace(trial.name(), State::initial(dag)).first;
     }
-    Result<State, ScheduleError> state = replay(found->second, record.steps);
+    Result<State, ScheduleError> state = replay(found->second, trial.steps());
     const Result<LoopProgram, LowerError> program =
         state ? lower(*state, target) : fail(LowerError{});
     if (!program) {
@@ -168,16 +248,15 @@ bool compare_log(const std::string& path, const Target& target, const WorkloadRe
       ++refused[explain(latency.error())];
       continue;
     }
-    const double measured = record.mean_cost() * 1e9;
-    std::string kind;
-    double most = 0;
-    for (const GpuKernelTime& kernel : latency->kernels) {
-      if (kernel.ns > most) {
-        most = kernel.ns;
-        kind = std::string(kernel.bound()) + (kernel.work.spilled > 0 ? ", spills" : "");
-      }
+    if (csv != nullptr) {
+      print_csv(csv, name, i, trial.is_refused() ? 0 : trial.ns(), *latency);
     }
-    for (Compared* compared : {&all, &by_kind[kind]}) {
+    if (trial.is_refused()) {
+      not_built.push_back(latency->ns);
+      continue;
+    }
+    const double measured = trial.ns();
+    for (Compared* compared : {&all, &by_kind[bound_of(*latency)]}) {
       compared->estimates.push_back(latency->ns);
       compared->measured.push_back(measured);
     }
@@ -191,11 +270,15 @@ bool compare_log(const std::string& path, const Target& target, const WorkloadRe
       fixed.estimates.push_back(1e3 / target.gpu->board->clock_mhz * clocks);
       fixed.measured.push_back(measured);
     }
-    if (csv != nullptr) {
-      print_csv(csv, name, i, measured, *latency);
-    }
   }
   print_row(name + " on " + target.name, all);
+  if (!not_built.empty() && !all.estimates.empty()) {
+    const double least = *std::min_element(all.estimates.begin(), all.estimates.end());
+    std::printf("    %zu that the compiler refused, %td of them estimated below all others\n",
+                not_built.size(),
+                std::count_if(not_built.begin(), not_built.end(),
+                              [&](double estimate) { return estimate < least; }));
+  }
   for (const auto& [kind, compared] : by_kind) {
     print_row("  bound by " + kind, compared);
   }
@@ -211,10 +294,6 @@ bool compare_log(const std::string& path, const Target& target, const WorkloadRe
 }
 
 int run(const Arguments& arguments) {
-  const auto target = Target::from_name(arguments.target);
-  if (!target || !target->gpu || !target->gpu->board) {
-    throw Error("\"" + arguments.target + "\" is no board; tensorsmith devices lists them");
-  }
   const WorkloadRegistry registry = registry_of(arguments.index);
   std::FILE* csv = arguments.csv.empty() ? nullptr : std::fopen(arguments.csv.c_str(), "w");
   if (csv != nullptr) {
@@ -225,7 +304,7 @@ int run(const Arguments& arguments) {
   }
   bool is_good = true;
   for (const std::string& log : arguments.logs) {
-    is_good = compare_log(log, *target, registry, arguments, csv) && is_good;
+    is_good = compare_log(log, registry, arguments, csv) && is_good;
   }
   if (csv != nullptr) {
     std::fclose(csv);
@@ -240,7 +319,7 @@ int main(int argc, char** argv) {
   CLI::App app{"What the model of a GPU says of programs that were measured"};
   tensorsmith::bench::Arguments arguments;
   app.add_option("--target", arguments.target, "board that the log is of");
-  app.add_option("--log", arguments.logs, "logs of the Ansor reference")->required();
+  app.add_option("--log", arguments.logs, "logs of the Ansor reference, and journals")->required();
   app.add_option("--index", arguments.index, "programs of the keys");
   app.add_option("--train", arguments.learners, "models to train: pam, tenset-mlp, mlp");
   app.add_option("--seeds", arguments.num_seeds, "trainings of each, with other halves");
