@@ -15,7 +15,8 @@
 // one line per record with all parts of the estimate. Beside it the analytic draft of Pruner
 // (PSA) in both of its forms, with the board's parameters. --train NAME: trains a model on a random
 // half of each log and tests it on the other (--seeds of them), as searches train or, with
-// --as-reference, as the reference does. Exit code 0; 1: nothing to compare.
+// --as-reference, as the reference does. --brief: one row per log. Exit code 0; 1: nothing to
+// compare.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -47,7 +48,7 @@ struct Arguments {
   std::string target, index, csv;
   std::vector<std::string> logs, learners;
   std::uint32_t num_seeds = 1;
-  bool as_reference = false;
+  bool as_reference = false, is_brief = false;
 };
 
 /// Of one log, or of those programs in it that something bounds.
@@ -243,7 +244,9 @@ bool compare_log(const std::string& path, const WorkloadRegistry& registry,
       ++refused[state ? explain(program.error()) : "a step does not apply"];
       continue;
     }
-    const auto latency = gpu_latency(*program, target);
+    GpuModelOptions options;
+    options.is_own_text = trial.line.journal.has_value();
+    const auto latency = gpu_latency(*program, target, options);
     if (!latency) {
       ++refused[explain(latency.error())];
       continue;
@@ -259,6 +262,9 @@ bool compare_log(const std::string& path, const WorkloadRegistry& registry,
     for (Compared* compared : {&all, &by_kind[bound_of(*latency)]}) {
       compared->estimates.push_back(latency->ns);
       compared->measured.push_back(measured);
+    }
+    if (arguments.is_brief) {
+      continue;
     }
     samples.push_back({plan.extract(*state), 0, 1 / measured});
     drafted.estimates.push_back(
@@ -280,10 +286,14 @@ bool compare_log(const std::string& path, const WorkloadRegistry& registry,
                               [&](double estimate) { return estimate < least; }));
   }
   for (const auto& [kind, compared] : by_kind) {
-    print_row("  bound by " + kind, compared);
+    if (!arguments.is_brief) {
+      print_row("  bound by " + kind, compared);
+    }
   }
-  print_row("  PSA", drafted);
-  print_row("  PSA fixed", fixed);
+  if (!arguments.is_brief) {
+    print_row("  PSA", drafted);
+    print_row("  PSA fixed", fixed);
+  }
   for (const std::string& learner : arguments.learners) {
     print_learned(learner, samples, arguments);
   }
@@ -323,6 +333,7 @@ int main(int argc, char** argv) {
   app.add_option("--index", arguments.index, "programs of the keys");
   app.add_option("--train", arguments.learners, "models to train: pam, tenset-mlp, mlp");
   app.add_option("--seeds", arguments.num_seeds, "trainings of each, with other halves");
+  app.add_flag("--brief", arguments.is_brief, "one row per log, without PSA and learners");
   app.add_flag("--as-reference", arguments.as_reference, "train as the reference does");
   app.add_option("--csv", arguments.csv, "file to write every estimate to");
   CLI11_PARSE(app, argc, argv);

@@ -30,6 +30,10 @@ struct GpuModelOptions {
   double l2_bytes_per_clock = 48;  ///< to one SM; A100 whitepaper: 5120 for 108 SMs
   double dram_efficiency = 0.9;    ///< of the board's bandwidth
   double l2_usable = 0.75;         ///< of its size, for data that several waves read
+  /// The kernel's text is codegen/cuda_source.hpp's, which says how far serial loops are unrolled;
+  /// in other texts, such as the reference's, the compiler unrolls nests that add up in arrays of a
+  /// thread much longer.
+  bool is_own_text = true;
 };
 
 /// What a kernel's time is made of: how long each part alone would take.
@@ -238,7 +242,8 @@ gpu_latency(const LoopProgram& program, const Target& target, const GpuModelOpti
   GpuLatency latency;
   for (const StmtId id : kernels) {
     GpuKernelTime kernel;
-    kernel.work = detail::GpuWorkReader(program, gpu, options.delays, missed).read(id);
+    kernel.work =
+        detail::GpuWorkReader(program, gpu, options.delays, missed, options.is_own_text).read(id);
     using Kind = GpuLimitExceeded::Kind;
     const GpuWork& work = kernel.work;
     if (work.num_threads > gpu.max_threads_per_block) {

@@ -28,10 +28,11 @@ namespace tensorsmith::detail {
 class GpuWorkReader {
  public:
   /// `missed`: share of global memory that is in DRAM when the kernel begins.
+  /// `is_own_text`: see GpuModelOptions.
   GpuWorkReader(const LoopProgram& program, const GpuLimits& gpu, const GpuDelays& delays,
-                double missed)
+                double missed, bool is_own_text = true)
       : program_(program), gpu_(gpu), delays_(delays), lanes_(program.pool), footprint_(program),
-        missed_(missed) {}
+        missed_(missed), is_own_text_(is_own_text) {}
 
   /// `kernel`: a statement of the top level. To be called once.
   GpuWork read(StmtId kernel) {
@@ -198,7 +199,7 @@ class GpuWorkReader {
         : has_barrier(loop.body)
             ? 1
             : serial_unroll_factor(extent, copies_ * num_unrolled_stores(program_, loop.body),
-                                   fills_private_array(program_, loop.body));
+                                   !is_own_text_ && fills_private_array(program_, loop.body));
     const std::int64_t turns = extent / factor;
     extents_.set(loop.var, extent);
     footprint_.add({loop.var, extent, loop.kind, 1});
@@ -337,6 +338,7 @@ class GpuWorkReader {
   double weight_ = 1;  ///< share of the warps that get here
   double copies_ = 1;  ///< by the unrolled loops around
   double missed_;      ///< share of global memory that L2 does not keep from one call to the next
+  bool is_own_text_;
   double private_passes_ = 0, spilled_bytes_ = 0;
   double kept_bytes_ = 0, operands_ = 0;
   double accumulations_ = 0;  ///< registers that a lane's instructions of tensor cores add to
