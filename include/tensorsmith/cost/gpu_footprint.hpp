@@ -36,9 +36,10 @@ struct GpuIndices {
 };
 
 /// Distinct bytes that an access touches while every variable runs over its range in `extents` (1:
-/// stands still), in sectors of 32 bytes. `most_points`: so many iterations there are at most.
+/// stands still), in sectors of 32 bytes, or in lines of 128. `most_points`: so many iterations
+/// there are at most.
 inline double touched_bytes(const LoopProgram& program, const VarExtents& extents, BufferId id,
-                            const ExprList& indices, double most_points) {
+                            const ExprList& indices, double most_points, double sector = 32) {
   const Buffer& buffer = program[id];
   const double size = bytes_of(buffer.dtype);
   double points = 1, row_bytes = size;
@@ -47,13 +48,13 @@ inline double touched_bytes(const LoopProgram& program, const VarExtents& extent
     std::int64_t extent = range ? range->max - range->min + 1 : buffer.shape[d];
     extent = smaller_of(extent, buffer.shape[d]);
     if (d + 1 == indices.size() && buffer.strides[d] == 1) {
-      row_bytes = math::ceil(static_cast<double>(extent) * size / 32) * 32;
+      row_bytes = math::ceil(static_cast<double>(extent) * size / sector) * sector;
     } else {
       points *= static_cast<double>(extent);
     }
   }
-  const double whole = math::ceil(static_cast<double>(buffer.num_bytes()) / 32) * 32;
-  const double bytes = smaller_of(points * larger_of(32.0, row_bytes), most_points * 32);
+  const double whole = math::ceil(static_cast<double>(buffer.num_bytes()) / sector) * sector;
+  const double bytes = smaller_of(points * larger_of(sector, row_bytes), most_points * sector);
   return smaller_of(bytes, whole);
 }
 
@@ -135,9 +136,11 @@ class GpuFootprint {
       }
       return smaller_of(product, points_);
     }
-    double bytes() const {
-      return touched_bytes(all_.program_, extents_, access_.buffer, *access_.indices, points_);
+    double bytes(double sector = 32) const {
+      return touched_bytes(all_.program_, extents_, access_.buffer, *access_.indices, points_,
+                           sector);
     }
+    double line_bytes() const { return bytes(128); }  ///< that a cache keeps for them
 
    private:
     const GpuFootprint& all_;

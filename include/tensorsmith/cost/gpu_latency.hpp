@@ -41,6 +41,7 @@ struct GpuKernelTime {
   GpuWork work;
   std::int64_t num_waves = 0;
   double dram_bytes = 0, l2_bytes = 0;
+  double l2_waited = 1;  ///< share of these that no copies in the background ask for
   double issue_ns = 0, arithmetic_ns = 0, shared_ns = 0, l1_ns = 0, l2_ns = 0, dram_ns = 0;
   double start_ns = 0;    ///< to start all blocks
   double waiting_ns = 0;  ///< for memory and barriers, with nothing else to run
@@ -136,9 +137,13 @@ class GpuTimer {
     const std::int64_t at_once = smaller_of(most_blocks, work.blocks_per_sm);
     kernel.num_waves = ceil_of(work.num_blocks, board_.num_sms * work.blocks_per_sm);
     kernel.l2_bytes = work.private_l2_bytes;
+    double in_background = 0;
     for (const GpuTraffic& traffic : work.traffic) {
-      kernel.l2_bytes += traffic.l2_bytes;
+      const double bytes = l2_bytes(work, traffic);
+      kernel.l2_bytes += bytes;
+      in_background += traffic.is_background ? bytes : 0;
     }
+    kernel.l2_waited = 1 - in_background / larger_of(kernel.l2_bytes, 1.0);
     const double ns = 1e3 / board_.clock_mhz;
     double sm_ns = turn(kernel, at_once) * static_cast<double>(most_blocks / at_once) * ns;
     if (most_blocks % at_once != 0) {
@@ -152,7 +157,7 @@ class GpuTimer {
     const double blocks = static_cast<double>(most_blocks);
     const GpuUnitClocks all = units(kernel, blocks);
     kernel.issue_ns = all.issue * ns;
-    kernel.arithmetic_ns = all.arithmetic * ns;
+    kernel.arithmetic_ns = larger_of(all.arithmetic, all.tensor) * ns;
     kernel.shared_ns = all.shared * ns;
     kernel.l1_ns = all.l1 * ns;
     kernel.l2_ns = blocks * l2_clocks(kernel) * ns;
@@ -164,6 +169,18 @@ class GpuTimer {
  private:
   static std::int64_t ceil_of(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+  /// Of one block, on average. What all blocks read alike stays in L1 from one block of an SM to
+  /// the next, if it takes no more than half of it.
+  double l2_bytes(const GpuWork& work, const GpuTraffic& traffic) const {
+    const double room = gpu_l1_share(gpu_, work) *
+                        static_cast<double>(larger_of<std::int64_t>(1, work.blocks_per_sm));
+    if (traffic.is_store || 2 * traffic.grid_bytes > room) {
+      return traffic.l2_bytes;
+    }
+    return smaller_of(traffic.l2_bytes,
+                      traffic.grid_bytes * board_.num_sms / static_cast<double>(work.num_blocks));
+  }
+
   GpuUnitClocks units(const GpuKernelTime& kernel, double blocks) const {
     return gpu_unit_clocks(gpu_, kernel.work,
                            blocks * static_cast<double>(kernel.work.num_warps()));
@@ -173,11 +190,21 @@ class GpuTimer {
   }
   /// Clocks of one SM for some blocks.
   double turn(const GpuKernelTime& kernel, std::int64_t num_blocks) const {
+    const GpuWork& work = kernel.work;
     const double blocks = static_cast<double>(num_blocks);
     const GpuUnitClocks each = units(kernel, blocks);
-    return larger_of(kernel.work.path_clocks,
-                     overlapped(each.issue, each.arithmetic, each.shared + each.l1,
-                                blocks * l2_clocks(kernel))) +
+    const double core = each.core(), near = each.shared + each.l1, l2 = blocks * l2_clocks(kernel);
+    // What a warp waits for before it goes on: it asks one unit after the other, so a few warps
+    // cannot keep all of them busy. What is loaded ahead goes on beside it.
+    const double ahead =
+        work.shared_passes > 0 ? each.shared * work.passes_ahead / work.shared_passes : 0;
+    const double near_first = near - ahead, l2_first = l2 * kernel.l2_waited;
+    const double most = larger_of(larger_of(core, near_first), l2_first);
+    const double warps =
+        larger_of(1.0, blocks * static_cast<double>(work.num_warps()) / gpu_schedulers);
+    const double in_turn = most + (core + near_first + l2_first - most) / warps;
+    return larger_of(larger_of(work.path_clocks, in_turn),
+                     overlapped(larger_of(core, each.tensor), near, l2)) +
            options_.block_clocks;
   }
 

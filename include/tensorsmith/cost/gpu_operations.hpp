@@ -16,8 +16,11 @@ namespace tensorsmith {
 /// Instructions of one thread for one value.
 struct GpuOperations {
   double f32 = 0, f64 = 0, integer = 0, special = 0, moves = 0;
-  std::vector<ExprId> loads;   ///< each once
-  std::vector<ExprId> chosen;  ///< those of them that a condition stands in front of
+  std::vector<ExprId> loads;       ///< each once
+  std::vector<ExprId> conditions;  ///< those that stand in front of each of them, or none
+  /// Arithmetic on numbers of loops alone, such as conditions of padding: not counted here, because
+  /// it is done as often as these loops say.
+  std::vector<ExprId> of_loops;
 
   double total() const { return f32 + f64 + integer + special + moves; }
 };
@@ -28,12 +31,24 @@ inline void add_operations(DType type, double count, GpuOperations& sum) {
   (type == DType::f64 ? sum.f64 : is_float(type) ? sum.f32 : sum.integer) += count;
 }
 
+/// Integers or booleans that no loaded value goes into.
+inline bool is_of_loops(const ExprPool& pool, ExprId id) {
+  const DType type = pool.dtype(id);
+  if (type != DType::boolean && type != DType::i32 && type != DType::i64) {
+    return false;
+  }
+  bool has_load = false;
+  visit_nodes(pool, id,
+              [&](ExprId part) { has_load = has_load || pool.as<Load>(part) != nullptr; });
+  return !has_load;
+}
+
 }  // namespace detail
 
 /// Adds those of `id`. Indices are free unless they hold loads: addresses are carried along.
-/// `is_chosen`: it stands behind a condition.
+/// `condition`: it stands behind one.
 inline void count_operations(const ExprPool& pool, ExprId id, GpuOperations& sum,
-                             bool is_chosen = false) {
+                             ExprId condition = {}) {
   const ExprNode& node = pool[id];
   if (const Load* load = std::get_if<Load>(&node.op)) {
     for (const ExprId known : sum.loads) {
@@ -42,9 +57,7 @@ inline void count_operations(const ExprPool& pool, ExprId id, GpuOperations& sum
       }
     }
     sum.loads.push_back(id);
-    if (is_chosen) {
-      sum.chosen.push_back(id);
-    }
+    sum.conditions.push_back(condition);
     for (const ExprId index : load->indices) {
       visit_expr(pool, index, [&](ExprId part) {
         if (pool.as<Load>(part) != nullptr) {
@@ -52,6 +65,10 @@ inline void count_operations(const ExprPool& pool, ExprId id, GpuOperations& sum
         }
       });
     }
+    return;
+  }
+  if (detail::is_of_loops(pool, id)) {
+    sum.of_loops.push_back(id);
     return;
   }
   if (const Binary* binary = std::get_if<Binary>(&node.op)) {
@@ -64,7 +81,7 @@ inline void count_operations(const ExprPool& pool, ExprId id, GpuOperations& sum
   } else if (const Call* call = std::get_if<Call>(&node.op)) {
     if (call->op == CallOp::if_then_else) {
       sum.moves += 1;
-      is_chosen = true;
+      condition = call->args[0];
     } else {  // the special unit's, and what is done before and after
       const bool is_long = call->op == CallOp::erf || call->op == CallOp::pow;
       sum.special += 1;
@@ -74,7 +91,7 @@ inline void count_operations(const ExprPool& pool, ExprId id, GpuOperations& sum
              std::holds_alternative<Cast>(node.op)) {
     sum.moves += 1;
   }
-  for_each_child(node, [&](ExprId child) { count_operations(pool, child, sum, is_chosen); });
+  for_each_child(node, [&](ExprId child) { count_operations(pool, child, sum, condition); });
 }
 
 }  // namespace tensorsmith

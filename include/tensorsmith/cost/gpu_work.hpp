@@ -50,10 +50,11 @@ struct GpuUse {
 struct GpuTraffic {
   BufferId buffer;
   bool is_store = false;
-  double l2_bytes = 0;    ///< of one block, after L1
-  double wave_bytes = 0;  ///< distinct ones of the blocks that run at the same time
-  double grid_bytes = 0;  ///< distinct ones of all blocks
-  double turns = 1;       ///< tiles that a block goes over, one after the other
+  double l2_bytes = 0;         ///< of one block, after L1
+  double wave_bytes = 0;       ///< distinct ones of the blocks that run at the same time
+  double grid_bytes = 0;       ///< distinct ones of all blocks
+  double turns = 1;            ///< tiles that a block goes over, one after the other
+  bool is_background = false;  ///< the hardware copies by itself
 };
 
 /// Per kernel. GpuUse: the average over the warps of a block.
@@ -64,6 +65,7 @@ struct GpuWork : GpuUse {
   double spilled = 0;              ///< share of the registers wanted that there are not
   std::int64_t blocks_per_sm = 0;  ///< at a time; 0: none fits
   double path_clocks = 0;          ///< of one block that is alone on an SM
+  double passes_ahead = 0;         ///< those of shared_passes that load operands ahead
   /// Arrays of threads and spilled registers: bytes that all threads of an SM keep in memory at a
   /// time, and that a block asks L2 for because L1 does not hold those.
   double private_bytes = 0, private_l2_bytes = 0;
@@ -75,15 +77,19 @@ struct GpuWork : GpuUse {
 /// Clocks of an SM, by unit, for warps that nothing keeps waiting.
 struct GpuUnitClocks {
   double issue = 0, arithmetic = 0, shared = 0, l1 = 0;
+  double tensor = 0;  ///< of tensor cores, which compute while the warp goes on
 
   double most() const {  // L1 and shared memory are one memory with one way in
-    return larger_of(larger_of(issue, arithmetic), shared + l1);
+    return larger_of(larger_of(core(), tensor), shared + l1);
   }
+  double core() const { return larger_of(issue, arithmetic); }
 };
+
+constexpr double gpu_schedulers = 4;  ///< of an SM
 
 /// Warps are dealt out to four schedulers, each with a quarter of the units.
 inline GpuUnitClocks gpu_unit_clocks(const GpuLimits& gpu, const GpuUse& use, double num_warps) {
-  constexpr double schedulers = 4, integer_rate = 64, special_rate = 16;
+  constexpr double schedulers = gpu_schedulers, integer_rate = 64, special_rate = 16;
   // Instructions of loads and stores that a quarter of an SM takes: 8 lanes a clock.
   constexpr double memory_clocks = 4;
   const double of_scheduler = math::ceil(num_warps / schedulers);
@@ -94,11 +100,13 @@ inline GpuUnitClocks gpu_unit_clocks(const GpuLimits& gpu, const GpuUse& use, do
   arithmetic = larger_of(arithmetic, of_unit(use.f64, gpu.f64_fma_rate));
   arithmetic = larger_of(arithmetic, of_unit(use.integer, integer_rate));
   arithmetic = larger_of(arithmetic, of_unit(use.special, special_rate));
+  double tensor = 0;
   if (gpu.tensor_f16_fma_rate > 0) {
-    arithmetic = larger_of(arithmetic, of_unit(use.tensor, gpu.tensor_f16_fma_rate));
+    tensor = of_unit(use.tensor, gpu.tensor_f16_fma_rate);
   }
   return {of_scheduler * larger_of(use.instructions, memory_clocks * use.memory),
-          of_scheduler * arithmetic, num_warps * use.shared_passes, num_warps * use.global_passes};
+          of_scheduler * arithmetic, num_warps * use.shared_passes, num_warps * use.global_passes,
+          of_scheduler * tensor};
 }
 
 /// Blocks that one SM holds at a time; 0: not even one. Registers are given out to warps in units

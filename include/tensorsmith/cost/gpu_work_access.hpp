@@ -24,14 +24,19 @@ inline GpuWorkReader::Path GpuWorkReader::walk_store(const Store& store) {
   GpuOperations counts;
   double operands = 0;
   count_operations(program_.pool, store.value, counts);
+  const bool is_background = is_background_copy(store);
+  is_background_ = is_background;
   const double stretches =
-      is_background_copy(store)
+      is_background
           ? larger_of<double>(1, static_cast<double>(program_[store.buffer].shape.front() - 1))
           : 1;
-  for (const ExprId id : counts.loads) {
-    const Load* load = program_.pool.as<Load>(id);
-    operands += access(load->buffer, load->indices, false, here, path, stretches,
-                       has_item(counts.chosen, id));
+  for (std::size_t i = 0; i < counts.loads.size(); ++i) {
+    const Load* load = program_.pool.as<Load>(counts.loads[i]);
+    const bool is_branch = !is_background && is_branched(counts.loads[i], counts.conditions[i]);
+    operands += access(load->buffer, load->indices, false, here, path, stretches, is_branch);
+  }
+  for (const ExprId id : counts.of_loops) {
+    count_index(id, here, path);
   }
   access(store.buffer, store.indices, true, here, path);
   operands_ = larger_of(operands_, smaller_of(operands, 32.0));
@@ -64,44 +69,14 @@ inline double GpuWorkReader::chain_of(const Store& store, const GpuOperations& c
              : 0;
 }
 
-inline bool GpuWorkReader::is_division(ExprId id) const {
-  const Binary* binary = program_.pool.as<Binary>(id);
-  return binary != nullptr &&
-         (binary->op == BinaryOp::floordiv || binary->op == BinaryOp::floormod);
-}
-
-/// Quotients and remainders of indices, each as often as the loops that it depends on run: the
-/// rest of an address is carried along.
-inline void GpuWorkReader::count_index(const ExprList& indices, const Place& here, Path& path) {
-  for (const ExprId index : indices) {
-    visit_nodes(program_.pool, index, [&](ExprId id) {
-      if (!is_division(id) || has_item(divisions_, id)) {
-        return;
-      }
-      divisions_.push_back(id);
-      const Binary* binary = program_.pool.as<Binary>(id);
-      const IntImm* by = program_.pool.as<IntImm>(binary->b);
-      const bool is_shift = by != nullptr && by->value > 0 && (by->value & (by->value - 1)) == 0;
-      // By a constant: a product, its upper half, shifts and a correction.
-      GpuUse use;
-      use.instructions = use.integer = is_shift ? 1 : by != nullptr ? 5 : 20;
-      const std::uint64_t loops = footprint_.dependences({id});
-      double times = 1;
-      for (const GpuLoop& open : open_) {
-        times *= (footprint_.bit_of(open.var) & loops) != 0 ? static_cast<double>(open.extent) : 1;
-      }
-      spend(use, times / here.times, here, path);
-    });
-  }
-}
-
 /// An array of a thread that is indexed by what is no constant: it lies in memory, lane beside
 /// lane.
 inline double GpuWorkReader::access_array(BufferId id, const GpuIndices& access, const Place& here,
                                           Path& path, bool is_store) {
   bool is_array = false;
   for (std::size_t i = 0; i < here.first_expanded; ++i) {
-    is_array = is_array || footprint_.depends(access, open_[i].var);
+    is_array = is_array || (!is_expanded(open_[i].kind) && open_[i].extent > 1 &&
+                            footprint_.depends(access, open_[i].var));
   }
   if (is_array) {
     leave_registers(id);
@@ -117,7 +92,7 @@ inline double GpuWorkReader::access_array(BufferId id, const GpuIndices& access,
     spend(use, count, here, path);
     private_passes_ += count * use.global_passes * here.times * weight_;
     if (!is_store) {
-      path.near = larger_of(path.near, delays_.l1);
+      path.near = path.nearest = larger_of(path.near, delays_.l1);
     }
   }
   return 0;
@@ -176,11 +151,11 @@ inline double GpuWorkReader::num_places(const GpuIndices& access, const GpuLoop&
 }
 
 /// Returns the registers that take what is loaded.
-/// `stretches` between barriers pass until it is waited for. A load behind a condition
-/// (`is_chosen`) is a branch: the next one begins when it is done.
+/// `stretches` between barriers pass until it is waited for. `is_branch`: the next one begins when
+/// it is done.
 inline double GpuWorkReader::access(BufferId id, const ExprList& indices, bool is_store,
                                     const Place& here, Path& path, double stretches,
-                                    bool is_chosen) {
+                                    bool is_branch) {
   const Buffer& buffer = program_[id];
   if (buffer.scope == Scope::register_) {
     return 0;
@@ -192,7 +167,9 @@ inline double GpuWorkReader::access(BufferId id, const ExprList& indices, bool i
   if (buffer.scope == Scope::local) {
     return access_array(id, access, here, path, is_store);
   }
-  count_index(indices, here, path);
+  for (const ExprId index : indices) {
+    count_index(index, here, path);
+  }
   // What the warp does once serves all expanded iterations with the same address.
   double count = 1;
   GpuFootprint::Running running(footprint_, access);
@@ -233,17 +210,18 @@ inline double GpuWorkReader::access(BufferId id, const ExprList& indices, bool i
     const double times = here.times * weight_;
     const double asked = 32 * cost.sectors * count * times * static_cast<double>(work_.num_warps());
     const double kept = is_store ? asked : smaller_of(asked, after_l1(access, here) * weight_);
-    work_.traffic.push_back({id, is_store, kept, 0, 0, is_store ? 1 : turns(access)});
+    work_.traffic.push_back(
+        {id, is_store, kept, 0, 0, is_store ? 1 : turns(access), is_background_});
     accesses_.push_back(access);
     latency = is_store ? 0 : load_latency(access, buffer, addresses) / stretches;
   }
   spend(use, count, here, path);
   if (buffer.scope == Scope::shared) {
-    path.near = larger_of(path.near, is_store ? 0 : delays_.shared);
+    path.near = path.nearest = larger_of(path.near, is_store ? 0 : delays_.shared);
   } else if (!is_store) {
     // The compiler has so many loads under way as there are registers for what they bring.
     constexpr double most_loaded = 64;
-    const double waits = latency * (is_chosen ? count : math::ceil(loaded / most_loaded));
+    const double waits = latency * (is_branch ? count : math::ceil(loaded / most_loaded));
     path.latency = larger_of(path.latency, waits);
     path.longest = larger_of(path.longest, latency);
   }
@@ -255,11 +233,11 @@ inline double GpuWorkReader::access(BufferId id, const ExprList& indices, bool i
 inline double GpuWorkReader::after_l1(const GpuIndices& access, const Place& here) {
   const double share = gpu_l1_share(gpu_, work_);
   GpuFootprint::Running running = footprint_.block(access);
-  double inside = running.bytes(), loaded = inside;
+  double inside = running.bytes(), loaded = inside, kept = running.line_bytes();
   for (std::size_t i = open_.size(); i-- > 0;) {
     double times = static_cast<double>(open_[i].extent);
     if (!footprint_.depends(access, open_[i].var)) {
-      loaded *= inside <= share || i >= here.first_expanded ? 1 : times;
+      loaded *= kept <= share || i >= here.first_expanded ? 1 : times;
       continue;
     }
     // One that goes over several tiles begins anew with each of them.
@@ -269,9 +247,10 @@ inline double GpuWorkReader::after_l1(const GpuIndices& access, const Place& her
     times = static_cast<double>(tile.extent);
     running.run(tile);
     const double outside = running.bytes();
-    loaded = inside <= share ? larger_of(loaded, outside * (loaded / inside)) : loaded * times;
+    loaded = kept <= share ? larger_of(loaded, outside * (loaded / inside)) : loaded * times;
     loaded *= tiles;
     inside = outside;
+    kept = running.line_bytes();
   }
   return loaded;
 }

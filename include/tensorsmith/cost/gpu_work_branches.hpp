@@ -121,7 +121,7 @@ inline double GpuWorkReader::shuffle(const Buffer& buffer, bool is_store, const 
   GpuUse use;
   use.instructions = use.memory = use.shared_passes = words;
   spend(use, iterations(here), here, path);
-  path.near = larger_of(path.near, delays_.shuffle);
+  path.near = path.nearest = larger_of(path.near, delays_.shuffle);
   return words;
 }
 

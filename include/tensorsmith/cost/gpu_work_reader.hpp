@@ -32,7 +32,7 @@ class GpuWorkReader {
   GpuWorkReader(const LoopProgram& program, const GpuLimits& gpu, const GpuDelays& delays,
                 double missed, bool is_own_text = true)
       : program_(program), gpu_(gpu), delays_(delays), lanes_(program.pool), footprint_(program),
-        missed_(missed), is_own_text_(is_own_text) {}
+        counted_(program.pool.num_exprs()), missed_(missed), is_own_text_(is_own_text) {}
 
   /// `kernel`: a statement of the top level. To be called once.
   GpuWork read(StmtId kernel) {
@@ -66,8 +66,9 @@ class GpuWorkReader {
     GpuUse use;
     double latency = 0;  ///< clocks of waiting for global memory, one wait after the other
     double longest = 0;  ///< the longest one of these waits
-    double near = 0;   ///< clocks of waiting for memory of the SM; later steps are loaded meanwhile
-    double chain = 0;  ///< clocks of arithmetic that waits for its own results
+    double near = 0;     ///< clocks of waiting for memory of the SM, once in a straight line
+    double nearest = 0;  ///< the longest one of these waits
+    double chain = 0;    ///< clocks of arithmetic that waits for its own results
     double clocks = 0;
     bool has_serial = false;  ///< loops that stay loops, so that outer unrolling copies them
     bool has_barrier = false;
@@ -77,6 +78,7 @@ class GpuWorkReader {
       latency += next.latency;
       longest = larger_of(longest, next.longest);
       near += next.near;
+      nearest = larger_of(nearest, next.nearest);
       chain += next.chain;
       clocks += next.clocks;
       has_serial = has_serial || next.has_serial;
@@ -88,6 +90,7 @@ class GpuWorkReader {
       use.add(whole, share);
       latency *= share;
       near *= share;
+      nearest = smaller_of(nearest, near);
       chain *= share;
       clocks *= share;
     }
@@ -111,14 +114,14 @@ class GpuWorkReader {
   double stretch(const Path& path) const {
     const double num_warps = static_cast<double>(work_.num_warps());
     const double alone = larger_of(gpu_unit_clocks(gpu_, path.use, 1).most(), path.chain) +
-                         path.latency - path.longest;
+                         path.latency - path.longest + path.near - path.nearest;
     return larger_of(alone, gpu_unit_clocks(gpu_, path.use, num_warps).most()) + path.longest +
-           path.near;
+           path.nearest;
   }
   void end_stretch(Path& path) const {
     path.clocks += stretch(path);
     path.use = GpuUse{};
-    path.latency = path.longest = path.near = path.chain = 0;
+    path.latency = path.longest = path.near = path.nearest = path.chain = 0;
   }
 
   void find_threads(StmtId id) {
@@ -179,89 +182,12 @@ class GpuWorkReader {
     return sum;
   }
 
-  Path walk_for(const For& loop) {
-    if (is_block_loop(loop.kind) || is_thread_loop(loop.kind)) {
-      return walk(loop.body);
-    }
-    const std::int64_t extent = extent_of(loop);
-    if (const auto tile = gpu_tensor_tile(program_, loop)) {
-      return walk_tile(*tile);
-    }
-    const For* inner = loop.load_sets > 1 ? program_.as<For>(loop.body) : nullptr;
-    if (const auto tile = inner != nullptr ? gpu_tensor_tile(program_, *inner) : std::nullopt) {
-      // Those of one step are counted with the instruction.
-      kept_bytes_ +=
-          4 * larger_of(0.0, loop.load_sets * tile->fragment_registers - tile->registers);
-    }
-    // Nothing is shared across a barrier.
-    const std::int64_t factor =
-        is_expanded(loop.kind) ? extent
-        : has_barrier(loop.body)
-            ? 1
-            : serial_unroll_factor(extent, copies_ * num_unrolled_stores(program_, loop.body),
-                                   !is_own_text_ && fills_private_array(program_, loop.body));
-    const std::int64_t turns = extent / factor;
-    extents_.set(loop.var, extent);
-    footprint_.add({loop.var, extent, loop.kind, 1});
-    const std::size_t outside = open_.size();
-    if (turns > 1 || factor == 1) {
-      open_.push_back({loop.var, turns, ForKind::serial, factor});
-    }
-    if (factor > 1) {
-      open_.push_back(
-          {loop.var, factor, is_expanded(loop.kind) ? loop.kind : ForKind::unrolled, 1});
-    }
-    copies_ *= static_cast<double>(factor);
-    Path path = walk(loop.body);
-    copies_ /= static_cast<double>(factor);
-    // What stays a loop inside of a straight line is there as often as that has copies.
-    const double times = static_cast<double>(path.has_serial ? extent : turns);
-    if (turns > 1) {
-      GpuUse count;
-      count.instructions = 3;  // count, compare, branch
-      path.use.add(count);
-      work_.add(count, all_times() / static_cast<double>(factor));
-    }
-    while (open_.size() > outside) {
-      open_.pop_back();
-    }
-    if (turns == 1 && !path.has_serial && !path.has_barrier) {
-      return path;  // counted with what is inside
-    }
-    path.has_serial = true;
-    if (path.has_barrier) {
-      end_stretch(path);
-      path.clocks *= static_cast<double>(extent);
-      return path;
-    }
-    const GpuUse once = path.use;
-    path.use = GpuUse{};
-    path.use.add(once, times);
-    path.chain *= times;
-    // Operands that are loaded ahead are waited for once.
-    path.latency = loop.load_sets > 1 ? path.longest : path.latency * times;
-    return path;
-  }
-
+  Path walk_for(const For& loop);  // gpu_work_loops.hpp
+  Path walk_tile(const GpuTensorTile& tile, const TensorIntrinsic& intrinsic);
   bool has_barrier(StmtId id) const {
     const Barrier* barrier = program_.as<Barrier>(id);
     return (barrier != nullptr && barrier->scope != Scope::warp) ||
            any_child(program_[id], [&](StmtId child) { return has_barrier(child); });
-  }
-
-  Path walk_tile(const GpuTensorTile& tile) {
-    Path path;
-    path.use.instructions = tile.instructions;
-    path.use.tensor = tile.products;
-    path.use.shared_passes = tile.shared_passes;
-    path.near = delays_.shared;
-    path.chain = delays_.tensor;
-    path.has_serial = true;
-    const double executed = all_times();
-    work_.add(path.use, executed);
-    accumulations_ += tile.accumulators * executed;
-    operands_ = larger_of(operands_, tile.registers);
-    return path;
   }
 
   Path walk_alloc(const Alloc& alloc) {
@@ -307,13 +233,17 @@ class GpuWorkReader {
   void spend(const GpuUse& use, double copies, const Place& here, Path& path);
   double chain_of(const Store& store, const GpuOperations& counts, const Place& here);
   double access(BufferId id, const ExprList& indices, bool is_store, const Place& here, Path& path,
-                double stretches = 1, bool is_chosen = false);
+                double stretches = 1, bool is_branch = false);
   double access_array(BufferId id, const GpuIndices& access, const Place& here, Path& path,
                       bool is_store);
   double load_latency(const GpuIndices& access, const Buffer& buffer, const Lanes& addresses);
   double num_places(const GpuIndices& access, const GpuLoop& loop);
   bool is_division(ExprId id) const;
-  void count_index(const ExprList& indices, const Place& here, Path& path);
+  void count_index(ExprId index, const Place& here, Path& path);
+  double index_instructions(ExprId id) const;
+  std::uint64_t constant_loops() const;
+  bool is_branched(ExprId load, ExprId condition) const;
+  void find_quotients(StmtId body, std::uint64_t bit, std::vector<ExprId>& found) const;
   bool is_background_copy(const Store& store);  // gpu_work_branches.hpp
   double shuffle(const Buffer& buffer, bool is_store, const Place& here, Path& path);
   double after_l1(const GpuIndices& access, const Place& here);
@@ -333,12 +263,13 @@ class GpuWorkReader {
   std::vector<GpuLoop> open_;
   std::vector<GpuIndices> accesses_;  ///< of work_.traffic
   std::vector<BufferId> arrays_;
-  std::vector<ExprId> divisions_;  ///< in indices, counted already
+  std::vector<bool> counted_;  ///< expressions of indices, each counted once
   LaneMask mask_ = all_lanes;
   double weight_ = 1;  ///< share of the warps that get here
   double copies_ = 1;  ///< by the unrolled loops around
   double missed_;      ///< share of global memory that L2 does not keep from one call to the next
   bool is_own_text_;
+  bool is_background_ = false;  ///< the store that is looked at
   double private_passes_ = 0, spilled_bytes_ = 0;
   double kept_bytes_ = 0, operands_ = 0;
   double accumulations_ = 0;  ///< registers that a lane's instructions of tensor cores add to
@@ -348,3 +279,5 @@ class GpuWorkReader {
 
 #include "tensorsmith/cost/gpu_work_access.hpp"
 #include "tensorsmith/cost/gpu_work_branches.hpp"
+#include "tensorsmith/cost/gpu_work_index.hpp"
+#include "tensorsmith/cost/gpu_work_loops.hpp"

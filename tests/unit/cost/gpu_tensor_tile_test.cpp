@@ -16,9 +16,10 @@ struct Lowered {
   GpuKernelTime kernel;
 };
 
-/// 512 x 512 x 512 by warps on an A100; with the instruction, or as the loops that it stands for.
-Lowered on_a100(const char* workload, const TensorIntrinsic& intrinsic, bool has_it) {
-  const Target target = Target::from_name("a100").value();
+/// 512 x 512 x 512 by warps; with the instruction, or as the loops that it stands for.
+Lowered on_board(const char* workload, const TensorIntrinsic& intrinsic, bool has_it,
+                 const char* board = "a100") {
+  const Target target = Target::from_name(board).value();
   const auto parsed = ops::parse_workload(workload);
   REQUIRE(parsed);
   const State state = warp_tiled(parsed->dag, intrinsic, {2, 2, 4, 4, 2});
@@ -38,8 +39,8 @@ Lowered on_a100(const char* workload, const TensorIntrinsic& intrinsic, bool has
 }  // namespace
 
 TEST_CASE("tensor cores do the products of a loop that carries their instruction") {
-  const Lowered with = on_a100("gemm:512x512x512:bf16,tb", mma_m16n8k16_bf16, true);
-  const Lowered without = on_a100("gemm:512x512x512:bf16,tb", mma_m16n8k16_bf16, false);
+  const Lowered with = on_board("gemm:512x512x512:bf16,tb", mma_m16n8k16_bf16, true);
+  const Lowered without = on_board("gemm:512x512x512:bf16,tb", mma_m16n8k16_bf16, false);
   const GpuWork& work = with.kernel.work;
   const double lanes = static_cast<double>(work.num_blocks * work.num_threads);
   CHECK(work.tensor == 512.0 * 512.0 * 512.0 / lanes);
@@ -50,13 +51,13 @@ TEST_CASE("tensor cores do the products of a loop that carries their instruction
 }
 
 TEST_CASE("wider operands take tensor cores longer, in proportion") {
-  const Lowered narrow = on_a100("gemm:512x512x512:i8,tb", mma_m16n8k32_s8, true);
-  const Lowered wide = on_a100("gemm:512x512x512:f32,tb", mma_m16n8k8_tf32, true);
+  const Lowered narrow = on_board("gemm:512x512x512:i8,tb", mma_m16n8k32_s8, true);
+  const Lowered wide = on_board("gemm:512x512x512:f32,tb", mma_m16n8k8_tf32, true);
   CHECK(wide.kernel.work.tensor == 4 * narrow.kernel.work.tensor);
 }
 
 TEST_CASE("fragments are loaded once per tile of a warp") {
-  const Lowered with = on_a100("gemm:512x512x512:bf16,tb", mma_m16n8k16_bf16, true);
+  const Lowered with = on_board("gemm:512x512x512:bf16,tb", mma_m16n8k16_bf16, true);
   for (const Stmt& stmt : with.program.stmts) {
     const For* loop = std::get_if<For>(&stmt);
     const auto tile = loop == nullptr ? std::nullopt : gpu_tensor_tile(with.program, *loop);
@@ -68,4 +69,22 @@ TEST_CASE("fragments are loaded once per tile of a warp") {
     }
   }
   FAIL("no loop with an intrinsic");
+}
+
+TEST_CASE("registers that are put together from bytes take more instructions and passes") {
+  const GpuWork whole = on_board("gemm:512x512x512:i8,tb", mma_m16n8k32_s8, true).kernel.work;
+  const GpuWork gathered = on_board("gemm:512x512x512:i8", mma_m16n8k32_s8, true).kernel.work;
+  CHECK(gathered.tensor == whole.tensor);
+  CHECK(gathered.instructions > 1.3 * whole.instructions);
+  // Two bytes are exchanged by the load itself.
+  const GpuWork rows = on_board("gemm:512x512x512:bf16,tb", mma_m16n8k16_bf16, true).kernel.work;
+  const GpuWork turned = on_board("gemm:512x512x512:bf16", mma_m16n8k16_bf16, true).kernel.work;
+  CHECK(turned.instructions < 1.2 * rows.instructions);
+}
+
+TEST_CASE("instructions of one warp reach a part of Hopper's tensor cores") {
+  const GpuWork a100 = on_board("gemm:512x512x512:bf16,tb", mma_m16n8k16_bf16, true).kernel.work;
+  const GpuWork h100 =
+      on_board("gemm:512x512x512:bf16,tb", mma_m16n8k16_bf16, true, "h100").kernel.work;
+  CHECK(h100.tensor == Approx(a100.tensor / 0.63));
 }
