@@ -4,7 +4,8 @@
 // Floor 1. Own design; HardwareParams and its defaults are the Ansor reference's, ch. 3.2.
 // Not here: finding out what this machine is (host.hpp), timings, code generation.
 // A quantity that is not known is an empty optional; it is never replaced by 1.
-// Of GPUs, "sm_80" is a class of devices, "a100" a board, and "sim:a100" a board that is simulated.
+// Of GPUs, "sm_80" is a class of devices, "a100" a board, and "sim:a100" a board that is simulated;
+// so is "sim:neoverse-n1", a processor that this machine is not.
 #pragma once
 
 #include <array>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorsmith/cpu_models.hpp"
 #include "tensorsmith/gpu_devices.hpp"
 #include "tensorsmith/support/result.hpp"
 
@@ -25,26 +27,6 @@ enum class TargetKind : std::uint8_t { cpu, cuda };
 
 inline std::string_view to_string(TargetKind kind) {
   return kind == TargetKind::cpu ? "cpu" : "cuda";
-}
-
-/// x86-64 micro-architecture levels of the System V psABI; `unknown` for anything else.
-enum class IsaLevel : std::uint8_t { unknown, x86_64_v1, x86_64_v2, x86_64_v3, x86_64_v4 };
-
-/// The level as LLVM, gcc and clang spell it; "unknown" for unknown.
-inline std::string_view to_string(IsaLevel level) {
-  switch (level) {
-  case IsaLevel::x86_64_v1:
-    return "x86-64";
-  case IsaLevel::x86_64_v2:
-    return "x86-64-v2";
-  case IsaLevel::x86_64_v3:
-    return "x86-64-v3";
-  case IsaLevel::x86_64_v4:
-    return "x86-64-v4";
-  case IsaLevel::unknown:
-    break;
-  }
-  return "unknown";
 }
 
 /// Cache sizes seen by one core. `l3_bytes` is the whole cache that one core can reach and
@@ -73,6 +55,7 @@ struct UnknownTarget {
 struct Target {
   TargetKind kind = TargetKind::cpu;
   std::string name;  ///< as a person writes it: "x86-64-v4", "znver5", "host", "sm_90"
+  Architecture architecture = Architecture::x86_64;  ///< of kind cpu
   IsaLevel isa = IsaLevel::unknown;  ///< highest level of which every feature is present
   std::string llvm_cpu;              ///< -mcpu; empty for CUDA
   std::string llvm_tune;             ///< the "tune-cpu" attribute; may be empty
@@ -80,14 +63,16 @@ struct Target {
   std::int32_t vector_bits = 0;      ///< widest floating-point vector registers
   std::int32_t num_vector_registers = 0;  ///< 32 with AVX-512VL, else 16
   bool has_fma = false;
-  bool has_masks = false;     ///< AVX-512 opmask registers: a masked tail costs nothing
-  bool has_bf16_dot = false;  ///< vdpbf16ps
-  bool has_int8_dot = false;  ///< vpdpbusd (AVX512-VNNI or AVX-VNNI)
+  bool has_masks = false;      ///< AVX-512 opmask registers: a masked tail costs nothing
+  bool has_bf16_dot = false;   ///< vdpbf16ps
+  bool has_int8_dot = false;   ///< vpdpbusd (AVX512-VNNI or AVX-VNNI); on Arm sdot and udot
+  bool has_mixed_dot = false;  ///< usdot of Arm
   CacheSizes caches;
   std::int32_t cache_line_bytes = 64;
   std::optional<std::int32_t> num_cores;      ///< physical cores a process may use
   std::optional<std::int32_t> fma_per_cycle;  ///< full-width vector FMA instructions per cycle
   std::optional<std::int32_t> fma_latency;    ///< cycles
+  std::optional<std::int32_t> clock_mhz;      ///< nominal; of simulated processors
   std::optional<GpuLimits> gpu;               ///< set exactly for kind cuda
   bool is_simulated = false;                  ///< times come from a model, code is never run
   std::optional<std::int32_t> device;         ///< number of this host's GPU that code is run on
@@ -112,55 +97,17 @@ struct Target {
   bool operator==(const Target&) const = default;
 };
 
-/// One row per CPU name that from_name knows. 0 in a numeric column means unknown.
-struct CpuModel {
-  std::string_view name;
-  IsaLevel isa;
-  std::int16_t vector_bits;
-  bool has_fma;
-  bool has_bf16_dot;
-  bool has_int8_dot;
-  std::int16_t l1d_kib;
-  std::int16_t l2_kib;
-  std::int8_t fma_per_cycle;
-  std::int8_t fma_latency;
-};
-
-/// Sources: Intel and AMD optimisation manuals; psABI for the levels. skylake-avx512 and later:
-/// parts with one 512-bit FMA unit exist below the models listed here, hence unknown where they
-/// differ.
-inline constexpr std::array<CpuModel, 24> cpu_models{{
-    {"x86-64", IsaLevel::x86_64_v1, 128, false, false, false, 0, 0, 0, 0},
-    {"x86-64-v2", IsaLevel::x86_64_v2, 128, false, false, false, 0, 0, 0, 0},
-    {"x86-64-v3", IsaLevel::x86_64_v3, 256, true, false, false, 0, 0, 0, 0},
-    {"x86-64-v4", IsaLevel::x86_64_v4, 512, true, false, false, 0, 0, 0, 0},
-    {"nehalem", IsaLevel::x86_64_v2, 128, false, false, false, 32, 256, 0, 0},
-    {"sandybridge", IsaLevel::x86_64_v2, 256, false, false, false, 32, 256, 0, 0},
-    {"ivybridge", IsaLevel::x86_64_v2, 256, false, false, false, 32, 256, 0, 0},
-    {"haswell", IsaLevel::x86_64_v3, 256, true, false, false, 32, 256, 2, 5},
-    {"broadwell", IsaLevel::x86_64_v3, 256, true, false, false, 32, 256, 2, 5},
-    {"skylake", IsaLevel::x86_64_v3, 256, true, false, false, 32, 256, 2, 4},
-    {"alderlake", IsaLevel::x86_64_v3, 256, true, false, true, 48, 1280, 2, 4},
-    {"skylake-avx512", IsaLevel::x86_64_v4, 512, true, false, false, 32, 1024, 0, 4},
-    {"cascadelake", IsaLevel::x86_64_v4, 512, true, false, true, 32, 1024, 0, 4},
-    {"cooperlake", IsaLevel::x86_64_v4, 512, true, true, true, 32, 1024, 2, 4},
-    {"icelake-client", IsaLevel::x86_64_v4, 512, true, false, true, 48, 512, 1, 4},
-    {"icelake-server", IsaLevel::x86_64_v4, 512, true, false, true, 48, 1280, 2, 4},
-    {"sapphirerapids", IsaLevel::x86_64_v4, 512, true, true, true, 48, 2048, 2, 4},
-    {"emeraldrapids", IsaLevel::x86_64_v4, 512, true, true, true, 48, 2048, 2, 4},
-    {"graniterapids", IsaLevel::x86_64_v4, 512, true, true, true, 48, 2048, 2, 4},
-    {"znver1", IsaLevel::x86_64_v3, 256, true, false, false, 32, 512, 1, 5},
-    {"znver2", IsaLevel::x86_64_v3, 256, true, false, false, 32, 512, 2, 5},
-    {"znver3", IsaLevel::x86_64_v3, 256, true, false, false, 32, 512, 2, 4},
-    {"znver4", IsaLevel::x86_64_v4, 512, true, true, true, 32, 1024, 1, 4},
-    {"znver5", IsaLevel::x86_64_v4, 512, true, true, true, 48, 1024, 0, 4},
-}};
-
 /// Every name that Target::from_name accepts, comma separated, for messages.
 inline std::string known_target_names() {
   std::string names;
   for (const CpuModel& model : cpu_models) {
     names.append(names.empty() ? "" : ", ").append(model.name);
+  }
+  for (const ArmModel& model : arm_models) {
+    names.append(", ").append(model.name);
+    if (model.clock_mhz > 0) {
+      names.append(", sim:").append(model.name);
+    }
   }
   for (const CudaModel& model : cuda_models) {
     names.append(", sm_").append(std::to_string(model.compute_capability));
@@ -178,13 +125,18 @@ inline std::string explain(const UnknownTarget& error) {
   return "unknown target \"" + error.name + "\"; known: " + known_target_names();
 }
 
+namespace detail {
+
+inline std::optional<std::int32_t> known(std::int32_t value) {
+  return value > 0 ? std::optional<std::int32_t>(value) : std::nullopt;
+}
+inline std::optional<std::int64_t> known_kib(std::int16_t value) {
+  return value > 0 ? std::optional<std::int64_t>(std::int64_t{value} * 1024) : std::nullopt;
+}
+
+}  // namespace detail
+
 inline Target make_target(const CpuModel& model) {
-  const auto known = [](std::int32_t value) {
-    return value > 0 ? std::optional<std::int32_t>(value) : std::nullopt;
-  };
-  const auto kib = [](std::int16_t value) {
-    return value > 0 ? std::optional<std::int64_t>(std::int64_t{value} * 1024) : std::nullopt;
-  };
   Target target;
   target.name = std::string(model.name);
   target.isa = model.isa;
@@ -197,10 +149,28 @@ inline Target make_target(const CpuModel& model) {
   target.has_fma = model.has_fma;
   target.has_bf16_dot = model.has_bf16_dot;
   target.has_int8_dot = model.has_int8_dot;
-  target.caches.l1d_bytes = kib(model.l1d_kib);
-  target.caches.l2_bytes = kib(model.l2_kib);
-  target.fma_per_cycle = known(model.fma_per_cycle);
-  target.fma_latency = known(model.fma_latency);
+  target.caches.l1d_bytes = detail::known_kib(model.l1d_kib);
+  target.caches.l2_bytes = detail::known_kib(model.l2_kib);
+  target.fma_per_cycle = detail::known(model.fma_per_cycle);
+  target.fma_latency = detail::known(model.fma_latency);
+  return target;
+}
+
+inline Target make_target(const ArmModel& model) {
+  Target target;
+  target.name = std::string(model.name);
+  target.architecture = Architecture::aarch64;
+  target.llvm_cpu = std::string(model.llvm_cpu);
+  target.vector_bits = 128;
+  target.num_vector_registers = 32;
+  target.has_fma = true;
+  target.has_int8_dot = model.has_int8_dot;
+  target.has_mixed_dot = model.has_mixed_dot;
+  target.caches.l1d_bytes = detail::known_kib(model.l1d_kib);
+  target.caches.l2_bytes = detail::known_kib(model.l2_kib);
+  target.fma_per_cycle = detail::known(model.fma_per_cycle);
+  target.fma_latency = detail::known(model.fma_latency);
+  target.clock_mhz = detail::known(model.clock_mhz);
   return target;
 }
 
@@ -273,6 +243,16 @@ inline Result<Target, UnknownTarget> Target::from_name(std::string_view name) {
   }
   if (const CpuModel* model = find_cpu_model(name)) {
     return make_target(*model);
+  }
+  for (const ArmModel& model : arm_models) {
+    // Without a clock there is nothing to simulate.
+    if (name.substr(is_simulated ? simulated.size() : 0) == model.name &&
+        (!is_simulated || model.clock_mhz > 0)) {
+      Target target = make_target(model);
+      target.name = std::string(name);
+      target.is_simulated = is_simulated;
+      return target;
+    }
   }
   for (const CudaModel& model : cuda_models) {
     if (name == "sm_" + std::to_string(model.compute_capability)) {

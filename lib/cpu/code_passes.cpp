@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -99,24 +100,32 @@ constexpr std::array unwanted = std::to_array<std::string_view>({
 
 class WantedPasses final : public llvm::legacy::PassManager {
  public:
+  /// What was measured on x86 says nothing of Arm, whose smaller cores want their instructions in
+  /// a good order.
+  explicit WantedPasses(Architecture architecture)
+      : wants_all_(architecture != Architecture::x86_64) {}
+
   void add(llvm::Pass* pass) override {
     const llvm::StringRef name = pass->getPassName();
-    if (std::find(unwanted.begin(), unwanted.end(), std::string_view(name.data(), name.size())) !=
-        unwanted.end()) {
+    if (!wants_all_ && std::find(unwanted.begin(), unwanted.end(),
+                                 std::string_view(name.data(), name.size())) != unwanted.end()) {
       delete pass;
       return;
     }
     llvm::legacy::PassManager::add(pass);
   }
+
+ private:
+  bool wants_all_;
 };
 
 }  // namespace
 
 bool generate_code(LLVMTargetMachineRef machine, LLVMModuleRef module, LLVMCodeGenFileType type,
-                   std::string& code) {
+                   Architecture architecture, std::string& code) {
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream out(bytes);
-  WantedPasses passes;
+  WantedPasses passes(architecture);
   if (reinterpret_cast<llvm::TargetMachine*>(machine)->addPassesToEmitFile(
           passes, out, nullptr, static_cast<llvm::CodeGenFileType>(type))) {
     return false;
@@ -124,16 +133,19 @@ bool generate_code(LLVMTargetMachineRef machine, LLVMModuleRef module, LLVMCodeG
   // Chosen when instructions are selected, not when passes are added. Blocks of products go through
   // the selection of patterns nevertheless, from the first instruction that is not simple on.
   // measured (bench_compile, bench_kernels, EPYC 9005): a fifth less time, no kernel slower.
-  reinterpret_cast<llvm::TargetMachine*>(machine)->setFastISel(true);
+  if (architecture == Architecture::x86_64) {
+    reinterpret_cast<llvm::TargetMachine*>(machine)->setFastISel(true);
+  }
   passes.run(*llvm::unwrap(module));
   code.assign(bytes.data(), bytes.size());
   return true;
 }
 
-std::vector<std::string> feature_macros(LLVMTargetMachineRef machine) {
+std::vector<std::string> feature_macros(LLVMTargetMachineRef machine, Architecture architecture) {
   // Features of which LLVM makes instructions, and the macros of both compilers. Left out are those
   // that need an intrinsic that kernels never call (encryption, transactions).
-  constexpr std::pair<const char*, const char*> known[] = {
+  using Feature = std::pair<const char*, const char*>;
+  constexpr Feature of_x86[] = {
       {"+sse4.2", "__SSE4_2__"},
       {"+popcnt", "__POPCNT__"},
       {"+lzcnt", "__LZCNT__"},
@@ -162,6 +174,21 @@ std::vector<std::string> feature_macros(LLVMTargetMachineRef machine) {
       {"+amx-int8", "__AMX_INT8__"},
       {"+amx-bf16", "__AMX_BF16__"},
   };
+  constexpr Feature of_arm[] = {
+      {"+lse", "__ARM_FEATURE_ATOMICS"},
+      {"+rdm", "__ARM_FEATURE_QRDMX"},
+      {"+dotprod", "__ARM_FEATURE_DOTPROD"},
+      {"+fullfp16", "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC"},
+      {"+fp16fml", "__ARM_FEATURE_FP16_FML"},
+      {"+bf16", "__ARM_FEATURE_BF16"},
+      {"+i8mm", "__ARM_FEATURE_MATMUL_INT8"},
+      {"+jsconv", "__ARM_FEATURE_JCVT"},
+      {"+complxnum", "__ARM_FEATURE_COMPLEX"},
+      {"+sve", "__ARM_FEATURE_SVE"},
+      {"+sve2", "__ARM_FEATURE_SVE2"},
+  };
+  const std::span<const Feature> known =
+      architecture == Architecture::aarch64 ? std::span<const Feature>(of_arm) : of_x86;
   const llvm::MCSubtargetInfo* processor =
       reinterpret_cast<llvm::TargetMachine*>(machine)->getMCSubtargetInfo();
   std::vector<std::string> macros;

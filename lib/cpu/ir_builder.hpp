@@ -26,8 +26,8 @@ struct CompileFailure {
 };
 [[noreturn]] inline void give_up(std::string message) { throw CompileFailure{std::move(message)}; }
 
-/// Registers the x86 back end; any number of times, on any thread.
-void initialize_llvm();
+/// Registers LLVM's back end, if LLVM has it; any number of times, on any thread.
+void initialize_llvm(Architecture architecture = Architecture::x86_64);
 
 /// A value of element type `type`: scalar if lanes == 1, else a vector.
 struct Value {
@@ -58,7 +58,8 @@ struct ModuleContext {
   LLVMValueRef zero_bytes();
   /// Metadata for the latch of an innermost loop: start its body on a 64-byte line.
   LLVMValueRef loop_metadata();
-  bool has_f16_instructions() const { return target.isa >= IsaLevel::x86_64_v3; }
+  bool is_arm() const { return target.architecture == Architecture::aarch64; }
+  bool has_f16_instructions() const { return is_arm() || target.isa >= IsaLevel::x86_64_v3; }
 
   LLVMContextRef context;
   LLVMModuleRef module;

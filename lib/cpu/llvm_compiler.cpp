@@ -24,10 +24,13 @@ std::string take(char* text) {
   return result;
 }
 
-/// Code for this machine's kind of system, whatever the processor.
-std::string target_triple() {
+/// Code for this machine's kind of system if it has such a processor.
+std::string target_triple(Architecture architecture) {
+  const bool is_arm = architecture == Architecture::aarch64;
   const std::string here = take(LLVMGetDefaultTargetTriple());
-  return here.rfind("x86_64", 0) == 0 ? here : "x86_64-pc-linux-gnu";
+  return here.rfind(is_arm ? "aarch64" : "x86_64", 0) == 0 ? here
+         : is_arm ? "aarch64-unknown-linux-gnu"
+                  : "x86_64-pc-linux-gnu";
 }
 
 struct Module {
@@ -55,11 +58,11 @@ struct LlvmBackend {
 
   LlvmBackend(const Target& target, const LlvmOptions& options) {
     if (target.kind != TargetKind::cpu || target.llvm_cpu.empty()) {
-      problem = "target " + target.name + " is no x86-64 processor";
+      problem = "target " + target.name + " is no processor that LLVM makes code for";
       return;
     }
-    initialize_llvm();
-    triple = target_triple();
+    initialize_llvm(target.architecture);
+    triple = target_triple(target.architecture);
     LLVMTargetRef llvm_target = nullptr;
     char* message = nullptr;
     if (LLVMGetTargetFromTriple(triple.c_str(), &llvm_target, &message)) {
@@ -227,11 +230,12 @@ class LlvmCompiler::Implementation {
                 std::string("the code needs tile registers, which a process has to ask for"));
           }
           MachineText result;
-          result.text = embeddable_assembly(*text, entry);
+          result.architecture = target_.architecture;
+          result.text = embeddable_assembly(*text, entry, target_.architecture);
           result.entry = entry;
           result.shared_bytes = added.shared_bytes;
           result.per_thread_bytes = added.per_thread_bytes;
-          result.feature_macros = feature_macros(backend_->machine);
+          result.feature_macros = feature_macros(backend_->machine, target_.architecture);
           return result;
         });
   }
@@ -247,7 +251,7 @@ class LlvmCompiler::Implementation {
       }
     }
     std::string bytes;
-    if (!generate_code(backend_->machine, module, type, bytes)) {
+    if (!generate_code(backend_->machine, module, type, target_.architecture, bytes)) {
       return fail(std::string("LLVM cannot write such a file for ") + backend_->triple);
     }
     if (!backend_->diagnostics.empty()) {

@@ -23,12 +23,13 @@ Result<Target, std::string> runnable_target(const std::string& name) {
     return fail("target " + name + " needs a GPU backend, which this build does not have; " +
                 (is_board ? "sim:" + name + " simulates it" : "sim:a100 is a simulated GPU"));
   }
-  const bool is_runnable = target.vector_bits <= host.vector_bits &&
-                           (!target.has_fma || host.has_fma) &&
-                           (!target.has_bf16_dot || host.has_bf16_dot);
+  const bool is_runnable =
+      target.architecture == host.architecture && target.vector_bits <= host.vector_bits &&
+      (!target.has_fma || host.has_fma) && (!target.has_bf16_dot || host.has_bf16_dot);
   if (!is_runnable) {
     return fail("this machine (" + host.llvm_cpu + ") cannot run code for " + name +
-                ", so it cannot be tuned for it here");
+                ", so it cannot be tuned for it here" +
+                (target.clock_mhz ? "; sim:" + name + " tunes by the model alone" : ""));
   }
   if (detail::has_tile_feature(target, "amx-tile") && !detail::has_tile_feature(host, "amx-tile")) {
     target.llvm_features += ",-amx-tile";  // everything else of it runs here

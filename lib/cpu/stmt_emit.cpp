@@ -46,7 +46,11 @@ void FunctionEmitter::bind_term(VarId var, std::uint32_t term, std::int64_t coef
 
 void FunctionEmitter::finish() {
   if (has_streamed_) {  // other threads see what was written past the caches
-    b_.intrinsic("llvm.x86.sse.sfence", {}, {});
+    if (m_.is_arm()) {
+      LLVMBuildFence(b_.ref, LLVMAtomicOrderingRelease, 0, "");
+    } else {
+      b_.intrinsic("llvm.x86.sse.sfence", {}, {});
+    }
   }
   configure_tiles();
   LLVMBuildRetVoid(b_.ref);

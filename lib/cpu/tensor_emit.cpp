@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensor intrinsics: loops that one instruction computes for all lanes of a vector.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "function_emitter.hpp"
@@ -59,7 +60,12 @@ bool FunctionEmitter::write_dot(const Store& store) {
   if (id == 0) {
     give_up("LLVM has no intrinsic " + name);
   }
-  const LLVMValueRef function = LLVMGetIntrinsicDeclaration(m_.module, id, nullptr, 0);
+  // Those of Arm have a version for each width of vectors: of the sums, of the operands.
+  LLVMTypeRef widths[] = {m_.compute_type(intrinsic.accumulator, lanes),
+                          m_.compute_type(intrinsic.a, lanes * intrinsic.k)};
+  const bool is_overloaded = LLVMIntrinsicIsOverloaded(id) != 0;
+  const LLVMValueRef function = LLVMGetIntrinsicDeclaration(
+      m_.module, id, is_overloaded ? widths : nullptr, is_overloaded ? std::size(widths) : 0);
   const LLVMTypeRef type = LLVMGlobalGetValueType(function);
   std::vector<LLVMTypeRef> types(LLVMCountParamTypes(type));
   if (types.size() != 2 && types.size() != 3) {

@@ -57,6 +57,39 @@ class CpuBackend final : public Backend {
   Target target_;
 };
 
+/// A processor that this machine is not. Times are those of the draft; texts are real.
+class SimulatedCpuBackend final : public Backend {
+ public:
+  explicit SimulatedCpuBackend(const Target& target) : target_(target) {}
+
+  BackendFacts facts() const override { return {.device_name = "simulated", .runs_code = false}; }
+  Owned<CandidateBuilder> make_builder(std::int32_t num_threads) const override {
+    return make_drafted_builder(target_, num_threads);
+  }
+  Owned<Measurer> make_measurer(const MeasurerOptions& options) const override {
+    return make_simulated_measurer(target_, options.simulated);
+  }
+  PlainRunner make_reference() const override { return {}; }
+  State untuned(const Shared<const ComputeDag>& dag) const override {
+    return replay_steps(dag, {});
+  }
+  std::string source(const LoopProgram& program, std::int32_t num_threads, const std::string& name,
+                     const std::string& comment) const override {
+    return export_cpp(program, target_,
+                      {.name = name, .comment = comment, .num_threads = num_threads})
+        .source;
+  }
+  std::string assembly(const State& state, std::int32_t num_threads) const override {
+    return assembly_of(state, target_, num_threads);
+  }
+  std::string call_problem() const override {
+    return target_.name + " is simulated, so there is no code to call; source() gives its text";
+  }
+
+ private:
+  Target target_;
+};
+
 /// What real and simulated GPUs have in common.
 class GpuBackend : public Backend {
  public:
@@ -137,11 +170,12 @@ class SimulatedBackend final : public GpuBackend {
 }  // namespace
 
 Owned<Backend> make_backend(const Target& target) {
+  if (target.is_simulated) {
+    return target.kind == TargetKind::cpu ? Owned<Backend>(make_owned<SimulatedCpuBackend>(target))
+                                          : Owned<Backend>(make_owned<SimulatedBackend>(target));
+  }
   if (target.kind == TargetKind::cpu) {
     return make_owned<CpuBackend>(target);
-  }
-  if (target.is_simulated) {
-    return make_owned<SimulatedBackend>(target);
   }
   return make_owned<CudaBackend>(target);
 }

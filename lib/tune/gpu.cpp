@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "tensorsmith/codegen/cuda_source.hpp"
+#include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
+#include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"
@@ -17,6 +19,14 @@
 
 namespace tensorsmith {
 namespace {
+
+BuiltCandidate simulated_candidate(double ns) {
+  BuiltCandidate built;
+  built.entry = "simulated";
+  built.object.resize(sizeof(double));
+  std::memcpy(built.object.data(), &ns, sizeof(double));
+  return built;
+}
 
 class SimulatedBuilder final : public CandidateBuilder {
  public:
@@ -27,15 +37,31 @@ class SimulatedBuilder final : public CandidateBuilder {
     if (!latency) {
       return fail(latency.error());
     }
-    BuiltCandidate built;
-    built.entry = "simulated";
-    built.object.resize(sizeof(double));
-    std::memcpy(built.object.data(), &latency->ns, sizeof(double));
-    return built;
+    return simulated_candidate(latency->ns);
   }
 
  private:
   Target target_;
+};
+
+/// Cycles of the draft at the nominal clock, for what can be lowered.
+class DraftedBuilder final : public CandidateBuilder {
+ public:
+  DraftedBuilder(const Target& target, std::int32_t num_threads)
+      : target_(target), num_threads_(num_threads) {}
+
+  Result<BuiltCandidate, MeasureFault> build(const State& state) override {
+    const Result<KernelPrograms, LowerError> programs = lower_kernel(state, target_);
+    if (!programs) {
+      return fail(MeasureFault{MeasureStatus::instantiation_error, explain(programs.error())});
+    }
+    const double cycles = draft_cycles(state, target_, num_threads_);
+    return simulated_candidate(1e3 * cycles / target_.clock_mhz.value_or(1000));
+  }
+
+ private:
+  Target target_;
+  std::int32_t num_threads_;
 };
 
 double latency_of(const CompiledCandidate& candidate) {
@@ -123,10 +149,19 @@ Owned<CandidateBuilder> make_simulated_builder(const Target& target) {
   return make_owned<SimulatedBuilder>(target);
 }
 
+Owned<CandidateBuilder> make_drafted_builder(const Target& target, std::int32_t num_threads) {
+  return make_owned<DraftedBuilder>(target, num_threads);
+}
+
 Owned<Measurer> make_simulated_measurer(const Target& target, SimulatedDevice device) {
-  const GpuLimits& gpu = *target.gpu;
-  device.calibration.peak_gflops_f32 =
-      2e-3 * gpu.f32_fma_rate * gpu.board->num_sms * gpu.board->clock_mhz;
+  if (target.gpu) {
+    const GpuLimits& gpu = *target.gpu;
+    device.calibration.peak_gflops_f32 =
+        2e-3 * gpu.f32_fma_rate * gpu.board->num_sms * gpu.board->clock_mhz;
+  } else {  // of one core
+    device.calibration.peak_gflops_f32 = 2e-3 * target.fma_per_cycle.value_or(1) *
+                                         target.vector_lanes(32) * target.clock_mhz.value_or(1000);
+  }
   device.calibration.vector_bits = target.vector_bits;
   return make_owned<SimulatedMeasurer>(latency_of, device);
 }

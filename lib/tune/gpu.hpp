@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tuning for a GPU does its own way: building, measuring on a simulated board, its texts.
+// Simulated processors are measured alike.
 //
-// Private to lib/. Own design. A candidate for a simulated board is its latency: nothing is
+// Private to lib/. Own design. A candidate for a simulated device is its latency: nothing is
 // compiled, nothing is run, nothing is verified.
 #pragma once
 
@@ -22,8 +23,10 @@ bool is_worth_compiling(const LoopProgram& program, const Target& target);
 State first_gpu_state(const Shared<const ComputeDag>& dag, const Target& target);
 
 Owned<CandidateBuilder> make_simulated_builder(const Target& target);
+/// The same for a processor: a candidate is what the draft says of it.
+Owned<CandidateBuilder> make_drafted_builder(const Target& target, std::int32_t num_threads);
 
-/// Measures what that builder makes.
+/// Measures what these builders make.
 Owned<Measurer> make_simulated_measurer(const Target& target, SimulatedDevice device);
 
 }  // namespace tensorsmith

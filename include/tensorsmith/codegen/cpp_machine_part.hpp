@@ -19,7 +19,9 @@ namespace tensorsmith::detail {
 inline std::string cpp_machine_part(const MachineText& machine,
                                     const std::vector<std::string>& arguments,
                                     const std::string& head, NameTable& names) {
-  std::string text = "#if defined(__x86_64__) && defined(__ELF__) && !defined(PORTABLE_KERNEL)";
+  const bool is_arm = machine.architecture == Architecture::aarch64;
+  std::string text = std::string("#if defined(") + (is_arm ? "__AARCH64EL__" : "__x86_64__") +
+                     ") && defined(__ELF__) && !defined(PORTABLE_KERNEL)";
   for (const std::string& macro : machine.feature_macros) {
     text += " && \\\n    defined(" + macro + ")";
   }

@@ -11,10 +11,13 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorsmith/target.hpp"
+
 namespace tensorsmith {
 
 struct MachineText {
-  std::string text;   ///< ELF, AT&T syntax, position independent
+  Architecture architecture = Architecture::x86_64;
+  std::string text;   ///< ELF, position independent; of x86 AT&T syntax
   std::string entry;  ///< a hidden symbol, of type KernelEntry
   std::int64_t shared_bytes = 0;
   std::int64_t per_thread_bytes = 0;
@@ -37,7 +40,9 @@ inline bool is_symbol_character(char c) {
 /// What LLVM wrote, such that it can stand inside of another file: without comments and the
 /// directives that speak of the whole file, in sections of its own, with local labels that no other
 /// part of the file has. Linear in the size of the text.
-inline std::string embeddable_assembly(std::string_view text, const std::string& entry) {
+inline std::string embeddable_assembly(std::string_view text, const std::string& entry,
+                                       Architecture architecture = Architecture::x86_64) {
+  const std::string_view comment = architecture == Architecture::aarch64 ? "//" : "#";
   std::string result = "\t.pushsection .text\n\t.hidden " + entry + "\n";
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -55,7 +60,7 @@ inline std::string embeddable_assembly(std::string_view text, const std::string&
     std::string out;
     for (std::size_t i = 0; i < line.size(); ++i) {
       is_quoted = line[i] == '"' ? !is_quoted : is_quoted;
-      if (line[i] == '#' && !is_quoted) {
+      if (!is_quoted && line.substr(i, comment.size()) == comment) {
         break;
       }
       out += line[i];

@@ -2,8 +2,8 @@
 // The tensor intrinsics that every target may have, and those of one target.
 //
 // Floor 4. Sources: Intel 64 Software Developer's Manual, vol. 2 (VDPBF16PS, VPDPBUSD, PMADDWD,
-// TDPBF16PS, TDPBSSD); NVIDIA, PTX ISA (mma). Not here: what a description means
-// (ir/tensor_intrinsic.hpp).
+// TDPBF16PS, TDPBSSD); Arm Architecture Reference Manual (SDOT, UDOT, USDOT); NVIDIA, PTX ISA
+// (mma). Not here: what a description means (ir/tensor_intrinsic.hpp).
 #pragma once
 
 #include <array>
@@ -47,11 +47,18 @@ inline bool has_f16_tiles(const Target& target) {
 }
 inline bool has_int8_tiles(const Target& target) { return has_tile_feature(target, "amx-int8"); }
 inline bool has_bf16_dot(const Target& target) { return target.has_bf16_dot; }
+inline bool is_arm(const Target& target) {
+  return target.kind == TargetKind::cpu && target.architecture == Architecture::aarch64;
+}
+inline bool has_arm_dot(const Target& target) { return is_arm(target) && target.has_int8_dot; }
+inline bool has_arm_mixed_dot(const Target& target) {
+  return is_arm(target) && target.has_mixed_dot;
+}
 /// AVX512-VNNI: the forms of AVX-VNNI have other encodings and no masks.
 inline bool has_int8_dot(const Target& target) { return target.has_int8_dot && target.has_masks; }
 /// PMADDWD, where nothing multiplies bytes: its vectors of 256 bits are AVX2's.
 inline bool has_int16_dot(const Target& target) {
-  return target.kind == TargetKind::cpu && !has_int8_dot(target) &&
+  return target.kind == TargetKind::cpu && !is_arm(target) && !has_int8_dot(target) &&
          (target.isa >= IsaLevel::x86_64_v3 || target.vector_bits == 128);
 }
 
@@ -105,6 +112,30 @@ inline constexpr TensorIntrinsic vpmaddwd{.name = "vpmaddwd",
                                                     {8, "llvm.x86.avx2.pmadd.wd"},
                                                     {4, "llvm.x86.sse2.pmadd.wd"}}},
                                           .is_available = detail::has_int16_dot};
+
+namespace detail {
+
+/// SDOT, UDOT and USDOT of Arm: four products of bytes per lane, exact.
+constexpr TensorIntrinsic arm_dot_of(std::string_view name, DType a, DType b,
+                                     std::string_view function,
+                                     bool (*is_available)(const Target&)) {
+  return {.name = name,
+          .a = a,
+          .b = b,
+          .accumulator = DType::i32,
+          .k = 4,
+          .dots = {{{4, function}}},
+          .is_available = is_available};
+}
+
+}  // namespace detail
+
+inline constexpr TensorIntrinsic sdot =
+    detail::arm_dot_of("sdot", DType::i8, DType::i8, "llvm.aarch64.neon.sdot", detail::has_arm_dot);
+inline constexpr TensorIntrinsic udot =
+    detail::arm_dot_of("udot", DType::u8, DType::u8, "llvm.aarch64.neon.udot", detail::has_arm_dot);
+inline constexpr TensorIntrinsic usdot = detail::arm_dot_of(
+    "usdot", DType::u8, DType::i8, "llvm.aarch64.neon.usdot", detail::has_arm_mixed_dot);
 
 namespace detail {
 
@@ -201,10 +232,23 @@ inline constexpr TensorIntrinsic mma_m16n8k32_s8 =
     detail::mma_of("mma_m16n8k32_s8", DType::i8, DType::i32, 32,
                    "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32");
 
-inline constexpr const TensorIntrinsic* known_intrinsics[] = {
-    &tdpbf16ps,        &tdpfp16ps,         &tdpbssd,          &tdpbusd,        &vdpbf16ps,
-    &vpdpbusd,         &vpdpbusd_signed,   &vpmaddwd,         &wgmma_k16_f16,  &wgmma_k16_bf16,
-    &mma_m16n8k16_f16, &mma_m16n8k16_bf16, &mma_m16n8k8_tf32, &mma_m16n8k32_s8};
+inline constexpr const TensorIntrinsic* known_intrinsics[] = {&tdpbf16ps,
+                                                              &tdpfp16ps,
+                                                              &tdpbssd,
+                                                              &tdpbusd,
+                                                              &vdpbf16ps,
+                                                              &vpdpbusd,
+                                                              &vpdpbusd_signed,
+                                                              &vpmaddwd,
+                                                              &sdot,
+                                                              &udot,
+                                                              &usdot,
+                                                              &wgmma_k16_f16,
+                                                              &wgmma_k16_bf16,
+                                                              &mma_m16n8k16_f16,
+                                                              &mma_m16n8k16_bf16,
+                                                              &mma_m16n8k8_tf32,
+                                                              &mma_m16n8k32_s8};
 
 /// What code for the target may use: the user's own first, then the known ones, of which those that
 /// compute more at a time come first.
