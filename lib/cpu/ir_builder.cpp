@@ -2,44 +2,10 @@
 #include "ir_builder.hpp"
 
 #include <cmath>
-#include <mutex>
-#include <string_view>
 
 #include <llvm-c/DebugInfo.h>
-#include <llvm-c/Target.h>
 
 namespace tensorsmith::llvm_codegen {
-
-namespace {
-
-// LLVM's own lists of what it was built with.
-void initialize_back_end(std::string_view wanted) {
-#define LLVM_TARGET(Name)                                                                          \
-  if (wanted == #Name) {                                                                           \
-    LLVMInitialize##Name##TargetInfo();                                                            \
-    LLVMInitialize##Name##Target();                                                                \
-    LLVMInitialize##Name##TargetMC();                                                              \
-  }
-#include <llvm/Config/Targets.def>
-#undef LLVM_TARGET
-#define LLVM_ASM_PRINTER(Name)                                                                     \
-  if (wanted == #Name) {                                                                           \
-    LLVMInitialize##Name##AsmPrinter();                                                            \
-  }
-#include <llvm/Config/AsmPrinters.def>
-#undef LLVM_ASM_PRINTER
-}
-
-}  // namespace
-
-void initialize_llvm(Architecture architecture) {
-  static std::once_flag x86, arm;
-  if (architecture == Architecture::aarch64) {
-    std::call_once(arm, [] { initialize_back_end("AArch64"); });
-  } else {
-    std::call_once(x86, [] { initialize_back_end("X86"); });
-  }
-}
 
 ModuleContext::ModuleContext(LLVMContextRef context, LLVMModuleRef module, const Target& target)
     : context(context), module(module), target(target) {

@@ -97,8 +97,8 @@ void add_workload_options(CLI::App& command, WorkloadOptions& options) {
   command.add_option(
       "--target", options.target,
       "host, a level or CPU name such as x86-64-v3 or znver4, a GPU of this machine "
-      "(cuda, cuda:1, sm_90, h200), or a simulated one such as sim:a100 (tensorsmith "
-      "devices lists them)");
+      "(cuda, cuda:1, sm_90, h200), or a simulated one such as sim:a100 or sim:neoverse-n1 "
+      "(tensorsmith devices lists them)");
   command
       .add_option("--db", options.database,
                   "journal of trials; default: a file in the cache folder")

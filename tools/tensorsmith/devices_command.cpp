@@ -108,6 +108,25 @@ Json simulated_json() {
   return boards;
 }
 
+Json simulated_cpus_json() {
+  Json cpus = Json::array();
+  for (const ArmModel& model : arm_models) {
+    if (model.clock_mhz == 0) {
+      continue;
+    }
+    const Target target = make_target(model);
+    cpus.push_back({{"target", "sim:" + target.name},
+                    {"architecture", "aarch64"},
+                    {"clock_mhz", model.clock_mhz},
+                    {"has_int8_dot", target.has_int8_dot},
+                    {"l1_bytes", optional_json(target.caches.l1d_bytes)},
+                    {"l2_bytes", optional_json(target.caches.l2_bytes)},
+                    {"f32_gflops", 2e-3 * model.fma_per_cycle * target.vector_lanes(32) *
+                                       model.clock_mhz}});  // of one core
+  }
+  return cpus;
+}
+
 std::string cache_text(const Json& bytes) {
   return bytes.is_null() ? "unknown" : fmt::format("{} KiB", bytes.get<std::int64_t>() / 1024);
 }
@@ -119,6 +138,7 @@ int print_devices(bool is_json) {
   json["gpus"] = gpus_json(driver);
   json["backends"] = backends_json(!json["gpus"].empty(), driver);
   json["simulated"] = simulated_json();
+  json["simulated_cpus"] = simulated_cpus_json();
   if (is_json) {
     print_json(json);
     return exit_ok;
@@ -149,6 +169,14 @@ int print_devices(bool is_json) {
                board["target"].get<std::string>(), board["board"].get<std::string>(),
                board["class"].get<std::string>(), board["sms"].get<int>(),
                board["dram_gb_per_s"].get<double>(), board["f32_gflops"].get<double>() / 1e3);
+  }
+  fmt::print("simulated processors (the same; export writes code for them):\n");
+  for (const Json& other : json["simulated_cpus"]) {
+    fmt::print("  {}: {}, L1 {}, L2 {}, {:.1f} GFLOP/s f32 of a core{}\n",
+               other["target"].get<std::string>(), other["architecture"].get<std::string>(),
+               cache_text(other["l1_bytes"]), cache_text(other["l2_bytes"]),
+               other["f32_gflops"].get<double>(),
+               other["has_int8_dot"].get<bool>() ? ", products of bytes" : "");
   }
   return exit_ok;
 }

@@ -58,8 +58,8 @@ int explain_workload(const ExplainArguments& arguments) {
   }
   if (best.record) {
     fmt::print("best of the journal: {}{}, trial {}, {}\n", recorded_text(*best.record),
-               best.task.target.is_simulated ? ", predicted by the board's model" : "",
-               best.record->trial, best.record->is_verified ? "verified" : "not verified");
+               best.task.target.is_simulated ? ", predicted by the model" : "", best.record->trial,
+               best.record->is_verified ? "verified" : "not verified");
     fmt::print("steps: {}\n", steps_to_text(best.record->steps));
   } else {
     fmt::print("no journal: the program as written\n");

@@ -69,6 +69,18 @@ Files cpp_files(const BestSchedule& best, const ExportArguments& arguments) {
   return files;
 }
 
+/// What compiles the files and runs the check: for Arm across, with Debian's names of the tools.
+std::string check_commands(const Target& target, const std::string& name) {
+  const bool is_gpu = target.kind == TargetKind::cuda;
+  const bool is_arm = !is_gpu && target.architecture == Architecture::aarch64;
+  const std::string compiler =
+      is_gpu ? "nvcc -std=c++17 -O2 -arch=" + nvrtc_architecture(*target.gpu) + " " + name + "*.cu"
+      : is_arm ? "aarch64-linux-gnu-g++ -static -std=c++17 -O2 -mcpu=" + target.llvm_cpu
+               : std::string("c++ -std=c++17 -O2 -march=native");
+  return fmt::format("{1} {0}*.cpp -o {0}_check && {2}./{0}_check", name, compiler,
+                     is_arm ? "qemu-aarch64 " : "");
+}
+
 /// The same in CUDA.
 Files cuda_files(const BestSchedule& best, const ExportArguments& arguments) {
   Files files;
@@ -127,11 +139,7 @@ int export_workload(const ExportArguments& arguments) {
                   "tune finds");
   }
   written.print();
-  const std::string compiler =
-      is_gpu ? "nvcc -std=c++17 -O2 -arch=" + nvrtc_architecture(*best.task.target.gpu) + " " +
-                   arguments.name + "*.cu"
-             : std::string("c++ -std=c++17 -O2 -march=native");
-  fmt::print("check: {1} {0}*.cpp -o {0}_check && ./{0}_check\n", arguments.name, compiler);
+  fmt::print("check: {}\n", check_commands(best.task.target, arguments.name));
   return exit_ok;
 }
 
@@ -151,8 +159,7 @@ void add_export(CLI::App& app, Action& action) {
   command->add_flag("--untuned", arguments->takes_untuned,
                     "without a journal: the program as written, on a GPU one drawn from the space");
   command->add_flag("--force", arguments->overwrites, "replace files that exist");
-  command->add_flag("--portable", arguments->is_portable,
-                    "C++ only, without the machine code that was measured");
+  command->add_flag("--portable", arguments->is_portable, "C++ only, without the machine code");
   command->callback(
       [arguments, &action] { action = [arguments] { return export_workload(*arguments); }; });
 }

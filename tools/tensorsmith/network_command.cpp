@@ -265,8 +265,7 @@ CLI::App* add_command(CLI::App& network, Action& action, const char* name, const
     command->add_option("--name", arguments->name,
                         "of the files and of the namespace; default net");
     command->add_flag("--force", arguments->overwrites, "replace files that exist");
-    command->add_flag("--portable", arguments->is_portable,
-                      "C++ only, without the machine code that was measured");
+    command->add_flag("--portable", arguments->is_portable, "C++ only, without the machine code");
   }
   if (kind == "bench") {
     arguments->seconds = 10;

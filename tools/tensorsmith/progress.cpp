@@ -42,8 +42,7 @@ std::string progress_text(const TuneProgress& progress, bool is_simulated) {
     text += fmt::format(" ({:.0f} virtual s)", progress.virtual_time.count());
   }
   if (progress.best_ns > 0) {
-    text += (is_simulated ? ", best by the board's model " : ", best ") +
-            duration_text(progress.best_ns);
+    text += (is_simulated ? ", best by the model " : ", best ") + duration_text(progress.best_ns);
     if (progress.gflops > 0) {
       text += fmt::format(", {:.1f} GFLOP/s", progress.gflops);
     }

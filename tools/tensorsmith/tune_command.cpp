@@ -193,7 +193,7 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
   if (result.task.target.is_simulated && arguments.trials != 0) {
     fmt::print(
         "virtual time: {:.1f} s, the search's own {:.1f} s and what the trials would cost on "
-        "the board\n",
+        "the device\n",
         summary.virtual_time.count(), summary.propose_seconds + summary.train_seconds);
   }
   if (summary.num_ranked_pairs > 0) {

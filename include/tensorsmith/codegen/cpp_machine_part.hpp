@@ -25,7 +25,7 @@ inline std::string cpp_machine_part(const MachineText& machine,
   for (const std::string& macro : machine.feature_macros) {
     text += " && \\\n    defined(" + macro + ")";
   }
-  text += "\n\n// The machine code that was measured. For other processors and systems, and where "
+  text += "\n\n// The machine code of the program. For other processors and systems, and where "
           "PORTABLE_KERNEL is\n// defined, the loops below are compiled instead.\n"
           "asm(R\"asm(\n" +
           machine.text + ")asm\");\n";

@@ -5,7 +5,7 @@
 // and nothing else. Vectorized loops become vector types where every access is unit stride or
 // invariant, plain loops elsewhere; register buffers become variables (register_plan.hpp). Parallel
 // loops carry an OpenMP pragma for compilers that are told of OpenMP. Functions of f32 come along
-// (cpp_math.hpp). Beside them may stand the machine code that was measured (machine_text.hpp).
+// (cpp_math.hpp). Beside them may stand the machine code of the program (machine_text.hpp).
 // Bodies of loops bound to a GPU are refused by an assertion. Not here: files, compiling.
 #pragma once
 

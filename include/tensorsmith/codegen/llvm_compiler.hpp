@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// LlvmCompiler: loop programs to x86-64 object code; JitKernel: object code to a function to call.
+// LlvmCompiler: loop programs to object code; JitKernel: object code of here to a function.
 //
 // Floor 5. Own design. Needs the `cpu` library (LLVM through its C API); no LLVM type appears here.
 // Register tiles become SSA values, no IR optimisation pipeline runs, so what a schedule says is
-// what the machine does. Not here: schedules, thread pools, measuring, other processors.
+// what the machine does. Code of x86-64 and 64-bit Arm. Not here: schedules, threads, measuring.
 #pragma once
 
 #include <cstdint>

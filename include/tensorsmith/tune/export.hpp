@@ -25,7 +25,7 @@ struct CppExportOptions {
   bool abi_entry = false;    ///< as CppSourceOptions
 };
 
-/// C++ of a lowered program with the machine code that the search measures, and the loops that are
+/// C++ of a lowered program with the machine code that the search makes, and the loops that are
 /// compiled for other processors and systems. Loops only where there is no such code as text
 /// (LlvmCompiler::machine_text).
 KernelSource export_cpp(const LoopProgram& program, const Target& target,

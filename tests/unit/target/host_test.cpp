@@ -176,5 +176,10 @@ TEST_CASE("a level that this machine runs keeps the machine's caches and core") 
   CHECK_FALSE(runnable_target("sm_90").has_value());
   CHECK(runnable_target("a100").error().find("sim:a100") != std::string::npos);
   CHECK(runnable_target("sim:a100")->is_simulated);
+  if (host->architecture == Architecture::x86_64) {
+    CHECK(runnable_target("neoverse-n1").error().find("sim:neoverse-n1") != std::string::npos);
+    CHECK(runnable_target("armv8-a").error().find("sim:") == std::string::npos);
+  }
+  CHECK(runnable_target("sim:neoverse-n1")->is_simulated);
   CHECK(runnable_target("abacus").error().find("abacus") != std::string::npos);
 }

@@ -83,6 +83,41 @@ TEST_CASE("a board is its class with its own numbers; sim: in front makes it a s
   CHECK_FALSE(Target::from_name("sim:").has_value());
 }
 
+TEST_CASE("64-bit Arm: 32 registers of 128 bits; sim: in front is a processor that is elsewhere",
+          "[target]") {
+  for (const ArmModel& model : arm_models) {
+    INFO(model.name);
+    const auto target = Target::from_name(model.name);
+    REQUIRE(target.has_value());
+    CHECK(target->kind == TargetKind::cpu);
+    CHECK(target->architecture == Architecture::aarch64);
+    CHECK(target->isa == IsaLevel::unknown);
+    CHECK(target->vector_lanes(32) == 4);
+    CHECK(target->num_vector_registers == 32);
+    CHECK(target->has_fma);
+    CHECK_FALSE(target->has_masks);
+    CHECK_FALSE(target->is_simulated);
+    CHECK((!model.has_mixed_dot || model.has_int8_dot));  // FEAT_I8MM comes with dot products
+    const std::string name = "sim:" + std::string(model.name);
+    auto simulated = Target::from_name(name);
+    // Without a clock there are no times.
+    REQUIRE(simulated.has_value() == target->clock_mhz.has_value());
+    CHECK((known_target_names().find(name) != std::string::npos) == simulated.has_value());
+    if (simulated) {
+      CHECK(simulated->is_simulated);
+      CHECK(simulated->name == name);
+      CHECK(simulated->caches.l1d_bytes.has_value());
+      CHECK(simulated->fma_per_cycle.has_value());
+      simulated->name = target->name;
+      simulated->is_simulated = false;
+      CHECK(*simulated == *target);
+    }
+  }
+  CHECK(Target::from_name("znver4")->architecture == Architecture::x86_64);
+  CHECK_FALSE(Target::from_name("sim:znver4").has_value());
+  CHECK_FALSE(Target::from_name("sim:armv8-a").has_value());
+}
+
 TEST_CASE("an unknown name is an error that lists the known ones", "[target]") {
   for (const char* name : {"", "host", "x86-64-v5", "X86-64-V4", "znver", "sm_91", "sm_"}) {
     const auto target = Target::from_name(name);
