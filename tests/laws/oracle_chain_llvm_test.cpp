@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/drawn_states.hpp"
+#include "support/exact_inputs.hpp"
 #include "support/placed_kernel.hpp"
 #include "support/random_steps.hpp"
 #include "support/random_tiles.hpp"
@@ -20,47 +22,14 @@
 #include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/ir/verify.hpp"
-#include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/sched/print_state.hpp"
-#include "tensorsmith/search/evolution/weighted_mutators.hpp"
-#include "tensorsmith/search/population/sample.hpp"
-#include "tensorsmith/sketch/generate.hpp"
-#include "tensorsmith/sketch/native_rules.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 
 using namespace tensorsmith;
 using test::run_kernel;
 
 namespace {
-
-struct Inputs {
-  std::vector<HostArray> all;     // with room for the output, which is the last
-  std::vector<HostArray> inputs;  // placeholders only
-};
-
-/// Small whole numbers, times 2^-10 where they scale bytes: sums and products are exact in f32.
-Inputs make_inputs(const ComputeDag& dag, CounterRng& rng) {
-  Inputs made;
-  const double unit = bytes_of(dag.tensor(dag.arguments().back()).dtype) == 1 ? 0x1p-10 : 1;
-  for (TensorId id : dag.arguments()) {
-    const TensorInfo& info = dag.tensor(id);
-    HostArray array(info.dtype, std::vector<std::int64_t>(info.shape.begin(), info.shape.end()));
-    const auto bytes = static_cast<std::size_t>(bytes_of(info.dtype));
-    if (dag.operation(info.operation).is_placeholder()) {
-      for (std::size_t i = 0; i < array.data.size() / bytes; ++i) {
-        const std::int64_t value = bytes == 1 ? static_cast<std::int64_t>(rng.next_below(256)) - 128
-                                              : static_cast<std::int64_t>(rng.next_below(9)) - 4;
-        store_scalar(array.data.data() + i * bytes, info.dtype,
-                     is_float(info.dtype) ? scalar_of_real(unit * static_cast<double>(value))
-                                          : scalar_of(value));
-      }
-      made.inputs.push_back(array);
-    }
-    made.all.push_back(std::move(array));
-  }
-  return made;
-}
 
 struct Outcome {
   std::uint32_t checked = 0, refused = 0, split = 0, with_intrinsic = 0;
@@ -150,7 +119,7 @@ Outcome check_schedules(const std::vector<test::SmallWorkload>& workloads, const
       ++outcome.refused;
       continue;
     }
-    const Inputs inputs = make_inputs(*workload.dag, rng);
+    const test::ExactInputs inputs = test::exact_inputs(*workload.dag, rng);
     const auto expected = eval_dag(*workload.dag, inputs.inputs);
     REQUIRE(expected);
     EvalOptions options;
@@ -245,51 +214,15 @@ Outcome check_drawn_programs(const std::vector<test::SmallWorkload>& workloads,
       [&](CounterRng& rng, const Shared<const ComputeDag>& dag) -> std::optional<State> {
         auto found = spaces.find(dag.get());
         if (found == spaces.end()) {
-          SketchOptions options;
-          options.hardware = hardware_params(target);
-          options.hardware.num_cores = 2;
-          options.hardware.vector_unit_bytes = 16;  // small axes fill vectors, others have rests
-          options.core_cache_bytes = 0;
-          SpaceOptions native = native_space_options();
-          native.hardware = options.hardware;
-          native.hardware.vector_unit_bytes = target.vector_bits / 8;
-          native.min_prefetch_bytes = 0;
-          native.min_streamed_bytes = 1;
-          native.intrinsics = options.intrinsics = intrinsics_of(target);
-          found =
-              spaces
-                  .emplace(dag.get(),
-                           SearchSpace(generate_sketches(dag, native_cpu_rules(), options), native))
-                  .first;
+          found = spaces.emplace(dag.get(), test::small_native_space(dag, target)).first;
         }
-        std::optional<Candidate> candidate =
-            draw_candidate(found->second, NativeCpuPopulation{}, rng);
-        for (std::uint32_t i = rng.next_below(4); candidate && i > 0; --i) {
-          std::optional<Candidate> mutant =
-              NativeCpuMutators{}.mutate(found->second, *candidate, rng);
-          if (mutant) {
-            candidate = std::move(mutant);
-          }
-        }
-        if (candidate && rng.next_below(3) == 0) {
-          std::optional<Candidate> unrolled =
-              detail::with_reduction_unroll(found->second, *candidate, rng);
-          if (unrolled) {
-            candidate = std::move(unrolled);
-          }
-        }
-        if (candidate && rng.next_below(2) == 0) {
-          const auto layouts = detail::layouts_of_rows(found->second, *candidate);
-          if (!layouts.empty()) {
-            candidate = detail::with_other_rows(found->second, *candidate, layouts, rng);
-          }
-        }
-        if (!candidate || has_nested_parallel(candidate->state)) {
+        std::optional<State> state = test::draw_native_state(found->second, rng);
+        if (!state) {
           return std::nullopt;
         }
-        num_packed += has_packs(candidate->state) ? 1 : 0;
-        num_rows += has_padded_rows(candidate->state) ? 1 : 0;
-        return candidate->state;
+        num_packed += has_packs(*state) ? 1 : 0;
+        num_rows += has_padded_rows(*state) ? 1 : 0;
+        return state;
       });
   CHECK(num_packed >= count * least_packed);
   CHECK(num_rows >= static_cast<std::uint32_t>(count * least_rows));  // 0 of a few

@@ -177,9 +177,10 @@ inline void parallel_for(const ParallelRuntime* runtime,
 
 namespace detail {
 
-/// Whether `word` occurs in `text` and is no part of a longer identifier. It may end with what is
-/// none, as "floor_mod(" does.
-inline bool has_word(std::string_view text, std::string_view word) {
+/// Whether `word` occurs in `text`, no part of a longer identifier, such that `accepts` what stands
+/// behind it.
+template <class Accepts>
+bool any_word(std::string_view text, std::string_view word, const Accepts& accepts) {
   const auto is_part = [](char c) {
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   };
@@ -187,11 +188,23 @@ inline bool has_word(std::string_view text, std::string_view word) {
        at = text.find(word, at + 1)) {
     const std::size_t end = at + word.size();
     if ((at == 0 || !is_part(text[at - 1])) &&
-        (end == text.size() || !is_part(word.back()) || !is_part(text[end]))) {
+        (end == text.size() || !is_part(word.back()) || !is_part(text[end])) &&
+        accepts(text.substr(end))) {
       return true;
     }
   }
   return false;
+}
+
+/// It may end with what is no part of an identifier, as "floor_mod(" does.
+inline bool has_word(std::string_view text, std::string_view word) {
+  return any_word(text, word, [](std::string_view) { return true; });
+}
+
+/// Whether a variable has a use that is no assignment to it.
+inline bool is_read(std::string_view text, std::string_view variable) {
+  return any_word(text, variable,
+                  [](std::string_view behind) { return behind.substr(0, 3) != " = "; });
 }
 
 }  // namespace detail

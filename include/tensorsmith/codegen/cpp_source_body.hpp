@@ -222,16 +222,19 @@ inline void CppEmitter::emit_alloc(const Alloc& alloc) {
     const std::string body = out_.substr(begin);
     out_.resize(begin);
     std::string list;  // of those that are used: a tail needs only some of the tile
+    bool are_read = true;
     const std::int64_t row = buffer.shape.empty() ? 1 : buffer.shape.back();
     for (std::int64_t i = 0; i < buffer.num_elements();
          i += smaller_of<std::int64_t>(lanes, row - i % row)) {  // each row starts a variable
       const std::string variable = id + "_" + std::to_string(i);
       if (has_word(body, variable)) {
         list += (list.empty() ? " " : ", ") + variable;
+        are_read = are_read && is_read(body, variable);
       }
     }
     if (!list.empty()) {
-      line((lanes > 1 ? vector_type(buffer.dtype, lanes) : type) + list + ";");
+      line((are_read ? "" : "[[maybe_unused]] ") +
+           (lanes > 1 ? vector_type(buffer.dtype, lanes) : type) + list + ";");
     }
     out_ += body;
     return close();
