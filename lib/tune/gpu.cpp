@@ -44,6 +44,23 @@ class SimulatedBuilder final : public CandidateBuilder {
   Target target_;
 };
 
+/// Whether every stage that asks for a tensor intrinsic got it somewhere. The draft takes that for
+/// granted; extents that are no multiples of what the intrinsic sums up may leave no place for it.
+bool has_its_intrinsics(const State& state, const LoopProgram& program, const Target& target) {
+  for (std::int32_t stage = 0; stage < state.num_stages(); ++stage) {
+    const TensorIntrinsic* const wanted =
+        find_intrinsic(target, state.stage(static_cast<std::size_t>(stage)).hints);
+    const auto is_it = [wanted](const Stmt& stmt) {
+      const For* loop = std::get_if<For>(&stmt);
+      return loop != nullptr && loop->intrinsic == wanted;
+    };
+    if (wanted != nullptr && !any_item(program.stmts, is_it)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Cycles of the draft at the nominal clock, for what can be lowered.
 class DraftedBuilder final : public CandidateBuilder {
  public:
@@ -54,6 +71,10 @@ class DraftedBuilder final : public CandidateBuilder {
     const Result<KernelPrograms, LowerError> programs = lower_kernel(state, target_);
     if (!programs) {
       return fail(MeasureFault{MeasureStatus::instantiation_error, explain(programs.error())});
+    }
+    if (!has_its_intrinsics(state, programs->main, target_)) {
+      return fail(MeasureFault{MeasureStatus::instantiation_error,
+                               "no loop is left for the instruction that a stage asks for"});
     }
     const double cycles = draft_cycles(state, target_, num_threads_);
     return simulated_candidate(1e3 * cycles / target_.clock_mhz.value_or(1000));
