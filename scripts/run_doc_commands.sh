@@ -23,7 +23,7 @@ commands() {
         if (held != "") { sub(/^ +/, " ", line); line = held line; held = "" }
         else if (open ? !is_shell : line !~ /^    /) next
         sub(/^ +/, "", line); sub(/^\$ /, "", line)
-        if (line !~ /^(tensorsmith|bench_[a-z_]+|scripts\/[a-z_]+\.sh|cmake|c\+\+|nvcc)( |$)/) next
+        if (line !~ /^(tensorsmith|bench_[a-z_]+|scripts\/[a-z_]+\.sh|cmake|c\+\+|nvcc|aarch64-linux-gnu-g\+\+)( |$)/) next
         if (line ~ /\\$/) { held = substr(line, 1, length(line) - 1); next }
         printed = ""
         if (match(line, / # prints: /)) printed = substr(line, RSTART + RLENGTH)
@@ -55,7 +55,12 @@ reason_against() {
   bench_page* | bench_versus* | bench_methods*) echo "takes minutes, or writes pages that the tests performance_page and versus_page compare" ;;
   *FILE* | *DIR* | *...*) echo "is a form, not a command" ;;
   *)
-    case ${1%% *} in nvcc | c++) command -v "${1%% *}" >/dev/null || echo "there is no ${1%% *}" ;; esac
+    case ${1%% *} in
+    nvcc | c++ | aarch64-linux-gnu-g++)
+      command -v "${1%% *}" >/dev/null || echo "there is no ${1%% *}"
+      ;;
+    esac
+    case $1 in *"&& qemu-aarch64 "*) command -v qemu-aarch64 >/dev/null || echo "there is no qemu-aarch64" ;; esac
     for word in $1; do
       case $word in
       program.cpp) [ -e "$word" ] || echo "reads $word" ;;
