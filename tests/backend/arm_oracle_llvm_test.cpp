@@ -116,7 +116,7 @@ TEST_CASE("oracle chain for Arm on random schedules: exact", "[arm]") {
   if (!tool_missing_for_oracle().empty()) {
     return;
   }
-  const std::uint32_t count = test::full_count(60, 250);
+  const std::uint32_t count = test::full_count(8 + test::scaled(60), 250);
   CHECK(check_on_arm("neoverse-n1", test::small_workloads(DType::i32), 51, count, random_steps)
             .checked > count * 0.8);
   CHECK(check_on_arm("cortex-a76", test::small_workloads(DType::f32), 52, count, random_steps)
@@ -127,7 +127,7 @@ TEST_CASE("oracle chain for Arm on programs that the search draws: exact", "[arm
   if (!tool_missing_for_oracle().empty()) {
     return;
   }
-  const std::uint32_t count = test::full_count(80, 300);
+  const std::uint32_t count = test::full_count(8 + test::scaled(80), 300);
   CHECK(check_on_arm("cortex-a72",
                      test::with_pooled_convolutions(test::small_workloads(DType::i32)), 53, count,
                      drawn_for("cortex-a72"))
@@ -136,7 +136,8 @@ TEST_CASE("oracle chain for Arm on programs that the search draws: exact", "[arm
   for (const auto& [name, dag] : test::row_workloads()) {
     rows.push_back({name, dag});
   }
-  CHECK(check_on_arm("apple-m1", rows, 54, count / 4, drawn_for("apple-m1")).checked > count / 8);
+  CHECK(check_on_arm("apple-m1", rows, 54, 4 + count / 4, drawn_for("apple-m1")).checked >
+        count / 8);
 }
 
 TEST_CASE("oracle chain for Arm on products of bytes: exact, by the dot product instructions",
@@ -144,7 +145,7 @@ TEST_CASE("oracle chain for Arm on products of bytes: exact, by the dot product 
   if (!tool_missing_for_oracle().empty()) {
     return;
   }
-  const std::uint32_t count = test::full_count(60, 300);
+  const std::uint32_t count = test::full_count(8 + test::scaled(60), 300);
   auto workloads = test::narrow_products(test::small_tensor_workloads());
   for (const char* text : {"gemm:12x36x32:u8", "gemm:9x32x40:i8,tb"}) {
     workloads.push_back({text, ops::parse_workload(text)->dag});
@@ -154,6 +155,6 @@ TEST_CASE("oracle chain for Arm on products of bytes: exact, by the dot product 
     CHECK(outcome.checked > count * 0.6);
     CHECK(outcome.with_intrinsic > count * 0.1);
   }
-  CHECK(check_on_arm("cortex-a72", workloads, 56, count / 4, drawn_for("cortex-a72"))
+  CHECK(check_on_arm("cortex-a72", workloads, 56, 4 + count / 4, drawn_for("cortex-a72"))
             .with_intrinsic == 0);
 }
