@@ -32,6 +32,26 @@ function(tensorsmith_optimise_less target scope)
   endif()
 endfunction()
 
+# With TENSORSMITH_RUN_ONCE: programs that are linked to be run a few times. Of a program of 85 MB
+# nine tenths are information for debuggers, and GNU's default linker takes ten times as long.
+if(TENSORSMITH_RUN_ONCE)
+  find_program(TENSORSMITH_FAST_LINKER NAMES ld.lld ld.gold)  # gold warns of sanitizers' symbols
+  mark_as_advanced(TENSORSMITH_FAST_LINKER)
+endif()
+function(tensorsmith_run_once target scope)
+  if(NOT TENSORSMITH_RUN_ONCE)
+    return()
+  endif()
+  if(TENSORSMITH_FAST_LINKER MATCHES "ld\\.lld$" OR
+     (TENSORSMITH_FAST_LINKER MATCHES "ld\\.gold$" AND NOT TENSORSMITH_SANITIZE))
+    string(REGEX REPLACE ".*ld\\.([a-z]+)$" "\\1" linker "${TENSORSMITH_FAST_LINKER}")
+    target_link_options(${target} ${scope} -fuse-ld=${linker})
+  endif()
+  if(NOT APPLE AND NOT TENSORSMITH_SANITIZE)  # reports of sanitizers name lines
+    target_link_options(${target} ${scope} "LINKER:--strip-debug")
+  endif()
+endfunction()
+
 set_property(GLOBAL PROPERTY TENSORSMITH_SUMMARY "")
 function(tensorsmith_note text)
   string(REPLACE ";" " " text "${text}")
