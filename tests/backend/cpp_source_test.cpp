@@ -2,6 +2,7 @@
 #include "tensorsmith/codegen/cpp_source.hpp"
 
 #include "backend/cpp_source_fixture.hpp"
+#include "tensorsmith/codegen/cpp_prelude.hpp"
 
 using namespace tensorsmith;
 using tensorsmith::test::compare_with_interpreter;
@@ -340,4 +341,17 @@ TEST_CASE("a loop bound to a GPU is refused", "[cpp_source][error]") {
   const VarId i = b.var("i");
   b.p.body = b.loop(i, 4, b.store(x, {b.v(i)}, b.f(1.0)), ForKind::block_x);
   CHECK_THROWS_AS(emit_cpp_source(b.p), tensorsmith::test::AssertionFailed);
+}
+
+TEST_CASE("a variable that is only set is told from one that is read", "[cpp_source]") {
+  for (const char* text :
+       {"acc_0 = a;", "acc_0[3] = a[2];", "acc_0 = b; acc_0[1] = c;", "acc_01 = acc_10;"}) {
+    INFO(text);
+    CHECK_FALSE(detail::is_read(text, "acc_0"));
+  }
+  for (const char* text : {"acc_0 = fma(a, b, acc_0);", "acc_0[1] = acc_0[1] + a;", "b = acc_0[0];",
+                           "if (acc_0 == a)", "store(p, acc_0);"}) {
+    INFO(text);
+    CHECK(detail::is_read(text, "acc_0"));
+  }
 }

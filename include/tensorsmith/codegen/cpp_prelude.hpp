@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "tensorsmith/codegen/cpp_math.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -201,10 +202,14 @@ inline bool has_word(std::string_view text, std::string_view word) {
   return any_word(text, word, [](std::string_view) { return true; });
 }
 
-/// Whether a variable has a use that is no assignment to it.
+/// Whether a variable has a use that is no assignment to it or to one of its lanes.
 inline bool is_read(std::string_view text, std::string_view variable) {
-  return any_word(text, variable,
-                  [](std::string_view behind) { return behind.substr(0, 3) != " = "; });
+  return any_word(text, variable, [](std::string_view behind) {
+    if (behind.substr(0, 1) == "[") {
+      behind.remove_prefix(smaller_of(behind.find(']'), behind.size() - 1) + 1);
+    }
+    return behind.substr(0, 3) != " = ";
+  });
 }
 
 }  // namespace detail
