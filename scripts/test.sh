@@ -226,7 +226,7 @@ needs_clang() {
 }
 leg_asan_ubsan() {
   needs_clang asan-ubsan || return
-  export ASAN_OPTIONS=${ASAN_OPTIONS-detect_leaks=1:strict_string_checks=1}
+  export ASAN_OPTIONS=${ASAN_OPTIONS-detect_leaks=1:strict_string_checks=1:malloc_context_size=10}
   export UBSAN_OPTIONS=${UBSAN_OPTIONS-print_stacktrace=1}
   configure_and_build asan-ubsan tensorsmith_unit_tests && run_ctest asan-ubsan -L '^unit$' -LE '^gpu$'
 }

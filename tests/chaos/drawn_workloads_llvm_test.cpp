@@ -53,7 +53,7 @@ TEST_CASE("named workloads of drawn sizes and types: verified, or a sentence") {
   const nlohmann::json list = folder.run({"tune", "--list", "--json"}).json();
   REQUIRE(list["workloads"].size() >= 28);
   CounterRng rng(seed(), 80);
-  const std::uint32_t count = full_count(scaled(48), 600);
+  const std::uint32_t count = full_count(scaled(32), 600);
   std::uint32_t num_found = 0;
   for (std::uint32_t n = 0; n < count; ++n) {
     const nlohmann::json& line =
