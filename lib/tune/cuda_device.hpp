@@ -8,6 +8,7 @@
 
 #include "tensorsmith/measure/worker_measurer.hpp"
 #include "tensorsmith/support/owned.hpp"
+#include "tensorsmith/target.hpp"
 #include "tensorsmith/tune/candidate_builder.hpp"
 
 namespace tensorsmith {
