@@ -47,9 +47,8 @@ class SimulatedBuilder final : public CandidateBuilder {
 /// Whether every stage that asks for a tensor intrinsic got it somewhere. The draft takes that for
 /// granted; extents that are no multiples of what the intrinsic sums up may leave no place for it.
 bool has_its_intrinsics(const State& state, const LoopProgram& program, const Target& target) {
-  for (std::int32_t stage = 0; stage < state.num_stages(); ++stage) {
-    const TensorIntrinsic* const wanted =
-        find_intrinsic(target, state.stage(static_cast<std::size_t>(stage)).hints);
+  for (std::size_t stage = 0; stage < state.num_stages(); ++stage) {
+    const TensorIntrinsic* const wanted = find_intrinsic(target, state.stage(stage).hints);
     const auto is_it = [wanted](const Stmt& stmt) {
       const For* loop = std::get_if<For>(&stmt);
       return loop != nullptr && loop->intrinsic == wanted;

@@ -8,6 +8,7 @@
 #include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/sched/apply.hpp"
 #include "tensorsmith/tune.hpp"
 
 using namespace tensorsmith;
