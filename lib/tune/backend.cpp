@@ -28,9 +28,31 @@ WorkerOptions worker_options(const MeasurerOptions& options) {
   return worker;
 }
 
-class CpuBackend final : public Backend {
+/// What real and simulated processors have in common: the texts.
+class CpuTexts : public Backend {
  public:
-  explicit CpuBackend(const Target& target) : target_(target) {}
+  explicit CpuTexts(const Target& target) : target_(target) {}
+
+  State untuned(const Shared<const ComputeDag>& dag) const override {
+    return replay_steps(dag, {});
+  }
+  std::string source(const LoopProgram& program, std::int32_t num_threads, const std::string& name,
+                     const std::string& comment) const override {
+    return export_cpp(program, target_,
+                      {.name = name, .comment = comment, .num_threads = num_threads})
+        .source;
+  }
+  std::string assembly(const State& state, std::int32_t num_threads) const override {
+    return assembly_of(state, target_, num_threads);
+  }
+
+ protected:
+  Target target_;
+};
+
+class CpuBackend final : public CpuTexts {
+ public:
+  using CpuTexts::CpuTexts;
 
   BackendFacts facts() const override { return {.device_name = probe_host().model_name}; }
   Owned<CandidateBuilder> make_builder(std::int32_t num_threads) const override {
@@ -40,27 +62,12 @@ class CpuBackend final : public Backend {
     return make_owned<WorkerMeasurer>(worker_options(options));
   }
   PlainRunner make_reference() const override { return make_plain_runner(target_); }
-  State untuned(const Shared<const ComputeDag>& dag) const override {
-    return replay_steps(dag, {});
-  }
-  std::string source(const LoopProgram& program, std::int32_t num_threads, const std::string& name,
-                     const std::string& comment) const override {
-    return export_cpp(program, target_,
-                      {.name = name, .comment = comment, .num_threads = num_threads})
-        .source;
-  }
-  std::string assembly(const State& state, std::int32_t num_threads) const override {
-    return assembly_of(state, target_, num_threads);
-  }
-
- private:
-  Target target_;
 };
 
 /// A processor that this machine is not. Times are those of the draft; texts are real.
-class SimulatedCpuBackend final : public Backend {
+class SimulatedCpuBackend final : public CpuTexts {
  public:
-  explicit SimulatedCpuBackend(const Target& target) : target_(target) {}
+  using CpuTexts::CpuTexts;
 
   BackendFacts facts() const override { return {.device_name = "simulated", .runs_code = false}; }
   Owned<CandidateBuilder> make_builder(std::int32_t num_threads) const override {
@@ -70,24 +77,9 @@ class SimulatedCpuBackend final : public Backend {
     return make_simulated_measurer(target_, options.simulated);
   }
   PlainRunner make_reference() const override { return {}; }
-  State untuned(const Shared<const ComputeDag>& dag) const override {
-    return replay_steps(dag, {});
-  }
-  std::string source(const LoopProgram& program, std::int32_t num_threads, const std::string& name,
-                     const std::string& comment) const override {
-    return export_cpp(program, target_,
-                      {.name = name, .comment = comment, .num_threads = num_threads})
-        .source;
-  }
-  std::string assembly(const State& state, std::int32_t num_threads) const override {
-    return assembly_of(state, target_, num_threads);
-  }
   std::string call_problem() const override {
     return target_.name + " is simulated, so there is no code to call; source() gives its text";
   }
-
- private:
-  Target target_;
 };
 
 /// What real and simulated GPUs have in common.
