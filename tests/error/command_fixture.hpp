@@ -65,6 +65,13 @@ struct CommandResult {
   nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
 };
 
+/// An error of the user's, told in a sentence with these words.
+inline void check_refused(const CommandResult& result, const std::string& words) {
+  CAPTURE(words, result.err);
+  CHECK(result.code == 2);
+  CHECK(result.err.find(words) != std::string::npos);
+}
+
 /// A folder for journals and outputs that goes away with the object. Commands that were started and
 /// not waited for are killed.
 class CommandFolder {

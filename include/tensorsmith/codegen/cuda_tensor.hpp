@@ -108,6 +108,12 @@ class CudaTensorPrinter : protected CudaVectorPrinter {
     std::int64_t columns = 0;
     bool is_a_transposed = false, is_b_transposed = false;
     bool operator==(const WarpgroupCall&) const = default;
+    /// Its name, with the template's arguments.
+    std::string function() const {
+      const auto flag = [](bool is_true) { return is_true ? ", true" : ", false"; };
+      return std::string(intrinsic->name) + "<" + std::to_string(columns) + flag(is_a_transposed) +
+             flag(is_b_transposed) + ">";
+    }
   };
   std::vector<WarpgroupCall> calls_;
 };

@@ -17,6 +17,7 @@
 #include "tensorsmith/codegen/c_like_writer.hpp"
 #include "tensorsmith/ir/background_copy.hpp"
 #include "tensorsmith/ir/lane_access.hpp"
+#include "tensorsmith/ir/swizzle.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/floor_div.hpp"
 #include "tensorsmith/support/hash_map.hpp"
@@ -59,7 +60,7 @@ class CudaVectorPrinter : protected CLikeWriter {
     if (!buffer.is_swizzled) {
       return offset;
     }
-    const std::int64_t piece = 16 / bytes_of(buffer.dtype), period = 1024 / bytes_of(buffer.dtype);
+    const std::int64_t bytes = bytes_of(buffer.dtype), piece = 16 / bytes, period = 1024 / bytes;
     LinearText inside, outside;
     for (const auto& [text, coefficient] : offset.terms) {
       (coefficient % period == 0 ? outside : inside).add_term(text, coefficient);
@@ -67,8 +68,7 @@ class CudaVectorPrinter : protected CLikeWriter {
     inside.constant = floor_mod(offset.constant, period);
     outside.constant = offset.constant - inside.constant;
     if (inside.is_constant()) {
-      const std::int64_t line = inside.constant / (8 * piece);
-      outside.constant += inside.constant ^ (line * piece);
+      outside.constant += swizzled_byte(inside.constant * bytes) / bytes;
     } else {
       const std::string text =
           "swizzled<" + std::to_string(piece) + ">(" + inside.print().text + ")";

@@ -163,10 +163,7 @@ inline bool CudaTensorPrinter::warpgroup_products(const For& loop) {
            ">(" + name(load.buffer) + " + " +
            offset(load.buffer, load.indices).print().within(CText::add) + ")";
   };
-  const auto flag = [](bool is_true) { return is_true ? "true" : "false"; };
-  line(std::string(product.intrinsic->name) + "<" + std::to_string(call.columns) + ", " +
-       flag(call.is_a_transposed) + ", " + flag(call.is_b_transposed) + ">(&" +
-       element(store.buffer, store.indices) + ",");
+  line(call.function() + "(&" + element(store.buffer, store.indices) + ",");
   line("    " + matrix(a, *matrix_a) + ", " + matrix(b, *matrix_b) + ");");
   close_loops(names);
   line("finish_products();");
@@ -194,10 +191,7 @@ inline std::string CudaTensorPrinter::warpgroup_helpers() const {
       constraints += (i > 0 ? i % 8 == 0 ? ",\n                 " : ", " : "") +
                      std::string("\"+f\"(c[") + std::to_string(i) + "])";
     }
-    const auto flag = [](bool is_true) { return is_true ? "true" : "false"; };
-    text += "template <>\n__device__ __forceinline__ void " + name + "<" +
-            std::to_string(call.columns) + ", " + flag(call.is_a_transposed) + ", " +
-            flag(call.is_b_transposed) + ">" + operands +
+    text += "template <>\n__device__ __forceinline__ void " + call.function() + operands +
             " {\n  asm volatile(\"wgmma.mma_async.sync.aligned.m64n" +
             std::to_string(call.columns) + "k" + std::to_string(call.intrinsic->k) + "." +
             std::string(call.intrinsic->ptx) + " {" + registers + "}, %" + std::to_string(count) +

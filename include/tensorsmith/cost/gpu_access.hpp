@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/loop_program.hpp"
+#include "tensorsmith/ir/swizzle.hpp"
 #include "tensorsmith/support/floor_div.hpp"
 
 namespace tensorsmith {
@@ -79,7 +80,7 @@ class LaneEvaluator {
     }
     for (std::int64_t& offset : sum) {
       offset *= bytes_of(buffer.dtype);
-      offset = buffer.is_swizzled ? offset ^ (offset >> 7 & 7) << 4 : offset;
+      offset = buffer.is_swizzled ? swizzled_byte(offset) : offset;
     }
     return sum;
   }

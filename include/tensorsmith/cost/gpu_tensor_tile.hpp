@@ -107,16 +107,7 @@ inline std::optional<GpuTensorTile> gpu_tensor_tile(const LoopProgram& program, 
   }
   GpuTensorTile tile;
   const double issued = products * 32 / (intrinsic->m * intrinsic->n * intrinsic->k);
-  detail::GpuFragment a{1, 4}, b{1, 2};
-  if (lanes != nullptr) {
-    a = detail::gpu_fragment(program, *update.a.load, loop.var, *lanes);
-    b = detail::gpu_fragment(program, *update.b.load, loop.var, *lanes);
-  }
-  tile.instructions = issued + fragments_a * a.instructions + fragments_b * b.instructions;
-  tile.shared_passes = fragments_a * a.shared_passes + fragments_b * b.shared_passes;
   tile.products = products * bytes_of(intrinsic->a) / 2;
-  tile.registers = 2 * fragments_b + 4;
-  tile.fragment_registers = 4 * fragments_a + 2 * fragments_b;
   tile.accumulators = issued * intrinsic->m * intrinsic->n / 32;
   if (intrinsic->warps > 1) {
     // Operands are read by the instruction, once for up to 256 columns: lines of 128 bytes. Here
@@ -125,8 +116,17 @@ inline std::optional<GpuTensorTile> gpu_tensor_tile(const LoopProgram& program, 
     tile.instructions = larger_of(1.0, fragments_b / 32) * fragments_a;
     tile.shared_passes =
         (fragments_a * 16 + fragments_b * fragments_a * 8 / intrinsic->warps) * depth_bytes / 128;
-    tile.registers = tile.fragment_registers = 0;
+    return tile;
   }
+  detail::GpuFragment a{1, 4}, b{1, 2};
+  if (lanes != nullptr) {
+    a = detail::gpu_fragment(program, *update.a.load, loop.var, *lanes);
+    b = detail::gpu_fragment(program, *update.b.load, loop.var, *lanes);
+  }
+  tile.instructions = issued + fragments_a * a.instructions + fragments_b * b.instructions;
+  tile.shared_passes = fragments_a * a.shared_passes + fragments_b * b.shared_passes;
+  tile.registers = 2 * fragments_b + 4;
+  tile.fragment_registers = 4 * fragments_a + 2 * fragments_b;
   return tile;
 }
 

@@ -91,9 +91,9 @@ inline GpuWorkReader::Path GpuWorkReader::walk_for(const For& loop) {
 
 inline GpuWorkReader::Path GpuWorkReader::walk_tile(const GpuTensorTile& tile,
                                                     const TensorIntrinsic& intrinsic) {
-  // Hopper's full rate is that of instructions of four warps, which have 64 rows; those of one warp
-  // reach 0.63 of it, of every type (Luo et al. 2024).
-  const double reached = gpu_.compute_capability == 90 && intrinsic.m < 64 ? 0.63 : 1;
+  // Hopper's full rate is that of instructions of four warps; those of one warp reach 0.63 of it,
+  // of every type (Luo et al. 2024).
+  const double reached = gpu_.compute_capability == 90 && intrinsic.warps == 1 ? 0.63 : 1;
   Path path;
   path.use.instructions = tile.instructions;
   path.use.tensor = tile.products / reached;
