@@ -5,156 +5,201 @@
 #include <cstring>
 #include <map>
 
-#include "graph/operators.hpp"
+#include "graph/layout_nodes.hpp"
 #include "tensorsmith/graph/resolve.hpp"
 
 namespace tensorsmith::graph {
 
-namespace {
+List to_last(std::size_t rank) {
+  List order{0};
+  for (std::size_t d = 2; d < rank; ++d) {
+    order.push_back(static_cast<std::int64_t>(d));
+  }
+  order.push_back(1);
+  return order;
+}
 
-/// Axis d of the result is axis order[d], as for Transpose; of four axes.
-Constant permuted(const Constant& from, const List& order) {
-  const auto width = static_cast<std::size_t>(bytes_of(from.dtype));
-  Shape shape;
+List from_last(std::size_t rank) {
+  List order{0, static_cast<std::int64_t>(rank) - 1};
+  for (std::size_t d = 1; d + 1 < rank; ++d) {
+    order.push_back(static_cast<std::int64_t>(d));
+  }
+  return order;
+}
+
+Shape in_order(const Shape& shape, const List& order) {
+  Shape made;
   for (const std::int64_t d : order) {
-    shape.push_back(from.shape[static_cast<std::size_t>(d)]);
+    made.push_back(shape[static_cast<std::size_t>(d)]);
   }
-  std::int64_t strides[4] = {0, 0, 0, 1};
-  for (std::size_t d = 3; d-- > 0;) {
-    strides[d] = strides[d + 1] * from.shape[d + 1];
-  }
-  std::vector<std::byte> bytes(from.bytes.size());
-  std::size_t to = 0;
-  const auto step = [&](std::size_t d) { return strides[order[d]]; };
-  for (std::int64_t i = 0; i < shape[0]; ++i) {
-    for (std::int64_t j = 0; j < shape[1]; ++j) {
-      for (std::int64_t k = 0; k < shape[2]; ++k) {
-        for (std::int64_t l = 0; l < shape[3]; ++l, to += width) {
-          const std::int64_t at = i * step(0) + j * step(1) + k * step(2) + l * step(3);
-          std::memcpy(&bytes[to], from.bytes.data() + static_cast<std::size_t>(at) * width, width);
-        }
-      }
+  return made;
+}
+
+bool moves_nothing(const Shape& shape, const List& order) {
+  List moved;
+  for (const std::int64_t d : order) {
+    if (shape[static_cast<std::size_t>(d)] != 1) {
+      moved.push_back(d);
     }
   }
-  return make_constant(from.dtype, std::move(shape), std::move(bytes));
+  return std::is_sorted(moved.begin(), moved.end());
+}
+
+List weights_to_last(const Node& node, std::size_t rank) {
+  List order;
+  for (std::size_t d = 2; d < rank; ++d) {
+    order.push_back(static_cast<std::int64_t>(d));
+  }
+  const bool is_transposed = node.op == "ConvTranspose";
+  order.push_back(is_transposed ? 0 : 1);
+  order.push_back(is_transposed ? 1 : 0);
+  return order;
+}
+
+Shape with_rank(const Shape& shape, std::size_t rank) {
+  Shape made(rank - shape.size(), 1);
+  made.insert(made.end(), shape.begin(), shape.end());
+  return made;
+}
+
+namespace {
+
+bool is_one_of(std::string_view op, std::initializer_list<std::string_view> all) {
+  return std::find(all.begin(), all.end(), op) != all.end();
+}
+
+/// Operators along one axis that an attribute names.
+bool quantizes(std::string_view op) {
+  return is_one_of(op, {"QuantizeLinear", "DequantizeLinear"});
+}
+bool has_axis(std::string_view op) {
+  return quantizes(op) || is_one_of(op, {"Concat", "Softmax", "LogSoftmax", "Hardmax"});
+}
+std::int64_t axis_of(const Node& node) {
+  return node.integer("axis", node.op == "Concat" ? 0 : quantizes(node.op) ? 1 : -1);
+}
+
+/// Operators along a list of axes.
+bool reduces(std::string_view op) { return op.starts_with("Reduce"); }
+bool has_axes(std::string_view op) { return reduces(op) || op == "Resize"; }
+bool knows_axes(const Graph& graph, const Node& node) {
+  return node.op == "Resize" || (node.integer("keepdims", 1) != 0 &&
+                                 (!node.has_input(1) || graph.is_constant(node.inputs[1])) &&
+                                 node.integer("noop_with_empty_axes", 0) == 0);
+}
+
+/// Whether input 0 alone has axes of planes.
+bool has_one_input(const Node& node) {
+  return has_axes(node.op) || quantizes(node.op) || node.op == "BatchNormalization";
+}
+
+List all_axes(std::size_t rank) {
+  List axes;
+  for (std::size_t d = 0; d < rank; ++d) {
+    axes.push_back(static_cast<std::int64_t>(d));
+  }
+  return axes;
+}
+
+/// Bytes of a constant in another order of its axes.
+Constant permuted(const Constant& from, const List& order) {
+  const std::size_t rank = order.size();
+  const auto width = static_cast<std::size_t>(bytes_of(from.dtype));
+  const Shape shape = in_order(from.shape, order);
+  List strides(rank, 1), steps(rank);
+  for (std::size_t d = rank - 1; d-- > 0;) {
+    strides[d] = strides[d + 1] * from.shape[d + 1];
+  }
+  for (std::size_t d = 0; d < rank; ++d) {
+    steps[d] = strides[static_cast<std::size_t>(order[d])];
+  }
+  std::vector<std::byte> bytes(from.bytes.size());
+  List at(rank, 0);
+  std::int64_t place = 0;
+  for (std::size_t to = 0; to < bytes.size(); to += width) {
+    std::memcpy(&bytes[to], from.bytes.data() + static_cast<std::size_t>(place) * width, width);
+    for (std::size_t d = rank; d-- > 0;) {
+      place += steps[d];
+      if (++at[d] < shape[d]) {
+        break;
+      }
+      place -= steps[d] * shape[d];
+      at[d] = 0;
+    }
+  }
+  return make_constant(from.dtype, shape, std::move(bytes));
 }
 
 class Converter {
  public:
   explicit Converter(Graph& graph) : graph_(graph) {}
 
-  std::int64_t run() {
+  std::int64_t run(const std::vector<bool>& is_last) {
     std::vector<Node> nodes = std::move(graph_.nodes);
     graph_.nodes.clear();
-    for (const Node& node : nodes) {
-      if (!convert(node)) {
-        graph_.nodes.push_back(node);
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (is_last[i]) {
+        count += channels_last_of(graph_, nodes[i]) == ChannelsLast::window ? 1 : 0;
+        convert(nodes[i]);
+      } else {
+        graph_.nodes.push_back(std::move(nodes[i]));
       }
     }
-    return count_;
+    return count;
   }
 
  private:
   std::size_t rank(ValueId id) const { return graph_.value(id).shape.size(); }
 
-  bool convert(const Node& node) {
-    const bool is_plain = node.text("layout", "NCHW") == "NCHW" && node.inputs.size() > 0 &&
-                          node.has_input(0) && rank(node.inputs[0]) == 4 && node.has_output(0) &&
-                          node.outputs.size() == 1;
-    if (!is_plain) {
-      return false;
-    }
-    const bool is_conv = node.op == "Conv";
-    const bool is_transposed = node.op == "ConvTranspose" && node.integer("group", 1) == 1;
-    const bool is_pool = node.op == "MaxPool" || node.op == "AveragePool" ||
-                         node.op == "GlobalAveragePool" || node.op == "GlobalMaxPool";
-    if ((is_conv || is_transposed) && graph_.is_constant(node.inputs[1])) {
-      Node made = node;
-      made.inputs[0] = last(node.inputs[0]);
-      const Constant weights = graph_.value(node.inputs[1]).constant;
-      made.inputs[1] =
-          graph_.add_constant("", permuted(weights, is_conv ? List{2, 3, 1, 0} : List{2, 3, 0, 1}));
-      return window(std::move(made));
-    }
-    if (is_pool) {
-      Node made = node;
-      made.inputs[0] = last(node.inputs[0]);
-      return window(std::move(made));
-    }
-    return follow(node);
-  }
-
-  bool window(Node made) {
-    made.set("layout", std::string("NHWC"));
-    ++count_;
-    finish(std::move(made));
-    return true;
-  }
-
-  /// An elementwise operator of converted values alone, and of constants that can be seen so.
-  bool follow(const Node& node) {
-    const OperatorFacts* facts = find_operator(node.op);
-    if (facts == nullptr || facts->is_view ||
-        (facts->pattern != Pattern::elementwise && facts->pattern != Pattern::broadcast) ||
-        node.op == "BatchNormalization") {
-      return false;
-    }
-    Node made = node;
-    bool has_converted = false;
-    for (ValueId& id : made.inputs) {
-      if (!id.valid() || num_elements(graph_.value(id).shape) == 1) {
+  void convert(const Node& node) {
+    const std::size_t its_rank = rank(node.outputs[0]);
+    const ChannelsLast kind = channels_last_of(graph_, node);
+    const bool is_window = kind == ChannelsLast::window;
+    Node made = with_channels_last(graph_, node);
+    for (std::size_t i = 0; i < made.inputs.size(); ++i) {
+      ValueId& id = made.inputs[i];
+      if (!id.valid() || (i > 0 && has_one_input(node)) || (i > 1 && is_window) ||
+          num_elements(graph_.value(id).shape) == 1) {
         continue;
       }
-      if (const auto found = last_.find(id.value); found != last_.end()) {
-        id = found->second;
-        has_converted = true;
-      } else if (graph_.is_constant(id) && rank(id) == 4) {
-        const Constant constant = graph_.value(id).constant;
-        id = graph_.add_constant("", permuted(constant, {0, 2, 3, 1}));
+      if (!graph_.is_constant(id)) {
+        id = last(id);
       } else {
-        return false;
+        Constant constant = graph_.value(id).constant;
+        constant.shape = with_rank(constant.shape, its_rank);
+        const bool is_weights = is_window && i == 1;
+        id = graph_.add_constant("", permuted(constant, is_weights ? weights_to_last(node, its_rank)
+                                                                   : to_last(its_rank)));
       }
     }
-    if (has_converted) {
-      finish(std::move(made));
-    }
-    return has_converted;
+    finish(std::move(made));
   }
 
   /// The result is computed with its channels last, and stands in its old place as a transpose.
   void finish(Node made) {
     const ValueId old = made.outputs[0];
-    Value value;
-    value.dtype = graph_.value(old).dtype;
-    const Shape shape = graph_.value(old).shape;
-    value.shape = {shape[0], shape[2], shape[3], shape[1]};
-    value.is_known = true;
-    made.outputs[0] = graph_.add_value(std::move(value));
+    made.outputs[0] = add_value(old);
     last_[old.value] = made.outputs[0];
     const ValueId converted = made.outputs[0];
     graph_.nodes.push_back(std::move(made));
-    move_axes(converted, old, {0, 3, 1, 2});
+    transpose(converted, old, from_last(rank(old)));
   }
 
-  /// Where only axes of one element change places, the bytes stay as they are.
-  void move_axes(ValueId from, ValueId to, List order) {
-    const Shape& shape = graph_.value(from).shape;
+  /// Of the same tensor with its channels last.
+  ValueId add_value(ValueId given) {
+    Value value;
+    value.dtype = graph_.value(given).dtype;
+    value.shape = in_order(graph_.value(given).shape, to_last(rank(given)));
+    value.is_known = true;
+    return graph_.add_value(std::move(value));
+  }
+
+  void transpose(ValueId from, ValueId to, List order) {
     Node node;
     node.inputs = {from};
     node.outputs = {to};
-    // The axes of more than one element, in the order before and after.
-    List before, after;
-    for (std::int64_t d = 0; d < 4; ++d) {
-      if (shape[static_cast<std::size_t>(d)] != 1) {
-        before.push_back(d);
-      }
-      const std::int64_t moved = order[static_cast<std::size_t>(d)];
-      if (shape[static_cast<std::size_t>(moved)] != 1) {
-        after.push_back(moved);
-      }
-    }
-    const bool is_row = before == after;
-    if (is_row) {
+    if (moves_nothing(graph_.value(from).shape, order)) {
       node.op = "Reshape";
       node.inputs.push_back(graph_.add_constant("", integer_constant(graph_.value(to).shape)));
       node.set("allowzero", std::int64_t{1});
@@ -166,30 +211,89 @@ class Converter {
   }
 
   ValueId last(ValueId id) {
-    const auto found = last_.find(id.value);
-    if (found != last_.end()) {
+    if (const auto found = last_.find(id.value); found != last_.end()) {
       return found->second;
     }
-    const Shape shape = graph_.value(id).shape;
-    Value value;
-    value.dtype = graph_.value(id).dtype;
-    value.shape = {shape[0], shape[2], shape[3], shape[1]};
-    value.is_known = true;
-    const ValueId made = graph_.add_value(std::move(value));
-    move_axes(id, made, {0, 2, 3, 1});
+    const ValueId made = add_value(id);
+    transpose(id, made, to_last(rank(id)));
     last_[id.value] = made;
     return made;
   }
 
   Graph& graph_;
   std::map<std::uint32_t, ValueId> last_;  // by ValueId: the same value, channels last
-  std::int64_t count_ = 0;
 };
 
 }  // namespace
 
-Result<std::int64_t, std::string> channels_last(Graph& graph) {
-  const std::int64_t count = Converter(graph).run();
+Node with_channels_last(const Graph& graph, Node node) {
+  const std::size_t rank = graph.value(node.outputs[0]).shape.size();
+  const List order = from_last(rank);  // where an axis goes
+  const auto moved = [&](std::int64_t axis) { return order[normalized_axis(axis, rank)]; };
+  if (channels_last_of(graph, node) == ChannelsLast::window || node.op == "BatchNormalization") {
+    node.set("layout", std::string("NHWC"));
+  } else if (has_axis(node.op)) {
+    node.set("axis", moved(axis_of(node)));
+  } else if (has_axes(node.op)) {
+    List axes = node.op == "Resize" ? node.integers("axes") : list_of(graph, node, 1, "axes");
+    if (axes.empty()) {
+      axes = all_axes(rank);
+    }
+    for (std::int64_t& axis : axes) {
+      axis = moved(axis);
+    }
+    if (reduces(node.op)) {
+      node.inputs.resize(1);
+    }
+    node.set("axes", std::move(axes));
+  }
+  return node;
+}
+
+ChannelsLast channels_last_of(const Graph& graph, const Node& node) {
+  if (node.text("layout", "NCHW") != "NCHW" || !node.has_input(0) || !node.has_output(0) ||
+      std::any_of(node.outputs.begin() + 1, node.outputs.end(),
+                  [](ValueId id) { return id.valid(); })) {
+    return ChannelsLast::never;
+  }
+  const auto shape_of = [&](ValueId id) -> const Shape& { return graph.value(id).shape; };
+  const std::size_t rank = shape_of(node.outputs[0]).size();
+  if (rank < 3 || rank > 5) {
+    return ChannelsLast::never;
+  }
+  const bool has_its_rank = shape_of(node.inputs[0]).size() == rank;
+  if (node.op == "Conv" || (node.op == "ConvTranspose" && node.integer("group", 1) == 1)) {
+    return graph.is_constant(node.inputs[1]) ? ChannelsLast::window : ChannelsLast::never;
+  }
+  if (is_one_of(node.op, {"MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"})) {
+    return ChannelsLast::window;
+  }
+  if (has_one_input(node)) {
+    const bool is_by_block = quantizes(node.op) && shape_of(node.inputs[1]).size() > 1;
+    return has_its_rank && !is_by_block && (!has_axes(node.op) || knows_axes(graph, node))
+               ? ChannelsLast::follows
+               : ChannelsLast::never;
+  }
+  const OperatorFacts* facts = find_operator(node.op);
+  const bool is_by_element =
+      facts != nullptr && !facts->is_view &&
+      (facts->pattern == Pattern::elementwise || facts->pattern == Pattern::broadcast);
+  if (!is_by_element && !has_axis(node.op)) {
+    return ChannelsLast::never;
+  }
+  // What is spread must be spread along the same axes: constants can be seen so.
+  return std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ValueId id) {
+                       return !id.valid() || num_elements(shape_of(id)) == 1 ||
+                              shape_of(id).size() == rank ||
+                              (graph.is_constant(id) && shape_of(id).size() < rank);
+                     })
+             ? ChannelsLast::follows
+             : ChannelsLast::never;
+}
+
+Result<std::int64_t, std::string> channels_last(Graph& graph, const std::vector<bool>& is_last) {
+  const std::int64_t count = Converter(graph).run(is_last);
   if (auto resolved = resolve(graph); !resolved) {
     return fail(resolved.error());
   }

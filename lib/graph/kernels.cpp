@@ -3,9 +3,11 @@
 // requires: llvm json
 #include <algorithm>
 
+#include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/graph/executor.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/tune/measure_once.hpp"
+#include "tensorsmith/tune/methods.hpp"
 #include "tensorsmith/tune/replay.hpp"
 
 namespace tensorsmith::graph {
@@ -93,6 +95,18 @@ std::vector<KernelArtifact> recorded_kernels(const Partition& partition,
     kernels.push_back(schedule.artifact());
   }
   return kernels;
+}
+
+TaskCost estimated_cost(TuneOptions tune) {
+  tune = without_budget(std::move(tune));
+  return [tune](const NetworkTask& network_task) {
+    const TuneTask task = task_of(network_task);
+    const Search search = make_search(task, tune);
+    const std::vector<Proposal> first = search.policy->propose(1);
+    const State state = first.empty() ? State::initial(task.dag) : first[0].state;
+    return 1e3 * draft_cycles(state, task.target, tune.num_threads) /
+           task.target.clock_mhz.value_or(1000);
+  };
 }
 
 TunedKernels tuned_kernels(const Partition& partition, const TasksOptions& options) {

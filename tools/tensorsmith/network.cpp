@@ -6,6 +6,7 @@
 #include "command.hpp"
 #include "tensorsmith/graph/channels_last.hpp"
 #include "tensorsmith/graph/examples.hpp"
+#include "tensorsmith/graph/executor.hpp"
 #include "tensorsmith/onnx.hpp"
 #include "tensorsmith/tune/defaults.hpp"
 
@@ -58,8 +59,16 @@ Loaded load(const NetworkArguments& arguments) {
     throw Error(simplified.error());
   }
   loaded.simplified = *simplified;
-  if (arguments.is_channels_last) {
-    if (auto converted = graph::channels_last(loaded.net); !converted) {
+  if (arguments.layout != "given") {
+    auto agreed =
+        arguments.layout == "last"
+            ? graph::all_channels_last(loaded.net)
+            : graph::agree_layouts(loaded.net, graph::estimated_cost(tune_options(arguments)));
+    if (!agreed) {
+      throw Error(agreed.error());
+    }
+    loaded.layouts = std::move(*agreed);
+    if (auto converted = graph::channels_last(loaded.net, loaded.layouts.is_last); !converted) {
       throw Error(converted.error());
     }
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tensorsmith/graph/layouts.hpp"
 #include "tensorsmith/graph/partition.hpp"
 #include "tensorsmith/graph/simplify.hpp"
 #include "tensorsmith/record/journal.hpp"
@@ -24,7 +25,7 @@ struct NetworkArguments {
   std::string output = "network.html";  ///< of a report
   std::string against;                  ///< file of recorded values
   std::uint64_t seed = 1;
-  bool is_channels_last = false;
+  std::string layout = "agreed";
   bool is_json = false, is_plain = false, is_verified = false, is_quiet = false;
   std::string folder, name = "net";  ///< of an export
   bool is_portable = false, overwrites = false;
@@ -34,6 +35,7 @@ struct Loaded {
   graph::Graph net;
   std::size_t num_read = 0;  ///< nodes before they were simplified
   graph::Simplified simplified;
+  graph::LayoutAgreement layouts;
   graph::Partition parts;
 };
 /// Throws Error.

@@ -51,6 +51,8 @@ int inspect(const NetworkArguments& arguments) {
                 {"operators", operators},
                 {"groups", loaded.parts.groups.size()},
                 {"tasks", loaded.parts.tasks.size()},
+                {"windows", loaded.layouts.windows.size()},
+                {"windows_channels_last", loaded.layouts.num_last},
                 {"gflop", total_flop(loaded.parts) * 1e-9},
                 {"constant_bytes", constant_bytes(loaded.net)},
                 {"arena_bytes", plan.arena_bytes},
@@ -70,6 +72,10 @@ int inspect(const NetworkArguments& arguments) {
              loaded.parts.tasks.size());
   for (const auto& [op, count] : operators) {
     fmt::print("  {} {}\n", op, count);
+  }
+  if (!loaded.layouts.windows.empty()) {
+    fmt::print("{} of {} convolutions and pools with channels last\n", loaded.layouts.num_last,
+               loaded.layouts.windows.size());
   }
   fmt::print("{:.3f} GFLOP, {:.1f} MiB of constants, {:.1f} MiB between kernels ({:.1f} MiB if "
              "none was shared)\n",
@@ -239,8 +245,11 @@ CLI::App* add_command(CLI::App& network, Action& action, const char* name, const
       ->add_option("--input", arguments->inputs,
                    "NAME=VALUE of an input that is constant; may be repeated")
       ->take_all();
-  command->add_flag("--channels-last", arguments->is_channels_last,
-                    "convolutions and pools of planes with their channels last");
+  command
+      ->add_option("--layout", arguments->layout,
+                   "of planes: agreed (channels last where that is estimated to be faster), given, "
+                   "or last (wherever it can be); default agreed")
+      ->check(CLI::IsMember({"agreed", "given", "last"}));
   command->add_flag("--json", arguments->is_json, "machine-readable output");
   const std::string kind = name;
   const bool is_called =

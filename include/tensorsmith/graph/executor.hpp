@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tensorsmith/graph/graph.hpp"
+#include "tensorsmith/graph/layouts.hpp"
 #include "tensorsmith/graph/partition.hpp"
 #include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/kernel.hpp"
@@ -46,6 +47,10 @@ std::vector<KernelArtifact> recorded_kernels(const Partition& partition,
                                              const JournalContents& records,
                                              const TuneOptions& tune, bool is_plain,
                                              std::size_t& num_found);
+
+/// What agree_layouts() asks for: the estimate of the program that the analytic model puts first,
+/// by the clock of this machine. `tune`: threads and seed.
+TaskCost estimated_cost(TuneOptions tune = {});
 
 struct TunedKernels {
   std::vector<KernelArtifact> kernels;  ///< by task

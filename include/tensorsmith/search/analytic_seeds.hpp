@@ -41,7 +41,12 @@ class SeedSearch {
   std::vector<Seed> run() {
     const std::size_t count = effort_.count, num_checked = effort_.num_checked;
     std::vector<Seed> seeds = draw_all();
-    add_all(seeds, model_choices());
+    std::vector<std::uint32_t> untiled;
+    add_all(seeds, model_choices(untiled));
+    // Without a tile to choose there are places and hints, which the rules draw.
+    add_all(seeds, maker_.make_all(untiled.size() * effort_.num_untiled, [&](std::size_t i) {
+      return maker_.draw_of(untiled[i / effort_.num_untiled], i);
+    }));
     add_hinted(seeds);
     keep_best(seeds, count + count / 2);
     put_regular_first(seeds, effort_.num_improved);
@@ -186,12 +191,14 @@ class SeedSearch {
 
   /// The best tile in some blocks (of very many sketches in few first); for the better half of the
   /// sketches in all of them; for the best ones the other tiles in the blocks that suited it best.
-  std::vector<Seed> model_choices() const {
+  /// `untiled`: the sketches that leave no tile open, of which nothing is tried.
+  std::vector<Seed> model_choices(std::vector<std::uint32_t>& untiled) const {
     std::vector<Tried> all;
     for (std::uint32_t sketch = 0; sketch < space_.sketches().size(); ++sketch) {
       const State& steps = space_.sketches()[sketch];
       Tried tried{sketch, open_stages(space_.initial(), steps, space_.options().intrinsics)};
       if (tried.stages.empty()) {
+        untiled.push_back(sketch);
         continue;
       }
       tried.blocks = blocks_around(tried.stages, 0);

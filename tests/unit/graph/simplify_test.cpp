@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "support/catch.hpp"
-#include "tensorsmith/graph/channels_last.hpp"
 #include "tensorsmith/graph/lowering.hpp"
 #include "unit/graph/random_graphs.hpp"
 
@@ -121,25 +120,4 @@ TEST_CASE("random graphs compute the same when they are simplified", "[graph]") 
     graph::Simplified count;
     (void)simplified(test::RandomGraph(number).make(), count);
   }
-}
-
-TEST_CASE("graphs with channels last compute the same", "[graph]") {
-  std::int64_t converted = 0;
-  const std::uint32_t cases = test::scaled(300);
-  for (std::uint32_t number = 2000; number < 2000 + cases; ++number) {
-    INFO("graph " << number);
-    graph::Simplified count;
-    graph::Graph net = simplified(test::RandomGraph(number).make(), count);
-    const std::vector<HostArray> inputs = test::random_inputs(net, 3);
-    const auto want = graph::interpret(net, inputs);
-    REQUIRE(want.has_value());
-    const auto done = graph::channels_last(net);
-    INFO((done ? "" : done.error()));
-    REQUIRE(done.has_value());
-    converted += *done;
-    const auto got = graph::interpret(net, inputs);
-    REQUIRE(got.has_value());
-    check_close(*got, *want, 1e-9);
-  }
-  CHECK(converted > 0);
 }

@@ -7,6 +7,7 @@
 #include "support/catch.hpp"
 #include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/search/drafted_seeds.hpp"
 #include "unit/search/search_fixtures.hpp"
 
 namespace tensorsmith {
@@ -136,6 +137,26 @@ TEST_CASE("the best seed alone takes half of the drafts, and is as good") {
   REQUIRE_FALSE(single.empty());
   CHECK(num_drafts < 0.6 * num_of_all);
   CHECK(single[0].draft <= 1.02 * all[0].draft);
+}
+
+TEST_CASE("sketches that leave no tile open get seeds of their own") {
+  const SearchCallbacks callbacks = callbacks_of(machine());
+  for (const char* const workload :
+       {"max_pool:n=1,c=64,h=56,w=56,k=3,s=2,p=1,layout=nhwc",
+        "avg_pool:n=1,c=30,h=28,w=28,k=3,s=1,p=1,layout=nchw", "pointwise:512x1000:f32,relu,exp"}) {
+    CAPTURE(workload);
+    const SearchSpace space = test::space_of(dag_of(workload), 1, native_space_options());
+    DraftedEffort drawn = DraftedEffort::single();
+    drawn.num_drawn = 512;
+    const std::vector<Seed> best = drafted_seeds(space, NativeCpuPopulation{}, NativeCpuMutators{},
+                                                 callbacks, RoundKey{7, 0, 0}, drawn);
+    for (const SeedEffort& effort : {SeedEffort::single(), SeedEffort{}}) {
+      const std::vector<Seed> seeds = analytic_seeds(space, NativeCpuPopulation{}, callbacks,
+                                                     machine(), RoundKey{1, 0, 0}, effort);
+      REQUIRE_FALSE(seeds.empty());
+      CHECK(seeds[0].draft <= 1.1 * best[0].draft);
+    }
+  }
 }
 
 TEST_CASE("a policy that knows the machine proposes seeds first, and only once") {

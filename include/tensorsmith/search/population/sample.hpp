@@ -50,11 +50,11 @@ using NativeCpuPopulation =
     PopulationRules<FillTileSize, ChangeComputeLocation, Parallelize, Unroll, Vectorize,
                     DrawRowBlock, DrawMemoryHint, FitPacks>;
 
-/// Draws a sketch uniformly and completes it; nothing if a rule found no legal way.
+/// Completes a sketch; nothing if a rule found no legal way.
 template <class Rng, class... Rules>
-std::optional<Candidate> draw_candidate(const SearchSpace& space,
-                                        const PopulationRules<Rules...>& population, Rng& rng) {
-  const std::uint32_t sketch = rng.next_below(static_cast<std::uint32_t>(space.sketches().size()));
+std::optional<Candidate> complete_sketch(const SearchSpace& space,
+                                         const PopulationRules<Rules...>& population,
+                                         std::uint32_t sketch, Rng& rng) {
   Candidate candidate = space.sketch(sketch);
   const bool legal =
       std::apply([&](const Rules&... rule) { return (rule.apply(space, candidate, rng) && ...); },
@@ -63,6 +63,14 @@ std::optional<Candidate> draw_candidate(const SearchSpace& space,
     return std::nullopt;
   }
   return candidate;
+}
+
+/// Draws a sketch uniformly and completes it; nothing if a rule found no legal way.
+template <class Rng, class... Rules>
+std::optional<Candidate> draw_candidate(const SearchSpace& space,
+                                        const PopulationRules<Rules...>& population, Rng& rng) {
+  const std::uint32_t sketch = rng.next_below(static_cast<std::uint32_t>(space.sketches().size()));
+  return complete_sketch(space, population, sketch, rng);
 }
 
 /// The candidate with this history, as the population makes them; nothing if it is illegal.
