@@ -33,7 +33,8 @@ function(tensorsmith_optimise_less target scope)
 endfunction()
 
 # With TENSORSMITH_RUN_ONCE: programs that are linked to be run a few times. Of a program of 85 MB
-# nine tenths are information for debuggers, and GNU's default linker takes ten times as long.
+# nine tenths are information for debuggers, which take a twentieth of the compiler's time, and GNU's
+# default linker takes ten times as long.
 if(TENSORSMITH_RUN_ONCE)
   find_program(TENSORSMITH_FAST_LINKER NAMES ld.lld ld.gold)  # gold warns of sanitizers' symbols
   mark_as_advanced(TENSORSMITH_FAST_LINKER)
@@ -48,6 +49,7 @@ function(tensorsmith_run_once target scope)
     target_link_options(${target} ${scope} -fuse-ld=${linker})
   endif()
   if(NOT APPLE AND NOT TENSORSMITH_SANITIZE)  # reports of sanitizers name lines
+    target_compile_options(${target} ${scope} -g0)
     target_link_options(${target} ${scope} "LINKER:--strip-debug")
   endif()
 endfunction()

@@ -113,6 +113,13 @@ TEST_CASE("what is exported in CUDA compiles, launches its kernels and passes it
   CHECK(asks_for_memory);
 }
 
+TEST_CASE("a kernel for a GPU has no machine code to leave out") {
+  CommandFolder folder;
+  check_refused(folder.run({"export", "gemm:6x20x8", "--target", "sm_80", "--untuned",
+                            "--portable", "--output", folder.path("out")}),
+                "--portable");
+}
+
 TEST_CASE("the check of CUDA text finds a wrong kernel and a launch that fails") {
   CommandFolder folder;
   const CommandResult exported =

@@ -29,6 +29,8 @@ TEST_CASE("tune, explain and export for a processor that is not there") {
   CHECK(text.find("defined(__x86_64__)") == std::string::npos);
   // The records are those of that target alone.
   CHECK(folder.run({"explain", gemm, "--target", "sim:cortex-a72", "--db", "db"}).code == 2);
+  check_refused(folder.run({"export", gemm, "--target", "neoverse-n1", "--db", "db"}),
+                "--target sim:neoverse-n1 has some");
   CHECK(folder.run({"tune", gemm, "--target", "sim:apple-m1", "--trials", "0"}).code == 0);
 }
 

@@ -16,6 +16,20 @@ std::string recorded_text(const Record& record) {
          (has_median ? "median; " : "") + "least " + duration_text(record.min_ns) + ")";
 }
 
+namespace {
+
+/// Of a device that was simulated; empty if the journal has nothing for that either.
+std::string hint_at_simulated(const JournalContents& journal, const TuneTask& task,
+                              const WorkloadOptions& options) {
+  std::vector<std::string> skipped;
+  const std::string simulated = "sim:" + task.target.name;
+  return best_replayed(journal, task.dag, options.workload, simulated, options.num_threads, skipped)
+             ? "; --target " + simulated + " has some"
+             : "";
+}
+
+}  // namespace
+
 BestSchedule load_schedule(const WorkloadOptions& options, const ScheduleUse& use) {
   if (options.workload.empty()) {
     throw Error("name a workload, e.g. gemm:512x512x512:f32; tensorsmith tune --list shows all");
@@ -29,14 +43,16 @@ BestSchedule load_schedule(const WorkloadOptions& options, const ScheduleUse& us
                         !std::filesystem::exists(journal_path(options));
   if (!is_plain) {
     std::vector<std::string> skipped;
-    best = best_replayed(load_journal(options, use.without_journal), task.dag, options.workload,
-                         target_name, options.num_threads, skipped);
+    const JournalContents journal = load_journal(options, use.without_journal);
+    best = best_replayed(journal, task.dag, options.workload, target_name, options.num_threads,
+                         skipped);
     if (!best) {
-      throw Error("\"" + journal_path(options) + "\" holds no " +
-                  (skipped.empty() ? "successful" : "usable") + " trial of " + options.workload +
-                  " for target " + target_name + " on " + std::to_string(options.num_threads) +
-                  (options.num_threads == 1 ? " thread" : " threads") +
-                  (skipped.empty() ? "" : "; " + skipped.front()));
+      throw Error(
+          "\"" + journal_path(options) + "\" holds no " +
+          (skipped.empty() ? "successful" : "usable") + " trial of " + options.workload +
+          " for target " + target_name + " on " + std::to_string(options.num_threads) +
+          (options.num_threads == 1 ? " thread" : " threads") +
+          (skipped.empty() ? hint_at_simulated(journal, task, options) : "; " + skipped.front()));
     }
     for (const std::string& sentence : skipped) {
       warn(journal_path(options) + ": " + sentence);

@@ -117,6 +117,10 @@ int export_workload(const ExportArguments& arguments) {
       load_schedule(arguments.common, {.allows_plain = arguments.takes_untuned,
                                        .without_journal = ", or export it with --untuned"});
   const bool is_gpu = best.task.target.kind == TargetKind::cuda;
+  if (is_gpu && arguments.is_portable) {
+    throw Error(
+        "--portable leaves machine code out of C++; a kernel for a GPU is CUDA and has none");
+  }
   const Files files = is_gpu ? cuda_files(best, arguments) : cpp_files(best, arguments);
   const FilesWritten written =
       write_files(arguments.folder, files, arguments.overwrites,

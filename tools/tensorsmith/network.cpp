@@ -59,9 +59,12 @@ Loaded load(const NetworkArguments& arguments) {
     throw Error(simplified.error());
   }
   loaded.simplified = *simplified;
-  if (arguments.layout != "given") {
+  const std::string layout = !arguments.layout.empty()    ? arguments.layout
+                             : !arguments.against.empty() ? "given"
+                                                          : "agreed";
+  if (layout != "given") {
     auto agreed =
-        arguments.layout == "last"
+        layout == "last"
             ? graph::all_channels_last(loaded.net)
             : graph::agree_layouts(loaded.net, graph::estimated_cost(tune_options(arguments)));
     if (!agreed) {

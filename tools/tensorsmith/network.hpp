@@ -25,7 +25,7 @@ struct NetworkArguments {
   std::string output = "network.html";  ///< of a report
   std::string against;                  ///< file of recorded values
   std::uint64_t seed = 1;
-  std::string layout = "agreed";
+  std::string layout;  ///< empty: agreed; as given where values were recorded by name
   bool is_json = false, is_plain = false, is_verified = false, is_quiet = false;
   std::string folder, name = "net";  ///< of an export
   bool is_portable = false, overwrites = false;

@@ -248,7 +248,7 @@ CLI::App* add_command(CLI::App& network, Action& action, const char* name, const
   command
       ->add_option("--layout", arguments->layout,
                    "of planes: agreed (channels last where that is estimated to be faster), given, "
-                   "or last (wherever it can be); default agreed")
+                   "or last (wherever it can be); default agreed, with --against given")
       ->check(CLI::IsMember({"agreed", "given", "last"}));
   command->add_flag("--json", arguments->is_json, "machine-readable output");
   const std::string kind = name;
