@@ -197,8 +197,9 @@ struct TuneOptions {
   /// means tile sizes that divide. States without anything open are measured as they are, before
   /// others are drawn (in instant mode if there are no others).
   Callback<std::vector<State>(const Shared<const ComputeDag>&, const SketchOptions&)> sketches;
-  /// Instead of the space, on CPUs: templates of the dag given, by hand or of sketches (see
-  /// space/template_builder.hpp). Records carry the name in `space`.
+  /// Instead of the space: templates of the dag given, by hand or of sketches (see
+  /// space/template_builder.hpp). Those of GPUs bind loops to blocks and threads themselves.
+  /// Records carry the name in `space`.
   Callback<std::vector<Template>(const Shared<const ComputeDag>&, const SketchOptions&)> templates;
   /// Instead of the cost model of that name: is asked by several threads at once, learns after
   /// every round, must outlive the run. See cost/cost_model.hpp.

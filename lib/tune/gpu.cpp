@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tensorsmith/codegen/cuda_source.hpp"
+#include "tensorsmith/cost/draft_block.hpp"
 #include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
@@ -112,6 +113,12 @@ bool is_worth_compiling(const LoopProgram& program, const Target& target) {
                                  return check_launch(launch, *target.gpu) &&
                                         check_arrays(launch, *target.gpu) && compiles_soon(launch);
                                });
+}
+
+bool is_worth_compiling(const ProgramView& candidate, const FeatureContext& context) {
+  const auto& program = candidate.part<lowered_program_of>(context);
+  return program && candidate.part<gpu_latency_of>(context) &&
+         is_worth_compiling(*program, context.target);
 }
 
 State first_gpu_state(const Shared<const ComputeDag>& dag, const Target& target) {

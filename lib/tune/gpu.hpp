@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "tensorsmith/feature/program_view.hpp"
 #include "tensorsmith/measure/simulated.hpp"
 #include "tensorsmith/support/owned.hpp"
 #include "tensorsmith/tune/board_latency.hpp"
@@ -17,6 +18,8 @@ namespace tensorsmith {
 
 /// Whether its kernels keep the limits of the board, and are texts of a size that compiles soon.
 bool is_worth_compiling(const LoopProgram& program, const Target& target);
+/// Whether a candidate lowers, and is worth compiling.
+bool is_worth_compiling(const ProgramView& candidate, const FeatureContext& context);
 
 /// The first legal program of the reference's GPU space: as written a program has no threads.
 /// Throws Error.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The space "native": this project's rules, any split factor, packing, tensor intrinsics.
-#include "tensorsmith/cost/draft_block.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/search/population/fit_block.hpp"
 #include "tensorsmith/sketch/native_gpu_rules.hpp"
@@ -59,12 +58,7 @@ SpaceParts native_gpu_space(const SpaceContext& context) {
   space.is_valid = [context = FeatureContext{context.task.target, 1, {}},
                     hardware = space.options.hardware,
                     most = space.options.max_buffered_bytes](const ProgramView& view) {
-    if (!fits_block(view.state(), hardware, most)) {
-      return false;
-    }
-    const auto& program = view.part<lowered_program_of>(context);
-    return program && view.part<gpu_latency_of>(context) &&
-           is_worth_compiling(*program, context.target);
+    return fits_block(view.state(), hardware, most) && is_worth_compiling(view, context);
   };
   return space;
 }

@@ -17,6 +17,7 @@
 #include "tensorsmith/search/neighbourhood.hpp"
 #include "tensorsmith/support/quote.hpp"
 #include "tensorsmith/support/value_names.hpp"
+#include "tune/gpu.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -151,9 +152,6 @@ void check_names(const TuneOptions& options) {
 /// A space of the caller's templates.
 SpaceParts space_of(const SpaceContext& context) {
   const TuneTask& task = context.task;
-  if (task.target.kind != TargetKind::cpu) {
-    throw Error("TuneOptions::templates: only programs for CPUs are made of templates");
-  }
   std::vector<Template> templates =
       context.options.templates(task.dag, native_sketch_options(context));
   if (templates.empty()) {
@@ -171,7 +169,16 @@ SpaceParts space_of(const SpaceContext& context) {
     space.sketches.push_back(each.initial());
   }
   space.templates = make_shared_of<const std::vector<Template>>(std::move(templates));
-  space.is_valid = [](const State& state) { return !has_nested_parallel(state); };
+  if (task.target.kind == TargetKind::cuda) {
+    space.options = native_gpu_space_options(task.target);
+    // What a block holds is for the constraints of whoever wrote the template, but no board runs
+    // what exceeds its limits.
+    space.is_valid = [context = FeatureContext{task.target, 1, {}}](const ProgramView& view) {
+      return is_worth_compiling(view, context);
+    };
+  } else {
+    space.is_valid = [](const State& state) { return !has_nested_parallel(state); };
+  }
   return space;
 }
 

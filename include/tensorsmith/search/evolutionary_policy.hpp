@@ -218,16 +218,17 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     return scored;
   }
 
-  /// How a GPU is tiled follows from no model of lengths: its seeds are found by mutations.
+  /// How a GPU is tiled follows from no model of lengths, nor does what a template leaves open:
+  /// such seeds are found by mutations.
   std::vector<Seed> make_seeds(const RoundKey& key) const {
-    if (options_.target->kind == TargetKind::cuda) {
-      return drafted_seeds(space_, population_, mutators_, callbacks_, key,
-                           options_.drafted.at_most(options_.evolution.population));
-    }
     if constexpr (requires { population_.rules; }) {  // sketches, whose lengths a model knows
-      return analytic_seeds(space_, population_, callbacks_, *options_.target, key, options_.seeds);
+      if (options_.target->kind == TargetKind::cpu) {
+        return analytic_seeds(space_, population_, callbacks_, *options_.target, key,
+                              options_.seeds);
+      }
     }
-    return {};
+    return drafted_seeds(space_, population_, mutators_, callbacks_, key,
+                         options_.drafted.at_most(options_.evolution.population));
   }
 
   /// The best seeds, none of which was measured before.
