@@ -160,7 +160,9 @@ shared)
     at_most 20480 "installed, shared" "$work/prefix.shared"
   fi
   run_alone "$work/prefix.shared/bin/tensorsmith" --version
-  use_package "$work/prefix.shared" find_package.shared
+  # What uses headers alone does not depend on the kind of libraries.
+  use_package "$work/prefix.shared" find_package.shared \
+    lowers_with_compiled tunes_with_tune tunes_with_tensorsmith
   ;;
 add_subdirectory | fetch_content)
   rm -rf "${work:?}/$mode"
