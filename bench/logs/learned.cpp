@@ -13,6 +13,31 @@
 
 namespace tensorsmith::bench {
 
+LearnedQuality quality_of(const CostModel& model, const std::vector<TrainingSample>& tested) {
+  std::vector<Features> programs;
+  for (const TrainingSample& sample : tested) {
+    programs.push_back(sample.features);
+  }
+  std::vector<float> scores(programs.size());
+  model.predict(programs, scores);
+  LearnedQuality quality;
+  quality.num_tested = tested.size();
+  quality.pair_accuracy = rank_report(model, tested).pairwise_accuracy();
+  quality.best_of_1 = rank_report(model, tested, 1).best_of_top;
+  quality.best_of_5 = rank_report(model, tested, 5).best_of_top;
+  for (std::uint32_t k = 1; k <= 5; ++k) {
+    quality.mean_of_5 += rank_report(model, tested, k).best_of_top / 5;
+  }
+  std::vector<double> estimates, measured;
+  for (std::size_t i = 0; i < tested.size(); ++i) {
+    // A rank correlation: any falling positive function of the score will do.
+    estimates.push_back(std::exp(-std::clamp<double>(scores[i], -300, 300)));
+    measured.push_back(1 / tested[i].throughput);
+  }
+  quality.spearman = estimate_quality(estimates, measured).spearman;
+  return quality;
+}
+
 LearnedQuality learned_quality(CostModel& model, const std::vector<TrainingSample>& samples,
                                std::uint64_t seed) {
   std::vector<std::uint32_t> order(samples.size());
@@ -22,31 +47,11 @@ LearnedQuality learned_quality(CostModel& model, const std::vector<TrainingSampl
   CounterRng rng(seed, 0, 0, 0);
   rng.shuffle(order);
   std::vector<TrainingSample> train, tested;
-  std::vector<Features> programs;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    if (i < order.size() / 2) {
-      train.push_back(samples[order[i]]);
-    } else {
-      tested.push_back(samples[order[i]]);
-      programs.push_back(samples[order[i]].features);
-    }
+    (i < order.size() / 2 ? train : tested).push_back(samples[order[i]]);
   }
   model.update(train);
-  std::vector<float> scores(programs.size());
-  model.predict(programs, scores);
-  LearnedQuality quality;
-  quality.num_tested = tested.size();
-  quality.pair_accuracy = rank_report(model, tested).pairwise_accuracy();
-  quality.best_of_1 = rank_report(model, tested, 1).best_of_top;
-  quality.best_of_5 = rank_report(model, tested, 5).best_of_top;
-  std::vector<double> estimates, measured;
-  for (std::size_t i = 0; i < tested.size(); ++i) {
-    // A rank correlation: any falling positive function of the score will do.
-    estimates.push_back(std::exp(-std::clamp<double>(scores[i], -300, 300)));
-    measured.push_back(1 / tested[i].throughput);
-  }
-  quality.spearman = estimate_quality(estimates, measured).spearman;
-  return quality;
+  return quality_of(model, tested);
 }
 
 Shared<CostModel> make_learner(const std::string& name, bool as_reference, std::uint64_t seed) {

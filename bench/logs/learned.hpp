@@ -15,8 +15,12 @@ struct LearnedQuality {
   double pair_accuracy = 0, spearman = 0;
   double best_of_1 = 0,
          best_of_5 = 0;  ///< best speed among the first by score, of the best there is
+  double mean_of_5 = 0;  ///< the mean of the best of 1, of 2, ... of 5
   std::size_t num_tested = 0;
 };
+
+/// Of a model that is trained.
+LearnedQuality quality_of(const CostModel& model, const std::vector<TrainingSample>& tested);
 
 /// Which programs train is drawn by the seed.
 LearnedQuality learned_quality(CostModel& model, const std::vector<TrainingSample>& samples,

@@ -15,8 +15,10 @@
 // one line per record with all parts of the estimate. Beside it the analytic draft of Pruner
 // (PSA) in both of its forms, with the board's parameters. --train NAME: trains a model on a random
 // half of each log and tests it on the other (--seeds of them), as searches train or, with
-// --as-reference, as the reference does. --brief: one row per log. Exit code 0; 1: nothing to
-// compare.
+// --as-reference, as the reference does. --bands FILE: what the reference's own trainings reached
+// on halves of logs (training_on_logs.json, --index beside it); ours learn from the same records
+// and are compared with it. --brief: one row per log. Exit code 0; 1: nothing to compare, or a
+// training below the reference's.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -25,6 +27,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bands.hpp"
 #include "learned.hpp"
 #include "support/golden_tasks.hpp"
 #include "tensorsmith/cost/estimate_quality.hpp"
@@ -45,7 +48,7 @@ namespace tensorsmith::bench {
 namespace {
 
 struct Arguments {
-  std::string target, index, csv;
+  std::string target, index, csv, bands;
   std::vector<std::string> logs, learners;
   std::uint32_t num_seeds = 1;
   bool as_reference = false, is_brief = false;
@@ -206,7 +209,8 @@ std::string bound_of(const GpuLatency& latency) {
 }
 
 bool compare_log(const std::string& path, const WorkloadRegistry& registry,
-                 const Arguments& arguments, std::FILE* csv) {
+                 const Arguments& arguments, const std::map<std::string, LogBands>& bands,
+                 std::FILE* csv) {
   const Result<RecordFile, RecordError> log = read_record_file(path);
   if (!log) {
     std::fprintf(stderr, "bench_logs: %s\n", log.error().message.c_str());
@@ -220,6 +224,7 @@ bool compare_log(const std::string& path, const WorkloadRegistry& registry,
   Compared all, drafted, fixed;
   std::vector<double> not_built;
   std::vector<TrainingSample> samples;
+  std::vector<std::size_t> records;  // of the samples
   std::map<std::string, Compared> by_kind;
   std::map<std::string, std::size_t> refused;
   std::map<std::string, State> initial;
@@ -267,6 +272,7 @@ bool compare_log(const std::string& path, const WorkloadRegistry& registry,
       continue;
     }
     samples.push_back({plan.extract(*state), 0, 1 / measured});
+    records.push_back(i);
     drafted.estimates.push_back(
         1e6 * psa_latency_ms(samples.back().features.block(psa_block_name), device));
     drafted.measured.push_back(measured);
@@ -294,17 +300,27 @@ bool compare_log(const std::string& path, const WorkloadRegistry& registry,
     print_row("  PSA", drafted);
     print_row("  PSA fixed", fixed);
   }
+  bool is_good = !all.estimates.empty();
+  const auto band = bands.find(name.substr(0, name.find(".json")));
   for (const std::string& learner : arguments.learners) {
     print_learned(learner, samples, arguments);
+    if (band != bands.end()) {
+      is_good = compare_with_bands(band->second, learner, samples, records, arguments.as_reference,
+                                   arguments.num_seeds) &&
+                is_good;
+    }
   }
   for (const auto& [reason, count] : refused) {
     std::printf("    %zu left out: %s\n", count, reason.c_str());
   }
-  return !all.estimates.empty();
+  return is_good;
 }
 
 int run(const Arguments& arguments) {
   const WorkloadRegistry registry = registry_of(arguments.index);
+  const std::map<std::string, LogBands> bands = arguments.bands.empty()
+                                                    ? std::map<std::string, LogBands>()
+                                                    : read_bands(arguments.bands, arguments.index);
   std::FILE* csv = arguments.csv.empty() ? nullptr : std::fopen(arguments.csv.c_str(), "w");
   if (csv != nullptr) {
     std::fprintf(csv, "log,record,measured_ns,estimate_ns,kernels,issue_ns,arithmetic_ns,shared_ns,"
@@ -314,7 +330,7 @@ int run(const Arguments& arguments) {
   }
   bool is_good = true;
   for (const std::string& log : arguments.logs) {
-    is_good = compare_log(log, registry, arguments, csv) && is_good;
+    is_good = compare_log(log, registry, arguments, bands, csv) && is_good;
   }
   if (csv != nullptr) {
     std::fclose(csv);
@@ -333,6 +349,8 @@ int main(int argc, char** argv) {
   app.add_option("--index", arguments.index, "programs of the keys");
   app.add_option("--train", arguments.learners, "models to train: pam, tenset-mlp, mlp");
   app.add_option("--seeds", arguments.num_seeds, "trainings of each, with other halves");
+  app.add_option("--bands", arguments.bands,
+                 "what the reference's trainings reached; models to train are compared with it");
   app.add_flag("--brief", arguments.is_brief, "one row per log, without PSA and learners");
   app.add_flag("--as-reference", arguments.as_reference, "train as the reference does");
   app.add_option("--csv", arguments.csv, "file to write every estimate to");

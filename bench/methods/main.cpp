@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ namespace tensorsmith::bench {
 namespace {
 
 struct Arguments {
-  std::string network, target = "sim:a100", weights, json, page;
+  std::string network, target = "sim:a100", json, page, runs;
+  TrainedFiles files;
   std::vector<std::string> workloads, methods;
   std::size_t num_tasks = 6;
   std::uint32_t num_seeds = 3, round_size = 10;
@@ -36,7 +38,7 @@ struct Arguments {
 };
 
 /// So many tasks of the network, evenly along their time (weight and work).
-std::vector<std::string> network_workloads(const Arguments& arguments, const Target& target) {
+std::vector<BenchTask> network_tasks(const Arguments& arguments, const Target& target) {
   const Result<std::string, FileError> text = read_file(arguments.network);
   if (!text) {
     throw Error(text.error().message);
@@ -58,33 +60,28 @@ std::vector<std::string> network_workloads(const Arguments& arguments, const Tar
   std::stable_sort(tasks.begin(), tasks.end(), [](const auto* a, const auto* b) {
     return a->weight * a->flop > b->weight * b->flop;
   });
-  std::vector<std::string> workloads;
+  std::vector<BenchTask> chosen;
   const std::size_t count = std::min(arguments.num_tasks, tasks.size());
   for (std::size_t i = 0; i < count; ++i) {
-    const auto notation =
-        te::write_notation(*te::with_unique_names(tasks[i * tasks.size() / count]->dag));
+    const graph::RelayTask& task = *tasks[i * tasks.size() / count];
+    const auto notation = te::write_notation(*te::with_unique_names(task.dag));
     if (!notation) {
       throw Error(notation.error());
     }
-    workloads.push_back(*notation);
+    chosen.push_back({*notation, task.weight});
   }
-  return workloads;
+  return chosen;
 }
 
 std::vector<Method> chosen_methods(const Arguments& arguments) {
+  const std::vector<Method> known = known_methods(arguments.files);
   std::vector<Method> methods;
-  const std::vector<Method> known = known_methods(arguments.weights);
   for (const std::string& text : arguments.methods) {
     const auto found = std::find_if(known.begin(), known.end(),
                                     [&](const Method& method) { return method.name == text; });
     methods.push_back(found != known.end() ? *found : method_of_text(text));
   }
-  for (const Method& method : arguments.methods.empty() ? known : std::vector<Method>()) {
-    if (method.name != "moa" || !arguments.weights.empty()) {
-      methods.push_back(method);
-    }
-  }
-  return methods;
+  return methods.empty() ? known : methods;
 }
 
 void write_or_throw(const std::string& path, const std::string& text) {
@@ -101,41 +98,54 @@ int run(const Arguments& arguments) {
   if (!target) {
     throw Error(target.error());
   }
-  std::vector<std::string> workloads = arguments.workloads;
-  if (!arguments.network.empty()) {
-    const std::vector<std::string> more = network_workloads(arguments, *target);
-    workloads.insert(workloads.end(), more.begin(), more.end());
+  std::vector<BenchTask> tasks;
+  for (const std::string& workload : arguments.workloads) {
+    tasks.push_back({workload, 1});
   }
-  if (workloads.empty()) {
+  if (!arguments.network.empty()) {
+    const std::vector<BenchTask> more = network_tasks(arguments, *target);
+    tasks.insert(tasks.end(), more.begin(), more.end());
+  }
+  if (tasks.empty()) {
     throw Error("name a --network or a --workload");
   }
   const std::vector<Method> methods = chosen_methods(arguments);
+  SavedRuns saved(arguments.runs, arguments.target + ", " + std::to_string(arguments.trials) +
+                                      " trials, " + std::to_string(arguments.seconds) +
+                                      " s, rounds of " + std::to_string(arguments.round_size));
   std::vector<MethodRun> runs;
-  for (std::size_t task = 0; task < workloads.size(); ++task) {
-    const TuneTask tuned = named_task(workloads[task], *target);
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    const TuneTask tuned = named_task(tasks[task].workload, *target);
     for (std::uint32_t seed = 1; seed <= arguments.num_seeds; ++seed) {
       // In turn, so that what else the machine does meets all of them alike.
       for (std::size_t method = 0; method < methods.size(); ++method) {
+        std::optional<MethodRun> known = saved.find(methods[method], tasks[task], seed);
+        const bool is_new = !known;
         MethodRun run =
-            run_method(methods[method], tuned, seed, {arguments.seconds, arguments.trials},
-                       arguments.num_threads, static_cast<std::int32_t>(arguments.round_size));
+            known ? std::move(*known)
+                  : run_method(methods[method], tuned, seed, {arguments.seconds, arguments.trials},
+                               arguments.num_threads,
+                               static_cast<std::int32_t>(arguments.round_size));
         run.method = method;
         run.task = task;
         std::fprintf(stderr, "task %zu of %zu, seed %u, %s: %.4g us, %lld trials, %.1f s own\n",
-                     task + 1, workloads.size(), seed, methods[method].name.c_str(),
-                     run.best_ns / 1e3, static_cast<long long>(run.trials), run.own_seconds);
+                     task + 1, tasks.size(), seed, methods[method].name.c_str(), run.best_ns / 1e3,
+                     static_cast<long long>(run.trials), run.own_seconds);
+        if (is_new) {
+          saved.add(methods[method], tasks[task], run);
+        }
         runs.push_back(std::move(run));
       }
     }
   }
-  const std::vector<MethodSummary> summaries = summarize(methods, workloads.size(), runs);
+  const std::vector<MethodSummary> summaries = summarize(methods, tasks, runs);
   std::printf("%s", methods_table(methods, summaries).c_str());
-  nlohmann::ordered_json json = methods_json(methods, workloads, runs, summaries);
+  nlohmann::ordered_json json = methods_json(methods, tasks, runs, summaries);
   json["target"] = arguments.target;
   json["virtual_seconds"] = target->is_simulated;
   write_or_throw(arguments.json, json.dump(1) + "\n");
-  write_or_throw(arguments.page, methods_page("Methods on " + arguments.target, methods, workloads,
-                                              runs, summaries));
+  write_or_throw(arguments.page,
+                 methods_page("Methods on " + arguments.target, methods, tasks, runs, summaries));
   return 0;
 }
 
@@ -150,9 +160,13 @@ int main(int argc, char** argv) {
   app.add_option("--workload", arguments.workloads, "a task; may be repeated");
   app.add_option(
       "--method", arguments.methods,
-      "ansor, pruner, moa, native, random or NAME=POLICY/SPACE/MODEL[/FILE]; the first is "
-      "what the others are compared with");
-  app.add_option("--weights", arguments.weights, "trained model that moa adapts");
+      "ansor, pruner, moa, pruner-offline, tenset, native, random or "
+      "NAME=POLICY[:DRAFT]/SPACE/MODEL[/FILE]; the first is what the others are compared with");
+  app.add_option("--weights", arguments.files.moa, "trained model that moa adapts");
+  app.add_option("--offline", arguments.files.pam, "trained model of pruner-offline");
+  app.add_option("--tenset", arguments.files.tenset, "trained model that tenset begins with");
+  app.add_option("--runs", arguments.runs,
+                 "file of runs: those that are in it are taken, others are added");
   app.add_option("--target", arguments.target, "of all");
   app.add_option("--trials", arguments.trials, "of every run");
   app.add_option("--seconds", arguments.seconds, "real ones, of every run; 0: no limit");

@@ -35,11 +35,25 @@ std::string sign_text(const SignTest& test) {
                 test.num_ties, test.chance());
 }
 
+/// `1200, 1400, never; 0.31`: a seed that never came there counts as the first method's time.
+std::string network_text(const MethodSummary& summary) {
+  std::string text;
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < summary.first_seconds.size(); ++i) {
+    const double first = summary.first_seconds[i], until = summary.seconds_until_first[i];
+    text += format("%s%s", i == 0 ? "" : ", ", until < math::infinity ? "" : "never");
+    text += until < math::infinity ? format("%.0f", until) : "";
+    shares.push_back(std::min(until, first) / first);
+  }
+  return text + format("; %.2f", geometric_mean(shares));
+}
+
 std::vector<std::string> columns() {
   std::vector<std::string> names{"method", "quality", "in equal time", "own share"};
   for (const double share : reached_shares) {
     names.push_back(format("at %.0f %%: runs, times faster, times fewer trials", 100 * share));
   }
+  names.push_back("until the first's network: seconds by seed, of the first's time");
   names.push_back("equal trials");
   names.push_back("equal seconds");
   return names;
@@ -54,6 +68,7 @@ std::vector<std::string> row_of(const Method& method, const MethodSummary& summa
                                          : format("%zu, %.2f, %.2f", reached.num_runs,
                                                   reached.speedup_seconds, reached.speedup_trials));
   }
+  row.push_back(network_text(summary));
   row.push_back(sign_text(summary.equal_trials));
   row.push_back(sign_text(summary.equal_seconds));
   return row;
@@ -108,13 +123,6 @@ std::string plot_of(const std::vector<Method>& methods, std::size_t task,
   return svg + "</svg>\n";
 }
 
-Json curve_json(const std::vector<SpentPoint>& curve) {
-  Json json = Json::array();
-  for (const SpentPoint& point : curve) {
-    json.push_back({point.spent, point.best_ns});
-  }
-  return json;
-}
 Json sign_json(const SignTest& test) {
   return {{"won", test.num_wins},
           {"lost", test.num_losses},
@@ -125,11 +133,14 @@ Json sign_json(const SignTest& test) {
 }  // namespace
 
 nlohmann::ordered_json methods_json(const std::vector<Method>& methods,
-                                    const std::vector<std::string>& tasks,
+                                    const std::vector<BenchTask>& tasks,
                                     const std::vector<MethodRun>& runs,
                                     const std::vector<MethodSummary>& summaries) {
   Json json;
-  json["tasks"] = tasks;
+  json["tasks"] = Json::array();
+  for (const BenchTask& task : tasks) {
+    json["tasks"].push_back({{"workload", task.workload}, {"weight", task.weight}});
+  }
   json["methods"] = Json::array();
   for (std::size_t m = 0; m < methods.size(); ++m) {
     const MethodSummary& summary = summaries[m];
@@ -141,29 +152,30 @@ nlohmann::ordered_json methods_json(const std::vector<Method>& methods,
                          {"speedup_seconds", summary.reached[s].speedup_seconds},
                          {"speedup_trials", summary.reached[s].speedup_trials}});
     }
+    Json until = Json::array();
+    for (const double seconds : summary.seconds_until_first) {
+      until.push_back(seconds < math::infinity ? Json(seconds) : Json(nullptr));
+    }
     json["methods"].push_back({{"name", methods[m].name},
                                {"policy", methods[m].policy},
                                {"space", methods[m].space},
                                {"cost_model", methods[m].cost_model},
+                               {"draft", methods[m].draft},
                                {"quality", summary.quality},
                                {"quality_equal_seconds", summary.quality_seconds},
                                {"trials_per_second", summary.trials_per_second},
                                {"own_share", summary.own_share},
                                {"reached", reached},
+                               {"network_seconds_of_first", summary.first_seconds},
+                               {"network_seconds_until_first", until},
                                {"equal_trials", sign_json(summary.equal_trials)},
                                {"equal_seconds", sign_json(summary.equal_seconds)}});
   }
   json["runs"] = Json::array();
   for (const MethodRun& run : runs) {
-    json["runs"].push_back({{"method", methods[run.method].name},
-                            {"task", run.task},
-                            {"seed", run.seed},
-                            {"best_ns", run.best_ns},
-                            {"trials", run.trials},
-                            {"seconds", run.seconds},
-                            {"own_seconds", run.own_seconds},
-                            {"by_trials", curve_json(run.by_trials)},
-                            {"by_seconds", curve_json(run.by_seconds)}});
+    Json one = {{"method", methods[run.method].name}, {"task", run.task}};
+    one.update(run_json(run));
+    json["runs"].push_back(std::move(one));
   }
   return json;
 }
@@ -186,7 +198,7 @@ std::string methods_table(const std::vector<Method>& methods,
 }
 
 std::string methods_page(const std::string& title, const std::vector<Method>& methods,
-                         const std::vector<std::string>& tasks, const std::vector<MethodRun>& runs,
+                         const std::vector<BenchTask>& tasks, const std::vector<MethodRun>& runs,
                          const std::vector<MethodSummary>& summaries) {
   std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
                      escaped(title) +
@@ -215,7 +227,8 @@ std::string methods_page(const std::string& title, const std::vector<Method>& me
   }
   page += "</p>\n";
   for (std::size_t task = 0; task < tasks.size(); ++task) {
-    page += "<h3>" + escaped(tasks[task].substr(0, 120)) + "</h3>\n" + plot_of(methods, task, runs);
+    page += "<h3>" + escaped(tasks[task].workload.substr(0, 120)) + "</h3>\n" +
+            plot_of(methods, task, runs);
   }
   return page + "</body></html>\n";
 }

@@ -63,14 +63,44 @@ runs_by_case(std::size_t num_methods, const std::vector<MethodRun>& runs) {
   return cases;
 }
 
+/// All tasks as one network, by seed; seeds that some task lacks are left out.
+void compare_networks(const std::vector<BenchTask>& tasks,
+                      const std::map<std::pair<std::size_t, std::uint64_t>, RunsOfCase>& cases,
+                      std::size_t method, MethodSummary& summary) {
+  std::map<std::uint64_t, std::pair<std::vector<NetworkTask>, std::vector<NetworkTask>>> by_seed;
+  for (const auto& [place, of_case] : cases) {
+    auto& [mine, first] = by_seed[place.second];
+    const double weight = tasks[place.first].weight;
+    mine.push_back({of_case[method]->by_seconds, of_case[method]->seconds, weight});
+    first.push_back({of_case[0]->by_seconds, of_case[0]->seconds, weight});
+  }
+  for (const auto& [seed, networks] : by_seed) {
+    const auto& [mine, first] = networks;
+    if (mine.size() == tasks.size()) {
+      const double wanted = network_ns_after(first, math::infinity);
+      summary.first_seconds.push_back(network_spent(first));
+      summary.seconds_until_first.push_back(
+          wanted < math::infinity ? network_spent_until(mine, wanted) : math::infinity);
+    }
+  }
+}
+
 }  // namespace
 
-std::vector<Method> known_methods(const std::string& weights) {
-  return {{"ansor", "ansor", "ansor", "mlp", ""},
-          {"pruner", "pruner", "ansor", "pam", ""},
-          {"moa", "pruner", "ansor", "moa", weights},
-          {"native", "evolution", "native", "", ""},
-          {"random", "ansor", "ansor", "random", ""}};
+std::vector<Method> known_methods(const TrainedFiles& files) {
+  std::vector<Method> methods = {{"ansor", "ansor", "ansor", "mlp"},
+                                 {"pruner", "pruner", "ansor", "pam"},
+                                 {"moa", "pruner", "ansor", "moa", files.moa},
+                                 {"pruner-offline", "pruner-offline", "ansor", "pam", files.pam},
+                                 {"tenset", "ansor", "ansor", "tenset-mlp", files.tenset},
+                                 {"native", "evolution", "native", ""},
+                                 {"random", "ansor", "ansor", "random"}};
+  std::erase_if(methods, [](const Method& method) {
+    const bool is_trained =
+        method.name == "moa" || method.name == "pruner-offline" || method.name == "tenset";
+    return is_trained && method.weights.empty();
+  });
+  return methods;
 }
 
 Method method_of_text(const std::string& text) {
@@ -82,10 +112,12 @@ Method method_of_text(const std::string& text) {
     at = end;
   }
   if (name_end == 0 || parts.size() < 3) {
-    throw Error("expected NAME=POLICY/SPACE/MODEL[/FILE], got " + in_quotes(text));
+    throw Error("expected NAME=POLICY[:DRAFT]/SPACE/MODEL[/FILE], got " + in_quotes(text));
   }
   parts.resize(4);
-  return {text.substr(0, name_end), parts[0], parts[1], parts[2], parts[3]};
+  const std::size_t colon = parts[0].find(':');
+  const std::string draft = colon == std::string::npos ? "" : parts[0].substr(colon + 1);
+  return {text.substr(0, name_end), parts[0].substr(0, colon), parts[1], parts[2], parts[3], draft};
 }
 
 MethodRun run_method(const Method& method, const TuneTask& task, std::uint64_t seed,
@@ -98,6 +130,7 @@ MethodRun run_method(const Method& method, const TuneTask& task, std::uint64_t s
   options.policy = method.policy;
   options.space = method.space;
   options.cost_model = method.cost_model;
+  options.draft = method.draft;
   options.round_size = round_size;
   if (!method.weights.empty()) {
     options.make_model = [&method](const ModelContext& context) {
@@ -122,13 +155,15 @@ MethodRun run_method(const Method& method, const TuneTask& task, std::uint64_t s
   run.trials = summary.trials;
   run.seconds = is_virtual ? summary.virtual_time.count() : summary.seconds;
   run.own_seconds = summary.propose_seconds + summary.train_seconds;
+  run.guards = summary.guards;
   return run;
 }
 
-std::vector<MethodSummary> summarize(const std::vector<Method>& methods, std::size_t num_tasks,
+std::vector<MethodSummary> summarize(const std::vector<Method>& methods,
+                                     const std::vector<BenchTask>& tasks,
                                      const std::vector<MethodRun>& runs) {
   const auto cases = runs_by_case(methods.size(), runs);
-  std::vector<double> best_of_task(num_tasks, 0);
+  std::vector<double> best_of_task(tasks.size(), 0);
   for (const MethodRun& run : runs) {
     double& best = best_of_task[run.task];
     best = run.best_ns > 0 && (best <= 0 || run.best_ns < best) ? run.best_ns : best;
@@ -185,6 +220,7 @@ std::vector<MethodSummary> summarize(const std::vector<Method>& methods, std::si
       summary.reached[s].speedup_seconds = geometric_mean(ratios_seconds[s]);
       summary.reached[s].speedup_trials = geometric_mean(ratios_trials[s]);
     }
+    compare_networks(tasks, cases, m, summary);
     summary.equal_trials = SignTest::of(ours, firsts);
     summary.equal_seconds = SignTest::of(ours_timed, firsts_timed);
     summaries.push_back(summary);

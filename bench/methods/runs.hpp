@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,20 @@ namespace tensorsmith::bench {
 
 struct Method {
   std::string name, policy, space, cost_model;
-  std::string weights;  ///< file of a trained model, or an index of released weights; empty: none
+  std::string weights = {};  ///< file of a trained model, or an index of released weights
+  std::string draft = {};    ///< empty: the policy's own
+
+  friend bool operator==(const Method&, const Method&) = default;
 };
-/// ansor, pruner, moa, native, random. `weights`: of the source that moa adapts.
-std::vector<Method> known_methods(const std::string& weights);
-/// NAME=POLICY/SPACE/MODEL or NAME=POLICY/SPACE/MODEL/FILE. Throws Error.
+/// Files of trained models: what moa adapts, what pruner-offline and tenset begin with.
+struct TrainedFiles {
+  std::string moa, pam, tenset;
+};
+/// ansor, pruner, moa, pruner-offline, tenset, native, random; without those whose file is not
+/// there.
+std::vector<Method> known_methods(const TrainedFiles& files);
+/// NAME=POLICY/SPACE/MODEL or NAME=POLICY/SPACE/MODEL/FILE, where POLICY may be POLICY:DRAFT.
+/// Throws Error.
 Method method_of_text(const std::string& text);
 
 struct MethodRun {
@@ -30,7 +40,8 @@ struct MethodRun {
   double best_ns = 0;                             ///< 0: nothing was found
   std::int64_t trials = 0;
   double seconds = 0;      ///< as by_seconds has them
-  double own_seconds = 0;  ///< of these, the search's own work
+  double own_seconds = 0;  ///< of the search's own work, real ones
+  std::vector<GuardReport> guards = {};
 };
 /// Throws Error.
 MethodRun run_method(const Method& method, const TuneTask& task, std::uint64_t seed,
@@ -50,20 +61,45 @@ struct MethodSummary {
     double speedup_seconds = 1, speedup_trials = 1;
   };
   Reached reached[3];
+  /// Of all tasks as a network, by seed: the first method's time at its end, and this one's when
+  /// its network was as fast as that; infinity: it never was.
+  std::vector<double> first_seconds, seconds_until_first;
   SignTest equal_trials, equal_seconds;  ///< against the first method
 };
 inline constexpr double reached_shares[3] = {0.90, 0.95, 0.99};
 
-std::vector<MethodSummary> summarize(const std::vector<Method>& methods, std::size_t num_tasks,
+struct BenchTask {
+  std::string workload;
+  double weight = 1;  ///< calls of it in the network
+};
+std::vector<MethodSummary> summarize(const std::vector<Method>& methods,
+                                     const std::vector<BenchTask>& tasks,
                                      const std::vector<MethodRun>& runs);
 
+/// Runs in a file, one a line, so that a bench that was ended goes on.
+class SavedRuns {
+ public:
+  /// `conditions`: what all runs of a bench have in common. An empty path: nothing is saved. Throws
+  /// Error for a file that cannot be read.
+  SavedRuns(std::string path, std::string conditions);
+  std::optional<MethodRun> find(const Method& method, const BenchTask& task,
+                                std::uint64_t seed) const;
+  void add(const Method& method, const BenchTask& task, const MethodRun& run);
+
+ private:
+  std::string path_, conditions_;
+  std::vector<nlohmann::ordered_json> lines_;
+};
+/// Curves and numbers of a run, without its method and task.
+nlohmann::ordered_json run_json(const MethodRun& run);
+
 nlohmann::ordered_json methods_json(const std::vector<Method>& methods,
-                                    const std::vector<std::string>& tasks,
+                                    const std::vector<BenchTask>& tasks,
                                     const std::vector<MethodRun>& runs,
                                     const std::vector<MethodSummary>& summaries);
 /// One page without anything outside of it.
 std::string methods_page(const std::string& title, const std::vector<Method>& methods,
-                         const std::vector<std::string>& tasks, const std::vector<MethodRun>& runs,
+                         const std::vector<BenchTask>& tasks, const std::vector<MethodRun>& runs,
                          const std::vector<MethodSummary>& summaries);
 /// The table of the page in Markdown.
 std::string methods_table(const std::vector<Method>& methods,

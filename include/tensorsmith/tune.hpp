@@ -23,6 +23,7 @@
 #include "tensorsmith/measure/simulated_device.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
 #include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/search/guard.hpp"
 #include "tensorsmith/search/random_source.hpp"
 #include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/owned.hpp"
@@ -101,6 +102,7 @@ struct TuneSummary {
   std::int64_t num_equal_programs = 0;
   PolishSummary polish;
   PriorSummary prior;
+  std::vector<GuardReport> guards;  ///< of the search, whose names outlive it
   bool is_verified = false;
   double verified_share = 1;  ///< of the elements of the result; in instant mode often some rows
   /// Why the best was not judged with hard inputs (docs/numerics.md) beside the friendly ones, in
@@ -155,6 +157,12 @@ struct TuneOptions {
   /// (with libxgboost: the reference's trees) or "random"; empty: the first of draft, mlp and
   /// random that there is.
   std::string cost_model;
+  /// A name of draft_models() (cost/model_factory.hpp), the analytic model that chooses programs
+  /// before the cost model ranks them: "psa-fixed", "psa" (Pruner's, as released) or "estimate"
+  /// (the latency model of boards, the draft of CPUs); empty: the policy's own, which is
+  /// "estimate", and "psa-fixed" where the policies pruner draft for boards. Never with the policy
+  /// "ansor", and in its space with policies that draft by themselves only.
+  std::string draft;
   std::string database;  ///< journal file; empty: none is written
   /// Goes on with the run of the same options whose trials are in `database`: they are not measured
   /// again, and they and their seconds are spent. The trials after them, and with several tasks

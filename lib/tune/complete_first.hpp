@@ -48,6 +48,7 @@ class CompleteFirst final : public CandidateSource {
   }
   void observe(std::span<const TrialOutcome> outcomes) override { source_->observe(outcomes); }
   RankReport model_rank() const override { return source_->model_rank(); }
+  void describe(TuneSummary& summary) const override { source_->describe(summary); }
 
  private:
   std::unique_ptr<CandidateSource> source_;

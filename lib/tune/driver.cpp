@@ -39,10 +39,9 @@ class Driver::Impl {
     if (is_over() || summary_.is_exhausted) {
       return false;
     }
-    const double begin = now();
+    std::vector<State> states;
     source_.spend(budget_use());
-    std::vector<State> states = source_.propose(next_round_size());
-    spend_own(summary_.propose_seconds, now() - begin);
+    spend_own(summary_.propose_seconds, [&] { states = source_.propose(next_round_size()); });
     if (states.empty()) {
       summary_.is_exhausted = true;
       return false;
@@ -100,10 +99,13 @@ class Driver::Impl {
       summary_.message = peak.error().message;
     }
   }
-  /// Of the search itself, in which a simulated board costs as much as a real one.
-  void spend_own(double& phase, double seconds) {
-    phase += seconds;
-    summary_.virtual_time += VirtualSeconds(options_.virtual_cost ? seconds : 0);
+  /// Of the search itself; virtual seconds are those of a machine that has nothing else to do.
+  void spend_own(double& phase, const Callback<void()>& work) {
+    const CoreShare cores;
+    const double begin = now();
+    work();
+    phase += now() - begin;
+    summary_.virtual_time += VirtualSeconds(options_.virtual_cost ? cores.of(now() - begin) : 0);
   }
   double now() const { return options_.clock ? options_.clock() : steady_seconds(); }
   bool is_cancelled() const { return options_.is_cancelled && options_.is_cancelled(); }
@@ -175,9 +177,7 @@ class Driver::Impl {
     for (auto& outcome : outcomes) {
       observed.push_back(std::move(outcome.second));
     }
-    const double begin = now();
-    source_.observe(observed);
-    spend_own(summary_.train_seconds, now() - begin);
+    spend_own(summary_.train_seconds, [&] { source_.observe(observed); });
   }
 
   void measure(const std::vector<State>& states, std::size_t first,

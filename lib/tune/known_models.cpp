@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/cost/corrected_draft.hpp"
+#include "tensorsmith/cost/estimate_model.hpp"
 #include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/cost/psa.hpp"
 #include "tensorsmith/cost/psa_fixed.hpp"
@@ -34,6 +35,11 @@ std::span<const ModelFactory> known_models() {
     psa_fixed_factory(),
     random_model_factory(),
   };
+  return models;
+}
+
+std::span<const ModelFactory> draft_models() {
+  static const ModelFactory models[] = {psa_fixed_factory(), psa_factory(), estimate_factory()};
   return models;
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The policies "pruner" and "pruner-offline": a draft chooses, a learned model ranks.
-#include "tensorsmith/cost/psa.hpp"
-#include "tensorsmith/cost/standard_features.hpp"
 #include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
 #include "tensorsmith/search/pruner_policy.hpp"
@@ -11,41 +9,9 @@
 namespace tensorsmith {
 namespace {
 
-/// Scores by the estimate of the block "draft": the draft of programs for CPUs, which PSA knows
-/// nothing of.
-class EstimateModel final : public CostModel {
- public:
-  std::string_view name() const override { return "estimate"; }
-  std::span<const std::string_view> wanted_blocks() const override {
-    return {&draft_block_name, 1};
-  }
-  void update(std::span<const TrainingSample>) override {}
-  void predict(std::span<const Features> programs, std::span<float> scores) const override {
-    for (std::size_t i = 0; i < programs.size(); ++i) {
-      const FeatureBlock* block = programs[i].find(draft_block_name);
-      // log2 of cycles: the share of a parent falls with the time, as 1 / milliseconds does.
-      scores[i] = block == nullptr ? invalid_score
-                                   : static_cast<float>(math::exp2(-double{block->values[0]}));
-    }
-  }
-  Result<std::string, CostModelFault> save() const override {
-    return refuse(CostModelError::not_supported);
-  }
-  Result<Done, CostModelFault> load(std::string_view) override {
-    return refuse(CostModelError::not_supported);
-  }
-};
-
-Shared<CostModel> draft_model_for(const Target& target) {
-  if (target.kind == TargetKind::cpu) {
-    return make_shared_of<EstimateModel>();
-  }
-  const std::optional<PsaDevice> device = psa_device(target);
-  if (!device) {
-    throw Error("the policy pruner drafts for boards of GPUs and for CPUs; " + target.name +
-                " is a class of GPUs");
-  }
-  return make_shared_of<PsaModel>(*device);
+/// PSA knows nothing of CPUs, and what its other form says of them is for comparison.
+std::string_view own_draft(const Target& target) {
+  return target.kind == TargetKind::cpu ? "estimate" : "psa-fixed";
 }
 
 /// What the options name of the parameters that both have.
@@ -80,7 +46,7 @@ Owned<SearchPolicy> make_policy_of(SearchContext& context, PrunerOptions options
   options.task = context.index;
   take_params(tune, context.params, options);
   const Target target = context.task.target;
-  Shared<CostModel> draft = draft_model_for(target);
+  Shared<CostModel> draft = make_draft(tune, target, own_draft(target));
   SearchCallbacks callbacks = std::move(context.callbacks);
   callbacks.draft = {};  // here another model drafts
   SearchCallbacks draft_callbacks = callbacks;
@@ -119,12 +85,12 @@ Owned<SearchPolicy> make_offline(SearchContext& context) {
 
 PolicyMethod pruner_method() {
   return {"pruner", "an analytic draft chooses, the cost model ranks what it chose", false,
-          make_pruner};
+          make_pruner, true};
 }
 
 PolicyMethod pruner_offline_method() {
   return {"pruner-offline", "the same with a loaded cost model, which learns nothing more", false,
-          make_offline};
+          make_offline, true};
 }
 
 }  // namespace tensorsmith

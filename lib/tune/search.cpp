@@ -87,6 +87,17 @@ Shared<CostModel> make_model(const TuneOptions& options, const Target& target) {
   return std::move(made).value();
 }
 
+Shared<CostModel> make_draft(const TuneOptions& options, const Target& target,
+                             std::string_view otherwise) {
+  const ModelContext context{options.seed, target, has_draft(options, target)};
+  Result<Shared<CostModel>, std::string> made = make_cost_model(
+      draft_models(), options.draft.empty() ? otherwise : options.draft, context, "draft");
+  if (!made) {
+    throw Error(made.error());
+  }
+  return std::move(made).value();
+}
+
 FeaturePlan make_feature_plan(const TuneOptions& options, const CostModel& model,
                               FeatureContext context) {
   FeatureTable table = standard_features();
@@ -147,6 +158,33 @@ void check_names(const TuneOptions& options) {
       !options.sketches && !options.templates) {
     throw Error("unknown space \"" + options.space + "\"; known: " + names_text(space_methods()));
   }
+}
+
+void check_draft(const TuneOptions& options, const Target& target) {
+  const PolicyMethod* const policy = named_policy(options);
+  if (options.draft.empty() || has_draft(options, target) ||
+      (policy != nullptr && policy->drafts)) {
+    return;
+  }
+  throw Error("the draft " + in_quotes(options.draft) +
+              " has nobody to use it: the policy ansor drafts nothing, and in the space ansor only "
+              "the policies pruner and pruner-offline draft");
+}
+
+/// A draft by name as the estimate that searches prune by: the time, in a unit of its own.
+Callback<double(const ProgramView&)> draft_callback(const TuneOptions& options,
+                                                    const Target& target, FeatureContext context) {
+  const Shared<CostModel> draft = make_draft(options, target, options.draft);
+  const auto plan =
+      make_shared_of<const FeaturePlan>(make_feature_plan(options, *draft, std::move(context)));
+  return [draft, plan](const ProgramView& view) {
+    const Features features[] = {plan->extract(view)};
+    float score[] = {invalid_score};
+    if (!features[0].empty()) {
+      draft->predict(features, score);
+    }
+    return score[0] > 0 ? 1 / static_cast<double>(score[0]) : math::infinity;
+  };
 }
 
 /// A space of the caller's templates.
@@ -314,6 +352,9 @@ SearchCallbacks callbacks_for(const TuneTask& task, const TuneOptions& options,
     callbacks.draft = [plan](const ProgramView& view) {
       return view.part<draft_parts_of>(plan->context()).total;
     };
+    if (!options.draft.empty() && options.draft != "estimate") {
+      callbacks.draft = draft_callback(options, target, plan->context());
+    }
   }
   if (!follows_reference(options)) {
     const auto facts = std::make_shared<LoweredFacts>();
@@ -339,6 +380,7 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
 Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index,
                    SearchFacts& facts) {
   check_names(options);
+  check_draft(options, task.target);
   const PolicyParams params = params_of(options);
   Search search;
   CostModel* model = options.model;

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "tensorsmith/feature/feature_table.hpp"
@@ -39,6 +40,10 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
 /// The cost model that the options name or make, for tasks of that target. Throws Error for an
 /// unknown name, or one that this search cannot use.
 Shared<CostModel> make_model(const TuneOptions& options, const Target& target);
+
+/// The draft of that name, or the one that the options name. Throws Error as make_model.
+Shared<CostModel> make_draft(const TuneOptions& options, const Target& target,
+                             std::string_view otherwise);
 
 /// The blocks that `model` wants of the programs of that context, the options' own blocks included.
 /// Throws Error that names the model and the block.

@@ -32,6 +32,7 @@ class SerialTwins final : public CandidateSource {
   std::vector<State> propose(std::size_t n) override;
   void observe(std::span<const TrialOutcome> outcomes) override;
   RankReport model_rank() const override { return source_->model_rank(); }
+  void describe(TuneSummary& summary) const override { source_->describe(summary); }
 
  private:
   bool is_new(const State& state);

@@ -91,6 +91,7 @@ class PolicySource final : public CandidateSource {
     policy_.observe(observations);
   }
   RankReport model_rank() const override { return policy_.model_rank(); }
+  void describe(TuneSummary& summary) const override { summary.guards = policy_.guards(); }
 
  private:
   SearchPolicy& policy_;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -30,5 +31,19 @@ inline double starved_seconds() {
   }
   return sum;
 }
+
+/// Since it was made, how much of the time threads that had work had a core as well.
+class CoreShare {
+ public:
+  double of(double seconds) const {
+    const double busy = static_cast<double>(std::clock() - clock_) / CLOCKS_PER_SEC;
+    const double starved = starved_seconds() - starved_;
+    return busy > 0 && starved > 0 ? seconds * busy / (busy + starved) : seconds;
+  }
+
+ private:
+  std::clock_t clock_ = std::clock();
+  double starved_ = starved_seconds();
+};
 
 }  // namespace tensorsmith

@@ -112,6 +112,15 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
                    {"best_ns", summary.prior.best_ns},
                    {"others_ns", summary.prior.others_ns},
                    {"dropped", summary.prior.is_dropped}};
+  json["guards"] = Json::array();
+  for (const GuardReport& guard : summary.guards) {
+    json["guards"].push_back({{"name", guard.name},
+                              {"trials_with", guard.num_with},
+                              {"trials_without", guard.num_without},
+                              {"advantage", guard.advantage},
+                              {"given_up", guard.is_given_up},
+                              {"times_given_up", guard.times_given_up}});
+  }
   json["rank_correlation"] =
       summary.num_ranked_pairs > 0 ? Json(summary.rank_correlation) : Json(nullptr);
   json["ranked_pairs"] = summary.num_ranked_pairs;
@@ -195,6 +204,14 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
         "virtual time: {:.1f} s, the search's own {:.1f} s and what the trials would cost on "
         "the device\n",
         summary.virtual_time.count(), summary.propose_seconds + summary.train_seconds);
+  }
+  for (const GuardReport& guard : summary.guards) {
+    if (guard.num_without > 0) {
+      fmt::print("{}: {} trials with it, {} without; in {:+.0f} % more pairs of a batch the one "
+                 "with it was faster{}\n",
+                 guard.name, guard.num_with, guard.num_without, 100 * guard.advantage,
+                 guard.is_given_up ? "; it is given up" : "");
+    }
   }
   if (summary.num_ranked_pairs > 0) {
     fmt::print(
@@ -413,6 +430,10 @@ void add_tune(CLI::App& app, Action& action) {
   command->add_option("--cost-model,--model", arguments->tune.cost_model,
                       "cost model; default: the first of draft, mlp and random that fits. " +
                           model_help(known_models()));
+  command->add_option("--draft", arguments->tune.draft,
+                      "analytic model that chooses what the cost model ranks; default: the "
+                      "policy's own. " +
+                          model_help(draft_models()));
   command->add_option("--load-model", arguments->model_files.load,
                       "file that --save-model wrote, or index (.json) of released weights, for "
                       "the cost model");

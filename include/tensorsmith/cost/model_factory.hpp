@@ -42,11 +42,15 @@ struct ModelFactory {
 /// In the order in which defaults are tried.
 std::span<const ModelFactory> known_models();
 
+/// What searches may draft with (TuneOptions::draft): analytic, scores above 0 are in proportion to
+/// the speed.
+std::span<const ModelFactory> draft_models();
+
 /// The named one of `models`, or the first default that can be made if the name is empty. Fails
-/// with a sentence that names the known ones.
-inline Result<Shared<CostModel>, std::string> make_cost_model(std::span<const ModelFactory> models,
-                                                              std::string_view name,
-                                                              const ModelContext& context) {
+/// with a sentence that names the known ones; `kind` is what it calls them.
+inline Result<Shared<CostModel>, std::string>
+make_cost_model(std::span<const ModelFactory> models, std::string_view name,
+                const ModelContext& context, std::string_view kind = "cost model") {
   std::string known, others;
   for (const ModelFactory& row : models) {
     known += (known.empty() ? "" : ", ") + std::string(row.name);
@@ -60,11 +64,12 @@ inline Result<Shared<CostModel>, std::string> make_cost_model(std::span<const Mo
   }
   for (const ModelFactory& row : models) {
     if (!name.empty() && name == row.name) {
-      return fail("the cost model " + std::string(name) + " " +
-                  std::string(row.problem_in(context)) + "; known beside it: " + others);
+      return fail("the " + std::string(kind) + " " + std::string(name) + " " +
+                  std::string(row.problem_in(context)) +
+                  (others.empty() ? "" : "; known beside it: " + others));
     }
   }
-  return fail("unknown cost model " + in_quotes(name) + "; known: " + known);
+  return fail("unknown " + std::string(kind) + " " + in_quotes(name) + "; known: " + known);
 }
 
 /// `draft, mlp or random`.

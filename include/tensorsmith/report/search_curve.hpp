@@ -39,6 +39,47 @@ inline double best_after(std::span<const SpentPoint> curve, double spent) {
   return best;
 }
 
+/// A task of a network, as it was searched.
+struct NetworkTask {
+  std::span<const SpentPoint> curve;
+  double spent = 0;   ///< at the end
+  double weight = 1;  ///< calls of it in the network
+};
+inline double network_spent(std::span<const NetworkTask> tasks) {
+  double sum = 0;
+  for (const NetworkTask& task : tasks) {
+    sum += task.spent;
+  }
+  return sum;
+}
+/// The network's time if so much was spent on every task, on those that ended before what they
+/// took; infinity: one of them has nothing yet.
+inline double network_ns_after(std::span<const NetworkTask> tasks, double spent_on_each) {
+  double ns = 0;
+  for (const NetworkTask& task : tasks) {
+    const double best = best_after(task.curve, spent_on_each);
+    ns += best > 0 ? task.weight * best : math::infinity;
+  }
+  return ns;
+}
+/// What was spent on all tasks together, on each alike, when the network was as fast as
+/// `wanted_ns`; infinity: it never was.
+inline double network_spent_until(std::span<const NetworkTask> tasks, double wanted_ns) {
+  double least = math::infinity;
+  for (const NetworkTask& task : tasks) {
+    for (const SpentPoint& point : task.curve) {
+      if (point.spent < least && network_ns_after(tasks, point.spent) <= wanted_ns) {
+        least = point.spent;
+      }
+    }
+  }
+  double sum = 0;
+  for (const NetworkTask& task : tasks) {
+    sum += least < task.spent ? least : task.spent;
+  }
+  return least < math::infinity ? sum : least;
+}
+
 /// Of numbers above 0; 1 of none.
 inline double geometric_mean(std::span<const double> values) {
   double logs = 0;

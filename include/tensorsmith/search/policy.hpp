@@ -18,6 +18,7 @@
 #include "tensorsmith/fwd.hpp"
 #include "tensorsmith/ir/program_hash.hpp"
 #include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/search/guard.hpp"
 #include "tensorsmith/support/callback.hpp"
 #include "tensorsmith/support/shared.hpp"
 
@@ -57,6 +58,9 @@ class SearchPolicy {
 
   /// How well the cost model ordered the programs of each round before it learned from them.
   virtual RankReport model_rank() const { return {}; }
+
+  /// What the search is guarded against, one report each; none: it has no guards.
+  virtual std::vector<GuardReport> guards() const { return {}; }
 };
 
 /// Calls body(0) ... body(count - 1), each once, in any order, on any threads; returns when all are

@@ -3,9 +3,10 @@
 //
 // Floor 7. Pruner, ch. 1.2 to 1.5: the draft set of a task is made anew every second round and
 // seeds a short evolution under the learned model. Own design: as long as the learned model ordered
-// new measurements worse than the draft, or has learned nothing of this task, the draft orders; the
-// draft says which programs are valid, so that the learned model scores fewer. Not here: the
-// models.
+// new measurements worse than the draft, or has learned nothing of this task, the draft orders; a
+// share of every batch goes without the draft set or without the model's order, and either is given
+// up where those are faster (guard.hpp); the draft says which programs are valid, so that the
+// learned model scores fewer. Not here: the models.
 #pragma once
 
 #include <string>
@@ -14,9 +15,11 @@
 
 #include "tensorsmith/search/epsilon_greedy.hpp"
 #include "tensorsmith/search/evolution/evolve.hpp"
+#include "tensorsmith/search/guard.hpp"
 #include "tensorsmith/search/measured_programs.hpp"
 #include "tensorsmith/search/population/sample.hpp"
 #include "tensorsmith/search/taken_programs.hpp"
+#include "tensorsmith/support/hash_map.hpp"
 #include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith {
@@ -31,10 +34,11 @@ struct PrunerOptions {
   EvolutionOptions evolution{1536, 1, 0.85, 0.0, true};  ///< under the learned model
   std::uint32_t draft_size = 512;
   std::uint32_t draft_generations = 2;
-  std::uint32_t draft_rounds = 2;  ///< that one draft set lasts
-  bool learns = true;              ///< off: the model is taken as it is
-  bool is_trained = false;         ///< the model is worth asking before any observation
-  bool falls_back = true;          ///< to the order of the draft, where the model's is worse
+  std::uint32_t draft_rounds = 2;       ///< that one draft set lasts
+  bool learns = true;                   ///< off: the model is taken as it is
+  bool is_trained = false;              ///< the model is worth asking before any observation
+  bool falls_back = true;               ///< to the order of the draft, where the model's is worse
+  double control_share = Guard::share;  ///< of a batch, see Guard; 0: draft and model are trusted
 };
 
 /// What a round of `n` programs is made of.
@@ -42,14 +46,19 @@ struct PrunerRound {
   std::size_t num_measured;  ///< best measured programs in the first population
   RoundSizes sizes;
   bool makes_draft;
+  std::size_t num_controls;  ///< of the good ones
 };
 inline PrunerRound pruner_round(const PrunerOptions& options, std::uint32_t round,
                                 std::size_t num_measured, std::size_t n) {
   const auto most = static_cast<std::size_t>(options.measured_ratio *
                                              static_cast<double>(options.evolution.population));
   const auto num_random = static_cast<std::size_t>(options.epsilon * static_cast<double>(n) + 1e-9);
-  return {smaller_of(num_measured, most), RoundSizes(n, num_random),
-          round % larger_of(options.draft_rounds, 1U) == 0};
+  const RoundSizes sizes(n, num_random);
+  const auto controls_until = [&](std::uint32_t end) {  // small batches have one now and then
+    return static_cast<std::size_t>(options.control_share * static_cast<double>(n * end) + 1e-9);
+  };
+  return {smaller_of(num_measured, most), sizes, round % larger_of(options.draft_rounds, 1U) == 0,
+          smaller_of(sizes.num_good, controls_until(round + 1) - controls_until(round))};
 }
 
 template <class Population, class Mutators>
@@ -86,6 +95,7 @@ class PrunerPolicy final : public SearchPolicy {
       drafts[i] = draft_callbacks_.extract(results[i].state);
     });
     judge(samples, drafts);
+    compare_sides(results, texts);
     for (std::size_t i = 0; i < results.size(); ++i) {
       (void)taken_.claim(texts[i], results[i].state, callbacks_.identity);
       if (results[i].throughput > 0) {
@@ -99,12 +109,11 @@ class PrunerPolicy final : public SearchPolicy {
   }
 
   RankReport model_rank() const override { return model_rank_; }
-  /// Whether the learned model orders what is proposed next.
-  bool uses_model() const {
-    const bool has_learned = options_.learns ? !measured_.empty() : true;
-    return (options_.is_trained || has_learned) &&
-           !(options_.falls_back && model_rank_.correlation() < draft_rank_.correlation());
+  std::vector<GuardReport> guards() const override {
+    return {draft_guard_.report(), model_guard_.report()};
   }
+  /// Whether the learned model orders most of what is proposed next.
+  bool uses_model() const { return may_use_model() && model_guard_.is_trusted(); }
   std::size_t draft_set_size() const { return draft_.size(); }
 
  private:
@@ -123,61 +132,128 @@ class PrunerPolicy final : public SearchPolicy {
     }
   }
 
+  bool may_use_model() const {
+    const bool has_learned = options_.learns ? !measured_.empty() : true;
+    return (options_.is_trained || has_learned) &&
+           !(options_.falls_back && model_rank_.correlation() < draft_rank_.correlation());
+  }
+
+  /// Which guard learns from a proposal, and on which side of it that is.
+  struct Side {
+    Guard* guard = nullptr;
+    bool is_with = false;
+  };
+  void compare_sides(std::span<const Observation> results, const std::vector<std::string>& texts) {
+    for (Guard* const guard : {&draft_guard_, &model_guard_}) {
+      std::vector<double> with, without;
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        const Side* const side = sides_.find(texts[i]);
+        if (side != nullptr && side->guard == guard) {
+          (side->is_with ? with : without).push_back(results[i].throughput);
+        }
+      }
+      guard->compare(with, without);
+    }
+  }
+
+  /// What a batch, or the part of it that is to be compared, is chosen with.
+  struct Advice {
+    bool draft = true, model = true;
+  };
+
   std::vector<Proposal> search_one_round(std::size_t n) {
     const RoundKey key{options_.seed, options_.task, round_};
     const PrunerRound round = pruner_round(options_, round_++, measured_.size(), n);
     Evaluator by_draft(draft_callbacks_, draft_model_.get(), options_.seed, key.round);
+    Evaluator by_model(callbacks_, &model_, options_.seed, key.round);
     std::vector<Individual> sampled = sample(key, by_draft);
-    const auto is_new = [&](const std::string& text) { return !taken_.contains(text); };
     if (round.makes_draft) {
       EvolutionOptions evolution = options_.evolution;
       evolution.num_generations = options_.draft_generations;
       draft_ = evolve(space_, mutators_, evolution, key, callbacks_, by_draft, sampled,
-                      options_.draft_size, is_new);
+                      options_.draft_size, is_new());
     }
+    const Advice advice{draft_guard_.is_trusted(), uses_model()};
+    std::vector<Individual> plain = sampled;
+    join(plain, by_draft, measured_.best(round.num_measured, space_, population_));
     std::vector<Individual> population = draft_;
-    population.insert(population.end(), sampled.begin(), sampled.end());
-    join(population, by_draft, measured_.best(round.num_measured, space_, population_));
+    population.insert(population.end(), plain.begin(), plain.end());
+    const std::vector<Individual>& own = advice.draft ? population : plain;
 
     CounterRng rng = key.rng(max_generation, 0);
     std::vector<Individual> random;
-    for (std::size_t i = 0; i < round.sizes.num_random_drawn && !population.empty(); ++i) {
-      random.push_back(population[rng.next_below(static_cast<std::uint32_t>(population.size()))]);
+    for (std::size_t i = 0; i < round.sizes.num_random_drawn && !own.empty(); ++i) {
+      random.push_back(own[rng.next_below(static_cast<std::uint32_t>(own.size()))]);
     }
-    std::vector<Individual> best = ranked(key, by_draft, std::move(population), round, is_new);
-    std::vector<Proposal> proposals;
-    for (Picked& picked :
-         pick_epsilon_greedy(best, random, n, round.sizes.num_random, [&](const Individual& one) {
-           return taken_.claim(one.text, one.candidate.state, callbacks_.identity);
-         })) {
-      proposals.push_back(Proposal{std::move(picked.individual.candidate.state),
-                                   std::move(picked.individual.text), picked.individual.score,
-                                   picked.is_random});
+    std::vector<Proposal> proposals, compared;
+    Guard* tested = nullptr;
+    if (round.num_controls > 0) {
+      // In turn, once there is a model.
+      tested = num_tests_++ % 2 == 0 || !may_use_model() ? &draft_guard_ : &model_guard_;
+      Advice other = advice;
+      bool& changed = tested == &draft_guard_ ? other.draft : other.model;
+      changed = !changed;
+      std::vector<Individual> controls =
+          ranked(key, by_draft, by_model, other.draft ? population : plain, n, other, 0);
+      rng.shuffle(controls);  // those that would be a batch: none is more typical than another
+      propose_from(controls, {}, round.num_controls, 0, {tested, changed}, compared);
+    }
+    const std::vector<Individual> best = ranked(key, by_draft, by_model, own, round.sizes.num_kept,
+                                                advice, options_.evolution.num_generations);
+    const bool is_with = tested == &draft_guard_ ? advice.draft : advice.model;
+    propose_from(best, random, n - compared.size(), round.sizes.num_random, {tested, is_with},
+                 proposals);
+    for (Proposal& proposal : compared) {
+      proposals.push_back(std::move(proposal));
     }
     return proposals;
   }
 
+  auto is_new() const {
+    return [this](const std::string& text) { return !taken_.contains(text); };
+  }
+
+  void propose_from(const std::vector<Individual>& best, const std::vector<Individual>& random,
+                    std::size_t n, std::size_t num_random, Side side,
+                    std::vector<Proposal>& proposals) {
+    for (Picked& picked :
+         pick_epsilon_greedy(best, random, n, num_random, [&](const Individual& one) {
+           return taken_.claim(one.text, one.candidate.state, callbacks_.identity);
+         })) {
+      if (side.guard != nullptr && !picked.is_random) {
+        sides_.set(picked.individual.text, side);
+      }
+      proposals.push_back(Proposal{std::move(picked.individual.candidate.state),
+                                   std::move(picked.individual.text), picked.individual.score,
+                                   picked.is_random});
+    }
+  }
+
   /// The best new programs: of an evolution under the learned model, or of the population itself in
-  /// the order of the draft.
-  template <class IsNew>
-  std::vector<Individual> ranked(const RoundKey& key, Evaluator& by_draft,
-                                 std::vector<Individual> population, const PrunerRound& round,
-                                 const IsNew& is_new) {
+  /// the order of the draft; without either in any order.
+  std::vector<Individual> ranked(const RoundKey& key, Evaluator& by_draft, Evaluator& by_model,
+                                 std::vector<Individual> population, std::size_t count,
+                                 Advice advice, std::uint32_t num_generations) {
     EvolutionOptions evolution = options_.evolution;
     RoundKey second = key;
     second.round |= 1U << 31;  // other random numbers than those of the draft
-    if (!uses_model()) {
-      evolution.num_generations = 0;
+    evolution.num_generations = advice.model ? num_generations : 0;
+    if (!advice.model) {
+      if (!advice.draft) {
+        CounterRng rng = second.rng(max_generation, 0);
+        for (Individual& individual : population) {
+          individual.score = static_cast<float>(rng.next_double());
+        }
+      }
       return evolve(space_, mutators_, evolution, second, callbacks_, by_draft,
-                    std::move(population), round.sizes.num_kept, is_new);
+                    std::move(population), count, is_new());
     }
     std::vector<Candidate> candidates;
     for (Individual& individual : population) {
       candidates.push_back(std::move(individual.candidate));
     }
-    Evaluator by_model(callbacks_, &model_, options_.seed, key.round);
     return evolve(space_, mutators_, evolution, second, callbacks_, by_model,
-                  by_model.evaluate(std::move(candidates)), round.sizes.num_kept, is_new);
+                  by_model.evaluate(std::move(candidates)), count, is_new());
   }
 
   /// Valid programs, at least min_population of them if five batches hold as many.
@@ -208,6 +284,9 @@ class PrunerPolicy final : public SearchPolicy {
   Population population_;
   Mutators mutators_;
   RankReport model_rank_, draft_rank_;
+  Guard draft_guard_{"draft"}, model_guard_{"model"};
+  HashMap<std::string, Side> sides_;  ///< by text
+  std::size_t num_tests_ = 0;
   std::uint32_t round_ = 0;
   TakenPrograms taken_;
   MeasuredPrograms measured_;

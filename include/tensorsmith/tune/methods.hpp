@@ -74,6 +74,8 @@ struct PolicyMethod {
   /// Searches as the reference does, without what this project adds around a policy.
   bool follows_reference;
   Owned<SearchPolicy> (*make)(SearchContext& context);
+  /// Drafts by itself, in every space; others do with what searches of the native space prune by.
+  bool drafts = false;
 };
 
 std::span<const SpaceMethod> space_methods();

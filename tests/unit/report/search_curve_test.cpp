@@ -55,4 +55,39 @@ TEST_CASE("geometric means and curves", "[report]") {
   CHECK(std::isinf(spent_until(curve, 2)));
 }
 
+TEST_CASE("a network is as far as equal parts of what is spent bring its tasks", "[report]") {
+  const std::vector<SpentPoint> a{{1, 10}, {3, 6}, {8, 5}}, b{{2, 4}, {4, 3}};
+  const std::vector<NetworkTask> tasks{{a, 10, 1}, {b, 5, 2}};
+  CHECK(network_spent(tasks) == 15);
+  CHECK(std::isinf(network_ns_after(tasks, 1)));  // nothing of b yet
+  CHECK(network_ns_after(tasks, 2) == 18);
+  CHECK(network_ns_after(tasks, 100) == 11);
+  CHECK(network_spent_until(tasks, 18) == 4);
+  CHECK(network_spent_until(tasks, 14) == 6);
+  CHECK(network_spent_until(tasks, 11) == 8 + 5);  // b had ended
+  CHECK(std::isinf(network_spent_until(tasks, 10.9)));
+  // A method that finds the same in half the time needs half of it, whatever is wanted.
+  CounterRng rng(test::seed(), 0x6e657477U);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<SpentPoint> slow[3], fast[3];
+    std::vector<NetworkTask> of_slow, of_fast;
+    for (std::size_t t = 0; t < 3; ++t) {
+      double spent = 0, best = 100;
+      for (int i = 0; i < 5; ++i) {
+        spent += 1 + rng.next_double();
+        best *= 0.5 + 0.4 * rng.next_double();
+        slow[t].push_back({spent, best});
+        fast[t].push_back({spent / 2, best});
+      }
+      of_slow.push_back({slow[t], spent + 1, 1.0 + static_cast<double>(t)});
+      of_fast.push_back({fast[t], (spent + 1) / 2, 1.0 + static_cast<double>(t)});
+    }
+    for (const double share : {1.0, 1.2, 2.0}) {
+      const double wanted = share * network_ns_after(of_slow, math::infinity);
+      CHECK(network_spent_until(of_fast, wanted) ==
+            Approx(network_spent_until(of_slow, wanted) / 2));
+    }
+  }
+}
+
 }  // namespace tensorsmith

@@ -83,10 +83,17 @@ TEST_CASE("what a round of Pruner is made of", "[search]") {
   CHECK(ten.sizes.num_kept == 20);
   CHECK(ten.sizes.num_random_drawn == 3);
   CHECK(ten.num_measured == 153);
+  CHECK(ten.num_controls == 1);
   CHECK(pruner_round(options, 0, 40, 10).num_measured == 40);
   const PrunerRound large = pruner_round(options, 0, 0, 64);
   CHECK(large.sizes.num_good == 58);
   CHECK(large.sizes.num_random == 6);
+  CHECK(large.num_controls == 6);
+  std::size_t num_controls = 0;  // of small batches, too
+  for (std::uint32_t round = 0; round < 20; ++round) {
+    num_controls += pruner_round(options, round, 0, 4).num_controls;
+  }
+  CHECK(num_controls == 8);
   PrunerOptions careful;
   careful.epsilon = 0.05;
   CHECK(pruner_round(careful, 0, 0, 10).sizes.num_random == 0);
@@ -135,11 +142,53 @@ TEST_CASE("a model that orders worse than the draft is not asked", "[search]") {
 
   PrunerOptions trusting = small_options();
   trusting.falls_back = false;
+  trusting.control_share = 0;
   CpuPruner other = policy_of(model, trusting);
   for (int round = 0; round < 3; ++round) {
     other.observe(measured(other.propose(8)));
   }
   CHECK(other.uses_model());
+}
+
+TEST_CASE("a draft that misleads is given up, and what it is compared with is measured",
+          "[search]") {
+  // The draft takes the slowest for the fastest; the model has learned nothing of use.
+  CountingModel model(0);
+  CpuPruner misled = policy_of(model, small_options(), -1);
+  CpuPruner led = policy_of(model, small_options(), 1);
+  PrunerOptions trusting = small_options();
+  trusting.control_share = 0;
+  CpuPruner trusted = policy_of(model, trusting, -1);
+  for (int round = 0; round < 8; ++round) {
+    for (CpuPruner* const policy : {&misled, &led, &trusted}) {
+      policy->observe(measured(policy->propose(10)));
+    }
+  }
+  const GuardReport draft = misled.guards()[0];
+  CHECK(draft.name == "draft");
+  CHECK(draft.times_given_up >= 1);
+  CHECK(draft.advantage < 0);
+  CHECK(draft.num_without > 0);
+  CHECK(led.guards()[0].times_given_up == 0);
+  CHECK(led.guards()[0].advantage > 0);
+  CHECK(trusted.guards()[0].num_without == 0);
+  CHECK(!trusted.guards()[0].is_given_up);
+}
+
+TEST_CASE("a model that misleads is given up by what is measured beside it", "[search]") {
+  CountingModel model(-1);
+  PrunerOptions options = small_options();
+  options.falls_back = false;  // so that only the guard is asked
+  CpuPruner policy = policy_of(model, options);
+  for (int round = 0; round < 10; ++round) {
+    policy.observe(measured(policy.propose(10)));
+  }
+  const GuardReport report = policy.guards()[1];
+  CHECK(report.name == "model");
+  CHECK(report.times_given_up >= 1);
+  CHECK(report.num_with > 0);
+  CHECK(report.num_without > 0);
+  CHECK(!policy.uses_model());
 }
 
 TEST_CASE("offline, the model is asked at once and learns nothing", "[search]") {

@@ -47,6 +47,46 @@ TEST_CASE("unknown names are refused with the known ones") {
   CHECK(refusal(task, options).find("the cost model draft is there for CPUs") == 0);
 }
 
+TEST_CASE("drafts are chosen by name") {
+  TuneTask task = small_task();
+  TuneOptions options;
+  options.draft = "luck";
+  CHECK(refusal(task, options) == "unknown draft \"luck\"; known: psa-fixed, psa, estimate");
+  options.draft = "psa";
+  CHECK(refusal(task, options).find("the draft psa is for boards of GPUs") == 0);
+  options.policy = options.space = "ansor";
+  CHECK(refusal(task, options).find("the draft \"psa\" has nobody to use it") == 0);
+
+  task.target = *Target::from_name("sim:a100");
+  std::vector<std::string> first_of;  // every draft has an order of its own
+  for (const char* const policy : {"pruner", "evolution"}) {
+    for (const char* const draft : {"psa-fixed", "psa", "estimate", ""}) {
+      options = {};
+      options.policy = policy;
+      options.cost_model = "random";
+      options.draft = draft;
+      options.policy_params = {{"evolutionary_search_population", "48"},
+                               {"evolutionary_search_num_iters", "1"},
+                               {"eps_greedy", "0"}};
+      const std::vector<Proposal> proposals = make_search(task, options).policy->propose(4);
+      REQUIRE(!proposals.empty());
+      std::string texts;
+      for (const Proposal& proposal : proposals) {
+        texts += proposal.text + "\n";
+      }
+      first_of.push_back(std::move(texts));
+    }
+  }
+  for (std::size_t policy = 0; policy < 2; ++policy) {
+    const std::size_t first = 4 * policy;
+    CHECK(first_of[first] != first_of[first + 1]);
+    CHECK(first_of[first] != first_of[first + 2]);
+    CHECK(first_of[first + 1] != first_of[first + 2]);
+  }
+  CHECK(first_of[3] == first_of[0]);  // for boards, pruner's own
+  CHECK(first_of[7] == first_of[6]);  // elsewhere the analytic estimate
+}
+
 TEST_CASE("search parameters have the reference's names") {
   const TuneTask task = small_task();
   TuneOptions options;

@@ -3,6 +3,7 @@
 // The whole search for a GPU that is simulated: sketches, sampling, evolution, lowering, the
 // latency model as the device, journal; with faults of every kind.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include <unistd.h>
@@ -57,6 +58,24 @@ std::string tune_refusal(const TuneTask& task, const TuneOptions& options) {
 
 }  // namespace
 
+TEST_CASE("a result says what the draft and the model of a search were worth") {
+  TuneOptions options = quick(60);
+  options.policy = "pruner";
+  options.round_size = 10;
+  const TuneResult result = tune(gpu_task("gemm:256x256x256:f32"), options);
+  REQUIRE(result.summary.guards.size() == 2);
+  std::int64_t num_without = 0;
+  for (const GuardReport& guard : result.summary.guards) {
+    CHECK((guard.name == "draft" || guard.name == "model"));
+    CHECK(guard.num_with > 0);
+    CHECK(std::abs(guard.advantage) <= 1);
+    num_without += guard.is_given_up || guard.times_given_up > 0 ? 1 : guard.num_without;
+  }
+  CHECK(num_without >= 3);  // of six rounds
+  options.policy = "evolution";
+  CHECK(tune(gpu_task("gemm:256x256x256:f32"), options).summary.guards.empty());
+}
+
 TEST_CASE("a product, a convolution and a softmax are tuned on a board that is not there") {
   for (const char* workload :
        {"gemm:256x256x256:f32", "conv2d:n=1,h=14,w=14,ci=32,co=32,k=3,s=1,p=1", "softmax:64x256"}) {
@@ -105,7 +124,9 @@ TEST_CASE("a run on a simulated board says what it would have taken on the board
   const TuneSummary summary = tune(gpu_task("gemm:128x128x128:f32"), options).summary;
   const double own = summary.propose_seconds + summary.train_seconds;
   // Every trial ran, for less than three seconds.
-  CHECK(summary.virtual_time.count() == test::Approx(24 * 18 + own));
+  // What the search waited for a core is not counted.
+  CHECK(summary.virtual_time.count() > 24 * 18);
+  CHECK(summary.virtual_time.count() <= (24 * 18 + own) * (1 + 1e-9));
   CHECK(summary.curve.back().virtual_time == summary.virtual_time);
   CHECK(std::is_sorted(seen.begin(), seen.end()));
   for (std::size_t i = 1; i < summary.curve.size(); ++i) {
