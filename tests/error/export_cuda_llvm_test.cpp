@@ -115,8 +115,8 @@ TEST_CASE("what is exported in CUDA compiles, launches its kernels and passes it
 
 TEST_CASE("a kernel for a GPU has no machine code to leave out") {
   CommandFolder folder;
-  check_refused(folder.run({"export", "gemm:6x20x8", "--target", "sm_80", "--untuned",
-                            "--portable", "--output", folder.path("out")}),
+  check_refused(folder.run({"export", "gemm:6x20x8", "--target", "sm_80", "--untuned", "--portable",
+                            "--output", folder.path("out")}),
                 "--portable");
 }
 
