@@ -7,6 +7,7 @@
 
 #include "support/onnx_network_writer.hpp"
 #include "support/onnx_operator_networks.hpp"
+#include "support/onnx_vision_networks.hpp"
 
 namespace tensorsmith::test {
 namespace {
@@ -103,19 +104,50 @@ std::string attention(NetworkWriter& net, const std::string& like, OnnxNames qkv
   return net.node("Reshape", {x, net.shape_like(like, {heads * depth})});
 }
 
-/// Devlin et al. 2019: one encoder layer of the base model, 12 heads, exact GELU.
-std::string bert_layer(NetworkWriter& net) {
+/// Devlin et al. 2019: encoder layers of the base model, 12 heads, exact GELU; without embeddings.
+std::string bert(NetworkWriter& net, std::int64_t layers) {
   const std::int64_t hidden = net.width(768), heads = net.heads(12, hidden);
   const std::int64_t depth = hidden / heads, seq = net.size(128), inner = net.width(3072);
   const OnnxExtent batch = net.extent("batch", 1), length = net.extent("seq", seq);
   net.graph().input("input", {batch, length, heads * depth});
   const std::int64_t h = heads * depth;
-  const OnnxNames qkv = {net.linear("input", h, h), net.linear("input", h, h),
-                         net.linear("input", h, h)};
-  std::string x = net.linear(attention(net, "input", qkv, heads, depth, ""), h, h);
-  x = net.layer_norm(net.node("Add", {x, "input"}), h);
-  const std::string y = net.linear(net.gelu(net.linear(x, h, inner)), inner, h);
-  return net.finish(net.layer_norm(net.node("Add", {y, x}), h), {batch, length, h});
+  std::string x = "input";
+  for (std::int64_t i = 0; i < layers; ++i) {
+    const OnnxNames qkv = {net.linear(x, h, h), net.linear(x, h, h), net.linear(x, h, h)};
+    const std::string y = net.linear(attention(net, x, qkv, heads, depth, ""), h, h);
+    x = net.layer_norm(net.node("Add", {y, x}), h);
+    const std::string wide = net.linear(net.gelu(net.linear(x, h, inner)), inner, h);
+    x = net.layer_norm(net.node("Add", {wide, x}), h);
+  }
+  return net.finish(x, {batch, length, h});
+}
+std::string bert_layer(NetworkWriter& net) { return bert(net, 1); }
+std::string bert_base(NetworkWriter& net) { return bert(net, net.repeats(12)); }
+
+/// Dosovitskiy et al. 2021: the base model, patches of 16 x 16 as a sequence, norms first.
+std::string vit_b16(NetworkWriter& net) {
+  const std::int64_t hidden = net.width(768), heads = net.heads(12, hidden);
+  const std::int64_t depth = hidden / heads, h = heads * depth, inner = net.width(3072);
+  const std::int64_t size = net.size(224), patches = (size / 16) * (size / 16);
+  net.graph().input("input", {std::int64_t{1}, std::int64_t{3}, size, size});
+  std::string x = net.node(
+      "Conv", {"input", net.weight({h, 3, 16, 16}, 3 * 16 * 16), net.uniform({h}, -0.1, 0.1)},
+      {{"kernel_shape", Ints{16, 16}}, {"strides", Ints{16, 16}}});
+  x = net.node("Reshape", {x, net.integers({1, h, patches})});
+  x = net.node("Transpose", {x}, {{"perm", Ints{0, 2, 1}}});
+  x = net.node("Concat", {net.uniform({1, 1, h}, -1, 1), x}, {{"axis", std::int64_t{1}}});
+  x = net.node("Add", {x, net.uniform({1, patches + 1, h}, -0.1, 0.1)});
+  for (std::int64_t i = 0; i < net.repeats(12); ++i) {
+    std::string y = net.layer_norm(x, h);
+    const OnnxNames qkv = {net.linear(y, h, h), net.linear(y, h, h), net.linear(y, h, h)};
+    x = net.node("Add", {net.linear(attention(net, y, qkv, heads, depth, ""), h, h), x});
+    y = net.layer_norm(x, h);
+    x = net.node("Add", {net.linear(net.gelu(net.linear(y, h, inner)), inner, h), x});
+  }
+  net.graph().weights(onnx_integers("first", {}, {0}));
+  x = net.node("Gather", {net.layer_norm(x, h), "first"}, {{"axis", std::int64_t{1}}});
+  return net.finish(net.linear(x, h, net.options().classes),
+                    {std::int64_t{1}, net.options().classes});
 }
 
 /// Touvron et al. 2023: one decoder layer, RMS norms, SwiGLU, a causal mask; without rotation.
@@ -266,7 +298,11 @@ constexpr std::pair<std::string_view, std::string (*)(NetworkWriter&)> networks[
     {"resnet50", &resnet50_v1},
     {"resnet50_preactivation", &resnet50_preactivation},
     {"mobilenet_v2", &mobilenet_v2},
+    {"mobilenet_v3_small", &mobilenet_v3_small},
+    {"r3d_18", &r3d_18},
+    {"vit_b16", &vit_b16},
     {"bert_layer", &bert_layer},
+    {"bert_base", &bert_base},
     {"decoder_layer", &decoder_layer},
     {"dcgan", &dcgan},
     {"detector", &detector},
@@ -309,6 +345,9 @@ std::vector<TinyNetwork> tiny_networks() {
       {"cnn_9", "cnn", tiny(9, 4, 16)},
       {"resnet50_13", "resnet50_preactivation", tiny(13, 24, 32)},
       {"mobilenet_v2_11", "mobilenet_v2", tiny(11, 10, 32)},
+      {"mobilenet_v3_small_17", "mobilenet_v3_small", tiny(17, 8, 32)},
+      {"r3d_18_13", "r3d_18", tiny(13, 32, 16)},
+      {"vit_b16_17", "vit_b16", tiny(17, 48, 32)},
       {"bert_layer_12", "bert_layer", tiny(12, 32, 6)},
       {"bert_layer_20", "bert_layer", tiny(20, 32, 6)},
       {"decoder_layer_18", "decoder_layer", tiny(18, 256, 7)},

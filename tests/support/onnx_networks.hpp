@@ -24,9 +24,7 @@ struct NetworkOptions {
   std::uint64_t seed = 1;
 };
 
-/// Known names: cnn, resnet50, resnet50_preactivation, mobilenet_v2, bert_layer, decoder_layer,
-/// dcgan, detector, newer_operators, contributed_operators, indexed_operators, recurrent. Empty if
-/// the name is not one of them.
+/// Empty if the name is not one of onnx_network_names().
 std::string onnx_network(std::string_view name, const NetworkOptions& options);
 std::vector<std::string> onnx_network_names();
 
