@@ -3,8 +3,8 @@
 //
 // Floor 6. Own design. A simulated board answers at once, so the real seconds of such a run say
 // nothing of a search on the board. Instead: what the search itself computes (proposing, learning)
-// counts as on cores of its own, and every candidate costs what building and measuring it is stated to. Not here:
-// who adds up (tune/driver.hpp).
+// counts as on cores of its own, and every candidate costs what building and measuring it is stated
+// to. Not here: who adds up (tune/driver.hpp).
 #pragma once
 
 #include <compare>
