@@ -9,9 +9,10 @@
 namespace tensorsmith {
 namespace {
 
-/// PSA knows nothing of CPUs, and what its other form says of them is for comparison.
+/// The best there is, but for simulated boards: they answer by the model that the estimate is of,
+/// so that a search would know what it is about to measure.
 std::string_view own_draft(const Target& target) {
-  return target.kind == TargetKind::cpu ? "estimate" : "psa-fixed";
+  return target.kind == TargetKind::cuda && target.is_simulated ? "psa-fixed" : "estimate";
 }
 
 /// The blocks of both, those of the same name once.
