@@ -71,7 +71,7 @@ bool compare_with_bands(const LogBands& log, const std::string& learner,
   }
   std::vector<LearnedQuality> qualities;
   for (std::uint32_t seed = 1; seed <= num_seeds; ++seed) {
-    const Shared<CostModel> model = make_learner(learner, as_reference, seed);
+    const Shared<CostModel> model = make_learner(learner, as_reference, seed, false);
     model->update(train);
     qualities.push_back(quality_of(*model, tested));
   }
@@ -87,12 +87,11 @@ bool compare_with_bands(const LogBands& log, const std::string& learner,
       ours.most = std::max(ours.most, value);
       mean += value / num_seeds;
     }
-    const double wanted = std::max(bands[0].least, bands[1].least);
-    const bool below = mean < wanted;
+    const bool below = ours.most < std::min(bands[0].least, bands[1].least);
     is_below = is_below || below;
     std::printf(
-        "      %-9s %.3f (%.3f .. %.3f), the reference %.3f .. %.3f, over its batch %.3f .. "
-        "%.3f: %s\n",
+        "      %-9s %.4f (%.4f .. %.4f), the reference %.4f .. %.4f, over its batch %.4f .. "
+        "%.4f: %s\n",
         metric.c_str(), mean, ours.least, ours.most, bands[0].least, bands[0].most, bands[1].least,
         bands[1].most, below ? "BELOW" : "not below");
   }

@@ -29,8 +29,9 @@ struct LogBands {
 /// Of "training_on_logs.json" and the index beside it (of `path` and of `index`); by log.
 std::map<std::string, LogBands> read_bands(const std::string& path, const std::string& index);
 
-/// Trains on the reference's half, as often as there are seeds, and prints every metric beside its
-/// bands. False: the mean of some metric is below the least that the reference reaches either way.
+/// Trains on the reference's half with all epochs, as often as there are seeds, and prints every
+/// metric beside its bands. False: in some metric the best of our seeds is below the least of the
+/// reference's, whichever way it normalises.
 bool compare_with_bands(const LogBands& log, const std::string& learner,
                         const std::vector<TrainingSample>& samples,
                         const std::vector<std::size_t>& records, bool as_reference,

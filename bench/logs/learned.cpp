@@ -54,7 +54,8 @@ LearnedQuality learned_quality(CostModel& model, const std::vector<TrainingSampl
   return quality_of(model, tested);
 }
 
-Shared<CostModel> make_learner(const std::string& name, bool as_reference, std::uint64_t seed) {
+Shared<CostModel> make_learner(const std::string& name, bool as_reference, std::uint64_t seed,
+                               bool is_limited) {
   if (name == "mlp") {
     MlpOptions options;
     options.seed = seed;
@@ -70,6 +71,7 @@ Shared<CostModel> make_learner(const std::string& name, bool as_reference, std::
     options.settles_norm = true;
   }
   options.seed = seed;
+  options.max_visits = is_limited ? options.max_visits : 0;
   return make_shared_of<ProgramModel>(options);
 }
 

@@ -26,7 +26,9 @@ LearnedQuality quality_of(const CostModel& model, const std::vector<TrainingSamp
 LearnedQuality learned_quality(CostModel& model, const std::vector<TrainingSample>& samples,
                                std::uint64_t seed);
 
-/// The models that bench_logs trains, by name, as the reference trains them or as searches do.
-Shared<CostModel> make_learner(const std::string& name, bool as_reference, std::uint64_t seed);
+/// The models that bench_logs trains, by name, as the reference trains them or as searches do;
+/// `is_limited`: by the work of an update, as in a search, else all epochs.
+Shared<CostModel> make_learner(const std::string& name, bool as_reference, std::uint64_t seed,
+                               bool is_limited = true);
 
 }  // namespace tensorsmith::bench

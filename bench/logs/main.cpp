@@ -42,7 +42,6 @@
 #include "tensorsmith/record/workload_registry.hpp"
 #include "tensorsmith/sched/bounds.hpp"
 #include "tensorsmith/sched/replay.hpp"
-#include "tensorsmith/support/file.hpp"
 
 namespace tensorsmith::bench {
 namespace {
@@ -100,11 +99,7 @@ struct LogTrial {
 WorkloadRegistry registry_of(const std::string& index) {
   WorkloadRegistry registry = common_workloads();
   if (!index.empty()) {
-    const Result<std::string, FileError> text = read_file(index);
-    if (!text) {
-      throw Error(text.error().message);
-    }
-    for (const auto& one : test::Json::parse(*text)) {
+    for (const auto& one : test::Json::parse(test::read_text(index))) {
       registry.add_program(one["workload_key"].get<std::string>(),
                            test::dag_from_definition(one["definition"], one["arg_order"]));
     }
@@ -303,8 +298,9 @@ bool compare_log(const std::string& path, const WorkloadRegistry& registry,
   bool is_good = !all.estimates.empty();
   const auto band = bands.find(name.substr(0, name.find(".json")));
   for (const std::string& learner : arguments.learners) {
-    print_learned(learner, samples, arguments);
-    if (band != bands.end()) {
+    if (band == bands.end()) {
+      print_learned(learner, samples, arguments);
+    } else {
       is_good = compare_with_bands(band->second, learner, samples, records, arguments.as_reference,
                                    arguments.num_seeds) &&
                 is_good;

@@ -126,6 +126,11 @@ int run(const Arguments& arguments) {
                   : run_method(methods[method], tuned, seed, {arguments.seconds, arguments.trials},
                                arguments.num_threads,
                                static_cast<std::int32_t>(arguments.round_size));
+        if (target->is_simulated) {  // of virtual seconds, what trials that run do not take
+          const VirtualCost cost = SimulatedDevice().cost;
+          const double of_trial = cost.build_seconds + cost.load_seconds + cost.least_run_seconds;
+          run.own_seconds = std::max(0.0, run.seconds - of_trial * static_cast<double>(run.trials));
+        }
         run.method = method;
         run.task = task;
         std::fprintf(stderr, "task %zu of %zu, seed %u, %s: %.4g us, %lld trials, %.1f s own\n",

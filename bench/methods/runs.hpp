@@ -40,7 +40,7 @@ struct MethodRun {
   double best_ns = 0;                             ///< 0: nothing was found
   std::int64_t trials = 0;
   double seconds = 0;      ///< as by_seconds has them
-  double own_seconds = 0;  ///< of the search's own work, real ones
+  double own_seconds = 0;  ///< of the search's own work, as `seconds`
   std::vector<GuardReport> guards = {};
 };
 /// Throws Error.

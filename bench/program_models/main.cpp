@@ -17,8 +17,10 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/support/arguments.hpp"
+#include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/cost/program_model.hpp"
 #include "tensorsmith/cost/psa.hpp"
+#include "tensorsmith/cost/standard_features.hpp"
 #include "tensorsmith/feature/pam_rows.hpp"
 #include "tensorsmith/feature/workload_embedding.hpp"
 #include "tensorsmith/support/error.hpp"
@@ -38,8 +40,7 @@ struct Drawn {
 
 FeaturePlan plan_of(std::span<const std::string_view> blocks, const Target& target) {
   FeatureTable table;
-  for (const FeatureExtractor& row :
-       {psa_block(), statements_block(), embedding_block(), dataflow_block()}) {
+  for (const FeatureExtractor& row : {statements_block(), embedding_block(), dataflow_block()}) {
     (void)table.add(row);
   }
   auto plan = FeaturePlan::make(table, blocks, {target, 1, {}});
@@ -79,7 +80,6 @@ int run(const std::vector<std::string>& workloads, const std::string& target_nam
   }
   constexpr std::size_t num_samples = 2000;
   ProgramModel model;
-  const FeaturePlan psa_plan = plan_of({&psa_block_name, 1}, *target);
   const FeaturePlan plan = plan_of(model.wanted_blocks(), *target);
   Drawn drawn;
   for (std::uint32_t i = 0; i < workloads.size(); ++i) {
@@ -88,11 +88,11 @@ int run(const std::vector<std::string>& workloads, const std::string& target_nam
   if (drawn.states.empty()) {
     throw Error("no program of these workloads could be drawn");
   }
-  const std::vector<State> some(
-      drawn.states.begin(),
-      drawn.states.begin() +
-          static_cast<std::ptrdiff_t>(std::min<std::size_t>(drawn.states.size(), 256)));
-  const PsaDevice device = *psa_device(*target);
+  std::vector<State> some;  // of every workload alike
+  const std::size_t step = std::max<std::size_t>(1, drawn.states.size() / 256);
+  for (std::size_t i = 0; i < drawn.states.size(); i += step) {
+    some.push_back(drawn.states[i]);
+  }
   const auto us_per_program = [&](const auto& work, std::size_t count) {
     work();
     double least = 1e300;
@@ -106,13 +106,24 @@ int run(const std::vector<std::string>& workloads, const std::string& target_nam
   double sum = 0;
   nlohmann::ordered_json report;
   report["programs"] = drawn.states.size();
-  report["psa_us"] = us_per_program(
-      [&] {
-        for (const State& state : some) {
-          sum += psa_latency_ms(psa_plan.extract(state).block(psa_block_name), device);
-        }
-      },
-      some.size());
+  for (const ModelFactory& row : draft_models()) {
+    const Shared<CostModel> draft = row.make({1, *target, true});
+    const auto of_draft =
+        FeaturePlan::make(standard_features(), draft->wanted_blocks(), {*target, 1, {}});
+    if (!of_draft) {
+      throw Error(of_draft.error());
+    }
+    report["drafts_us"][std::string(row.name)] = us_per_program(
+        [&] {
+          for (const State& state : some) {
+            const Features features[] = {of_draft->extract(state)};
+            float score[] = {0};
+            draft->predict(features, score);
+            sum += score[0] > 0 ? 1 : 0;
+          }
+        },
+        some.size());
+  }
   report["pam_features_us"] = us_per_program(
       [&] {
         for (const State& state : some) {
@@ -137,12 +148,14 @@ int run(const std::vector<std::string>& workloads, const std::string& target_nam
     std::printf("%s\n", report.dump(2).c_str());
     return 0;
   }
-  std::printf("PSA %.1f us, features of pam %.1f us, prediction %.1f us per program\n"
+  for (const auto& [name, us] : report["drafts_us"].items()) {
+    std::printf("draft %s %.1f us, ", name.c_str(), us.get<double>());
+  }
+  std::printf("features of pam %.1f us, prediction %.1f us per program\n"
               "update of %zu programs: %.2f s, %u epochs, %.3f of pairs right\n",
-              report["psa_us"].get<double>(), report["pam_features_us"].get<double>(),
-              report["prediction_us"].get<double>(), drawn.states.size(),
-              report["update_seconds"].get<double>(), model.last_training().num_epochs,
-              report["pairs_right"].get<double>());
+              report["pam_features_us"].get<double>(), report["prediction_us"].get<double>(),
+              drawn.states.size(), report["update_seconds"].get<double>(),
+              model.last_training().num_epochs, report["pairs_right"].get<double>());
   return 0;
 }
 

@@ -160,8 +160,8 @@ struct TuneOptions {
   /// A name of draft_models() (cost/model_factory.hpp), the analytic model that chooses programs
   /// before the cost model ranks them: "psa-fixed", "psa" (Pruner's, as released) or "estimate"
   /// (the latency model of boards, the draft of CPUs); empty: the policy's own, which is
-  /// "estimate", and "psa-fixed" where the policies pruner draft for boards. Never with the policy
-  /// "ansor", and in its space with policies that draft by themselves only.
+  /// "estimate", and "psa-fixed" where the policies pruner search for a simulated board. Never with
+  /// the policy "ansor", and in its space with policies that draft by themselves only.
   std::string draft;
   std::string database;  ///< journal file; empty: none is written
   /// Goes on with the run of the same options whose trials are in `database`: they are not measured

@@ -9,9 +9,20 @@
 namespace tensorsmith {
 namespace {
 
-/// PSA knows nothing of CPUs, and what its other form says of them is for comparison.
+/// The best there is, but for simulated boards: they answer by the model that the estimate is of,
+/// so that a search would know what it is about to measure.
 std::string_view own_draft(const Target& target) {
-  return target.kind == TargetKind::cpu ? "estimate" : "psa-fixed";
+  return target.kind == TargetKind::cuda && target.is_simulated ? "psa-fixed" : "estimate";
+}
+
+/// The blocks of both, those of the same name once.
+Features joined(Features features, const Features& others) {
+  for (const FeatureBlock& block : others.blocks()) {
+    if (features.find(block.schema->name()) == nullptr) {
+      features.blocks().push_back(block);
+    }
+  }
+  return features;
 }
 
 /// What the options name of the parameters that both have.
@@ -53,7 +64,11 @@ Owned<SearchPolicy> make_policy_of(SearchContext& context, PrunerOptions options
   const bool is_gpu = target.kind == TargetKind::cuda;
   const auto plan = make_shared_of<const FeaturePlan>(
       make_feature_plan(tune, *draft, {target, is_gpu ? 1 : tune.num_threads, {}}));
-  draft_callbacks.extract = [plan](const ProgramView& view) { return plan->extract(view); };
+  // Most of the work is to find the stores of a program, which both models need: it is done once.
+  draft_callbacks.extract = [plan, own = callbacks.extract](const ProgramView& view) {
+    Features features = plan->extract(view);
+    return features.empty() ? features : joined(std::move(features), own(view));
+  };
   return make_owned<PrunerPolicy<Population, Mutators>>(std::move(context.space), context.model,
                                                         std::move(callbacks), std::move(draft),
                                                         std::move(draft_callbacks), options);

@@ -112,15 +112,7 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
                    {"best_ns", summary.prior.best_ns},
                    {"others_ns", summary.prior.others_ns},
                    {"dropped", summary.prior.is_dropped}};
-  json["guards"] = Json::array();
-  for (const GuardReport& guard : summary.guards) {
-    json["guards"].push_back({{"name", guard.name},
-                              {"trials_with", guard.num_with},
-                              {"trials_without", guard.num_without},
-                              {"advantage", guard.advantage},
-                              {"given_up", guard.is_given_up},
-                              {"times_given_up", guard.times_given_up}});
-  }
+  json["guards"] = guards_json(summary);
   json["rank_correlation"] =
       summary.num_ranked_pairs > 0 ? Json(summary.rank_correlation) : Json(nullptr);
   json["ranked_pairs"] = summary.num_ranked_pairs;

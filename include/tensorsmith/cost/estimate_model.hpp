@@ -45,7 +45,7 @@ class EstimateModel final : public CostModel {
 /// The row of the table of drafts.
 inline ModelFactory estimate_factory() {
   return {"estimate",
-          "the latency model of boards, the draft of CPUs; slower than the others on boards", false,
+          "the latency model of boards, the draft of CPUs: what simulated ones answer by", false,
           [](const ModelContext&) { return Shared<CostModel>(make_shared_of<EstimateModel>()); },
           [](const ModelContext& context) -> std::string_view {
             const bool is_board = context.target.gpu && context.target.gpu->board;

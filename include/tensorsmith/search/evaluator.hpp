@@ -85,7 +85,48 @@ class Evaluator {
     return valid;
   }
 
+  /// The valid ones of individuals that another evaluator has scored, by this one's model; those
+  /// whose features hold all that the model reads are not looked at again.
+  std::vector<Individual> rescore(std::vector<Individual> individuals) {
+    std::vector<Individual> known, valid;
+    std::vector<Candidate> others;
+    std::vector<Features> features;
+    for (Individual& individual : individuals) {
+      if (!holds_all(individual.features.get())) {
+        others.push_back(std::move(individual.candidate));
+        continue;
+      }
+      features.push_back(*individual.features);
+      known.push_back(std::move(individual));
+    }
+    std::vector<float> scores(features.size(), invalid_score);
+    predict(features, {}, scores);
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      known[i].score = scores[i];
+      known_.set(known[i].text, {scores[i], known[i].features});
+      if (scores[i] > lowest_valid_score) {
+        valid.push_back(std::move(known[i]));
+      }
+    }
+    for (Individual& individual : evaluate(std::move(others))) {
+      valid.push_back(std::move(individual));
+    }
+    return valid;
+  }
+
  private:
+  bool holds_all(const Features* features) const {
+    if (model_ == nullptr || features == nullptr) {
+      return false;
+    }
+    for (const std::string_view name : model_->wanted_blocks()) {
+      if (features->find(name) == nullptr) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   static constexpr float lowest_valid_score = -1e10F;  // Ansor reference, ch. 5.2
 
   struct Known {

@@ -73,7 +73,7 @@ class Guard {
 
  private:
   static constexpr double kept = 0.9;     ///< of what earlier batches said, by every batch
-  static constexpr double clearly = 1.6;  ///< standard deviations: 1 of 20 by chance
+  static constexpr double clearly = 2.0;  ///< standard deviations; a single draw has 1.7 at most
 
   GuardReport report_;
   double pairs_ = 0, pairs_ahead_ = 0;

@@ -64,8 +64,9 @@ inline PrunerRound pruner_round(const PrunerOptions& options, std::uint32_t roun
 template <class Population, class Mutators>
 class PrunerPolicy final : public SearchPolicy {
  public:
-  /// `draft` scores what `draft_callbacks.extract` extracts and learns nothing. `model` is updated
-  /// by observe and must outlive the policy.
+  /// `draft` scores what `draft_callbacks.extract` extracts and learns nothing; what `model` reads
+  /// may be among it, so that a program is looked at once. `model` is updated by observe and must
+  /// outlive the policy.
   PrunerPolicy(SearchSpace space, CostModel& model, SearchCallbacks callbacks,
                Shared<CostModel> draft, SearchCallbacks draft_callbacks, PrunerOptions options,
                Population population = {}, Mutators mutators = {})
@@ -248,12 +249,8 @@ class PrunerPolicy final : public SearchPolicy {
       return evolve(space_, mutators_, evolution, second, callbacks_, by_draft,
                     std::move(population), count, is_new());
     }
-    std::vector<Candidate> candidates;
-    for (Individual& individual : population) {
-      candidates.push_back(std::move(individual.candidate));
-    }
     return evolve(space_, mutators_, evolution, second, callbacks_, by_model,
-                  by_model.evaluate(std::move(candidates)), count, is_new());
+                  by_model.rescore(std::move(population)), count, is_new());
   }
 
   /// Valid programs, at least min_population of them if five batches hold as many.

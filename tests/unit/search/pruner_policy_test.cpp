@@ -18,14 +18,19 @@ using CpuPruner = PrunerPolicy<NativeCpuPopulation, NativeCpuMutators>;
 /// Scores of the extent model, negated on demand; counts what it is asked for.
 class CountingModel final : public CostModel {
  public:
-  explicit CountingModel(float factor) : factor_(factor) {}
+  /// `noise`: of the score, up to this share, by the program.
+  explicit CountingModel(float factor, float noise = 0) : factor_(factor), noise_(noise) {}
   std::string_view name() const override { return "counting"; }
   void update(std::span<const TrainingSample> samples) override { num_learned += samples.size(); }
   void predict(std::span<const Features> programs, std::span<float> scores) const override {
     num_scored += programs.size();
     for (std::size_t i = 0; i < programs.size(); ++i) {
-      scores[i] =
-          programs[i].empty() ? invalid_score : factor_ * test::ExtentModel::score(programs[i]);
+      if (programs[i].empty()) {
+        scores[i] = invalid_score;
+        continue;
+      }
+      const auto drawn = static_cast<float>(hash_features(programs[i]) % 1024) / 1024;
+      scores[i] = factor_ * test::ExtentModel::score(programs[i]) * (1 + noise_ * (drawn - 0.5F));
     }
   }
   Result<std::string, CostModelFault> save() const override {
@@ -38,7 +43,7 @@ class CountingModel final : public CostModel {
   mutable std::size_t num_scored = 0;
 
  private:
-  float factor_;
+  float factor_, noise_;
 };
 
 PrunerOptions small_options() {
@@ -55,9 +60,11 @@ SearchCallbacks extent_callbacks() {
   return callbacks;
 }
 
-CpuPruner policy_of(CostModel& model, const PrunerOptions& options, float draft_factor = 1) {
+CpuPruner policy_of(CostModel& model, const PrunerOptions& options, float draft_factor = 1,
+                    float draft_noise = 0) {
   return CpuPruner(test::space_of(test::matmul_dag(64, 64, 64)), model, extent_callbacks(),
-                   make_shared_of<CountingModel>(draft_factor), extent_callbacks(), options);
+                   make_shared_of<CountingModel>(draft_factor, draft_noise), extent_callbacks(),
+                   options);
 }
 
 /// The extent model is the truth.
@@ -152,13 +159,14 @@ TEST_CASE("a model that orders worse than the draft is not asked", "[search]") {
 
 TEST_CASE("a draft that misleads is given up, and what it is compared with is measured",
           "[search]") {
-  // The draft takes the slowest for the fastest; the model has learned nothing of use.
-  CountingModel model(0);
-  CpuPruner misled = policy_of(model, small_options(), -1);
+  // The draft mostly takes the slowest for the fastest, and the model is still worse, so that the
+  // draft orders.
+  CountingModel model(-1);
+  CpuPruner misled = policy_of(model, small_options(), -1, 0.5F);
   CpuPruner led = policy_of(model, small_options(), 1);
   PrunerOptions trusting = small_options();
   trusting.control_share = 0;
-  CpuPruner trusted = policy_of(model, trusting, -1);
+  CpuPruner trusted = policy_of(model, trusting, -1, 0.5F);
   for (int round = 0; round < 8; ++round) {
     for (CpuPruner* const policy : {&misled, &led, &trusted}) {
       policy->observe(measured(policy->propose(10)));
@@ -201,6 +209,26 @@ TEST_CASE("offline, the model is asked at once and learns nothing", "[search]") 
   CHECK(model.num_scored > 0);
   policy.observe(measured(first));
   CHECK(model.num_learned == 0);
+}
+
+TEST_CASE("the model scores what was drafted by what the draft has looked at", "[search]") {
+  // Both read the same block, so the model looks at the children of its own generation only.
+  CountingModel model(1);
+  std::size_t num_looks = 0;
+  SearchCallbacks callbacks = extent_callbacks();
+  callbacks.extract = [&num_looks](const ProgramView& view) {
+    ++num_looks;
+    return test::extents_of(view);
+  };
+  CpuPruner policy(test::space_of(test::matmul_dag(64, 64, 64)), model, callbacks,
+                   make_shared_of<CountingModel>(1.0F), extent_callbacks(), small_options());
+  policy.observe(measured(policy.propose(8)));
+  const std::size_t scored = model.num_scored;
+  num_looks = 0;
+  CHECK(policy.propose(8).size() == 8);
+  CHECK(num_looks > 0);
+  CHECK(num_looks <= small_options().evolution.population);
+  CHECK(model.num_scored - scored > small_options().evolution.population);
 }
 
 TEST_CASE("programs that are not valid are never proposed", "[search]") {

@@ -28,6 +28,23 @@ std::string refusal(const TuneTask& task, const TuneOptions& options) {
   return "";
 }
 
+/// The first batch of a small search with that draft.
+std::string first_proposals(const TuneTask& task, const char* policy, const char* draft) {
+  TuneOptions options;
+  options.policy = policy;
+  options.cost_model = "random";
+  options.draft = draft;
+  options.policy_params = {{"evolutionary_search_population", "48"},
+                           {"evolutionary_search_num_iters", "1"},
+                           {"eps_greedy", "0"}};
+  std::string texts;
+  for (const Proposal& proposal : make_search(task, options).policy->propose(4)) {
+    texts += proposal.text + "\n";
+  }
+  REQUIRE(!texts.empty());
+  return texts;
+}
+
 }  // namespace
 
 TEST_CASE("unknown names are refused with the known ones") {
@@ -61,20 +78,7 @@ TEST_CASE("drafts are chosen by name") {
   std::vector<std::string> first_of;  // every draft has an order of its own
   for (const char* const policy : {"pruner", "evolution"}) {
     for (const char* const draft : {"psa-fixed", "psa", "estimate", ""}) {
-      options = {};
-      options.policy = policy;
-      options.cost_model = "random";
-      options.draft = draft;
-      options.policy_params = {{"evolutionary_search_population", "48"},
-                               {"evolutionary_search_num_iters", "1"},
-                               {"eps_greedy", "0"}};
-      const std::vector<Proposal> proposals = make_search(task, options).policy->propose(4);
-      REQUIRE(!proposals.empty());
-      std::string texts;
-      for (const Proposal& proposal : proposals) {
-        texts += proposal.text + "\n";
-      }
-      first_of.push_back(std::move(texts));
+      first_of.push_back(first_proposals(task, policy, draft));
     }
   }
   for (std::size_t policy = 0; policy < 2; ++policy) {
@@ -83,8 +87,12 @@ TEST_CASE("drafts are chosen by name") {
     CHECK(first_of[first] != first_of[first + 2]);
     CHECK(first_of[first + 1] != first_of[first + 2]);
   }
-  CHECK(first_of[3] == first_of[0]);  // for boards, pruner's own
+  CHECK(first_of[3] == first_of[0]);  // pruner's own: none by which the board answers
   CHECK(first_of[7] == first_of[6]);  // elsewhere the analytic estimate
+  task.target = *Target::from_name("a100");
+  CHECK(first_proposals(task, "pruner", "") == first_proposals(task, "pruner", "estimate"));
+  task.target = Target::x86_64_v3();
+  CHECK(first_proposals(task, "pruner", "") == first_proposals(task, "pruner", "estimate"));
 }
 
 TEST_CASE("search parameters have the reference's names") {
