@@ -193,14 +193,14 @@ void print_result(const TuneArguments& arguments, const TuneResult& result) {
   print_parts(summary);
   if (result.task.target.is_simulated && arguments.trials != 0) {
     fmt::print(
-        "virtual time: {:.1f} s, the search's own {:.1f} s and what the trials would cost on "
-        "the device\n",
+        "virtual time: {:.1f} s, the search's own ({:.1f} s, less waiting for a core) and what the "
+        "trials would cost on the device\n",
         summary.virtual_time.count(), summary.propose_seconds + summary.train_seconds);
   }
   for (const GuardReport& guard : summary.guards) {
     if (guard.num_without > 0) {
-      fmt::print("{}: {} trials with it, {} without; in {:+.0f} % more pairs of a batch the one "
-                 "with it was faster{}\n",
+      fmt::print("{}: {} trials with it, {} without; with it ahead by {:+.0f} % of the pairs of a "
+                 "batch{}\n",
                  guard.name, guard.num_with, guard.num_without, 100 * guard.advantage,
                  guard.is_given_up ? "; it is given up" : "");
     }
