@@ -289,9 +289,12 @@ TEST_CASE("agreed layouts cost least of all", "[graph]") {
     REQUIRE(got.has_value());
     check_same(*got, *want);
   }
-  CHECK(all_last > 0);
-  CHECK(none_last > 0);
-  CHECK(mixed > 0);
+  CHECK(all_last + none_last + mixed > 0);
+  if (test::scaled(200) == 200) {  // enough of them
+    CHECK(all_last > 0);
+    CHECK(none_last > 0);
+    CHECK(mixed > 0);
+  }
 }
 
 TEST_CASE("every window can be asked to have channels last", "[graph]") {

@@ -59,7 +59,8 @@ std::string tune_refusal(const TuneTask& task, const TuneOptions& options) {
 }  // namespace
 
 TEST_CASE("a result says what the draft and the model of a search were worth") {
-  TuneOptions options = quick(60);
+  constexpr std::int64_t num_rounds = few_trials == 32 ? 6 : 3;
+  TuneOptions options = quick(10 * num_rounds);
   options.policy = "pruner";
   options.round_size = 10;
   const TuneResult result = tune(gpu_task("gemm:256x256x256:f32"), options);
@@ -71,9 +72,9 @@ TEST_CASE("a result says what the draft and the model of a search were worth") {
     CHECK(std::abs(guard.advantage) <= 1);
     num_without += guard.is_given_up || guard.times_given_up > 0 ? 1 : guard.num_without;
   }
-  CHECK(num_without >= 3);  // of six rounds
-  options.policy = "evolution";
-  CHECK(tune(gpu_task("gemm:256x256x256:f32"), options).summary.guards.empty());
+  CHECK(num_without >= num_rounds / 2);
+  options = quick(8);
+  CHECK(tune(gpu_task("gemm:64x64x64:f32"), options).summary.guards.empty());
 }
 
 TEST_CASE("a product, a convolution and a softmax are tuned on a board that is not there") {
