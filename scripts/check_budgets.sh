@@ -42,7 +42,8 @@ budget_of() {
   # A step may be a hint, and a stage has a list of them.
   tensorsmith/sched/*) echo 28600 ;;
   # Drafts of boards look at lowered programs.
-  tensorsmith/cost/draft_block.hpp | tensorsmith/cost/corrected_draft.hpp) echo 43900 ;;
+  tensorsmith/cost/draft_block.hpp | tensorsmith/cost/corrected_draft.hpp | \
+    tensorsmith/cost/estimate_model.hpp) echo 43900 ;;
   tensorsmith/cost/standard_features.hpp) echo 50400 ;;
   tensorsmith/search/evolutionary_policy.hpp | tensorsmith/search/analytic_seeds.hpp | \
     tensorsmith/search/seed_maker.hpp | tensorsmith/search/population/sample.hpp | \

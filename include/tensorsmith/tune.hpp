@@ -23,7 +23,7 @@
 #include "tensorsmith/measure/simulated_device.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
 #include "tensorsmith/sched/state.hpp"
-#include "tensorsmith/search/guard.hpp"
+#include "tensorsmith/search/guard_report.hpp"
 #include "tensorsmith/search/random_source.hpp"
 #include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/owned.hpp"

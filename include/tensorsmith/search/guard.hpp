@@ -13,22 +13,11 @@
 #include <span>
 #include <string_view>
 
+#include "tensorsmith/search/guard_report.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/math.hpp"
 
 namespace tensorsmith {
-
-/// What a guard found, for people.
-struct GuardReport {
-  std::string_view name;         ///< of the advice; a literal
-  std::int64_t num_with = 0;     ///< trials with the advice ...
-  std::int64_t num_without = 0;  ///< ... and those to compare them with
-  /// Over pairs of one batch: the share in which the program with the advice was faster, less the
-  /// share in which the other one was; -1 .. 1.
-  double advantage = 0;
-  bool is_given_up = false;  ///< at the end
-  std::uint32_t times_given_up = 0;
-};
 
 class Guard {
  public:

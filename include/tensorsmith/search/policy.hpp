@@ -18,7 +18,7 @@
 #include "tensorsmith/fwd.hpp"
 #include "tensorsmith/ir/program_hash.hpp"
 #include "tensorsmith/sched/state.hpp"
-#include "tensorsmith/search/guard.hpp"
+#include "tensorsmith/search/guard_report.hpp"
 #include "tensorsmith/support/callback.hpp"
 #include "tensorsmith/support/shared.hpp"
 
