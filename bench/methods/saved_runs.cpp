@@ -39,21 +39,12 @@ Json key_of(const std::string& conditions, const Method& method, const BenchTask
 }  // namespace
 
 nlohmann::ordered_json run_json(const MethodRun& run) {
-  Json guards = Json::array();
-  for (const GuardReport& guard : run.guards) {
-    guards.push_back({{"name", guard.name},
-                      {"trials_with", guard.num_with},
-                      {"trials_without", guard.num_without},
-                      {"advantage", guard.advantage},
-                      {"given_up", guard.is_given_up},
-                      {"times_given_up", guard.times_given_up}});
-  }
   return {{"seed", run.seed},
           {"best_ns", run.best_ns},
           {"trials", run.trials},
           {"seconds", run.seconds},
           {"own_seconds", run.own_seconds},
-          {"guards", guards},
+          {"guards", guards_json<Json>(run.guards)},
           {"by_trials", curve_json(run.by_trials)},
           {"by_seconds", curve_json(run.by_seconds)}};
 }

@@ -104,8 +104,7 @@ TaskCost estimated_cost(TuneOptions tune) {
     const Search search = make_search(task, tune);
     const std::vector<Proposal> first = search.policy->propose(1);
     const State state = first.empty() ? State::initial(task.dag) : first[0].state;
-    return 1e3 * draft_cycles(state, task.target, tune.num_threads) /
-           task.target.clock_mhz.value_or(1000);
+    return nominal_ns(draft_cycles(state, task.target, tune.num_threads), task.target);
   };
 }
 

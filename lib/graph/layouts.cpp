@@ -7,6 +7,7 @@
 
 #include "graph/layout_nodes.hpp"
 #include "graph/minimum_cut.hpp"
+#include "tensorsmith/graph/builder.hpp"
 #include "tensorsmith/graph/resolve.hpp"
 
 namespace tensorsmith::graph {
@@ -199,17 +200,12 @@ transpose_cost(const Graph& graph, const std::vector<WindowLayouts>& windows, Co
   const std::size_t rank = largest->shape.size();
   const double bytes = static_cast<double>(num_elements(largest->shape)) * bytes_of(largest->dtype);
   for (const bool is_back : {false, true}) {
-    Graph net;
-    Node node;
-    node.op = "Transpose";
-    node.set("perm", is_back ? from_last(rank) : to_last(rank));
-    node.inputs = {net.add_input(
-        "x", largest->dtype, is_back ? in_order(largest->shape, to_last(rank)) : largest->shape)};
-    node.outputs = {net.add_value({})};
-    net.outputs = node.outputs;
-    net.value(node.outputs[0]).name = "y";
-    net.nodes.push_back(std::move(node));
-    const auto ns = costs.of(std::move(net));
+    Builder net("transpose");
+    const ValueId x = net.input(
+        "x", is_back ? in_order(largest->shape, to_last(rank)) : largest->shape, largest->dtype);
+    net.output("y",
+               net.add("Transpose", {x}, {{"perm", is_back ? from_last(rank) : to_last(rank)}}));
+    const auto ns = costs.of(net.finish());
     if (!ns) {
       return fail(ns.error());
     }

@@ -77,7 +77,7 @@ class DraftedBuilder final : public CandidateBuilder {
                                "no loop is left for the instruction that a stage asks for"});
     }
     const double cycles = draft_cycles(state, target_, num_threads_);
-    return simulated_candidate(1e3 * cycles / target_.clock_mhz.value_or(1000));
+    return simulated_candidate(nominal_ns(cycles, target_));
   }
 
  private:

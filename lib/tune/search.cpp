@@ -348,13 +348,12 @@ SearchCallbacks callbacks_for(const TuneTask& task, const TuneOptions& options,
   callbacks.extract = [plan](const ProgramView& view) { return plan->extract(view); };
   callbacks.is_valid = space.is_valid;
   callbacks.parallel_for = run_on_threads;
-  if (has_draft(options, target)) {
+  if (has_draft(options, target) && (options.draft.empty() || options.draft == "estimate")) {
     callbacks.draft = [plan](const ProgramView& view) {
       return view.part<draft_parts_of>(plan->context()).total;
     };
-    if (!options.draft.empty() && options.draft != "estimate") {
-      callbacks.draft = draft_callback(options, target, plan->context());
-    }
+  } else if (has_draft(options, target)) {
+    callbacks.draft = draft_callback(options, target, plan->context());
   }
   if (!follows_reference(options)) {
     const auto facts = std::make_shared<LoweredFacts>();

@@ -96,8 +96,6 @@ std::string read_input(const std::string& path, std::int64_t most_bytes);
 std::string duration_text(double ns);
 std::string percent_text(double fraction);
 void print_json(const Json& json);
-/// One object per guard of the search.
-Json guards_json(const TuneSummary& summary);
 /// One line on standard error, whatever the sentence quotes, and of bounded length.
 void warn(const std::string& sentence);
 

@@ -179,19 +179,6 @@ void print_json(const Json& json) {
   std::fflush(stdout);
 }
 
-Json guards_json(const TuneSummary& summary) {
-  Json guards = Json::array();
-  for (const GuardReport& guard : summary.guards) {
-    guards.push_back({{"name", guard.name},
-                      {"trials_with", guard.num_with},
-                      {"trials_without", guard.num_without},
-                      {"advantage", guard.advantage},
-                      {"given_up", guard.is_given_up},
-                      {"times_given_up", guard.times_given_up}});
-  }
-  return guards;
-}
-
 void refuse_input_as_output(const std::string& output, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
     if (is_same_file(output, input)) {

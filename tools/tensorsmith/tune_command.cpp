@@ -112,7 +112,7 @@ Json result_json(const TuneArguments& arguments, const TuneResult& result) {
                    {"best_ns", summary.prior.best_ns},
                    {"others_ns", summary.prior.others_ns},
                    {"dropped", summary.prior.is_dropped}};
-  json["guards"] = guards_json(summary);
+  json["guards"] = guards_json<Json>(summary.guards);
   json["rank_correlation"] =
       summary.num_ranked_pairs > 0 ? Json(summary.rank_correlation) : Json(nullptr);
   json["ranked_pairs"] = summary.num_ranked_pairs;

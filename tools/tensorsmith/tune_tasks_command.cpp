@@ -52,7 +52,7 @@ Json result_json(const TaskFileArguments& arguments, const std::vector<WeightedT
          {"gflops", task.has_best() ? Json(summary.gflops) : Json(nullptr)},
          {"rank_correlation",
           summary.num_ranked_pairs > 0 ? Json(summary.rank_correlation) : Json(nullptr)},
-         {"guards", guards_json(summary)},
+         {"guards", guards_json<Json>(summary.guards)},
          {"verified", summary.is_verified}});
   }
   if (!result.message.empty()) {

@@ -118,3 +118,12 @@ inline DraftRates draft_rates(const Target& target) {
 }
 
 }  // namespace tensorsmith::detail
+
+namespace tensorsmith {
+
+/// Nanoseconds of so many cycles at the nominal clock, or at 1 GHz where none is known.
+inline double nominal_ns(double cycles, const Target& target) {
+  return 1e3 * cycles / target.clock_mhz.value_or(1000);
+}
+
+}  // namespace tensorsmith

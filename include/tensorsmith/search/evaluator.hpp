@@ -116,15 +116,9 @@ class Evaluator {
 
  private:
   bool holds_all(const Features* features) const {
-    if (model_ == nullptr || features == nullptr) {
-      return false;
-    }
-    for (const std::string_view name : model_->wanted_blocks()) {
-      if (features->find(name) == nullptr) {
-        return false;
-      }
-    }
-    return true;
+    return model_ != nullptr && features != nullptr &&
+           all_items(model_->wanted_blocks(),
+                     [&](std::string_view name) { return features->find(name) != nullptr; });
   }
 
   static constexpr float lowest_valid_score = -1e10F;  // Ansor reference, ch. 5.2

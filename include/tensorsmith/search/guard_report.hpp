@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace tensorsmith {
@@ -20,5 +21,20 @@ struct GuardReport {
   bool is_given_up = false;  ///< at the end
   std::uint32_t times_given_up = 0;
 };
+
+/// An array of objects. `Json` is nlohmann's, which no header of the library includes.
+template <class Json>
+Json guards_json(std::span<const GuardReport> guards) {
+  Json array = Json::array();
+  for (const GuardReport& guard : guards) {
+    array.push_back({{"name", guard.name},
+                     {"trials_with", guard.num_with},
+                     {"trials_without", guard.num_without},
+                     {"advantage", guard.advantage},
+                     {"given_up", guard.is_given_up},
+                     {"times_given_up", guard.times_given_up}});
+  }
+  return array;
+}
 
 }  // namespace tensorsmith
