@@ -25,8 +25,15 @@ class Callback<R(Args...)> {
   Callback(const Callback& other)
       : target_(other.target_ == nullptr ? nullptr : other.target_->clone()) {}
   Callback(Callback&& other) noexcept : target_(std::exchange(other.target_, nullptr)) {}
-  Callback& operator=(Callback other) noexcept {
-    std::swap(target_, other.target_);
+  // Two and not one by value: clang 14 leaks the parameter of `callback = {}` in a template.
+  Callback& operator=(const Callback& other) {
+    Callback copy(other);
+    std::swap(target_, copy.target_);
+    return *this;
+  }
+  Callback& operator=(Callback&& other) noexcept {
+    Callback taken(std::move(other));
+    std::swap(target_, taken.target_);
     return *this;
   }
   ~Callback() { delete target_; }

@@ -70,11 +70,9 @@ class Shared {
   template <class U>
   Shared(Shared<U> owner, T* part) noexcept
       : object_(part), count_(std::exchange(owner.count_, nullptr)) {}
-  Shared& operator=(Shared other) noexcept {
-    std::swap(object_, other.object_);
-    std::swap(count_, other.count_);
-    return *this;
-  }
+  // Two and not one by value: clang 14 leaks the parameter of `pointer = {}` in a template.
+  Shared& operator=(const Shared& other) noexcept { return exchange_with(Shared(other)); }
+  Shared& operator=(Shared&& other) noexcept { return exchange_with(Shared(std::move(other))); }
   ~Shared() {
     if (count_ != nullptr) {
       count_->drop();
@@ -104,6 +102,11 @@ class Shared {
   template <class U, class... Args>
   friend Shared<U> make_shared_of(Args&&... args);
 
+  Shared& exchange_with(Shared&& other) noexcept {
+    std::swap(object_, other.object_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
   void add() const noexcept {
     if (count_ != nullptr) {
       count_->add();

@@ -40,6 +40,25 @@ TEST_CASE("a callback owns its target, and a copy a copy of it") {
   CHECK(shared.use_count() == 1);
 }
 
+namespace {
+
+/// In a template, where compilers have forgotten the parameter of the assignment.
+template <class Nothing>
+long owners_after_nothing(Nothing nothing) {
+  const auto shared = std::make_shared<int>(1);
+  Callback<int()> callback = [shared] { return *shared; };
+  callback = {};
+  callback = [shared] { return *shared; };
+  callback = nothing;
+  return shared.use_count();
+}
+
+}  // namespace
+
+TEST_CASE("a callback that becomes nothing lets its target go") {
+  CHECK(owners_after_nothing(nullptr) == 1);
+}
+
 TEST_CASE("functions and references pass through") {
   const Callback<void(int&)> increment = [](int& x) { ++x; };
   int value = 1;

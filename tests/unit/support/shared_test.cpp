@@ -22,7 +22,22 @@ struct Counted {
   int value;
 };
 
+/// In a template, where compilers have forgotten the parameter of the assignment.
+template <class Nothing>
+int destroyed_by_nothing(Nothing nothing) {
+  int destroyed = 0;
+  Shared<Counted> pointer = make_shared_of<Counted>(destroyed);
+  pointer = {};
+  pointer = make_shared_of<Counted>(destroyed);
+  pointer = nothing;
+  return destroyed;
+}
+
 }  // namespace
+
+TEST_CASE("a shared object that is let go is destroyed") {
+  CHECK(destroyed_by_nothing(nullptr) == 2);
+}
 
 TEST_CASE("a shared object lives as long as its last owner") {
   int destroyed = 0;
