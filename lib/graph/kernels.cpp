@@ -2,7 +2,10 @@
 // Where a network's kernels come from: no schedule, the analytic model, or a search.
 // requires: llvm json
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 
+#include "support/run_on_threads.hpp"
 #include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/graph/executor.hpp"
 #include "tensorsmith/sched/state.hpp"
@@ -52,36 +55,41 @@ TuneResult schedule_of(const NetworkTask& task, const JournalContents& records,
 }  // namespace
 
 std::vector<KernelArtifact> plain_kernels(const Partition& partition, std::int32_t num_threads) {
-  std::vector<KernelArtifact> kernels;
-  for (const NetworkTask& task : partition.tasks) {
-    kernels.push_back(plain_schedule(task, num_threads).artifact());
-  }
+  std::vector<KernelArtifact> kernels(partition.tasks.size());
+  run_on_threads(kernels.size(), [&](std::size_t i) {
+    kernels[i] = plain_schedule(partition.tasks[i], num_threads).artifact();
+  });
   return kernels;
 }
 
 std::vector<KernelArtifact> instant_kernels(const Partition& partition, TuneOptions tune,
                                             const Callback<void(InstantProgress)>& progress) {
   tune = without_budget(std::move(tune));
-  std::vector<KernelArtifact> kernels;
-  for (const NetworkTask& task : partition.tasks) {
-    kernels.push_back(instant_schedule(task, tune).artifact());
+  std::vector<KernelArtifact> kernels(partition.tasks.size());
+  std::mutex mutex;
+  std::size_t num_done = 0;
+  run_on_threads(kernels.size(), [&](std::size_t i) {
+    kernels[i] = instant_schedule(partition.tasks[i], tune).artifact();
     if (progress) {
-      progress({kernels.size(), partition.tasks.size()});
+      const std::lock_guard lock(mutex);
+      progress({++num_done, kernels.size()});
     }
-  }
+  });
   return kernels;
 }
 
 std::vector<TuneResult> recorded_schedules(const Partition& partition,
                                            const JournalContents& records, const TuneOptions& tune,
                                            bool is_plain, std::size_t& num_found) {
-  std::vector<TuneResult> schedules;
-  num_found = 0;
-  for (const NetworkTask& task : partition.tasks) {
+  std::vector<TuneResult> schedules(partition.tasks.size());
+  std::atomic<std::size_t> count{0};
+  run_on_threads(schedules.size(), [&](std::size_t i) {
     bool is_found = false;
-    schedules.push_back(schedule_of(task, records, without_budget(tune), is_plain, is_found));
-    num_found += is_found ? 1U : 0U;
-  }
+    schedules[i] =
+        schedule_of(partition.tasks[i], records, without_budget(tune), is_plain, is_found);
+    count += is_found ? 1U : 0U;
+  });
+  num_found = count;
   return schedules;
 }
 
@@ -97,14 +105,18 @@ std::vector<KernelArtifact> recorded_kernels(const Partition& partition,
   return kernels;
 }
 
-TaskCost estimated_cost(TuneOptions tune) {
+TaskCosts estimated_costs(TuneOptions tune) {
   tune = without_budget(std::move(tune));
-  return [tune](const NetworkTask& network_task) {
-    const TuneTask task = task_of(network_task);
-    const Search search = make_search(task, tune);
-    const std::vector<Proposal> first = search.policy->propose(1);
-    const State state = first.empty() ? State::initial(task.dag) : first[0].state;
-    return nominal_ns(draft_cycles(state, task.target, tune.num_threads), task.target);
+  return [tune](std::span<const NetworkTask> tasks) {
+    std::vector<double> costs(tasks.size());
+    run_on_threads(tasks.size(), [&](std::size_t i) {
+      const TuneTask task = task_of(tasks[i]);
+      const Search search = make_search(task, tune);
+      const std::vector<Proposal> first = search.policy->propose(1);
+      const State state = first.empty() ? State::initial(task.dag) : first[0].state;
+      costs[i] = nominal_ns(draft_cycles(state, task.target, tune.num_threads), task.target);
+    });
+    return costs;
   };
 }
 

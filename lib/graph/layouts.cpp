@@ -51,33 +51,54 @@ Graph graph_of(const Graph& graph, const Node& node, bool is_last) {
   return made;
 }
 
-/// What tasks cost, each asked for once.
+/// What graphs cost: their tasks, each asked for once.
 class Costs {
  public:
-  explicit Costs(const TaskCost& cost) : cost_(cost) {}
-
-  Result<double, std::string> of(Graph graph) {
+  /// The number of the graph.
+  Result<std::size_t, std::string> add(Graph graph) {
     if (auto resolved = resolve(graph); !resolved) {
       return fail(resolved.error());
     }
-    const auto parts = partition(graph);
+    auto parts = partition(graph);
     if (!parts) {
       return fail(parts.error());
     }
-    double sum = 0;
-    for (const NetworkTask& task : parts->tasks) {
-      const auto [place, is_new] = known_.emplace(task.text, 0.0);
-      if (is_new || task.text.empty()) {
-        place->second = cost_(task);
+    std::vector<Share> shares;
+    for (NetworkTask& task : parts->tasks) {
+      const double weight = task.weight;
+      const auto [place, is_new] = known_.emplace(task.text, tasks_.size());
+      const bool is_asked = is_new || task.text.empty();
+      shares.push_back({is_asked ? tasks_.size() : place->second, weight});
+      if (is_asked) {
+        tasks_.push_back(std::move(task));
       }
-      sum += task.weight * place->second;
     }
-    return sum;
+    graphs_.push_back(std::move(shares));
+    return graphs_.size() - 1;
+  }
+
+  /// By the number of the graph.
+  std::vector<double> ask(const TaskCosts& costs) const {
+    const std::vector<double> of_task = costs(tasks_);
+    std::vector<double> sums;
+    for (const std::vector<Share>& shares : graphs_) {
+      double sum = 0;
+      for (const Share& share : shares) {
+        sum += share.weight * of_task[share.task];
+      }
+      sums.push_back(sum);
+    }
+    return sums;
   }
 
  private:
-  const TaskCost& cost_;
-  std::map<std::string, double> known_;
+  struct Share {
+    std::size_t task;
+    double weight;
+  };
+  std::vector<NetworkTask> tasks_;
+  std::map<std::string, std::size_t> known_;
+  std::vector<std::vector<Share>> graphs_;
 };
 
 /// Nanoseconds per byte.
@@ -179,9 +200,8 @@ class Agreement {
   std::vector<Transposed> transposed_;
 };
 
-/// Of the largest value that a window reads or writes, per byte.
-Result<TransposeCost, std::string>
-transpose_cost(const Graph& graph, const std::vector<WindowLayouts>& windows, Costs& costs) {
+/// The largest value that a window reads or writes and that changes its bytes with its order.
+const Value* largest_value(const Graph& graph, const std::vector<WindowLayouts>& windows) {
   const Value* largest = nullptr;
   for (const WindowLayouts& each : windows) {
     const Node& node = graph.nodes[each.node];
@@ -193,47 +213,53 @@ transpose_cost(const Graph& graph, const std::vector<WindowLayouts>& windows, Co
       }
     }
   }
-  TransposeCost made;
-  if (largest == nullptr) {
-    return made;
-  }
-  const std::size_t rank = largest->shape.size();
-  const double bytes = static_cast<double>(num_elements(largest->shape)) * bytes_of(largest->dtype);
-  for (const bool is_back : {false, true}) {
-    Builder net("transpose");
-    const ValueId x = net.input(
-        "x", is_back ? in_order(largest->shape, to_last(rank)) : largest->shape, largest->dtype);
-    net.output("y",
-               net.add("Transpose", {x}, {{"perm", is_back ? from_last(rank) : to_last(rank)}}));
-    const auto ns = costs.of(net.finish());
-    if (!ns) {
-      return fail(ns.error());
-    }
-    (is_back ? made.from_last : made.to_last) = *ns / bytes;
-  }
-  return made;
+  return largest;
+}
+
+Graph transpose_of(const Value& value, bool is_back) {
+  const std::size_t rank = value.shape.size();
+  Builder net("transpose");
+  const ValueId x =
+      net.input("x", is_back ? in_order(value.shape, to_last(rank)) : value.shape, value.dtype);
+  net.output("y", net.add("Transpose", {x}, {{"perm", is_back ? from_last(rank) : to_last(rank)}}));
+  return net.finish();
 }
 
 }  // namespace
 
-Result<LayoutAgreement, std::string> agree_layouts(const Graph& graph, const TaskCost& cost) {
-  Costs costs(cost);
+Result<LayoutAgreement, std::string> agree_layouts(const Graph& graph, const TaskCosts& costs) {
+  Costs asked;
   std::vector<WindowLayouts> windows;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (channels_last_of(graph, graph.nodes[i]) == ChannelsLast::window) {
-      const auto given = costs.of(graph_of(graph, graph.nodes[i], false));
-      const auto last = costs.of(graph_of(graph, graph.nodes[i], true));
-      if (!given || !last) {
-        return fail(describe_node(graph, i) + ": " + (given ? last : given).error());
+      for (const bool is_last : {false, true}) {  // numbers 2w and 2w + 1 of window w
+        if (const auto added = asked.add(graph_of(graph, graph.nodes[i], is_last)); !added) {
+          return fail(describe_node(graph, i) + ": " + added.error());
+        }
       }
-      windows.push_back({i, *given, *last});
+      windows.push_back({i, 0, 0});
     }
   }
-  const auto transpose = transpose_cost(graph, windows, costs);
-  if (!transpose) {
-    return fail(transpose.error());
+  const Value* const largest = largest_value(graph, windows);
+  for (const bool is_back : {false, true}) {
+    if (largest != nullptr) {
+      if (const auto added = asked.add(transpose_of(*largest, is_back)); !added) {
+        return fail(added.error());
+      }
+    }
   }
-  return Agreement(graph, std::move(windows), *transpose).solve();
+  const std::vector<double> cost = asked.ask(costs);
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    windows[w].given_ns = cost[2 * w];
+    windows[w].last_ns = cost[2 * w + 1];
+  }
+  TransposeCost transpose;
+  if (largest != nullptr) {
+    const double bytes =
+        static_cast<double>(num_elements(largest->shape)) * bytes_of(largest->dtype);
+    transpose = {cost[2 * windows.size()] / bytes, cost[2 * windows.size() + 1] / bytes};
+  }
+  return Agreement(graph, std::move(windows), transpose).solve();
 }
 
 Result<LayoutAgreement, std::string> all_channels_last(const Graph& graph) {

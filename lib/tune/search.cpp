@@ -2,13 +2,10 @@
 #include "tune/search.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <mutex>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
+#include "support/run_on_threads.hpp"
 #include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/cost/standard_features.hpp"
 #include "tensorsmith/feature/lowered_part.hpp"
@@ -20,49 +17,6 @@
 #include "tune/gpu.hpp"
 
 namespace tensorsmith {
-namespace {
-
-/// Threads of the search itself; its results do not depend on their number.
-std::size_t num_search_threads() {
-  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 8);
-}
-
-void run_on_threads(std::size_t count, const Callback<void(std::size_t)>& body) {
-  const std::size_t num_threads = std::min(num_search_threads(), count);
-  if (num_threads <= 1) {
-    for (std::size_t i = 0; i < count; ++i) {
-      body(i);
-    }
-    return;
-  }
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto work = [&] {
-    try {
-      for (std::size_t i = next++; i < count; i = next++) {
-        body(i);
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      failure = failure ? failure : std::current_exception();
-      next = count;
-    }
-  };
-  std::vector<std::thread> threads;
-  for (std::size_t t = 1; t < num_threads; ++t) {
-    threads.emplace_back(work);
-  }
-  work();
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
-  if (failure) {
-    std::rethrow_exception(failure);
-  }
-}
-
-}  // namespace
 
 bool has_draft(const TuneOptions& options, const Target& target) {
   const bool has_estimate =

@@ -66,7 +66,7 @@ Loaded load(const NetworkArguments& arguments) {
     auto agreed =
         layout == "last"
             ? graph::all_channels_last(loaded.net)
-            : graph::agree_layouts(loaded.net, graph::estimated_cost(tune_options(arguments)));
+            : graph::agree_layouts(loaded.net, graph::estimated_costs(tune_options(arguments)));
     if (!agreed) {
       throw Error(agreed.error());
     }

@@ -48,9 +48,9 @@ std::vector<KernelArtifact> recorded_kernels(const Partition& partition,
                                              const TuneOptions& tune, bool is_plain,
                                              std::size_t& num_found);
 
-/// What agree_layouts() asks for: the estimate of the program that the analytic model puts first,
+/// What agree_layouts() asks for: the estimates of the programs that the analytic model puts first,
 /// by the clock of this machine. `tune`: threads and seed.
-TaskCost estimated_cost(TuneOptions tune = {});
+TaskCosts estimated_costs(TuneOptions tune = {});
 
 struct TunedKernels {
   std::vector<KernelArtifact> kernels;  ///< by task

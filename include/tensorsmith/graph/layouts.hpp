@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@
 
 namespace tensorsmith::graph {
 
-/// Nanoseconds of a call of the best program, as far as that is known.
-using TaskCost = Callback<double(const NetworkTask&)>;
+/// Of each task the nanoseconds of a call of the best program, as far as that is known.
+using TaskCosts = Callback<std::vector<double>(std::span<const NetworkTask>)>;
 
 /// A convolution or pool, alone, in both orders.
 struct WindowLayouts {
@@ -37,9 +38,9 @@ struct LayoutAgreement {
   double transpose_ns = 0;
 };
 
-/// Of a resolved graph, which stays as it is. `cost` is asked once for equal programs. An error
-/// names the node.
-Result<LayoutAgreement, std::string> agree_layouts(const Graph& graph, const TaskCost& cost);
+/// Of a resolved graph, which stays as it is. `costs` is asked once, and for equal programs once.
+/// An error names the node.
+Result<LayoutAgreement, std::string> agree_layouts(const Graph& graph, const TaskCosts& costs);
 
 /// As agree_layouts() with windows that cost nothing with channels last.
 Result<LayoutAgreement, std::string> all_channels_last(const Graph& graph);

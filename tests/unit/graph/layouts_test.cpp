@@ -266,7 +266,7 @@ TEST_CASE("agreed layouts cost least of all", "[graph]") {
     CounterRng rng(test::seed(), 0x6F, number);
     std::vector<std::string> known;
     const double rate = 1 + rng.next_below(3);
-    const auto agreed = graph::agree_layouts(net, [&](const graph::NetworkTask& task) -> double {
+    const auto cost_of = [&](const graph::NetworkTask& task) -> double {
       CHECK(std::find(known.begin(), known.end(), task.text) == known.end());
       known.push_back(task.text);
       if (task.title == "Transpose") {
@@ -274,6 +274,11 @@ TEST_CASE("agreed layouts cost least of all", "[graph]") {
         return rate * static_cast<double>(graph::num_elements({shape.begin(), shape.end()}));
       }
       return rng.next_below(400);
+    };
+    const auto agreed = graph::agree_layouts(net, [&](std::span<const graph::NetworkTask> tasks) {
+      std::vector<double> costs(tasks.size());
+      std::transform(tasks.begin(), tasks.end(), costs.begin(), cost_of);
+      return costs;
     });
     INFO((agreed ? "" : agreed.error()));
     REQUIRE(agreed.has_value());
