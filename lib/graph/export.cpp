@@ -13,6 +13,7 @@
 #include "tensorsmith/graph/memory_plan.hpp"
 #include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/tune/export.hpp"
+#include "tune/kernel_namespace.hpp"
 
 namespace tensorsmith::graph {
 
@@ -71,20 +72,6 @@ std::string replaced(std::string text,
     }
   }
   return text;
-}
-
-/// A kernel's text for a namespace of its own: without its includes, which stand in front.
-std::string without_includes(const std::string& text) {
-  std::string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line(text.data() + at, end - at);
-    if (!line.starts_with("#include <")) {
-      result += std::string(line) + "\n";
-    }
-    at = end + 1;
-  }
-  return result;
 }
 
 class NetworkExporter {
@@ -240,9 +227,7 @@ class NetworkExporter {
                                       .comment = partition_.tasks[task].text,
                                       .num_threads = options_.num_threads,
                                       .is_portable = options_.is_portable});
-    kernels_[task] = "namespace kernel_" + std::to_string(task) + " {\n\n" +
-                     without_includes(source.source) + "\n}  // namespace\nusing kernel_" +
-                     std::to_string(task) + "::" + source.function_name + ";\n\n";
+    kernels_[task] = in_namespace(source, "kernel_" + std::to_string(task));
     return sources_.emplace(task, std::move(source)).first->second;
   }
   /// Packed constants of a group, put into the file; by name.

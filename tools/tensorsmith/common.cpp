@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "row_range.hpp"
 #include "tensorsmith/host.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/support/file.hpp"
@@ -66,11 +67,11 @@ CLI::Validator workload_text() {
             text = read_input(text.substr(1), most_bytes);
             text.erase(text.find_last_not_of(" \t\r\n") + 1);
           }
+          if (!ops::is_expression(text) || row_range(text)) {
+            return std::string();
+          }
         } catch (const Error& error) {
           return std::string(error.what());
-        }
-        if (!ops::is_expression(text)) {
-          return std::string();
         }
         Result<ops::Workload, std::string> workload = ops::parse_workload(text);
         if (!workload) {

@@ -7,6 +7,7 @@
 #include "command.hpp"
 #include "export_files.hpp"
 #include "export_name.hpp"
+#include "row_range.hpp"
 #include "tensorsmith/codegen/nvrtc.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/tune/export.hpp"
@@ -109,9 +110,35 @@ Files cuda_files(const BestSchedule& best, const ExportArguments& arguments) {
   return files;
 }
 
+/// A family of kernels, one function for all numbers of rows.
+int export_row_range(const ExportArguments& arguments, const RowRange& range) {
+  if (arguments.takes_untuned) {
+    throw Error("--untuned is for one workload; a range of rows is exported from its journal");
+  }
+  const Files files = range_files(arguments.common, range, arguments.name, arguments.is_portable);
+  const FilesWritten written =
+      write_files(arguments.folder, files, arguments.overwrites, {journal_path(arguments.common)});
+  if (arguments.common.is_json) {
+    Json json;
+    json["workload"] = arguments.common.workload;
+    json["target"] = arguments.common.target;
+    json["function"] = arguments.name;
+    json["made_folders"] = written.folders;
+    json["files"] = written.files;
+    print_json(json);
+    return exit_ok;
+  }
+  written.print();
+  fmt::print("check: {}\n", check_commands(parse_target(arguments.common.target), arguments.name));
+  return exit_ok;
+}
+
 int export_workload(const ExportArguments& arguments) {
   if (const std::string problem = export_name_problem(arguments.name); !problem.empty()) {
     throw Error(problem);
+  }
+  if (const auto range = row_range(arguments.common.workload)) {
+    return export_row_range(arguments, *range);
   }
   const BestSchedule best =
       load_schedule(arguments.common, {.allows_plain = arguments.takes_untuned,

@@ -10,6 +10,7 @@
 #include "model_file.hpp"
 #include "progress.hpp"
 #include "report_file.hpp"
+#include "row_range.hpp"
 #include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/tune/defaults.hpp"
 #include "tensorsmith/tune/methods.hpp"
@@ -301,6 +302,13 @@ int tune_workload(TuneArguments& arguments) {
   }
   if (arguments.common.workload.empty()) {
     throw Error("tune needs a workload, e.g. gemm:512x512x512:f32; --list shows all kinds");
+  }
+  if (const auto range = row_range(arguments.common.workload)) {
+    if (!arguments.report.empty() || !arguments.model_files.save.empty()) {
+      throw Error("--report and --save-model are for one workload, not for a range of rows");
+    }
+    options.database = journal_path(arguments.common);
+    return tune_row_range({arguments.common, options, arguments.is_quiet}, *range);
   }
   TuneTask task = named_task(arguments.common.workload, Target());
   task.target = parse_runnable_target(arguments.common.target);

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+
+#include "tensorsmith/tune/range.hpp"
+
+namespace tensorsmith {
+
+RangePlan plan_range(std::int64_t first, std::int64_t last, std::vector<std::int64_t> sizes,
+                     std::span<const double> times) {
+  RangePlan plan;
+  plan.first = first;
+  plan.last = last;
+  const auto count = static_cast<std::size_t>(last) + 1;
+  plan.next.assign(count, -1);
+  plan.ns.assign(count, std::numeric_limits<double>::infinity());
+  plan.ns[0] = 0;
+  for (std::size_t rows = 1; rows < count; ++rows) {
+    // The largest first: it comes last here, and wins where two ways take the same time.
+    for (std::size_t k = 0; k < sizes.size() && sizes[k] <= static_cast<std::int64_t>(rows); ++k) {
+      const double ns = times[k] + plan.ns[rows - static_cast<std::size_t>(sizes[k])];
+      if (ns <= plan.ns[rows] && ns < std::numeric_limits<double>::infinity()) {
+        plan.ns[rows] = ns;
+        plan.next[rows] = static_cast<std::int32_t>(k);
+      }
+    }
+  }
+  plan.sizes = std::move(sizes);
+  return plan;
+}
+
+WorstRows worst_rows(const RangePlan& plan) {
+  const auto ns = [&](std::int64_t rows) { return plan.ns[static_cast<std::size_t>(rows)]; };
+  WorstRows worst;
+  auto larger = plan.sizes.begin();
+  for (std::int64_t rows = plan.first; rows <= plan.last; ++rows) {
+    larger =
+        std::find_if(larger, plan.sizes.end(), [&](std::int64_t size) { return size >= rows; });
+    if (larger != plan.sizes.end() && *larger == rows) {
+      continue;
+    }
+    // Without a smaller kernel the larger one says what there is to expect, and the other way.
+    const bool has_smaller = larger != plan.sizes.begin(), has_larger = larger != plan.sizes.end();
+    double expected = 0;
+    if (has_smaller && has_larger) {
+      const std::int64_t low = *std::prev(larger), high = *larger;
+      expected = ns(low) + (ns(high) - ns(low)) * static_cast<double>(rows - low) /
+                               static_cast<double>(high - low);
+    } else if (has_larger) {
+      expected = ns(*larger);
+    } else if (has_smaller) {
+      expected = ns(*std::prev(larger)) * static_cast<double>(rows) /
+                 static_cast<double>(*std::prev(larger));
+    }
+    const double ratio =
+        expected > 0 ? ns(rows) / expected : std::numeric_limits<double>::infinity();
+    if (ratio > worst.ratio || worst.rows == 0) {
+      worst = {rows, ratio};
+    }
+  }
+  return worst;
+}
+
+}  // namespace tensorsmith
