@@ -39,18 +39,15 @@ WorstRows worst_rows(const RangePlan& plan) {
     if (larger != plan.sizes.end() && *larger == rows) {
       continue;
     }
-    // Without a smaller kernel the larger one says what there is to expect, and the other way.
-    const bool has_smaller = larger != plan.sizes.begin(), has_larger = larger != plan.sizes.end();
+    // Without a smaller kernel the larger one says what there is to expect; nothing does beyond
+    // all.
     double expected = 0;
-    if (has_smaller && has_larger) {
+    if (larger != plan.sizes.end() && larger != plan.sizes.begin()) {
       const std::int64_t low = *std::prev(larger), high = *larger;
       expected = ns(low) + (ns(high) - ns(low)) * static_cast<double>(rows - low) /
                                static_cast<double>(high - low);
-    } else if (has_larger) {
+    } else if (larger != plan.sizes.end()) {
       expected = ns(*larger);
-    } else if (has_smaller) {
-      expected = ns(*std::prev(larger)) * static_cast<double>(rows) /
-                 static_cast<double>(*std::prev(larger));
     }
     const double ratio =
         expected > 0 ? ns(rows) / expected : std::numeric_limits<double>::infinity();

@@ -81,15 +81,13 @@ RangeKernel RangeResult::kernel() const {
 
 namespace {
 
-constexpr std::int64_t most_rows = 1 << 20;
-
 class RangeRun {
  public:
   RangeRun(const TaskOfRows& task, std::int64_t first, std::int64_t last,
            const RangeOptions& options)
       : task_(task), first_(first), last_(last), options_(options) {
-    if (first < 1 || last < first || last > most_rows) {
-      throw Error("tune_range: expected 1 <= first <= last <= " + std::to_string(most_rows) +
+    if (first < 1 || last < first || last > most_range_rows) {
+      throw Error("tune_range: expected 1 <= first <= last <= " + std::to_string(most_range_rows) +
                   ", got " + std::to_string(first) + ".." + std::to_string(last));
     }
     if (!task) {

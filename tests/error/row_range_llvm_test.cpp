@@ -61,3 +61,16 @@ TEST_CASE("ranges that are none are refused") {
                 "--untuned is for one workload");
   check_refused(folder.run({"run", "gemm:1..4x8x8:f32", "--db", "none"}), "1..4");
 }
+
+TEST_CASE("a report shows the kernels of a range") {
+  CommandFolder folder;
+  const CommandResult tuned =
+      folder.run({"tune", "softmax:1..3x20", "--trials", "64", "--db", "journal", "--quiet"});
+  CAPTURE(tuned.err);
+  REQUIRE(tuned.code == 0);
+  const CommandResult report =
+      folder.run({"report", "softmax:1..3x20", "--db", "journal", "--output", "page.html"});
+  CAPTURE(report.err);
+  CHECK(report.code == 0);
+  CHECK(folder.read("page.html").find("softmax:3x20") != std::string::npos);
+}

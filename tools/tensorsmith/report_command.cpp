@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // tensorsmith report: the trials of a journal as one HTML page.
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "command.hpp"
 #include "report_file.hpp"
+#include "row_range.hpp"
 
 namespace tensorsmith::cli {
 namespace {
@@ -26,6 +28,17 @@ int make_report(ReportArguments& arguments) {
     options.workload = request.workloads.front();
     request.journal = journal_path(options);
   }
+  std::vector<std::string> workloads;  // those of a range of rows are there by their own names
+  for (const std::string& workload : request.workloads) {
+    const std::optional<RowRange> range = row_range(workload);
+    for (std::int64_t rows = 1; range && rows <= std::min(range->last, most_range_rows); ++rows) {
+      workloads.push_back(range->with(rows));
+    }
+    if (!range) {
+      workloads.push_back(workload);
+    }
+  }
+  request.workloads = std::move(workloads);
   const Json sections = write_report(request);
   const std::string path = std::filesystem::absolute(request.output).lexically_normal().string();
   if (arguments.is_json) {

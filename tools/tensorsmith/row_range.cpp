@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -43,7 +44,8 @@ Json range_json(const RangeArguments& arguments, const RangeResult& result) {
   json["tuned"] = result.num_tuned;
   json["trials"] = result.trials;
   json["seconds"] = result.seconds;
-  json["expected_worst_ratio"] = result.has_all() ? Json(result.worst_ratio) : Json(nullptr);
+  json["expected_worst_ratio"] =
+      std::isfinite(result.worst_ratio) ? Json(result.worst_ratio) : Json(nullptr);
   json["cancelled"] = result.is_cancelled;
   json["journal"] = arguments.tune.database;
   json["kernels"] = Json::array();
@@ -86,10 +88,13 @@ void print_range(const RangeArguments& arguments, const RangeResult& result) {
     }
     last_printed = rows;
   }
-  fmt::print("longest next to what neighbours let expect: {:.2f} times\n"
-             "{} kernels tuned, {} trials in {:.1f} s\njournal: {}\n",
-             result.worst_ratio, result.num_tuned, result.trials, result.seconds,
-             arguments.tune.database);
+  if (std::isfinite(result.worst_ratio)) {
+    fmt::print("longest next to what neighbours let expect: {:.2f} times\n", result.worst_ratio);
+  } else {
+    fmt::print("the time did not last for kernels of more rows\n");
+  }
+  fmt::print("{} kernels tuned, {} trials in {:.1f} s\njournal: {}\n", result.num_tuned,
+             result.trials, result.seconds, arguments.tune.database);
 }
 
 }  // namespace
@@ -146,7 +151,7 @@ int tune_row_range(const RangeArguments& arguments, const RowRange& range) {
     if (!arguments.is_quiet) {
       fmt::print(stderr, "[{:6.1f} s] {} rows: {}; {} kernels, {}\n", progress.seconds,
                  progress.rows, duration_text(progress.best_ns), progress.num_members,
-                 progress.worst_ratio > 1e6
+                 !std::isfinite(progress.worst_ratio)
                      ? std::string("not all numbers yet")
                      : fmt::format("worst number of rows {:.2f} times what is expected",
                                    progress.worst_ratio));

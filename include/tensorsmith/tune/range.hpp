@@ -28,6 +28,8 @@ namespace tensorsmith {
 /// (layout_free_placeholders) are refused: each kernel would want them in an order of its own.
 using TaskOfRows = Callback<TuneTask(std::int64_t rows)>;
 
+constexpr std::int64_t most_range_rows = 1 << 20;
+
 struct RangeProgress {
   std::int64_t rows = 0;  ///< of the kernel that was tuned last
   double best_ns = 0;
@@ -62,7 +64,8 @@ RangePlan plan_range(std::int64_t first, std::int64_t last, std::vector<std::int
                      std::span<const double> times);
 
 /// Where a plan is worst: the rows without a kernel of their own that take most, next to a time
-/// between those of the next smaller and the next larger kernel.
+/// between those of the next smaller and the next larger kernel. Infinite: rows that nothing makes
+/// up, or that are more than any kernel has.
 struct WorstRows {
   std::int64_t rows = 0;  ///< 0: all have a kernel of their own
   double ratio = 1;
@@ -106,9 +109,9 @@ struct RangeResult {
   KernelSource source(const std::string& name = "kernel", bool is_portable = false) const;
 };
 
-/// Rows `first` to `last`, 1 <= first <= last. Throws Error on wrong arguments, on a computation
-/// whose rows depend on each other, and on what tune() throws on. A result without members: the
-/// budget did not last for a kernel.
+/// Rows `first` to `last`, 1 <= first <= last <= most_range_rows. Throws Error on wrong arguments,
+/// on a computation whose rows depend on each other, and on what tune() throws on. A result without
+/// members: the budget did not last for a kernel.
 RangeResult tune_range(const TaskOfRows& task, std::int64_t first, std::int64_t last,
                        const RangeOptions& options = {});
 

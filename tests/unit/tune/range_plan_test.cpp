@@ -64,6 +64,7 @@ TEST_CASE("a plan is worst where neighbours let expect less") {
   CHECK(worst.rows == 3);
   CHECK(worst.ratio == test::Approx(22.0 / 13));
   CHECK(worst_rows(plan_range(1, 3, {1, 2, 3}, std::vector<double>{1, 2, 3})).rows == 0);
+  CHECK(std::isinf(worst_rows(plan_range(1, 5, {1, 4}, std::vector<double>{1, 2})).ratio));
   // Without any kernel below, nothing makes up 5 rows.
   const WorstRows none = worst_rows(plan_range(5, 6, {6}, std::vector<double>{1}));
   CHECK(none.rows == 5);
