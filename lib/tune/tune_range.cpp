@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "tensorsmith/support/error.hpp"
@@ -12,6 +13,7 @@
 #include "tensorsmith/tune/measure_once.hpp"
 #include "tensorsmith/tune/range.hpp"
 #include "tensorsmith/tune/replay.hpp"
+#include "tune/part_times.hpp"
 #include "tune/session.hpp"
 
 namespace tensorsmith {
@@ -111,7 +113,8 @@ class RangeRun {
     }
     WorstRows worst = replan();
     while (worst.rows > 0 && worst.ratio > options_.good_ratio &&
-           tuned_.size() < options_.most_members && add(worst.rows)) {
+           tuned_.size() < options_.most_members && add(worst.rows) &&
+           tuned_.contains(worst.rows)) {
       worst = replan();
     }
     spend_the_rest();
@@ -138,9 +141,12 @@ class RangeRun {
         known.num_threads = options_.tune.num_threads;
         known.steps = best->state.steps();
         known.summary.best_ns = best->record.median_ns;
-        tuned_.emplace(rows, std::move(known));
+        known.summary.is_verified = best->record.is_verified;
+        tuned_.emplace(rows, Member{std::move(known), best->record.median_ns});
       }
     }
+    replan();
+    compile_used();
     return take(replan());
   }
 
@@ -153,6 +159,7 @@ class RangeRun {
                   "give the computation without free layouts");
     }
     result_.row_elements = rows_of(whole, last_, task_(last_ + 1), last_ + 1);
+    part_times_.emplace(whole, last_, result_.row_elements);
   }
 
   RangeResult take(const WorstRows& worst) {
@@ -226,9 +233,11 @@ class RangeRun {
       tuned = searched(task, options);
     }
     const double ns = tuned.summary.best_ns;
-    if (known == tuned_.end() || !known->second.has_best() ||
-        (tuned.has_best() && ns < known->second.summary.best_ns)) {
-      tuned_.insert_or_assign(rows, std::move(tuned));
+    if (tuned.has_best()) {
+      const double part_ns = part_times_->of(tuned, rows);
+      if (known == tuned_.end() || part_ns < known->second.part_ns) {
+        tuned_.insert_or_assign(rows, Member{std::move(tuned), part_ns});
+      }
     }
     if (options_.on_member) {
       options_.on_member({rows, ns, tuned_.size(), seconds(), replan().ratio});
@@ -272,11 +281,9 @@ class RangeRun {
   WorstRows replan() {
     std::vector<std::int64_t> sizes;
     std::vector<double> times;
-    for (const auto& [rows, tuned] : tuned_) {
-      if (tuned.summary.best_ns > 0) {
-        sizes.push_back(rows);
-        times.push_back(tuned.summary.best_ns);
-      }
+    for (const auto& [rows, member] : tuned_) {
+      sizes.push_back(rows);
+      times.push_back(member.part_ns);
     }
     result_.plan = plan_range(first_, last_, std::move(sizes), times);
     return worst_rows(result_.plan);
@@ -306,27 +313,44 @@ class RangeRun {
     std::vector<double> times;
     for (std::size_t k = 0; k < is_used.size(); ++k) {
       if (is_used[k]) {
-        TuneResult& tuned = tuned_.at(plan.sizes[k]);
+        const Member& member = tuned_.at(plan.sizes[k]);
         sizes.push_back(plan.sizes[k]);
-        times.push_back(tuned.summary.best_ns);
-        result_.members.push_back(tuned.has_best() ? tuned : compiled(tuned));
+        times.push_back(member.part_ns);
+        result_.members.push_back(member.result);
       }
     }
     result_.plan = plan_range(first_, last_, std::move(sizes), times);
   }
 
-  static TuneResult compiled(const TuneResult& known) {
-    TuneResult made =
-        compile_once(known.task, replay_steps(known.task.dag, known.steps), known.num_threads);
-    made.summary.best_ns = known.summary.best_ns;
-    return made;
+  /// Of recorded schedules: code, and their times as parts; the others are left out.
+  void compile_used() {
+    const std::vector<bool> is_used = used();
+    const std::vector<std::int64_t> sizes = result_.plan.sizes;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      if (!is_used[k]) {
+        tuned_.erase(sizes[k]);
+        continue;
+      }
+      Member& member = tuned_.at(sizes[k]);
+      const TuneResult known = std::move(member.result);
+      member.result =
+          compile_once(known.task, replay_steps(known.task.dag, known.steps), known.num_threads);
+      member.result.summary = known.summary;
+      member.part_ns = part_times_->of(member.result, sizes[k]);
+    }
   }
+
+  struct Member {
+    TuneResult result;
+    double part_ns = 0;  ///< as a part of the largest call
+  };
 
   const TaskOfRows& task_;
   std::int64_t first_, last_;
   const RangeOptions& options_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::map<std::int64_t, TuneResult> tuned_;  // by rows
+  std::map<std::int64_t, Member> tuned_;  // by rows, those with a kernel
+  std::optional<PartTimes> part_times_;
   RangeResult result_;
 };
 

@@ -56,10 +56,10 @@ struct RangePlan {
   /// By rows, 0 to last: the kernel that is called first, as an index into `sizes`; the rest of the
   /// rows is a plan of its own. -1: no way, or no rows.
   std::vector<std::int32_t> next;
-  std::vector<double> ns;  ///< by rows: the sum of the measured times; infinite: no way
+  std::vector<double> ns;  ///< by rows: the sum of the parts' times; infinite: no way
 };
 
-/// The plan that takes the least time. `times`: of each size, ns.
+/// The plan that takes the least time. `times`: of each size as a part of a larger call, ns.
 RangePlan plan_range(std::int64_t first, std::int64_t last, std::vector<std::int64_t> sizes,
                      std::span<const double> times);
 
