@@ -96,7 +96,7 @@ struct Emission {
   std::vector<std::size_t> tile_leaves;  ///< on GPUs: the dimensions of the accumulators
   std::vector<ExprId> guards;  ///< on GPUs: which threads store; innermost condition first
   std::vector<std::int32_t> padded_copies;  ///< on GPUs: it reads them behind their ends
-  std::vector<std::size_t> zero_axes;       ///< a padded copy's, behind whose ends it is zero
+  std::vector<Constraint> zero_ends;        ///< of a padded copy, which is zero behind them
   bool is_reading_partial = false;          ///< initialize copies the stored partial result
   bool is_tile_indexed = false;             ///< a loop of the tile stays a loop
   std::int32_t lane_leaf = -1;       ///< the tile is this part of a reduction loop (emit_lanes.hpp)
@@ -169,6 +169,13 @@ struct SharingThreads {
   std::int64_t count = 1;                ///< of those
   ExprList others;                       ///< numbers of the thread along the other loops
   SmallVector<std::int64_t, 6> extents;  ///< of those loops
+};
+
+/// What of `stage` was taken to be needed where stages that it reads were computed: outside of this
+/// box they may hold nothing.
+struct PlannedBox {
+  std::int32_t stage;
+  std::vector<SymbolicInterval> box;
 };
 
 /// A tensor that is read at one point only, where its value is known.

@@ -40,6 +40,7 @@ class Emitter : protected ThreadDecisions {
   StmtId emit_attached(Emission& e, std::size_t leaf,
                        StmtId (Emitter::*rest)(Emission&, std::size_t));
   std::vector<SymbolicInterval> region_of(std::int32_t stage);
+  std::vector<Constraint> clip(std::int32_t stage, std::vector<SymbolicInterval>& box);
   std::vector<SymbolicInterval> reader_intervals(std::int32_t reader);
   bool is_below_active(std::int32_t stage) const;
   // emit_loops.hpp, emit_reduction.hpp, emit_versions.hpp: loops of one nest

@@ -60,6 +60,8 @@ class EmitContext {
   std::vector<TensorHome> homes_;
   std::vector<const StorageLayoutStep*> layouts_;  // per stage
   std::vector<Emission*> active_;
+  std::vector<PlannedBox> planned_;          // of stages inside of the loops being emitted
+  std::vector<PlannedBox>* plan_ = nullptr;  // of the readers of a region that is asked for
   FinishedTensor finished_;
   bool cannot_finish_ = false;                  // the attempt to write a reader's elements failed
   const std::vector<ExprId>* holds_ = nullptr;  // comparisons that are true in this body

@@ -184,22 +184,26 @@ inline ExprId Emitter::is_last_block(Emission& e) {
     return static_cast<std::int32_t>(leaf) < e.shape.reduction_begin && nest.is_reduction[leaf] &&
            nest.leaf_extent[leaf] > 1;
   };
-  // Of several imperfect loops around each other the last one in use need not be at its end.
+  // Of several imperfect loops around each other the last one in use need not be at its end; a
+  // single one ends where its constraint says.
+  std::vector<std::int64_t> last = nest.leaf_extent;
   for (const Constraint& c : nest.constraints) {
     std::size_t outer = 0;
     for (const AffineTerm& term : c.form.terms) {
       const std::int32_t deepest = deepest_leaf(pool, nest, term.atom);
-      outer += deepest >= 0 && is_outer(static_cast<std::size_t>(deepest)) ? 1 : 0;
-    }
-    if (outer > 1) {
-      return {};
+      if (deepest >= 0 && is_outer(static_cast<std::size_t>(deepest))) {
+        if (++outer > 1 || pool.as<VarRef>(term.atom) == nullptr || !c.bound.is_constant()) {
+          return {};
+        }
+        std::int64_t& count = last[static_cast<std::size_t>(deepest)];
+        count = smaller_of(count, ceil_div(c.bound.constant, term.coefficient));
+      }
     }
   }
   ExprId condition;
   for (std::size_t leaf = 0; leaf < nest.num_leaves(); ++leaf) {
     if (is_outer(leaf)) {
-      const ExprId at_end =
-          fold(pool.eq(nest.leaf_value[leaf], pool.int_imm(nest.leaf_extent[leaf] - 1)));
+      const ExprId at_end = fold(pool.eq(nest.leaf_value[leaf], pool.int_imm(last[leaf] - 1)));
       condition = condition.valid() ? fold(pool.and_(condition, at_end)) : at_end;
     }
   }

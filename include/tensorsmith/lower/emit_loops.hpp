@@ -203,6 +203,9 @@ inline StmtId Emitter::emit_leaf(Emission& e, std::size_t leaf) {
       }
     }
   }
+  if (most <= 0) {  // all of it lies behind an end
+    return program_.add(Seq{});
+  }
   ExprId count = pool.int_imm(most);
   for (const Affine& bound : bounds) {
     count = expr(affine(pool.min(expr(bound), count)));

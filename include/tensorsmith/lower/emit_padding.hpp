@@ -117,22 +117,20 @@ inline void ThreadDecisions::pad_warp_product(Emission& e) {
 inline void ThreadDecisions::pad_copy(Emission& e, std::vector<Constraint>& clips) const {
   if (is_padded_copy(e.nest.stage)) {
     e.nest.is_padded = true;
-    for (const Constraint& clip : clips) {
-      e.zero_axes.push_back(static_cast<std::size_t>(clip.form.constant));
-    }
-    clips.clear();
+    e.zero_ends = std::exchange(clips, {});
   }
 }
 
-/// The value, or zero behind the ends of the axes that a padded copy overruns.
+/// The value, or zero behind the ends that a padded copy overruns.
 inline ExprId Emitter::value_or_zero(const Emission& e, const ExprList& point, ExprId value) {
   ExprPool& pool = program_.pool;
   const DType type = pool.dtype(value);
   const ExprId zero = is_float(type) ? pool.float_imm(0, type) : pool.int_imm(0, type);
   ExprId inside;
-  for (std::size_t axis : e.zero_axes) {
-    Affine end;
-    end.constant = e.op->axes[axis].extent;
+  for (const Constraint& clip : e.zero_ends) {
+    const auto axis = static_cast<std::size_t>(clip.form.constant);
+    Affine end = clip.bound;
+    end.add(e.nest.axis_base[axis]);
     const ExprId holds = is_below(affine(point[axis]), end);
     inside = inside.valid() ? fold(pool.and_(inside, holds)) : holds;
   }

@@ -47,6 +47,13 @@ inline std::vector<SymbolicInterval> Emitter::reader_intervals(std::int32_t read
     return std::vector<SymbolicInterval>(op.axes.size() + op.reduce_axes.size());
   }
   axes = region_of(reader);
+  for (SymbolicInterval& axis : axes) {
+    axis.is_exact = axis.is_exact && axis.is_inside;
+  }
+  if (plan_ != nullptr && !is_inlined(reader) &&
+      !any_item(*plan_, [&](const PlannedBox& planned) { return planned.stage == reader; })) {
+    plan_->push_back({reader, axes});
+  }
   for (const Axis& axis : op.reduce_axes) {
     SymbolicInterval whole;
     whole.width = axis.extent - 1;
@@ -101,6 +108,7 @@ inline std::vector<SymbolicInterval> Emitter::region_of(std::int32_t stage) {
     const std::int64_t extent = op.axes[d].extent;
     SymbolicInterval whole;
     whole.width = extent - 1;
+    whole.is_exact = box[d] && box[d]->is_exact;
     if (!box[d] || !box[d]->is_known || (box[d]->width >= extent - 1 && !keeps_box(stage))) {
       result.push_back(whole);
       continue;
@@ -116,6 +124,62 @@ inline std::vector<SymbolicInterval> Emitter::region_of(std::int32_t stage) {
     result.push_back(std::move(clipped));
   }
   return result;
+}
+
+/// The clips of an attached stage: where the loops over its box end. Tiles of its readers that go
+/// on behind the ends of their loops make the box larger than what is needed; it is kept inside of
+/// its domain, and inside of what stages that it reads were computed for at places further out.
+///     for w.0 in 2: for w.1 in min(6 - 4*w.0, 4): Y[4*w.0 + w.1] reads S, which reads P of 0 .. 7:
+///     of S, 4*w.0 .. 4*w.0 + 3 would read P behind its end
+inline std::vector<Constraint> Emitter::clip(std::int32_t stage,
+                                             std::vector<SymbolicInterval>& box) {
+  const Operation& op = state_.operation(static_cast<std::size_t>(stage));
+  const auto is_at_most = [&](const Affine& a, const Affine& b) {
+    Affine difference = b;
+    difference.add(a, -1);
+    const auto range = range_of(program_.pool, extents_, difference);
+    return range && range->min >= 0;
+  };
+  std::vector<Constraint> clips;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    std::vector<SymbolicInterval> limits;
+    for (const PlannedBox& planned : planned_) {
+      if (planned.stage == stage && !box[d].is_exact) {
+        limits.push_back(planned.box[d]);
+      }
+    }
+    Affine& low = box[d].low;
+    for (const SymbolicInterval& limit : limits) {
+      if (!is_at_most(limit.low, low)) {
+        low = affine(program_.pool.max(expr(low), expr(limit.low)));
+      }
+    }
+    Affine own_end = low;
+    own_end.constant += box[d].width + 1;
+    std::vector<Affine> ends;
+    if (!box[d].is_inside) {
+      ends.emplace_back();
+      ends.back().constant = op.axes[d].extent;
+    }
+    for (const SymbolicInterval& limit : limits) {
+      Affine end = limit.low;
+      end.constant += limit.width + 1;
+      if (!is_at_most(own_end, end) &&
+          !any_item(ends, [&](const Affine& other) { return is_at_most(other, end); })) {
+        std::erase_if(ends, [&](const Affine& other) { return is_at_most(end, other); });
+        ends.push_back(std::move(end));
+      }
+    }
+    for (const Affine& end : ends) {
+      Constraint found;
+      found.bound = end;
+      found.bound.add(low, -1);
+      found.residual = found.bound;
+      found.form.constant = static_cast<std::int64_t>(d);  // the axis; filled in by emit_stage
+      clips.push_back(std::move(found));
+    }
+  }
+  return clips;
 }
 
 }  // namespace tensorsmith::detail

@@ -16,6 +16,10 @@ inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
   std::vector<StmtId> parts;
   std::vector<BufferId> allocated;
   const std::vector<TensorHome> saved = homes_;
+  const std::size_t num_planned = planned_.size();
+  const auto forget_plans = [&] {
+    planned_.erase(planned_.begin() + static_cast<std::ptrdiff_t>(num_planned), planned_.end());
+  };
   for (std::size_t i = 0; i < stages.size() && !error_; ++i) {
     // Producers first: stage ids are in topological order.
     std::int32_t stage = -1;
@@ -29,29 +33,30 @@ inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
     const Operation& op = state_.operation(static_cast<std::size_t>(stage));
     std::vector<Affine> base;
     std::vector<std::int64_t> extent;
-    std::vector<Constraint> clips;
+    std::vector<PlannedBox> plan;
     const Scope scope = is_gpu_ ? scope_of_attached(stage) : Scope::local;
     relaxes_threads_ = scope == Scope::shared;
-    const std::vector<SymbolicInterval> box = region_of(stage);
+    plan_ = &plan;
+    std::vector<SymbolicInterval> box = region_of(stage);
+    plan_ = nullptr;
     relaxes_threads_ = false;
+    std::vector<Constraint> clips = clip(stage, box);
+    const bool is_empty = !keeps_box(stage) && any_item(clips, [&](const Constraint& end) {
+      const auto range = range_of(program_.pool, extents_, end.bound);
+      return range && range->max <= 0;
+    });
+    bool is_whole = clips.empty();
     for (std::size_t d = 0; d < box.size(); ++d) {
       base.push_back(box[d].low);
       extent.push_back(box[d].width + 1);
-      if (!box[d].is_inside) {
-        Constraint clip;
-        clip.bound.constant = op.axes[d].extent;
-        clip.bound.add(box[d].low, -1);
-        clip.residual = clip.bound;
-        clip.form.constant = static_cast<std::int64_t>(d);  // the axis; filled in by emit_stage
-        clips.push_back(std::move(clip));
-      }
+      is_whole = is_whole && box[d].low == Affine{} && extent.back() >= op.axes[d].extent;
     }
     for (TensorId argument : state_.dag().arguments()) {
       if (static_cast<std::int32_t>(state_.dag().tensor(argument).operation) == stage) {
         fail(LowerErrorCode::output_not_at_root, stage);
       }
     }
-    if (!error_ && !is_gpu_ && can_finish(e, leaf, stage, box)) {
+    if (!error_ && !is_gpu_ && !is_empty && can_finish(e, leaf, stage, box)) {
       const std::size_t num_buffers = program_.buffers.size();
       const std::size_t num_stmts = program_.stmts.size();
       cannot_finish_ = false;
@@ -59,6 +64,7 @@ inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
       if (!cannot_finish_) {
         const BufferId partial = homes_[op.outputs[0].value].buffer;
         homes_ = saved;
+        forget_plans();
         return partial.valid() ? program_.add(Alloc{partial, finished}) : finished;
       }
       homes_ = saved;
@@ -67,7 +73,7 @@ inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
       program_.stmts.erase(program_.stmts.begin() + static_cast<std::ptrdiff_t>(num_stmts),
                            program_.stmts.end());
     }
-    if (!error_ && may_share_home(e, leaf, stage, box)) {
+    if (!error_ && !is_empty && may_share_home(e, leaf, stage, box)) {
       homes_[op.outputs[0].value] = homes_[e.op->outputs[0].value];
     } else {
       make_home(stage, base, extent, scope);
@@ -75,14 +81,18 @@ inline StmtId Emitter::emit_attached(Emission& e, std::size_t leaf,
         allocated.push_back(homes_[tensor.value].buffer);
       }
     }
-    if (!error_) {
+    if (!error_ && !is_empty) {
       parts.push_back(emit_stage(stage, std::move(base), std::move(extent), std::move(clips)));
+    }
+    if (!is_whole) {  // else it holds all that they can read
+      planned_.insert(planned_.end(), plan.begin(), plan.end());
     }
   }
   if (error_) {
     return program_.add(Seq{});
   }
   parts.push_back((this->*rest)(e, leaf + 1));
+  forget_plans();
   homes_ = saved;
   StmtId result = seq(std::move(parts));
   for (std::size_t i = allocated.size(); i-- > 0;) {
@@ -142,6 +152,7 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   for (Constraint& clip : clips) {
     const auto axis = static_cast<std::size_t>(clip.form.constant);
     clip.form = e.nest.axis_value[axis];
+    settle_solved(program_.pool, e.nest, clip);
     e.nest.constraints.push_back(std::move(clip));
   }
   if (e.shape.vector_leaf >= 0) {

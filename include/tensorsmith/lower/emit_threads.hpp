@@ -27,6 +27,7 @@ inline StmtId Emitter::emit_thread_stage(Emission& e, std::vector<Constraint> cl
   kernel_.load_sets = larger_of(kernel_.load_sets, own.get<hints::LoadAhead>().sets);
   kernel_.stream_blocks = larger_of(kernel_.stream_blocks, own.get<hints::StreamK>().blocks);
   guard_threads(e);
+  check_private_operands(e, e.nest.stage);
   place_warp_intrinsic(e);
   pad_warp_product(e);
   shape_threads(e);

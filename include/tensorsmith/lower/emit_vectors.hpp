@@ -158,6 +158,7 @@ inline void Emitter::check_vectors(StmtId id) {
   }
   if (!fits && !fetch_vector_terms(id, *loop)) {
     program_.stmts[id.value] = For{loop->var, loop->extent, ForKind::unrolled, loop->body};
+    check_vectors(loop->body);
   }
 }
 

@@ -23,6 +23,9 @@ struct SymbolicInterval {
   bool is_known = true;
   /// No value of the interval lies outside of the axis' domain; false = not shown.
   bool is_inside = true;
+  /// Every value is one that is needed where it lies inside of the domain, none belongs to a tile
+  /// that goes on behind the end of its loops; false = not shown.
+  bool is_exact = true;
 };
 
 /// form(leaf placeholders) < bound.
@@ -89,6 +92,20 @@ inline std::int32_t deepest_leaf(const ExprPool& pool, const Nest& nest, ExprId 
     }
   });
   return deepest;
+}
+
+/// The value of a solved loop may be a constant or follow from loops outside of the nest: no leaf
+/// will take it from what is left.
+inline void settle_solved(const ExprPool& pool, const Nest& nest, Constraint& c) {
+  if (nest.solved.empty()) {
+    return;
+  }
+  c.residual->constant -= c.form.constant;
+  for (const AffineTerm& term : c.form.terms) {
+    if (deepest_leaf(pool, nest, term.atom) < 0) {
+      c.residual->add(term.atom, -term.coefficient);
+    }
+  }
 }
 
 /// Fills everything that follows from derivation, axis_base and axis_extent.
@@ -179,13 +196,8 @@ inline void build_nest(ExprPool& pool, VarExtents& extents, const State& state, 
   }
   value.resize(static_cast<std::size_t>(d.num_axes));
   nest.axis_value = std::move(value);
-  // A value may follow from loops outside of the nest: no leaf will take it from what is left.
   for (Constraint& c : nest.constraints) {
-    for (const AffineTerm& term : c.form.terms) {
-      if (!nest.solved.empty() && deepest_leaf(pool, nest, term.atom) < 0) {
-        c.residual->add(term.atom, -term.coefficient);
-      }
-    }
+    settle_solved(pool, nest, c);
   }
 }
 /// The form with emitted placeholders replaced by their values.

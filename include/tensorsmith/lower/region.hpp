@@ -19,7 +19,7 @@ using AxisIntervals = std::vector<std::pair<VarId, SymbolicInterval>>;
 
 inline SymbolicInterval interval_of(ExprPool& pool, const VarExtents& extents,
                                     const AxisIntervals& axes, ExprId id) {
-  const SymbolicInterval unknown{{}, 0, false, false};
+  const SymbolicInterval unknown{{}, 0, false, false, false};
   if (const auto* imm = pool.as<IntImm>(id)) {
     SymbolicInterval point;
     point.low.constant = imm->value;
@@ -53,6 +53,7 @@ inline SymbolicInterval interval_of(ExprPool& pool, const VarExtents& extents,
     }
     result.width = x.width * (c < 0 ? -c : c);
     result.is_inside = x.is_inside;
+    result.is_exact = x.is_exact;
     return result;
   };
   const bool b_constant = b.width == 0 && b.low.is_constant();
@@ -64,6 +65,7 @@ inline SymbolicInterval interval_of(ExprPool& pool, const VarExtents& extents,
     a.low.add(b.low);
     a.width += b.width;
     a.is_inside = a.is_inside && b.is_inside;
+    a.is_exact = a.is_exact && b.is_exact;
     return a;
   case BinaryOp::mul:
     if (b_constant) {
@@ -91,16 +93,18 @@ inline SymbolicInterval interval_of(ExprPool& pool, const VarExtents& extents,
       result.low = to_affine(pool, extents, pool.floordiv(to_expr(pool, a.low), pool.int_imm(c)));
       result.width = is_one ? 0 : (c - grid + rest + a.width) / c;
       result.is_inside = a.is_inside && (is_one || grid == c);
+      result.is_exact = a.is_exact && (is_one || grid == c);
       return result;
     }
     if (a.width == 0 || is_one) {
       result.low = to_affine(pool, extents, pool.floormod(to_expr(pool, a.low), pool.int_imm(c)));
       result.width = a.width;
       result.is_inside = a.is_inside;
+      result.is_exact = a.is_exact;
       return result;
     }
     result.width = c - 1;
-    result.is_inside = false;
+    result.is_inside = result.is_exact = false;
     return result;
   }
   default:
@@ -201,9 +205,9 @@ inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents,
       is_trimmed[leaf] = true;
     }
   }
-  result.is_inside = result.is_inside && !nest.is_padded;
+  result.is_inside = result.is_exact = result.is_inside && !nest.is_padded;
   const std::int64_t limit = nest.axis_extent[axis] - 1;
-  result.width = result.width < limit ? result.width : limit;
+  result.width = larger_of<std::int64_t>(0, smaller_of(result.width, limit));
   if (axis < nest.axis_base.size()) {
     result.low.add(nest.axis_base[axis]);
   }
@@ -215,13 +219,14 @@ inline SymbolicInterval hull(const SymbolicInterval& a, const SymbolicInterval& 
   Affine difference = b.low;
   difference.add(a.low, -1);
   if (!a.is_known || !b.is_known || !difference.is_constant()) {
-    return {{}, 0, false, false};
+    return {{}, 0, false, false, false};
   }
   SymbolicInterval result = difference.constant >= 0 ? a : b;
   const std::int64_t shift = difference.constant;
   const std::int64_t end_a = shift >= 0 ? a.width : a.width - shift;
   const std::int64_t end_b = shift >= 0 ? b.width + shift : b.width;
   result.width = end_a > end_b ? end_a : end_b;
+  result.is_exact = a.is_exact && b.is_exact;
   return result;
 }
 

@@ -83,6 +83,42 @@ inline void ThreadDecisions::guard_threads(Emission& e) {
   }
 }
 
+/// What threads compute together reads nothing that each of them keeps for itself, unless that is
+/// computed in its own loops: another thread's is out of reach. `stage`: of e, or inlined into it.
+inline void ThreadDecisions::check_private_operands(const Emission& e, std::int32_t stage) {
+  const auto is_private = [&](const Emission& of) {
+    return program_[homes_[of.op->outputs[0].value].buffer].scope == Scope::local;
+  };
+  std::size_t depth = active_.size();  // of what threads compute together
+  while (depth > 0 && is_private(depth == active_.size() ? e : *active_[depth])) {
+    --depth;
+  }
+  const auto& places = state_.attach_map().stage_to_iterator;
+  for (ExprId body : state_.operation(static_cast<std::size_t>(stage)).bodies) {
+    visit_nodes(program_.pool, body, [&](ExprId id) {
+      const TensorRead* read = program_.pool.as<TensorRead>(id);
+      if (read == nullptr) {
+        return;
+      }
+      const auto producer = static_cast<std::int32_t>(state_.dag().tensor(read->tensor).operation);
+      const BufferId home = homes_[read->tensor.value].buffer;
+      const auto place = places.find(producer);
+      if (is_inlined(producer)) {
+        check_private_operands(e, producer);
+        return;
+      }
+      if (!home.valid() || program_[home].scope != Scope::local || place == places.end()) {
+        return;
+      }
+      for (std::size_t outside = 0; outside < depth; ++outside) {
+        if (active_[outside]->nest.stage == place->second.stage) {
+          fail(LowerErrorCode::illegal_binding, producer);
+        }
+      }
+    });
+  }
+}
+
 /// Where the reduction begins, what accumulates it, and which loops are unrolled.
 inline void ThreadDecisions::shape_threads(Emission& e) const {
   Nest& nest = e.nest;

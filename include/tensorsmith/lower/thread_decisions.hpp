@@ -21,6 +21,7 @@ class ThreadDecisions : protected NestDecisions {
   void shape_threads(Emission& e) const;
   std::vector<AxisUse> threads_around(std::size_t depth) const;
   void guard_threads(Emission& e);
+  void check_private_operands(const Emission& e, std::int32_t stage);
   std::int64_t bound_of(const Emission& e, std::size_t leaf, std::vector<std::size_t>& settled);
   // emit_exchange.hpp: reductions across threads
   ExprList tile_point(const Emission& e);

@@ -103,3 +103,11 @@ TEST_CASE("a reduction inside of all loops is finished in the vectors that it ge
   s.reorder(2, {1, 2, 0});
   CHECK_FALSE(has_own_pass(checked_text(s.state())));
 }
+
+// 4 terms in blocks of 2, in up to 3 of them: the reader is written in the second.
+TEST_CASE("the last block is the last one that has terms, not the last that the split allows") {
+  ScheduleBuilder s = tiled(biased_dag(4, 16, 4), 2, 16);
+  s.split(2, 0, {3, 2});
+  s.reorder(2, {0, 1, 3, 2, 4});
+  CHECK_FALSE(checked_text(s.state()).empty());
+}

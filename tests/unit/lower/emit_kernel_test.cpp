@@ -114,6 +114,20 @@ TEST_CASE("threads that would have to share private work are refused") {
   CHECK(explain(program.error()).find("blocks or threads") != std::string::npos);
 }
 
+// B is of every thread, its shared copy would be made of the first thread's.
+TEST_CASE("threads that would have to read what another keeps for itself are refused") {
+  ScheduleBuilder s(two_step_dag(4, 8));
+  s.cache_read(1, "shared", {2});
+  s.annotate(3, 0, Annotation::thread_x);
+  s.compute_at(2, 3, 0);
+  s.compute_at(1, 3, 0);
+  const auto program = lower(s.state(), gpu_target());
+  REQUIRE(!program);
+  CHECK(program.error() == LowerError{LowerErrorCode::illegal_binding, 1});
+  s.compute_at(1, 2, 0);  // in the copy's own loops
+  CHECK(wrong_with(lowered(s.state(), gpu_target()), *s.state().initial_dag()) == "");
+}
+
 TEST_CASE("virtual threads: a private buffer for each, innermost loops") {
   ScheduleBuilder s(two_step_dag(8, 4));
   s.split(2, 0, {2, 2});

@@ -121,6 +121,50 @@ TEST_CASE("a region that may begin outside of the stage is clipped at its ends")
   CHECK(text.find("A[max(i.0*5 - 1, 0)") != std::string::npos);
 }
 
+// T goes on behind the 5 rows that C reads, S with it, P is there for 6 rows only.
+TEST_CASE("a tile behind the end of its loops asks for nothing of stages computed further out") {
+  te::Program p;
+  auto A = p.placeholder("A", {15, 8}, DType::i32);
+  auto P = p.compute("P", {15, 8}, [&](auto i, auto j) { return A(i, j) + 1; });
+  auto S = p.compute("S", {14, 8}, [&](auto i, auto j) { return P(i, j) + P(i + 1, j); });
+  auto T = p.compute("T", {14, 8}, [&](auto i, auto j) { return S(i, j) * S(i, 7 - j); });
+  auto C = p.compute("C", {2, 5, 8}, [&](auto o, auto i, auto j) { return T(o * 6 + i, j); });
+  ScheduleBuilder s(p.dag({A, C}));
+  s.compute_at(3, 4, 0);
+  s.split(3, 0, {2});
+  s.compute_at(2, 3, 0);
+  s.compute_at(1, 4, 0);
+  const std::string text = checked_text(s.state());
+  CHECK(text.find("P: i32[6, 8] local") != std::string::npos);
+  CHECK(text.find("for i in min(i.0*(-2) + 5, 2):") != std::string::npos);
+}
+
+TEST_CASE("a region that lies behind the end of its stage has no loops") {
+  te::Program p;
+  auto A = p.placeholder("A", {4}, DType::i32);
+  auto B = p.compute("B", {4}, [&](auto i) { return A(i) + 1; });
+  auto C = p.compute("C", {7}, [&](auto i) { return te::if_then_else(i < 4, B(i), 0); });
+  ScheduleBuilder s(p.dag({A, C}));
+  s.split(2, 0, {3});
+  s.annotate(2, 1, Annotation::unroll);
+  s.compute_at(1, 2, 0);
+  CHECK(checked_text(s.state()) == R"(
+B: i32[3] local
+B: i32[1] local
+for i.0 in 2:
+  alloc B:
+    if 2 < i.0*(-3) + 4:
+      for i in 3 vectorized:
+        B[i] = A[i.0*3 + i] + 1
+    else:
+      B[0] = A[i.0*3] + 1
+    for i.1 in 3 vectorized:
+      C[i.0*3 + i.1] = if_then_else(i.0*3 + i.1 < 4, B[i.1], 0)
+alloc B:
+  C[6] = 0
+)");
+}
+
 TEST_CASE("several stages at one loop stand in the order of their reads") {
   const ScheduleBuilder s = attached_rows(3);
   CHECK(is_golden(checked_text(s.state())));

@@ -92,6 +92,25 @@ TEST_CASE("phases that are fused with other loops, and taps that are one per pha
   CHECK(checked_text(t.state()).find("== 0") == std::string::npos);
 }
 
+// Every second element of the stretched row, from the first on: of 3 taps the middle one is left.
+TEST_CASE("a tap that is the same everywhere keeps within the kernel") {
+  te::Program p;
+  auto X = p.placeholder("X", {5}, DType::i32);
+  auto P = p.compute("P", {11}, [&](auto y) {
+    return te::if_then_else(y >= 1 && y < 10 && te::floormod(y - 1, 2) == 0,
+                            X(te::floordiv(y - 1, 2)), 0);
+  });
+  auto W = p.placeholder("W", {3, 8}, DType::i32);
+  auto r = p.reduce_axis("r", 3);
+  auto Y =
+      p.compute("Y", {5, 8}, [&](auto i, auto c) { return te::sum(P(i * 2 + r) * W(r, c), {r}); });
+  ScheduleBuilder s(p.dag({X, W, Y}));
+  s.apply(ComputeInlineStep{1});
+  s.split(3, 2, {2});
+  s.reorder(3, {0, 2, 3, 1});
+  CHECK(checked_text(s.state()).find("W[1, ") != std::string::npos);
+}
+
 TEST_CASE("a phase inside of the taps stays a condition") {
   ScheduleBuilder s = transposed_row(6, 4, 2, 1);
   s.split(3, 1, {2});

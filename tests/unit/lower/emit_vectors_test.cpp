@@ -45,6 +45,13 @@ TEST_CASE("no vector: across rows, longer than 16 bytes, with elements left over
   }
 }
 
+TEST_CASE("vectors inside of a loop that is none are looked at as well") {
+  ScheduleBuilder s(copy_dag(3, 6));
+  s.annotate(1, 0, Annotation::vectorize);
+  s.annotate(1, 1, Annotation::vectorize);
+  CHECK(checked_text(s).find("vectorized") == std::string::npos);
+}
+
 namespace {
 
 /// A sum of rows, a block of 4 threads per row, `lanes` terms unrolled.
