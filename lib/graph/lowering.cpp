@@ -142,6 +142,9 @@ te::Tensor Emitter::stage(const std::string& what, const Shape& shape, const Bod
 }
 
 void Emitter::define(const te::Tensor& tensor, std::size_t k) {
+  if (!node_->has_output(k)) {
+    return;
+  }
   const Value& value = result(k);
   TENSORSMITH_ASSERT(tensor.shape() == value.shape && tensor.dtype() == type_of(value),
                      "a row's formula does not have the shape or type that it infers");
@@ -149,6 +152,9 @@ void Emitter::define(const te::Tensor& tensor, std::size_t k) {
 }
 void Emitter::define(const Body& body, std::size_t k, OperationAttrs attrs,
                      std::vector<std::string> axes) {
+  if (!node_->has_output(k)) {
+    return;
+  }
   define(stage("", result(k).shape, body, std::move(attrs), std::move(axes)), k);
 }
 
