@@ -17,7 +17,8 @@ const std::map<std::string_view, OperatorRow>& table() {
     for (const auto& family :
          {elementwise_rows(), product_rows(), convolution_rows(), pool_rows(), reduction_rows(),
           norm_rows(), shape_rows(), index_rows(), resize_rows(), function_rows(), scatter_rows(),
-          order_rows(), sample_rows(), einsum_rows(), quantize_rows(), recurrent_rows()}) {
+          order_rows(), sample_rows(), einsum_rows(), quantize_rows(), recurrent_rows(),
+          signal_rows()}) {
       for (const OperatorRow& row : family) {
         TENSORSMITH_ASSERT(all.emplace(row.facts.op, row).second, "an operator has two rows");
       }

@@ -153,6 +153,7 @@ std::vector<OperatorRow> sample_rows();
 std::vector<OperatorRow> einsum_rows();
 std::vector<OperatorRow> quantize_rows();
 std::vector<OperatorRow> recurrent_rows();
+std::vector<OperatorRow> signal_rows();
 
 // What several families need.
 Shape spread_shapes(const Shape& a, const Shape& b);  ///< throws where they do not fit
