@@ -48,7 +48,7 @@ for given in session.get_inputs():
         whole = {"tensor(int32)": numpy.int32, "tensor(bool)": numpy.bool_}.get(given.type, numpy.int64)
         inputs[given.name] = numpy.zeros(shape, whole)
 values = dict(zip([output.name for output in session.get_outputs()], session.run(None, inputs)))
-tensors = [onnx.numpy_helper.from_array(numpy.ascontiguousarray(value), name)
+tensors = [onnx.numpy_helper.from_array(numpy.asarray(value, order="C"), name)
            for name, value in (inputs | values).items() if isinstance(value, numpy.ndarray)]
 graph = onnx.helper.make_graph([], "recorded", [], [], initializer=tensors)
 onnx.save(onnx.helper.make_model(graph), options.file)

@@ -234,6 +234,11 @@ class Bisection {
   }
 
   std::uint32_t storage(ValueId id) const { return partition_.storage[id.value].value; }
+  /// Not a part of what was written.
+  bool is_whole(ValueId id) const {
+    const Value& from = graph_.values[storage(id)];
+    return num_elements(graph_.value(id).shape) == num_elements(from.shape);
+  }
   void note_written(ValueId id, const void* data) {
     written_[storage(id)] = hash_of(bytes_of_value(graph_.value(id), data));
   }
@@ -254,7 +259,7 @@ class Bisection {
       given.push_back(value.is_constant ? value.constant.bytes
                                         : bytes_of_value(value, called.arguments[i]));
       const auto written = written_.find(storage(id));
-      if (!graph_.is_constant(id) && written != written_.end() &&
+      if (!graph_.is_constant(id) && is_whole(id) && written != written_.end() &&
           written->second != hash_of(given.back())) {
         Difference difference;
         difference.kind = Disagreement::overwritten;

@@ -53,6 +53,7 @@ struct Executor::Impl {
   struct Place {
     void* data = nullptr;
     std::int32_t operand = -1;
+    std::int64_t offset = 0;  ///< in bytes, behind either
   };
   struct Step {
     std::size_t group = 0;
@@ -98,6 +99,11 @@ struct Executor::Impl {
   }
 
   ValueId storage(ValueId id) const { return partition_.storage[id.value]; }
+  Place place_of(ValueId id) const {
+    Place place = places_[storage(id).value];
+    place.offset = partition_.offset[id.value];
+    return place;
+  }
 
   /// Constants where they are, values in the arena, inputs and results with the caller.
   void find_places() {
@@ -151,9 +157,9 @@ struct Executor::Impl {
       const auto value = by_name.find(parameter.name);
       const auto buffer = packed.find(parameter.name);
       if (buffer != packed.end()) {
-        step.arguments.push_back({buffer->second, -1});
+        step.arguments.push_back({buffer->second, -1, 0});
       } else if (value != by_name.end()) {
-        step.arguments.push_back(places_[storage(value->second).value]);
+        step.arguments.push_back(place_of(value->second));
       } else {
         throw Error("graph::Executor: the kernel of task " + std::to_string(group.task) +
                     " has a parameter " + in_quotes(parameter.name) + " that its task does not");
@@ -179,9 +185,11 @@ struct Executor::Impl {
   }
 
   static void* at(const Place& place, std::span<const KernelOperand> operands) {
-    return place.operand < 0
-               ? place.data
-               : const_cast<void*>(operands[static_cast<std::size_t>(place.operand)].data);
+    void* const from =
+        place.operand < 0
+            ? place.data
+            : const_cast<void*>(operands[static_cast<std::size_t>(place.operand)].data);
+    return static_cast<std::byte*>(from) + place.offset;
   }
 
   void check(std::span<const KernelOperand> operands) const {
@@ -242,7 +250,7 @@ void Executor::trace(std::span<const KernelOperand> operands,
     const GroupProgram& program = impl_->partition_.groups[called.group].program;
     for (const std::vector<ValueId>* ids : {&program.inputs, &program.outputs}) {
       for (const ValueId id : *ids) {
-        called.arguments.push_back(Impl::at(impl_->places_[impl_->storage(id).value], operands));
+        called.arguments.push_back(Impl::at(impl_->place_of(id), operands));
       }
     }
     after(called);

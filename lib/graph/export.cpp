@@ -184,6 +184,16 @@ class NetworkExporter {
     return place;
   }
 
+  /// The bytes of a value, which may be a part of another's.
+  std::string part_of(ValueId id) {
+    const std::string place = place_of(storage(id));
+    const std::int64_t offset = partition_.offset[id.value];
+    const bool is_own = place.find(" + ") != std::string::npos;
+    return offset == 0 ? place
+                       : (is_own ? place : "reinterpret_cast<const char*>(" + place + ")") + " + " +
+                             std::to_string(offset);
+  }
+
   // --- kernels ---------------------------------------------------------------------------------
   std::string step(const Group& group) {
     const TuneResult& schedule = schedules_[group.task];
@@ -201,8 +211,7 @@ class NetworkExporter {
         throw Error("export_network: a kernel has a parameter \"" + parameters[i].name +
                     "\" that its task does not");
       }
-      const std::string place =
-          buffer != packed.end() ? buffer->second : place_of(storage(value->second));
+      const std::string place = buffer != packed.end() ? buffer->second : part_of(value->second);
       const bool is_own = place.find(" + ") != std::string::npos;  // bytes of the arena or the file
       const std::string pointer = std::string(kernel.arguments[i].is_written ? "" : "const ") +
                                   type_of(kernel.arguments[i].dtype) + "*";

@@ -17,7 +17,8 @@ const std::map<std::string_view, OperatorRow>& table() {
     for (const auto& family :
          {elementwise_rows(), product_rows(), convolution_rows(), pool_rows(), reduction_rows(),
           norm_rows(), shape_rows(), index_rows(), resize_rows(), function_rows(), scatter_rows(),
-          order_rows(), sample_rows(), einsum_rows(), quantize_rows(), recurrent_rows()}) {
+          order_rows(), sample_rows(), einsum_rows(), quantize_rows(), recurrent_rows(),
+          signal_rows()}) {
       for (const OperatorRow& row : family) {
         TENSORSMITH_ASSERT(all.emplace(row.facts.op, row).second, "an operator has two rows");
       }
@@ -142,6 +143,9 @@ te::Tensor Emitter::stage(const std::string& what, const Shape& shape, const Bod
 }
 
 void Emitter::define(const te::Tensor& tensor, std::size_t k) {
+  if (!node_->has_output(k)) {
+    return;
+  }
   const Value& value = result(k);
   TENSORSMITH_ASSERT(tensor.shape() == value.shape && tensor.dtype() == type_of(value),
                      "a row's formula does not have the shape or type that it infers");
@@ -149,6 +153,9 @@ void Emitter::define(const te::Tensor& tensor, std::size_t k) {
 }
 void Emitter::define(const Body& body, std::size_t k, OperationAttrs attrs,
                      std::vector<std::string> axes) {
+  if (!node_->has_output(k)) {
+    return;
+  }
   define(stage("", result(k).shape, body, std::move(attrs), std::move(axes)), k);
 }
 

@@ -94,7 +94,7 @@ class Emitter {
   te::ReduceAxis axis(const std::string& name, std::int64_t extent) {
     return program_.reduce_axis(name, extent);
   }
-  /// Output k of the node is that tensor.
+  /// Output k of the node is that tensor; nothing where nobody reads the output.
   void define(const te::Tensor& tensor, std::size_t k = 0);
   /// A stage that is output k, of its type.
   void define(const Body& body, std::size_t k = 0, OperationAttrs attrs = {},
@@ -153,6 +153,7 @@ std::vector<OperatorRow> sample_rows();
 std::vector<OperatorRow> einsum_rows();
 std::vector<OperatorRow> quantize_rows();
 std::vector<OperatorRow> recurrent_rows();
+std::vector<OperatorRow> signal_rows();
 
 // What several families need.
 Shape spread_shapes(const Shape& a, const Shape& b);  ///< throws where they do not fit

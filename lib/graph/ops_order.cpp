@@ -42,8 +42,10 @@ void emit_top_k(Emitter& e) {
         (takes_largest ? theirs > own : theirs < own) || (theirs == own && Expr(other) < at[axis]);
     return te::sum(te::select(is_before, whole(e, 1), whole(e, 0)), {other});
   });
+  Shape taken = x;
+  taken[axis] = e.value(1).constant.integer(0);
   // The last of several: numbers that are none have the rank of another.
-  const te::Tensor found = e.stage("place", e.result(1).shape, [&](const Indices& at) {
+  const te::Tensor found = e.stage("place", taken, [&](const Indices& at) {
     const Expr is_wanted = rank.at(with(at, axis, place)) == at[axis];
     return te::max(te::select(is_wanted, Expr(place), whole(e, 0)), {place});
   });

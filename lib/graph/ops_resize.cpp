@@ -2,6 +2,7 @@
 // Resize: nearest elements, and linear interpolation, to constant sizes.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "graph/operators.hpp"
 
@@ -221,9 +222,35 @@ Expr choose(Emitter& e, const Expr& i, const std::vector<double>& values, DType 
                     choose(e, i, values, type, middle, last));
 }
 
+/// The line on which the places lie with their weights, as the extents say it: aligned corners,
+/// aligned borders, or both of these moved by half an element.
+bool find_exact_line(const AxisMap& map, Line& line) {
+  const std::int64_t from = map.extent, to = static_cast<std::int64_t>(map.low.size());
+  for (Line candidate :
+       {Line{from - 1, 0, to - 1}, Line{from, 0, to}, Line{2 * from, from - to, 2 * to}}) {
+    const std::int64_t shared = std::gcd(std::gcd(candidate.a, candidate.b), candidate.c);
+    if (candidate.c < 1 || candidate.a * to > INT32_MAX) {
+      continue;
+    }
+    candidate = {candidate.a / shared, candidate.b / shared, candidate.c / shared};
+    bool are_same = fits(candidate, map.low);
+    for (std::int64_t i = 0; are_same && i < to; ++i) {
+      const std::int64_t rest =
+          candidate.a * i + candidate.b - candidate.c * map.low[static_cast<std::size_t>(i)];
+      are_same = std::abs(static_cast<double>(rest) / static_cast<double>(candidate.c) -
+                          map.weight[static_cast<std::size_t>(i)]) < 1e-6;
+    }
+    if (are_same) {
+      line = candidate;
+      return true;
+    }
+  }
+  return false;
+}
+
 Expr place_of(Emitter& e, const Expr& i, const AxisMap& map) {
   Line line;
-  if (find_line(map.low, line)) {
+  if (find_line(map.low, line) || find_exact_line(map, line)) {
     return te::floordiv(i * line.a + line.b, line.c);
   }
   const std::vector<double> values(map.low.begin(), map.low.end());
@@ -243,6 +270,11 @@ Expr weight_of(Emitter& e, const Expr& i, const Expr& place, const AxisMap& map,
       const Expr at = period == 1 ? i : te::floormod(i, static_cast<std::int64_t>(period));
       return choose(e, at, map.weight, wide, 0, count);
     }
+  }
+  Line line;
+  if (find_exact_line(map, line)) {
+    return te::cast(wide, i * line.a + line.b - place * line.c) *
+           (1.0 / static_cast<double>(line.c));
   }
   return te::cast(wide, i) * map.step + map.first - te::cast(wide, place);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "graph/operators.hpp"
 #include "tensorsmith/graph/fuse.hpp"
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/te/notation.hpp"
@@ -69,6 +70,122 @@ std::vector<FuseNode> fuse_nodes(const Graph& graph) {
   return nodes;
 }
 
+/// The sizes of the parts of a Split, also of those that nobody reads.
+List split_sizes(const Graph& graph, const Node& node, std::int64_t extent) {
+  if (node.has_input(1)) {
+    return graph.value(node.inputs[1]).constant.integers();
+  }
+  const auto count = static_cast<std::int64_t>(node.outputs.size());
+  return List(node.outputs.size(), (extent + count - 1) / count);
+}
+
+/// Where the results of a node begin in the bytes of its first input, in elements, if they are
+/// parts of them in one piece: elements, slices and splits along the outermost axis. Else empty.
+List part_offsets(const Graph& graph, const Node& node) {
+  if (node.op != "Gather" && node.op != "Slice" && node.op != "Split") {
+    return {};
+  }
+  const Shape& x = graph.value(node.inputs[0]).shape;
+  if (x.empty()) {
+    return {};
+  }
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+    if (node.has_input(i) && !graph.is_constant(node.inputs[i])) {
+      return {};
+    }
+  }
+  std::size_t outer = 0;  // the first axis of more than one element
+  while (outer + 1 < x.size() && x[outer] == 1) {
+    ++outer;
+  }
+  const std::int64_t inner =
+      num_elements(Shape(x.begin() + static_cast<std::ptrdiff_t>(outer) + 1, x.end()));
+  const auto starts_at = [&](std::int64_t i) {
+    return std::clamp<std::int64_t>(i < 0 ? i + x[outer] : i, 0, x[outer]) * inner;
+  };
+  if (node.op != "Slice") {
+    const std::size_t axis = normalized_axis(node.integer("axis", 0), x.size());
+    if (axis != outer) {
+      return {};
+    }
+    const Constant* list = node.has_input(1) ? &graph.value(node.inputs[1]).constant : nullptr;
+    if (node.op == "Gather") {
+      return num_elements(list->shape) == 1 ? List{starts_at(list->integer(0))} : List{};
+    }
+    List offsets;
+    std::int64_t at = 0;
+    for (const std::int64_t size : split_sizes(graph, node, x[axis])) {
+      offsets.push_back(at * inner);
+      at += size;
+    }
+    return offsets;
+  }
+  const Shape& y = graph.value(node.outputs[0]).shape;
+  const List starts = list_of(graph, node, 1, "starts"), axes = list_of(graph, node, 3, "axes"),
+             steps = list_of(graph, node, 4, "steps");
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::size_t axis =
+        normalized_axis(node.has_input(3) ? axes[i] : static_cast<std::int64_t>(i), x.size());
+    if ((i < steps.size() && steps[i] != 1) || (axis != outer && x[axis] != y[axis])) {
+      return {};
+    }
+    offset = axis == outer ? starts_at(starts[i]) : offset;
+  }
+  return {offset};
+}
+
+/// Values that are views of each other up to a result, which lies with the caller.
+std::vector<bool> seen_outside(const Graph& graph) {
+  std::vector<bool> is_outside(graph.values.size(), false);
+  for (const ValueId id : graph.outputs) {
+    is_outside[id.value] = true;
+  }
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    if (find_operator(node.op)->is_view && node.has_output(0) &&
+        is_outside[node.outputs[0].value]) {
+      is_outside[node.inputs[0].value] = true;
+    }
+  }
+  return is_outside;
+}
+
+/// Nodes that need no kernel since their results are parts of a value that another group computes
+/// in any case: by node, where the parts begin. Elements of time steps are such, so that all steps
+/// are one task.
+std::vector<List> find_parts(const Graph& graph, const std::vector<std::size_t>& last_of) {
+  const std::vector<std::int32_t> producer = producers(graph);
+  const std::vector<bool> is_outside = seen_outside(graph);
+  std::vector<List> parts(graph.nodes.size());
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    const std::int32_t from = node.has_input(0) ? producer[node.inputs[0].value] : -1;
+    if (from >= 0 && last_of[static_cast<std::size_t>(from)] == last_of[i]) {
+      continue;
+    }
+    const bool is_result = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+      return id.valid() && is_outside[id.value];
+    });
+    parts[i] = is_result ? List() : part_offsets(graph, node);
+  }
+  return parts;
+}
+
+/// The same groups, but for nodes that are parts.
+std::vector<std::size_t> fuse_around(const std::vector<List>& parts, std::vector<FuseNode> nodes,
+                                     const FuseOptions& options) {
+  for (FuseNode& node : nodes) {
+    for (FuseEdge& edge : node.readers) {
+      edge.pattern = parts[edge.reader].empty() ? edge.pattern : FusePattern::opaque;
+    }
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].pattern = parts[i].empty() ? nodes[i].pattern : FusePattern::opaque;
+  }
+  return fuse(nodes, options);
+}
+
 std::string title_of(const Graph& graph, const std::vector<std::size_t>& nodes) {
   std::string title;
   for (const std::size_t i : nodes) {
@@ -105,6 +222,7 @@ Result<Partition, std::string> partition(const Graph& graph, const PartitionOpti
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
     made.storage.push_back(ValueId{static_cast<std::uint32_t>(i)});
   }
+  made.offset.assign(graph.values.size(), 0);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const OperatorFacts* facts = find_operator(graph.nodes[i].op);
     if (facts == nullptr || facts->is_folded) {
@@ -115,7 +233,9 @@ Result<Partition, std::string> partition(const Graph& graph, const PartitionOpti
   }
   FuseOptions fusing;
   fusing.most_nodes = options.fuses ? options.most_nodes : 1;
-  const std::vector<std::size_t> last_of = fuse(fuse_nodes(graph), fusing);
+  const std::vector<FuseNode> fused = fuse_nodes(graph);
+  const std::vector<List> parts = find_parts(graph, fuse(fused, fusing));
+  const std::vector<std::size_t> last_of = fuse_around(parts, fused, fusing);
   std::map<std::size_t, std::vector<std::size_t>> members;  // by the last node: that can run then
   for (std::size_t i = 0; i < last_of.size(); ++i) {
     members[last_of[i]].push_back(i);
@@ -135,8 +255,18 @@ Result<Partition, std::string> partition(const Graph& graph, const PartitionOpti
   std::map<std::string, std::size_t> known;
   for (auto& [last, nodes] : members) {
     const Node& node = graph.nodes[last];
-    if (find_operator(node.op)->is_view && node.has_output(0) && !node.has_output(1)) {
-      made.storage[node.outputs[0].value] = made.storage[node.inputs[0].value];
+    const bool is_view =
+        find_operator(node.op)->is_view && node.has_output(0) && !node.has_output(1);
+    if (is_view || !parts[last].empty()) {
+      for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        if (node.has_output(k)) {
+          const std::uint32_t y = node.outputs[k].value, x = node.inputs[0].value;
+          made.storage[y] = made.storage[x];
+          made.offset[y] = made.offset[x];
+          made.offset[y] +=
+              is_view ? 0 : parts[last][k] * bytes_of(graph.value(node.outputs[k]).dtype);
+        }
+      }
       continue;
     }
     Group group;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/fold.hpp"
 #include "graph/operators.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 
@@ -210,7 +211,9 @@ std::vector<Constant> evaluate_node(const Graph& graph, std::size_t node) {
   for (const ValueId id : program.inputs) {
     inputs.push_back(host_array(graph.value(id).constant, false));
   }
-  const std::vector<HostArray> results = evaluate_program(program, inputs);
+  auto folded = fold_dag(*program.dag, inputs);
+  const std::vector<HostArray> results =
+      folded ? std::move(*folded) : evaluate_program(program, inputs);
   std::size_t next = 0;
   for (std::size_t k = 0; k < n.outputs.size(); ++k) {
     if (n.has_output(k)) {

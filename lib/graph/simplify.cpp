@@ -57,10 +57,10 @@ class Rewriter {
     if (op == "Add") {
       return counted(find_affine(i), count.layer_norms);
     }
-    if (op == "Identity" || op == "Dropout" || op == "Reshape") {
-      return counted(drop_view(i), count.views);
+    if (op == "Transpose") {
+      return counted(make_view(i), count.views);
     }
-    return false;
+    return is_copy(i) && counted(drop_view(i), count.views);
   }
   static bool counted(bool applied, std::int64_t& count) {
     count += applied ? 1 : 0;
@@ -417,6 +417,34 @@ class Rewriter {
   }
   bool find_affine(std::size_t i) { return attach(i, 2); }
 
+  /// Axes of one element change their places, others stay: a view.
+  bool make_view(std::size_t i) {
+    const Node& node = graph_.nodes[i];
+    const Shape& shape = graph_.value(node.inputs[0]).shape;
+    List perm = node.integers("perm");
+    std::erase_if(perm,
+                  [&](std::int64_t axis) { return shape[static_cast<std::size_t>(axis)] == 1; });
+    if (!node.has("perm") || !std::is_sorted(perm.begin(), perm.end())) {
+      return false;
+    }
+    const Shape& made = graph_.value(node.outputs[0]).shape;
+    replace(i, "Reshape", {node.inputs[0], graph_.add_constant("", integer_constant(made))});
+    return true;
+  }
+  /// Whether the result is what it reads first, once their shapes are equal.
+  bool is_copy(std::size_t i) const {
+    const Node& node = graph_.nodes[i];
+    if (node.op == "Cast") {
+      return graph_.value(node.inputs[0]).dtype == graph_.value(node.outputs[0]).dtype;
+    }
+    if (node.op == "Slice") {  // not from the end
+      const List steps = node.has_input(4) ? list_of(graph_, node, 4, "steps") : List();
+      return std::all_of(steps.begin(), steps.end(), [](std::int64_t step) { return step > 0; });
+    }
+    return node.op == "Identity" || node.op == "Dropout" || node.op == "Reshape" ||
+           node.op == "Expand" || node.op == "Tile" ||
+           (node.op == "Concat" && node.inputs.size() == 1);
+  }
   /// What it reads has the shape already, so whoever reads it may read that.
   bool drop_view(std::size_t i) {
     Node& node = graph_.nodes[i];

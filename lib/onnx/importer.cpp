@@ -91,11 +91,12 @@ std::string Importer::define(std::string_view name, ValueId value, Scope& scope)
   return {};
 }
 
-std::optional<graph::Constant> Importer::constant_of(ValueId value) const {
-  if (graph_.value(value).is_constant) {
-    return graph_.value(value).constant;
+std::optional<graph::Constant> Importer::constant_of(ValueId value) {
+  if (graph_.value(value).is_constant || settle().empty()) {
+    return graph_.value(value).is_constant ? std::optional(graph_.value(value).constant)
+                                           : std::nullopt;
   }
-  // What it depends on, alone, evaluated as far as constants go.
+  // Something else cannot be resolved: what it depends on, alone.
   graph::Graph part = graph_;
   part.outputs = {value};
   graph::remove_unused(part);
@@ -178,6 +179,15 @@ std::string Importer::add_operator(const NodeMessage& node, const std::string& n
   }
   if (row->reader == &read_if_constant) {
     return add_branch(node, inputs.front(), name, scope);
+  }
+  if (row->reader == &read_loop) {
+    return add_loop(node, inputs, name, scope);
+  }
+  if (row->reader == &read_scan) {
+    return add_scan(node, version, inputs, name, scope);
+  }
+  if (!is_own_domain(row->domain)) {
+    settle();  // their readers ask for shapes; what cannot be resolved is said later
   }
   NodeSource source(graph_, tensors_, node, version, scope.prefix + std::string(node.name),
                     std::move(inputs));

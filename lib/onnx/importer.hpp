@@ -2,7 +2,8 @@
 // Importer: a model message becomes a graph.
 //
 // Private to lib/. Own design. Nodes are read in topological order, each by the reader of its
-// version; functions of the model and branches of If whose condition is constant are read in place.
+// version; functions of the model, branches of If whose condition is constant and rounds of Loop
+// and Scan are read in place.
 #pragma once
 
 #include <cstddef>
@@ -66,6 +67,14 @@ class Importer {
                        const std::string& name, Scope& scope);
   std::string add_branch(const NodeMessage& node, ValueId decides, const std::string& name,
                          Scope& scope);
+  std::string add_loop(const NodeMessage& node, const std::vector<ValueId>& inputs,
+                       const std::string& name, Scope& scope);
+  std::string add_scan(const NodeMessage& node, std::int64_t version,
+                       const std::vector<ValueId>& inputs, const std::string& name, Scope& scope);
+  /// The nodes of a body once more, with these values as its inputs.
+  std::string add_round(const GraphMessage& body, const std::vector<ValueId>& inputs,
+                        std::size_t round, const std::string& name, const Scope& around,
+                        std::vector<ValueId>& outputs);
   std::string add_outputs(const Scope& scope);
   /// A value of a body gets its name outside.
   static std::string export_value(std::string_view inner_name, std::string_view outer_name,
@@ -74,8 +83,19 @@ class Importer {
   static std::string read_inputs(const NodeMessage& node, const std::string& name,
                                  const Scope& scope, std::vector<ValueId>& inputs);
 
+  /// The body of a loop; `around` gets its constants, and is what every round sees.
+  Result<GraphMessage, std::string> body_of(const NodeMessage& node, const std::string& name,
+                                            const Scope& scope, Scope& around);
+  ValueId emit(std::string_view op, const std::string& name, std::vector<ValueId> inputs,
+               std::vector<graph::Attribute> attributes);
+  /// Values of the same shape side by side along a new axis.
+  ValueId stacked(const std::vector<ValueId>& parts, std::int64_t axis, const std::string& name);
+  /// Shapes and types of all values so far become known, and those that depend on constants alone
+  /// constants.
+  std::string settle();
+
   /// The value if it depends on constants alone.
-  std::optional<graph::Constant> constant_of(ValueId value) const;
+  std::optional<graph::Constant> constant_of(ValueId value);
   static std::string function_key(std::string_view domain, std::string_view name,
                                   std::string_view overload);
 
@@ -88,6 +108,7 @@ class Importer {
   std::vector<bool> is_dim_used_;     ///< by OnnxOptions::dims
   std::vector<bool> is_input_used_;   ///< by OnnxOptions::inputs
   std::size_t num_read_ = 0;          ///< nodes, with those of functions
+  std::size_t num_settled_ = 0;       ///< nodes of the graph whose values are known
 };
 
 }  // namespace tensorsmith::onnx

@@ -38,6 +38,9 @@ DType result_type(const graph::Graph& graph, const graph::Node& node) {
   if (node.op == "EyeLike" && node.has("dtype")) {
     return dtype_from_name(node.text("dtype", "")).value_or(DType::f32);
   }
+  if (node.op.ends_with("Window") || node.op == "MelWeightMatrix") {
+    return dtype_from_name(node.text("output_datatype", "")).value_or(DType::f32);
+  }
   if (node.op == "Cast") {
     return dtype_from_name(node.text("to", "")).value_or(DType::f32);
   }

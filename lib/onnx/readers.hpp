@@ -20,7 +20,8 @@ void read_constant(NodeSource& source);
 void read_identity(NodeSource& source);
 void read_cast(NodeSource& source);
 void read_cast_like(NodeSource& source);
-void read_eye_like(NodeSource& source);
+void read_typed(NodeSource& source);
+void read_dft(NodeSource& source);
 void read_dropout(NodeSource& source);
 void read_sum(NodeSource& source);
 void read_mean(NodeSource& source);
@@ -67,7 +68,24 @@ void read_dynamic_quantize(NodeSource& source);
 void read_attention(NodeSource& source);
 void read_rotary(NodeSource& source);
 
-/// The importer itself expands it; never called.
+void read_packed_attention(NodeSource& source);
+void read_embed_norm(NodeSource& source);
+
+// readers_contributed.cpp
+void read_fused_matmul(NodeSource& source);
+void read_fused_conv(NodeSource& source);
+void read_fused_gemm(NodeSource& source);
+void read_qlinear_binary(NodeSource& source);
+void read_qlinear_concat(NodeSource& source);
+void read_qlinear_unary(NodeSource& source);
+void read_qgemm(NodeSource& source);
+void read_matmul_integer_to_float(NodeSource& source);
+void read_dynamic_quantize_matmul(NodeSource& source);
+void read_dynamic_quantize_lstm(NodeSource& source);
+
+/// The importer itself expands them; never called.
 void read_if_constant(NodeSource& source);
+void read_loop(NodeSource& source);
+void read_scan(NodeSource& source);
 
 }  // namespace tensorsmith::onnx

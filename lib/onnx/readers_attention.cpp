@@ -161,6 +161,115 @@ void read_attention(NodeSource& source) {
   }
 }
 
+// com.microsoft.Attention(x, w, bias, mask, past, summand of scores): x * w + bias is queries, keys
+// and values side by side. Shapes are known.
+void read_packed_attention(NodeSource& source) {
+  const std::int64_t heads = source.integer("num_heads", 0);
+  const graph::Shape& w = source.net().value(source.input(1)).shape;
+  Ints sizes = source.integers("qkv_hidden_sizes");
+  if (sizes.empty() && w.size() == 2) {
+    sizes = Ints(3, w[1] / 3);
+  }
+  if (source.has_input(4) || source.has_result(1) || source.integer("do_rotary", 0) != 0) {
+    source.refuse("past keys and turned positions are not read");
+    return;
+  }
+  if (sizes.size() != 3 || heads < 1 || sizes[0] < heads) {
+    source.refuse("it has no heads");
+    return;
+  }
+  ValueId all = source.emit("MatMul", {source.input(0), source.input(1)});
+  all = source.has_input(2) ? source.emit("Add", {all, source.input(2)}) : all;
+  std::int64_t begin = 0;
+  std::vector<ValueId> parts;
+  for (const std::int64_t size : sizes) {
+    parts.push_back(split_heads(source, sliced(source, all, begin, begin + size), heads));
+    begin += size;
+  }
+  const double usual = 1 / std::sqrt(static_cast<double>(sizes[0] / heads));
+  const double scale = source.real("scale", 0);
+  const ValueId q = source.emit("Mul", {parts[0], source.scalar(scale != 0 ? scale : usual, all)});
+  ValueId scores = source.emit("MatMul", {q, transposed(source, parts[1], {0, 1, 3, 2})});
+  const ValueId none = source.scalar(0, all);
+  const ValueId low = source.scalar(source.real("mask_filter_value", -10000), all);
+  const auto hide = [&](ValueId is_seen) {
+    scores = source.emit("Add", {scores, source.emit("Where", {is_seen, none, low})});
+  };
+  if (source.has_input(3)) {
+    const ValueId mask = source.input(3);
+    const graph::Shape shape = source.net().value(mask).shape;
+    const graph::Shape x = source.net().value(source.input(0)).shape;
+    const ValueId number = source.emit("Cast", {mask}, {{"to", std::string("i64")}});
+    const ValueId zero = source.scalar(0, number);
+    if (shape.size() == 1 && x.size() == 3 && shape[0] == x[0]) {  // lengths
+      Ints places;
+      for (std::int64_t i = 0; i < x[1]; ++i) {
+        places.push_back(i);
+      }
+      const ValueId length = source.emit("Reshape", {number, source.integer_list({-1, 1, 1, 1})});
+      hide(source.emit("Less", {source.integer_list(places), length}));
+    } else if (shape.size() == 2) {
+      const ValueId by_key = source.emit("Reshape", {number, source.integer_list({0, 1, 1, -1})});
+      hide(source.emit("Greater", {by_key, zero}));
+    } else if (shape.size() == 3) {
+      const ValueId by_query = source.emit("Unsqueeze", {number, source.integer_list({1})});
+      hide(source.emit("Greater", {by_query, zero}));
+    } else {
+      source.refuse("its mask is of a form that is not read");
+      return;
+    }
+  }
+  if (source.integer("unidirectional", 0) != 0) {
+    hide(causal(source, parts[0], parts[1], {}));
+  }
+  scores = source.has_input(5) ? source.emit("Add", {scores, source.input(5)}) : scores;
+  const ValueId soft = source.emit("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
+  finish_joined_heads(source, source.emit("MatMul", {soft, parts[2]}));
+}
+
+// com.microsoft.EmbedLayerNormalization(tokens, segments, rows by token, by position, by segment,
+// scale, bias, mask, positions) --> the norm of the sum of rows; how many tokens the mask shows;
+// the sum.
+void read_embed_norm(NodeSource& source) {
+  for (const std::size_t i : {0, 2, 3, 5, 6}) {
+    if (!source.has_input(i)) {
+      source.refuse("its input " + std::to_string(i) + " is absent");
+      return;
+    }
+  }
+  const ValueId tokens = source.input(0);
+  const graph::Shape shape = source.net().value(tokens).shape;
+  if (shape.size() != 2) {
+    source.refuse("its tokens are no rows");
+    return;
+  }
+  ValueId positions = source.input(3);
+  positions =
+      source.has_input(8)
+          ? source.emit("Gather", {positions, source.input(8)})
+          : source.emit("Slice", {positions, source.integer_list({0}),
+                                  source.integer_list({shape[1]}), source.integer_list({0})});
+  ValueId sum = source.emit("Add", {source.emit("Gather", {source.input(2), tokens}), positions});
+  if (source.has_input(4) && source.has_input(1)) {
+    sum = source.emit("Add", {sum, source.emit("Gather", {source.input(4), source.input(1)})});
+  }
+  source.finish("LayerNormalization", {sum, source.input(5), source.input(6)},
+                {{"axis", std::int64_t{-1}}, {"epsilon", source.real("epsilon", 1e-12F)}}, 1);
+  if (source.has_result(1)) {
+    const std::vector<std::int32_t> zeros(static_cast<std::size_t>(shape[0]), 0);
+    source.finish_as(
+        1, source.has_input(7)
+               ? source.emit("ReduceSum",
+                             {source.emit("Cast", {source.input(7)}, {{"to", std::string("i32")}}),
+                              source.integer_list({1})},
+                             {{"keepdims", std::int64_t{0}}})
+               : source.constant(graph::constant_of<std::int32_t>(DType::i32, {shape[0]}, zeros)));
+  }
+  if (source.has_result(2)) {
+    source.finish_as(2, sum);
+  }
+}
+
 // RotaryEmbedding(x, cos, sin, positions) --> (a cos - b sin, a sin + b cos) of pairs (a, b), which
 // are halves of a head or neighbours. What lies behind the rotated part stays.
 void read_rotary(NodeSource& source) {

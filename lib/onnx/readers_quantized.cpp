@@ -3,18 +3,15 @@
 #include <string>
 #include <vector>
 
+#include "onnx/quantized_parts.hpp"
 #include "onnx/readers.hpp"
 #include "onnx/tensor.hpp"
 
 namespace tensorsmith::onnx {
-namespace {
-
 ValueId cast(NodeSource& source, ValueId x, DType type) {
   return source.emit("Cast", {x}, {{"to", std::string(name_of(type))}});
 }
-/// x - zero point of input i, as i32. Zero points are one number, or one per element of the first
-/// of `axes` axes.
-ValueId centred(NodeSource& source, ValueId x, std::size_t i, std::size_t axes = 1) {
+ValueId centred(NodeSource& source, ValueId x, std::size_t i, std::size_t axes) {
   const ValueId number = cast(source, x, DType::i32);
   if (!source.has_input(i)) {
     return number;
@@ -31,8 +28,24 @@ ValueId dequantized(NodeSource& source, std::size_t i, std::int64_t axis) {
   return source.emit("DequantizeLinear",
                      {source.input(i), source.input(i + 1), source.input(i + 2)}, {{"axis", axis}});
 }
-
-}  // namespace
+void finish_quantized(NodeSource& source, ValueId real, std::size_t i, ValueId like) {
+  if (source.has_input(i + 1)) {
+    source.finish("QuantizeLinear", {real, source.input(i), source.input(i + 1)});
+  } else {
+    source.finish("QuantizeLinear", {real, source.input(i)},
+                  {{"output_dtype", std::string(name_of(source.type_of(like)))}});
+  }
+}
+DynamicQuantized dynamic_range(NodeSource& source, ValueId x) {
+  const std::vector<graph::Attribute> whole = {{"keepdims", std::int64_t{0}}};
+  const ValueId none = source.scalar(0, x), top = source.scalar(255, x);
+  const ValueId most = source.emit("Max", {source.emit("ReduceMax", {x}, whole), none});
+  const ValueId least = source.emit("Min", {source.emit("ReduceMin", {x}, whole), none});
+  const ValueId scale = source.emit("Div", {source.emit("Sub", {most, least}), top});
+  const ValueId place =
+      source.emit("Round", {source.emit("Div", {source.emit("Neg", {least}), scale})});
+  return {scale, cast(source, source.emit("Clip", {place, none, top}), DType::u8)};
+}
 
 // Names of types in place of their numbers.
 void read_quantize(NodeSource& source) {
@@ -83,22 +96,13 @@ void read_qlinear_conv(NodeSource& source) {
   source.finish("QuantizeLinear", {sum, source.input(6), source.input(7)});
 }
 
-// DynamicQuantizeLinear(x) --> x in u8 such that its range, with 0, is 0 to 255; scale; zero point.
+// DynamicQuantizeLinear(x) --> x in u8, its scale and its zero point.
 void read_dynamic_quantize(NodeSource& source) {
   const ValueId x = source.input(0);
-  const std::vector<graph::Attribute> whole = {{"keepdims", std::int64_t{0}}};
-  const ValueId zero = source.scalar(0, x);
-  const ValueId most = source.emit("Max", {source.emit("ReduceMax", {x}, whole), zero});
-  const ValueId least = source.emit("Min", {source.emit("ReduceMin", {x}, whole), zero});
-  const ValueId scale =
-      source.emit("Div", {source.emit("Sub", {most, least}), source.scalar(255, x)});
-  const ValueId place =
-      source.emit("Round", {source.emit("Div", {source.emit("Neg", {least}), scale})});
-  const ValueId limited = source.emit("Clip", {place, source.scalar(0, x), source.scalar(255, x)});
-  const ValueId zero_point = cast(source, limited, DType::u8);
-  source.finish_as(1, scale);
-  source.finish_as(2, zero_point);
-  source.finish("QuantizeLinear", {x, scale, zero_point}, {}, 1);
+  const DynamicQuantized range = dynamic_range(source, x);
+  source.finish_as(1, range.scale);
+  source.finish_as(2, range.zero);
+  source.finish("QuantizeLinear", {x, range.scale, range.zero}, {}, 1);
 }
 
 }  // namespace tensorsmith::onnx

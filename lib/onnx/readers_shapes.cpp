@@ -189,5 +189,7 @@ void read_grid_sample(NodeSource& source) {
 }
 
 void read_if_constant(NodeSource& source) { source.refuse("its condition is not constant"); }
+void read_loop(NodeSource& source) { source.refuse("it is not written out"); }
+void read_scan(NodeSource& source) { source.refuse("it is not written out"); }
 
 }  // namespace tensorsmith::onnx

@@ -93,18 +93,30 @@ void read_cast(NodeSource& source) {
   source.finish("Cast", source.inputs(), {{"to", std::string(name_of(*type))}});
 }
 
-// EyeLike: the name of its type in place of the number.
-void read_eye_like(NodeSource& source) {
-  auto attributes = source.attributes({"dtype"});
-  if (const std::int64_t number = source.integer("dtype", 0); number != 0) {
+// EyeLike and what is made of sizes alone: the name of their type in place of its number.
+void read_typed(NodeSource& source) {
+  const std::string_view attribute = source.op() == "EyeLike" ? "dtype" : "output_datatype";
+  auto attributes = source.attributes({attribute});
+  if (const std::int64_t number = source.integer(attribute, 0); number != 0) {
     const auto type = element_type(number);
     if (!type) {
       source.refuse(type.error());
       return;
     }
-    attributes.push_back({"dtype", std::string(name_of(*type))});
+    attributes.push_back({std::string(attribute), std::string(name_of(*type))});
   }
-  source.finish("EyeLike", source.inputs(), std::move(attributes));
+  source.finish(source.op(), source.inputs(), std::move(attributes));
+}
+
+// Before 20: attribute axis, 1 if it is left out.
+void read_dft(NodeSource& source) {
+  if (source.version() >= 20) {
+    read_same(source);
+    return;
+  }
+  const ValueId axis = source.integer_list({source.integer("axis", 1)});
+  auto attributes = source.attributes({"axis"});
+  source.finish("DFT", {source.input(0), source.input(1), axis}, std::move(attributes));
 }
 
 // CastLike(x, like) --> Cast(x, to = the type of like).

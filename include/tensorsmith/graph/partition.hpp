@@ -36,8 +36,9 @@ struct NetworkTask {
 struct Partition {
   std::vector<Group> groups;  ///< in an order in which they can run
   std::vector<NetworkTask> tasks;
-  /// By ValueId: the value whose bytes it has, itself if it is no view.
+  /// By ValueId: the value among whose bytes it lies, itself if it is no view, and where there.
   std::vector<ValueId> storage;
+  std::vector<std::int64_t> offset;
 };
 
 struct PartitionOptions {

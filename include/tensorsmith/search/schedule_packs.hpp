@@ -100,13 +100,19 @@ inline LengthList packed_cuts(const PackedDimension& dimension, bool is_in_squar
 /// Fewer elements than this many vectors are no row worth padding.
 inline constexpr std::int64_t least_row_vectors = 2;
 
-/// The dimension along which the source is contiguous. Filters of 1 x 1 are no rows.
+/// The dimension along which the source is contiguous, and the copy. Filters of 1 x 1 are no rows.
 inline std::size_t contiguous_dimension(const TensorInfo& tensor) {
   std::size_t last = tensor.shape.size() - 1;
   while (last > 0 && tensor.shape[last] == 1) {
     --last;
   }
   return last;
+}
+inline std::size_t written_dimension(const TensorInfo& tensor, IdList order) {
+  while (order.size() > 1 && tensor.shape[static_cast<std::size_t>(order.back() / 2)] == 1) {
+    order.pop_back();
+  }
+  return static_cast<std::size_t>(order.back() / 2);
 }
 
 /// Elements of `tensor` that a vector holds.
@@ -196,7 +202,7 @@ inline bool schedule_pack(State& state, std::vector<PackedDimension> dimensions,
   }
   const TensorInfo& tensor = state.dag().tensor(state.operation(id).outputs[0]);
   const std::int64_t lanes = lanes_of(tensor, hardware);
-  const auto written = static_cast<std::size_t>(layout.order.back() / 2);  // dimension by vectors
+  const std::size_t written = written_dimension(tensor, layout.order);  // by vectors
   std::size_t read = contiguous_dimension(tensor);
   // Nothing is transposed in registers where every element is chosen.
   const bool is_square = written != read && !reads_choices(state, id);

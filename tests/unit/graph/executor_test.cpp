@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "support/catch.hpp"
+#include "tensorsmith/graph/builder.hpp"
 #include "tensorsmith/graph/memory_plan.hpp"
 #include "tensorsmith/graph/resolve.hpp"
 #include "unit/graph/random_graphs.hpp"
@@ -65,4 +66,42 @@ TEST_CASE("a partitioned network computes what the interpreter does", "[graph]")
   }
   CHECK(fused > 0);
   CHECK(groups > count);
+}
+
+TEST_CASE("parts of a value along its outermost axis are no kernels", "[graph]") {
+  graph::Builder net("steps");
+  const auto x = net.input("x", {6, 1, 8});
+  const auto at = [&](graph::ValueId from, std::int64_t i) {
+    return net.add("Gather", {from, net.integers({i})}, {{"axis", std::int64_t{0}}});
+  };
+  const auto all = net.add("MatMul", {x, net.weights({8, 8})});
+  auto state = net.add("Tanh", {at(x, 0)});
+  const auto w = net.weights({8, 8});
+  for (std::int64_t step = 0; step < 6; ++step) {
+    state = net.add("Tanh", {net.add("Add", {at(all, step - 6), net.add("MatMul", {state, w})})});
+  }
+  const auto halves = net.add_all("Split", {all}, {{"axis", std::int64_t{0}}}, 2);
+  const auto rest =
+      net.add("Slice", {all, net.integers({-3, 0}), net.integers({9, 9}), net.integers({0, 2})});
+  const auto row = net.add("Reshape", {at(all, 1), net.integers({8})});
+  net.output("state", state);
+  net.output("sum", net.add("Add", {net.add("Mul", {halves[0], rest}), halves[1]}));
+  net.output("row", row);  // a result is not a part
+  graph::Graph made = net.finish();
+  std::vector<HostArray> inputs = test::random_inputs(made, 3);
+  const auto want = graph::interpret(made, inputs);
+  REQUIRE(want.has_value());
+  REQUIRE(graph::resolve(made).has_value());
+  const auto parts = graph::partition(made);
+  REQUIRE(parts.has_value());
+  std::size_t gathers = 0;
+  for (const graph::NetworkTask& task : parts->tasks) {
+    gathers += task.title.find("Gather") != std::string::npos ? 1U : 0U;
+    CHECK(task.title.find("Split") == std::string::npos);
+    CHECK(task.title.find("Slice") == std::string::npos);
+  }
+  CHECK(gathers == 1);
+  CHECK(parts->tasks.size() == 5);  // all, the first state, a step, the sum, the row
+  graph::Executor network(made, *parts, graph::plain_kernels(*parts));
+  CHECK(worst_difference(run_network(network, made, inputs), *want) < 1e-5);
 }

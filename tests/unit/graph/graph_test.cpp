@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 #include "tensorsmith/graph/builder.hpp"
+#include "tensorsmith/graph/lowering.hpp"
 #include "tensorsmith/graph/partition.hpp"
 #include "tensorsmith/graph/resolve.hpp"
 #include "tensorsmith/support/error.hpp"
@@ -117,6 +118,30 @@ TEST_CASE("what cannot be written out step by step is told by node", "[graph]") 
   net.nodes = {node};
   CHECK(error_of(graph::resolve(net)) ==
         "node \"memory\" (LSTM) has an activation that is not supported, \"Affine\"");
+}
+
+TEST_CASE("results that nobody reads are not made", "[graph]") {
+  for (const std::size_t read : {std::size_t{0}, std::size_t{1}}) {
+    graph::Builder net("sorted");
+    const auto x = net.input("x", {2, 5});
+    const auto both = net.add_all("TopK", {x, net.integers({3})}, {}, 2);
+    net.output("y", both[read]);
+    graph::Graph made = net.finish();
+    REQUIRE(graph::resolve(made).has_value());
+    const auto parts = graph::partition(made);
+    REQUIRE(parts.has_value());
+    CHECK(parts->groups.front().program.outputs == made.outputs);
+    HostArray rows(DType::f32, {2, 5});
+    for (std::int64_t i = 0; i < 10; ++i) {
+      rows.set_real(i, static_cast<double>(i * 3 % 5));  // 0 3 1 4 2, twice
+    }
+    const auto results = graph::interpret(made, {rows});
+    REQUIRE(results.has_value());
+    const List want = read == 0 ? List{4, 3, 2} : List{3, 1, 4};
+    for (std::int64_t i = 0; i < 3; ++i) {
+      CHECK((*results)[0].get_int(i) == want[static_cast<std::size_t>(i)]);
+    }
+  }
 }
 
 TEST_CASE("equal layers are one task, and elementwise operators join products", "[graph]") {

@@ -113,6 +113,31 @@ TEST_CASE("padding folds into the window behind it, views vanish", "[graph]") {
   CHECK(small.nodes[0].integers("pads") == List{1, 2, 1, 1});
 }
 
+TEST_CASE("copies vanish, and axes of one element change their places without a kernel",
+          "[graph]") {
+  graph::Builder net("copies");
+  auto x = net.input("x", {2, 1, 3, 4});
+  x = net.add("Relu", {x});
+  x = net.add("Slice", {x, net.integers({0, 0}), net.integers({9, 3}), net.integers({0, 2})});
+  x = net.add("Expand", {x, net.integers({1, 3, 1})});
+  x = net.add("Cast", {x}, {{"to", std::string("f32")}});
+  x = net.add("Transpose", {x}, {{"perm", List{1, 0, 2, 3}}});
+  x = net.add("Concat", {x}, {{"axis", std::int64_t{0}}});
+  net.output("y", net.add("Tanh", {x}));
+  graph::Simplified count;
+  CHECK(operators(simplified(net.finish(), count)) ==
+        std::vector<std::string>{"Relu", "Reshape", "Tanh"});
+
+  graph::Builder others("others");
+  x = others.input("x", {2, 1, 3, 4});
+  x = others.add("Slice", {x, others.integers({2}), others.integers({-9}), others.integers({2}),
+                           others.integers({-1})});
+  x = others.add("Transpose", {x}, {{"perm", List{1, 2, 0, 3}}});
+  others.output("y", others.add("Tanh", {x}));
+  CHECK(operators(simplified(others.finish(), count)) ==
+        std::vector<std::string>{"Slice", "Transpose", "Tanh"});
+}
+
 TEST_CASE("random graphs compute the same when they are simplified", "[graph]") {
   const std::uint32_t cases = test::scaled(300);
   for (std::uint32_t number = 1000; number < 1000 + cases; ++number) {
