@@ -128,7 +128,6 @@ std::size_t count_unwritten(std::span<const std::byte> output, std::size_t begin
 }
 
 constexpr std::size_t block = 1024;
-constexpr double unknown_bound = 1e250;  // KernelArgument::has_bounds
 
 /// Whether an element is as near to its reference as its own bound says; no bounds: no.
 bool is_bounded(double got, double wanted, std::span<const std::byte> bounds, std::size_t index) {

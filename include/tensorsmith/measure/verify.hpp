@@ -20,6 +20,9 @@ struct Verdict {
   std::string message;  ///< names the first bad element, and how many there are
 };
 
+/// A bound of an error that is not known is this or more.
+inline constexpr double unknown_bound = 1e250;
+
 /// The reference without its bounds; `reference` is that of the argument or empty.
 std::span<const std::byte> values_of(const KernelArgument& argument,
                                      std::span<const std::byte> reference);
