@@ -51,8 +51,8 @@ bool is_rounded(const ExprPool& pool, ExprId id) {
   return pool.as<Reduce>(id) != nullptr || (binary != nullptr && binary->op <= BinaryOp::div);
 }
 
-/// Whether errors of computed values may become larger than what they are part of: quotients and
-/// functions of them, sums in which they cancel.
+/// Whether errors of computed values may become larger than what they are part of: quotients by and
+/// functions of them.
 bool may_amplify(const ComputeDag& dag) {
   const ExprPool& pool = dag.pool();
   const auto is_computed = [&](ExprId id) {
@@ -68,7 +68,7 @@ bool may_amplify(const ComputeDag& dag) {
     const bool is_function =
         call != nullptr && call->op != CallOp::if_then_else && call->op != CallOp::abs;
     return is_float(pool.dtype(id)) &&
-           (may_cancel(dag, id) || (is_function && any_item(call->args, is_computed)) ||
+           ((is_function && any_item(call->args, is_computed)) ||
             (binary != nullptr && binary->op == BinaryOp::div && is_computed(binary->b)));
   };
   for (const Operation& operation : dag.operations()) {
