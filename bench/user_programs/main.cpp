@@ -3,7 +3,7 @@
 // bench_user_programs: programs written in te beside plain loop nests of them and library calls.
 //
 //   bench_user_programs --suite user_programs --tune-seconds 10 --json programs.json
-//   bench_user_programs --program mlp:33x96x160x48
+//   bench_user_programs --program mlp:33x96x160x48,@attention.ts
 //
 // Every program is tuned, then takes turns with what g++ and clang++ make of its plain nests
 // (plain_nest.hpp), and with the same nests where matrix products are calls of OpenBLAS or BLIS.
@@ -320,7 +320,8 @@ int main(int argc, char** argv) {
   std::string json_path;
   tensorsmith::bench::Options options;
   app.add_option("--suite", suites, "user_programs or user_held_out")->delimiter(',');
-  app.add_option("--program", texts, "a program with its sizes, as mlp:64x128x256x64")
+  app.add_option("--program", texts,
+                 "a program with its sizes, as mlp:64x128x256x64, or @FILE in index notation")
       ->delimiter(',');
   app.add_option("--tune-seconds", options.tune_seconds, "tuning budget per program")
       ->check(CLI::PositiveNumber);

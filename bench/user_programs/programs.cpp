@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <sstream>
 
 #include "families.hpp"
 #include "tensorsmith/support/error.hpp"
+#include "tensorsmith/te/notation.hpp"
 
 namespace tensorsmith::bench {
 
@@ -33,6 +36,19 @@ std::string text_of(const ProgramFamily& family, const Sizes& sizes) {
 }  // namespace
 
 NamedProgram make_program(const std::string& text) {
+  if (text.starts_with('@')) {
+    std::ifstream file(text.substr(1));
+    std::ostringstream all;
+    all << file.rdbuf();
+    if (!file) {
+      throw Error("\"" + text.substr(1) + "\" cannot be read");
+    }
+    auto dag = te::read_notation(all.str());
+    if (!dag) {
+      throw Error(text.substr(1) + ": " + dag.error());
+    }
+    return {"files", text, {std::move(dag).value()}};
+  }
   const std::string name = text.substr(0, text.find(':'));
   Sizes sizes;
   for (std::size_t at = name.size(); at < text.size();) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "constant_division.hpp"
 #include "function_emitter.hpp"
 #include "kernel_emitter.hpp"
 #include "math_emit.hpp"
@@ -303,6 +304,12 @@ LLVMValueRef FunctionEmitter::integer_binary(BinaryOp op, DType type, LLVMValueR
     }
   }
   const bool is_mod = op == BinaryOp::truncmod || op == BinaryOp::floormod;
+  const bool floors = op == BinaryOp::floordiv || op == BinaryOp::floormod;
+  if (lanes_of(a) == 1 && LLVMIsAConstantInt(b) != nullptr && !is_unsigned &&
+      LLVMConstIntGetSExtValue(b) > 1) {
+    const ConstantDivision division{LLVMConstIntGetSExtValue(b), floors, false};
+    return is_mod ? remainder_of(b_, a, division) : quotient_of(b_, a, division);
+  }
   if (is_unsigned) {
     return is_mod ? LLVMBuildURem(b_.ref, a, b, "") : LLVMBuildUDiv(b_.ref, a, b, "");
   }
@@ -311,7 +318,6 @@ LLVMValueRef FunctionEmitter::integer_binary(BinaryOp op, DType type, LLVMValueR
   const LLVMValueRef divisor = b_.select(minus_one, b_.int_like(b, 1), b);
   const LLVMValueRef zero = b_.int_like(a, 0);
   const LLVMValueRef rest = LLVMBuildSRem(b_.ref, a, divisor, "");
-  const bool floors = op == BinaryOp::floordiv || op == BinaryOp::floormod;
   const LLVMValueRef differs =
       b_.and_(b_.icmp(LLVMIntNE, rest, zero), b_.icmp(LLVMIntSLT, b_.xor_(rest, divisor), zero));
   if (is_mod) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear forms of index expressions; parts that are not linear become terms of their own.
 #include <algorithm>
+#include <bit>
 
+#include "constant_division.hpp"
 #include "function_emitter.hpp"
 #include "kernel_emitter.hpp"
 #include "tensorsmith/ir/flat_index.hpp"
@@ -249,6 +251,17 @@ LLVMValueRef FunctionEmitter::index_node(ExprId id, int level) {
   if (is_bool) {
     give_up("arithmetic on booleans");
   }
+  const bool floors = binary->op == BinaryOp::floordiv || binary->op == BinaryOp::floormod;
+  const bool is_mod = binary->op == BinaryOp::truncmod || binary->op == BinaryOp::floormod;
+  const std::int64_t divisor = LLVMIsAConstantInt(b) != nullptr ? LLVMConstIntGetSExtValue(b) : 0;
+  if (floors && divisor > 0 && std::has_single_bit(static_cast<std::uint64_t>(divisor))) {
+    return is_mod ? builder.and_(a, m_.const_i64(divisor - 1))
+                  : builder.ashr(a, std::countr_zero(static_cast<std::uint64_t>(divisor)));
+  }
+  if (divisor > 1 && (floors || is_mod || binary->op == BinaryOp::div)) {
+    const ConstantDivision division{divisor, floors, facts_.is_nonnegative(binary->a)};
+    return is_mod ? remainder_of(builder, a, division) : quotient_of(builder, a, division);
+  }
   switch (binary->op) {
   case BinaryOp::add:
     return builder.add(a, b);
@@ -268,17 +281,6 @@ LLVMValueRef FunctionEmitter::index_node(ExprId id, int level) {
     break;
   }
   // Towards minus infinity: fix the truncated result where the signs differ.
-  const bool is_mod = binary->op == BinaryOp::floormod;
-  if (LLVMIsAConstantInt(b) != nullptr) {
-    const std::int64_t c = LLVMConstIntGetSExtValue(b);
-    if (c > 0 && (c & (c - 1)) == 0) {
-      int shift = 0;
-      while ((std::int64_t{1} << shift) < c) {
-        ++shift;
-      }
-      return is_mod ? builder.and_(a, m_.const_i64(c - 1)) : builder.ashr(a, shift);
-    }
-  }
   if (facts_.is_nonnegative(binary->a) && facts_.is_nonnegative(binary->b)) {
     return is_mod ? LLVMBuildURem(builder.ref, a, b, "") : LLVMBuildUDiv(builder.ref, a, b, "");
   }

@@ -120,7 +120,7 @@ std::string GpuSession::fill_arguments(const PrepareRequest& request) {
                                 : data_.bytes().subspan(message.data_offset, message.data_bytes);
     if (argument.spec.is_output) {
       argument.reference = bytes;
-      argument.rms = rms_of(bytes, argument.spec.reference_dtype);
+      argument.rms = rms_of(values_of(argument.spec, bytes), argument.spec.reference_dtype);
     } else {
       argument.data = bytes;
     }

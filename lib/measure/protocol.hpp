@@ -167,7 +167,7 @@ void transfer(A& a, ArgumentMessage& m) {
   a(m.argument.fill.low), a(m.argument.fill.high);
   a(m.argument.fill.row_elements), a(m.argument.fill.num_rows), a(m.argument.fill.is_main);
   a.enumeration(m.argument.reference_dtype, std::size(all_dtypes));
-  a(m.argument.reference_rows);
+  a(m.argument.reference_rows), a(m.argument.has_bounds);
   a(m.argument.tolerance), a(m.data_offset), a(m.data_bytes), a(m.hard);
 }
 template <class A>

@@ -11,8 +11,6 @@
 namespace tensorsmith {
 namespace {
 
-constexpr double unknown_bound = 1e250;  // HardReference
-
 template <class T>
 T load(std::span<const std::byte> bytes, std::size_t index) {
   T value;

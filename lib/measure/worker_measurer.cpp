@@ -50,6 +50,7 @@ std::shared_ptr<const PreparedTask> make_prepared(const MeasureTask& task, bool 
     message.argument.fill.is_main = argument.fill.is_main;
     message.argument.reference_dtype = argument.reference_dtype;
     message.argument.reference_rows = argument.reference_rows;
+    message.argument.has_bounds = argument.has_bounds;
     message.argument.tolerance = argument.tolerance;
     message.data_offset = request.data_bytes;
     message.data_bytes = bytes.size();

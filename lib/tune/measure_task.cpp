@@ -11,12 +11,14 @@
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/measure/fill.hpp"
 #include "tensorsmith/measure/verify.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/quote.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/te/index_values.hpp"
 #include "tensorsmith/te/root_arguments.hpp"
 #include "tensorsmith/te/tensor_size.hpp"
+#include "tune/error_twin.hpp"
 #include "tune/f64_twin.hpp"
 #include "tune/memory.hpp"
 #include "tune/sample_rows.hpp"
@@ -47,6 +49,34 @@ bool may_cancel(const ComputeDag& dag, ExprId id) {
 bool is_rounded(const ExprPool& pool, ExprId id) {
   const auto* binary = pool.as<Binary>(id);
   return pool.as<Reduce>(id) != nullptr || (binary != nullptr && binary->op <= BinaryOp::div);
+}
+
+/// Whether errors of computed values may become larger than what they are part of: quotients by and
+/// functions of them.
+bool may_amplify(const ComputeDag& dag) {
+  const ExprPool& pool = dag.pool();
+  const auto is_computed = [&](ExprId id) {
+    return any_node(pool, id, [&](ExprId node) {
+      const auto* read = pool.as<TensorRead>(node);
+      return is_rounded(pool, node) ||
+             (read != nullptr && !is_input(dag, dag.tensor(read->tensor)));
+    });
+  };
+  const auto amplifies = [&](ExprId id) {
+    const auto* binary = pool.as<Binary>(id);
+    const auto* call = pool.as<Call>(id);
+    const bool is_function =
+        call != nullptr && call->op != CallOp::if_then_else && call->op != CallOp::abs;
+    return is_float(pool.dtype(id)) &&
+           ((is_function && any_item(call->args, is_computed)) ||
+            (binary != nullptr && binary->op == BinaryOp::div && is_computed(binary->b)));
+  };
+  for (const Operation& operation : dag.operations()) {
+    if (any_item(operation.bodies, [&](ExprId body) { return any_node(pool, body, amplifies); })) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// Longest reduction of any operation (a sum that may cancel is one of two terms), how many
@@ -323,13 +353,22 @@ ReferenceBuffer drawn_input(const MeasureTask& task, std::size_t index, const Ro
 
 Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const ComputeDag>& dag,
                                            const PlainRunner& run_plain, double most_points) {
-  const std::optional<SampledRows> rows = sample_rows(*dag, most_points);
-  const Shared<const ComputeDag> wide = f64_twin(rows ? rows->dag : dag);
+  // Bounds of errors take as long again as what they are of, three times over.
+  constexpr double points_with_bounds = 4;
+  const bool has_bounds = may_amplify(*dag);
+  std::optional<SampledRows> rows =
+      sample_rows(*dag, has_bounds ? most_points / points_with_bounds : most_points);
+  std::optional<Shared<const ComputeDag>> bounded;
+  if (has_bounds &&
+      (rows || most_points <= 0 || points_with_bounds * count_points(*dag) <= most_points)) {
+    bounded = error_twin(rows ? *rows->dag : *dag);
+  }
+  const Shared<const ComputeDag> wide = bounded ? *bounded : f64_twin(rows ? rows->dag : dag);
   ArgumentBuffers arguments;
   for (std::size_t i = 0; i < wide->arguments().size(); ++i) {
     const TensorInfo& tensor = wide->tensor(wide->arguments()[i]);
     const auto num_bytes = static_cast<std::size_t>(num_elements(tensor) * bytes_of(tensor.dtype));
-    if (task.arguments[i].is_output) {
+    if (i >= task.arguments.size() || task.arguments[i].is_output) {
       arguments.emplace_back(num_bytes);
     } else {
       arguments.push_back(drawn_input(task, i, rows ? rows->arguments[i] : RowSample(), num_bytes));
@@ -339,11 +378,18 @@ Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const
     return fail(ran.error());
   }
   double share = 1;
+  std::size_t next_bounds = task.arguments.size();
   for (std::size_t i = 0; i < task.arguments.size(); ++i) {
     if (task.arguments[i].is_output) {
       task.arguments[i].reference_dtype = wide->tensor(wide->arguments()[i]).dtype;
-      const std::span<const std::byte> computed(arguments[i].data(), arguments[i].size());
-      task.arguments[i].reference.assign(computed.begin(), computed.end());
+      std::vector<std::byte>& reference = task.arguments[i].reference;
+      reference.assign(arguments[i].begin(), arguments[i].end());
+      task.arguments[i].has_bounds = bounded && is_float(task.arguments[i].dtype);
+      if (task.arguments[i].has_bounds) {
+        reference.insert(reference.end(), arguments[next_bounds].begin(),
+                         arguments[next_bounds].end());
+        ++next_bounds;
+      }
       const RowSample some = rows ? rows->arguments[i] : RowSample();
       task.arguments[i].reference_rows = some;
       share = rows ? static_cast<double>(some.count) / static_cast<double>(some.extent) : 1;

@@ -165,7 +165,8 @@ std::string Session::fill_arguments(const PrepareRequest& request) {
       argument.reference = message.data_bytes == 0
                                ? std::span<const std::byte>()
                                : data_.bytes().subspan(message.data_offset, message.data_bytes);
-      argument.rms = rms_of(argument.reference, argument.spec.reference_dtype);
+      argument.rms =
+          rms_of(values_of(argument.spec, argument.reference), argument.spec.reference_dtype);
       if (is_kept) {
         argument.buffer.mark_bands();
       } else {  // its pages are there before a candidate waits for them

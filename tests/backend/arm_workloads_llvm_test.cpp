@@ -49,7 +49,7 @@ std::string verdict_of(const MeasureTask& task, const test::ArgumentBytes& argum
     const KernelArgument& argument = task.arguments[i];
     if (argument.is_output) {
       REQUIRE(!argument.reference.empty());
-      const double rms = rms_of(argument.reference, argument.reference_dtype);
+      const double rms = rms_of(values_of(argument, argument.reference), argument.reference_dtype);
       const Verdict verdict = verify_output(argument, argument.reference, rms, arguments[i]);
       if (verdict.status != MeasureStatus::ok) {
         return argument.name + ": " + verdict.message;

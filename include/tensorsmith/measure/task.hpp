@@ -75,13 +75,20 @@ struct KernelArgument {
   std::vector<std::byte> reference;
   RowSample reference_rows;
   DType reference_dtype = DType::f32;  ///< dtype itself, or f64 for a float output
+  /// The values of the reference are followed by a bound for each, f64: how far what is right may
+  /// be from it, where the tolerance says less (1e250 or more: none is known).
+  bool has_bounds = false;
   OutputTolerance tolerance;
   /// In the order of the draws; all outputs of a task have the same ones.
   std::vector<HardReference> hard;
 
   std::int64_t num_bytes() const { return num_elements * bytes_of(dtype); }
-  std::int64_t reference_bytes() const {
+  std::int64_t value_bytes() const {  ///< of the reference
     return reference_rows.elements_of(num_elements) * bytes_of(reference_dtype);
+  }
+  std::int64_t reference_bytes() const {
+    const std::int64_t bound = has_bounds ? bytes_of(DType::f64) : 0;
+    return value_bytes() + reference_rows.elements_of(num_elements) * bound;
   }
 };
 
@@ -122,6 +129,9 @@ inline std::string check_task(const MeasureTask& task) {
       if (argument.reference_dtype != argument.dtype &&
           !(is_float(argument.dtype) && argument.reference_dtype == DType::f64)) {
         return who + "the reference must be of the output's type or f64";
+      }
+      if (argument.has_bounds && !is_float(argument.dtype)) {
+        return who + "only floats have bounds of their errors";
       }
       if (!argument.reference_rows.fits(argument.num_elements)) {
         return who + "the rows of its reference are none of its rows";

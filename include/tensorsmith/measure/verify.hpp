@@ -20,6 +20,13 @@ struct Verdict {
   std::string message;  ///< names the first bad element, and how many there are
 };
 
+/// A bound of an error that is not known is this or more.
+inline constexpr double unknown_bound = 1e250;
+
+/// The reference without its bounds; `reference` is that of the argument or empty.
+std::span<const std::byte> values_of(const KernelArgument& argument,
+                                     std::span<const std::byte> reference);
+
 /// Root mean square of a float reference, NaN and infinity left out; 0 for integers.
 double rms_of(std::span<const std::byte> reference, DType dtype);
 
@@ -28,7 +35,7 @@ double rms_of(std::span<const std::byte> reference, DType dtype);
 void poison_output(const KernelArgument& argument, std::span<const std::byte> reference,
                    std::span<std::byte> output);
 
-/// `rms` as from rms_of. Linear; about a nanosecond per element or less.
+/// `rms` as from rms_of, of the reference's values. Linear; about a nanosecond per element or less.
 Verdict verify_output(const KernelArgument& argument, std::span<const std::byte> reference,
                       double rms, std::span<const std::byte> output);
 

@@ -168,3 +168,27 @@ TEST_CASE("empty outputs are right") {
   CHECK(compare<float>(output(DType::f32, 0), {}, {}).status == MeasureStatus::ok);
   CHECK(compare<std::int32_t>(output(DType::i32, 0), {}, {}).status == MeasureStatus::ok);
 }
+
+TEST_CASE("an element within its own bound is right, whatever the tolerance says") {
+  KernelArgument argument = output(DType::f32, 3);
+  argument.reference_dtype = DType::f64;
+  argument.tolerance.absolute = 0.125;
+  argument.has_bounds = true;
+  CHECK(check_task({{argument}, 1, 1}).empty());
+  const std::vector<std::byte> reference =
+      bytes_of_values<double>({1, 2, 3, 0.5, 0, 1e300});  // values, then bounds
+  CHECK(values_of(argument, reference).size() == 3 * sizeof(double));
+  const auto status_of = [&](const std::vector<float>& got) {
+    return verify_output(argument, reference, 1, bytes_of_values(got)).status;
+  };
+  CHECK(status_of({1.5F, 2.125F, 3.125F}) == MeasureStatus::ok);
+  CHECK(status_of({1.5625F, 2, 3}) == MeasureStatus::wrong_result);
+  CHECK(status_of({1, 2.25F, 3}) == MeasureStatus::wrong_result);
+  CHECK(status_of({1, 2, 3.25F}) == MeasureStatus::wrong_result);  // no bound is known of it
+  CHECK(status_of({nan_value, 2, 3}) == MeasureStatus::nan_result);
+  std::vector<std::byte> unwritten(3 * sizeof(float));
+  poison_output(argument, reference, unwritten);
+  CHECK(verify_output(argument, reference, 1, unwritten).status != MeasureStatus::ok);
+  argument.dtype = argument.reference_dtype = DType::i32;
+  CHECK_FALSE(check_task({{argument}, 1, 1}).empty());
+}

@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 #include "tensorsmith/measure/fill.hpp"
+#include "tensorsmith/measure/verify.hpp"
 #include "tensorsmith/ops/pointwise.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 #include "tensorsmith/te/program.hpp"
@@ -165,6 +166,41 @@ TEST_CASE("the reference of a matmul is the naive sum in f64") {
       }
     }
   }
+}
+
+// v is the input, T its sum and 1: where that is near zero, a quotient has few right digits.
+TEST_CASE("where errors grow larger than what they are part of, each element has a bound") {
+  te::Program p;
+  auto v = p.placeholder("V", {4096, 24}, DType::f32);
+  auto r = p.reduce_axis("r", 24);
+  auto t = p.compute("T", {4096}, [&](auto i) { return te::sum(v(i, r), {r}); });
+  auto y = p.compute("Y", {4096, 24}, [&](auto i, auto j) { return v(i, j) / (t(i) + 1); });
+  const auto dag = p.dag({v, y});
+  MeasureTask task = make_measure_task(*dag, 1, 9);
+  REQUIRE(add_reference(task, dag, {}));
+  KernelArgument& result = task.arguments[1];
+  CHECK(result.has_bounds);
+  CHECK(check_task(task).empty());
+  HostArray input(DType::f32, {4096, 24});
+  fill_input(task, 0, input.data);
+  const auto single = eval_dag(*dag, {input});
+  REQUIRE(single);
+  const double rms = rms_of(values_of(result, result.reference), DType::f64);
+  std::vector<std::byte> got = (*single)[0].data;
+  CHECK(verify_output(result, result.reference, rms, got).status == MeasureStatus::ok);
+  KernelArgument without = result;
+  without.has_bounds = false;
+  without.reference.resize(static_cast<std::size_t>(result.value_bytes()));
+  without.tolerance.of_rms = 0;
+  CHECK(verify_output(without, without.reference, rms, got).status != MeasureStatus::ok);
+  const float wrong = element<float>(got, 7) * 2 + 1;
+  std::memcpy(got.data() + 7 * sizeof(wrong), &wrong, sizeof(wrong));
+  CHECK(verify_output(result, result.reference, rms, got).status != MeasureStatus::ok);
+
+  const auto product = matmul(3, 5, 7, DType::f32);
+  MeasureTask plain = make_measure_task(*product, 1, 9);
+  REQUIRE(add_reference(plain, product, {}));
+  CHECK_FALSE(plain.arguments[2].has_bounds);
 }
 
 TEST_CASE("an integer reference is exact and of the output's type") {
