@@ -122,7 +122,7 @@ struct OperatorRow {
   /// Of constants, where no formula says it; null: by the formula.
   std::vector<Constant> (*evaluate)(const Graph&, const Node&) = nullptr;
   bool is_of_shape = false;  ///< evaluate() asks for the shape of its input only
-  /// What stands in the node's place once its inputs are known; null: the node itself.
+  /// What stands in the node's place once its inputs are known; null, or no nodes: the node itself.
   std::vector<Node> (*expand)(Graph&, Node) = nullptr;
 };
 const OperatorRow* find_row(std::string_view op);

@@ -4,7 +4,11 @@
 //
 // What is written by index is read here: every element of the result looks for the update that
 // names it. That is a reduction over all updates, and no kernel writes to places that data chooses.
+// Where the indices are constant, a table says which update an element gets.
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
 
 #include "graph/operators.hpp"
 
@@ -211,6 +215,111 @@ void emit_scatter_elements(Emitter& e) {
       [&](const Indices& at, const Indices& j) { return e.read(2, place(at, j)); });
 }
 
+// --- updates at constant places ------------------------------------------------------------------
+
+/// Rows of the result and, for each, the update that it gets; -1: none.
+struct Places {
+  std::int64_t inner = 1;  ///< elements of a row
+  std::vector<std::int32_t> update;
+};
+
+/// Nothing where an index lies outside, or an element gets several updates that are combined.
+std::optional<Places> places_of(const Inference& in, Update update) {
+  const Shape &x = in.shape(0), &indices = in.shape(1);
+  const List index = in.value(1).constant.integers();
+  const bool is_nd = in.node().op == "ScatterND";
+  const auto length = is_nd ? static_cast<std::size_t>(indices.back()) : x.size();
+  Places places;
+  places.inner = num_elements(part(x, length, x.size()));
+  const std::int64_t rows = num_elements(part(x, 0, length));
+  if (rows > INT32_MAX || num_elements(in.shape(2)) > INT32_MAX) {
+    return std::nullopt;
+  }
+  places.update.assign(static_cast<std::size_t>(rows), -1);
+  const std::size_t axis = is_nd ? 0 : normalized_axis(in.node().integer("axis", 0), x.size());
+  const std::size_t count = is_nd ? index.size() / length : index.size();
+  for (std::size_t u = 0; u < count; ++u) {
+    std::int64_t row = 0, stride = 1, rest = static_cast<std::int64_t>(u);
+    for (std::size_t d = length; d-- > 0;) {
+      std::int64_t at = 0;
+      if (is_nd || d == axis) {
+        at = index[is_nd ? u * length + d : u];
+        at += at < 0 ? x[d] : 0;
+      }
+      if (!is_nd) {
+        at = d == axis ? at : rest % indices[d];
+        rest /= indices[d];
+      }
+      if (at < 0 || at >= x[d]) {
+        return std::nullopt;
+      }
+      row += at * stride;
+      stride *= x[d];
+    }
+    std::int32_t& place = places.update[static_cast<std::size_t>(row)];
+    if (place >= 0 && update != Update::replace) {
+      return std::nullopt;
+    }
+    place = static_cast<std::int32_t>(u);
+  }
+  return places;
+}
+
+// Every row reads the update that it gets from a table: Where(is updated, update[table], x).
+std::vector<Node> expand_scatter(Graph& graph, Node node) {
+  const Inference in(graph, node);
+  if (!in.is_constant(1) || num_elements(in.shape(1)) == 0) {
+    return {};
+  }
+  const Update update = update_of(node);
+  const std::optional<Places> places = places_of(in, update);
+  if (!places) {
+    return {};
+  }
+  const Shape shape = in.shape(0);
+  const auto rows = static_cast<std::int64_t>(places->update.size());
+  std::vector<Node> nodes;
+  const auto emit = [&](const char* op, std::vector<ValueId> inputs) {
+    Value value;
+    value.dtype = graph.value(node.inputs[0]).dtype;
+    nodes.push_back({op, node.name, {}, std::move(inputs), {graph.add_value(std::move(value))}});
+    return nodes.back().outputs[0];
+  };
+  const auto reshaped = [&](ValueId x, const Shape& to) {
+    return emit("Reshape", {x, graph.add_constant("", integer_constant(to))});
+  };
+  std::vector<std::int32_t> table;
+  std::vector<std::byte> mask;
+  for (const std::int32_t place : places->update) {
+    table.push_back(std::max(place, 0));
+    mask.push_back(std::byte{place >= 0});
+  }
+  const bool is_whole = std::find(mask.begin(), mask.end(), std::byte{0}) == mask.end();
+  const ValueId from = graph.add_constant(
+      "", constant_of<std::int32_t>(DType::i32, {rows}, std::span<const std::int32_t>(table)));
+  const ValueId x = reshaped(node.inputs[0], {rows, places->inner});
+  ValueId y = emit("Gather", {reshaped(node.inputs[2], {-1, places->inner}), from});
+  y = update == Update::add   ? emit("Add", {x, y})
+      : update == Update::mul ? emit("Mul", {x, y})
+      : update == Update::max ? emit("Max", {x, y})
+      : update == Update::min ? emit("Min", {x, y})
+                              : y;
+  if (!is_whole) {
+    const ValueId is_updated =
+        graph.add_constant("", make_constant(DType::boolean, {rows, 1}, std::move(mask)));
+    y = emit("Where", {is_updated, y, x});
+  }
+  reshaped(y, shape);
+  nodes.back().outputs = {node.outputs[0]};
+  return nodes;
+}
+
+OperatorRow scatter_row(std::string_view op, void (*infer)(Inference&), void (*emit)(Emitter&)) {
+  OperatorRow made = computed_row(op, Pattern::opaque, infer, emit);
+  made.expand = expand_scatter;
+  return made;
+}
+
 // --- others ------------------------------------------------------------------------------------
 
 void infer_one_hot(Inference& in) {
@@ -260,9 +369,8 @@ void emit_reverse(Emitter& e) {
 
 std::vector<OperatorRow> scatter_rows() {
   return {computed_row("GatherND", Pattern::injective, infer_gather_nd, emit_gather_nd),
-          computed_row("ScatterND", Pattern::opaque, infer_scatter_nd, emit_scatter_nd),
-          computed_row("ScatterElements", Pattern::opaque, infer_scatter_elements,
-                       emit_scatter_elements),
+          scatter_row("ScatterND", infer_scatter_nd, emit_scatter_nd),
+          scatter_row("ScatterElements", infer_scatter_elements, emit_scatter_elements),
           computed_row("OneHot", Pattern::injective, infer_one_hot, emit_one_hot),
           computed_row("ReverseSequence", Pattern::injective, infer_reverse, emit_reverse)};
 }

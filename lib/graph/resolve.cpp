@@ -85,7 +85,11 @@ class Resolver {
       return true;
     }
     infer(*row, node);
-    if (row->expand != nullptr) {
+    if (row->expand != nullptr && row->emit == nullptr) {
+      return false;
+    }
+    if (row->expand != nullptr) {  // before it is computed
+      define_empty(graph_.nodes[i]);
       return false;
     }
     if (!can_fold || !is_small(node)) {
@@ -168,9 +172,13 @@ Result<bool, std::string> expand_nodes(Graph& graph) {
       nodes.push_back(std::move(graph.nodes[i]));
       continue;
     }
-    has_expanded = true;
     try {
-      for (Node& part : row->expand(graph, graph.nodes[i])) {
+      std::vector<Node> parts = row->expand(graph, graph.nodes[i]);
+      has_expanded = has_expanded || !parts.empty();
+      if (parts.empty()) {
+        parts.push_back(std::move(graph.nodes[i]));
+      }
+      for (Node& part : parts) {
         nodes.push_back(std::move(part));
       }
     } catch (const Error& error) {
