@@ -157,9 +157,7 @@ class Folder {
   }
   static DType arithmetic_type(DType type) { return is_float(type) ? DType::f64 : type; }
   bool has_element(ExprId id) const {
-    bool found = pool_.as<TensorRead>(id) != nullptr;
-    for_each_child(pool_[id], [&](ExprId child) { found = found || has_element(child); });
-    return found;
+    return any_node(pool_, id, [&](ExprId node) { return pool_.as<TensorRead>(node) != nullptr; });
   }
 
   // --- running -----------------------------------------------------------------------------------
