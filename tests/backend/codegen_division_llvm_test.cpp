@@ -18,7 +18,8 @@ constexpr std::int64_t columns = 4;
 
 std::vector<std::int64_t> divisors_below(std::int64_t most) {
   std::vector<std::int64_t> all;
-  for (std::int64_t power = 1; power > 0 && power <= most; power *= 2) {
+  for (int exponent = 0; exponent < 63 && std::int64_t{1} << exponent <= most; ++exponent) {
+    const std::int64_t power = std::int64_t{1} << exponent;
     for (std::int64_t d : {power - 1, power, power + 1, power + power / 2}) {
       if (d > 1 && d <= most) {
         all.push_back(d);
