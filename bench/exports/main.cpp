@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,7 +34,6 @@
 #include "tensorsmith/tune.hpp"
 #include "tensorsmith/tune/export.hpp"
 #include "tensorsmith/tune/measure_task.hpp"
-#include "tensorsmith/version.hpp"
 
 namespace tensorsmith::bench {
 namespace {
@@ -251,13 +249,7 @@ int run(const std::vector<std::string>& texts, const std::vector<std::string>& t
   std::FILE* const progress = file.progress();
   std::fprintf(progress, "speed of the exported text, of that of the kernel in memory; ~: not the "
                          "same bits\n");
-  nlohmann::ordered_json report;
-  char date[32];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
-  report["date"] = date;
-  report["tensorsmith"] = TENSORSMITH_VERSION;
-  report["machine"] = machine_facts(probe_host(), {});
+  nlohmann::ordered_json report = report_head(probe_host(), {});
   report["cases"] = nlohmann::ordered_json::array();
   bool all_right = true;
   std::map<std::string, std::vector<double>> speeds;

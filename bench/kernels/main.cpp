@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,7 +24,6 @@
 #include "suites.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/support/assert.hpp"
-#include "tensorsmith/version.hpp"
 
 namespace tensorsmith::bench {
 namespace {
@@ -185,13 +183,7 @@ int run(const std::vector<std::string>& suites, const std::vector<std::string>& 
   std::vector<FoundPeer> peers = make_peers();
   const HostInfo host = probe_host();
   const Roofline roofline = measure_roofline(host);
-  nlohmann::ordered_json report;
-  char date[32];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
-  report["date"] = date;
-  report["tensorsmith"] = TENSORSMITH_VERSION;
-  report["machine"] = machine_facts(host, peers);
+  nlohmann::ordered_json report = report_head(host, peers);
   report["machine"]["roofline"] = to_json(roofline);
   report["cases"] = nlohmann::ordered_json::array();
   bool all_verified = true;

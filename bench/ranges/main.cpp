@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,10 +25,10 @@
 #include "bench/support/packed_kernel.hpp"
 #include "bench/support/paired.hpp"
 #include "bench/support/report_file.hpp"
+#include "tensorsmith/report/search_curve.hpp"
 #include "tensorsmith/support/rng.hpp"
 #include "tensorsmith/tune/defaults.hpp"
 #include "tensorsmith/tune/range.hpp"
-#include "tensorsmith/version.hpp"
 
 namespace tensorsmith::bench {
 namespace {
@@ -131,12 +130,8 @@ nlohmann::ordered_json run_rows(const Options& options, const RangeResult& famil
   const PairedResult raced =
       measure_pairs([&] { kernel.call(rows, of_family); }, [&] { single.call(of_family); }, pairs);
   nlohmann::ordered_json parts = nlohmann::ordered_json::array();
-  for (std::int64_t left = rows; left > 0;) {
-    const std::int64_t size =
-        family.plan
-            .sizes[static_cast<std::size_t>(family.plan.next[static_cast<std::size_t>(left)])];
-    parts.push_back(size);
-    left -= size;
+  for (const std::size_t k : family.plan.parts(rows)) {
+    parts.push_back(family.plan.sizes[k]);
   }
   entry["parts"] = parts;
   entry["family_ns"] = raced.ours.median_ns;
@@ -148,13 +143,7 @@ nlohmann::ordered_json run_rows(const Options& options, const RangeResult& famil
 int run(const Options& options, const std::string& json_path) {
   const ReportFile file(json_path);
   std::FILE* const progress = file.progress();
-  nlohmann::ordered_json report;
-  char date[32];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
-  report["date"] = date;
-  report["tensorsmith"] = TENSORSMITH_VERSION;
-  report["machine"] = machine_facts(probe_host(), {});
+  nlohmann::ordered_json report = report_head(probe_host(), {});
   report["workload"] = options.workload;
   report["seconds"] = options.seconds;
   report["own_seconds"] = options.own_seconds;
@@ -179,8 +168,7 @@ int run(const Options& options, const std::string& json_path) {
                "speed of the family, of that of a kernel tuned for that number of rows\n");
   const RangeKernel kernel = family.kernel();
   bool all_agree = true;
-  double least = HUGE_VAL, logs = 0;
-  std::size_t count = 0;
+  std::vector<double> speeds;
   report["rows"] = nlohmann::ordered_json::array();
   for (const std::int64_t rows : sampled_rows(options)) {
     nlohmann::ordered_json entry = run_rows(options, family, kernel, rows);
@@ -190,27 +178,25 @@ int run(const Options& options, const std::string& json_path) {
     }
     all_agree = all_agree && entry["agrees"].get<bool>();
     if (entry.contains("speed")) {
-      const double speed = entry["speed"].get<double>();
-      least = std::min(least, speed);
-      logs += std::log(speed);
-      ++count;
+      speeds.push_back(entry["speed"].get<double>());
       std::fprintf(progress, "%6lld rows %10.1f us %10.1f us %6.2f   parts %s%s\n",
                    static_cast<long long>(rows), entry["family_ns"].get<double>() * 1e-3,
-                   entry["own_ns"].get<double>() * 1e-3, speed, entry["parts"].dump().c_str(),
-                   entry["agrees"].get<bool>() ? "" : "   WRONG");
+                   entry["own_ns"].get<double>() * 1e-3, speeds.back(),
+                   entry["parts"].dump().c_str(), entry["agrees"].get<bool>() ? "" : "   WRONG");
       std::fflush(progress);
     }
     report["rows"].push_back(std::move(entry));
     file.write(report, false);
   }
-  if (count > 0) {
-    const double geomean = std::exp(logs / static_cast<double>(count));
-    report["summary"] = {{"geomean", geomean}, {"min", least}, {"samples", count}};
+  if (!speeds.empty()) {
+    const double geomean = geometric_mean(speeds);
+    const double least = *std::min_element(speeds.begin(), speeds.end());
+    report["summary"] = {{"geomean", geomean}, {"min", least}, {"samples", speeds.size()}};
     std::fprintf(progress, "geomean %.3f, least %.2f of %zu numbers of rows\n", geomean, least,
-                 count);
+                 speeds.size());
   }
   file.write(report, true);
-  return all_agree && count > 0 ? 0 : 1;
+  return all_agree && !speeds.empty() ? 0 : 1;
 }
 
 }  // namespace

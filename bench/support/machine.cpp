@@ -5,6 +5,9 @@
 #include <sys/utsname.h>
 
 #include <cstdlib>
+#include <ctime>
+
+#include "tensorsmith/version.hpp"
 
 namespace tensorsmith::bench {
 namespace {
@@ -66,6 +69,13 @@ nlohmann::json machine_facts(const HostInfo& host, const std::vector<FoundPeer>&
     }
   }
   return facts;
+}
+
+nlohmann::ordered_json report_head(const HostInfo& host, const std::vector<FoundPeer>& peers) {
+  char date[32];
+  const std::time_t now = std::time(nullptr);
+  std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
+  return {{"date", date}, {"tensorsmith", version_string}, {"machine", machine_facts(host, peers)}};
 }
 
 nlohmann::json to_json(const Roofline& r) {

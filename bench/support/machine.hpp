@@ -17,6 +17,9 @@ namespace tensorsmith::bench {
 /// "libraries": {name: version or reason}, "environment": {...}}; null where unknown.
 nlohmann::json machine_facts(const HostInfo& host, const std::vector<FoundPeer>& peers);
 
+/// What a report begins with: {"date", "tensorsmith", "machine"}; the day is that of UTC.
+nlohmann::ordered_json report_head(const HostInfo& host, const std::vector<FoundPeer>& peers);
+
 /// {"peak_gflops", "l1_gbps", ..., "source"}
 nlohmann::json to_json(const Roofline& roofline);
 

@@ -13,7 +13,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,7 +34,6 @@
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/tune.hpp"
 #include "tensorsmith/tune/measure_task.hpp"
-#include "tensorsmith/version.hpp"
 
 namespace tensorsmith::bench {
 namespace {
@@ -270,13 +268,7 @@ int run(const std::vector<std::string>& texts, const Options& options,
       libraries[name] = sgemm;
     }
   }
-  nlohmann::ordered_json report;
-  char date[32];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
-  report["date"] = date;
-  report["tensorsmith"] = TENSORSMITH_VERSION;
-  report["machine"] = machine_facts(probe_host(), {});
+  nlohmann::ordered_json report = report_head(probe_host(), {});
   report["cases"] = nlohmann::ordered_json::array();
   bool all_verified = true;
   std::map<std::string, std::vector<double>> ratios;

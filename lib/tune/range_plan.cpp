@@ -29,6 +29,42 @@ RangePlan plan_range(std::int64_t first, std::int64_t last, std::vector<std::int
   return plan;
 }
 
+bool RangePlan::has_all() const {
+  return std::none_of(next.begin() + first, next.end(), [](std::int32_t k) { return k < 0; });
+}
+
+std::vector<std::size_t> RangePlan::parts(std::int64_t rows) const {
+  std::vector<std::size_t> found;
+  while (rows > 0) {
+    found.push_back(static_cast<std::size_t>(next[static_cast<std::size_t>(rows)]));
+    rows -= sizes[found.back()];
+  }
+  return found;
+}
+
+std::vector<bool> RangePlan::used() const {
+  std::vector<bool> is_used(sizes.size(), false), is_left(next.size(), false);
+  for (auto rows = static_cast<std::size_t>(last); rows > 0; --rows) {
+    if (next[rows] >= 0 && (static_cast<std::int64_t>(rows) >= first || is_left[rows])) {
+      const auto k = static_cast<std::size_t>(next[rows]);
+      is_used[k] = true;
+      is_left[rows - static_cast<std::size_t>(sizes[k])] = true;
+    }
+  }
+  return is_used;
+}
+
+std::int64_t RangePlan::rows_with_most_parts() const {
+  std::vector<std::int64_t> counts(next.size(), 0);
+  for (std::size_t rows = 1; rows < next.size(); ++rows) {
+    if (next[rows] >= 0) {
+      const std::int64_t size = sizes[static_cast<std::size_t>(next[rows])];
+      counts[rows] = 1 + counts[rows - static_cast<std::size_t>(size)];
+    }
+  }
+  return std::max_element(counts.begin() + first, counts.end()) - counts.begin();
+}
+
 WorstRows worst_rows(const RangePlan& plan) {
   const auto ns = [&](std::int64_t rows) { return plan.ns[static_cast<std::size_t>(rows)]; };
   WorstRows worst;

@@ -146,7 +146,9 @@ class RangeRun {
       }
     }
     replan();
-    compile_used();
+    if (result_.plan.has_all()) {
+      compile_used();
+    }
     return take(replan());
   }
 
@@ -183,18 +185,12 @@ class RangeRun {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
-  /// Both ends, and the powers of two: any number of rows is a sum of some. The smallest one first:
-  /// with it there is a plan.
+  /// The powers of two and the largest: any number of rows is a sum of some. The smallest one
+  /// first: with it there is a plan. One number of rows alone has no parts.
   std::vector<std::int64_t> first_sizes() const {
     std::vector<std::int64_t> sizes;
-    for (std::int64_t size = 1; size < last_; size *= 2) {
-      // Parts are smaller than the range where it does not begin with 1 row.
-      if (size >= first_ || first_ > 1) {
-        sizes.push_back(size);
-      }
-    }
-    if (first_ == last_) {
-      sizes.clear();
+    for (std::int64_t size = 1; first_ < last_ && size < last_; size *= 2) {
+      sizes.push_back(size);
     }
     sizes.push_back(last_);
     return sizes;
@@ -254,8 +250,11 @@ class RangeRun {
 
   /// On the kernels that the plan uses.
   void spend_the_rest() {
+    if (!result_.plan.has_all()) {
+      return;
+    }
     const TuneBudget& all = options_.tune.budget;
-    const std::vector<bool> is_used = used();
+    const std::vector<bool> is_used = result_.plan.used();
     auto left = std::count(is_used.begin(), is_used.end(), true);
     const std::vector<std::int64_t> sizes = result_.plan.sizes;
     for (std::size_t k = sizes.size(); k-- > 0;) {  // the slowest ones first
@@ -289,26 +288,11 @@ class RangeRun {
     return worst_rows(result_.plan);
   }
 
-  /// Which kernels the plan calls for some number of rows; none if it leaves a number out.
-  std::vector<bool> used() const {
-    const RangePlan& plan = result_.plan;
-    std::vector<bool> is_used(plan.sizes.size(), false);
-    for (std::int64_t rows = first_; rows <= last_; ++rows) {
-      for (std::int64_t left = rows; left > 0;) {
-        const std::int32_t k = plan.next[static_cast<std::size_t>(left)];
-        if (k < 0) {
-          return std::vector<bool>(plan.sizes.size(), false);
-        }
-        is_used[static_cast<std::size_t>(k)] = true;
-        left -= plan.sizes[static_cast<std::size_t>(k)];
-      }
-    }
-    return is_used;
-  }
-
+  /// Those that the plan uses; none if it leaves a number out.
   void take_members() {
     const RangePlan& plan = result_.plan;
-    const std::vector<bool> is_used = used();
+    const std::vector<bool> is_used =
+        plan.has_all() ? plan.used() : std::vector<bool>(plan.sizes.size(), false);
     std::vector<std::int64_t> sizes;
     std::vector<double> times;
     for (std::size_t k = 0; k < is_used.size(); ++k) {
@@ -324,7 +308,7 @@ class RangeRun {
 
   /// Of recorded schedules: code, and their times as parts; the others are left out.
   void compile_used() {
-    const std::vector<bool> is_used = used();
+    const std::vector<bool> is_used = result_.plan.used();
     const std::vector<std::int64_t> sizes = result_.plan.sizes;
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       if (!is_used[k]) {

@@ -27,15 +27,6 @@ std::int64_t number(const std::string& text) {
   return value;
 }
 
-/// The number of parts of the plan for that many rows.
-std::size_t num_parts(const RangePlan& plan, std::int64_t rows) {
-  std::size_t count = 0;
-  for (; rows > 0; ++count) {
-    rows -= plan.sizes[static_cast<std::size_t>(plan.next[static_cast<std::size_t>(rows)])];
-  }
-  return count;
-}
-
 Json range_json(const RangeArguments& arguments, const RangeResult& result) {
   Json json;
   json["workload"] = arguments.common.workload;
@@ -74,14 +65,10 @@ void print_range(const RangeArguments& arguments, const RangeResult& result) {
   }
   fmt::print("{}: {} kernels, for {} rows\n", arguments.common.workload, plan.sizes.size(), sizes);
   // Where the parts are most, and the ends.
-  std::int64_t most = plan.first;
-  for (std::int64_t rows = plan.first; rows <= plan.last; ++rows) {
-    most = num_parts(plan, rows) > num_parts(plan, most) ? rows : most;
-  }
   std::int64_t last_printed = 0;
-  for (const std::int64_t rows : {plan.first, most, plan.last}) {
+  for (const std::int64_t rows : {plan.first, plan.rows_with_most_parts(), plan.last}) {
     if (rows != last_printed) {
-      const std::size_t parts = num_parts(plan, rows);
+      const std::size_t parts = plan.parts(rows).size();
       fmt::print("{} rows: {} in {}\n", rows,
                  duration_text(plan.ns[static_cast<std::size_t>(rows)]),
                  parts == 1 ? std::string("one call") : std::to_string(parts) + " parts");
@@ -189,10 +176,7 @@ std::vector<ExportedFile> range_files(const WorkloadOptions& common, const RowRa
   std::vector<ExportedFile> files = {{name + ".cpp", family.source},
                                      {name + ".hpp", family.header}};
   // The check asks for the number of rows with most parts.
-  std::int64_t rows = range.first;
-  for (std::int64_t more = range.first; more <= range.last; ++more) {
-    rows = num_parts(result.plan, more) > num_parts(result.plan, rows) ? more : rows;
-  }
+  const std::int64_t rows = result.plan.rows_with_most_parts();
   const TuneTask checked = task(rows);
   KernelSource one;
   one.function_name = name + "_" + std::to_string(rows) + "_checked";

@@ -57,6 +57,14 @@ struct RangePlan {
   /// rows is a plan of its own. -1: no way, or no rows.
   std::vector<std::int32_t> next;
   std::vector<double> ns;  ///< by rows: the sum of the parts' times; infinite: no way
+
+  bool has_all() const;  ///< every number of the range can be made up
+  /// The kernels of a call, in order, as indices into `sizes`, of a number that can be made up.
+  std::vector<std::size_t> parts(std::int64_t rows) const;
+  /// Those that some number of the range calls.
+  std::vector<bool> used() const;
+  /// The number of rows of the range with the most parts, the first of them; of a plan with all.
+  std::int64_t rows_with_most_parts() const;
 };
 
 /// The plan that takes the least time. `times`: of each size as a part of a larger call, ns.

@@ -55,6 +55,24 @@ TEST_CASE("a plan takes the least time of all ways, and its parts are all rows")
       CHECK((left == 0) == std::isfinite(ns));
       CHECK((left > 0 || sum == ns));
     }
+    // What the plan says of itself, by its parts.
+    std::vector<bool> is_used(sizes.size(), false);
+    std::int64_t most = 0;
+    std::size_t most_parts = 0;
+    for (std::int64_t rows = 1; rows <= last && plan.has_all(); ++rows) {
+      const std::vector<std::size_t> parts = plan.parts(rows);
+      for (const std::size_t k : parts) {
+        is_used[k] = true;
+      }
+      if (parts.size() > most_parts) {
+        most = rows;
+        most_parts = parts.size();
+      }
+    }
+    if (plan.has_all()) {
+      CHECK(plan.used() == is_used);
+      CHECK(plan.rows_with_most_parts() == most);
+    }
   }
 }
 
