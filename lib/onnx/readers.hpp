@@ -67,9 +67,14 @@ void read_dynamic_quantize(NodeSource& source);
 // readers_attention.cpp
 void read_attention(NodeSource& source);
 void read_rotary(NodeSource& source);
-
 void read_packed_attention(NodeSource& source);
 void read_embed_norm(NodeSource& source);
+
+// readers_decoder.cpp
+void read_multi_head_attention(NodeSource& source);
+void read_rotary_by_position(NodeSource& source);
+void read_group_query_attention(NodeSource& source);
+void read_matmul_of_bits(NodeSource& source);
 
 // readers_contributed.cpp
 void read_fused_matmul(NodeSource& source);

@@ -5,42 +5,41 @@
 #include <utility>
 #include <vector>
 
+#include "onnx/attention_parts.hpp"
 #include "onnx/readers.hpp"
 
 namespace tensorsmith::onnx {
-namespace {
 
-using Ints = std::vector<std::int64_t>;
-
-constexpr std::int64_t to_end = INT64_MAX;
-
-/// Extents [begin, end) of a value, as a list.
 ValueId extents(NodeSource& source, ValueId x, std::int64_t begin, std::int64_t end) {
   return source.emit("Shape", {x}, {{"start", begin}, {"end", end}});
 }
-ValueId joined(NodeSource& source, std::vector<ValueId> lists) {
-  return source.emit("Concat", std::move(lists), {{"axis", std::int64_t{0}}});
+ValueId joined(NodeSource& source, std::vector<ValueId> parts, std::int64_t axis) {
+  return source.emit("Concat", std::move(parts), {{"axis", axis}});
 }
 ValueId transposed(NodeSource& source, ValueId x, Ints perm) {
   return source.emit("Transpose", {x}, {{"perm", std::move(perm)}});
 }
-/// [b, s, h * d] --> [b, h, s, d].
 ValueId split_heads(NodeSource& source, ValueId x, std::int64_t heads) {
   const ValueId apart = source.emit("Reshape", {x, source.integer_list({0, 0, heads, -1})});
   return transposed(source, apart, {0, 2, 1, 3});
 }
-/// [b, h, s, d] --> [b, s, h * d], the file's result.
-void finish_joined_heads(NodeSource& source, ValueId x) {
+ValueId joined_heads(NodeSource& source, ValueId x) {
   const ValueId apart = transposed(source, x, {0, 2, 1, 3});
-  source.finish("Reshape", {apart, source.integer_list({0, 0, -1})}, {}, 1);
+  return source.emit("Reshape", {apart, source.integer_list({0, 0, -1})});
 }
 ValueId sliced(NodeSource& source, ValueId x, std::int64_t begin, std::int64_t end,
-               std::int64_t step = 1) {
+               std::int64_t step) {
   return source.emit("Slice", {x, source.integer_list({begin}), source.integer_list({end}),
                                source.integer_list({-1}), source.integer_list({step})});
 }
+ValueId counted(NodeSource& source, std::int64_t n) {
+  Ints numbers;
+  for (std::int64_t i = 0; i < n; ++i) {
+    numbers.push_back(i);
+  }
+  return source.integer_list(numbers);
+}
 
-/// Whether key j comes no later than query i, with `past` keys before both: [q, k].
 ValueId causal(NodeSource& source, ValueId q, ValueId k, ValueId past) {
   const ValueId shape = joined(source, {extents(source, q, 2, 3), extents(source, k, 2, 3)});
   const float one = 1;
@@ -55,6 +54,70 @@ ValueId causal(NodeSource& source, ValueId q, ValueId k, ValueId past) {
   const ValueId lower = source.emit("Trilu", std::move(inputs), {{"upper", std::int64_t{0}}});
   return source.emit("Greater", {lower, source.scalar(0.5, lower)});
 }
+
+ValueId with_hidden(NodeSource& source, ValueId scores, ValueId is_seen, double low) {
+  const ValueId none = source.scalar(0, scores);
+  return source.emit("Add",
+                     {scores, source.emit("Where", {is_seen, none, source.scalar(low, scores)})});
+}
+ValueId with_hidden_keys(NodeSource& source, ValueId scores, ValueId mask, double low,
+                         std::int64_t b, std::int64_t t) {
+  const graph::Shape shape = source.net().value(mask).shape;
+  const ValueId number = source.emit("Cast", {mask}, {{"to", std::string("i64")}});
+  const ValueId zero = source.scalar(0, number);
+  ValueId is_seen;
+  if (shape.size() == 1 && shape[0] == b) {
+    const ValueId length = source.emit("Reshape", {number, source.integer_list({-1, 1, 1, 1})});
+    is_seen = source.emit("Less", {counted(source, t), length});
+  } else if (shape.size() == 2) {
+    const ValueId by_key = source.emit("Reshape", {number, source.integer_list({0, 1, 1, -1})});
+    is_seen = source.emit("Greater", {by_key, zero});
+  } else if (shape.size() == 3) {
+    const ValueId by_query = source.emit("Unsqueeze", {number, source.integer_list({1})});
+    is_seen = source.emit("Greater", {by_query, zero});
+  } else {
+    source.refuse("its mask is of a form that is not read");
+    return scores;
+  }
+  return with_hidden(source, scores, is_seen, low);
+}
+
+ValueId rotated_pairs(NodeSource& source, ValueId a, ValueId cosine, ValueId sine,
+                      std::int64_t rotated, bool is_interleaved) {
+  const ValueId rest = rotated > 0 ? sliced(source, a, rotated, to_end) : ValueId{};
+  const ValueId turning = rotated > 0 ? sliced(source, a, 0, rotated) : a;
+  ValueId x, y;
+  if (is_interleaved) {
+    x = sliced(source, turning, 0, to_end, 2);
+    y = sliced(source, turning, 1, to_end, 2);
+  } else {
+    // Halves of an extent that is not known yet.
+    const ValueId half =
+        source.emit("Div", {extents(source, turning, 3, 4), source.integer_list({2})});
+    const ValueId last = source.integer_list({-1});
+    x = source.emit("Slice", {turning, source.integer_list({0}), half, last});
+    y = source.emit("Slice", {turning, half, source.integer_list({to_end}), last});
+  }
+  const auto product = [&](ValueId left, ValueId right) {
+    return source.emit("Mul", {left, right});
+  };
+  ValueId first = source.emit("Sub", {product(x, cosine), product(y, sine)});
+  ValueId second = source.emit("Add", {product(x, sine), product(y, cosine)});
+  const std::vector<graph::Attribute> along_last = {{"axis", std::int64_t{-1}}};
+  ValueId turned;
+  if (is_interleaved) {
+    const ValueId last = source.integer_list({-1});
+    first = source.emit("Unsqueeze", {first, last});
+    second = source.emit("Unsqueeze", {second, last});
+    turned = source.emit("Reshape", {source.emit("Concat", {first, second}, along_last),
+                                     source.emit("Shape", {turning})});
+  } else {
+    turned = source.emit("Concat", {first, second}, along_last);
+  }
+  return rotated > 0 ? source.emit("Concat", {turned, rest}, along_last) : turned;
+}
+
+namespace {
 
 /// The factor of scores: given, or 1 / sqrt(extent of a head).
 ValueId scale_of(NodeSource& source, ValueId q) {
@@ -149,7 +212,7 @@ void read_attention(NodeSource& source) {
       "MatMul", {source.emit("Reshape", {soft, by_group}), source.emit("Unsqueeze", {v, group})});
   const ValueId shape = joined(source, {extents(source, q, 0, 3), extents(source, v, 3, 4)});
   if (is_joined) {
-    finish_joined_heads(source, source.emit("Reshape", {sums, shape}));
+    source.finish_as(0, joined_heads(source, source.emit("Reshape", {sums, shape})));
   } else {
     source.finish("Reshape", {sums, shape}, {}, 1);
   }
@@ -190,41 +253,21 @@ void read_packed_attention(NodeSource& source) {
   const double scale = source.real("scale", 0);
   const ValueId q = source.emit("Mul", {parts[0], source.scalar(scale != 0 ? scale : usual, all)});
   ValueId scores = source.emit("MatMul", {q, transposed(source, parts[1], {0, 1, 3, 2})});
-  const ValueId none = source.scalar(0, all);
-  const ValueId low = source.scalar(source.real("mask_filter_value", -10000), all);
-  const auto hide = [&](ValueId is_seen) {
-    scores = source.emit("Add", {scores, source.emit("Where", {is_seen, none, low})});
-  };
+  const double low = source.real("mask_filter_value", -10000);
   if (source.has_input(3)) {
-    const ValueId mask = source.input(3);
-    const graph::Shape shape = source.net().value(mask).shape;
     const graph::Shape x = source.net().value(source.input(0)).shape;
-    const ValueId number = source.emit("Cast", {mask}, {{"to", std::string("i64")}});
-    const ValueId zero = source.scalar(0, number);
-    if (shape.size() == 1 && x.size() == 3 && shape[0] == x[0]) {  // lengths
-      Ints places;
-      for (std::int64_t i = 0; i < x[1]; ++i) {
-        places.push_back(i);
-      }
-      const ValueId length = source.emit("Reshape", {number, source.integer_list({-1, 1, 1, 1})});
-      hide(source.emit("Less", {source.integer_list(places), length}));
-    } else if (shape.size() == 2) {
-      const ValueId by_key = source.emit("Reshape", {number, source.integer_list({0, 1, 1, -1})});
-      hide(source.emit("Greater", {by_key, zero}));
-    } else if (shape.size() == 3) {
-      const ValueId by_query = source.emit("Unsqueeze", {number, source.integer_list({1})});
-      hide(source.emit("Greater", {by_query, zero}));
-    } else {
-      source.refuse("its mask is of a form that is not read");
+    if (x.size() != 3) {
+      source.refuse("its input is no rows");
       return;
     }
+    scores = with_hidden_keys(source, scores, source.input(3), low, x[0], x[1]);
   }
   if (source.integer("unidirectional", 0) != 0) {
-    hide(causal(source, parts[0], parts[1], {}));
+    scores = with_hidden(source, scores, causal(source, parts[0], parts[1], {}), low);
   }
   scores = source.has_input(5) ? source.emit("Add", {scores, source.input(5)}) : scores;
   const ValueId soft = source.emit("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
-  finish_joined_heads(source, source.emit("MatMul", {soft, parts[2]}));
+  source.finish_as(0, joined_heads(source, source.emit("MatMul", {soft, parts[2]})));
 }
 
 // com.microsoft.EmbedLayerNormalization(tokens, segments, rows by token, by position, by segment,
@@ -278,8 +321,6 @@ void read_rotary(NodeSource& source) {
   const bool is_interleaved = source.integer("interleaved", 0) != 0;
   ValueId x = source.input(0);
   x = is_joined ? split_heads(source, x, source.integer("num_heads", 1)) : x;
-  const ValueId rest = rotated > 0 ? sliced(source, x, rotated, to_end) : ValueId{};
-  const ValueId turning = rotated > 0 ? sliced(source, x, 0, rotated) : x;
   const auto table = [&](std::size_t i) {
     ValueId values = source.input(i);
     values = source.has_input(3) ? source.emit("Gather", {values, source.input(3)}) : values;
@@ -287,40 +328,8 @@ void read_rotary(NodeSource& source) {
     return source.emit("Unsqueeze", {values, source.integer_list({1})});
   };
   const ValueId cosine = table(1), sine = table(2);
-  ValueId a, b;
-  if (is_interleaved) {
-    a = sliced(source, turning, 0, to_end, 2);
-    b = sliced(source, turning, 1, to_end, 2);
-  } else {
-    // Halves of an extent that is not known yet.
-    const ValueId half =
-        source.emit("Div", {extents(source, turning, 3, 4), source.integer_list({2})});
-    const ValueId last = source.integer_list({-1});
-    a = source.emit("Slice", {turning, source.integer_list({0}), half, last});
-    b = source.emit("Slice", {turning, half, source.integer_list({to_end}), last});
-  }
-  const auto product = [&](ValueId left, ValueId right) {
-    return source.emit("Mul", {left, right});
-  };
-  ValueId first = source.emit("Sub", {product(a, cosine), product(b, sine)});
-  ValueId second = source.emit("Add", {product(a, sine), product(b, cosine)});
-  const std::vector<graph::Attribute> along_last = {{"axis", std::int64_t{-1}}};
-  ValueId turned;
-  if (is_interleaved) {
-    const ValueId last = source.integer_list({-1});
-    first = source.emit("Unsqueeze", {first, last});
-    second = source.emit("Unsqueeze", {second, last});
-    turned = source.emit("Reshape", {source.emit("Concat", {first, second}, along_last),
-                                     source.emit("Shape", {turning})});
-  } else {
-    turned = source.emit("Concat", {first, second}, along_last);
-  }
-  turned = rotated > 0 ? source.emit("Concat", {turned, rest}, along_last) : turned;
-  if (is_joined) {
-    finish_joined_heads(source, turned);
-  } else {
-    source.finish_as(0, turned);
-  }
+  const ValueId turned = rotated_pairs(source, x, cosine, sine, rotated, is_interleaved);
+  source.finish_as(0, is_joined ? joined_heads(source, turned) : turned);
 }
 
 }  // namespace tensorsmith::onnx

@@ -67,6 +67,20 @@ class NetworkWriter {
     graph_.weights(onnx_tensor(name, shape, elements));
     return name;
   }
+  /// Weights of u8, of all values.
+  std::string bytes(const OnnxShape& shape) {
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) {
+      count *= extent;
+    }
+    std::string elements;
+    for (std::int64_t i = 0; i < count; ++i) {
+      elements.push_back(static_cast<char>(static_cast<int>(random_.next_double() * 256)));
+    }
+    std::string name = fresh("bytes");
+    graph_.weights(onnx_raw_tensor(name, onnx_u8, shape, elements));
+    return name;
+  }
   /// Of deviation 1 / sqrt(summands), so that sums keep theirs.
   std::string weight(const OnnxShape& shape, std::int64_t summands) {
     const double bound = std::sqrt(3.0 / static_cast<double>(summands));

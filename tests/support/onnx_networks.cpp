@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "support/onnx_contributed_networks.hpp"
 #include "support/onnx_network_writer.hpp"
 #include "support/onnx_operator_networks.hpp"
 #include "support/onnx_vision_networks.hpp"
@@ -271,25 +272,6 @@ std::string newer_operators(NetworkWriter& net) {
   return net.finish(y, {std::int64_t{2}, seq, h});
 }
 
-/// Operators of onnxruntime's own domain.
-std::string contributed_operators(NetworkWriter& net) {
-  const std::int64_t h = 8;
-  net.graph().input("input", {std::int64_t{2}, std::int64_t{3}, h});
-  const auto weights = [&] { return net.uniform({h}, 0.5, 1.5); };
-  const auto add = [&](std::string_view op, const OnnxNames& inputs,
-                       const std::vector<OnnxAttribute>& attributes = {}) {
-    return net.node(op, inputs, attributes, "com.microsoft");
-  };
-  std::string x = add("SkipLayerNormalization", {"input", "input", weights(), weights(), weights()},
-                      {{"epsilon", 1e-3F}});
-  x = add("BiasGelu", {x, weights()});
-  x = add("FastGelu", {add("Gelu", {x}), weights()});
-  x = add("QuickGelu", {add("FastGelu", {x})}, {{"alpha", 1.5F}});
-  x = add("SkipSimplifiedLayerNormalization", {x, "input", weights(), weights()},
-          {{"epsilon", 1e-3F}});
-  return net.finish(x, {std::int64_t{2}, std::int64_t{3}, h});
-}
-
 std::string resnet50_v1(NetworkWriter& net) { return resnet50(net, false); }
 std::string resnet50_preactivation(NetworkWriter& net) { return resnet50(net, true); }
 
@@ -308,6 +290,7 @@ constexpr std::pair<std::string_view, std::string (*)(NetworkWriter&)> networks[
     {"detector", &detector},
     {"newer_operators", &newer_operators},
     {"contributed_operators", &contributed_operators},
+    {"quantized_decoder", &quantized_decoder},
     {"indexed_operators", &indexed_operators},
     {"recurrent", &recurrent}};
 
@@ -355,6 +338,7 @@ std::vector<TinyNetwork> tiny_networks() {
       {"detector_18", "detector", tiny(18, 8, 16)},
       {"newer_operators_23", "newer_operators", tiny(23, 1, 7)},
       {"contributed_operators_17", "contributed_operators", tiny(17, 1, 0)},
+      {"quantized_decoder_17", "quantized_decoder", tiny(17, 1, 0)},
       {"indexed_operators_18", "indexed_operators", tiny(18, 1, 0)},
       {"recurrent_14", "recurrent", tiny(14, 1, 0)}};
   for (TinyNetwork& one : all) {
