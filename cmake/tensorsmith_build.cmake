@@ -25,10 +25,23 @@ function(tensorsmith_use_ccache)
 endfunction()
 
 # For programs that gain nothing from more, tests and examples: their build is the longest part of a
-# test run.
+# test run. What is run once is not optimised at all (see tensorsmith_optimised_first).
 function(tensorsmith_optimise_less target scope)
   if(CMAKE_CXX_FLAGS_RELWITHDEBINFO MATCHES "-O2" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
-    target_compile_options(${target} ${scope} -O1)
+    if(TENSORSMITH_RUN_ONCE)
+      target_compile_options(${target} ${scope} -O0)
+    else()
+      target_compile_options(${target} ${scope} -O1)
+    endif()
+  endif()
+endfunction()
+
+# For programs that are optimised less than the library: of two equal functions the linker keeps the
+# first, and options stand before the objects of the program, so the library's own stay optimised.
+function(tensorsmith_optimised_first target)
+  if(TENSORSMITH_SANITIZE OR TENSORSMITH_RUN_ONCE)
+    target_link_options(${target} PRIVATE $<TARGET_OBJECTS:tensorsmith_compiled>)
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS $<TARGET_OBJECTS:tensorsmith_compiled>)
   endif()
 endfunction()
 

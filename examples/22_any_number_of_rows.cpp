@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lesson 22: a product for any number of rows: a family of kernels and a plan (docs/ranges.md).
 // links: tune
+// requires: llvm
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

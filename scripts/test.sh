@@ -52,6 +52,7 @@ if [ "$memory_gb" -gt 0 ] && [ $((jobs * 3 / 2)) -gt "$memory_gb" ]; then
 fi
 logs=build/test-logs
 mkdir -p "$logs"
+: >"$logs/failures.log"
 export CTEST_OUTPUT_ON_FAILURE=1
 
 passed=0
@@ -64,6 +65,8 @@ note_failure() {
 }
 note_skip() { skips+=("$1"); }
 say() { printf '\n== %s\n' "$*"; }
+# What a failure printed, shown at once and again below the summary, where a long run is read.
+show() { tee -a "$logs/failures.log"; }
 
 # run_check NAME COMMAND...: exit code 77 means skipped, with the reason on the last line.
 run_check() {
@@ -81,7 +84,7 @@ run_check() {
   else
     note_failure "$name (see $log)"
     echo "FAILED  $name"
-    tail -25 "$log"
+    tail -25 "$log" | show
   fi
 }
 
@@ -149,7 +152,7 @@ configure_and_build() {
   local targets=()
   [ $# -gt 0 ] && targets=(--target "$@")
   if ! cmake --build --preset "$preset" -j "$jobs" "${targets[@]}" -- -k 0 >>"$log" 2>&1; then
-    grep -E -A5 'error:|FAILED:|undefined reference' "$log" | grep -v -e ' -c /' | cut -c1-400 | head -60
+    grep -E -A5 'error:|FAILED:|undefined reference' "$log" | grep -v -e ' -c /' | cut -c1-400 | head -60 | show
     note_failure "$preset: build (see $log)"
     return 1
   fi
@@ -183,7 +186,7 @@ run_ctest() {
     if [ "$failed" = "$before_failed" ]; then
       note_failure "$preset: ctest ended with $status (see $logs/$preset-ctest.log)"
     fi
-    grep -E -B2 -A25 'FAILED:|Exception|SUMMARY:|Timeout' "$logs/$preset-ctest.log" | head -80
+    grep -E -B2 -A25 'FAILED:|Exception|SUMMARY:|Timeout' "$logs/$preset-ctest.log" | head -80 | show
   fi
   echo "$preset: $((passed - before_passed)) passed, $((failed - before_failed)) failed"
 }
@@ -213,7 +216,7 @@ leg_release() {
   configure_and_build release || return
   # The other builds are by clang, with warnings as errors; users' own build has them as warnings.
   if grep -q 'warning: ' "$logs/release-build.log"; then
-    grep -A5 'warning: ' "$logs/release-build.log" | head -60
+    grep -A5 'warning: ' "$logs/release-build.log" | head -60 | show
     note_failure "release: warnings (see $logs/release-build.log)"
   fi
   run_ctest release -LE '^gpu$'
@@ -292,6 +295,7 @@ if [ ${#skips[@]} -gt 0 ]; then
   printf 'skipped: %s\n' "${skips[@]}"
 fi
 if [ ${#failures[@]} -gt 0 ]; then
+  head -c 6000 "$logs/failures.log"
   printf 'failed: %s\n' "${failures[@]}"
 fi
 echo "$passed passed, $failed failed, ${#skips[@]} skipped"

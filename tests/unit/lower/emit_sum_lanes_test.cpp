@@ -21,7 +21,7 @@ DagPtr rows_by_rows(std::int64_t m, std::int64_t n, std::int64_t depth, DType ty
 }
 
 /// Tiles of rows x columns behind the reduction, its vectors along that.
-ScheduleBuilder tiled(DagPtr dag, std::int64_t rows, std::int64_t columns) {
+ScheduleBuilder sums_in_tiles(DagPtr dag, std::int64_t rows, std::int64_t columns) {
   ScheduleBuilder s(std::move(dag));
   s.split(2, 0, {rows});
   s.split(2, 2, {columns});
@@ -35,7 +35,7 @@ bool has_lanes(const std::string& text) { return text.find("for lane in ") != st
 }  // namespace
 
 TEST_CASE("a tile of vectors of partial sums reads both operands along the sum") {
-  CHECK(is_golden(checked_text(tiled(rows_by_rows(4, 6, 32), 2, 3).state())));
+  CHECK(is_golden(checked_text(sums_in_tiles(rows_by_rows(4, 6, 32), 2, 3).state())));
 }
 
 TEST_CASE("tails of tiles and of the sum: what the formulas say") {
@@ -47,7 +47,7 @@ TEST_CASE("tails of tiles and of the sum: what the formulas say") {
           INFO(name_of(type) << ", " << m << " x " << n << " x " << depth << ", tiles of " << rows
                              << " x " << columns);
           CHECK(has_lanes(
-              checked_text(tiled(rows_by_rows(m, n, depth, type), rows, columns).state())));
+              checked_text(sums_in_tiles(rows_by_rows(m, n, depth, type), rows, columns).state())));
         }
       }
     }
@@ -57,7 +57,7 @@ TEST_CASE("tails of tiles and of the sum: what the formulas say") {
 TEST_CASE("tiles that find no registers are cut, those that do have as many vectors as fit") {
   const auto accumulators = [](std::int64_t rows, std::int64_t columns, const Target& target) {
     const std::string text =
-        checked_text(tiled(rows_by_rows(16, 16, 256), rows, columns).state(), target);
+        checked_text(sums_in_tiles(rows_by_rows(16, 16, 256), rows, columns).state(), target);
     const std::size_t at = text.find("C.acc: f32[") + 11;
     return text.substr(at, text.find(']', at) - at);
   };
@@ -78,7 +78,8 @@ TEST_CASE("where the sum cannot be taken in parts the pragma means nothing") {
   auto a = p.placeholder("A", {4, 64}), b = p.placeholder("B", {64, 6});
   auto k = p.reduce_axis("k", 64);
   auto c = p.compute("C", {4, 6}, [&](auto i, auto j) { return te::sum(a(i, k) * b(k, j), {k}); });
-  CHECK_FALSE(has_lanes(checked_text(tiled(p.dag({a, b, c}), 2, 3).state())));  // b has gaps
+  CHECK_FALSE(
+      has_lanes(checked_text(sums_in_tiles(p.dag({a, b, c}), 2, 3).state())));  // b has gaps
 }
 
 TEST_CASE("an intrinsic has its groups in the lanes of the sum, where they divide it") {
@@ -90,7 +91,7 @@ TEST_CASE("an intrinsic has its groups in the lanes of the sum, where they divid
     auto c = p.compute("C", {3, 5}, [&](auto i, auto j) {
       return te::sum(te::cast(sum, x(i, k)) * te::cast(sum, y(j, k)), {k});
     });
-    ScheduleBuilder s = tiled(p.dag({x, y, c}), 2, 2);
+    ScheduleBuilder s = sums_in_tiles(p.dag({x, y, c}), 2, 2);
     s.apply(PragmaStep{2, 0, "tensorize$" + std::string(intrinsic)});
     return checked_text(s.state(), target);
   };

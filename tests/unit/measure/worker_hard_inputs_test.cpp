@@ -10,22 +10,22 @@ using namespace tensorsmith::test;
 
 namespace {
 
-constexpr std::int64_t n = 1000;
+constexpr std::int64_t num_hard = 1000;
 
 /// affine_task with hard inputs and their results.
 MeasureTask hard_affine_task() {
-  MeasureTask task = affine_task(n);
+  MeasureTask task = affine_task(num_hard);
   task.arguments[0].fill.row_elements = 10;
   task.arguments[0].fill.num_rows = 100;
   task.arguments[0].fill.is_main = true;
   for (const HardDraw draw : {HardDraw::finite, HardDraw::special}) {
-    std::vector<std::byte> input(n * sizeof(float));
+    std::vector<std::byte> input(num_hard * sizeof(float));
     fill_hard_input(task, 0, draw, {}, input);
     HardReference hard;
     hard.draw = draw;
-    hard.values.resize(n * sizeof(float));
-    hard.bounds.resize(n * sizeof(double));
-    for (std::size_t i = 0; i < n; ++i) {
+    hard.values.resize(num_hard * sizeof(float));
+    hard.bounds.resize(num_hard * sizeof(double));
+    for (std::size_t i = 0; i < num_hard; ++i) {
       float x = 0;
       std::memcpy(&x, input.data() + i * sizeof(float), sizeof(float));
       const float y = static_cast<float>(2.0 * static_cast<double>(x) + 1.0);
@@ -40,14 +40,14 @@ MeasureTask hard_affine_task() {
 
 /// Right for what kernels are timed with.
 const std::vector<std::byte>& kernels() {
-  static const std::vector<std::byte> object =
-      compile_c("KERNEL(good) { " + loop(n, "B[i] = 2 * A[i] + 1;") + " }\n" + "KERNEL(clamps) { " +
-                loop(n, "float x = A[i] > 1000 ? 1000 : A[i]; B[i] = 2 * x + 1;") + " }\n" +
-                "KERNEL(drops_nan) { " + loop(n, "B[i] = A[i] != A[i] ? 0 : 2 * A[i] + 1;") +
-                " }\n" + "KERNEL(hangs) { " +
-                loop(n, "while (A[i] > 1000) { __asm__ volatile(\"\"); } B[i] = 2 * "
-                        "A[i] + 1;") +
-                " }\n");
+  static const std::vector<std::byte> object = compile_c(
+      "KERNEL(good) { " + loop(num_hard, "B[i] = 2 * A[i] + 1;") + " }\n" + "KERNEL(clamps) { " +
+      loop(num_hard, "float x = A[i] > 1000 ? 1000 : A[i]; B[i] = 2 * x + 1;") + " }\n" +
+      "KERNEL(drops_nan) { " + loop(num_hard, "B[i] = A[i] != A[i] ? 0 : 2 * A[i] + 1;") + " }\n" +
+      "KERNEL(hangs) { " +
+      loop(num_hard, "while (A[i] > 1000) { __asm__ volatile(\"\"); } B[i] = 2 * "
+                     "A[i] + 1;") +
+      " }\n");
   return object;
 }
 
