@@ -58,7 +58,7 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     std::uint32_t retry = 0, num_equal_rounds = 0;
     while (n > 0 && proposals.empty() && retry <= options_.retries_on_empty) {
       const std::size_t before = taken_.num_equal();
-      proposals = search_one_round(n, num_random);
+      proposals = search_one_round(n, num_random, num_equal_rounds);
       // One that met known programs under other steps has not seen the end of the space.
       const bool is_vain = taken_.num_equal() == before || ++num_equal_rounds > most_equal_rounds;
       retry += is_vain ? 1 : 0;
@@ -120,7 +120,10 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
     return options_.model_is_trained || (!measured_.empty() && num_observed_ > options_.num_warmup);
   }
 
-  std::vector<Proposal> search_one_round(std::size_t n, std::size_t num_random) {
+  /// After rounds of nothing but equal programs, more of the best are looked at: of a few, all may
+  /// lower to what is known while others do not.
+  std::vector<Proposal> search_one_round(std::size_t n, std::size_t num_random,
+                                         std::uint32_t num_equal_rounds) {
     const RoundKey key{options_.seed, options_.task, round_++};
     const bool use_model = uses_model();
     std::vector<Proposal> proposals;
@@ -142,7 +145,8 @@ class BasicEvolutionaryPolicy final : public SearchPolicy {
         sampler_);
     add_seeds(evaluator, population);
     add_measured(evaluator, population);
-    const RoundSizes sizes(n, num_random);
+    RoundSizes sizes(n, num_random);
+    sizes.num_kept <<= num_equal_rounds;
     std::vector<Individual> random;
     if (!population.empty()) {
       random = std::visit(

@@ -108,6 +108,26 @@ TEST_CASE("a small space is exhausted without a duplicate and then proposes noth
   CHECK(rounds < 20);
 }
 
+// The last rounds of a budget ask for one or two.
+TEST_CASE("a small request finds what is new among many programs that lower to known ones") {
+  test::ExtentModel model;
+  SearchCallbacks callbacks;
+  callbacks.extract = test::extents_of;
+  constexpr std::uint64_t num_kernels = 100;
+  callbacks.identity = [](const ProgramView& view) {
+    return std::optional<ProgramHash>(
+        ProgramHash{0, hash_text(state_text(view.state())) % num_kernels});
+  };
+  EvolutionaryPolicy policy(test::space_of(test::matmul_dag(64, 64, 64)), model, callbacks,
+                            options_with(1));
+  std::set<std::uint64_t> kernels;
+  for (std::vector<Proposal> one; !(one = policy.propose(1)).empty();) {
+    CHECK(one.size() == 1);
+    CHECK(kernels.insert(hash_text(one[0].text) % num_kernels).second);
+  }
+  CHECK(kernels.size() == num_kernels);
+}
+
 TEST_CASE("the validity filter and empty features keep programs out") {
   test::ExtentModel model;
   SearchCallbacks callbacks;
