@@ -25,11 +25,13 @@ function(tensorsmith_use_ccache)
 endfunction()
 
 # For programs that gain nothing from more, tests and examples: their build is the longest part of a
-# test run. What is run once is not optimised at all (see tensorsmith_optimised_first).
+# test run. What is run once is not optimised at all (see tensorsmith_optimised_first) unless it has
+# the property TENSORSMITH_COMPUTES.
 function(tensorsmith_optimise_less target scope)
   if(CMAKE_CXX_FLAGS_RELWITHDEBINFO MATCHES "-O2" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
     if(TENSORSMITH_RUN_ONCE)
-      target_compile_options(${target} ${scope} -O0)
+      target_compile_options(${target} ${scope}
+        "$<IF:$<BOOL:$<TARGET_PROPERTY:TENSORSMITH_COMPUTES>>,-O1,-O0>")
     else()
       target_compile_options(${target} ${scope} -O1)
     endif()
