@@ -224,8 +224,10 @@ std::vector<Constant> evaluate_range(const Graph& graph, const Node& node) {
   };
   const bool is_real = is_float(of(0).dtype);
   const double step = of(2).real(0);
-  const double span = is_real ? of(1).real(0) - of(0).real(0)
-                              : static_cast<double>(of(1).integer(0) - of(0).integer(0));
+  const auto number = [&](std::size_t i) {
+    return is_real ? of(i).real(0) : static_cast<double>(of(i).integer(0));
+  };
+  const double span = number(1) - number(0);  // of whole numbers it may leave their range
   const double count = step == 0 ? -1 : std::ceil(span / step);
   if (step == 0 || !(count <= 1 << 28)) {
     refuse("has a range without an end");

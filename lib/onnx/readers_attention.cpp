@@ -33,11 +33,10 @@ ValueId sliced(NodeSource& source, ValueId x, std::int64_t begin, std::int64_t e
                                source.integer_list({-1}), source.integer_list({step})});
 }
 ValueId counted(NodeSource& source, std::int64_t n) {
-  Ints numbers;
-  for (std::int64_t i = 0; i < n; ++i) {
-    numbers.push_back(i);
-  }
-  return source.integer_list(numbers);
+  const auto number = [&](std::int64_t value) {
+    return source.constant(graph::constant_of<std::int64_t>(DType::i64, {}, {&value, 1}));
+  };
+  return source.emit("Range", {number(0), number(n), number(1)});
 }
 
 ValueId causal(NodeSource& source, ValueId q, ValueId k, ValueId past) {

@@ -18,6 +18,14 @@ const graph::Shape& shape_of(const NodeSource& source, ValueId x) {
   return source.net().value(x).shape;
 }
 
+constexpr std::int64_t most = INT32_MAX;  // sums and products of two of them are numbers, too
+
+/// Whether input `i` is [b, h, t, d] of extents that can be counted with.
+bool has_heads(const NodeSource& source, std::size_t i) {
+  const graph::Shape& shape = shape_of(source, source.input(i));
+  return shape.size() == 4 && shape[2] <= most;
+}
+
 /// q * scale, or q / sqrt(depth) where the file gives no scale.
 ValueId scaled_queries(NodeSource& source, ValueId q, std::int64_t depth) {
   const double given = source.real("scale", 0);
@@ -69,17 +77,21 @@ void read_multi_head_attention(NodeSource& source) {
     source.refuse("it has no heads");
     return;
   }
+  if (source.has_input(6) && !has_heads(source, 6)) {
+    source.refuse("its past keys are not those of heads");
+    return;
+  }
   std::vector<ValueId> parts;
   std::int64_t begin = 0, num_keys = 0;
   for (std::size_t i = 0; i < 3; ++i) {
     ValueId x = source.input(i);
     const graph::Shape shape = shape_of(source, x);
-    if (shape.size() == 4) {
+    if (i > 0 && has_heads(source, i)) {
       num_keys = shape[2];
       parts.push_back(x);
       continue;
     }
-    if (shape.size() != 3) {
+    if (shape.size() != 3 || shape[1] > most) {
       source.refuse("packed queries, keys and values are not read");
       return;
     }
@@ -134,7 +146,7 @@ void read_rotary_by_position(NodeSource& source) {
   const bool is_joined = shape.size() == 3;
   std::int64_t heads = source.integer("num_heads", 0);
   if (is_joined && heads < 1) {
-    if (rotated > 0 || table_shape[1] < 1) {
+    if (rotated > 0 || table_shape[1] < 1 || table_shape[1] > most) {
       source.refuse("it has no heads");
       return;
     }
@@ -160,13 +172,14 @@ void read_rotary_by_position(NodeSource& source) {
 // GroupQueryAttention(q, k, v, past keys, past values, last place of each sequence, number of
 // places, cos, sin, positions, summand of scores): [b, s, h * d], or all three side by side in q.
 // Groups of query heads share a head of keys. Of each sequence, the keys of its own past come
-// first, then the new ones; nothing sees what lies behind.
+// first, then the new ones, then zeros that nothing sees.
 void read_group_query_attention(NodeSource& source) {
   const std::int64_t heads = source.integer("num_heads", 0);
   const std::int64_t kv_heads = source.integer("kv_num_heads", 0);
   const graph::Shape shape = shape_of(source, source.input(0));
   const bool is_packed = !source.has_input(1);
-  if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0 || shape.size() != 3) {
+  if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0 || shape.size() != 3 || shape[2] < heads ||
+      shape[1] > most || shape[2] > most) {
     source.refuse("it has no heads, or queries of another form");
     return;
   }
@@ -186,6 +199,10 @@ void read_group_query_attention(NodeSource& source) {
     source.refuse("keys, values or lengths are absent");
     return;
   }
+  if (source.has_input(3) && !has_heads(source, 3)) {
+    source.refuse("its past keys are not those of heads");
+    return;
+  }
   if (source.has_input(3) && !(source.has_result(1) && source.has_result(2))) {
     source.refuse("past keys without results for all keys are not read");
     return;
@@ -194,7 +211,7 @@ void read_group_query_attention(NodeSource& source) {
   const std::vector<std::int64_t> totals =
       total_value.is_constant ? total_value.constant.integers() : std::vector<std::int64_t>();
   const std::int64_t num_new = shape[1];
-  if (totals.size() != 1 || totals[0] < num_new || totals[0] > INT32_MAX) {
+  if (totals.size() != 1 || totals[0] < num_new || totals[0] > most) {
     source.refuse("its number of places is no constant that is at least its number of queries");
     return;
   }
@@ -245,9 +262,7 @@ void read_group_query_attention(NodeSource& source) {
     q = rotated_pairs(source, q, cosine, sine, rotated, is_interleaved);
     k = rotated_pairs(source, k, cosine, sine, rotated, is_interleaved);
   }
-  const std::int64_t kept = source.has_input(3) && shape_of(source, source.input(3)).size() == 4
-                                ? shape_of(source, source.input(3))[2]
-                                : 0;
+  const std::int64_t kept = source.has_input(3) ? shape_of(source, source.input(3))[2] : 0;
   const std::int64_t length = std::max(kept, totals[0]);
   const auto all = [&](std::size_t past, ValueId fresh) {
     if (kept == 0 && length == num_new) {
@@ -324,7 +339,8 @@ void read_matmul_of_bits(NodeSource& source) {
     source.refuse("an order of columns is not read");
     return;
   }
-  if (k < 1 || n < 1 || block < 1 || block * bits % 8 != 0) {
+  if (k < 1 || n < 1 || block < 1 || k > most || n > most || block > most ||
+      block * bits % 8 != 0) {
     source.refuse("its extents are not positive, or its blocks are no bytes");
     return;
   }
