@@ -71,6 +71,34 @@ TEST_CASE("legal assignments are inside of a space's limits", "[felix]") {
   CHECK(penalties > 0);
 }
 
+// C10, in logarithms to base 2 of whole lengths instead of an exponent by prime. The released code
+// ends on extents such as 22 (D14).
+TEST_CASE("lengths of one extent have a product of at most the extent", "[felix]") {
+  for (const double extent : {64.0, 48.0, 22.0, 197.0, 1021.0}) {
+    INFO(extent);
+    VariableSpace space;
+    const auto whole_extent = static_cast<std::int64_t>(extent);
+    (void)space.add_chain("E", {whole_extent}, 4, whole_extent);
+    FormulaPool pool;
+    SpaceFormulas formulas(pool, space, Assignment(space.size()));
+    const SpaceFormulas::Limits limits = formulas.limits();
+    CHECK(limits.penalties.empty());
+    CHECK(limits.left_out.empty());
+    const double whole = math::log2(extent);
+    for (std::size_t i = 0; i < 4; ++i) {
+      std::vector<double> point(4, 0);
+      point[i] = whole;
+      CHECK(limits.polytope.contains(point));
+      point[i] = whole + 1e-3;
+      CHECK_FALSE(limits.polytope.contains(point));
+      point[i] = -1e-3;
+      CHECK_FALSE(limits.polytope.contains(point));
+    }
+    CHECK(limits.polytope.contains(std::vector<double>(4, whole / 4)));
+    CHECK_FALSE(limits.polytope.contains(std::vector<double>(4, whole / 4 + 1e-3)));
+  }
+}
+
 TEST_CASE("an extent of large primes has half-spaces like any other", "[felix]") {
   VariableSpace space;
   const auto lengths = space.add_chain("K", {11008}, 3, 64);  // 2^8 * 43
