@@ -337,8 +337,11 @@ void poison_output(const KernelArgument& argument, std::span<const std::byte> re
   with_float_type(argument.dtype, [output](auto type) {
     using Bits = typename decltype(type)::Bits;
     const Bits poison = decltype(type)::poison;
-    for (std::size_t i = 0; i + sizeof(Bits) <= output.size(); i += sizeof(Bits)) {
-      std::memcpy(output.data() + i, &poison, sizeof(Bits));
+    // By pages out of the nearest cache: outputs may have gigabytes.
+    std::array<Bits, 4096 / sizeof(Bits)> page;
+    page.fill(poison);
+    for (std::size_t at = 0; at < output.size(); at += sizeof(page)) {
+      std::memcpy(output.data() + at, page.data(), std::min(sizeof(page), output.size() - at));
     }
   });
 }
