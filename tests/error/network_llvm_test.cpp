@@ -51,6 +51,27 @@ TEST_CASE("network bench times the whole and every kernel") {
   CHECK(text.out.find("as written: median") != std::string::npos);
 }
 
+TEST_CASE("network tune takes trials, and none gives a network that can be called") {
+  CommandFolder folder;
+  folder.write("net.onnx", small_model());
+  const CommandResult none =
+      folder.run({"network", "tune", "net.onnx", "--trials", "0", "--json", "--db", "j"});
+  CAPTURE(none.err);
+  CHECK(none.code == 0);
+  CHECK(none.json()["recorded"] == 0);
+  CHECK(none.json()["ns"].get<double>() > 0);
+  CHECK_FALSE(std::filesystem::exists(folder.path("j")));
+  const CommandResult few =
+      folder.run({"network", "tune", "net.onnx", "--trials", "3", "--json", "--db", "j"});
+  CAPTURE(few.err);
+  CHECK(few.code == 0);
+  CHECK(few.json()["trials"] >= 1);  // a small space may have fewer
+  CHECK(few.json()["trials"] <= 3);
+  CHECK(few.json()["tuned"] == 1);
+  check_refusal(folder.run({"network", "tune", "net.onnx", "--trials", "0", "--seconds", "3"}),
+                "nothing to spend --seconds on");
+}
+
 TEST_CASE("network report writes one page and leaves what it reads alone") {
   CommandFolder folder;
   folder.write("net.onnx", small_model());

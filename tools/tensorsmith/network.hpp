@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct NetworkArguments {
   std::string database;
   int num_threads = 1;
   double seconds = 60;
+  bool has_seconds = false;            ///< they were given
+  std::optional<std::int64_t> trials;  ///< of all tasks together
   int rounds = 30;
   bool races_plain = false;
   std::string output = "network.html";  ///< of a report

@@ -104,11 +104,59 @@ int print_tasks(const NetworkArguments& arguments) {
   return exit_ok;
 }
 
+int run_network(const NetworkArguments& arguments) {
+  Callable made = callable(arguments);
+  double best = 0;
+  const double begin = now_seconds();
+  for (int call = 0; call < 3 || now_seconds() - begin < 1; ++call) {
+    const double start = now_seconds();
+    made.network->call(made.operands);
+    const double seconds = now_seconds() - start;
+    best = call == 0 ? seconds : std::min(best, seconds);
+  }
+  const double flop = total_flop(made.loaded.parts);
+  const double apart = arguments.is_verified ? difference_to_interpreter(made) : 0;
+  const bool is_right = !arguments.is_verified || (apart >= 0 && apart < 1e-3);
+  if (arguments.is_json) {
+    Json json = {{"network", arguments.network},
+                 {"threads", arguments.num_threads},
+                 {"ns", best * 1e9},
+                 {"gflops", flop / best * 1e-9},
+                 {"tasks", made.loaded.parts.tasks.size()},
+                 {"recorded", made.num_recorded},
+                 {"prepare_seconds", made.prepare_seconds},
+                 {"arena_bytes", made.network->arena_bytes()},
+                 {"packed_bytes", made.network->packed_bytes()}};
+    if (arguments.is_verified) {
+      json["difference"] = apart;
+    }
+    print_json(json);
+  } else {
+    fmt::print("{}: {}, {:.1f} GFLOP/s; {} of {} tasks from the journal; callable after {:.2f} s\n",
+               arguments.network, duration_text(best * 1e9), flop / best * 1e-9, made.num_recorded,
+               made.loaded.parts.tasks.size(), made.prepare_seconds);
+    if (arguments.is_verified) {
+      fmt::print("largest difference to the interpreter: {:.2e} of the largest result\n", apart);
+    }
+  }
+  if (!is_right) {
+    warn("the network does not compute what the interpreter does");
+  }
+  return is_right ? exit_ok : exit_failed;
+}
+
 int tune_network(const NetworkArguments& arguments) {
+  if (arguments.trials == 0) {  // what is known, and else what the analytic model puts first
+    if (arguments.has_seconds) {
+      throw Error("--trials 0 measures nothing, so there is nothing to spend --seconds on");
+    }
+    return run_network(arguments);
+  }
   const Loaded loaded = load(arguments);
   TasksOptions options;
   options.tune = tune_options(arguments);
-  options.tune.budget.seconds = arguments.seconds;
+  options.tune.budget.seconds = arguments.trials && !arguments.has_seconds ? 0 : arguments.seconds;
+  options.tune.budget.trials = arguments.trials.value_or(0);
   options.tune.database = journal_of(arguments);
   watch_interrupts();
   options.tune.is_cancelled = is_interrupted;
@@ -154,47 +202,6 @@ int tune_network(const NetworkArguments& arguments) {
     warn(tuned.result.message);
   }
   return found > 0 ? exit_ok : is_interrupted() ? exit_of_interrupt() : exit_failed;
-}
-
-int run_network(const NetworkArguments& arguments) {
-  Callable made = callable(arguments);
-  double best = 0;
-  const double begin = now_seconds();
-  for (int call = 0; call < 3 || now_seconds() - begin < 1; ++call) {
-    const double start = now_seconds();
-    made.network->call(made.operands);
-    const double seconds = now_seconds() - start;
-    best = call == 0 ? seconds : std::min(best, seconds);
-  }
-  const double flop = total_flop(made.loaded.parts);
-  const double apart = arguments.is_verified ? difference_to_interpreter(made) : 0;
-  const bool is_right = !arguments.is_verified || (apart >= 0 && apart < 1e-3);
-  if (arguments.is_json) {
-    Json json = {{"network", arguments.network},
-                 {"threads", arguments.num_threads},
-                 {"ns", best * 1e9},
-                 {"gflops", flop / best * 1e-9},
-                 {"tasks", made.loaded.parts.tasks.size()},
-                 {"recorded", made.num_recorded},
-                 {"prepare_seconds", made.prepare_seconds},
-                 {"arena_bytes", made.network->arena_bytes()},
-                 {"packed_bytes", made.network->packed_bytes()}};
-    if (arguments.is_verified) {
-      json["difference"] = apart;
-    }
-    print_json(json);
-  } else {
-    fmt::print("{}: {}, {:.1f} GFLOP/s; {} of {} tasks from the journal; callable after {:.2f} s\n",
-               arguments.network, duration_text(best * 1e9), flop / best * 1e-9, made.num_recorded,
-               made.loaded.parts.tasks.size(), made.prepare_seconds);
-    if (arguments.is_verified) {
-      fmt::print("largest difference to the interpreter: {:.2e} of the largest result\n", apart);
-    }
-  }
-  if (!is_right) {
-    warn("the network does not compute what the interpreter does");
-  }
-  return is_right ? exit_ok : exit_failed;
 }
 
 int profile_network(const NetworkArguments& arguments) {
@@ -262,8 +269,18 @@ CLI::App* add_command(CLI::App& network, Action& action, const char* name, const
         ->check(whole_number(0, UINT64_MAX));
   }
   if (kind == "tune") {
-    command->add_option("--seconds", arguments->seconds, "budget of all tasks together; default 60")
-        ->check(real_number(0.1, 1e7));
+    CLI::Option* seconds =
+        command
+            ->add_option("--seconds", arguments->seconds,
+                         "budget of all tasks together; default 60 unless --trials is given")
+            ->check(real_number(0.1, 1e7));
+    command
+        ->add_option("--trials", arguments->trials,
+                     "most candidates to measure for all tasks together; 0: the best ones of the "
+                     "analytic model, at once")
+        ->check(whole_number(0, std::uint64_t{1} << 40));
+    command->parse_complete_callback(
+        [arguments, seconds] { arguments->has_seconds = seconds->count() > 0; });
     command->add_flag("--quiet", arguments->is_quiet, "no progress");
   } else if (is_called || kind == "export") {
     command->add_flag("--plain", arguments->is_plain,
