@@ -27,6 +27,10 @@ ValueId joined_heads(NodeSource& source, ValueId x);
 /// Elements of the last axis.
 ValueId sliced(NodeSource& source, ValueId x, std::int64_t begin, std::int64_t end,
                std::int64_t step = 1);
+/// q * scale, or q / sqrt(depth) where the file gives no scale or 0.
+ValueId scaled_queries(NodeSource& source, ValueId q, std::int64_t depth);
+/// cap * tanh(scores / cap), if the file has a "softcap".
+ValueId capped(NodeSource& source, ValueId scores);
 /// 0, 1, ... n - 1.
 ValueId counted(NodeSource& source, std::int64_t n);
 

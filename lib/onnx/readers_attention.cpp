@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "onnx/attention_parts.hpp"
+#include "onnx/quantized_parts.hpp"
 #include "onnx/readers.hpp"
 
 namespace tensorsmith::onnx {
@@ -31,6 +32,20 @@ ValueId sliced(NodeSource& source, ValueId x, std::int64_t begin, std::int64_t e
                std::int64_t step) {
   return source.emit("Slice", {x, source.integer_list({begin}), source.integer_list({end}),
                                source.integer_list({-1}), source.integer_list({step})});
+}
+ValueId scaled_queries(NodeSource& source, ValueId q, std::int64_t depth) {
+  const double given = source.real("scale", 0);
+  const double scale = given != 0 ? given : 1 / std::sqrt(static_cast<double>(depth));
+  return source.emit("Mul", {q, source.scalar(scale, q)});
+}
+ValueId capped(NodeSource& source, ValueId scores) {
+  const double cap = source.real("softcap", 0);
+  if (cap == 0) {
+    return scores;
+  }
+  const ValueId limit = source.scalar(cap, scores);
+  const ValueId tanh = source.emit("Tanh", {source.emit("Div", {scores, limit})});
+  return source.emit("Mul", {tanh, limit});
 }
 ValueId counted(NodeSource& source, std::int64_t n) {
   const auto number = [&](std::int64_t value) {
@@ -62,7 +77,7 @@ ValueId with_hidden(NodeSource& source, ValueId scores, ValueId is_seen, double 
 ValueId with_hidden_keys(NodeSource& source, ValueId scores, ValueId mask, double low,
                          std::int64_t b, std::int64_t t) {
   const graph::Shape shape = source.net().value(mask).shape;
-  const ValueId number = source.emit("Cast", {mask}, {{"to", std::string("i64")}});
+  const ValueId number = cast(source, mask, DType::i64);
   const ValueId zero = source.scalar(0, number);
   ValueId is_seen;
   if (shape.size() == 1 && shape[0] == b) {
@@ -182,13 +197,7 @@ void read_attention(NodeSource& source) {
   const ValueId by_head = joined(source, {extents(source, q, 0, 3), extents(source, k, 2, 3)});
   const ValueId by_group = joined(source, {extents(source, k, 0, 2), source.integer_list({-1}),
                                            extents(source, q, 2, 3), extents(source, k, 2, 3)});
-  scores = source.emit("Reshape", {scores, by_head});
-  const double cap = source.real("softcap", 0);
-  if (cap != 0) {
-    const ValueId limit = source.scalar(cap, scores);
-    const ValueId tanh = source.emit("Tanh", {source.emit("Div", {scores, limit})});
-    scores = source.emit("Mul", {tanh, limit});
-  }
+  scores = capped(source, source.emit("Reshape", {scores, by_head}));
   const ValueId mask = source.input(3);
   const bool is_masked = mask.valid() && source.type_of(mask) == DType::boolean;
   ValueId is_seen = is_masked ? mask : ValueId{};
@@ -248,9 +257,7 @@ void read_packed_attention(NodeSource& source) {
     parts.push_back(split_heads(source, sliced(source, all, begin, begin + size), heads));
     begin += size;
   }
-  const double usual = 1 / std::sqrt(static_cast<double>(sizes[0] / heads));
-  const double scale = source.real("scale", 0);
-  const ValueId q = source.emit("Mul", {parts[0], source.scalar(scale != 0 ? scale : usual, all)});
+  const ValueId q = scaled_queries(source, parts[0], sizes[0] / heads);
   ValueId scores = source.emit("MatMul", {q, transposed(source, parts[1], {0, 1, 3, 2})});
   const double low = source.real("mask_filter_value", -10000);
   if (source.has_input(3)) {

@@ -2,6 +2,7 @@
 // Operators of the domain com.microsoft of which its tools make decoders: attention with keys that
 // are there already, turned positions, products with weights of a few bits.
 // Shapes of what they read are known (Importer::add_operator).
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -24,13 +25,6 @@ constexpr std::int64_t most = INT32_MAX;  // sums and products of two of them ar
 bool has_heads(const NodeSource& source, std::size_t i) {
   const graph::Shape& shape = shape_of(source, source.input(i));
   return shape.size() == 4 && shape[2] <= most;
-}
-
-/// q * scale, or q / sqrt(depth) where the file gives no scale.
-ValueId scaled_queries(NodeSource& source, ValueId q, std::int64_t depth) {
-  const double given = source.real("scale", 0);
-  const double scale = given != 0 ? given : 1 / std::sqrt(static_cast<double>(depth));
-  return source.emit("Mul", {q, source.scalar(scale, q)});
 }
 
 /// Whole numbers of `bits` bits of bytes x [..., n], the lowest first: [..., n * 8 / bits]; `rank`
@@ -226,16 +220,16 @@ void read_group_query_attention(NodeSource& source) {
   q = split_heads(source, q, heads);
   k = split_heads(source, k, kv_heads);
   v = split_heads(source, v, kv_heads);
-  // Numbers of past keys, [b, 1].
+  // Numbers of past keys and places of the new ones: [b, 1] and [b, s], or of all b at once.
   const bool is_first = totals[0] == num_new;
-  ValueId num_past = source.integer_list({0});
+  const ValueId list =
+      is_first ? source.integer_list({0}) : cast(source, source.input(5), DType::i64);
+  ValueId num_past = source.emit("Reshape", {list, source.integer_list({-1, 1})});
   if (!is_first) {
-    const ValueId place = source.emit(
-        "Reshape", {source.emit("Cast", {source.input(5)}, {{"to", std::string("i64")}}),
-                    source.integer_list({-1, 1})});
-    num_past = source.emit("Sub", {place, source.integer_list({num_new - 1})});
+    num_past = source.emit("Sub", {num_past, source.integer_list({num_new - 1})});
   }
-  const ValueId places = source.emit("Add", {num_past, counted(source, num_new)});  // [b or 1, s]
+  const ValueId new_places = counted(source, num_new);
+  const ValueId places = source.emit("Add", {num_past, new_places});
   if (source.integer("do_rotary", 0) != 0) {
     if (!source.has_input(7) || !source.has_input(8)) {
       source.refuse("its tables of positions are absent");
@@ -245,13 +239,10 @@ void read_group_query_attention(NodeSource& source) {
     const std::int64_t half = table_shape.size() == 2 ? table_shape[1] : 0;
     const std::int64_t rotated = half * 2 < depth ? half * 2 : 0;
     ValueId at = source.has_input(9) ? source.input(9) : places;
-    if (is_first) {  // of given positions, the first one counts
+    if (source.has_input(9) && is_first) {  // of given positions, the first one counts
       const ValueId first =
-          source.has_input(9)
-              ? sliced(source, source.emit("Reshape", {at, source.integer_list({-1})}), 0, 1)
-              : num_past;
-      at = source.emit("Reshape", {source.emit("Add", {first, counted(source, num_new)}),
-                                   source.integer_list({1, -1})});
+          sliced(source, source.emit("Reshape", {at, source.integer_list({1, -1})}), 0, 1);
+      at = source.emit("Add", {first, new_places});
     }
     const auto table = [&](std::size_t i) {
       return source.emit("Unsqueeze",
@@ -264,31 +255,30 @@ void read_group_query_attention(NodeSource& source) {
   }
   const std::int64_t kept = source.has_input(3) ? shape_of(source, source.input(3))[2] : 0;
   const std::int64_t length = std::max(kept, totals[0]);
-  const auto all = [&](std::size_t past, ValueId fresh) {
-    if (kept == 0 && length == num_new) {
-      return fresh;
-    }
-    ValueId rows = kept == 0 ? fresh : joined(source, {source.input(past), fresh}, 2);
+  const ValueId at = counted(source, length);
+  if (kept > 0 || length > num_new) {
     // Row t is the past's, up to as many as there are, then a new one.
-    const ValueId at = counted(source, length);
     const ValueId fresh_at = source.emit(
         "Clip",
         {source.emit("Add", {source.emit("Sub", {at, num_past}), source.integer_list({kept})}),
          source.scalar(static_cast<double>(kept), at),
          source.scalar(static_cast<double>(kept + num_new - 1), at)});
     const ValueId row = source.emit("Where", {source.emit("Less", {at, num_past}), at, fresh_at});
-    const ValueId by_batch = source.emit("Reshape", {row, source.integer_list({-1, 1, length, 1})});
-    const ValueId wide =
-        source.emit("Expand", {by_batch, source.integer_list({shape[0], kv_heads, length, depth})});
-    const ValueId all_rows =
-        source.emit("GatherElements", {rows, wide}, {{"axis", std::int64_t{2}}});
     const ValueId end = source.emit("Add", {num_past, source.integer_list({num_new})});
-    const ValueId is_there = source.emit(
-        "Reshape", {source.emit("Less", {at, end}), source.integer_list({-1, 1, length, 1})});
-    return source.emit("Where", {is_there, all_rows, source.scalar(0, fresh)});
-  };
-  k = all(3, k);
-  v = all(4, v);
+    const ValueId by_row = source.integer_list({-1, 1, length, 1});
+    const ValueId is_there = source.emit("Reshape", {source.emit("Less", {at, end}), by_row});
+    const ValueId wide =
+        source.emit("Expand", {source.emit("Reshape", {row, by_row}),
+                               source.integer_list({shape[0], kv_heads, length, depth})});
+    const auto all = [&](std::size_t past, ValueId fresh) {
+      const ValueId rows = kept == 0 ? fresh : joined(source, {source.input(past), fresh}, 2);
+      const ValueId found =
+          source.emit("GatherElements", {rows, wide}, {{"axis", std::int64_t{2}}});
+      return source.emit("Where", {is_there, found, source.scalar(0, fresh)});
+    };
+    k = all(3, k);
+    v = all(4, v);
+  }
   const std::int64_t group = heads / kv_heads;
   const auto by_group = [&](ValueId x, std::int64_t columns) {
     return source.emit("Reshape",
@@ -296,17 +286,12 @@ void read_group_query_attention(NodeSource& source) {
   };
   const ValueId scaled = by_group(scaled_queries(source, q, depth), depth);
   ValueId scores = source.emit("MatMul", {scaled, transposed(source, k, {0, 1, 3, 2})});
-  scores =
-      source.emit("Reshape", {scores, source.integer_list({shape[0], heads, num_new, length})});
-  if (const double cap = source.real("softcap", 0); cap != 0) {
-    const ValueId limit = source.scalar(cap, scores);
-    scores =
-        source.emit("Mul", {source.emit("Tanh", {source.emit("Div", {scores, limit})}), limit});
-  }
+  scores = capped(
+      source,
+      source.emit("Reshape", {scores, source.integer_list({shape[0], heads, num_new, length})}));
   scores = source.has_input(10) ? source.emit("Add", {scores, source.input(10)}) : scores;
   // [b or 1, 1, s, 1] beside [length].
   const ValueId place = source.emit("Reshape", {places, source.integer_list({-1, 1, num_new, 1})});
-  const ValueId at = counted(source, length);
   ValueId is_seen = source.emit("LessOrEqual", {at, place});
   if (const std::int64_t window = source.integer("local_window_size", -1); window >= 0) {
     const ValueId first = source.emit("Sub", {place, source.integer_list({window})});

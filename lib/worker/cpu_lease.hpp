@@ -11,6 +11,11 @@
 
 namespace tensorsmith {
 
+/// What a worker without a core of its own says to the tuner.
+inline constexpr const char* no_core_note =
+    "every core is held by another worker: this one is not kept on a core of its own, and times "
+    "vary";
+
 class CpuLease {
  public:
   CpuLease();

@@ -107,8 +107,7 @@ StatusReply Session::prepare(const PrepareRequest& request, FileDescriptor data)
   if (!request.is_pinned) {
     lease_.release();
   } else if (!lease_.take()) {
-    reply.message = "every core is held by another worker: this one is not kept on a core of its "
-                    "own, and times vary";
+    reply.message = no_core_note;
   }
   is_prepared_ = true;
   reply.status = MeasureStatus::ok;

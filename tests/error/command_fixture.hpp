@@ -23,6 +23,7 @@
 
 #include "support/catch.hpp"
 #include "support/processes.hpp"
+#include "worker/cpu_lease.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TENSORSMITH_HAS_SANITIZER 1
@@ -57,9 +58,7 @@ inline std::vector<std::string> lines_of(const std::string& text) {
 /// Without the note of a tuner that finds every core held, which depends on what runs beside a
 /// test.
 inline std::string without_note_of_cores(std::string err) {
-  const std::string note =
-      "every core is held by another worker: this one is not kept on a core of its own, and times "
-      "vary";
+  const std::string note = no_core_note;
   for (const std::string& whole : {"; " + note, note + "; ", "tensorsmith: " + note + "\n"}) {
     if (const std::size_t at = err.find(whole); at != std::string::npos) {
       err.erase(at, whole.size());

@@ -32,8 +32,8 @@ using Catch::Detail::Approx;
 /// Printed with every failure.
 std::uint64_t seed();
 
-/// How many of `count` random cases a build runs: all, or a sixteenth where the library itself is
-/// not optimised (sanitizers).
+/// How many of `count` random cases a build runs: all, or a sixteenth if its type does not optimise
+/// (the sanitizers' do not); what a single test is compiled with says nothing.
 constexpr std::uint32_t scaled(std::uint32_t count) {
 #if defined(TENSORSMITH_TEST_ALL_CASES)
   return count;

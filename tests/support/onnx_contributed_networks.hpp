@@ -13,17 +13,14 @@ inline std::string contributed_operators(NetworkWriter& net) {
   const std::int64_t h = 8;
   net.graph().input("input", {std::int64_t{2}, std::int64_t{3}, h});
   const auto weights = [&] { return net.uniform({h}, 0.5, 1.5); };
-  const auto add = [&](std::string_view op, const OnnxNames& inputs,
-                       const std::vector<OnnxAttribute>& attributes = {}) {
-    return net.node(op, inputs, attributes, "com.microsoft");
-  };
-  std::string x = add("SkipLayerNormalization", {"input", "input", weights(), weights(), weights()},
+  std::string x =
+      net.contributed("SkipLayerNormalization", {"input", "input", weights(), weights(), weights()},
                       {{"epsilon", 1e-3F}});
-  x = add("BiasGelu", {x, weights()});
-  x = add("FastGelu", {add("Gelu", {x}), weights()});
-  x = add("QuickGelu", {add("FastGelu", {x})}, {{"alpha", 1.5F}});
-  x = add("SkipSimplifiedLayerNormalization", {x, "input", weights(), weights()},
-          {{"epsilon", 1e-3F}});
+  x = net.contributed("BiasGelu", {x, weights()});
+  x = net.contributed("FastGelu", {net.contributed("Gelu", {x}), weights()});
+  x = net.contributed("QuickGelu", {net.contributed("FastGelu", {x})}, {{"alpha", 1.5F}});
+  x = net.contributed("SkipSimplifiedLayerNormalization", {x, "input", weights(), weights()},
+                      {{"epsilon", 1e-3F}});
   return net.finish(x, {std::int64_t{2}, std::int64_t{3}, h});
 }
 
@@ -32,10 +29,6 @@ inline std::string contributed_operators(NetworkWriter& net) {
 inline std::string quantized_decoder(NetworkWriter& net) {
   const std::int64_t h = 64, heads = 4, kv_heads = 2, depth = h / heads, rows = 3, past = 4;
   const std::int64_t all = h + 2 * kv_heads * depth;
-  const auto contributed = [&](std::string_view op, const OnnxNames& inputs,
-                               const std::vector<OnnxAttribute>& attributes = {}) {
-    return net.node(op, inputs, attributes, "com.microsoft");
-  };
   const auto numbers = [&](const Ints& elements) {
     return net.node("Cast", {net.integers(elements)}, {{"to", std::int64_t{6}}});  // i32
   };
@@ -47,13 +40,13 @@ inline std::string quantized_decoder(NetworkWriter& net) {
     if (has_zeros) {
       inputs.push_back(net.bytes({n, (blocks * bits + 7) / 8}));
     }
-    return contributed("MatMulNBits", inputs,
-                       {{"K", k}, {"N", n}, {"bits", bits}, {"block_size", block}});
+    return net.contributed("MatMulNBits", inputs,
+                           {{"K", k}, {"N", n}, {"bits", bits}, {"block_size", block}});
   };
   const auto norm = [&] { return net.uniform({h}, 0.5, 1.5); };
   net.graph().input("input", {std::int64_t{1}, rows, h});
-  std::string x = contributed("SkipSimplifiedLayerNormalization", {"input", "input", norm()},
-                              {{"epsilon", 1e-5F}});
+  std::string x = net.contributed("SkipSimplifiedLayerNormalization", {"input", "input", norm()},
+                                  {{"epsilon", 1e-5F}});
   const auto table = [&](std::int64_t columns) { return net.uniform({16, columns}, -1, 1); };
   const auto kept = [&] { return net.uniform({1, kv_heads, past, depth}, -1, 1); };
   net.graph().node(
@@ -63,15 +56,17 @@ inline std::string quantized_decoder(NetworkWriter& net) {
       {"attention", "keys", "values"},
       {{"num_heads", heads}, {"kv_num_heads", kv_heads}, {"do_rotary", std::int64_t{1}}},
       "/attention", "com.microsoft");
-  x = contributed("SkipSimplifiedLayerNormalization",
-                  {"input", product("attention", h, h, 4, false), norm()}, {{"epsilon", 1e-5F}});
-  std::string y = contributed("QuickGelu", {product(x, h, 80, 8, true)});
+  x = net.contributed("SkipSimplifiedLayerNormalization",
+                      {"input", product("attention", h, h, 4, false), norm()},
+                      {{"epsilon", 1e-5F}});
+  std::string y = net.contributed("QuickGelu", {product(x, h, 80, 8, true)});
   x = net.node("LayerNormalization", {product(y, 80, h, 2, false), norm(), norm()});
   const std::string turned =
-      contributed("RotaryEmbedding", {x, net.integers({5}), table(depth / 2), table(depth / 2)},
-                  {{"interleaved", std::int64_t{1}}});
-  y = contributed("MultiHeadAttention", {turned, x, x, net.uniform({3 * h}, -1, 1), numbers({2})},
-                  {{"num_heads", heads}, {"unidirectional", std::int64_t{1}}});
+      net.contributed("RotaryEmbedding", {x, net.integers({5}), table(depth / 2), table(depth / 2)},
+                      {{"interleaved", std::int64_t{1}}});
+  y = net.contributed("MultiHeadAttention",
+                      {turned, x, x, net.uniform({3 * h}, -1, 1), numbers({2})},
+                      {{"num_heads", heads}, {"unidirectional", std::int64_t{1}}});
   return net.finish(y, {std::int64_t{1}, rows, h});
 }
 

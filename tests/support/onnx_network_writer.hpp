@@ -54,12 +54,13 @@ class NetworkWriter {
     }
     return result;
   }
+  /// Of onnxruntime's own domain.
+  std::string contributed(std::string_view op, const OnnxNames& inputs,
+                          const std::vector<OnnxAttribute>& attributes = {}) {
+    return node(op, inputs, attributes, "com.microsoft");
+  }
   std::string uniform(const OnnxShape& shape, double low, double high) {
-    std::int64_t count = 1;
-    for (const std::int64_t extent : shape) {
-      count *= extent;
-    }
-    std::vector<float> elements(static_cast<std::size_t>(count));
+    std::vector<float> elements(num_elements(shape));
     for (float& element : elements) {
       element = static_cast<float>(low + (high - low) * random_.next_double());
     }
@@ -69,13 +70,9 @@ class NetworkWriter {
   }
   /// Weights of u8, of all values.
   std::string bytes(const OnnxShape& shape) {
-    std::int64_t count = 1;
-    for (const std::int64_t extent : shape) {
-      count *= extent;
-    }
-    std::string elements;
-    for (std::int64_t i = 0; i < count; ++i) {
-      elements.push_back(static_cast<char>(static_cast<int>(random_.next_double() * 256)));
+    std::string elements(num_elements(shape), '\0');
+    for (char& element : elements) {
+      element = static_cast<char>(static_cast<int>(random_.next_double() * 256));
     }
     std::string name = fresh("bytes");
     graph_.weights(onnx_raw_tensor(name, onnx_u8, shape, elements));
@@ -216,6 +213,13 @@ class NetworkWriter {
   }
 
  private:
+  static std::size_t num_elements(const OnnxShape& shape) {
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) {
+      count *= extent;
+    }
+    return static_cast<std::size_t>(count);
+  }
   std::string fresh(std::string_view what) {
     return std::string(what) + "_" + std::to_string(count_++);
   }

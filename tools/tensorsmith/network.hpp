@@ -20,8 +20,7 @@ struct NetworkArguments {
   std::vector<std::string> dims, inputs;  ///< NAME=VALUE
   std::string database;
   int num_threads = 1;
-  double seconds = 60;
-  bool has_seconds = false;            ///< they were given
+  std::optional<double> seconds;       ///< none: the command's default
   std::optional<std::int64_t> trials;  ///< of all tasks together
   int rounds = 30;
   bool races_plain = false;

@@ -48,6 +48,8 @@ struct Raced {
   double difference = 0;                           ///< to the plain results
 };
 
+double seconds_of(const NetworkArguments& arguments) { return arguments.seconds.value_or(10); }
+
 /// Rounds in turns; at least one, and no more than `seconds` of them.
 Raced race(Callable& made, Plain* plain, const NetworkArguments& arguments) {
   Raced raced;
@@ -61,7 +63,7 @@ Raced race(Callable& made, Plain* plain, const NetworkArguments& arguments) {
   std::vector<double> ours, theirs, ratios;
   const double begin = now_seconds();
   for (int round = 0;
-       round < arguments.rounds && (round == 0 || now_seconds() - begin < arguments.seconds);
+       round < arguments.rounds && (round == 0 || now_seconds() - begin < seconds_of(arguments));
        ++round) {
     if (plain != nullptr) {
       theirs.push_back(timed_call(*plain->network, plain->operands));
@@ -132,8 +134,8 @@ int bench_network(const NetworkArguments& arguments) {
   }
   const Raced raced = race(made, has_plain ? &plain : nullptr, arguments);
   const int repeats =
-      std::clamp(static_cast<int>(1e9 * arguments.seconds / math::fmax(raced.ours.median, 1.0)), 1,
-                 arguments.rounds);
+      std::clamp(static_cast<int>(1e9 * seconds_of(arguments) / math::fmax(raced.ours.median, 1.0)),
+                 1, arguments.rounds);
   const std::vector<graph::GroupProfile> profile = made.network->profile(made.operands, repeats);
   double sum = 0;
   for (const graph::GroupProfile& each : profile) {

@@ -147,7 +147,7 @@ int run_network(const NetworkArguments& arguments) {
 
 int tune_network(const NetworkArguments& arguments) {
   if (arguments.trials == 0) {  // what is known, and else what the analytic model puts first
-    if (arguments.has_seconds) {
+    if (arguments.seconds) {
       throw Error("--trials 0 measures nothing, so there is nothing to spend --seconds on");
     }
     return run_network(arguments);
@@ -155,7 +155,7 @@ int tune_network(const NetworkArguments& arguments) {
   const Loaded loaded = load(arguments);
   TasksOptions options;
   options.tune = tune_options(arguments);
-  options.tune.budget.seconds = arguments.trials && !arguments.has_seconds ? 0 : arguments.seconds;
+  options.tune.budget.seconds = arguments.seconds.value_or(arguments.trials ? 0 : 60);
   options.tune.budget.trials = arguments.trials.value_or(0);
   options.tune.database = journal_of(arguments);
   watch_interrupts();
@@ -269,18 +269,15 @@ CLI::App* add_command(CLI::App& network, Action& action, const char* name, const
         ->check(whole_number(0, UINT64_MAX));
   }
   if (kind == "tune") {
-    CLI::Option* seconds =
-        command
-            ->add_option("--seconds", arguments->seconds,
-                         "budget of all tasks together; default 60 unless --trials is given")
-            ->check(real_number(0.1, 1e7));
+    command
+        ->add_option("--seconds", arguments->seconds,
+                     "budget of all tasks together; default 60 unless --trials is given")
+        ->check(real_number(0.1, 1e7));
     command
         ->add_option("--trials", arguments->trials,
                      "most candidates to measure for all tasks together; 0: the best ones of the "
                      "analytic model, at once")
         ->check(whole_number(0, std::uint64_t{1} << 40));
-    command->parse_complete_callback(
-        [arguments, seconds] { arguments->has_seconds = seconds->count() > 0; });
     command->add_flag("--quiet", arguments->is_quiet, "no progress");
   } else if (is_called || kind == "export") {
     command->add_flag("--plain", arguments->is_plain,
@@ -294,7 +291,6 @@ CLI::App* add_command(CLI::App& network, Action& action, const char* name, const
     command->add_flag("--portable", arguments->is_portable, "C++ only, without the machine code");
   }
   if (kind == "bench") {
-    arguments->seconds = 10;
     command->add_option("--rounds", arguments->rounds, "calls to time; default 30")
         ->check(whole_number(1, 1000000));
     command->add_option("--seconds", arguments->seconds, "most time for them; default 10")

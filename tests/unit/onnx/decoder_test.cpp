@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators of decoders: what is refused, and weights of a few bits. What they compute is recorded
 // in tests/data/onnx (quantized_decoder); bench/networks/write_decoder_cases.py has more cases.
-#include "tensorsmith/graph/resolve.hpp"
 #include "unit/onnx/onnx_fixtures.hpp"
 
 namespace tensorsmith::test {
 namespace {
-
-std::string decoder_model(const OnnxGraph& graph) {
-  return onnx_model(graph, 17, {}, {"com.microsoft"});
-}
 
 /// MatMulNBits of the unit matrix: the weights themselves, by columns.
 std::vector<double> weights_of(std::int64_t bits, const std::string& packed,
@@ -30,12 +25,7 @@ std::vector<double> weights_of(std::int64_t bits, const std::string& packed,
       "MatMulNBits", inputs, {"y"},
       {{"K", std::int64_t{2}}, {"N", std::int64_t{1}}, {"bits", bits}, {"block_size", block}}, "",
       "com.microsoft");
-  graph::Graph net = read_good(decoder_model(graph));
-  const auto resolved = graph::resolve(net);
-  INFO((resolved ? "" : resolved.error()));
-  REQUIRE(resolved.has_value());
-  REQUIRE(net.is_constant(net.outputs[0]));
-  return net.value(net.outputs[0]).constant.reals();
+  return contributed_results(graph);
 }
 
 }  // namespace
@@ -65,7 +55,7 @@ TEST_CASE("forms of decoders that are not read are refused", "[onnx]") {
       graph.output(name, {});
     }
     graph.node(op, inputs, names, attributes, "n", "com.microsoft");
-    return problem_with(decoder_model(graph));
+    return problem_with(contributed_model(graph));
   };
   const std::vector<OnnxAttribute> heads = {{"num_heads", std::int64_t{2}}};
   const std::vector<OnnxAttribute> groups = {{"num_heads", std::int64_t{2}},

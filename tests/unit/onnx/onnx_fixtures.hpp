@@ -11,6 +11,7 @@
 
 #include "support/catch.hpp"
 #include "support/onnx_writer.hpp"
+#include "tensorsmith/graph/resolve.hpp"
 #include "tensorsmith/onnx.hpp"
 #include "tensorsmith/support/text_writer.hpp"
 
@@ -116,6 +117,20 @@ inline std::string problem_with(const std::string& bytes, const OnnxOptions& opt
   const auto graph = read_onnx_bytes(bytes, options);
   REQUIRE_FALSE(graph.has_value());
   return graph.error().message;
+}
+
+/// A model with operators of onnxruntime's own domain.
+inline std::string contributed_model(const OnnxGraph& graph) {
+  return onnx_model(graph, 17, {}, {"com.microsoft"});
+}
+/// What one computes whose inputs are all constant.
+inline std::vector<double> contributed_results(const OnnxGraph& graph) {
+  graph::Graph net = read_good(contributed_model(graph));
+  const auto resolved = graph::resolve(net);
+  INFO((resolved ? "" : resolved.error()));
+  REQUIRE(resolved.has_value());
+  REQUIRE(net.is_constant(net.outputs[0]));
+  return net.value(net.outputs[0]).constant.reals();
 }
 
 /// x [2, 3, 8, 8] -> y through one node; what it reads besides x is written by the caller.
