@@ -4,6 +4,10 @@
 // Test support. Also the options of the test programs beyond Catch's own: --seed, --dump-state,
 // --dump-source.
 #pragma once
+// And a guard: compilers know what was precompiled by its text, comments included, which ccache
+// takes for the same whatever the comments say.
+#ifndef TENSORSMITH_TESTS_SUPPORT_CATCH
+#define TENSORSMITH_TESTS_SUPPORT_CATCH
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
@@ -58,3 +62,5 @@ struct AssertionFailed {
 };
 
 }  // namespace tensorsmith::test
+
+#endif
