@@ -26,6 +26,7 @@ struct StageAccess {
   bool is_placeholder = false;
   bool is_simple_access = true;
   bool is_strictly_inlineable = false;
+  bool reads_in_order = true;  ///< simple accesses, of axes in their order, none of them twice
   bool needs_multi_level_tiling = false;
   bool is_output = false;       ///< nobody reads it, or the caller gets it all the same
   bool has_branch = false;      ///< if_then_else or select in a body
@@ -218,21 +219,20 @@ inline void analyze_compute(const ComputeDag& dag, const Operation& op, StageAcc
       }
     });
   }
-  // The only call that the reference regards as expensive is exp.
-  facts.is_strictly_inlineable = !has_exp && !facts.has_branch && !op.attrs.never_inline;
   int num_missing = 0;
   for (const Access& access : facts.read_from) {
     for (const ExprList& indices : access.reads) {
       const SimpleAccess simple = test_access(pool, op, indices);
       facts.is_simple_access = facts.is_simple_access && simple.is_simple;
-      facts.is_strictly_inlineable = facts.is_strictly_inlineable && simple.is_simple &&
-                                     simple.same_order && !simple.axis_duplicated;
+      facts.reads_in_order =
+          facts.reads_in_order && simple.is_simple && simple.same_order && !simple.axis_duplicated;
     }
     num_missing += misses_an_axis(pool, op, access) ? 1 : 0;
   }
-  if (facts.read_from.empty()) {
-    facts.is_strictly_inlineable = true;  // a constant tensor
-  }
+  // The only call that the reference regards as expensive is exp.
+  const bool is_constant = facts.read_from.empty();
+  facts.is_strictly_inlineable = is_constant || (!has_exp && !facts.has_branch &&
+                                                 !op.attrs.never_inline && facts.reads_in_order);
   facts.needs_multi_level_tiling =
       (num_missing >= 2 || (num_missing >= 1 && !op.reduce_axes.empty())) &&
       op.attrs.simplify_const_tensor_indices.empty();

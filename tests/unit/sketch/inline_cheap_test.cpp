@@ -75,6 +75,31 @@ TEST_CASE("what lies between two products is computed from the registers of the 
   CHECK(is_separate);
 }
 
+TEST_CASE("what one stage reads element by element is inlined, whatever it costs") {
+  te::Program p;
+  auto a = p.placeholder("A", {64, 128}), b = p.placeholder("B", {64});
+  const auto each = [&](const char* name, const auto& value) {
+    return p.compute(name, {64, 128}, value);
+  };
+  auto e = each("E", [&](auto i, auto j) { return te::exp(a(i, j)); });
+  auto f = each("F", [&](auto i, auto j) { return te::select(e(i, j) < 2.0, e(i, j), 2.0); });
+  // Not these: read by two, by rows of many, by a sum.
+  auto g = each("G", [&](auto i, auto j) { return te::exp(f(i, j)); });
+  auto h = p.compute("H", {64}, [&](auto i) { return te::exp(b(i)); });
+  auto s = each("S", [&](auto i, auto j) { return te::exp(g(i, j) + h(i)); });
+  auto k = p.reduce_axis("k", 128);
+  auto y = p.compute("Y", {64}, [&](auto i) { return te::sum(s(i, k), {k}); });
+  auto z = each("Z", [&](auto i, auto j) { return g(i, j) * 3.0; });
+  const auto dag = p.dag({a, b, y, z});
+  for (const char* name : {"E", "F"}) {
+    CHECK(places_of(dag, name).others == 0);
+    CHECK(places_of(dag, name).inlined > 0);
+  }
+  for (const char* name : {"G", "H", "S"}) {
+    CHECK(places_of(dag, name).inlined == 0);
+  }
+}
+
 TEST_CASE("a costly operand of a product is kept, a cheap one that is used often too") {
   CHECK(places_of(product_of(true, 64), "F").inlined == 0);
   CHECK(places_of(product_of(false, 256), "F").inlined == 0);

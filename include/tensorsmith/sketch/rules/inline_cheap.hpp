@@ -6,6 +6,8 @@
 // are estimated, from the formula and from how many times its elements would be computed
 // (stage_cost.hpp); where one is far less than the other there is one sketch, else there are two.
 // A stage that finishes a product costs nothing to keep: it is stored in the place of the product.
+// A stage that one other reads, element by element, is computed as often inlined as kept, so what
+// it costs (exp) and whether it branches is all one.
 //     H = A * W; G = gelu(H); Y = G * V
 //         -->  H is computed in G, tile by tile, and Y reads G; not Y[i, j] += gelu(H[i, k]) * ...
 //     M[i] = X[i] * 0.5; Y[i, j] += M[i] * V[j] where j is short  -->  M inlined, or kept
@@ -25,6 +27,9 @@ struct InlineCheap {
   static constexpr std::string_view name() { return "inline_cheap"; }
 
   Applicability applicability(const RuleInput& input) const {
+    if (is_link(input)) {
+      return Applicability::apply_and_skip_rest;
+    }
     if (!AlwaysInline::inlines(input)) {
       return Applicability::skip;
     }
@@ -55,6 +60,25 @@ struct InlineCheap {
   static constexpr double way_to_memory = 4;
   /// Costs that differ by a smaller factor may be the other way round.
   static constexpr double doubt = 2;
+
+  /// Whether one stage that is no sum takes the elements one by one, perhaps by way of inlined
+  /// ones.
+  static bool is_link(const RuleInput& input) {
+    auto id = static_cast<std::uint32_t>(input.stage);
+    const StageAccess& facts = input.analysis.stage(id);
+    if (facts.is_placeholder || facts.is_output || facts.is_too_long_to_inline ||
+        !facts.reads_in_order || has_non_spatial_iterator(input.state, input.stage) ||
+        input.state.operation(id).attrs.never_inline) {
+      return false;
+    }
+    do {
+      if (!input.analysis.stage(id).matches_reader) {
+        return false;
+      }
+      id = input.analysis.readers(id)[0];
+    } while (input.state.stage(id).compute_at == ComputeAt::inlined);
+    return input.state.operation(id).reduce_axes.empty();
+  }
 
   static bool is_open(const RuleInput& input) {
     return AlwaysInline::inlines(input) && choice(input) == Choice::open;
