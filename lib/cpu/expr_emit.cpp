@@ -3,6 +3,8 @@
 #include <llvm/Config/llvm-config.h>
 
 #include <algorithm>
+#include <bit>
+#include <string>
 
 #include "constant_division.hpp"
 #include "function_emitter.hpp"
@@ -147,7 +149,15 @@ Value FunctionEmitter::gated_by_erf(const Binary& node, DType type) {
     const auto [y, l] = beside_constant(pool, erf->args[0], BinaryOp::mul);
     if (x.valid() && x == y && k > 0 && l > 0 && gate_reaches_its_end(m, l)) {
       const Value value = eval(x);
-      return {emit_gated_by_erf(b_, value.ref, m, k, l), type, value.lanes};
+      std::string name = "gate";
+      for (const double constant : {m, k, l}) {
+        name += " " + std::to_string(std::bit_cast<std::uint64_t>(constant));
+      }
+      return {kernel_.compute(b_, name, {value.ref},
+                              [m = m, k = k, l = l](IrBuilder& b, const LLVMValueRef* x) {
+                                return emit_gated_by_erf(b, x[0], m, k, l);
+                              }),
+              type, value.lanes};
     }
   }
   return {};
@@ -332,7 +342,7 @@ Value FunctionEmitter::call(const Call& node, DType type) {
   auto [x, y] = node.args.size() > 1 ? same_lanes(eval(node.args[0]), eval(node.args[1]))
                                      : std::pair(eval(node.args[0]), Value{});
   if (is_float(type)) {
-    return {emit_call(b_, node.op, type, x.ref, y.ref), type, x.lanes};
+    return {float_call(node.op, type, x.ref, y.ref), type, x.lanes};
   }
   switch (node.op) {
   case CallOp::floor:
@@ -353,7 +363,19 @@ Value FunctionEmitter::call(const Call& node, DType type) {
   // Other functions of integers are computed in f64 and truncated.
   const LLVMValueRef a = b_.cast(x.ref, type, DType::f64);
   const LLVMValueRef b = y.ref == nullptr ? nullptr : b_.cast(y.ref, type, DType::f64);
-  return {b_.cast(emit_call(b_, node.op, DType::f64, a, b), DType::f64, type), type, x.lanes};
+  return {b_.cast(float_call(node.op, DType::f64, a, b), DType::f64, type), type, x.lanes};
+}
+
+LLVMValueRef FunctionEmitter::float_call(CallOp op, DType type, LLVMValueRef x, LLVMValueRef y) {
+  if (is_short_call(op, y)) {
+    return emit_call(b_, op, type, x, y);
+  }
+  const std::string name = std::to_string(static_cast<int>(op));
+  const auto compute = [op, type, y](IrBuilder& b, const LLVMValueRef* operands) {
+    return emit_call(b, op, type, operands[0], y == nullptr ? nullptr : operands[1]);
+  };
+  return y == nullptr ? kernel_.compute(b_, name, {x}, compute)
+                      : kernel_.compute(b_, name, {x, y}, compute);
 }
 
 Value FunctionEmitter::select(LLVMValueRef condition, Value a, Value b) {

@@ -3,11 +3,11 @@
 //
 // Private to lib/cpu. Own design: SSA is built directly (register_ buffers become values, carried
 // by phis; no alloca + mem2reg), loops are rotated, unrolled loops are expanded, vectorized loops
-// are cut into chunks of native vectors. Its parts: stmt_emit.cpp (control flow), vector_emit.cpp
-// (vectorized loops), transpose_emit.cpp (transposing copies), access_emit.cpp (loads and stores),
-// index_emit.cpp (linear forms), expr_emit.cpp (values), tensor_emit.cpp and tile_emit.cpp (tensor
-// intrinsics). KernelEmitter owns what all functions of a
-// kernel share.
+// are cut into chunks of native vectors. Its parts: stmt_emit.cpp (control flow), outline_emit.cpp
+// (functions of their own), vector_emit.cpp (vectorized loops), transpose_emit.cpp (transposing
+// copies), access_emit.cpp (loads and stores), index_emit.cpp (linear forms), expr_emit.cpp
+// (values), tensor_emit.cpp and tile_emit.cpp (tensor intrinsics). KernelEmitter owns what all
+// functions of a kernel share.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,8 @@ class FunctionEmitter {
   void bind_constant(VarId var, std::int64_t value);
   void bind_scalar(VarId var, LLVMValueRef value);
   void emit(StmtId stmt);
+  /// The whole program; if it is long, some of its outermost loops in functions of their own.
+  void emit_in_parts(StmtId body);
   /// for var in [begin, end): the body of a parallel loop, or a loop whose extent is no number.
   void emit_range(const For& loop, LLVMValueRef begin, LLVMValueRef end, bool is_nonempty = false);
   /// The whole program, whose pointers say whether it works in place.
@@ -119,13 +121,21 @@ class FunctionEmitter {
   StackSlot allocate(const Buffer& buffer);
   void emit_alloc(const Alloc& alloc);
   void fetch_ahead(const Store& store);  ///< in_place.cpp
-  void emit_parallel(const For& loop);
   void merge_registers(const RegisterFile& then_state, LLVMBasicBlockRef then_end,
                        const RegisterFile& else_state, LLVMBasicBlockRef else_end);
   LLVMBasicBlockRef new_block() { return LLVMAppendBasicBlockInContext(m_.context, function_, ""); }
   void forget_loads(const StmtFacts& facts);
   std::int64_t constant_extent(const For& loop);
   void bind_term(VarId var, std::uint32_t term, std::int64_t coefficient = 1);
+
+  // outline_emit.cpp
+  /// What a function made of some statements needs of this one, and its values here.
+  struct Captured;
+  Captured capture(const StmtFacts& facts, const std::vector<BufferId>& buffers);
+  void emit_parallel(const For& loop);
+  void emit_outermost(StmtId id, const For& loop);
+  /// False: it cannot be a function.
+  bool emit_as_function(StmtId nest);
 
   // vector_emit.cpp
   void emit_vectorized(const For& loop);
@@ -223,6 +233,7 @@ class FunctionEmitter {
   Value fused(const Binary& node, DType type);
   Value gated_by_erf(const Binary& node, DType type);
   Value call(const Call& node, DType type);
+  LLVMValueRef float_call(CallOp op, DType type, LLVMValueRef x, LLVMValueRef y);
   Value lazy(const Call& node, DType type);
   Value select(LLVMValueRef condition, Value a, Value b);
   Value splat(Value value, int lanes);
@@ -244,6 +255,7 @@ class FunctionEmitter {
   RegisterFile registers_;
   Chunk chunk_;
   bool in_vectorized_ = false;
+  bool is_outermost_ = false;  // loops met now may become functions (emit_in_parts)
   bool fetches_ahead_ = false;
   bool is_raw_copy_ = false;       // loads of f16 and bf16 give the bits that will be stored
   bool is_dry_run_ = false;        // forms are wanted for their shape only
@@ -251,7 +263,7 @@ class FunctionEmitter {
   const For* group_ = nullptr;     // the loop around that a tensor intrinsic computes
   const TileStep* run_ = nullptr;  // whose accumulators are in tiles
   const TensorIntrinsic* tile_user_ = nullptr;  // tiles are used in this function
-  std::vector<LLVMValueRef> parallel_calls_;    // they leave the tiles unconfigured
+  std::vector<LLVMValueRef> outside_calls_;     // they leave the tiles unconfigured
   Memo memo_;
   LoadCache loads_;
   std::int64_t num_loads_ = 0, fence_ = -1;  // fence_: num_loads_ at the last fence

@@ -9,12 +9,17 @@ namespace tensorsmith::llvm_codegen {
 namespace {
 
 constexpr std::int64_t max_statements = 50'000;  // after unrolling
+/// Code generation takes more than twice as long for a function of twice the size, and what does
+/// not fit into the instruction cache runs no faster for being inlined. So many functions of values
+/// (exp: 20 instructions) and so many outermost loops a function has itself.
+constexpr std::int64_t most_inlined = 128, most_nests = 16;
 
 }  // namespace
 
 KernelEmitter::KernelEmitter(ModuleContext& m, const LoopProgram& program, std::string entry,
                              bool is_serial)
-    : m(m), program(program), facts(program), entry_(std::move(entry)), is_serial_(is_serial) {
+    : m(m), program(program), facts(program), entry_(std::move(entry)), is_serial_(is_serial),
+      hasher_(program) {
   overwritable_ = overwritable_arguments(program, facts);
   for (const std::int32_t place : overwritable_) {
     in_place_.inputs.push_back(program.arguments[static_cast<std::size_t>(place)]);
@@ -38,6 +43,8 @@ void KernelEmitter::count_statement() {
             " statements");
   }
 }
+
+bool KernelEmitter::is_full() { return ++num_nests_ > most_nests; }
 
 void KernelEmitter::discard() {
   for (std::size_t i = 0; i < functions_.size(); ++i) {
@@ -77,7 +84,7 @@ void KernelEmitter::emit() {
   if (is_stream(program, in_place_, m.target, is_serial_)) {
     emitter.emit_in_place(program.body, in_place_);
   } else {
-    emitter.emit(program.body);
+    emitter.emit_in_parts(program.body);
   }
   emitter.finish();
 
@@ -105,44 +112,116 @@ std::int64_t KernelEmitter::base_alignment(BufferId buffer) const {
   return is_argument(buffer) ? bytes_of(program[buffer].dtype) : own_alignment;
 }
 
-LLVMValueRef KernelEmitter::outline(const For& loop, const Captures& captures) {
-  // inner(buffers..., workspace, vars..., begin, end); workspace = this worker's part
+LLVMValueRef KernelEmitter::add_part(const std::string& name, const Captures& captures,
+                                     const std::vector<LLVMTypeRef>& more) {
   const auto num_buffers = static_cast<unsigned>(captures.buffers.size());
-  const auto num_vars = static_cast<unsigned>(captures.vars.size());
   std::vector<LLVMTypeRef> types(num_buffers + 1, m.ptr);
-  types.resize(num_buffers + 1 + num_vars + 2, m.i64);
-  const LLVMTypeRef inner_type =
+  types.resize(num_buffers + 1 + captures.vars.size(), m.i64);
+  types.insert(types.end(), more.begin(), more.end());
+  const LLVMTypeRef type =
       LLVMFunctionType(m.void_type, types.data(), static_cast<unsigned>(types.size()), 0);
+  const LLVMValueRef part = m.add_function(name, type, false);
+  functions_.push_back(part);
+  for (unsigned i = 0; i <= num_buffers; ++i) {
+    const bool is_workspace = i == num_buffers;
+    m.add_parameter_attributes(part, i, is_workspace || is_alone(captures.buffers[i]),
+                               is_workspace ? own_alignment : base_alignment(captures.buffers[i]));
+  }
+  return part;
+}
+
+void KernelEmitter::bind(FunctionEmitter& emitter, LLVMValueRef part, const Captures& captures) {
+  unsigned next = 0;
+  for (const BufferId buffer : captures.buffers) {
+    emitter.bind_buffer(buffer, LLVMGetParam(part, next++));
+  }
+  ++next;  // the workspace
+  for (const VarId var : captures.vars) {
+    emitter.bind_scalar(var, LLVMGetParam(part, next++));
+  }
+  for (const auto& [var, value] : captures.constants) {
+    emitter.bind_constant(var, value);
+  }
+}
+
+LLVMValueRef KernelEmitter::outline(const For& loop, const Captures& captures) {
+  const std::size_t num_buffers = captures.buffers.size(), num_vars = captures.vars.size();
   const std::string name = entry_ + ".parallel" + std::to_string(bodies_.size());
   LLVMTypeRef wrapper_types[] = {m.ptr, m.i64, m.i64, m.i32};
   const LLVMTypeRef wrapper_type = LLVMFunctionType(m.void_type, wrapper_types, 4, 0);
   const LLVMValueRef wrapper = m.add_function(name, wrapper_type, false);
   functions_.push_back(wrapper);
-  const LLVMValueRef inner = m.add_function(name + ".body", inner_type, false);
-  functions_.push_back(inner);
-  for (unsigned i = 0; i <= num_buffers; ++i) {
-    const bool is_workspace = i == num_buffers;
-    m.add_parameter_attributes(inner, i, is_workspace || is_alone(captures.buffers[i]),
-                               is_workspace ? own_alignment : base_alignment(captures.buffers[i]));
-  }
+  const LLVMValueRef inner = add_part(name + ".body", captures, {m.i64, m.i64});
   bodies_.push_back(Body{wrapper, inner, num_buffers, num_vars});
 
   WorkspaceArea area;
-  FunctionEmitter emitter(*this, inner, LLVMGetParam(inner, num_buffers), area, nullptr);
-  for (unsigned i = 0; i < num_buffers; ++i) {
-    emitter.bind_buffer(captures.buffers[i], LLVMGetParam(inner, i));
-  }
-  for (unsigned i = 0; i < num_vars; ++i) {
-    emitter.bind_scalar(captures.vars[i], LLVMGetParam(inner, num_buffers + 1 + i));
-  }
-  for (const auto& [var, value] : captures.constants) {
-    emitter.bind_constant(var, value);
-  }
-  const unsigned first = num_buffers + 1 + num_vars;
+  FunctionEmitter emitter(*this, inner, LLVMGetParam(inner, static_cast<unsigned>(num_buffers)),
+                          area, nullptr);
+  bind(emitter, inner, captures);
+  const auto first = static_cast<unsigned>(num_buffers + 1 + num_vars);
   emitter.emit_range(loop, LLVMGetParam(inner, first), LLVMGetParam(inner, first + 1));
   emitter.finish();
   per_thread_.peak = std::max(per_thread_.peak, area.peak);
   return wrapper;
+}
+
+KernelEmitter::NestKey KernelEmitter::key_of(StmtId nest) {
+  NestKey key;
+  key.facts = to_key(hasher_.of(nest));
+  key.buffers = hasher_.buffers();
+  for (const BufferId buffer : key.buffers) {
+    key.facts += facts.is_nan_free(buffer) ? '1' : '0';
+  }
+  return key;
+}
+
+LLVMValueRef KernelEmitter::outline_nest(StmtId nest, const NestKey& key, const Captures& captures,
+                                         bool has_runtime, WorkspaceArea& area) {
+  if (const auto known = parts_.find(key.facts); known != parts_.end()) {
+    return known->second;
+  }
+  const LLVMValueRef part =
+      add_part(entry_ + ".part" + std::to_string(functions_.size()), captures, {m.ptr});
+  const auto num_buffers = static_cast<unsigned>(captures.buffers.size());
+  const auto num_vars = static_cast<unsigned>(captures.vars.size());
+  WorkspaceArea own{area.used, area.used};
+  FunctionEmitter emitter(*this, part, LLVMGetParam(part, num_buffers), own,
+                          has_runtime ? LLVMGetParam(part, num_buffers + 1 + num_vars) : nullptr);
+  bind(emitter, part, captures);
+  emitter.emit(nest);
+  emitter.finish();
+  if (own.peak == area.used) {  // else its buffers lie where it stands
+    parts_.emplace(key.facts, part);
+  }
+  area.peak = std::max(area.peak, own.peak);
+  return part;
+}
+
+LLVMValueRef KernelEmitter::compute(IrBuilder& b, const std::string& name,
+                                    std::initializer_list<LLVMValueRef> operands,
+                                    const Computation& computation) {
+  if (++num_computed_ <= most_inlined) {
+    return computation(b, operands.begin());
+  }
+  std::vector<LLVMTypeRef> types;
+  for (const LLVMValueRef operand : operands) {
+    types.push_back(LLVMTypeOf(operand));
+  }
+  const LLVMTypeRef type =
+      LLVMFunctionType(types[0], types.data(), static_cast<unsigned>(types.size()), 0);
+  LLVMValueRef& function = computed_[{name, types[0]}];
+  if (function == nullptr) {
+    function = m.add_function(entry_ + ".math" + std::to_string(functions_.size()), type, false);
+    functions_.push_back(function);
+    IrBuilder body(m);
+    body.at_end(LLVMAppendBasicBlockInContext(m.context, function, ""));
+    std::vector<LLVMValueRef> parameters(types.size());
+    LLVMGetParams(function, parameters.data());
+    LLVMBuildRet(body.ref, computation(body, parameters.data()));
+  }
+  std::vector<LLVMValueRef> arguments(operands);
+  return LLVMBuildCall2(b.ref, type, function, arguments.data(),
+                        static_cast<unsigned>(arguments.size()), "");
 }
 
 // Written last: only now the sizes of the workspace's parts are known.

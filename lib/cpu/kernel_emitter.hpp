@@ -7,10 +7,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "function_emitter.hpp"
+#include "tensorsmith/ir/program_hash.hpp"
 
 namespace tensorsmith::llvm_codegen {
 
@@ -38,6 +43,23 @@ class KernelEmitter {
   };
   /// The function to hand to parallel_for. Its closure: workspace, pointers, values; 8 bytes each.
   LLVMValueRef outline(const For& loop, const Captures& captures);
+  /// Whether one more outermost loop should be a function of its own.
+  bool is_full();
+  /// Nests with equal keys have the same code, up to what their buffers are.
+  struct NestKey {
+    std::vector<BufferId> buffers;  ///< of the nest, in the order in which they are first met
+    std::string facts;
+  };
+  NestKey key_of(StmtId nest);
+  /// That function: of the buffers, the workspace (as the caller's), the variables, the runtime.
+  LLVMValueRef outline_nest(StmtId nest, const NestKey& key, const Captures& captures,
+                            bool has_runtime, WorkspaceArea& area);
+  using Computation = std::function<LLVMValueRef(IrBuilder& b, const LLVMValueRef* operands)>;
+  /// What `computation` makes of operands of one type: here, or, if the kernel has much of that
+  /// already, in a function. `name` says which computation it is.
+  LLVMValueRef compute(IrBuilder& b, const std::string& name,
+                       std::initializer_list<LLVMValueRef> operands,
+                       const Computation& computation);
   /// Bytes that the buffer's address is known to be a multiple of: the caller's memory is aligned
   /// to its elements, what the kernel allocates to lines.
   std::int64_t base_alignment(BufferId buffer) const;
@@ -55,6 +77,10 @@ class KernelEmitter {
   };
   static constexpr std::int64_t own_alignment = 64;
   void emit_body_wrapper(const Body& body);
+  /// A function of the captured buffers, a workspace, the captured variables and `more`.
+  LLVMValueRef add_part(const std::string& name, const Captures& captures,
+                        const std::vector<LLVMTypeRef>& more);
+  void bind(FunctionEmitter& emitter, LLVMValueRef part, const Captures& captures);
   /// Whether no other argument may lie in the buffer's memory.
   bool is_alone(BufferId buffer) const;
 
@@ -63,7 +89,10 @@ class KernelEmitter {
   WorkspaceArea shared_, per_thread_;
   std::vector<LLVMValueRef> functions_;
   std::vector<Body> bodies_;
-  std::int64_t num_statements_ = 0;
+  std::int64_t num_statements_ = 0, num_nests_ = 0, num_computed_ = 0;
+  std::map<std::pair<std::string, LLVMTypeRef>, LLVMValueRef> computed_;  // by compute
+  detail::ProgramHasher hasher_;
+  std::map<std::string, LLVMValueRef> parts_;  // by the key of a nest
   std::vector<std::int32_t> overwritable_;
   InPlace in_place_;  ///< what they mean
 };

@@ -293,6 +293,9 @@ bool is_constant_real(V value, double expected) {
   return true;
 }
 
+/// Of pow, that need no call.
+constexpr double easy_exponents[] = {0.5, 1, 2, 3};
+
 V emit_pow(IrBuilder& b, DType type, V x, V y) {
   if (is_constant_real(y, 1.0)) {
     return x;
@@ -325,6 +328,22 @@ LLVMValueRef emit_gated_by_erf(IrBuilder& b, LLVMValueRef x, double m, double k,
   const V bounded = b.select(b.fcmp(LLVMRealOGT, math.real(m), x), math.real(m), x);
   const V erf = math.erf(b.fmul(bounded, math.real(l)));
   return b.fmul(b.fmul(bounded, math.real(k)), b.fadd(erf, math.real(1.0)));
+}
+
+bool is_short_call(CallOp op, LLVMValueRef y) {
+  switch (op) {
+  case CallOp::exp:
+  case CallOp::log:
+  case CallOp::tanh:
+  case CallOp::erf:
+  case CallOp::sigmoid:
+    return false;
+  case CallOp::pow:
+    return std::any_of(std::begin(easy_exponents), std::end(easy_exponents),
+                       [y](double exponent) { return is_constant_real(y, exponent); });
+  default:
+    return true;
+  }
 }
 
 LLVMValueRef emit_call(IrBuilder& b, CallOp op, DType type, LLVMValueRef x, LLVMValueRef y) {

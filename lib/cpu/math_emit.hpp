@@ -15,6 +15,9 @@ namespace tensorsmith::llvm_codegen {
 /// `op` of floating-point operands (f16 and bf16 already as float).
 LLVMValueRef emit_call(IrBuilder& b, CallOp op, DType type, LLVMValueRef x, LLVMValueRef y);
 
+/// Whether that is a handful of instructions (`y`: of pow, constant or not).
+bool is_short_call(CallOp op, LLVMValueRef y);
+
 /// max(x, m) k (1 + erf(x l)) of f32 with k, l > 0 and an m beyond which 1 + erf is 0, as in gelu,
 /// to an absolute error of 2^-23 k |x|: the sum needs no small numbers of erf.
 LLVMValueRef emit_gated_by_erf(IrBuilder& b, LLVMValueRef x, double m, double k, double l);

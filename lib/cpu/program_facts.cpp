@@ -2,6 +2,7 @@
 #include "program_facts.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "ir_builder.hpp"
@@ -21,9 +22,17 @@ void insert_sorted(std::vector<T>& list, T item) {
 
 template <class T>
 void merge_into(std::vector<T>& list, const std::vector<T>& more) {
-  for (const T& item : more) {
-    insert_sorted(list, item);
+  constexpr std::size_t few = 4;
+  if (more.size() <= few) {
+    for (const T& item : more) {
+      insert_sorted(list, item);
+    }
+    return;
   }
+  std::vector<T> both;
+  both.reserve(list.size() + more.size());
+  std::set_union(list.begin(), list.end(), more.begin(), more.end(), std::back_inserter(both));
+  list = std::move(both);
 }
 
 /// Bytes of the register lane that holds one element.

@@ -47,6 +47,7 @@ class ProgramFacts {
   }
   /// True only if no run can make it NaN (so that min and max need one instruction).
   bool never_nan(ExprId expr) const;
+  bool is_nan_free(BufferId buffer) const { return is_nan_free_[buffer.value]; }
 
  private:
   struct ExprFacts {

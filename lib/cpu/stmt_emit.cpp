@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements: loops with their phis, branches, allocations, parallel regions.
+// Statements: loops with their phis, branches, allocations.
 #include <algorithm>
 
 #include "function_emitter.hpp"
@@ -63,9 +63,10 @@ void FunctionEmitter::emit(StmtId id) {
                             emit(item);
                           }
                         },
-                        [&](const For& s) { emit_loop(s); }, [&](const Store& s) { emit_store(s); },
-                        [&](const If& s) { emit_if(s); }, [&](const Alloc& s) { emit_alloc(s); },
-                        [](const Barrier&) {}, [&](const Prefetch& s) { emit_prefetch(s); }},
+                        [&](const For& s) { is_outermost_ ? emit_outermost(id, s) : emit_loop(s); },
+                        [&](const Store& s) { emit_store(s); }, [&](const If& s) { emit_if(s); },
+                        [&](const Alloc& s) { emit_alloc(s); }, [](const Barrier&) {},
+                        [&](const Prefetch& s) { emit_prefetch(s); }},
              program_[id]);
 }
 
@@ -435,56 +436,6 @@ void FunctionEmitter::emit_alloc(const Alloc& alloc) {
     free_slots_.push_back(slot);
   }
   area_.used = used;
-}
-
-void FunctionEmitter::emit_parallel(const For& loop) {
-  memo_.clear();
-  const LinearForm extent = form(loop.extent);
-  const StmtFacts& facts = facts_.of(loop.body);
-  KernelEmitter::Captures captures;
-  std::vector<LLVMValueRef> slots = {workspace_};
-  for (const std::vector<BufferId>* list : {&facts.stored, &facts.loaded}) {
-    for (BufferId buffer : *list) {
-      const BufferState& state = buffers_[buffer.value];
-      const bool is_new = std::find(captures.buffers.begin(), captures.buffers.end(), buffer) ==
-                          captures.buffers.end();
-      if (!state.is_alive || !is_new) {
-        continue;
-      }
-      if (program_[buffer].scope == Scope::register_) {
-        give_up("register buffer " + program_[buffer].name + " is shared by parallel iterations");
-      }
-      captures.buffers.push_back(buffer);
-      slots.push_back(state.pointer);
-    }
-  }
-  for (VarId var : facts.vars) {
-    const Binding& binding = bindings_[var.value];
-    if (binding.kind != Binding::Kind::scalar) {
-      continue;
-    }
-    if (binding.value.is_constant()) {
-      captures.constants.emplace_back(var, binding.value.constant);
-    } else {
-      captures.vars.push_back(var);
-      slots.push_back(addresses_.value(binding.value));
-    }
-  }
-  const LLVMValueRef body = kernel_.outline(loop, captures);
-  const LLVMTypeRef closure_type = LLVMArrayType2(m_.i64, slots.size());
-  const LLVMValueRef closure = LLVMBuildAlloca(addresses_.at(0).ref, closure_type, "");
-  LLVMSetAlignment(closure, 64);
-  std::int64_t at = 0;
-  for (LLVMValueRef slot : slots) {
-    b_.store(slot, b_.offset(closure, at), 8);
-    at += 8;
-  }
-  LLVMTypeRef types[] = {m_.ptr, m_.ptr, m_.ptr, m_.i64};
-  const LLVMTypeRef type = LLVMFunctionType(m_.void_type, types, 4, 0);
-  LLVMValueRef arguments[] = {runtime_, body, closure, addresses_.value(extent)};
-  parallel_calls_.push_back(
-      LLVMBuildCall2(b_.ref, type, b_.load(m_.ptr, runtime_, 8), arguments, 4, ""));
-  forget_loads(facts);
 }
 
 }  // namespace tensorsmith::llvm_codegen

@@ -91,7 +91,7 @@ void FunctionEmitter::configure_tiles() {
     LLVMBuildCall2(b.ref, LLVMGlobalGetValueType(callee), callee, &argument, 1, "");
   };
   configure(addresses_.at(0));
-  for (const LLVMValueRef call : parallel_calls_) {
+  for (const LLVMValueRef call : outside_calls_) {
     b_.before(LLVMGetNextInstruction(call));
     configure(b_);
   }

@@ -60,13 +60,25 @@ class ProgramHasher {
         numbers_(program.buffers.size(), not_met), memo_(program.pool.num_exprs()),
         stamps_(program.pool.num_exprs(), 0) {}
 
-  ProgramHash run() {
-    stmt(program_.body);
-    for (std::uint32_t id : met_) {
-      add(program_.buffers[id]);
+  ProgramHash run() { return of(program_.body); }
+
+  /// Of one statement of the program. Variables that are bound outside of it count by their ids.
+  ProgramHash of(StmtId part) {
+    for (const BufferId id : met_) {
+      numbers_[id.value] = not_met;
+    }
+    met_.clear();
+    ++stamp_;
+    hash_ = WideHash();
+    stmt(part);
+    for (const BufferId id : met_) {
+      add(program_[id]);
     }
     return hash_.value();
   }
+
+  /// The buffers of what was hashed last, in the order in which they are first met.
+  const std::vector<BufferId>& buffers() const { return met_; }
 
  private:
   static constexpr std::uint32_t free_variable = UINT32_MAX, not_met = UINT32_MAX;
@@ -92,7 +104,7 @@ class ProgramHasher {
     std::uint32_t& number = numbers_[id.value];
     if (number == not_met) {
       number = static_cast<std::uint32_t>(met_.size());
-      met_.push_back(id.value);
+      met_.push_back(id);
     }
     return number;
   }
@@ -235,9 +247,9 @@ class ProgramHasher {
   std::uint32_t depth_ = 0;
   std::vector<std::uint32_t> depth_of_;  ///< by variable
   std::vector<std::uint32_t> numbers_;   ///< by buffer
-  std::vector<std::uint32_t> met_;       ///< buffers, in the order met
-  std::uint32_t stamp_ = 1;              ///< what was remembered with another one has changed
-  std::vector<ProgramHash> memo_;        ///< by expression
+  std::vector<BufferId> met_;
+  std::uint32_t stamp_ = 1;        ///< what was remembered with another one has changed
+  std::vector<ProgramHash> memo_;  ///< by expression
   std::vector<std::uint32_t> stamps_;
 };
 
