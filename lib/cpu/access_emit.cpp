@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "function_emitter.hpp"
 #include "kernel_emitter.hpp"
+#include "memory_emitter.hpp"
 
 namespace tensorsmith::llvm_codegen {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::int64_t line_bytes = 64;
 
 }  // namespace
 
-const FunctionEmitter::BufferState& FunctionEmitter::alive(BufferId buffer) const {
+const BufferState& MemoryEmitter::alive(BufferId buffer) const {
   const BufferState& state = buffers_[buffer.value];
   if (!state.is_alive) {
     give_up("buffer " + program_[buffer].name + " is used outside its Alloc");
@@ -23,19 +23,19 @@ const FunctionEmitter::BufferState& FunctionEmitter::alive(BufferId buffer) cons
   return state;
 }
 
-LLVMValueRef FunctionEmitter::pointer_to(BufferId buffer, const LinearForm& form) {
+LLVMValueRef MemoryEmitter::pointer_to(BufferId buffer, const LinearForm& form) {
   const BufferState& state = alive(buffer);
   const std::int64_t bytes = bytes_of(program_[buffer].dtype);
   return b_.offset(addresses_.pointer(state.base_id, state.pointer, bytes, form),
                    form.constant * bytes);
 }
 
-unsigned FunctionEmitter::alignment_of(BufferId buffer, const LinearForm& form) const {
+unsigned MemoryEmitter::alignment_of(BufferId buffer, const LinearForm& form) const {
   return alignment_from(kernel_.base_alignment(buffer), buffer, form);
 }
 
-unsigned FunctionEmitter::alignment_from(std::int64_t base, BufferId buffer,
-                                         const LinearForm& form) const {
+unsigned MemoryEmitter::alignment_from(std::int64_t base, BufferId buffer,
+                                       const LinearForm& form) const {
   const std::int64_t bytes = bytes_of(program_[buffer].dtype);
   std::int64_t known = std::gcd(base, form.constant * bytes);
   for (const LinearTerm& term : form.terms) {
@@ -44,7 +44,7 @@ unsigned FunctionEmitter::alignment_from(std::int64_t base, BufferId buffer,
   return static_cast<unsigned>(known);
 }
 
-LLVMValueRef FunctionEmitter::memory_mask() {
+LLVMValueRef MemoryEmitter::memory_mask() {
   if (chunk_.lanes == 1) {
     return nullptr;
   }
@@ -55,15 +55,15 @@ LLVMValueRef FunctionEmitter::memory_mask() {
   return chunk_.mask == nullptr ? tail : b_.and_(tail, chunk_.mask);
 }
 
-Value FunctionEmitter::load(const Load& node) {
-  const bool is_raw = std::exchange(is_raw_copy_, false);  // its indices are numbers
-  const LinearForm where = flat_form(node.buffer, node.indices);
-  is_raw_copy_ = is_raw;
+Value MemoryEmitter::load(const Load& node) {
+  const bool is_raw = std::exchange(state_.is_raw_copy, false);  // its indices are numbers
+  const LinearForm where = values_.flat_form(node.buffer, node.indices);
+  state_.is_raw_copy = is_raw;
   alive(node.buffer);
   if (chunk_.lanes > 1 && where.is_lane_opaque) {
     const DType type = program_[node.buffer].dtype;
-    LLVMValueRef result = LLVMConstNull(is_raw_copy_ ? m_.storage_type(type, chunk_.lanes)
-                                                     : m_.compute_type(type, chunk_.lanes));
+    LLVMValueRef result = LLVMConstNull(state_.is_raw_copy ? m_.storage_type(type, chunk_.lanes)
+                                                           : m_.compute_type(type, chunk_.lanes));
     for_each_lane([&](int lane) { result = b_.insert(result, load(node).ref, lane); });
     return {result, type, chunk_.lanes};
   }
@@ -71,7 +71,7 @@ Value FunctionEmitter::load(const Load& node) {
                                                          : load_memory(node, where);
 }
 
-Value FunctionEmitter::load_register(const Load& node, const LinearForm& form) {
+Value MemoryEmitter::load_register(const Load& node, const LinearForm& form) {
   const Buffer& buffer = program_[node.buffer];
   if (!form.terms.empty()) {
     give_up("register buffer " + buffer.name + " is indexed by a variable that is not unrolled");
@@ -93,14 +93,14 @@ Value FunctionEmitter::load_register(const Load& node, const LinearForm& form) {
 }
 
 // An inactive load goes to bytes of zero instead.
-LLVMValueRef FunctionEmitter::load_scalar(LLVMValueRef pointer, DType type, LLVMValueRef guard) {
+LLVMValueRef MemoryEmitter::load_scalar(LLVMValueRef pointer, DType type, LLVMValueRef guard) {
   if (guard != nullptr) {
     pointer = b_.select(guard, pointer, m_.zero_bytes());
   }
   return b_.load(m_.storage_type(type), pointer, static_cast<unsigned>(bytes_of(type)));
 }
 
-Value FunctionEmitter::load_memory(const Load& node, const LinearForm& form) {
+Value MemoryEmitter::load_memory(const Load& node, const LinearForm& form) {
   const DType type = program_[node.buffer].dtype;
   const std::int64_t bytes = bytes_of(type);
   const BufferState& state = alive(node.buffer);
@@ -112,7 +112,7 @@ Value FunctionEmitter::load_memory(const Load& node, const LinearForm& form) {
                        form.lane,
                        lanes,
                        is_scalar ? 1 : chunk_.count,
-                       is_raw_copy_ ? DType::boolean : type};
+                       state_.is_raw_copy ? DType::boolean : type};
   if (const Value* known = known_load(key)) {
     return *known;
   }
@@ -133,7 +133,7 @@ Value FunctionEmitter::load_memory(const Load& node, const LinearForm& form) {
   } else {
     stored = load_strided(node, form);
   }
-  const Value value = {is_raw_copy_ ? stored : b_.from_storage(stored, type), type, lanes};
+  const Value value = {state_.is_raw_copy ? stored : b_.from_storage(stored, type), type, lanes};
   if (!is_conditional) {
     keep_load(key, node.buffer, value);
   }
@@ -144,7 +144,7 @@ Value FunctionEmitter::load_memory(const Load& node, const LinearForm& form) {
 // would be kept at the price of an accumulator, stored and loaded again in every step; reading it
 // again costs less. measured (Zen 5): a row of 14 x 32 elements of a convolution in NCHW, whose
 // three taps read almost the same pixels, 2.5 --> 0.8 ms (28 x 28 x 128).
-const Value* FunctionEmitter::known_load(const LoadKey& key) {
+const Value* MemoryEmitter::known_load(const LoadKey& key) {
   const auto found = loads_.find(key);
   if (found == loads_.end()) {
     return nullptr;
@@ -168,12 +168,12 @@ const Value* FunctionEmitter::known_load(const LoadKey& key) {
   return nullptr;
 }
 
-void FunctionEmitter::keep_load(const LoadKey& key, BufferId buffer, Value value) {
+void MemoryEmitter::keep_load(const LoadKey& key, BufferId buffer, Value value) {
   ++num_loads_;
   loads_.insert_or_assign(key, CachedLoad{buffer, value, num_loads_, num_loads_});
 }
 
-LLVMValueRef FunctionEmitter::load_strided(const Load& node, const LinearForm& form) {
+LLVMValueRef MemoryEmitter::load_strided(const Load& node, const LinearForm& form) {
   const DType type = program_[node.buffer].dtype;
   const LLVMTypeRef vector = m_.storage_type(type, chunk_.lanes);
   const std::int64_t bytes = bytes_of(type);
@@ -215,7 +215,7 @@ LLVMValueRef FunctionEmitter::load_strided(const Load& node, const LinearForm& f
   return result;
 }
 
-void FunctionEmitter::store_register(const Store& store, const LinearForm& form, Value value) {
+void MemoryEmitter::store_register(const Store& store, const LinearForm& form, Value value) {
   const Buffer& buffer = program_[store.buffer];
   if (!form.terms.empty() || form.is_lane_opaque) {
     give_up("register buffer " + buffer.name + " is indexed by a variable that is not unrolled");
@@ -229,14 +229,14 @@ void FunctionEmitter::store_register(const Store& store, const LinearForm& form,
   registers_.write(b_, store.buffer, form.constant, chunk_.count, value.ref);
 }
 
-void FunctionEmitter::store_scalar(LLVMValueRef pointer, LLVMValueRef value, unsigned alignment,
-                                   LLVMValueRef guard) {
+void MemoryEmitter::store_scalar(LLVMValueRef pointer, LLVMValueRef value, unsigned alignment,
+                                 LLVMValueRef guard) {
   if (guard == nullptr) {
     b_.store(value, pointer, alignment);
     return;
   }
-  const LLVMBasicBlockRef active = new_block();
-  const LLVMBasicBlockRef after = new_block();
+  const LLVMBasicBlockRef active = state_.new_block();
+  const LLVMBasicBlockRef after = state_.new_block();
   LLVMBuildCondBr(b_.ref, guard, active, after);
   b_.at_end(active);
   b_.store(value, pointer, alignment);
@@ -244,14 +244,19 @@ void FunctionEmitter::store_scalar(LLVMValueRef pointer, LLVMValueRef value, uns
   b_.at_end(after);
 }
 
-void FunctionEmitter::forget_loads(BufferId buffer) {
+void MemoryEmitter::forget_loads(BufferId buffer) {
   for (auto cached = loads_.begin(); cached != loads_.end();) {
     cached = cached->second.buffer == buffer ? loads_.erase(cached) : std::next(cached);
   }
 }
 
-// Numbers of two bytes are moved as they are.
-bool FunctionEmitter::is_raw_copy(const Store& store) const {
+void MemoryEmitter::forget_loads(const StmtFacts& facts) {
+  for (auto load = loads_.begin(); load != loads_.end();) {
+    load = facts.stores(load->second.buffer) ? loads_.erase(load) : std::next(load);
+  }
+}
+
+bool MemoryEmitter::is_raw_copy(const Store& store) const {
   const DType type = program_[store.buffer].dtype;
   const Load* load = program_.pool.as<Load>(store.value);
   return (type == DType::f16 || type == DType::bf16) && load != nullptr &&
@@ -259,7 +264,7 @@ bool FunctionEmitter::is_raw_copy(const Store& store) const {
          program_[store.buffer].scope != Scope::register_;
 }
 
-void FunctionEmitter::store_memory(const Store& store, const LinearForm& form, Value value) {
+void MemoryEmitter::store_memory(const Store& store, const LinearForm& form, Value value) {
   const DType type = program_[store.buffer].dtype;
   const auto element = static_cast<unsigned>(bytes_of(type));
   forget_loads(store.buffer);
@@ -300,8 +305,8 @@ void FunctionEmitter::store_memory(const Store& store, const LinearForm& form, V
 
 // Such a store takes aligned addresses only. Memory of the caller that does not begin at a line
 // gets ordinary ones; the branch goes one way for the whole call.
-void FunctionEmitter::store_past_caches(BufferId buffer, LLVMValueRef pointer, LLVMValueRef value,
-                                        unsigned bytes, const LinearForm& form) {
+void MemoryEmitter::store_past_caches(BufferId buffer, LLVMValueRef pointer, LLVMValueRef value,
+                                      unsigned bytes, const LinearForm& form) {
   if (!kernel_.is_argument(buffer)) {
     b_.stream(value, pointer, bytes);
     return;
@@ -310,7 +315,8 @@ void FunctionEmitter::store_past_caches(BufferId buffer, LLVMValueRef pointer, L
   if (state.is_on_line == nullptr) {
     state.is_on_line = addresses_.at(0).is_multiple(state.pointer, line_bytes);
   }
-  const LLVMBasicBlockRef streams = new_block(), stores = new_block(), after = new_block();
+  const LLVMBasicBlockRef streams = state_.new_block(), stores = state_.new_block(),
+                          after = state_.new_block();
   b_.branch_mostly(state.is_on_line, streams, stores);
   b_.at_end(streams);
   b_.stream(value, pointer, bytes);
@@ -321,10 +327,18 @@ void FunctionEmitter::store_past_caches(BufferId buffer, LLVMValueRef pointer, L
   b_.at_end(after);
 }
 
-void FunctionEmitter::emit_prefetch(const Prefetch& prefetch) {
+void MemoryEmitter::store(const Store& store, const LinearForm& form, Value value) {
+  if (program_[store.buffer].scope == Scope::register_) {
+    store_register(store, form, value);
+  } else {
+    store_memory(store, form, value);
+  }
+}
+
+void MemoryEmitter::emit_prefetch(const Prefetch& prefetch) {
   memo_.clear();
   alive(prefetch.buffer);
-  LinearForm where = flat_form(prefetch.buffer, prefetch.indices);
+  LinearForm where = values_.flat_form(prefetch.buffer, prefetch.indices);
   if (program_[prefetch.buffer].scope == Scope::register_ || where.is_lane_opaque) {
     return;
   }
@@ -332,12 +346,29 @@ void FunctionEmitter::emit_prefetch(const Prefetch& prefetch) {
 }
 
 // Into the cache of that level.
-void FunctionEmitter::fetch(LLVMValueRef pointer, int level) {
+void MemoryEmitter::fetch(LLVMValueRef pointer, int level) {
   const int locality = std::clamp(4 - level, 1, 3);
   b_.intrinsic("llvm.prefetch", {m_.ptr},
                {pointer, LLVMConstInt(m_.i32, 0, 0),
                 LLVMConstInt(m_.i32, static_cast<unsigned long long>(locality), 0),
                 LLVMConstInt(m_.i32, 1, 0)});
+}
+
+void MemoryEmitter::for_each_lane(const std::function<void(int lane)>& compute) {
+  const Chunk outer = chunk_;
+  const Memo memo = memo_;
+  const LLVMValueRef outer_guard = guard_;
+  for (int lane = 0; lane < outer.count; ++lane) {
+    chunk_.lanes = chunk_.count = 1;
+    chunk_.mask = nullptr;
+    chunk_.first.constant = outer.first.constant + lane;
+    guard_ = outer.mask == nullptr ? outer_guard : b_.extract(outer.mask, lane);
+    memo_.clear();
+    compute(lane);
+  }
+  chunk_ = outer;
+  memo_ = memo;
+  guard_ = outer_guard;
 }
 
 }  // namespace tensorsmith::llvm_codegen

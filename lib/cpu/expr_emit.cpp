@@ -7,9 +7,9 @@
 #include <string>
 
 #include "constant_division.hpp"
-#include "function_emitter.hpp"
 #include "kernel_emitter.hpp"
 #include "math_emit.hpp"
+#include "memory_emitter.hpp"
 #include "tensorsmith/ir/value.hpp"
 
 #include <tuple>
@@ -43,7 +43,7 @@ const Call* rounded_to_integer(const ExprPool& pool, const Cast& cast, DType to)
 
 }  // namespace
 
-Value FunctionEmitter::eval(ExprId id) {
+Value ValueEmitter::eval(ExprId id) {
   const auto found = memo_.find(id.value);
   if (found != memo_.end()) {
     return found->second;
@@ -53,7 +53,7 @@ Value FunctionEmitter::eval(ExprId id) {
   return value;
 }
 
-Value FunctionEmitter::splat(Value value, int lanes) {
+Value ValueEmitter::splat(Value value, int lanes) {
   if (value.lanes == lanes) {
     return value;
   }
@@ -68,17 +68,17 @@ Value FunctionEmitter::splat(Value value, int lanes) {
   return {known, value.type, lanes};
 }
 
-std::pair<Value, Value> FunctionEmitter::same_lanes(Value a, Value b) {
+std::pair<Value, Value> ValueEmitter::same_lanes(Value a, Value b) {
   const int lanes = a.lanes > b.lanes ? a.lanes : b.lanes;
   return {splat(a, lanes), splat(b, lanes)};
 }
 
-LLVMValueRef FunctionEmitter::eval_condition(ExprId id) {
+LLVMValueRef ValueEmitter::eval_condition(ExprId id) {
   const Value value = eval(id);
   return b_.cast(value.ref, value.type, DType::boolean);
 }
 
-Value FunctionEmitter::compute(ExprId id) {
+Value ValueEmitter::compute(ExprId id) {
   const ExprNode& node = program_.pool[id];
   const DType type = node.dtype;
   if (const FloatImm* imm = std::get_if<FloatImm>(&node.op)) {
@@ -126,7 +126,7 @@ Value FunctionEmitter::compute(ExprId id) {
     return {b_.cast(a.ref, a.type, type), type, a.lanes};
   }
   if (const Load* n = std::get_if<Load>(&node.op)) {
-    return load(*n);
+    return memory_.load(*n);
   }
   if (const Call* n = std::get_if<Call>(&node.op)) {
     return n->op == CallOp::if_then_else ? lazy(*n, type) : call(*n, type);
@@ -135,7 +135,7 @@ Value FunctionEmitter::compute(ExprId id) {
 }
 
 // (max(x, m) k) (1 + erf(x l)) with constants k, l > 0, as in gelu; nothing if it is not that.
-Value FunctionEmitter::gated_by_erf(const Binary& node, DType type) {
+Value ValueEmitter::gated_by_erf(const Binary& node, DType type) {
   const ExprPool& pool = program_.pool;
   for (const auto& [gate, sum] : {std::pair(node.a, node.b), std::pair(node.b, node.a)}) {
     const auto [erf_id, one] = beside_constant(pool, sum, BinaryOp::add);
@@ -163,7 +163,7 @@ Value FunctionEmitter::gated_by_erf(const Binary& node, DType type) {
   return {};
 }
 
-Value FunctionEmitter::binary(const Binary& node, DType type) {
+Value ValueEmitter::binary(const Binary& node, DType type) {
   const DType operands = program_.pool.dtype(node.a);
   if (node.op == BinaryOp::mul && is_float(type) && type != DType::f64) {
     const Value product = gated_by_erf(node, type);
@@ -200,7 +200,7 @@ Value FunctionEmitter::binary(const Binary& node, DType type) {
 }
 
 // add(x, mul(p, q)) in either order as one fused operation; nothing if there is no product.
-Value FunctionEmitter::fused(const Binary& node, DType type) {
+Value ValueEmitter::fused(const Binary& node, DType type) {
   const auto product_of = [&](ExprId id) -> const Binary* {
     const Binary* product = program_.pool.as<Binary>(id);
     return product != nullptr && product->op == BinaryOp::mul && memo_.count(id.value) == 0
@@ -233,7 +233,7 @@ Value FunctionEmitter::fused(const Binary& node, DType type) {
   return {b_.fma(p.ref, q.ref, x.ref), type, lanes};
 }
 
-LLVMValueRef FunctionEmitter::compare(BinaryOp op, DType type, LLVMValueRef a, LLVMValueRef b) {
+LLVMValueRef ValueEmitter::compare(BinaryOp op, DType type, LLVMValueRef a, LLVMValueRef b) {
   const auto at = static_cast<std::size_t>(op) - static_cast<std::size_t>(BinaryOp::eq);
   if (is_float(type)) {
     const LLVMRealPredicate predicates[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT,
@@ -248,7 +248,7 @@ LLVMValueRef FunctionEmitter::compare(BinaryOp op, DType type, LLVMValueRef a, L
   return b_.icmp(is_unsigned ? unsigned_predicates[at] : predicates[at], a, b);
 }
 
-LLVMValueRef FunctionEmitter::real_binary(BinaryOp op, LLVMValueRef a, LLVMValueRef b) {
+LLVMValueRef ValueEmitter::real_binary(BinaryOp op, LLVMValueRef a, LLVMValueRef b) {
   switch (op) {
   case BinaryOp::add:
     return b_.fadd(a, b);
@@ -270,7 +270,7 @@ LLVMValueRef FunctionEmitter::real_binary(BinaryOp op, LLVMValueRef a, LLVMValue
 }
 
 // `x < y ? x : y` is one instruction and gives y if one is NaN: right if y cannot be NaN.
-LLVMValueRef FunctionEmitter::real_min_max(const Binary& node, LLVMValueRef a, LLVMValueRef b) {
+LLVMValueRef ValueEmitter::real_min_max(const Binary& node, LLVMValueRef a, LLVMValueRef b) {
   const bool is_min = node.op == BinaryOp::min;
   const LLVMRealPredicate before = is_min ? LLVMRealOLT : LLVMRealOGT;
   if (facts_.never_nan(node.b)) {
@@ -282,8 +282,7 @@ LLVMValueRef FunctionEmitter::real_min_max(const Binary& node, LLVMValueRef a, L
   return b_.intrinsic(is_min ? "llvm.minnum" : "llvm.maxnum", {LLVMTypeOf(a)}, {a, b});
 }
 
-LLVMValueRef FunctionEmitter::integer_binary(BinaryOp op, DType type, LLVMValueRef a,
-                                             LLVMValueRef b) {
+LLVMValueRef ValueEmitter::integer_binary(BinaryOp op, DType type, LLVMValueRef a, LLVMValueRef b) {
   if (type == DType::boolean) {
     give_up("arithmetic on booleans");
   }
@@ -308,7 +307,7 @@ LLVMValueRef FunctionEmitter::integer_binary(BinaryOp op, DType type, LLVMValueR
   const bool is_variable = !LLVMIsConstant(b);
   if (is_variable) {
     // What idle lanes hold must not trap.
-    const LLVMValueRef mask = lanes_of(b) > 1 ? memory_mask() : guard_;
+    const LLVMValueRef mask = lanes_of(b) > 1 ? memory_.memory_mask() : guard_;
     if (mask != nullptr) {
       b = b_.select(mask, b, b_.int_like(b, 1));
     }
@@ -338,7 +337,7 @@ LLVMValueRef FunctionEmitter::integer_binary(BinaryOp op, DType type, LLVMValueR
   return floors ? b_.sub(quotient, b_.select(differs, b_.int_like(a, 1), zero)) : quotient;
 }
 
-Value FunctionEmitter::call(const Call& node, DType type) {
+Value ValueEmitter::call(const Call& node, DType type) {
   auto [x, y] = node.args.size() > 1 ? same_lanes(eval(node.args[0]), eval(node.args[1]))
                                      : std::pair(eval(node.args[0]), Value{});
   if (is_float(type)) {
@@ -366,7 +365,7 @@ Value FunctionEmitter::call(const Call& node, DType type) {
   return {b_.cast(float_call(node.op, DType::f64, a, b), DType::f64, type), type, x.lanes};
 }
 
-LLVMValueRef FunctionEmitter::float_call(CallOp op, DType type, LLVMValueRef x, LLVMValueRef y) {
+LLVMValueRef ValueEmitter::float_call(CallOp op, DType type, LLVMValueRef x, LLVMValueRef y) {
   if (is_short_call(op, y)) {
     return emit_call(b_, op, type, x, y);
   }
@@ -378,7 +377,7 @@ LLVMValueRef FunctionEmitter::float_call(CallOp op, DType type, LLVMValueRef x, 
                       : kernel_.compute(b_, name, {x, y}, compute);
 }
 
-Value FunctionEmitter::select(LLVMValueRef condition, Value a, Value b) {
+Value ValueEmitter::select(LLVMValueRef condition, Value a, Value b) {
   const int known = constant_bool(condition);
   if (known >= 0) {
     return known == 1 ? a : b;
@@ -394,7 +393,7 @@ Value FunctionEmitter::select(LLVMValueRef condition, Value a, Value b) {
 }
 
 // if_then_else: the arm that is not taken must not touch memory.
-Value FunctionEmitter::lazy(const Call& node, DType type) {
+Value ValueEmitter::lazy(const Call& node, DType type) {
   const LLVMValueRef condition = eval_condition(node.args[0]);
   const int known = constant_bool(condition);
   if (known >= 0) {
@@ -426,7 +425,7 @@ Value FunctionEmitter::lazy(const Call& node, DType type) {
   LLVMBasicBlockRef begins[2], ends[2];
   Value values[2];
   for (int arm = 0; arm < 2; ++arm) {
-    begins[arm] = new_block();
+    begins[arm] = state_.new_block();
     b_.at_end(begins[arm]);
     values[arm] = eval(node.args[static_cast<std::size_t>(arm) + 1]);
     ends[arm] = b_.block();
@@ -435,7 +434,7 @@ Value FunctionEmitter::lazy(const Call& node, DType type) {
   b_.at_end(from);
   LLVMBuildCondBr(b_.ref, condition, begins[0], begins[1]);
   const int lanes = std::max(values[0].lanes, values[1].lanes);
-  const LLVMBasicBlockRef join = new_block();
+  const LLVMBasicBlockRef join = state_.new_block();
   LLVMValueRef incoming[2];
   for (int arm = 0; arm < 2; ++arm) {
     b_.at_end(ends[arm]);

@@ -129,7 +129,7 @@ void FunctionEmitter::emit_in_place(StmtId body, const InPlace& in_place) {
   LLVMValueRef is_in_place = nullptr;
   for (const BufferId input : in_place.inputs) {
     const LLVMValueRef is_here =
-        b_.icmp(LLVMIntEQ, alive(in_place.result).pointer, alive(input).pointer);
+        b_.icmp(LLVMIntEQ, memory_.alive(in_place.result).pointer, memory_.alive(input).pointer);
     is_in_place = is_in_place == nullptr ? is_here : b_.or_(is_in_place, is_here);
   }
   emit_branch(
@@ -155,10 +155,10 @@ void FunctionEmitter::fetch_ahead(const Store& store) {
     if (load == nullptr || program_[load->buffer].num_bytes() < result.num_bytes()) {
       return;
     }
-    LinearForm where = flat_form(load->buffer, load->indices);
+    LinearForm where = values_.flat_form(load->buffer, load->indices);
     if (where.lane == 1 && !where.is_lane_opaque) {
       where.constant += distance * line / bytes_of(program_[load->buffer].dtype);
-      fetch(pointer_to(load->buffer, where), 1);
+      memory_.fetch(memory_.pointer_to(load->buffer, where), 1);
     }
   });
 }

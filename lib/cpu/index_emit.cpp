@@ -4,14 +4,13 @@
 #include <bit>
 
 #include "constant_division.hpp"
-#include "function_emitter.hpp"
-#include "kernel_emitter.hpp"
 #include "tensorsmith/ir/flat_index.hpp"
 #include "tensorsmith/ir/value.hpp"
+#include "value_emitter.hpp"
 
 namespace tensorsmith::llvm_codegen {
 
-LinearForm FunctionEmitter::form(ExprId id) {
+LinearForm ValueEmitter::form(ExprId id) {
   const ExprNode& node = program_.pool[id];
   LinearForm result;
   if (const IntImm* imm = std::get_if<IntImm>(&node.op)) {
@@ -84,7 +83,7 @@ LinearForm FunctionEmitter::form(ExprId id) {
 }
 
 // (c * x + r) / c and % c are known if c divides all coefficients.
-LinearForm FunctionEmitter::divided(const Binary& node, ExprId id) {
+LinearForm ValueEmitter::divided(const Binary& node, ExprId id) {
   const LinearForm a = form(node.a);
   const LinearForm b = form(node.b);
   if (!b.is_constant()) {
@@ -120,13 +119,13 @@ LinearForm FunctionEmitter::divided(const Binary& node, ExprId id) {
 }
 
 // One term; computed at the innermost loop whose variable it uses and shared by equal uses.
-LinearForm FunctionEmitter::opaque(ExprId id) {
+LinearForm ValueEmitter::opaque(ExprId id) {
   LinearForm result;
   if (depends_on_lane(id)) {
     result.is_lane_opaque = true;
     return result;
   }
-  if (is_dry_run_) {
+  if (state_.is_dry_run) {
     return result;
   }
   const auto term_of = [&](std::uint32_t term) {
@@ -178,13 +177,13 @@ LinearForm FunctionEmitter::opaque(ExprId id) {
   return term_of(term);
 }
 
-LLVMValueRef FunctionEmitter::index_value(ExprId id) { return addresses_.value(form(id)); }
+LLVMValueRef ValueEmitter::index_value(ExprId id) { return addresses_.value(form(id)); }
 
-LLVMValueRef FunctionEmitter::index_operand(ExprId id, int level) {
+LLVMValueRef ValueEmitter::index_operand(ExprId id, int level) {
   return program_.pool.dtype(id) == DType::boolean ? index_node(id, level) : index_value(id);
 }
 
-LLVMValueRef FunctionEmitter::index_node(ExprId id, int level) {
+LLVMValueRef ValueEmitter::index_node(ExprId id, int level) {
   const ExprNode& node = program_.pool[id];
   const auto build = [&]() -> IrBuilder& { return addresses_.at(level); };
   if (const IntImm* imm = std::get_if<IntImm>(&node.op)) {
@@ -295,7 +294,7 @@ LLVMValueRef FunctionEmitter::index_node(ExprId id, int level) {
                      builder.select(differs, m_.const_i64(1), zero));
 }
 
-LinearForm FunctionEmitter::flat_form(BufferId buffer, const ExprList& indices) {
+LinearForm ValueEmitter::flat_form(BufferId buffer, const ExprList& indices) {
   LinearForm flat;
   for (const FlatTerm& term : flat_index(program_.pool, indices, program_[buffer].strides)) {
     flat.add(form(term.index), term.coefficient);

@@ -44,7 +44,7 @@ void KernelEmitter::count_statement() {
   }
 }
 
-bool KernelEmitter::is_full() { return ++num_nests_ > most_nests; }
+bool KernelEmitter::count_nest() { return ++num_nests_ > most_nests; }
 
 void KernelEmitter::discard() {
   for (std::size_t i = 0; i < functions_.size(); ++i) {
@@ -76,7 +76,8 @@ void KernelEmitter::emit() {
                                is_workspace ? own_alignment : base_alignment(program.arguments[i]));
   }
 
-  FunctionEmitter emitter(*this, inner, LLVMGetParam(inner, num_arguments), shared_,
+  FunctionState state(*this, inner);
+  FunctionEmitter emitter(state, LLVMGetParam(inner, num_arguments), shared_,
                           is_serial_ ? nullptr : LLVMGetParam(inner, num_arguments + 1));
   for (unsigned i = 0; i < num_arguments; ++i) {
     emitter.bind_buffer(program.arguments[i], LLVMGetParam(inner, i));
@@ -155,8 +156,9 @@ LLVMValueRef KernelEmitter::outline(const For& loop, const Captures& captures) {
   bodies_.push_back(Body{wrapper, inner, num_buffers, num_vars});
 
   WorkspaceArea area;
-  FunctionEmitter emitter(*this, inner, LLVMGetParam(inner, static_cast<unsigned>(num_buffers)),
-                          area, nullptr);
+  FunctionState state(*this, inner);
+  FunctionEmitter emitter(state, LLVMGetParam(inner, static_cast<unsigned>(num_buffers)), area,
+                          nullptr);
   bind(emitter, inner, captures);
   const auto first = static_cast<unsigned>(num_buffers + 1 + num_vars);
   emitter.emit_range(loop, LLVMGetParam(inner, first), LLVMGetParam(inner, first + 1));
@@ -185,7 +187,8 @@ LLVMValueRef KernelEmitter::outline_nest(StmtId nest, const NestKey& key, const 
   const auto num_buffers = static_cast<unsigned>(captures.buffers.size());
   const auto num_vars = static_cast<unsigned>(captures.vars.size());
   WorkspaceArea own{area.used, area.used};
-  FunctionEmitter emitter(*this, part, LLVMGetParam(part, num_buffers), own,
+  FunctionState state(*this, part);
+  FunctionEmitter emitter(state, LLVMGetParam(part, num_buffers), own,
                           has_runtime ? LLVMGetParam(part, num_buffers + 1 + num_vars) : nullptr);
   bind(emitter, part, captures);
   emitter.emit(nest);

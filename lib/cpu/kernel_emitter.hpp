@@ -43,8 +43,8 @@ class KernelEmitter {
   };
   /// The function to hand to parallel_for. Its closure: workspace, pointers, values; 8 bytes each.
   LLVMValueRef outline(const For& loop, const Captures& captures);
-  /// Whether one more outermost loop should be a function of its own.
-  bool is_full();
+  /// One more outermost loop: whether it should be a function of its own.
+  bool count_nest();
   /// Nests with equal keys have the same code, up to what their buffers are.
   struct NestKey {
     std::vector<BufferId> buffers;  ///< of the nest, in the order in which they are first met

@@ -41,7 +41,7 @@ FunctionEmitter::Captured FunctionEmitter::capture(const StmtFacts& facts,
 
 void FunctionEmitter::emit_parallel(const For& loop) {
   memo_.clear();
-  const LinearForm extent = form(loop.extent);
+  const LinearForm extent = values_.form(loop.extent);
   const StmtFacts& facts = facts_.of(loop.body);
   std::vector<BufferId> buffers = facts.stored;
   buffers.insert(buffers.end(), facts.loaded.begin(), facts.loaded.end());
@@ -66,9 +66,9 @@ void FunctionEmitter::emit_parallel(const For& loop) {
   LLVMTypeRef types[] = {m_.ptr, m_.ptr, m_.ptr, m_.i64};
   const LLVMTypeRef type = LLVMFunctionType(m_.void_type, types, 4, 0);
   LLVMValueRef arguments[] = {runtime_, body, closure, addresses_.value(extent)};
-  outside_calls_.push_back(
+  tiles_.add_outside_call(
       LLVMBuildCall2(b_.ref, type, b_.load(m_.ptr, runtime_, 8), arguments, 4, ""));
-  forget_loads(facts);
+  memory_.forget_loads(facts);
 }
 
 void FunctionEmitter::emit_in_parts(StmtId body) {
@@ -79,7 +79,7 @@ void FunctionEmitter::emit_in_parts(StmtId body) {
 
 void FunctionEmitter::emit_outermost(StmtId id, const For& loop) {
   const bool is_function = loop.kind == ForKind::parallel && runtime_ != nullptr;
-  if (is_function || !kernel_.is_full() || !emit_as_function(id)) {
+  if (is_function || !kernel_.count_nest() || !emit_as_function(id)) {
     is_outermost_ = false;
     emit_loop(loop);
     is_outermost_ = true;
@@ -102,10 +102,10 @@ bool FunctionEmitter::emit_as_function(StmtId nest) {
   arguments.push_back(workspace_);
   arguments.insert(arguments.end(), all.values.begin(), all.values.end());
   arguments.push_back(runtime_ != nullptr ? runtime_ : LLVMGetUndef(m_.ptr));
-  outside_calls_.push_back(LLVMBuildCall2(b_.ref, LLVMGlobalGetValueType(part), part,
-                                          arguments.data(), static_cast<unsigned>(arguments.size()),
-                                          ""));
-  forget_loads(facts);
+  tiles_.add_outside_call(LLVMBuildCall2(b_.ref, LLVMGlobalGetValueType(part), part,
+                                         arguments.data(), static_cast<unsigned>(arguments.size()),
+                                         ""));
+  memory_.forget_loads(facts);
   return true;
 }
 

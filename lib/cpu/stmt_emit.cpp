@@ -15,23 +15,22 @@ std::int64_t round_up(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
-FunctionEmitter::FunctionEmitter(KernelEmitter& kernel, LLVMValueRef function,
-                                 LLVMValueRef workspace, WorkspaceArea& area, LLVMValueRef runtime)
-    : kernel_(kernel), program_(kernel.program), facts_(kernel.facts), m_(kernel.m),
-      function_(function), workspace_(workspace), area_(area), runtime_(runtime), b_(kernel.m),
-      addresses_(b_), bindings_(program_.pool.num_vars()), buffers_(program_.buffers.size()) {
-  b_.at_end(new_block());
-  addresses_.open_function();
+FunctionState::FunctionState(KernelEmitter& kernel, LLVMValueRef function)
+    : kernel(kernel), program(kernel.program), facts(kernel.facts), m(kernel.m), function(function),
+      b(kernel.m), addresses(b), bindings(program.pool.num_vars()),
+      buffers(program.buffers.size()) {
+  b.at_end(new_block());
+  addresses.open_function();
+}
+
+void FunctionState::bind_constant(VarId var, std::int64_t value) {
+  Binding& binding = bindings[var.value];
+  binding = Binding{Binding::Kind::scalar, {}};
+  binding.value.constant = value;
 }
 
 void FunctionEmitter::bind_buffer(BufferId buffer, LLVMValueRef pointer) {
   buffers_[buffer.value] = BufferState{pointer, next_base_id_++, true};
-}
-
-void FunctionEmitter::bind_constant(VarId var, std::int64_t value) {
-  Binding& binding = bindings_[var.value];
-  binding = Binding{Binding::Kind::scalar, {}};
-  binding.value.constant = value;
 }
 
 void FunctionEmitter::bind_scalar(VarId var, LLVMValueRef value) {
@@ -45,14 +44,14 @@ void FunctionEmitter::bind_term(VarId var, std::uint32_t term, std::int64_t coef
 }
 
 void FunctionEmitter::finish() {
-  if (has_streamed_) {  // other threads see what was written past the caches
+  if (memory_.has_streamed()) {  // other threads see what was written past the caches
     if (m_.is_arm()) {
       LLVMBuildFence(b_.ref, LLVMAtomicOrderingRelease, 0, "");
     } else {
       b_.intrinsic("llvm.x86.sse.sfence", {}, {});
     }
   }
-  configure_tiles();
+  tiles_.configure();
   LLVMBuildRetVoid(b_.ref);
   addresses_.close_function();
 }
@@ -66,13 +65,13 @@ void FunctionEmitter::emit(StmtId id) {
                         [&](const For& s) { is_outermost_ ? emit_outermost(id, s) : emit_loop(s); },
                         [&](const Store& s) { emit_store(s); }, [&](const If& s) { emit_if(s); },
                         [&](const Alloc& s) { emit_alloc(s); }, [](const Barrier&) {},
-                        [&](const Prefetch& s) { emit_prefetch(s); }},
+                        [&](const Prefetch& s) { memory_.emit_prefetch(s); }},
              program_[id]);
 }
 
 std::int64_t FunctionEmitter::constant_extent(const For& loop) {
   memo_.clear();
-  const LinearForm extent = form(loop.extent);
+  const LinearForm extent = values_.form(loop.extent);
   if (!extent.is_constant()) {
     give_up("the extent of loop " + program_.pool.var_name(loop.var) + " must be constant");
   }
@@ -84,7 +83,7 @@ void FunctionEmitter::emit_loop(const For& loop) {
   if (bindings_[loop.var.value].kind != Binding::Kind::none) {
     give_up("loop variable " + program_.pool.var_name(loop.var) + " is already in use");
   }
-  if (emit_tile_run(loop)) {
+  if (tiles_.emit_run(loop)) {
     return;
   }
   if (loop.intrinsic != nullptr && !loop.intrinsic->has_tiles() && group_ == nullptr &&
@@ -117,7 +116,7 @@ void FunctionEmitter::emit_loop(const For& loop) {
     give_up("loop " + program_.pool.var_name(loop.var) + " is bound to GPU threads");
   }
   memo_.clear();
-  const LinearForm extent = form(loop.extent);
+  const LinearForm extent = values_.form(loop.extent);
   if (extent.lane != 0 || extent.is_lane_opaque) {
     give_up("the extent of loop " + program_.pool.var_name(loop.var) + " differs between lanes");
   }
@@ -160,18 +159,11 @@ void FunctionEmitter::emit_unrolled(const For& loop, std::int64_t extent) {
   bindings_[loop.var.value] = Binding{};
 }
 
-// Loads stay known across a statement unless it stores to their buffer.
-void FunctionEmitter::forget_loads(const StmtFacts& facts) {
-  for (auto load = loads_.begin(); load != loads_.end();) {
-    load = facts.stores(load->second.buffer) ? loads_.erase(load) : std::next(load);
-  }
-}
-
 void FunctionEmitter::emit_serial(LLVMValueRef begin, LLVMValueRef end, bool is_nonempty,
                                   const StmtFacts& facts, const LoopBody& body) {
   const LLVMBasicBlockRef preheader = b_.block();
-  const LLVMBasicBlockRef header = new_block();
-  const LLVMBasicBlockRef exit = new_block();
+  const LLVMBasicBlockRef header = state_.new_block();
+  const LLVMBasicBlockRef exit = state_.new_block();
   if (is_nonempty) {
     LLVMBuildBr(b_.ref, header);
   } else {
@@ -204,7 +196,7 @@ void FunctionEmitter::emit_serial(LLVMValueRef begin, LLVMValueRef end, bool is_
   }
   memo_.clear();
   loads_ = std::move(loads_before);
-  forget_loads(facts);
+  memory_.forget_loads(facts);
 }
 
 // Every piece of a register buffer that the loop writes becomes a phi.
@@ -300,7 +292,7 @@ void FunctionEmitter::merge_registers(const RegisterFile& then_state, LLVMBasicB
 void FunctionEmitter::emit_if(const If& branch) {
   kernel_.count_statement();
   memo_.clear();
-  const LLVMValueRef condition = eval_condition(branch.condition);
+  const LLVMValueRef condition = values_.eval_condition(branch.condition);
   const int known = constant_bool(condition);
   const auto emit_else = [&] {
     if (branch.else_body.valid()) {
@@ -329,9 +321,9 @@ void FunctionEmitter::emit_if(const If& branch) {
 
 void FunctionEmitter::emit_branch(LLVMValueRef condition, const Body& then_body,
                                   const Body& else_body) {
-  const LLVMBasicBlockRef then_begin = new_block();
-  const LLVMBasicBlockRef else_begin = new_block();
-  const LLVMBasicBlockRef join = new_block();
+  const LLVMBasicBlockRef then_begin = state_.new_block();
+  const LLVMBasicBlockRef else_begin = state_.new_block();
+  const LLVMBasicBlockRef join = state_.new_block();
   LLVMBuildCondBr(b_.ref, condition, then_begin, else_begin);
   const RegisterFile before = registers_;
   const LoadCache loads_before = loads_;
@@ -372,19 +364,15 @@ void FunctionEmitter::emit_store(const Store& store) {
 // With what is known of its value in memo_.
 void FunctionEmitter::write(const Store& store) {
   kernel_.count_statement();
-  alive(store.buffer);
+  memory_.alive(store.buffer);
   if (fetches_ahead_) {
     fetch_ahead(store);
   }
-  is_raw_copy_ = is_raw_copy(store);
-  const Value value = eval_as(store.value, chunk_.lanes);
-  is_raw_copy_ = false;
-  const LinearForm where = flat_form(store.buffer, store.indices);
-  if (program_[store.buffer].scope == Scope::register_) {
-    store_register(store, where, value);
-  } else {
-    store_memory(store, where, value);
-  }
+  state_.is_raw_copy = memory_.is_raw_copy(store);
+  const Value value = values_.eval_as(store.value, chunk_.lanes);
+  state_.is_raw_copy = false;
+  const LinearForm where = values_.flat_form(store.buffer, store.indices);
+  memory_.store(store, where, value);
 }
 
 // Up to 16 KiB on the stack, in slots that later buffers reuse; else from the workspace.
@@ -427,10 +415,10 @@ void FunctionEmitter::emit_alloc(const Alloc& alloc) {
   const std::int64_t used = area_.used;
   const StackSlot slot = allocate(buffer);
   bind_buffer(alloc.buffer, slot.pointer);
-  if (!emit_tile_body(alloc)) {
+  if (!tiles_.emit_body(alloc)) {
     emit(alloc.body);
   }
-  forget_loads(alloc.buffer);  // its memory may soon be another buffer's
+  memory_.forget_loads(alloc.buffer);  // its memory may soon be another buffer's
   buffers_[alloc.buffer.value] = BufferState{};
   if (slot.bytes > 0) {
     free_slots_.push_back(slot);

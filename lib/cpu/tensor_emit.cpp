@@ -48,8 +48,8 @@ bool FunctionEmitter::write_dot(const Store& store) {
       chunk_.mask != nullptr) {
     return false;
   }
-  alive(store.buffer);
-  const LinearForm where = flat_form(store.buffer, store.indices);
+  memory_.alive(store.buffer);
+  const LinearForm where = values_.flat_form(store.buffer, store.indices);
   const LLVMValueRef a = dot_operand(update.a, intrinsic.a);
   const LLVMValueRef b = a == nullptr ? nullptr : dot_operand(update.b, intrinsic.b);
   if (b == nullptr || where.is_lane_opaque || where.lane == 0) {
@@ -73,7 +73,7 @@ bool FunctionEmitter::write_dot(const Store& store) {
   }
   const bool adds = types.size() == 3;
   LLVMGetParamTypes(type, types.data());
-  const Value old = eval_as(update.accumulator, lanes);
+  const Value old = values_.eval_as(update.accumulator, lanes);
   std::vector<LLVMValueRef> arguments = {a, b};
   if (adds) {
     arguments.insert(arguments.begin(), old.ref);
@@ -89,11 +89,7 @@ bool FunctionEmitter::write_dot(const Store& store) {
                                          : b_.add(old.ref, sum),
                     old.type, lanes};
   kernel_.count_statement();
-  if (program_[store.buffer].scope == Scope::register_) {
-    store_register(store, where, value);
-  } else {
-    store_memory(store, where, value);
-  }
+  memory_.store(store, where, value);
   return true;
 }
 
@@ -136,14 +132,14 @@ LLVMValueRef FunctionEmitter::dot_groups(const Load& load, DType type) {
   const int lanes = chunk_.lanes, k = group_->intrinsic->k;
   const std::int64_t bytes = bytes_of(type);
   const LLVMTypeRef word = LLVMIntTypeInContext(m_.context, static_cast<unsigned>(8 * bytes * k));
-  const LinearForm first = flat_form(load.buffer, load.indices);
+  const LinearForm first = values_.flat_form(load.buffer, load.indices);
   bind_constant(group_->var, 1);
-  LinearForm step = flat_form(load.buffer, load.indices);
+  LinearForm step = values_.flat_form(load.buffer, load.indices);
   step.add(first, -1);
   bool is_even = true;  // k/2 and k%2 are not
   for (int g = 2; g < k; ++g) {
     bind_constant(group_->var, g);
-    LinearForm at = flat_form(load.buffer, load.indices);
+    LinearForm at = values_.flat_form(load.buffer, load.indices);
     at.add(first, -1);
     is_even = is_even && at.is_constant() && at.lane == 0 && at.constant == g * step.constant;
   }
@@ -153,18 +149,18 @@ LLVMValueRef FunctionEmitter::dot_groups(const Load& load, DType type) {
       buffer.scope == Scope::register_) {
     return nullptr;
   }
-  const BufferState& state = alive(load.buffer);
+  const BufferState& state = memory_.alive(load.buffer);
   const LLVMValueRef outer = addresses_.pointer(state.base_id, state.pointer, bytes, first);
   // Not one of the keys of load_memory: lanes there are as many as elements.
   const LoadKey key = {outer, first.constant, first.lane + (step.constant << 32),
                        lanes, -chunk_.count,  type};
   const DType kept = bytes * k == 4 ? DType::i32 : DType::i16;
   const auto keep = [&](LLVMValueRef value, int count) {
-    keep_load(key, load.buffer, Value{value, kept, count});
-    return splat(Value{value, kept, count}, lanes).ref;
+    memory_.keep_load(key, load.buffer, Value{value, kept, count});
+    return values_.splat(Value{value, kept, count}, lanes).ref;
   };
-  if (const Value* known = known_load(key)) {
-    return splat(*known, lanes).ref;
+  if (const Value* known = memory_.known_load(key)) {
+    return values_.splat(*known, lanes).ref;
   }
   const LLVMTypeRef element = LLVMIntTypeInContext(m_.context, static_cast<unsigned>(8 * bytes));
   const auto address = [&](std::int64_t g) {
@@ -188,7 +184,7 @@ LLVMValueRef FunctionEmitter::dot_groups(const Load& load, DType type) {
     }
     return keep(all, 1);
   }
-  const unsigned alignment = alignment_of(load.buffer, first);
+  const unsigned alignment = memory_.alignment_of(load.buffer, first);
   if (first.lane == k && step.constant == 1) {
     return keep(read(m_.vector_of(word, lanes), address(0), alignment), lanes);
   }
@@ -200,7 +196,8 @@ LLVMValueRef FunctionEmitter::dot_groups(const Load& load, DType type) {
   for (int g = 0; g < k; ++g) {
     LinearForm row = first;
     row.constant += g * step.constant;
-    rows.push_back(read(m_.vector_of(element, lanes), address(g), alignment_of(load.buffer, row)));
+    rows.push_back(
+        read(m_.vector_of(element, lanes), address(g), memory_.alignment_of(load.buffer, row)));
   }
   return keep(b_.bitcast(interleave(b_, rows), m_.vector_of(word, lanes)), lanes);
 }

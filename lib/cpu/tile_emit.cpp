@@ -13,6 +13,7 @@
 
 #include "function_emitter.hpp"
 #include "kernel_emitter.hpp"
+#include "tile_emitter.hpp"
 
 namespace tensorsmith::llvm_codegen {
 namespace {
@@ -68,8 +69,7 @@ LLVMValueRef tile_function(ModuleContext& m, std::string_view name,
 
 }  // namespace
 
-void FunctionEmitter::call_tile(std::string_view function,
-                                std::initializer_list<LLVMValueRef> arguments) {
+void TileEmitter::call(std::string_view function, std::initializer_list<LLVMValueRef> arguments) {
   const LLVMValueRef callee = tile_function(m_, function, arguments);
   std::vector<LLVMValueRef> values(arguments);
   LLVMBuildCall2(b_.ref, LLVMGlobalGetValueType(callee), callee, values.data(),
@@ -78,15 +78,15 @@ void FunctionEmitter::call_tile(std::string_view function,
 
 // At the start of the function and behind whatever may have left the tiles in another state; they
 // are given back at its end.
-void FunctionEmitter::configure_tiles() {
-  if (tile_user_ == nullptr) {
+void TileEmitter::configure() {
+  if (user_ == nullptr) {
     return;
   }
-  call_tile(tile_user_->tile.release, {});
+  call(user_->tile.release, {});
   const LLVMBasicBlockRef end = b_.block();
   const LLVMValueRef configuration = tile_configuration(m_);
   const auto configure = [&](IrBuilder& b) {
-    const LLVMValueRef callee = tile_function(m_, tile_user_->tile.configure, {configuration});
+    const LLVMValueRef callee = tile_function(m_, user_->tile.configure, {configuration});
     LLVMValueRef argument = configuration;
     LLVMBuildCall2(b.ref, LLVMGlobalGetValueType(callee), callee, &argument, 1, "");
   };
@@ -99,12 +99,12 @@ void FunctionEmitter::configure_tiles() {
 }
 
 // The product that the statement consists of, loops and hints aside; null if there is more.
-const For* FunctionEmitter::tile_group(StmtId id, std::vector<VarId>& loops) const {
+const For* TileEmitter::group_of(StmtId id, std::vector<VarId>& loops) const {
   if (const Seq* seq = program_.as<Seq>(id)) {
     const auto is_hint = [&](StmtId item) { return program_.as<Prefetch>(item) != nullptr; };
     const auto work = std::find_if_not(seq->items.begin(), seq->items.end(), is_hint);
     return work != seq->items.end() && std::all_of(work + 1, seq->items.end(), is_hint)
-               ? tile_group(*work, loops)
+               ? group_of(*work, loops)
                : nullptr;
   }
   const For* loop = program_.as<For>(id);
@@ -116,16 +116,15 @@ const For* FunctionEmitter::tile_group(StmtId id, std::vector<VarId>& loops) con
   }
   loops.push_back(loop->var);
   return loop->kind == ForKind::serial || loop->kind == ForKind::unrolled
-             ? tile_group(loop->body, loops)
+             ? group_of(loop->body, loops)
              : nullptr;
 }
 
 // Rows n < count along `row`: elements lie `group` apart along `lane`, and so many rows in turn
 // take the places between them.
-std::optional<FunctionEmitter::Rows> FunctionEmitter::rows_of(BufferId buffer,
-                                                              const ExprList& indices, VarId row,
-                                                              std::int64_t count, VarId lane,
-                                                              std::int64_t group) {
+std::optional<TileEmitter::Rows> TileEmitter::rows_of(BufferId buffer, const ExprList& indices,
+                                                      VarId row, std::int64_t count, VarId lane,
+                                                      std::int64_t group) {
   if (program_[buffer].scope == Scope::register_) {
     return std::nullopt;
   }
@@ -134,10 +133,10 @@ std::optional<FunctionEmitter::Rows> FunctionEmitter::rows_of(BufferId buffer,
   Strip strip;
   strip.var = lane;
   strip.lanes = strip.count = 2;
-  in_lanes(strip, [&] {
+  function_.in_lanes(strip, [&] {
     for (std::int64_t n = 0; is_even && n < count; ++n) {
-      bind_constant(row, n);
-      LinearForm at = flat_form(buffer, indices);
+      state_.bind_constant(row, n);
+      LinearForm at = values_.flat_form(buffer, indices);
       is_even = !at.is_lane_opaque && at.lane == group;
       if (n == 0) {
         rows.first = at;
@@ -154,7 +153,7 @@ std::optional<FunctionEmitter::Rows> FunctionEmitter::rows_of(BufferId buffer,
 }
 
 // Nothing if an operand lies in another way, or the loops fill no tiles.
-std::optional<FunctionEmitter::TileStep> FunctionEmitter::tile_step(const For& group) {
+std::optional<TileEmitter::Step> TileEmitter::step_of(const For& group) {
   const TensorIntrinsic& intrinsic = *group.intrinsic;
   const ExprPool& pool = program_.pool;
   const For* const rows = program_.as<For>(group.body);
@@ -177,8 +176,8 @@ std::optional<FunctionEmitter::TileStep> FunctionEmitter::tile_step(const For& g
     return std::none_of(indices.begin(), indices.end(),
                         [&](ExprId index) { return facts_.uses(index, var); });
   };
-  TileStep step{&intrinsic, num_rows->value / intrinsic.m, num_columns->value / intrinsic.n, {}, {},
-                {}};
+  Step step{&intrinsic, num_rows->value / intrinsic.m, num_columns->value / intrinsic.n, {}, {},
+            {}};
   const Load &a = *update.a.load, &b = *update.b.load;
   if (!fits_tile_registers(step.num_rows, step.num_columns) ||
       !is_fixed(store->indices, group.var) || !is_fixed(a.indices, columns->var) ||
@@ -204,24 +203,24 @@ std::optional<FunctionEmitter::TileStep> FunctionEmitter::tile_step(const For& g
 
 // The accumulators must stay where they are during the run. Operands are looked at for its first
 // step only; a later one that lies in another way is computed by its loops.
-std::optional<FunctionEmitter::TileStep> FunctionEmitter::tile_run(const For& loop) {
+std::optional<TileEmitter::Step> TileEmitter::run_of(const For& loop) {
   std::vector<VarId> loops;
-  if (chunk_.lanes != 1 || in_vectorized_ || group_ != nullptr) {
+  if (function_.is_in_lanes()) {
     return std::nullopt;
   }
   const For* group = &loop;
   if (loop.intrinsic == nullptr && loop.kind == ForKind::serial) {
     loops.push_back(loop.var);
-    group = tile_group(loop.body, loops);
+    group = group_of(loop.body, loops);
   }
   if (group == nullptr || group->intrinsic == nullptr || !group->intrinsic->has_tiles()) {
     return std::nullopt;
   }
   for (VarId var : loops) {
-    bind_constant(var, 0);
+    state_.bind_constant(var, 0);
   }
   memo_.clear();
-  std::optional<TileStep> run = tile_step(*group);
+  std::optional<Step> run = step_of(*group);
   if (run) {
     const StmtFacts& facts = facts_.of(group->body);
     const ExprList& place =
@@ -241,43 +240,42 @@ std::optional<FunctionEmitter::TileStep> FunctionEmitter::tile_run(const For& lo
   return run;
 }
 
-LLVMValueRef FunctionEmitter::tile_address(const Rows& rows, std::int64_t offset) {
+LLVMValueRef TileEmitter::address(const Rows& rows, std::int64_t offset) {
   LinearForm at = rows.first;
   at.constant += offset;
-  return pointer_to(rows.buffer, at);
+  return memory_.pointer_to(rows.buffer, at);
 }
 
 // Accumulators are tiles 0, 1, ... in the order of their rows.
-void FunctionEmitter::each_accumulator(const TileStep& run, const Rows& rows,
-                                       std::string_view function) {
+void TileEmitter::each_accumulator(const Step& run, const Rows& rows, std::string_view function) {
   const TensorIntrinsic& x = *run.intrinsic;
-  tile_user_ = &x;
+  user_ = &x;
   for (std::int64_t r = 0; r < run.num_rows; ++r) {
     for (std::int64_t c = 0; c < run.num_columns; ++c) {
       const LLVMValueRef tile =
           LLVMConstInt(m_.i8, static_cast<std::uint64_t>(r * run.num_columns + c), 0);
       if (function == x.tile.zero) {
-        call_tile(function, {tile});
+        call(function, {tile});
         continue;
       }
-      call_tile(function, {tile, tile_address(rows, r * x.m * rows.stride + c * x.n),
-                           m_.const_i64(rows.stride * bytes_of(x.accumulator))});
+      call(function, {tile, address(rows, r * x.m * rows.stride + c * x.n),
+                      m_.const_i64(rows.stride * bytes_of(x.accumulator))});
     }
   }
   if (function == x.tile.store) {
-    forget_loads(rows.buffer);
+    memory_.forget_loads(rows.buffer);
   }
 }
 
-bool FunctionEmitter::emit_tile_run(const For& loop) {
+bool TileEmitter::emit_run(const For& loop) {
   if (run_ != nullptr) {
     if (loop.intrinsic == nullptr) {
       return false;
     }
-    emit_tile_step(loop);
+    emit_step(loop);
     return true;
   }
-  const std::optional<TileStep> run = tile_run(loop);
+  const std::optional<Step> run = run_of(loop);
   if (!run) {
     return false;
   }
@@ -287,19 +285,19 @@ bool FunctionEmitter::emit_tile_run(const For& loop) {
   return true;
 }
 
-void FunctionEmitter::emit_in_tiles(const For& loop, const TileStep& run) {
+void TileEmitter::emit_in_tiles(const For& loop, const Step& run) {
   run_ = &run;
-  emit_loop(loop);
+  function_.emit_loop(loop);
   run_ = nullptr;
 }
 
 // The operand of the shorter side stays in tiles while the tiles of the other one pass.
-void FunctionEmitter::emit_tile_step(const For& group) {
-  const std::optional<TileStep> step = tile_step(group);
+void TileEmitter::emit_step(const For& group) {
+  const std::optional<Step> step = step_of(group);
   if (!step) {
-    const TileStep* const run = std::exchange(run_, nullptr);
+    const Step* const run = std::exchange(run_, nullptr);
     each_accumulator(*run, run->accumulators, run->intrinsic->tile.store);
-    emit_loop(group);
+    function_.emit_loop(group);
     each_accumulator(*run, run->accumulators, run->intrinsic->tile.load);
     run_ = run;
     return;
@@ -309,8 +307,8 @@ void FunctionEmitter::emit_tile_step(const For& group) {
     return LLVMConstInt(m_.i8, static_cast<std::uint64_t>(tile), 0);
   };
   const auto load = [&](const Rows& rows, std::int64_t offset, std::int64_t tile) {
-    call_tile(x.tile.load, {number(tile), tile_address(rows, offset),
-                            m_.const_i64(rows.stride * bytes_of(program_[rows.buffer].dtype))});
+    call(x.tile.load, {number(tile), address(rows, offset),
+                       m_.const_i64(rows.stride * bytes_of(program_[rows.buffer].dtype))});
   };
   const bool holds_a = step->num_rows < step->num_columns;
   const std::int64_t num_held = holds_a ? step->num_rows : step->num_columns;
@@ -330,8 +328,8 @@ void FunctionEmitter::emit_tile_step(const For& group) {
     for (std::int64_t held = 0; held < num_held; ++held) {
       const std::int64_t sum =
           holds_a ? held * step->num_columns + passing : passing * step->num_columns + held;
-      call_tile(x.tile.dot, {number(sum), number(holds_a ? first_held + held : tile),
-                             number(holds_a ? tile : first_held + held)});
+      call(x.tile.dot, {number(sum), number(holds_a ? first_held + held : tile),
+                        number(holds_a ? tile : first_held + held)});
       kernel_.count_statement();
     }
   }
@@ -339,8 +337,7 @@ void FunctionEmitter::emit_tile_step(const For& group) {
 
 // for i: for j: accumulator = element, or element = accumulator. Where the element lies; the
 // accumulators themselves where they become zero.
-std::optional<FunctionEmitter::Rows> FunctionEmitter::tile_copy(StmtId nest, const TileStep& run,
-                                                                bool is_start) {
+std::optional<TileEmitter::Rows> TileEmitter::copy_of(StmtId nest, const Step& run, bool is_start) {
   const For* const rows = program_.as<For>(nest);
   const For* const columns = rows == nullptr ? nullptr : program_.as<For>(rows->body);
   const Store* const store = columns == nullptr ? nullptr : program_.as<Store>(columns->body);
@@ -371,55 +368,55 @@ std::optional<FunctionEmitter::Rows> FunctionEmitter::tile_copy(StmtId nest, con
   return is_own ? (is_start ? loaded : stored) : std::nullopt;
 }
 
-bool FunctionEmitter::is_tile_start(StmtId start, const TileStep& run) {
+bool TileEmitter::is_start_of_run(StmtId start, const Step& run) {
   if (const If* branch = program_.as<If>(start)) {
-    return branch->else_body.valid() && is_tile_start(branch->then_body, run) &&
-           is_tile_start(branch->else_body, run);
+    return branch->else_body.valid() && is_start_of_run(branch->then_body, run) &&
+           is_start_of_run(branch->else_body, run);
   }
-  return tile_copy(start, run, true).has_value();
+  return copy_of(start, run, true).has_value();
 }
 
-void FunctionEmitter::emit_tile_start(StmtId start, const TileStep& run) {
+void TileEmitter::emit_start(StmtId start, const Step& run) {
   kernel_.count_statement();
   if (const If* branch = program_.as<If>(start)) {
     memo_.clear();
-    const LLVMValueRef condition = eval_condition(branch->condition);
+    const LLVMValueRef condition = values_.eval_condition(branch->condition);
     const int known = constant_bool(condition);
-    const auto then_body = [&] { emit_tile_start(branch->then_body, run); };
-    const auto else_body = [&] { emit_tile_start(branch->else_body, run); };
+    const auto then_body = [&] { emit_start(branch->then_body, run); };
+    const auto else_body = [&] { emit_start(branch->else_body, run); };
     known == 1   ? then_body()
     : known == 0 ? else_body()
-                 : emit_branch(condition, then_body, else_body);
+                 : function_.emit_branch(condition, then_body, else_body);
     return;
   }
-  const std::optional<Rows> rows = tile_copy(start, run, true);
+  const std::optional<Rows> rows = copy_of(start, run, true);
   const TileFunctions& tile = run.intrinsic->tile;
   each_accumulator(run, *rows, rows->buffer == run.accumulators.buffer ? tile.zero : tile.load);
 }
 
 // A buffer of accumulators with a run that covers it: what is in front of the run and behind it
 // need not go through the buffer.
-bool FunctionEmitter::emit_tile_body(const Alloc& alloc) {
+bool TileEmitter::emit_body(const Alloc& alloc) {
   const Seq* const body = program_.as<Seq>(alloc.body);
   for (std::size_t n = 1; body != nullptr && n < body->items.size(); ++n) {
     const For* const loop = program_.as<For>(body->items[n]);
-    const std::optional<TileStep> run = loop == nullptr ? std::nullopt : tile_run(*loop);
+    const std::optional<Step> run = loop == nullptr ? std::nullopt : run_of(*loop);
     if (!run || run->accumulators.buffer != alloc.buffer ||
         run->num_rows * run->intrinsic->m * run->num_columns * run->intrinsic->n !=
             program_[alloc.buffer].num_elements() ||
-        !is_tile_start(body->items[n - 1], *run)) {
+        !is_start_of_run(body->items[n - 1], *run)) {
       continue;
     }
     for (std::size_t i = 0; i + 1 < n; ++i) {
-      emit(body->items[i]);
+      function_.emit(body->items[i]);
     }
-    emit_tile_start(body->items[n - 1], *run);
+    emit_start(body->items[n - 1], *run);
     emit_in_tiles(*loop, *run);
     const bool is_end_next = n + 2 == body->items.size();
-    const auto end = is_end_next ? tile_copy(body->items[n + 1], *run, false) : std::nullopt;
+    const auto end = is_end_next ? copy_of(body->items[n + 1], *run, false) : std::nullopt;
     each_accumulator(*run, end ? *end : run->accumulators, run->intrinsic->tile.store);
     for (std::size_t i = end ? n + 2 : n + 1; i < body->items.size(); ++i) {
-      emit(body->items[i]);
+      function_.emit(body->items[i]);
     }
     return true;
   }

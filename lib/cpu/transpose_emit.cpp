@@ -60,7 +60,7 @@ void FunctionEmitter::emit_transposed(const For& loop, const Transposition& plan
     bindings_[loop.var.value] = bindings_[inner.var.value] = Binding{};
   };
   memo_.clear();
-  const LinearForm extent = form(loop.extent);
+  const LinearForm extent = values_.form(loop.extent);
   if (extent.is_constant() || loop.kind == ForKind::unrolled) {
     const std::int64_t n = constant_extent(loop);
     for_each_strip(loop, n, line, loop.kind == ForKind::serial ? 1 : n, emit_blocks);
@@ -98,24 +98,25 @@ void FunctionEmitter::emit_block(const Transposition& plan, const Strip& u, cons
   const IntImm* const rows_in_all = program_.pool.as<IntImm>(plan.lanes->extent);
   if (is_block && plan.is_interleaving && u.count == u.lanes && v.count == rows_in_all->value) {
     std::vector<LLVMValueRef> rows;
-    is_raw_copy_ = is_raw_copy(*plan.store);
+    state_.is_raw_copy = memory_.is_raw_copy(*plan.store);
     in_lanes(u, [&] {
       for (int r = 0; r < v.count; ++r) {
         bind_in(v, r);
         memo_.clear();
-        rows.push_back(eval_as(plan.store->value, u.lanes).ref);
+        rows.push_back(values_.eval_as(plan.store->value, u.lanes).ref);
       }
     });
-    is_raw_copy_ = false;
+    state_.is_raw_copy = false;
     bind_in(u, 0);
     bind_in(v, 0);
     memo_.clear();
     kernel_.count_statement();
     const BufferId to = plan.store->buffer;
-    const LinearForm where = flat_form(to, plan.store->indices);
-    b_.store(interleave(b_, std::move(rows)), pointer_to(to, where), alignment_of(to, where));
+    const LinearForm where = values_.flat_form(to, plan.store->indices);
+    b_.store(interleave(b_, std::move(rows)), memory_.pointer_to(to, where),
+             memory_.alignment_of(to, where));
     loads_ = loads;
-    forget_loads(to);
+    memory_.forget_loads(to);
     memo_.clear();
     return;
   }
@@ -126,9 +127,9 @@ void FunctionEmitter::emit_block(const Transposition& plan, const Strip& u, cons
       for (int r = 0; r < v.count; ++r) {
         bind_in(v, r);
         memo_.clear();
-        is_raw_copy_ = is_raw_copy(*plan.store);
-        rows.push_back(eval_as(value, u.lanes));
-        is_raw_copy_ = false;
+        state_.is_raw_copy = memory_.is_raw_copy(*plan.store);
+        rows.push_back(values_.eval_as(value, u.lanes));
+        state_.is_raw_copy = false;
       }
     });
     known.push_back(transposed(rows, v.lanes, u.count));
@@ -142,9 +143,9 @@ void FunctionEmitter::emit_block(const Transposition& plan, const Strip& u, cons
         memo_.emplace(plan.values[i].value, known[i][static_cast<std::size_t>(j)]);
       }
       if (is_block && plan.stores_rows) {
-        is_raw_copy_ = is_raw_copy(*plan.store);
-        stored.push_back(eval_as(plan.store->value, v.lanes));
-        is_raw_copy_ = false;
+        state_.is_raw_copy = memory_.is_raw_copy(*plan.store);
+        stored.push_back(values_.eval_as(plan.store->value, v.lanes));
+        state_.is_raw_copy = false;
       } else {
         write(*plan.store);
       }
@@ -157,13 +158,13 @@ void FunctionEmitter::emit_block(const Transposition& plan, const Strip& u, cons
         kernel_.count_statement();
         bind_in(v, r);
         memo_.clear();
-        store_memory(*plan.store, flat_form(plan.store->buffer, plan.store->indices),
-                     rows[static_cast<std::size_t>(r)]);
+        memory_.store(*plan.store, values_.flat_form(plan.store->buffer, plan.store->indices),
+                      rows[static_cast<std::size_t>(r)]);
       }
     });
   }
   loads_ = loads;
-  forget_loads(plan.store->buffer);
+  memory_.forget_loads(plan.store->buffer);
   memo_.clear();
 }
 

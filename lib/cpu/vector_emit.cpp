@@ -171,9 +171,9 @@ bool FunctionEmitter::can_vectorize(StmtId id, VarId lane) {
            (!branch->else_body.valid() || can_vectorize(branch->else_body, lane));
   }
   if (const Store* store = std::get_if<Store>(&stmt)) {
-    is_dry_run_ = true;
-    const LinearForm where = flat_form(store->buffer, store->indices);
-    is_dry_run_ = false;
+    state_.is_dry_run = true;
+    const LinearForm where = values_.flat_form(store->buffer, store->indices);
+    state_.is_dry_run = false;
     const bool is_register = program_[store->buffer].scope == Scope::register_;
     return !where.is_lane_opaque && (is_register ? where.lane == 1 : where.lane != 0);
   }
@@ -307,23 +307,6 @@ void FunctionEmitter::emit_vectorized(const For& loop) {
   for_each_strip(loop, extent, native_lanes(facts_.of(loop.body)), max_chunks_unrolled,
                  [&](const Strip& strip) { in_lanes(strip, [&] { emit(loop.body); }); });
   in_vectorized_ = false;
-}
-
-void FunctionEmitter::for_each_lane(const std::function<void(int lane)>& compute) {
-  const Chunk outer = chunk_;
-  const Memo memo = memo_;
-  const LLVMValueRef outer_guard = guard_;
-  for (int lane = 0; lane < outer.count; ++lane) {
-    chunk_.lanes = chunk_.count = 1;
-    chunk_.mask = nullptr;
-    chunk_.first.constant = outer.first.constant + lane;
-    guard_ = outer.mask == nullptr ? outer_guard : b_.extract(outer.mask, lane);
-    memo_.clear();
-    compute(lane);
-  }
-  chunk_ = outer;
-  memo_ = memo;
-  guard_ = outer_guard;
 }
 
 }  // namespace tensorsmith::llvm_codegen
