@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# File sizes: above the limit a file holds more than one concept.
+# File and class sizes: above the limit a file or a class holds more than one concept.
 #   scripts/check_sizes.sh [ROOT] [--list]   --list also names files above the soft limit
 #   scripts/check_sizes.sh --self-test       proves that it can fail
 set -eu
@@ -27,6 +27,27 @@ check() {
     END { exit bad }'
 }
 
+# check_classes ROOT: member functions of a class. Of formatted sources: they begin behind two
+# spaces, between a class that begins a line and the "};" that ends it.
+check_classes() {
+  (
+    cd "$1"
+    find include lib tools bench examples \( -name '*.hpp' -o -name '*.cpp' \) 2>/dev/null |
+      LC_ALL=C sort | xargs -r awk '
+        /^(class|struct) .*\{$/ { name = $2; count = 0 }
+        name != "" && /^  [A-Za-z~\[].*\(/ && !/^  (using|friend|static_assert)/ &&
+          !/= delete;$/ { ++count }
+        /^};/ {
+          if (count > 60) {
+            printf "%s: class %s has %d member functions, limit 60\n", FILENAME, name, count
+            bad = 1
+          }
+          name = ""
+        }
+        END { exit bad }'
+  )
+}
+
 if [ "${1-}" = --self-test ]; then
   dir=$(mktemp -d)
   trap 'rm -rf "$dir"' EXIT
@@ -47,6 +68,22 @@ if [ "${1-}" = --self-test ]; then
   expect accepted lib/a.cpp 500
   expect rejected lib/a.cpp 501
   expect rejected tests/unit/a_test.cpp 401
+  expect_class() { # VERDICT FUNCTIONS
+    rm -rf "${dir:?}/include" "${dir:?}/lib" "${dir:?}/tests"
+    mkdir -p "$dir/include"
+    awk -v n="$2" 'BEGIN {
+      print "class A {"
+      for (i = 0; i < n; ++i) print "  void f" i "(int a,\n         int b = g());"
+      print "  int data;\n};"
+    }' >"$dir/include/a.hpp"
+    if check_classes "$dir" >/dev/null; then verdict=accepted; else verdict=rejected; fi
+    if [ "$verdict" != "$1" ]; then
+      echo "self-test: a class of $2 member functions was $verdict"
+      exit 1
+    fi
+  }
+  expect_class accepted 60
+  expect_class rejected 61
   echo "check_sizes: self-test passed"
   exit 0
 fi
@@ -59,4 +96,4 @@ for argument in "$@"; do
   *) root=$argument ;;
   esac
 done
-check "$root" "$list" && echo "check_sizes: ok"
+check "$root" "$list" && check_classes "$root" && echo "check_sizes: ok"
