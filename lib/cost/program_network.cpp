@@ -107,7 +107,8 @@ Eigen::Map<const Vector> ProgramNetwork::bias(Layer layer) const {
 // Row by row, W is the matrix of columns W^T.
 void ProgramNetwork::linear(Layer layer, const Matrix& inputs, Matrix& outputs,
                             bool is_rectified) const {
-  outputs = bias(layer).replicate(1, inputs.cols());
+  outputs.resize(outputs_[layer], inputs.cols());
+  outputs.colwise() = bias(layer);  // replicate() goes element by element
   products().add_atb(weight(layer), inputs.data(), outputs.data(), outputs_[layer], inputs_[layer],
                      inputs.cols());
   if (is_rectified) {
@@ -184,7 +185,7 @@ void ProgramNetwork::attend_backward(const Matrix& flow, const Matrix& result_sl
   const Attention& kept = attention_;
   Matrix slope(width, flow.cols());
   for (Eigen::Index p = 0; p < result_slope.cols(); ++p) {
-    slope.middleCols(p * flow_rows, flow_rows) = result_slope.col(p).replicate(1, flow_rows);
+    slope.middleCols(p * flow_rows, flow_rows).colwise() = result_slope.col(p);
   }
   Matrix of_encoded = slope, of_context = Matrix::Zero(width, flow.cols());
   linear_backward(out, kept.context, slope, &of_context);
