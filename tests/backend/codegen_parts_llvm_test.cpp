@@ -10,6 +10,14 @@ using namespace tensorsmith::test;
 
 namespace {
 
+/// `body` with all of the buffers.
+StmtId allocated(Maker& m, const std::vector<BufferId>& buffers, StmtId body) {
+  for (const BufferId buffer : buffers) {
+    body = m.alloc(buffer, body);
+  }
+  return body;
+}
+
 /// Programs of many outermost loops over buffers of equal shapes, most of them like another one.
 class ManyLoops {
  public:
@@ -62,7 +70,7 @@ class ManyLoops {
       return m_.loop(i, n_, kind,
                      m_.store(to, {m_.v(i)}, pool.call(CallOp::tanh, {pool.add(x, y)})));
     case 4:
-      return within_parallel(to, x, i, kind);
+      return repeated(m_.loop(i, n_, kind, m_.store(to, {m_.v(i)}, x)));
     case 5:
       return with_memory(to, x, i);
     default:
@@ -70,21 +78,17 @@ class ManyLoops {
     }
   }
 
-  /// A loop of one iteration around a parallel one.
-  StmtId within_parallel(BufferId to, ExprId x, VarId i, ForKind kind) {
-    const StmtId inner = m_.loop(i, n_, kind, m_.store(to, {m_.v(i)}, x));
-    return m_.loop(m_.var("once"), 2, ForKind::serial, inner);
-  }
+  /// Twice the same.
+  StmtId repeated(StmtId body) { return m_.loop(m_.var("twice"), 2, ForKind::serial, body); }
 
-  /// By way of memory of its own, too large for the stack.
+  /// By way of memory of its own, mostly too large for the stack.
   StmtId with_memory(BufferId to, ExprId x, VarId i) {
     const BufferId own = m_.buffer("own", DType::f32, {n_, 300}, Scope::global);
-    const VarId once = m_.var("once");
     const StmtId fill = m_.loop(i, n_, ForKind::serial, m_.store(own, {m_.v(i), m_.i(7)}, x));
     const VarId j = m_.var("j");
     const StmtId take =
         m_.loop(j, n_, ForKind::serial, m_.store(to, {m_.v(j)}, m_.load(own, {m_.v(j), m_.i(7)})));
-    return m_.loop(once, 2, ForKind::serial, m_.alloc(own, m_.seq({fill, take})));
+    return repeated(m_.alloc(own, m_.seq({fill, take})));
   }
 
   CounterRng& rng_;
@@ -150,11 +154,7 @@ LoopProgram chain(int count) {
     }
     from = to;
   }
-  StmtId body = m.seq(nests);
-  for (const BufferId buffer : temporaries) {
-    body = m.alloc(buffer, body);
-  }
-  m.p.body = body;
+  m.p.body = allocated(m, temporaries, m.seq(nests));
   return std::move(m.p);
 }
 
@@ -219,10 +219,7 @@ TEST_CASE("loops share no code that relies on what their buffers hold", "[codege
   nests.push_back(m.loop(
       i, 8, ForKind::serial,
       m.store(out, {m.v(i)}, m.pool().add(m.load(left, {m.v(i)}), m.load(right, {m.v(i)})))));
-  m.p.body = m.seq(nests);
-  for (const BufferId buffer : made) {
-    m.p.body = m.alloc(buffer, m.p.body);
-  }
+  m.p.body = allocated(m, made, m.seq(nests));
   CounterRng rng(seed(), 79);
   std::vector<HostArray> arrays = make_arrays(m.p, rng);
   arrays[0].set_real(5, std::numeric_limits<double>::quiet_NaN());

@@ -85,6 +85,19 @@ Memory run_in_memory(const LoopProgram& program, std::int32_t num_threads,
   return arguments.after(kernel->entry(), workspace.data() + (64 - address % 64) % 64, &runtime);
 }
 
+/// More loops and more functions of values than one function has: in parts.
+LoopProgram long_program() {
+  std::string steps;
+  for (int i = 0; i < 150; ++i) {
+    steps += i % 2 == 0 ? ",exp" : ",tanh";
+  }
+  const auto chain = ops::parse_workload("pointwise:3x50" + steps);
+  REQUIRE(chain);
+  auto program = lower(State::initial(chain->dag), host_target());
+  REQUIRE(program);
+  return std::move(*program);
+}
+
 std::vector<LoopProgram> drawn_programs(std::int32_t num_threads) {
   const Target target = host_target();
   SpaceOptions native = native_space_options();
@@ -94,16 +107,6 @@ std::vector<LoopProgram> drawn_programs(std::int32_t num_threads) {
   options.hardware = native.hardware;
   options.core_cache_bytes = 0;
   std::vector<LoopProgram> programs;
-  // Of functions of their own: more loops and more functions of values than one of them has.
-  std::string steps;
-  for (int i = 0; i < 150; ++i) {
-    steps += i % 2 == 0 ? ",exp" : ",tanh";
-  }
-  const auto chain = ops::parse_workload("pointwise:3x50" + steps);
-  REQUIRE(chain);
-  auto long_program = lower(State::initial(chain->dag), target);
-  REQUIRE(long_program);
-  programs.push_back(std::move(*long_program));
   std::uint32_t number = 0;
   for (const char* text :
        {"gemm:9x33x8:f32,bias,gelu", "gemm:16x64x32:i8", "gemm:8x32x16:bf16", "softmax:7x37",
@@ -146,7 +149,9 @@ std::vector<test::Toolchain> toolchains_for_this_machine(bool has_threads) {
 std::size_t check_programs(std::int32_t num_threads, std::size_t most) {
   const auto tools = toolchains_for_this_machine(num_threads > 1);
   std::size_t checked = 0;
-  for (const LoopProgram& program : drawn_programs(num_threads)) {
+  std::vector<LoopProgram> programs = drawn_programs(num_threads);
+  programs.insert(programs.begin(), long_program());
+  for (const LoopProgram& program : programs) {
     if (checked == most) {
       break;
     }
