@@ -129,7 +129,8 @@ void MlpNetwork::input_gradient(const Matrix& inputs, Matrix& gradient) const {
     close_gradient(residual[i], inner);
     add_transposed_product(slope, weights(i + 2), inner);
   }
-  Matrix of_rows = slope.replicate(1, inputs.cols());
+  Matrix of_rows(slope.rows(), inputs.cols());
+  of_rows.colwise() = slope.col(0);
   close_gradient(encoded, of_rows);
   Matrix of_hidden = Matrix::Zero(num_hidden_, inputs.cols());
   add_transposed_product(of_hidden, weights(1), of_rows);

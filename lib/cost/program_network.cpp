@@ -381,7 +381,8 @@ Matrix ProgramNetwork::input_gradient(const Matrix& inputs) const {
     close_slope(residual[i], inner);
     add_input_slope(i == 0 ? residual_0 : residual_1, inner, slope);
   }
-  Matrix of_rows = slope.replicate(1, inputs.cols());
+  Matrix of_rows(slope.rows(), inputs.cols());
+  of_rows.colwise() = slope.col(0);
   close_slope(encoded, of_rows);
   Matrix of_hidden = Matrix::Zero(shape_.num_hidden, inputs.cols());
   add_input_slope(code_1, of_rows, of_hidden);

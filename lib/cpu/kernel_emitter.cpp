@@ -18,8 +18,7 @@ constexpr std::int64_t most_inlined = 128, most_nests = 16;
 
 KernelEmitter::KernelEmitter(ModuleContext& m, const LoopProgram& program, std::string entry,
                              bool is_serial)
-    : m(m), program(program), facts(program), entry_(std::move(entry)), is_serial_(is_serial),
-      hasher_(program) {
+    : m(m), program(program), facts(program), entry_(std::move(entry)), is_serial_(is_serial) {
   overwritable_ = overwritable_arguments(program, facts);
   for (const std::int32_t place : overwritable_) {
     in_place_.inputs.push_back(program.arguments[static_cast<std::size_t>(place)]);
@@ -65,23 +64,12 @@ void KernelEmitter::emit() {
   const LLVMTypeRef entry_type = LLVMFunctionType(m.void_type, entry_types, 3, 0);
   const LLVMValueRef entry = m.add_function(entry_, entry_type, true);
   functions_.push_back(entry);
-  std::vector<LLVMTypeRef> inner_types(num_arguments + 2, m.ptr);  // + workspace, runtime
-  const LLVMTypeRef inner_type =
-      LLVMFunctionType(m.void_type, inner_types.data(), num_arguments + 2, 0);
-  const LLVMValueRef inner = m.add_function(entry_ + ".body", inner_type, false);
-  functions_.push_back(inner);
-  for (unsigned i = 0; i <= num_arguments; ++i) {
-    const bool is_workspace = i == num_arguments;
-    m.add_parameter_attributes(inner, i, is_workspace || is_alone(program.arguments[i]),
-                               is_workspace ? own_alignment : base_alignment(program.arguments[i]));
-  }
-
+  const Captures arguments{program.arguments, {}, {}};
+  const LLVMValueRef inner = add_part(entry_ + ".body", arguments, {m.ptr});
   FunctionState state(*this, inner);
   FunctionEmitter emitter(state, LLVMGetParam(inner, num_arguments), shared_,
                           is_serial_ ? nullptr : LLVMGetParam(inner, num_arguments + 1));
-  for (unsigned i = 0; i < num_arguments; ++i) {
-    emitter.bind_buffer(program.arguments[i], LLVMGetParam(inner, i));
-  }
+  bind(emitter, inner, arguments);
   if (is_stream(program, in_place_, m.target, is_serial_)) {
     emitter.emit_in_place(program.body, in_place_);
   } else {
@@ -97,7 +85,7 @@ void KernelEmitter::emit() {
   }
   values.push_back(LLVMGetParam(entry, 1));
   values.push_back(LLVMGetParam(entry, 2));
-  LLVMBuildCall2(b.ref, inner_type, inner, values.data(), num_arguments + 2, "");
+  LLVMBuildCall2(b.ref, LLVMGlobalGetValueType(inner), inner, values.data(), num_arguments + 2, "");
   LLVMBuildRetVoid(b.ref);
   for (const Body& body : bodies_) {
     emit_body_wrapper(body);
@@ -168,9 +156,12 @@ LLVMValueRef KernelEmitter::outline(const For& loop, const Captures& captures) {
 }
 
 KernelEmitter::NestKey KernelEmitter::key_of(StmtId nest) {
+  if (!hasher_) {
+    hasher_.emplace(program);
+  }
   NestKey key;
-  key.facts = to_key(hasher_.of(nest));
-  key.buffers = hasher_.buffers();
+  key.facts = to_key(hasher_->of(nest));
+  key.buffers = hasher_->buffers();
   for (const BufferId buffer : key.buffers) {
     key.facts += facts.is_nan_free(buffer) ? '1' : '0';
   }

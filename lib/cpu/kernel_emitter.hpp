@@ -10,6 +10,7 @@
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,8 +92,8 @@ class KernelEmitter {
   std::vector<Body> bodies_;
   std::int64_t num_statements_ = 0, num_nests_ = 0, num_computed_ = 0;
   std::map<std::pair<std::string, LLVMTypeRef>, LLVMValueRef> computed_;  // by compute
-  detail::ProgramHasher hasher_;
-  std::map<std::string, LLVMValueRef> parts_;  // by the key of a nest
+  std::optional<detail::ProgramHasher> hasher_;  // of programs with many loops
+  std::map<std::string, LLVMValueRef> parts_;    // by the key of a nest
   std::vector<std::int32_t> overwritable_;
   InPlace in_place_;  ///< what they mean
 };

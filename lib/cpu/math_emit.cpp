@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <optional>
 
 namespace tensorsmith::llvm_codegen {
 namespace {
@@ -293,26 +294,32 @@ bool is_constant_real(V value, double expected) {
   return true;
 }
 
-/// Of pow, that need no call.
-constexpr double easy_exponents[] = {0.5, 1, 2, 3};
+/// The exponent of a pow that needs no call.
+std::optional<double> easy_exponent(V y) {
+  for (const double exponent : {0.5, 1.0, 2.0, 3.0}) {
+    if (is_constant_real(y, exponent)) {
+      return exponent;
+    }
+  }
+  return std::nullopt;
+}
 
 V emit_pow(IrBuilder& b, DType type, V x, V y) {
-  if (is_constant_real(y, 1.0)) {
-    return x;
+  const std::optional<double> exponent = easy_exponent(y);
+  if (!exponent) {
+    return b.per_lane_call(type == DType::f64 ? "pow" : "powf", {x, y});
   }
-  if (is_constant_real(y, 2.0)) {
-    return b.fmul(x, x);
-  }
-  if (is_constant_real(y, 3.0)) {
-    return b.fmul(b.fmul(x, x), x);
-  }
-  if (is_constant_real(y, 0.5)) {
+  if (*exponent == 0.5) {
     // pow(-0, 0.5) = +0 and pow(-inf, 0.5) = inf, unlike sqrt.
     const V infinity = b.real_like(x, std::numeric_limits<double>::infinity());
     const V root = b.unary_intrinsic("llvm.sqrt", b.fadd(x, b.real_like(x, 0.0)));
     return b.select(b.fcmp(LLVMRealOEQ, x, b.fneg(infinity)), infinity, root);
   }
-  return b.per_lane_call(type == DType::f64 ? "pow" : "powf", {x, y});
+  V power = x;
+  for (double n = 1; n < *exponent; ++n) {
+    power = b.fmul(power, x);
+  }
+  return power;
 }
 
 }  // namespace
@@ -339,8 +346,7 @@ bool is_short_call(CallOp op, LLVMValueRef y) {
   case CallOp::sigmoid:
     return false;
   case CallOp::pow:
-    return std::any_of(std::begin(easy_exponents), std::end(easy_exponents),
-                       [y](double exponent) { return is_constant_real(y, exponent); });
+    return easy_exponent(y).has_value();
   default:
     return true;
   }

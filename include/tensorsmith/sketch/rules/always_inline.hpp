@@ -25,10 +25,15 @@ struct AlwaysInline {
 
   static bool inlines(const RuleInput& input) {
     const StageAccess& facts = input.analysis.stage(static_cast<std::uint32_t>(input.stage));
+    return is_legal(input) && (input.options.is_gpu() || facts.is_strictly_inlineable);
+  }
+
+  /// Whether the stage may be inlined at all, whatever its formula and its readers are.
+  static bool is_legal(const RuleInput& input) {
+    const StageAccess& facts = input.analysis.stage(static_cast<std::uint32_t>(input.stage));
     return !facts.is_placeholder && !facts.is_output && !facts.is_too_long_to_inline &&
            !has_non_spatial_iterator(input.state, input.stage) &&
-           !input.state.operation(static_cast<std::size_t>(input.stage)).attrs.never_inline &&
-           (input.options.is_gpu() || facts.is_strictly_inlineable);
+           !input.state.operation(static_cast<std::size_t>(input.stage)).attrs.never_inline;
   }
 
   std::vector<Derivation> expand(const RuleInput& input) const {

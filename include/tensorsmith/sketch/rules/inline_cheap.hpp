@@ -65,10 +65,7 @@ struct InlineCheap {
   /// ones.
   static bool is_link(const RuleInput& input) {
     auto id = static_cast<std::uint32_t>(input.stage);
-    const StageAccess& facts = input.analysis.stage(id);
-    if (facts.is_placeholder || facts.is_output || facts.is_too_long_to_inline ||
-        !facts.reads_in_order || has_non_spatial_iterator(input.state, input.stage) ||
-        input.state.operation(id).attrs.never_inline) {
+    if (!AlwaysInline::is_legal(input) || !input.analysis.stage(id).reads_in_order) {
       return false;
     }
     do {
