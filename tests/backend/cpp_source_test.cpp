@@ -199,7 +199,7 @@ TEST_CASE("large buffers come from the heap of the thread", "[cpp_source]") {
   const ExprId sum = pool.add(b.load(t, {at}), b.load(y, {at}));
   const StmtId use = b.loop(j, n / 40, b.loop(l, 40, b.store(y, {at}, sum), ForKind::vectorized));
   b.p.body = b.alloc(t, b.seq({fill, use}));
-  CHECK(b.text().find("Scratch<double, 9000>") != std::string::npos);
+  CHECK(b.text().find("scratch_of<double, 9000, 2>") != std::string::npos);
   CHECK(b.text().find("f64x8u") != std::string::npos);
   compare_with_interpreter(b.p, 1e-12);
 }

@@ -85,7 +85,8 @@ Memory run_in_memory(const LoopProgram& program, std::int32_t num_threads,
   return arguments.after(kernel->entry(), workspace.data() + (64 - address % 64) % 64, &runtime);
 }
 
-/// More loops and more functions of values than one function has: in parts.
+/// More loops and more functions of values than one function has: in parts. One argument is called
+/// as the exported text calls the machine code.
 LoopProgram long_program() {
   std::string steps;
   for (int i = 0; i < 150; ++i) {
@@ -95,6 +96,7 @@ LoopProgram long_program() {
   REQUIRE(chain);
   auto program = lower(State::initial(chain->dag), host_target());
   REQUIRE(program);
+  program->buffers[0].name = machine_code_name("kernel");
   return std::move(*program);
 }
 

@@ -140,6 +140,14 @@ class NameTable {
     taken_.push_back(name);
     return name;
   }
+  /// What the text itself calls so: `floor_div(` and `min_of<` without their last characters.
+  template <class Helpers>
+  void reserve(const Helpers& helpers) {
+    for (const auto& helper : helpers) {
+      taken_.emplace_back(helper.name.substr(0, helper.name.find_first_of("(<")));
+    }
+  }
+  void reserve_word(std::string_view word) { taken_.emplace_back(word); }
   /// The name's scope has ended; the latest use of it is given up.
   void release(std::string_view name) {
     for (auto last = taken_.end(); last != taken_.begin();) {
@@ -151,107 +159,51 @@ class NameTable {
   }
 
  private:
+  static bool is_among(std::string_view list, std::string_view word) {
+    return list.find(" " + std::string(word) + " ") != std::string_view::npos;
+  }
+  /// f32x8 and f32x8u in C++; uchar4 and make_uchar4 in CUDA.
+  bool is_vector_type(std::string_view name) const {
+    const bool is_cpp = dialect_ == CDialect::cpp;
+    if (is_cpp && name.size() > 1 && name.back() == 'u') {
+      name.remove_suffix(1);
+    } else if (!is_cpp && name.substr(0, 5) == "make_") {
+      name.remove_prefix(5);
+    }
+    const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+    if (digits == 0 || digits == name.size()) {
+      return false;
+    }
+    name = name.substr(0, digits);
+    return is_cpp ? is_among(" f32x f64x ", name)
+                  : is_among(" double float ushort longlong int short uchar char ", name);
+  }
   bool is_reserved(std::string_view name) const {
     // What the text of CUDA programs uses, and functions that NVRTC declares by itself.
-    constexpr std::string_view cuda_words[] = {
-        "threadIdx", "blockIdx", "blockDim", "gridDim",   "warpSize",     "min",
-        "max",       "abs",      "exp",      "log",       "sqrt",         "tanh",
-        "erf",       "pow",      "floor",    "ceil",      "round",        "dynamic_shared",
-        "j0",        "j1",       "jn",       "y0",        "y1",           "yn",
-        "block_x",   "block_y",  "block_z",  "thread_x",  "thread_y",     "thread_z",
-        "float2",    "float4",   "double2",  "int2",      "int4",         "dim3",
-        "norm",      "gamma",    "clock",    "trap",      "brkpt",        "signbit",
-        "isnan",     "isinf",    "isfinite", "remainder", "present_lanes"};
-    for (const auto& word : cuda_words) {
-      if (dialect_ == CDialect::cuda && word == name) {
+    constexpr std::string_view cuda_words =
+        " threadIdx blockIdx blockDim gridDim warpSize min max abs exp log sqrt tanh erf pow floor "
+        "ceil round dynamic_shared j0 j1 jn y0 y1 yn block_x block_y block_z thread_x thread_y "
+        "thread_z dim3 norm gamma clock trap brkpt signbit isnan isinf isfinite remainder fmax "
+        "fmin fmod fabs rint nearbyint rsqrt TENSORSMITH_CUDA_SHIM ";
+    // C++20's keywords and macros, and what exported text uses beside its helpers.
+    constexpr std::string_view words =
+        " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t "
+        "char16_t char32_t class compl concept const consteval constexpr constinit const_cast "
+        "continue co_await co_return co_yield decltype default delete do double dynamic_cast else "
+        "enum explicit export extern false float for friend goto if inline int long mutable "
+        "namespace new noexcept not not_eq nullptr operator or or_eq private protected public "
+        "register reinterpret_cast requires return short signed sizeof static static_assert "
+        "static_cast struct switch template this thread_local throw true try typedef typeid "
+        "typename union unsigned using virtual void volatile wchar_t while xor xor_eq main std "
+        "linux unix errno NAN INFINITY HUGE_VAL HUGE_VALF HUGE_VALL INT64_C Scratch parallel_for "
+        "ParallelRuntime ";
+    if (dialect_ == CDialect::cuda && !name.empty()) {  // expf is to exp as sqrtf is to sqrt
+      const std::string_view of_double = name.substr(0, name.size() - (name.back() == 'f' ? 1 : 0));
+      if (is_among(cuda_words, name) || is_among(cuda_words, of_double)) {
         return true;
       }
     }
-    constexpr std::string_view words[] = {"alignas",
-                                          "and",
-                                          "asm",
-                                          "auto",
-                                          "bool",
-                                          "break",
-                                          "case",
-                                          "catch",
-                                          "char",
-                                          "class",
-                                          "const",
-                                          "continue",
-                                          "default",
-                                          "delete",
-                                          "do",
-                                          "double",
-                                          "else",
-                                          "enum",
-                                          "explicit",
-                                          "export",
-                                          "extern",
-                                          "false",
-                                          "float",
-                                          "for",
-                                          "friend",
-                                          "goto",
-                                          "if",
-                                          "inline",
-                                          "int",
-                                          "long",
-                                          "main",
-                                          "mutable",
-                                          "new",
-                                          "not",
-                                          "operator",
-                                          "or",
-                                          "private",
-                                          "public",
-                                          "register",
-                                          "return",
-                                          "short",
-                                          "signed",
-                                          "sizeof",
-                                          "static",
-                                          "std",
-                                          "struct",
-                                          "switch",
-                                          "template",
-                                          "this",
-                                          "throw",
-                                          "true",
-                                          "try",
-                                          "typedef",
-                                          "union",
-                                          "unsigned",
-                                          "using",
-                                          "virtual",
-                                          "void",
-                                          "volatile",
-                                          "while",
-                                          "xor",
-                                          "floor_div",
-                                          "floor_mod",
-                                          "min_of",
-                                          "max_of",
-                                          "abs_of",
-                                          "to_f16",
-                                          "from_f16",
-                                          "to_bf16",
-                                          "from_bf16",
-                                          "wrap_add",
-                                          "wrap_sub",
-                                          "wrap_mul",
-                                          "Scratch",
-                                          "NAN",
-                                          "HUGE_VAL",
-                                          "HUGE_VALF",
-                                          "parallel_for",
-                                          "ParallelRuntime"};
-    for (const auto& word : words) {
-      if (word == name) {
-        return true;
-      }
-    }
-    return false;
+    return is_vector_type(name) || is_among(words, name);
   }
   bool is_taken(std::string_view name) const { return has_item(taken_, name); }
 

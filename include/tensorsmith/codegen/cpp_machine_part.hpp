@@ -41,18 +41,17 @@ inline std::string cpp_machine_part(const MachineText& machine,
             std::to_string(machine.num_threads) + "};\n";
   }
   if (has_workspace) {
-    helpers += (helpers.empty() ? "" : "\n") + cpp_helpers_for("Scratch<");
-    body += "  static thread_local const Scratch<unsigned char, " +
-            std::to_string(machine.workspace_bytes()) + "> " + workspace + ";\n";
+    helpers += (helpers.empty() ? "" : "\n") + cpp_helpers_for("scratch_of<");
+    body += "  unsigned char* const " + workspace + " = scratch_of<unsigned char, " +
+            std::to_string(machine.workspace_bytes()) + ", 0>();\n";
   }
   body += "  void* const " + args + "[] = {";
   for (const std::string& argument : arguments) {
     body += (&argument == arguments.data() ? "" : ", ") +
             ("const_cast<void*>(static_cast<const void*>(" + argument + "))");
   }
-  body += "};\n  " + machine.entry + "(" + args + ", " +
-          (has_workspace ? workspace + ".data()" : "nullptr") + ", " +
-          (has_threads ? "&" + runtime : "nullptr") + ");\n";
+  body += "};\n  " + machine.entry + "(" + args + ", " + (has_workspace ? workspace : "nullptr") +
+          ", " + (has_threads ? "&" + runtime : "nullptr") + ");\n";
   if (!helpers.empty()) {
     text += (has_threads ? std::string(cpp_parallel_include) : std::string()) + "namespace {\n\n" +
             helpers + "\n}  // namespace\n\n";

@@ -126,7 +126,7 @@ inline std::uint16_t to_f16(float value) {
       sign | (rounded >= 0x0f800000u ? 0x7c00u : (rounded >> 13)));
 }
 )"},
-    {"Scratch<",
+    {"scratch_of<",
      R"(// Memory of one thread, 64-byte aligned, allocated at its first use and freed with the thread.
 template <class T, std::size_t count>
 class Scratch {
@@ -141,6 +141,13 @@ class Scratch {
  private:
   T* data_;
 };
+// Not inlined: clang keeps values in vector registers 16 to 31 across the look-up of a thread_local,
+// which calls the allocator at its first use in a loaded library. `number` tells buffers apart.
+template <class T, std::size_t count, int number>
+__attribute__((noinline)) T* scratch_of() {
+  static thread_local const Scratch<T, count> memory;
+  return memory.data();
+}
 )"}};
 
 /// In front of the namespace of what follows.

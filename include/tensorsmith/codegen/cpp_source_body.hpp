@@ -23,7 +23,13 @@ namespace detail {
 class CppEmitter : CppVectorPrinter {
  public:
   CppEmitter(const LoopProgram& program, const CppSourceOptions& options)
-      : CppVectorPrinter(program, options.vector_bytes), options_(options) {}
+      : CppVectorPrinter(program, options.vector_bytes), options_(options) {
+    names_.reserve(cpp_math_helpers);
+    names_.reserve(cpp_helpers);
+    if (options_.machine != nullptr) {
+      names_.reserve_word(options_.machine->entry);
+    }
+  }
 
   KernelSource run();
 
@@ -242,8 +248,8 @@ inline void CppEmitter::emit_alloc(const Alloc& alloc) {
   if (buffer.num_bytes() <= stack_bytes) {
     line("alignas(64) " + type + " " + id + "[" + count + "];");
   } else {
-    line("static thread_local const Scratch<" + type + ", " + count + "> " + id + "_scratch;");
-    line(type + "* const __restrict__ " + id + " = " + id + "_scratch.data();");
+    line(type + "* const __restrict__ " + id + " = scratch_of<" + type + ", " + count + ", " +
+         std::to_string(alloc.buffer.value) + ">();");
   }
   emit(alloc.body);
   close();

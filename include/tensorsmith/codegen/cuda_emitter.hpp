@@ -14,6 +14,7 @@
 
 #include "tensorsmith/codegen/cuda_index.hpp"
 #include "tensorsmith/codegen/cuda_launch.hpp"
+#include "tensorsmith/codegen/cuda_prelude.hpp"
 #include "tensorsmith/codegen/cuda_statements.hpp"
 #include "tensorsmith/ir/stmt_walk.hpp"
 
@@ -25,6 +26,7 @@ class CudaEmitter : CudaStatementPrinter {
     if (fits_32_bits(program)) {
       index_type_ = c_type(DType::i32, CDialect::cuda);
     }
+    names_.reserve(cuda_helpers);
     for (const Buffer& buffer : program.buffers) {
       names_of_.push_back(names_.unique(buffer.name));
     }
