@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <vector>
 
 #include "support/run_on_threads.hpp"
 #include "tensorsmith/cost/draft_model.hpp"
@@ -12,6 +13,7 @@
 #include "tensorsmith/tune/measure_once.hpp"
 #include "tensorsmith/tune/methods.hpp"
 #include "tensorsmith/tune/replay.hpp"
+#include "tune/session.hpp"
 
 namespace tensorsmith::graph {
 
@@ -30,26 +32,63 @@ TuneResult plain_schedule(const NetworkTask& task, std::int32_t num_threads) {
   return compile_once(task_of(task), State::initial(task.dag), num_threads);
 }
 
-TuneResult instant_schedule(const NetworkTask& task, const TuneOptions& options) {
-  TuneResult result = tune(task_of(task), options);
-  return result.has_best() ? result : plain_schedule(task, options.num_threads);
-}
-
 TuneOptions without_budget(TuneOptions options) {
   options.budget = {0, 0};
   return options;
 }
 
+/// Schedules without a budget, by several threads: as many measurers as threads ask at a time, so
+/// that tasks share their worker processes.
+class InstantSchedules {
+ public:
+  explicit InstantSchedules(TuneOptions options) : options_(without_budget(std::move(options))) {}
+
+  const TuneOptions& options() const { return options_; }
+
+  TuneResult operator()(const NetworkTask& task) {
+    TuneOptions options = options_;
+    Owned<Measurer> measurer;
+    if (options.measurer == nullptr) {
+      measurer = take();
+      options.measurer = measurer.get();
+    }
+    TuneResult result = tune(task_of(task), options);
+    if (measurer) {
+      const std::lock_guard lock(mutex_);
+      free_.push_back(std::move(measurer));
+    }
+    return result.has_best() ? result : plain_schedule(task, options.num_threads);
+  }
+
+ private:
+  Owned<Measurer> take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        Owned<Measurer> measurer = std::move(free_.back());
+        free_.pop_back();
+        return measurer;
+      }
+    }
+    return measurer_for(options_, host_target());
+  }
+
+  TuneOptions options_;
+  std::mutex mutex_;
+  std::vector<Owned<Measurer>> free_;
+};
+
 /// The best of the records; an instant one, or none at all, if there is none.
 TuneResult schedule_of(const NetworkTask& task, const JournalContents& records,
-                       const TuneOptions& options, bool is_plain, bool& is_found) {
+                       InstantSchedules& instant, bool is_plain, bool& is_found) {
   std::vector<std::string> skipped;
+  const std::int32_t num_threads = instant.options().num_threads;
   const auto best =
-      best_replayed(records, task.dag, task.text, host_target().name, options.num_threads, skipped);
+      best_replayed(records, task.dag, task.text, host_target().name, num_threads, skipped);
   is_found = best.has_value();
-  return best       ? compile_once(task_of(task), best->state, options.num_threads)
-         : is_plain ? plain_schedule(task, options.num_threads)
-                    : instant_schedule(task, options);
+  return best       ? compile_once(task_of(task), best->state, num_threads)
+         : is_plain ? plain_schedule(task, num_threads)
+                    : instant(task);
 }
 
 }  // namespace
@@ -64,12 +103,12 @@ std::vector<KernelArtifact> plain_kernels(const Partition& partition, std::int32
 
 std::vector<KernelArtifact> instant_kernels(const Partition& partition, TuneOptions tune,
                                             const Callback<void(InstantProgress)>& progress) {
-  tune = without_budget(std::move(tune));
+  InstantSchedules instant(std::move(tune));
   std::vector<KernelArtifact> kernels(partition.tasks.size());
   std::mutex mutex;
   std::size_t num_done = 0;
   run_on_threads(kernels.size(), [&](std::size_t i) {
-    kernels[i] = instant_schedule(partition.tasks[i], tune).artifact();
+    kernels[i] = instant(partition.tasks[i]).artifact();
     if (progress) {
       const std::lock_guard lock(mutex);
       progress({++num_done, kernels.size()});
@@ -82,11 +121,11 @@ std::vector<TuneResult> recorded_schedules(const Partition& partition,
                                            const JournalContents& records, const TuneOptions& tune,
                                            bool is_plain, std::size_t& num_found) {
   std::vector<TuneResult> schedules(partition.tasks.size());
+  InstantSchedules instant(tune);
   std::atomic<std::size_t> count{0};
   run_on_threads(schedules.size(), [&](std::size_t i) {
     bool is_found = false;
-    schedules[i] =
-        schedule_of(partition.tasks[i], records, without_budget(tune), is_plain, is_found);
+    schedules[i] = schedule_of(partition.tasks[i], records, instant, is_plain, is_found);
     count += is_found ? 1U : 0U;
   });
   num_found = count;
@@ -127,7 +166,7 @@ TunedKernels tuned_kernels(const Partition& partition, const TasksOptions& optio
   }
   TunedKernels made;
   made.result = tune_tasks(tasks, options);
-  const TuneOptions instant = without_budget(options.tune);
+  InstantSchedules instant(options.tune);
   JournalContents records;
   if (!made.result.has_all() && !options.tune.database.empty()) {
     if (auto read = read_journal(options.tune.database); read) {

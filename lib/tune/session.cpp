@@ -164,6 +164,16 @@ Owned<Backend> backend_for(const TuneOptions& options, const Target& target) {
   return backend;
 }
 
+Owned<Measurer> measurer_for(const TuneOptions& options, const Target& target) {
+  MeasurerOptions measuring;
+  measuring.worker_path = options.worker_path;
+  measuring.simulated = options.simulated;
+  if (options.budget.seconds > 0) {
+    measuring.start_seconds = std::clamp(options.budget.seconds, least_start_seconds, 10.0);
+  }
+  return backend_for(options, target)->make_measurer(measuring);
+}
+
 namespace {
 
 /// The only folder that is made unasked.
@@ -184,13 +194,7 @@ void make_cache_folder(const std::string& journal) {
 RunResources::RunResources(const TuneOptions& options, const Target& target, double start)
     : clock_(steady_seconds, start), measurer_(options.measurer) {
   if (measurer_ == nullptr) {
-    MeasurerOptions measuring;
-    measuring.worker_path = options.worker_path;
-    measuring.simulated = options.simulated;
-    if (options.budget.seconds > 0) {
-      measuring.start_seconds = std::clamp(options.budget.seconds, least_start_seconds, 10.0);
-    }
-    own_ = backend_for(options, target)->make_measurer(measuring);
+    own_ = measurer_for(options, target);
     measurer_ = own_.get();
   }
   if (!options.database.empty()) {

@@ -102,6 +102,8 @@ class TuneSession {
 std::string name_of(const TuneTask& task);
 /// The options' own, else that of the target.
 Owned<Backend> backend_for(const TuneOptions& options, const Target& target);
+/// Of the backend, for what the options say.
+Owned<Measurer> measurer_for(const TuneOptions& options, const Target& target);
 /// Nothing may be searched by measuring: the best analytic candidate is taken.
 bool is_instant(const TuneOptions& options);
 /// Throws Error for a task or options that cannot be run, whatever the names in them.
