@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times networks beside onnxruntime (and OpenVINO, if there is one), in turns.
 
-   compare.py TENSORSMITH MODEL.onnx... [--threads N] [--rounds N] [--seconds N] [--dim NAME=SIZE] [--json FILE]
+   compare.py TENSORSMITH MODEL.onnx... [--threads N] [--rounds N] [--seconds N] [--journals FOLDER]
+              [--dim NAME=SIZE] [--json FILE]
 
 TENSORSMITH is the program. Without --seconds networks run with what the analytic model puts first; with it they are
-tuned before, under that budget each. A ratio above 1 says that ours is faster. Needs the
-wheels numpy and onnxruntime; openvino is optional.
+tuned before, under that budget each. Journals in FOLDER are kept, and what they hold counts. A ratio above 1 says that
+ours is faster. Needs the wheels numpy and onnxruntime; openvino is optional.
 """
 import argparse
 import json
 import math
+import pathlib
 import subprocess
 import tempfile
 import time
@@ -24,6 +26,7 @@ parser.add_argument("models", nargs="+")
 parser.add_argument("--threads", type=int, default=1)
 parser.add_argument("--rounds", type=int, default=5)
 parser.add_argument("--seconds", type=float, default=0)
+parser.add_argument("--journals")
 parser.add_argument("--dim", action="append", default=[])
 parser.add_argument("--json")
 options = parser.parse_args()
@@ -77,7 +80,8 @@ def openvino_runner(model, inputs):
 report, ratios = [], []
 for model in options.models:
     with tempfile.TemporaryDirectory() as folder:
-        journal = ["--db", folder + "/journal.jsonl"]
+        name = f"{pathlib.Path(model).stem}-{options.threads}.jsonl"
+        journal = ["--db", str(pathlib.Path(options.journals or folder) / name)]
         if options.seconds > 0:
             ours("tune", model, "--seconds", str(options.seconds), *journal)
         peers = {}

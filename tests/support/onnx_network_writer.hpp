@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/onnx_networks.hpp"
@@ -139,6 +140,32 @@ class NetworkWriter {
                  {"pads", Ints{pad, pad, pad, pad}},
                  {"strides", Ints{stride, stride}}});
   }
+  /// Twice as high and wide, nearest.
+  std::string doubled(const std::string& x) {
+    if (!has_factors_) {
+      graph_.weights(onnx_tensor("factors", {4}, {1, 1, 2, 2}));
+      has_factors_ = true;
+    }
+    if (options_.opset < 10) {
+      return node("Upsample", {x, "factors"}, {{"mode", std::string("nearest")}});
+    }
+    return node("Resize", {x, "", "factors"},
+                {{"mode", std::string("nearest")},
+                 {"nearest_mode", std::string("floor")},
+                 {"coordinate_transformation_mode", std::string("asymmetric")}});
+  }
+  /// Two parts of x along axis 1.
+  std::pair<std::string, std::string> split(const std::string& x, const Ints& sizes) {
+    const std::string name = fresh("split"), left = name + "_left", right = name + "_right";
+    const bool is_attribute = options_.opset < 13;
+    std::vector<OnnxAttribute> attributes = {{"axis", std::int64_t{1}}};
+    if (is_attribute) {
+      attributes.push_back({"split", sizes});
+    }
+    graph_.node("Split", is_attribute ? OnnxNames{x} : OnnxNames{x, integers(sizes)}, {left, right},
+                attributes, "/" + name);
+    return {left, right};
+  }
   /// Pooled, flattened, a product: the end of a classifier.
   std::string classifier(const std::string& x, std::int64_t channels) {
     const std::string flat = node("Flatten", {node("GlobalAveragePool", {x})});
@@ -228,6 +255,7 @@ class NetworkWriter {
   CounterRng random_;
   OnnxGraph graph_;
   OnnxNames domains_;
+  bool has_factors_ = false;
   std::int64_t count_ = 0;
 };
 

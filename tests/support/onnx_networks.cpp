@@ -9,6 +9,7 @@
 #include "support/onnx_network_writer.hpp"
 #include "support/onnx_operator_networks.hpp"
 #include "support/onnx_vision_networks.hpp"
+#include "support/onnx_yolo_network.hpp"
 
 namespace tensorsmith::test {
 namespace {
@@ -218,15 +219,7 @@ std::string detector(NetworkWriter& net) {
   x = block(x, {c, 2 * c, 3, 2});
   const std::string p1 = net.pool("MaxPool", x, 5, 1, 2), p2 = net.pool("MaxPool", p1, 5, 1, 2);
   x = block(net.node("Concat", {x, p1, p2}, {{"axis", std::int64_t{1}}}), {6 * c, c, 1});
-  const std::string factors = "factors";
-  net.graph().weights(onnx_tensor(factors, {4}, {1, 1, 2, 2}));
-  const std::string up =
-      net.options().opset < 10
-          ? net.node("Upsample", {x, factors}, {{"mode", std::string("nearest")}})
-          : net.node("Resize", {x, "", factors},
-                     {{"mode", std::string("nearest")},
-                      {"nearest_mode", std::string("floor")},
-                      {"coordinate_transformation_mode", std::string("asymmetric")}});
+  const std::string up = net.doubled(x);
   x = net.node("Concat", {up, fine}, {{"axis", std::int64_t{1}}});
   x = net.conv(block(x, {2 * c, c, 3}), {c, 16, 1, 1, 1, true});
   const std::int64_t places = (size / 2) * (size / 2);
@@ -288,6 +281,7 @@ constexpr std::pair<std::string_view, std::string (*)(NetworkWriter&)> networks[
     {"decoder_layer", &decoder_layer},
     {"dcgan", &dcgan},
     {"detector", &detector},
+    {"yolo_v8n", &yolo_v8n},
     {"newer_operators", &newer_operators},
     {"contributed_operators", &contributed_operators},
     {"quantized_decoder", &quantized_decoder},
@@ -336,6 +330,7 @@ std::vector<TinyNetwork> tiny_networks() {
       {"decoder_layer_18", "decoder_layer", tiny(18, 256, 7)},
       {"dcgan_14", "dcgan", tiny(14, 256, 0)},
       {"detector_18", "detector", tiny(18, 8, 16)},
+      {"yolo_v8n_17", "yolo_v8n", tiny(17, 16, 32)},
       {"newer_operators_23", "newer_operators", tiny(23, 1, 7)},
       {"contributed_operators_17", "contributed_operators", tiny(17, 1, 0)},
       {"quantized_decoder_17", "quantized_decoder", tiny(17, 1, 0)},
