@@ -59,8 +59,11 @@ bool depend_on(const Instructions& some, const Instructions& others) {
 bool are_alike(const std::vector<Instructions>& strips) {
   std::unordered_map<LLVMValueRef, std::size_t> places;
   for (const Instructions& strip : strips) {
+    if (strip.size() != strips[0].size()) {
+      return false;
+    }
     for (std::size_t n = 0; n < strip.size(); ++n) {
-      if (strip.size() != strips[0].size() || !is_same_kind(strip[n], strips[0][n])) {
+      if (!is_same_kind(strip[n], strips[0][n])) {
         return false;
       }
       for (int i = 0; i < LLVMGetNumOperands(strip[n]); ++i) {

@@ -97,6 +97,11 @@ class RandomProgram {
       return first;
     }
   }
+  /// Holds in whole vectors or in none of their lanes.
+  ExprId vector_condition() {
+    const BinaryOp op = rng_.next_below(2) == 0 ? BinaryOp::lt : BinaryOp::ge;
+    return pool().binary(op, m_.v(vars_.back().id), m_.i(16 * (1 + below(3))));
+  }
   ExprId number(std::int64_t value) {
     return is_float(type_) ? m_.f(static_cast<double>(value), type_) : pool().int_imm(value, type_);
   }
@@ -196,16 +201,17 @@ class RandomProgram {
   }
 
   void elementwise() {
-    const LoopVar a = new_loop(6), b = new_loop(7), c = new_loop(45);
+    const bool is_long = rng_.next_below(3) == 0;  // several vectors, and more to compute for each
+    const LoopVar a = new_loop(6), b = new_loop(7), c = new_loop(is_long ? 90 : 45);
     std::vector<StmtId> stores;
     for (std::int64_t n = 1 + below(2); n > 0; --n) {
       std::vector<std::int64_t> shape;
       const ExprList at = places(vars_, shape);
       const BufferId out = m_.argument("out" + std::to_string(n), type_, shape);
-      StmtId store = m_.store(out, at, value(2));
-      if (rng_.next_below(2) == 0) {
+      StmtId store = m_.store(out, at, value(is_long ? 3 : 2));
+      if (is_long || rng_.next_below(2) == 0) {
         const StmtId other = rng_.next_below(2) == 0 ? m_.store(out, at, value(1)) : StmtId{};
-        store = m_.branch(condition(), store, other);
+        store = m_.branch(is_long ? vector_condition() : condition(), store, other);
       }
       stores.push_back(store);
     }

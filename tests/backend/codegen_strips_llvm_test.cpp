@@ -9,6 +9,21 @@ using namespace tensorsmith::test;
 
 namespace {
 
+/// if (from <= j && j < to) out[j] = exp(a[j]): strips of lanes that do nothing, all or some of
+/// them.
+LoopProgram guarded_program(std::int64_t columns, std::int64_t from, std::int64_t to) {
+  Maker m;
+  ExprPool& pool = m.pool();
+  const BufferId a = m.argument("a", DType::f32, {columns});
+  const BufferId out = m.argument("out", DType::f32, {columns});
+  const VarId j = m.var("j");
+  const ExprId inside = pool.and_(pool.binary(BinaryOp::le, m.i(from), m.v(j)),
+                                  pool.binary(BinaryOp::lt, m.v(j), m.i(to)));
+  const StmtId store = m.store(out, {m.v(j)}, pool.call(CallOp::exp, {m.load(a, {m.v(j)})}));
+  m.p.body = m.loop(j, columns, ForKind::vectorized, m.branch(inside, store));
+  return std::move(m.p);
+}
+
 /// out[i, j] = exp((a[i, j] - m[i]) * 0.125) * b[j], in vectors along j; `is_in_place`: b is out.
 LoopProgram chain_program(std::int64_t rows, std::int64_t columns, bool is_in_place = false) {
   Maker m;
@@ -84,6 +99,15 @@ TEST_CASE("chains side by side compute what they compute one after the other", "
     check_program(chain_program(2, columns, true));
     check_program(sum_program(5, columns));
     check_program(gather_program(columns));
+  }
+}
+
+TEST_CASE("strips of which some do nothing", "[codegen]") {
+  for (const std::int64_t to : {0, 16, 20, 32, 48, 64}) {
+    for (const std::int64_t from : {0, 16, 32}) {
+      INFO("from " << from << " to " << to);
+      check_program(guarded_program(64, from, to));
+    }
   }
 }
 
