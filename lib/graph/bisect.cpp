@@ -45,14 +45,15 @@ std::uint64_t hash_of(Bytes bytes) {
 /// A computation in f64, with bounds or, where there are none, with the tolerances of its type.
 struct Reference {
   Shared<const ComputeDag> dag;
-  bool has_bounds = false;
-  std::vector<OutputTolerance> tolerances;  ///< by argument
+  std::vector<std::optional<std::size_t>> bounds_of;  ///< as in BoundedTwin
+  std::vector<OutputTolerance> tolerances;            ///< by argument
 };
 Reference reference_of(const Shared<const ComputeDag>& dag) {
   Reference made;
-  const std::optional<Shared<const ComputeDag>> twin = error_twin(*dag);
-  made.has_bounds = twin.has_value();
-  made.dag = twin ? *twin : f64_twin(dag);
+  const std::optional<BoundedTwin> twin = error_twin(*dag);
+  made.bounds_of = twin ? twin->bounds_of : made.bounds_of;
+  made.bounds_of.resize(dag->arguments().size());
+  made.dag = twin ? twin->dag : f64_twin(dag);
   for (const KernelArgument& argument : make_measure_task(*dag, 1, 1).arguments) {
     made.tolerances.push_back(argument.tolerance);
   }
@@ -98,12 +99,10 @@ class Judge {
       throw Error(who + " cannot be computed for comparison: " + ran.error().message);
     }
     std::optional<Difference> found;
-    std::size_t next_bound = given.size();
     for (std::size_t k = 0; k < program.outputs.size(); ++k) {
       const std::size_t i = program.inputs.size() + k;
-      const bool is_bounded =
-          reference.has_bounds && is_float(graph_.value(program.outputs[k]).dtype);
-      const Bytes bounds = is_bounded ? bytes_in(arguments[next_bound++]) : Bytes();
+      const Bytes bounds =
+          reference.bounds_of[i] ? bytes_in(arguments[*reference.bounds_of[i]]) : Bytes();
       Difference difference =
           compare(program.outputs[k], given[i],
                   {dag.tensor(dag.arguments()[i]).dtype, bytes_in(arguments[i]), bounds},

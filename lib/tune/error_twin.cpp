@@ -12,41 +12,26 @@
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/measure/tolerance.hpp"
 #include "tune/error_facts.hpp"
+#include "tune/error_terms.hpp"
 #include "tune/f64_twin.hpp"
 
 namespace tensorsmith {
 namespace {
 
-constexpr double unknown = 1e305;
-/// Values are taken as no larger where they are multiplied by an error: infinity times no error is
-/// none. Nor as smaller: what is unknown stays so (a bound of products of less than that is wider).
-constexpr double largest_factor = 1e300, least_factor = 1e-5;
+using detail::largest_factor, detail::largest_of, detail::least_of, detail::unknown;
+
 /// Expressions are walked as trees where they are compiled.
 constexpr double most_nodes = 2e5;
 
 /// Roundings of one operation, also where it is done as two; functions are right to a few units.
 constexpr double operation_roundings = 2, function_roundings = 8;
 
-double largest_of(DType type) {
-  switch (type) {
-  case DType::f64:
-    return DBL_MAX;
-  case DType::f16:
-    return 65504;
-  default:
-    return static_cast<double>(FLT_MAX);  // of bf16 nearly the same
-  }
-}
-/// Below the normal numbers the spacing is absolute; what is smaller may become zero.
-double least_of(DType type) {
-  return type == DType::f64 ? 1e-300 : type == DType::f16 ? 0x1.0p-23 : 1e-37;
-}
-
-class ErrorTwin {
+class ErrorTwin : detail::ErrorTerms {
  public:
-  explicit ErrorTwin(const ComputeDag& dag)
-      : dag_(dag), from_(dag.pool()), copy_(dag), to_(*copy_.pool()), tensors_(dag.tensors()),
-        error_of_(dag.tensors().size()), most_error_(dag.tensors().size(), unknown_error) {
+  ErrorTwin(const ComputeDag& dag, F64Copy& copy)
+      : ErrorTerms(*copy.pool()), dag_(dag), from_(dag.pool()), copy_(copy),
+        tensors_(dag.tensors()), error_of_(dag.tensors().size()),
+        most_error_(dag.tensors().size(), unknown_error) {
     Combiner max;
     max.lhs.push_back(to_.new_var("x", DType::f64));
     max.rhs.push_back(to_.new_var("y", DType::f64));
@@ -55,16 +40,7 @@ class ErrorTwin {
     max_ = to_.add_combiner(std::move(max));
   }
 
-  std::optional<Shared<const ComputeDag>> twin() {
-    std::vector<TensorId> results;
-    for (const TensorId id : dag_.arguments()) {
-      if (!is_input(dag_, dag_.tensor(id)) && is_float(dag_.tensor(id).dtype)) {
-        results.push_back(id);
-      }
-    }
-    if (results.empty()) {
-      return std::nullopt;
-    }
+  std::optional<BoundedTwin> twin() {
     for (TensorInfo& tensor : tensors_) {
       tensor.dtype = !is_input(dag_, tensor) && is_float(tensor.dtype) ? DType::f64 : tensor.dtype;
     }
@@ -75,51 +51,38 @@ class ErrorTwin {
       }
       operations_.push_back(std::move(wide));
       for (std::size_t k = 0; !operation.is_placeholder() && k < operation.bodies.size(); ++k) {
-        if (is_float(from_.dtype(operation.bodies[k]))) {
-          add_error(operation, k);
-        }
+        add_error(operation, k);
       }
       if (!is_manageable_) {
         return std::nullopt;
       }
     }
     std::vector<TensorId> arguments = dag_.arguments();
-    for (const TensorId result : results) {
-      add_bounds(result);
-      arguments.push_back(operations_.back().outputs[0]);
+    BoundedTwin made;
+    for (const TensorId id : dag_.arguments()) {
+      const bool has_bounds = !is_input(dag_, dag_.tensor(id)) &&
+                              (is_float(dag_.tensor(id).dtype) || error_of_[id.value].valid());
+      made.bounds_of.push_back(has_bounds ? std::optional(arguments.size()) : std::nullopt);
+      if (has_bounds) {
+        add_bounds(id);
+        arguments.push_back(operations_.back().outputs[0]);
+      }
     }
-    return make_shared_of<const ComputeDag>(copy_.pool(), std::move(tensors_),
-                                            std::move(operations_), std::move(arguments));
+    made.dag = make_shared_of<const ComputeDag>(copy_.pool(), std::move(tensors_),
+                                                std::move(operations_), std::move(arguments));
+    return made;
   }
 
  private:
-  // Small expressions of f64. An invalid id is an error of zero.
-  ExprId real(double value) { return to_.float_imm(value, DType::f64); }
-  ExprId magnitude(ExprId x) { return to_.call(CallOp::abs, {x}); }
-  ExprId plus(ExprId a, ExprId b) { return !a.valid() ? b : !b.valid() ? a : to_.add(a, b); }
-  ExprId times(double factor, ExprId a) { return to_.mul(real(factor), a); }
-  /// |x| e, zero where e is.
-  ExprId scaled(ExprId x, ExprId e) {
-    const ExprId factor = to_.min(to_.max(magnitude(x), real(least_factor)), real(largest_factor));
-    return e.valid() ? to_.mul(factor, e) : e;
-  }
-  ExprId at_most(ExprId a, double b) { return to_.binary(BinaryOp::le, a, real(b)); }
-  ExprId less(ExprId a, ExprId b) { return to_.lt(a, b); }
-  /// `count` roundings of x; what is not finite is exact, unless `made_of`, like the operands, is.
-  ExprId rounding(DType type, ExprId x, double count, ExprId made_of = {}) {
-    const ExprId size = magnitude(x);
-    const ExprId spacing = to_.add(times(count * epsilon_of(type), size), real(least_of(type)));
-    const ExprId source = type == DType::f64 ? made_of : size;
-    const ExprId otherwise =
-        source.valid() ? to_.select(at_most(source, DBL_MAX), real(unknown), real(0)) : real(0);
-    return to_.select(at_most(size, largest_of(type)), spacing, otherwise);
-  }
+  // An invalid id is an error of zero.
+  /// The copy as f64, whatever its type.
+  ExprId value_of(ExprId id) { return as_real(copy_(id)); }
 
   ExprId error(ExprId id) {
     if (const auto found = errors_.find(id.value); found != errors_.end()) {
       return found->second;
     }
-    const ExprId e = is_float(from_.dtype(id)) ? new_error(id) : ExprId{};
+    const ExprId e = new_error(id);
     errors_.emplace(id.value, e);
     if (e.valid() && size_of(e) > most_nodes) {
       is_manageable_ = false;
@@ -130,6 +93,10 @@ class ErrorTwin {
   ExprId new_error(ExprId id) {
     const ExprNode& node = from_[id];
     const DType type = node.dtype;
+    if (type == DType::boolean) {
+      const ExprId turns = may_turn(id);
+      return turns.valid() ? to_.select(turns, real(1), real(0)) : ExprId{};
+    }
     return std::visit(
         Overloaded{
             [&](const FloatImm& n) {
@@ -143,8 +110,12 @@ class ErrorTwin {
             [&](const Unary& n) { return error(n.a); },
             [&](const Binary& n) { return of_binary(n, id); },
             [&](const Select& n) { return of_choice(n.condition, n.if_true, n.if_false, false); },
+            [&](const IntImm&) { return ExprId{}; }, [&](const VarRef&) { return ExprId{}; },
             [&](const Cast& n) {
               const DType before = from_.dtype(n.a);
+              if (!is_float(type)) {
+                return to_integer(n.a, type);
+              }
               const bool is_exact =
                   before == type || before == DType::boolean ||
                   (is_float(before) && epsilon_of(before) >= epsilon_of(type) &&
@@ -154,19 +125,34 @@ class ErrorTwin {
               return is_exact ? error(n.a) : plus(error(n.a), rounding(type, copy_(id), 1));
             },
             [&](const Call& n) { return of_call(n, id); },
-            [&](const TensorRead& n) {
-              const TensorId e = error_of_[n.tensor.value];
-              if (!e.valid()) {
-                return ExprId{};
-              }
-              ExprList indices;
-              for (const ExprId index : n.indices) {
-                indices.push_back(copy_(index));
-              }
-              return of_stored(n.tensor, copy_(id), indices);
-            },
+            [&](const TensorRead& n) { return of_read(n, id); },
             [&](const auto&) { return real(unknown); }},
         node.op);
+  }
+
+  /// Of a value that becomes an integer.
+  ExprId to_integer(ExprId id, DType type) {
+    const ExprId e = error(id), value = value_of(id);
+    if (!is_float(from_.dtype(id))) {
+      return if_fits(type, value, e);
+    }
+    return if_fits(type, value, of_steps(value, e, [&](ExprId x) {
+                     return to_.select(less(x, real(0)), to_.call(CallOp::ceil, {x}),
+                                       to_.call(CallOp::floor, {x}));
+                   }));
+  }
+
+  ExprId of_read(const TensorRead& read, ExprId id) {
+    ExprId of_indices, found;
+    ExprList indices;
+    for (const ExprId index : read.indices) {
+      of_indices = plus(of_indices, error(index));
+      indices.push_back(copy_(index));
+    }
+    if (error_of_[read.tensor.value].valid()) {
+      found = of_stored(read.tensor, value_of(id), indices);
+    }
+    return of_indices.valid() ? if_exact(of_indices, found) : found;
   }
 
   /// The error of a tensor's element `value`: none is known where its type overflows, or the sum of
@@ -174,6 +160,9 @@ class ErrorTwin {
   ExprId of_stored(TensorId tensor, ExprId value, const ExprList& indices) {
     const ExprId size = magnitude(value);
     const ExprId read = to_.read(error_of_[tensor.value], DType::f64, indices);
+    if (!is_float(dag_.tensor(tensor).dtype)) {
+      return if_fits(dag_.tensor(tensor).dtype, value, read);
+    }
     const ExprId overflows = to_.binary(
         BinaryOp::or_,
         to_.and_(less(real(largest_of(dag_.tensor(tensor).dtype)), size), at_most(size, DBL_MAX)),
@@ -183,6 +172,10 @@ class ErrorTwin {
 
   ExprId of_binary(const Binary& n, ExprId id) {
     const ExprId ea = error(n.a), eb = error(n.b);
+    if (!is_float(from_.dtype(id))) {
+      return of_integers(n.op, from_.dtype(id), {value_of(n.a), ea}, {value_of(n.b), eb},
+                         value_of(id));
+    }
     const ExprId a = copy_(n.a), b = copy_(n.b), value = copy_(id);
     const ExprId made_of = plus(times(0.5, magnitude(a)), times(0.5, magnitude(b)));
     const ExprId rounded = rounding(from_.dtype(id), value, operation_roundings,
@@ -228,26 +221,26 @@ class ErrorTwin {
   ExprId may_turn(ExprId id) {
     const ExprNode& node = from_[id];
     const Binary* n = std::get_if<Binary>(&node.op);
-    if (n == nullptr) {
-      ExprId turns;
-      for_each_child(node, [&](ExprId child) {
-        const DType type = from_.dtype(child);
-        if (type == DType::boolean) {
-          const ExprId inner = may_turn(child);
-          turns = inner.valid() ? inner : turns;
-        } else if (is_float(type) && error(child).valid()) {
-          turns = to_.int_imm(1, DType::boolean);
-        }
-      });
-      return turns;
-    }
-    if (is_comparison(n->op)) {
+    if (n != nullptr && is_comparison(n->op)) {
       const ExprId e = plus(error(n->a), error(n->b));
-      return e.valid() ? to_.binary(BinaryOp::le, magnitude(to_.sub(copy_(n->a), copy_(n->b))), e)
-                       : ExprId{};
+      const ExprId apart = magnitude(to_.sub(value_of(n->a), value_of(n->b)));
+      return e.valid() ? to_.and_(less(real(0), e), to_.binary(BinaryOp::le, apart, e)) : e;
     }
-    const ExprId a = may_turn(n->a), b = may_turn(n->b);
-    return !a.valid() ? b : !b.valid() ? a : to_.binary(BinaryOp::or_, a, b);
+    if (const TensorRead* read = std::get_if<TensorRead>(&node.op)) {
+      const ExprId e = of_read(*read, id);
+      return e.valid() ? less(real(0), e) : e;
+    }
+    ExprId turns;
+    for_each_child(node, [&](ExprId child) {
+      const ExprId e = from_.dtype(child) == DType::boolean ? ExprId{} : error(child);
+      const ExprId inner = from_.dtype(child) == DType::boolean ? may_turn(child)
+                           : e.valid()                          ? less(real(0), e)
+                                                                : e;
+      turns = !turns.valid()   ? inner
+              : !inner.valid() ? turns
+                               : to_.binary(BinaryOp::or_, turns, inner);
+    });
+    return turns;
   }
 
   ExprId of_choice(ExprId condition, ExprId a, ExprId b, bool is_guard) {
@@ -263,13 +256,20 @@ class ErrorTwin {
     }
     const ExprId either =
         is_guard ? real(unknown)
-                 : to_.add(to_.add(if_a, if_b), magnitude(to_.sub(copy_(a), copy_(b))));
+                 : to_.add(to_.add(if_a, if_b), magnitude(to_.sub(value_of(a), value_of(b))));
     return to_.select(turns, either, kept);
   }
 
   ExprId of_call(const Call& n, ExprId id) {
     if (n.op == CallOp::if_then_else) {
       return of_choice(n.args[0], n.args[1], n.args[2], true);
+    }
+    if (!is_float(from_.dtype(id))) {
+      ExprId e;
+      for (const ExprId arg : n.args) {
+        e = plus(e, error(arg));
+      }
+      return n.op == CallOp::abs ? if_fits(from_.dtype(id), value_of(id), e) : if_exact(e);
     }
     const ExprId e = error(n.args[0]), a = copy_(n.args[0]), value = copy_(id);
     const ExprId rounded = rounding(from_.dtype(id), value, function_roundings);
@@ -305,18 +305,12 @@ class ErrorTwin {
     case CallOp::floor:
     case CallOp::ceil:
     case CallOp::round:
-      return to_.select(less(real(0), e), to_.add(e, real(1)), real(0));
+      return of_steps(a, e, [&](ExprId x) { return to_.call(n.op, {x}); });
     default:  // pow
       return e.valid() || error(n.args[1]).valid()
                  ? real(unknown)
                  : rounding(from_.dtype(id), value, 2 * function_roundings);
     }
-  }
-
-  /// What is no number says nothing.
-  ExprId known(ExprId e) { return if_known(e, e); }
-  ExprId if_known(ExprId e, ExprId bound) {
-    return to_.select(less(e, real(unknown_error)), bound, real(unknown));
   }
 
   bool has_error(const Reduce& reduce) {
@@ -335,19 +329,19 @@ class ErrorTwin {
     }
     const Combiner& combiner = from_.combiner(reduce->combiner);
     const Binary* combines = from_.as<Binary>(combiner.results[0]);
-    if (chooses(from_, combiner) && !has_error(*reduce)) {
-      return;  // one of the sources as it is
+    const DType type = from_.dtype(operation.bodies[k]);
+    if ((chooses(from_, combiner) || !is_float(type)) && !has_error(*reduce)) {
+      return;  // one of the sources as it is, or made of exact ones
     }
     if (combiner.results.size() > 1 || combines == nullptr) {
       error_of_[tensor.value] = add(operation, tensor, "_error", real(unknown), {});
       return;
     }
-    const ExprId source = reduce->sources[0], e = error(source), value = copy_(source);
+    const ExprId source = reduce->sources[0], e = error(source), value = value_of(source);
     double terms = 1;
     for (const Axis& axis : operation.reduce_axes) {
       terms *= static_cast<double>(axis.extent);
     }
-    const DType type = from_.dtype(operation.bodies[k]);
     const double eps = 4 * epsilon_of(type) * (std::sqrt(terms) + 1);
     Reduce sum = *reduce;
     sum.sources = {};
@@ -363,15 +357,19 @@ class ErrorTwin {
       return;
     case BinaryOp::add: {
       const ExprId size = magnitude(value);
-      most_error_[tensor.value] = std::min(unknown_error, eps * largest_of(type));
-      sum.sources.push_back(
-          grown(operation, plus(e, to_.select(at_most(size, DBL_MAX), times(eps, size), real(0)))));
+      const ExprId rounded =
+          is_float(type) ? to_.select(at_most(size, DBL_MAX), times(eps, size), real(0)) : ExprId{};
+      most_error_[tensor.value] =
+          is_float(type) ? std::min(unknown_error, eps * largest_of(type)) : unknown_error;
+      sum.sources.push_back(grown(operation, plus(e, rounded)));
       error_of_[tensor.value] =
           add(operation, tensor, "_error", to_.reduce(sum), operation.reduce_axes);
       return;
     }
     case BinaryOp::mul:
-      error_of_[tensor.value] = add_error_of_product(operation, tensor, *reduce);
+      error_of_[tensor.value] = is_float(type)
+                                    ? add_error_of_product(operation, tensor, *reduce)
+                                    : add(operation, tensor, "_error", real(unknown), {});
       return;
     default:
       error_of_[tensor.value] = add(operation, tensor, "_error", real(unknown), {});
@@ -418,9 +416,11 @@ class ErrorTwin {
     const TensorId e = error_of_[result.value];
     ExprId bound = real(0);
     if (e.valid()) {
-      const ExprId stored = of_stored(result, to_.read(result, DType::f64, at), at);
-      const double most = largest_of(dag_.tensor(result).dtype);
-      bound = to_.select(at_most(stored, most), stored, real(unknown));
+      const DType type = dag_.tensor(result).dtype;
+      const ExprId value = as_real(to_.read(result, tensors_[result.value].dtype, at));
+      const ExprId stored = of_stored(result, value, at);
+      bound = is_float(type) ? to_.select(at_most(stored, largest_of(type)), stored, real(unknown))
+                             : known(stored);
     }
     add(operation, result, "_bounds", bound, {});
   }
@@ -479,8 +479,7 @@ class ErrorTwin {
 
   const ComputeDag& dag_;
   const ExprPool& from_;
-  F64Copy copy_;
-  ExprPool& to_;
+  F64Copy& copy_;
   std::vector<TensorInfo> tensors_;
   std::vector<Operation> operations_;
   std::vector<TensorId> error_of_;  ///< by tensor of `dag`; invalid: it is exact
@@ -493,8 +492,9 @@ class ErrorTwin {
 
 }  // namespace
 
-std::optional<Shared<const ComputeDag>> error_twin(const ComputeDag& dag) {
-  return ErrorTwin(dag).twin();
+std::optional<BoundedTwin> error_twin(const ComputeDag& dag) {
+  F64Copy copy(dag);
+  return ErrorTwin(dag, copy).twin();
 }
 
 }  // namespace tensorsmith

@@ -23,45 +23,6 @@ namespace {
 /// A reference of some rows may be computed whole if it takes no more than this many times as long.
 constexpr double most_over = 20;
 
-/// Whether an integer result is made of floats that were computed.
-class ComputedFloats {
- public:
-  explicit ComputedFloats(const ComputeDag& dag) : dag_(dag), seen_(dag.operations().size()) {}
-
-  bool are_in(TensorId tensor) {
-    const std::uint32_t number = dag_.tensor(tensor).operation;
-    if (seen_[number]) {
-      return false;
-    }
-    seen_[number] = true;
-    const ExprPool& pool = dag_.pool();
-    bool found = false;
-    for (const ExprId body : dag_.operation(number).bodies) {
-      visit_nodes(pool, body, [&](ExprId id) {
-        const auto* binary = pool.as<Binary>(id);
-        const auto* call = pool.as<Call>(id);
-        const auto* read = pool.as<TensorRead>(id);
-        found =
-            found ||
-            (is_float(pool.dtype(id)) && ((binary != nullptr && binary->op <= BinaryOp::floormod) ||
-                                          (call != nullptr && call->op != CallOp::if_then_else))) ||
-            (read != nullptr && are_in(read->tensor));
-      });
-    }
-    return found;
-  }
-
- private:
-  const ComputeDag& dag_;
-  std::vector<bool> seen_;
-};
-bool makes_integers_of_floats(const ComputeDag& dag) {
-  return std::any_of(dag.arguments().begin(), dag.arguments().end(), [&](TensorId id) {
-    const TensorInfo& tensor = dag.tensor(id);
-    return !is_input(dag, tensor) && !is_float(tensor.dtype) && ComputedFloats(dag).are_in(id);
-  });
-}
-
 /// Whether floats become integers that may be too large for the type, or NaN: what becomes of those
 /// is not defined.
 bool converts_any_float(const ComputeDag& dag) {
@@ -100,9 +61,7 @@ std::vector<HardDraw> draws_of(const MeasureTask& task, const ComputeDag& defini
     has_integers = has_integers || (is_hard && is_integer(argument.dtype));
   }
   std::vector<HardDraw> draws;
-  if (has_floats && makes_integers_of_floats(definition)) {
-    why_not = "the result is integers made of computed floats, which may round either way";
-  } else if (converts_any_float(definition)) {
+  if (converts_any_float(definition)) {
     why_not = "floats of any size become integers, which is not defined for all of them";
   } else if (!has_floats && !has_integers) {
     why_not = "no operand may have any value";
@@ -145,21 +104,20 @@ void widen_bounds(std::vector<std::byte>& bounds, std::span<const std::byte> val
 }
 
 /// Adds the references of one draw; what went wrong.
-std::string add_draw(MeasureTask& task, HardDraw draw, const Shared<const ComputeDag>& twin,
-                     const std::optional<Shared<const ComputeDag>>& program_twin,
+std::string add_draw(MeasureTask& task, HardDraw draw, const BoundedTwin& twin,
+                     const std::optional<BoundedTwin>& program_twin,
                      const std::vector<RowSample>& rows, const PlainRunner& run_plain) {
-  ArgumentBuffers arguments = drawn_arguments(task, *twin, draw, rows);
-  if (const auto ran = run_reference(twin, arguments, run_plain); !ran) {
+  ArgumentBuffers arguments = drawn_arguments(task, *twin.dag, draw, rows);
+  if (const auto ran = run_reference(twin.dag, arguments, run_plain); !ran) {
     return ran.error().message;
   }
   ArgumentBuffers of_program;
   if (program_twin) {
-    of_program = drawn_arguments(task, **program_twin, draw, rows);
-    if (const auto ran = run_reference(*program_twin, of_program, run_plain); !ran) {
+    of_program = drawn_arguments(task, *program_twin->dag, draw, rows);
+    if (const auto ran = run_reference(program_twin->dag, of_program, run_plain); !ran) {
       return ran.error().message;
     }
   }
-  std::size_t bounds = task.arguments.size();
   for (std::size_t i = 0; i < task.arguments.size(); ++i) {
     KernelArgument& result = task.arguments[i];
     if (!result.is_output) {
@@ -169,13 +127,13 @@ std::string add_draw(MeasureTask& task, HardDraw draw, const Shared<const Comput
     hard.draw = draw;
     hard.rows = rows.empty() ? RowSample() : rows[i];
     hard.values.assign(arguments[i].begin(), arguments[i].end());
-    if (is_float(result.dtype)) {
-      hard.bounds.assign(arguments[bounds].begin(), arguments[bounds].end());
-      if (program_twin) {
+    if (const auto bounds = twin.bounds_of[i]) {
+      hard.bounds.assign(arguments[*bounds].begin(), arguments[*bounds].end());
+      if (program_twin && is_float(result.dtype)) {
+        const ReferenceBuffer& others = of_program[*program_twin->bounds_of[i]];
         widen_bounds(hard.bounds, {of_program[i].data(), of_program[i].size()},
-                     {of_program[bounds].data(), of_program[bounds].size()});
+                     {others.data(), others.size()});
       }
-      ++bounds;
     }
     result.hard.push_back(std::move(hard));
   }
@@ -187,9 +145,7 @@ std::string add_draw(MeasureTask& task, HardDraw draw, const Shared<const Comput
 std::string add_hard_references(MeasureTask& task, const Shared<const ComputeDag>& definition,
                                 const Shared<const ComputeDag>& program,
                                 const PlainRunner& run_plain, double most_points) {
-  bool has_float_result = false;
   for (KernelArgument& argument : task.arguments) {
-    has_float_result = has_float_result || (argument.is_output && is_float(argument.dtype));
     argument.hard.clear();
   }
   std::string why_not;
@@ -206,11 +162,8 @@ std::string add_hard_references(MeasureTask& task, const Shared<const ComputeDag
       (mixes && count_points(*program) > most_over * most_points)) {
     return "the whole result takes too long to compute, and no part of it stands for itself";
   }
-  const auto twin_of = [&](const Shared<const ComputeDag>& dag) {
-    return has_float_result ? error_twin(*dag) : f64_twin(dag);
-  };
-  const std::optional<Shared<const ComputeDag>> twin = twin_of(sampled);
-  const auto program_twin = mixes && twin ? twin_of(program) : std::nullopt;
+  const std::optional<BoundedTwin> twin = error_twin(*sampled);
+  const auto program_twin = mixes && twin ? error_twin(*program) : std::nullopt;
   if (!twin || (mixes && !program_twin)) {
     return "the formulas are too long for bounds of their errors";
   }

@@ -358,12 +358,12 @@ Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const
   const bool has_bounds = may_amplify(*dag);
   std::optional<SampledRows> rows =
       sample_rows(*dag, has_bounds ? most_points / points_with_bounds : most_points);
-  std::optional<Shared<const ComputeDag>> bounded;
+  std::optional<BoundedTwin> bounded;
   if (has_bounds &&
       (rows || most_points <= 0 || points_with_bounds * count_points(*dag) <= most_points)) {
     bounded = error_twin(rows ? *rows->dag : *dag);
   }
-  const Shared<const ComputeDag> wide = bounded ? *bounded : f64_twin(rows ? rows->dag : dag);
+  const Shared<const ComputeDag> wide = bounded ? bounded->dag : f64_twin(rows ? rows->dag : dag);
   ArgumentBuffers arguments;
   for (std::size_t i = 0; i < wide->arguments().size(); ++i) {
     const TensorInfo& tensor = wide->tensor(wide->arguments()[i]);
@@ -378,7 +378,6 @@ Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const
     return fail(ran.error());
   }
   double share = 1;
-  std::size_t next_bounds = task.arguments.size();
   for (std::size_t i = 0; i < task.arguments.size(); ++i) {
     if (task.arguments[i].is_output) {
       task.arguments[i].reference_dtype = wide->tensor(wide->arguments()[i]).dtype;
@@ -386,9 +385,8 @@ Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const
       reference.assign(arguments[i].begin(), arguments[i].end());
       task.arguments[i].has_bounds = bounded && is_float(task.arguments[i].dtype);
       if (task.arguments[i].has_bounds) {
-        reference.insert(reference.end(), arguments[next_bounds].begin(),
-                         arguments[next_bounds].end());
-        ++next_bounds;
+        const ReferenceBuffer& bounds = arguments[*bounded->bounds_of[i]];
+        reference.insert(reference.end(), bounds.begin(), bounds.end());
       }
       const RowSample some = rows ? rows->arguments[i] : RowSample();
       task.arguments[i].reference_rows = some;

@@ -187,4 +187,64 @@ inline Shared<const ComputeDag> random_float_program(std::uint64_t seed, std::ui
   return p.dag({a, b, out});
 }
 
+/// Floats that become integers on the way, which are added, multiplied, summed up, compared and
+/// read by, and floats made of these again; one result of each kind.
+inline Shared<const ComputeDag> random_quantized_program(std::uint64_t seed, std::uint32_t number) {
+  te::Program p;
+  CounterRng rng(seed, 78, number);
+  const std::int64_t rows = 24, columns = 20;
+  const auto pick = [&](const std::vector<te::Tensor>& from) {
+    return from[rng.next_below(static_cast<std::uint32_t>(from.size()))];
+  };
+  const auto a = p.placeholder("A", {rows, columns}), b = p.placeholder("B", {rows, columns});
+  std::vector<te::Tensor> floats{a, b}, integers;
+  const std::uint32_t count = 5 + rng.next_below(5);
+  for (std::uint32_t stage = 0; stage < count; ++stage) {
+    const std::string name = "T" + std::to_string(stage);
+    const te::Tensor x = pick(floats), y = pick(floats);
+    const std::uint32_t op = integers.empty() ? rng.next_below(3) : rng.next_below(12);
+    if (op < 4) {
+      const double scale = 0.3 + 7 * rng.next_double();
+      integers.push_back(p.compute(name, {rows, columns}, [&](auto i, auto j) {
+        const te::Expr u = te::max(te::min(x(i, j) * scale + y(i, j) * 0.7, 100.0), -100.0);
+        return te::cast(DType::i32, op == 0   ? te::round(u)
+                                    : op == 1 ? te::floor(u * 0.5)
+                                    : op == 2 ? u
+                                              : te::cast(DType::i8, te::ceil(u)));
+      }));
+      continue;
+    }
+    const te::Tensor n = pick(integers), m = pick(integers);
+    if (op == 4) {
+      const te::ReduceAxis k = p.reduce_axis("k" + std::to_string(stage), columns);
+      const auto sums = p.compute(name, {rows}, [&](auto i) { return te::sum(n(i, k), {k}); });
+      integers.push_back(p.compute(name + "b", {rows, columns},
+                                   [&](auto i, auto j) { return sums(i) - m(i, j) * 3; }));
+    } else if (op < 9) {
+      integers.push_back(p.compute(name, {rows, columns}, [&](auto i, auto j) {
+        const te::Expr u = n(i, j), v = m(i, j);
+        return op == 5   ? u + v
+               : op == 6 ? te::min(u, v * 2)
+               : op == 7 ? te::floormod(u, 7) * v
+                         : te::select(u < v, u, 5 - v);
+      }));
+    } else {
+      floats.push_back(p.compute(name, {rows, columns}, [&](auto i, auto j) {
+        const te::Expr u = te::cast(DType::f32, n(i, j)) * 0.13;
+        return op == 9    ? u + y(i, j)
+               : op == 10 ? te::select(n(i, j) < m(i, j), u, x(i, j))
+                          : x(i, te::floormod(n(i, j), columns)) * 0.5 + u;
+      }));
+    }
+  }
+  const auto last = integers.back(), mixed = floats.back();
+  const auto out = p.compute("Out", {rows, columns}, [&](auto i, auto j) {
+    return mixed(i, j) * 0.25 + te::cast(DType::f32, last(i, j));
+  });
+  const auto whole = p.compute("Whole", {rows, columns}, [&](auto i, auto j) {
+    return te::cast(DType::i32, te::max(te::min(out(i, j), 1000.0), -1000.0)) + last(i, j);
+  });
+  return p.dag({a, b, out, whole});
+}
+
 }  // namespace tensorsmith::test
