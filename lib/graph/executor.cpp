@@ -99,8 +99,16 @@ struct Executor::Impl {
   }
 
   ValueId storage(ValueId id) const { return partition_.storage[id.value]; }
-  Place place_of(ValueId id) const {
-    Place place = places_[storage(id).value];
+  /// For a kernel, which reads elements at addresses that are multiples of their size: constants of
+  /// a file may lie elsewhere, and are copied where a kernel reads them as they are.
+  Place place_of(ValueId id) {
+    const Value& value = graph_.value(storage(id));
+    Place& stored = places_[storage(id).value];
+    if (value.is_constant && !is_aligned(stored.data, value.dtype)) {
+      owned_.push_back(copy_of(value));
+      stored.data = owned_.back().data();
+    }
+    Place place = stored;
     place.offset = partition_.offset[id.value];
     return place;
   }
@@ -111,7 +119,7 @@ struct Executor::Impl {
     for (std::size_t v = 0; v < graph_.values.size(); ++v) {
       const Value& value = graph_.values[v];
       if (value.is_constant) {
-        places_[v].data = constant_data(value);
+        places_[v].data = const_cast<std::byte*>(value.constant.bytes.data());
       } else if (plan_.offsets[v] >= 0) {
         places_[v].data = arena_.data() + plan_.offsets[v];
       }
@@ -133,16 +141,14 @@ struct Executor::Impl {
     }
   }
 
-  /// Kernels read elements at addresses that are multiples of their size.
-  void* constant_data(const Value& value) {
-    const std::span<const std::byte> bytes = value.constant.bytes;
-    const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
-    if (bytes.empty() || address % static_cast<std::uintptr_t>(bytes_of(value.dtype)) == 0) {
-      return const_cast<std::byte*>(bytes.data());
-    }
-    owned_.emplace_back(bytes.size());
-    std::memcpy(owned_.back().data(), bytes.data(), bytes.size());
-    return owned_.back().data();
+  static bool is_aligned(const void* data, DType dtype) {
+    return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(bytes_of(dtype)) ==
+           0;
+  }
+  static AlignedBuffer<std::byte> copy_of(const Value& constant) {
+    AlignedBuffer<std::byte> copy(constant.constant.bytes.size());
+    std::ranges::copy(constant.constant.bytes, copy.data());
+    return copy;
   }
 
   void add_step(std::size_t g) {
@@ -173,9 +179,16 @@ struct Executor::Impl {
   std::map<std::string, void*> packed_of(const Kernel& kernel,
                                          const std::map<std::string, ValueId>& by_name) {
     std::map<std::string, void*> packed;
-    PackedConstants buffers = packed_constants("graph::Executor", kernel, by_name, [&](ValueId id) {
-      return graph_.value(id).is_constant ? places_[id.value].data : nullptr;
-    });
+    std::vector<AlignedBuffer<std::byte>> unpacked;
+    PackedConstants buffers =
+        packed_constants("graph::Executor", kernel, by_name, [&](ValueId id) -> void* {
+          const Value& value = graph_.value(id);
+          if (!value.is_constant || is_aligned(places_[id.value].data, value.dtype)) {
+            return value.is_constant ? places_[id.value].data : nullptr;
+          }
+          unpacked.push_back(copy_of(value));
+          return unpacked.back().data();
+        });
     for (auto& [name, buffer] : buffers) {
       packed.emplace(name, buffer.data());
       packed_bytes_ += static_cast<std::int64_t>(buffer.size());
