@@ -76,7 +76,8 @@ class ErrorTerms {
     }
     const ExprId at = step(x), above = to_.sub(step(to_.add(x, e)), at),
                  below = to_.sub(at, step(to_.sub(x, e)));
-    return if_known(e, to_.max(above, below));
+    return to_.select(to_.binary(BinaryOp::eq, e, real(0)), real(0),  // infinities as well
+                      if_known(e, to_.max(above, below)));
   }
   /// `count` roundings of x; what is not finite is exact, unless `made_of`, like the operands, is.
   /// Integers are not rounded.

@@ -103,18 +103,24 @@ TEST_CASE("where rounding may turn a step the bound is the step") {
   const auto thirds = p.compute("T", {24, 20}, [&](auto i, auto j) {
     return te::floor(te::floor(a(i, j)) * (1.0 / 3.0) * 3.0);
   });
-  const auto dag = p.dag({a, thirds});
+  const auto sums =
+      p.compute("S", {24, 20}, [&](auto i, auto j) { return te::floor(a(i, j) + 0.25); });
+  const auto dag = p.dag({a, thirds, sums});
   const auto twin = error_twin(*dag);
   REQUIRE(twin);
   HostArray input(DType::f32, {24, 20});
   for (std::int64_t i = 0; i < input.num_elements(); ++i) {
-    input.set_real(i, static_cast<double>(i % 37) + 1);
+    input.set_real(i, i == 0 ? INFINITY : static_cast<double>(i % 37) + 1);
   }
   const auto found = eval_dag(*twin->dag, {input});
   REQUIRE(found);
   REQUIRE(twin->bounds_of[1]);
-  const HostArray& bounds = (*found)[*twin->bounds_of[1] - 1];
-  for (std::int64_t i = 0; i < bounds.num_elements(); ++i) {
-    CHECK(bounds.get_real(i) == 1);
+  REQUIRE(twin->bounds_of[2]);
+  const HostArray &near_steps = (*found)[*twin->bounds_of[1] - 1],
+                  &between = (*found)[*twin->bounds_of[2] - 1];
+  CHECK(between.get_real(0) == 0);
+  for (std::int64_t i = 1; i < input.num_elements(); ++i) {
+    CHECK(near_steps.get_real(i) == 1);
+    CHECK(between.get_real(i) == 0);
   }
 }
