@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `tensorsmith` command.
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <new>
-#include <thread>
 
 #include <fcntl.h>
 #include <unistd.h>
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
 
 #include "command.hpp"
+#include "heap.hpp"
 #include "tensorsmith/support/assert.hpp"
 #include "tensorsmith/tune.hpp"
 #include "tensorsmith/version.hpp"
@@ -128,10 +124,7 @@ int run_and_explain(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace tensorsmith::cli;
   open_standard_streams();
-#if defined(__GLIBC__)
-  // Threads come and go, and each of the heaps that they had keeps what was freed in it.
-  mallopt(M_ARENA_MAX, static_cast<int>(std::max(2U, std::thread::hardware_concurrency())));
-#endif
+  keep_few_heaps();
   std::signal(SIGXFSZ, SIG_IGN);  // a full journal is an error to report, not an end
   int code = run_and_explain(argc, argv);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "command.hpp"
+#include "heap.hpp"
 #include "tensorsmith/graph/lowering.hpp"
 
 namespace tensorsmith::cli {
@@ -34,11 +35,12 @@ Callable callable(const NetworkArguments& arguments) {
   made.loaded = load(arguments);
   made.records = records_of(arguments);
   const graph::Graph& net = made.loaded.net;
-  made.network = make_owned<graph::Executor>(
-      net, made.loaded.parts,
+  const std::vector<KernelArtifact> kernels =
       graph::recorded_kernels(made.loaded.parts, made.records, tune_options(arguments),
-                              arguments.is_plain, made.num_recorded),
-      arguments.num_threads);
+                              arguments.is_plain, made.num_recorded);
+  give_back_memory();  // before constants are packed
+  made.network =
+      make_owned<graph::Executor>(net, made.loaded.parts, kernels, arguments.num_threads);
   made.prepare_seconds = now_seconds() - start;
   made.arrays = graph::random_arguments(net, arguments.seed);
   made.operands = graph::operands_of(net, made.arrays);
