@@ -74,8 +74,9 @@ inline std::string hard_problem(const ArgumentMessage& message, std::uint64_t fi
     const auto count =
         static_cast<std::uint64_t>(has_rows ? hard.rows.elements_of(argument.num_elements) : 0);
     const auto width = static_cast<std::uint64_t>(bytes_of(argument.reference_dtype));
-    const std::uint64_t bounds = is_float(argument.dtype) ? count * sizeof(double) : 0;
-    if (!has_rows || hard.value_bytes != count * width || hard.bound_bytes != bounds ||
+    const bool has_bounds = hard.bound_bytes > 0 || is_float(argument.dtype);  // or exact integers
+    if (!has_rows || hard.value_bytes != count * width ||
+        hard.bound_bytes != (has_bounds ? count * sizeof(double) : 0) ||
         hard.data_offset > file_bytes ||
         hard.value_bytes + hard.bound_bytes > file_bytes - hard.data_offset) {
       return "the hard references of argument '" + argument.name + "' have the wrong size";
