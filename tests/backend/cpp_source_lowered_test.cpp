@@ -3,16 +3,13 @@
 #include <string>
 
 #include "backend/cpp_source_fixture.hpp"
+#include "backend/native_draws.hpp"
 #include "support/random_steps.hpp"
 #include "support/random_tiles.hpp"
 #include "support/small_workloads.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/lower/lower.hpp"
-#include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/sched/print_state.hpp"
-#include "tensorsmith/search/population/sample.hpp"
-#include "tensorsmith/sketch/generate.hpp"
-#include "tensorsmith/sketch/native_rules.hpp"
 
 using namespace tensorsmith;
 
@@ -71,36 +68,18 @@ TEST_CASE("exported C++ of convolutions that leave padding out is exact", "[cpp_
 
 // Register tiles with rests, vectors that overlap, packed operands, epilogues on the tile.
 TEST_CASE("exported C++ of programs as the search draws them", "[cpp_source]") {
-  const Target target = Target::x86_64_v4();
   const auto tools = test::quick_toolchains();
-  SpaceOptions native = native_space_options();
-  native.hardware = hardware_params(target);
-  native.hardware.num_cores = 2;
-  SketchOptions options;
-  options.hardware = native.hardware;
-  options.core_cache_bytes = 0;
-  std::uint32_t number = 0, checked = 0;
+  test::NativeDraws draws(Target::x86_64_v4(), 2, 9);
+  std::uint32_t checked = 0;
   for (const char* text :
        {"gemm:9x33x8:f32,bias,relu", "gemm:6x20x7",
         "conv2d:n=1,h=5,w=9,ci=3,co=19,k=3,s=1,p=1,layout=nhwc", "gemm:5x17x9:f64"}) {
-    const auto workload = ops::parse_workload(text);
-    REQUIRE(workload);
-    const SearchSpace space(generate_sketches(workload->dag, native_cpu_rules(), options), native);
-    for (int drawn = 0; drawn < 6; ++drawn) {
-      CounterRng rng(test::seed(), 9, number++);
-      const auto candidate = draw_candidate(space, NativeCpuPopulation{}, rng);
-      if (!candidate) {
-        continue;
-      }
-      const auto program = lower(candidate->state, target);
-      if (!program) {
-        continue;
-      }
-      INFO(text << ", seed " << test::seed() << ", number " << number << "\n"
-                << state_text(candidate->state) << to_text(*program));
-      test::compare_with_interpreter(*program, 1e-5, tools);
+    for (const test::DrawnProgram& drawn : draws.of(text, 6, 6)) {
+      INFO(text << ", seed " << test::seed() << "\n"
+                << state_text(drawn.state) << to_text(drawn.program));
+      test::compare_with_interpreter(drawn.program, 1e-5, tools);
       ++checked;
     }
   }
-  CHECK(checked > number / 2);
+  CHECK(checked > draws.num_drawn() / 2);
 }

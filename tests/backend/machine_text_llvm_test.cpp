@@ -6,15 +6,13 @@
 #include <vector>
 
 #include "backend/cpp_source_fixture.hpp"
+#include "backend/native_draws.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
 #include "tensorsmith/codegen/machine_text.hpp"
 #include "tensorsmith/host.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/sched/print_state.hpp"
-#include "tensorsmith/search/population/sample.hpp"
-#include "tensorsmith/sketch/generate.hpp"
-#include "tensorsmith/sketch/native_rules.hpp"
 #include "tensorsmith/tune.hpp"
 #include "tensorsmith/tune/export.hpp"
 
@@ -101,33 +99,14 @@ LoopProgram long_program() {
 }
 
 std::vector<LoopProgram> drawn_programs(std::int32_t num_threads) {
-  const Target target = host_target();
-  SpaceOptions native = native_space_options();
-  native.hardware = hardware_params(target);
-  native.hardware.num_cores = num_threads;
-  SketchOptions options;
-  options.hardware = native.hardware;
-  options.core_cache_bytes = 0;
+  test::NativeDraws draws(host_target(), num_threads, 21);
   std::vector<LoopProgram> programs;
-  std::uint32_t number = 0;
   for (const char* text :
        {"gemm:9x33x8:f32,bias,gelu", "gemm:16x64x32:i8", "gemm:8x32x16:bf16", "softmax:7x37",
         "layernorm:5x130", "conv2d:n=1,h=5,w=9,ci=3,co=19,k=3,s=1,p=1,layout=nhwc",
         "max_pool:n=1,h=9,w=9,c=20,k=3,s=2,p=1", "B[j:33,i:40] = A[i,j]"}) {
-    const auto workload = ops::parse_workload(text);
-    REQUIRE(workload);
-    const SearchSpace space(generate_sketches(workload->dag, native_cpu_rules(), options), native);
-    for (int found = 0, drawn = 0; found < 2 && drawn < 20; ++drawn) {
-      CounterRng rng(test::seed(), 21, number++);
-      const auto candidate = draw_candidate(space, NativeCpuPopulation{}, rng);
-      if (!candidate) {
-        continue;
-      }
-      auto program = lower(candidate->state, target);
-      if (program) {
-        programs.push_back(std::move(*program));
-        ++found;
-      }
+    for (test::DrawnProgram& drawn : draws.of(text, 2, 20)) {
+      programs.push_back(std::move(drawn.program));
     }
   }
   return programs;

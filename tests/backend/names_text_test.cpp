@@ -11,12 +11,7 @@
 #include "backend/cpp_source_fixture.hpp"
 #include "backend/cuda_shim_fixture.hpp"
 #include "backend/gpu_programs.hpp"
-#include "tensorsmith/lower/lower.hpp"
-#include "tensorsmith/ops/workload.hpp"
-#include "tensorsmith/search/population/sample.hpp"
-#include "tensorsmith/sketch/generate.hpp"
-#include "tensorsmith/sketch/native_rules.hpp"
-#include "tensorsmith/tune.hpp"
+#include "backend/native_draws.hpp"
 
 using namespace tensorsmith;
 using namespace tensorsmith::test;
@@ -56,37 +51,16 @@ std::vector<LoopProgram> renamed(const LoopProgram& program,
 }
 
 std::vector<LoopProgram> drawn_programs() {
-  const Target target = Target::x86_64_v4();
-  SpaceOptions native = native_space_options();
-  native.hardware = hardware_params(target);
-  native.hardware.num_cores = 1;
-  SketchOptions options;
-  options.hardware = native.hardware;
-  options.core_cache_bytes = 0;
+  NativeDraws draws(Target::x86_64_v4(), 1, 23);
   std::vector<LoopProgram> programs;
-  std::uint32_t number = 0;
   for (const char* text :
        {"gemm:9x33x8:f32,bias,gelu", "gemm:8x32x16:bf16", "softmax:7x3700", "gemm:16x64x32:i8",
         "A[40, 33]; B[j:33,i:40] = min(A[i,j], tanh(A[i,j//2]))",
         "B[i:33] = sigmoid(log(A.f64[i])) + erf(sqrt(A[i]))",
         "B[i:33] = truncmod(A.i32[i], 7) + A[i] % 5 + abs(A[i]) // 3"}) {
-    const auto workload = ops::parse_workload(text);
-    INFO(text << (workload ? "" : workload.error()));
-    REQUIRE(workload);
-    const SearchSpace space(generate_sketches(workload->dag, native_cpu_rules(), options), native);
-    bool is_found = false;
-    for (int drawn = 0; !is_found && drawn < 20; ++drawn) {
-      CounterRng rng(seed(), 23, number++);
-      const auto candidate = draw_candidate(space, NativeCpuPopulation{}, rng);
-      if (candidate) {
-        auto program = lower(candidate->state, target);
-        is_found = program.has_value();
-        if (is_found) {
-          programs.push_back(std::move(*program));
-        }
-      }
-    }
-    REQUIRE(is_found);
+    std::vector<DrawnProgram> drawn = draws.of(text, 1, 20);
+    REQUIRE(drawn.size() == 1);
+    programs.push_back(std::move(drawn[0].program));
   }
   return programs;
 }

@@ -197,6 +197,9 @@ TEST_CASE("programs whose results a right kernel need not give say so") {
     CHECK(task.arguments.back().hard.empty());
     return why_not;
   };
+  CHECK(reason([](auto x) {
+          return te::cast(DType::i32, te::round(x * 3.7));
+        }).find("not defined") != std::string::npos);
   CHECK(reason([](auto x) { return te::cast(DType::i32, x); }).find("not defined") !=
         std::string::npos);
   CHECK(reason([](auto x) {
