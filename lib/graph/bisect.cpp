@@ -10,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "support/real_at.hpp"
 #include "tensorsmith/graph/lowering.hpp"
 #include "tensorsmith/measure/tolerance.hpp"
 #include "tensorsmith/support/error.hpp"
@@ -60,11 +61,6 @@ Reference reference_of(const Shared<const ComputeDag>& dag) {
   return made;
 }
 
-double element_of(DType dtype, Bytes bytes, std::int64_t i) {
-  const Scalar scalar =
-      load_scalar(bytes.data() + static_cast<std::size_t>(i * bytes_of(dtype)), dtype);
-  return is_float(dtype) ? scalar.real : static_cast<double>(scalar.integer);
-}
 Bytes bytes_in(const ReferenceBuffer& buffer) { return {buffer.data(), buffer.size()}; }
 
 /// What another implementation may do otherwise: fold constants or not, compute functions in the
@@ -128,7 +124,7 @@ class Judge {
     difference.num_compared = num_elements(value.shape);
     double squares = 0;
     for (std::int64_t i = 0; i < difference.num_compared; ++i) {
-      const double want = element_of(expected.dtype, expected.values, i);
+      const double want = real_at(expected.dtype, expected.values, i);
       squares += std::isfinite(want) ? want * want : 0;
     }
     const double rms = std::sqrt(
@@ -136,11 +132,11 @@ class Judge {
     const double roundings = slack.roundings * epsilon_of(value.dtype);
     double furthest = 1;
     for (std::int64_t i = 0; i < difference.num_compared; ++i) {
-      const double is = element_of(value.dtype, got, i);
-      const double want = element_of(expected.dtype, expected.values, i);
+      const double is = real_at(value.dtype, got, i);
+      const double want = real_at(expected.dtype, expected.values, i);
       const double bound =
           !expected.bounds.empty()
-              ? element_of(DType::f64, expected.bounds, i)
+              ? real_at(DType::f64, expected.bounds, i)
               : tolerance.absolute + tolerance.relative * std::abs(want) + tolerance.of_rms * rms;
       const double allowed = slack.bounds * bound + roundings * (std::abs(want) + rms);
       const double share = share_of(is, want, allowed);

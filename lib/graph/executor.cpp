@@ -99,14 +99,11 @@ struct Executor::Impl {
   }
 
   ValueId storage(ValueId id) const { return partition_.storage[id.value]; }
-  /// For a kernel, which reads elements at addresses that are multiples of their size: constants of
-  /// a file may lie elsewhere, and are copied where a kernel reads them as they are.
+  /// For a kernel. Constants of a file are copied where one reads them as they are.
   Place place_of(ValueId id) {
-    const Value& value = graph_.value(storage(id));
     Place& stored = places_[storage(id).value];
-    if (value.is_constant && !is_aligned(stored.data, value.dtype)) {
-      owned_.push_back(copy_of(value));
-      stored.data = owned_.back().data();
+    if (graph_.value(storage(id)).is_constant) {
+      stored.data = aligned_constant(storage(id), owned_);
     }
     Place place = stored;
     place.offset = partition_.offset[id.value];
@@ -141,14 +138,19 @@ struct Executor::Impl {
     }
   }
 
-  static bool is_aligned(const void* data, DType dtype) {
-    return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(bytes_of(dtype)) ==
-           0;
-  }
-  static AlignedBuffer<std::byte> copy_of(const Value& constant) {
-    AlignedBuffer<std::byte> copy(constant.constant.bytes.size());
-    std::ranges::copy(constant.constant.bytes, copy.data());
-    return copy;
+  /// Kernels read elements at addresses that are multiples of their size. A constant that lies
+  /// elsewhere, as in a file, is copied to `copies`.
+  void* aligned_constant(ValueId id, std::vector<AlignedBuffer<std::byte>>& copies) const {
+    const Value& value = graph_.value(id);
+    void* const data = places_[id.value].data;
+    if (reinterpret_cast<std::uintptr_t>(data) %
+            static_cast<std::uintptr_t>(bytes_of(value.dtype)) ==
+        0) {
+      return data;
+    }
+    copies.emplace_back(value.constant.bytes.size());
+    std::ranges::copy(value.constant.bytes, copies.back().data());
+    return copies.back().data();
   }
 
   void add_step(std::size_t g) {
@@ -182,12 +184,7 @@ struct Executor::Impl {
     std::vector<AlignedBuffer<std::byte>> unpacked;
     PackedConstants buffers =
         packed_constants("graph::Executor", kernel, by_name, [&](ValueId id) -> void* {
-          const Value& value = graph_.value(id);
-          if (!value.is_constant || is_aligned(places_[id.value].data, value.dtype)) {
-            return value.is_constant ? places_[id.value].data : nullptr;
-          }
-          unpacked.push_back(copy_of(value));
-          return unpacked.back().data();
+          return graph_.value(id).is_constant ? aligned_constant(id, unpacked) : nullptr;
         });
     for (auto& [name, buffer] : buffers) {
       packed.emplace(name, buffer.data());

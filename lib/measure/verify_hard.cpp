@@ -2,45 +2,16 @@
 // Comparison with a reference of hard inputs: every element has a bound of its own.
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <vector>
 
-#include "tensorsmith/measure/narrow_float.hpp"
+#include "support/real_at.hpp"
 #include "tensorsmith/measure/verify.hpp"
 
 namespace tensorsmith {
 namespace {
 
-template <class T>
-T load(std::span<const std::byte> bytes, std::size_t index) {
-  T value;
-  std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
-  return value;
-}
-double real_at(DType dtype, std::span<const std::byte> bytes, std::size_t index) {
-  switch (dtype) {
-  case DType::f64:
-    return load<double>(bytes, index);
-  case DType::f16:
-    return static_cast<double>(float_from_f16(load<std::uint16_t>(bytes, index)));
-  case DType::bf16:
-    return static_cast<double>(float_from_bf16(load<std::uint16_t>(bytes, index)));
-  case DType::f32:
-    return static_cast<double>(load<float>(bytes, index));
-  case DType::i64:
-    return static_cast<double>(load<std::int64_t>(bytes, index));
-  case DType::i32:
-    return static_cast<double>(load<std::int32_t>(bytes, index));
-  case DType::i16:
-    return static_cast<double>(load<std::int16_t>(bytes, index));
-  case DType::i8:
-    return static_cast<double>(load<std::int8_t>(bytes, index));
-  case DType::u8:
-  case DType::boolean:
-    return static_cast<double>(load<std::uint8_t>(bytes, index));
-  }
-  return 0;
-}
+/// Whatever is written as a boolean counts, not only whether it is zero.
+DType stored_type(DType dtype) { return dtype == DType::boolean ? DType::u8 : dtype; }
 
 bool is_within(double got, double wanted, double bound) {
   if (!(bound < unknown_bound)) {
@@ -72,10 +43,9 @@ Verdict verify_hard_output(const KernelArgument& argument, const RowSample& rows
       rows, argument.num_elements, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
         num_compared += count;
         for (std::int64_t i = 0; i < count; ++i) {
-          const double got = real_at(argument.dtype, output, static_cast<std::size_t>(from + i));
-          const auto place = static_cast<std::size_t>(to + i);
-          const double wanted = real_at(argument.reference_dtype, values, place);
-          const double bound = load<double>(bounds, place);
+          const double got = real_at(stored_type(argument.dtype), output, from + i);
+          const double wanted = real_at(stored_type(argument.reference_dtype), values, to + i);
+          const double bound = real_at(DType::f64, bounds, to + i);
           if (!is_within(got, wanted, bound) && num_bad++ == 0) {
             char text[160];
             std::snprintf(text, sizeof(text), "%lld: got %.9g, expected %.9g within %.3g",
@@ -96,8 +66,8 @@ Verdict verify_hard_output(const KernelArgument& argument, const RowSample& rows
 JudgedShare judged_share(const HardReference& hard) {
   JudgedShare share;
   share.all = static_cast<std::int64_t>(hard.bounds.size() / sizeof(double));
-  for (std::size_t i = 0; i < hard.bounds.size() / sizeof(double); ++i) {
-    share.judged += load<double>(hard.bounds, i) < unknown_bound ? 1 : 0;
+  for (std::int64_t i = 0; i < share.all; ++i) {
+    share.judged += real_at(DType::f64, hard.bounds, i) < unknown_bound ? 1 : 0;
   }
   return share;
 }

@@ -13,7 +13,6 @@
 #include "tensorsmith/te/tensor_size.hpp"
 #include "tensorsmith/tune/measure_task.hpp"
 #include "tune/error_twin.hpp"
-#include "tune/f64_twin.hpp"
 #include "tune/sample_rows.hpp"
 #include "tune/value_ranges.hpp"
 

@@ -182,7 +182,7 @@ class NameTable {
     // What the text of CUDA programs uses, and functions that NVRTC declares by itself.
     constexpr std::string_view cuda_words =
         " threadIdx blockIdx blockDim gridDim warpSize min max abs exp log sqrt tanh erf pow floor "
-        "ceil round dynamic_shared j0 j1 jn y0 y1 yn block_x block_y block_z thread_x thread_y "
+        "ceil round j0 j1 jn y0 y1 yn block_x block_y block_z thread_x thread_y "
         "thread_z dim3 norm gamma clock trap brkpt signbit isnan isinf isfinite remainder fmax "
         "fmin fmod fabs rint nearbyint rsqrt TENSORSMITH_CUDA_SHIM ";
     // C++20's keywords and macros, and what exported text uses beside its helpers.
