@@ -16,6 +16,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -250,6 +251,9 @@ int run(bool checks, const std::string& page, const std::vector<std::string>& re
     Json report = Json::parse(tensorsmith::bench::read_text(result));
     if (report.contains("recorded_tuners")) {
       recorded = report["cases"];
+    } else if (!report.contains("machine") || !report.contains("summary") ||
+               !report.contains("cases")) {
+      throw std::runtime_error(result + " is no report of bench_kernels");
     } else {
       reports.push_back(std::move(report));
       paths.push_back(result);
