@@ -31,6 +31,8 @@
 #include "bench/support/report_file.hpp"
 #include "plain_nest.hpp"
 #include "programs.hpp"
+#include "tensorsmith/ir/host_array.hpp"
+#include "tensorsmith/measure/fill.hpp"
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/tune.hpp"
 #include "tensorsmith/tune/measure_task.hpp"
@@ -81,17 +83,20 @@ std::vector<Rival> make_rivals(const UserProgram& program, const Options& option
   return rivals;
 }
 
-/// Outputs of the arguments.
+/// Outputs of the arguments, as numbers.
 struct Outputs {
-  std::vector<std::size_t> places;
-  std::vector<std::vector<float>> values;
+  std::vector<std::vector<double>> values;
 
   Outputs(const std::vector<KernelParameter>& parameters, const std::vector<void*>& pointers) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (parameters[i].is_output) {
-        const auto* data = static_cast<const float*>(pointers[i]);
-        places.push_back(i);
-        values.emplace_back(data, data + parameters[i].num_elements);
+      if (!parameters[i].is_output) {
+        continue;
+      }
+      const DType type = parameters[i].dtype;
+      const auto* from = static_cast<const std::byte*>(pointers[i]);
+      auto& numbers = values.emplace_back();
+      for (std::int64_t e = 0; e < parameters[i].num_elements; ++e, from += bytes_of(type)) {
+        numbers.push_back(cast_scalar(load_scalar(from, type), type, DType::f64).real);
       }
     }
   }
@@ -101,8 +106,8 @@ struct Outputs {
     for (std::size_t o = 0; o < values.size(); ++o) {
       double most = 1e-30, apart = 0;
       for (std::size_t i = 0; i < values[o].size(); ++i) {
-        const double gap = std::abs(double{values[o][i]} - double{other.values[o][i]});
-        most = std::max(most, std::abs(double{values[o][i]}));
+        const double gap = std::abs(values[o][i] - other.values[o][i]);
+        most = std::max(most, std::abs(values[o][i]));
         apart = std::isnan(gap) ? HUGE_VAL : std::max(apart, gap);
       }
       worst = std::max(worst, apart / most);
@@ -151,13 +156,13 @@ nlohmann::ordered_json run_program(const NamedProgram& named, const Options& opt
   }
   const std::vector<KernelParameter> parameters = kernel_parameters(dag);
   Operands operands(parameters);
+  const MeasureTask inputs = make_measure_task(dag, 1, options.seed);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].dtype == DType::i32 && !parameters[i].is_output) {
-      auto* numbers = static_cast<std::int32_t*>(operands.pointers[i]);
-      for (std::int64_t e = 0; e < parameters[i].num_elements; ++e) {
-        numbers[e] =
-            static_cast<std::int32_t>((e * 2654435761 + 12345) % named.program.index_range);
-      }
+    if (!parameters[i].is_output) {
+      fill_input(
+          inputs, i,
+          {static_cast<std::byte*>(operands.pointers[i]),
+           static_cast<std::size_t>(parameters[i].num_elements * bytes_of(parameters[i].dtype))});
     }
   }
   const PackedKernel ours(result.kernel(), parameters, operands);

@@ -32,6 +32,8 @@ const char* type_text(DType type) {
     return "long";
   case DType::i32:
     return "int";
+  case DType::i16:
+    return "short";
   case DType::i8:
     return "signed char";
   case DType::u8:

@@ -22,8 +22,6 @@ using Sizes = std::vector<std::int64_t>;
 struct UserProgram {
   Shared<const ComputeDag> dag;
   std::vector<Shared<const ComputeDag>> alternatives = {};
-  /// i32 inputs are numbers of rows: drawn from [0, index_range).
-  std::int64_t index_range = 1;
 };
 
 struct ProgramFamily {

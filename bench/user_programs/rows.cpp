@@ -37,7 +37,7 @@ UserProgram embedding_bag(const Sizes& s) {
   const auto l = p.reduce_axis("l", s[2]);
   const auto bag = p.compute("Bag", {s[1], s[3]},
                              [&](auto i, auto j) { return te::sum(table(ids(i, l), j), {l}); });
-  return {p.dag({table, ids, bag}), {}, s[0]};
+  return {p.dag({table, ids, bag})};
 }
 
 /// Mean and variance of every channel over images and pixels.

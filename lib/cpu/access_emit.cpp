@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores: registers, scalars, vectors, masks, strides.
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <numeric>
 #include <utility>
 
 #include "kernel_emitter.hpp"
 #include "memory_emitter.hpp"
+#include "tensorsmith/support/floor_div.hpp"
 
 namespace tensorsmith::llvm_codegen {
 namespace {
@@ -73,7 +75,7 @@ Value MemoryEmitter::load(const Load& node) {
 
 Value MemoryEmitter::load_register(const Load& node, const LinearForm& form) {
   const Buffer& buffer = program_[node.buffer];
-  if (!form.terms.empty()) {
+  if (!form.terms.empty() || form.is_pattern()) {
     give_up("register buffer " + buffer.name + " is indexed by a variable that is not unrolled");
   }
   const auto read = [&](std::int64_t start, int count, int lanes) {
@@ -104,12 +106,15 @@ Value MemoryEmitter::load_memory(const Load& node, const LinearForm& form) {
   const DType type = program_[node.buffer].dtype;
   const std::int64_t bytes = bytes_of(type);
   const BufferState& state = alive(node.buffer);
-  const bool is_scalar = chunk_.lanes == 1 || form.lane == 0;
+  const bool is_scalar = chunk_.lanes == 1 || form.is_uniform();
   const int lanes = is_scalar ? 1 : chunk_.lanes;
   const LLVMValueRef outer = addresses_.pointer(state.base_id, state.pointer, bytes, form);
   const LoadKey key = {outer,
                        form.constant,
                        form.lane,
+                       form.outer,
+                       form.inner,
+                       form.is_pattern() ? chunk_.phase : 0,
                        lanes,
                        is_scalar ? 1 : chunk_.count,
                        state_.is_raw_copy ? DType::boolean : type};
@@ -124,6 +129,8 @@ Value MemoryEmitter::load_memory(const Load& node, const LinearForm& form) {
                                : chunk_.mask != nullptr ? b_.any_lane(memory_mask())
                                                         : nullptr;
     stored = load_scalar(pointer, type, guard);
+  } else if (form.is_pattern() || has_known_mask()) {
+    stored = load_pattern(node, form);
   } else if (form.lane == 1) {
     const LLVMTypeRef vector = m_.storage_type(type, lanes);
     const LLVMValueRef mask = memory_mask();
@@ -173,6 +180,20 @@ void MemoryEmitter::keep_load(const LoadKey& key, BufferId buffer, Value value) 
   loads_.insert_or_assign(key, CachedLoad{buffer, value, num_loads_, num_loads_});
 }
 
+// Whether the buffer consists of groups of so many elements, of which one begins where the
+// constants of the address are left out.
+bool MemoryEmitter::has_whole_groups(BufferId buffer, const LinearForm& form,
+                                     std::int64_t group) const {
+  return program_[buffer].num_elements() % group == 0 &&
+         std::all_of(form.terms.begin(), form.terms.end(),
+                     [&](const LinearTerm& term) { return term.coefficient % group == 0; });
+}
+
+// Which lanes of two loops read is a matter of their numbers.
+bool MemoryEmitter::has_known_mask() const {
+  return chunk_.inner > 1 && chunk_.mask != nullptr && LLVMIsConstant(chunk_.mask) != 0;
+}
+
 LLVMValueRef MemoryEmitter::load_strided(const Load& node, const LinearForm& form) {
   const DType type = program_[node.buffer].dtype;
   const LLVMTypeRef vector = m_.storage_type(type, chunk_.lanes);
@@ -184,32 +205,139 @@ LLVMValueRef MemoryEmitter::load_strided(const Load& node, const LinearForm& for
     return b_.reverse(b_.load(vector, pointer, static_cast<unsigned>(bytes)));
   }
   if (is_full && form.lane >= 2 && form.lane <= 4 && lanes >= 4) {
-    // `stride` vectors cover the elements; the last one is moved back to end with the last element.
+    // `stride` vectors cover the elements. They are those of the other elements between two lanes
+    // where all of these exist; else the last one is moved back to end with the last element.
     const int stride = static_cast<int>(form.lane);
-    const int span = stride * (lanes - 1) + 1;
+    const bool is_whole = has_whole_groups(node.buffer, form, form.lane);
+    const int phase = is_whole ? static_cast<int>(floor_mod(form.constant, form.lane)) : 0;
+    const int span = is_whole ? stride * lanes : stride * (lanes - 1) + 1;
     LLVMValueRef result = LLVMGetPoison(vector);
     for (int part = 0; part < stride; ++part) {
       const int begin = part + 1 < stride ? part * lanes : span - lanes;
       const LLVMValueRef piece =
-          b_.load(vector, b_.offset(pointer_to(node.buffer, form), begin * bytes),
+          b_.load(vector, b_.offset(pointer_to(node.buffer, form), (begin - phase) * bytes),
                   static_cast<unsigned>(bytes));
       std::vector<LLVMValueRef> picks;
       for (int lane = 0; lane < lanes; ++lane) {
-        const int at = lane * stride - part * lanes;
+        const int element = lane * stride + phase, at = element - part * lanes;
         const bool is_here = at >= 0 && at < lanes;
         picks.push_back(LLVMConstInt(
-            m_.i32, static_cast<unsigned long long>(is_here ? lanes + lane * stride - begin : lane),
-            0));
+            m_.i32, static_cast<unsigned long long>(is_here ? lanes + element - begin : lane), 0));
       }
       result = LLVMBuildShuffleVector(
           b_.ref, result, piece, LLVMConstVector(picks.data(), static_cast<unsigned>(lanes)), "");
     }
     return result;
   }
-  LLVMValueRef result = LLVMConstNull(vector);
+  std::vector<std::int64_t> elements;
+  for (int lane = 0; lane < lanes; ++lane) {
+    elements.push_back(form.lane * lane);
+  }
+  return load_lanes(node, form, elements);
+}
+
+// Lanes of two loops: runs of elements, each of at most a vector, and shuffles to where they
+// belong.
+LLVMValueRef MemoryEmitter::load_pattern(const Load& node, const LinearForm& form) {
+  const DType type = program_[node.buffer].dtype;
+  const std::int64_t bytes = bytes_of(type);
+  const int lanes = chunk_.lanes;
+  std::vector<std::int64_t> elements;  // by lane
+  for (int lane = 0; lane < lanes; ++lane) {
+    elements.push_back(form.lane * lane + form.outer * chunk_.outer_at(lane) +
+                       form.inner * chunk_.inner_at(lane));
+  }
+  std::vector<int> active;
+  for (int lane = 0; lane < chunk_.count; ++lane) {
+    const int taken = chunk_.mask == nullptr ? 1 : constant_bool(b_.extract(chunk_.mask, lane));
+    if (taken < 0) {
+      return load_lanes(node, form, elements);
+    }
+    if (taken == 1) {
+      active.push_back(lane);
+    }
+  }
+  const LLVMTypeRef vector = m_.storage_type(type, lanes);
+  std::sort(active.begin(), active.end(), [&](int a, int b) {
+    return elements[static_cast<std::size_t>(a)] < elements[static_cast<std::size_t>(b)];
+  });
+  const bool is_full = active.size() == static_cast<std::size_t>(lanes);
+  LLVMValueRef result = is_full ? LLVMGetPoison(vector) : LLVMConstNull(vector);
+  const LLVMValueRef origin = pointer_to(node.buffer, form);
+  for (std::size_t first = 0; first < active.size();) {
+    std::int64_t begin = elements[static_cast<std::size_t>(active[first])];
+    std::size_t end = first;
+    std::int64_t span = 0;
+    for (; end < active.size(); ++end) {
+      const std::int64_t at = elements[static_cast<std::size_t>(active[end])] - begin;
+      if (at >= lanes) {
+        break;
+      }
+      span = at + 1;
+    }
+    // Whole iterations of the outer loop, if these exist: other reads use the same vector.
+    const std::int64_t group = has_whole_groups(node.buffer, form, chunk_.inner) ? chunk_.inner : 1;
+    const std::int64_t before = floor_mod(form.constant + begin, group);
+    const std::int64_t behind = floor_mod(-(form.constant + begin + span), group);
+    if (before + span + behind <= lanes) {
+      begin -= before;
+      span += before + behind;
+    }
+    std::vector<LLVMValueRef> picks;
+    for (int lane = 0; lane < lanes; ++lane) {
+      picks.push_back(LLVMConstInt(m_.i32, static_cast<unsigned long long>(lane), 0));
+    }
+    for (; first < end; ++first) {
+      const auto lane = static_cast<std::size_t>(active[first]);
+      picks[lane] =
+          LLVMConstInt(m_.i32, static_cast<unsigned long long>(lanes + elements[lane] - begin), 0);
+    }
+    const LLVMValueRef piece =
+        load_run(b_.offset(origin, begin * bytes), type, static_cast<int>(span));
+    result = LLVMBuildShuffleVector(
+        b_.ref, result, piece, LLVMConstVector(picks.data(), static_cast<unsigned>(lanes)), "");
+  }
+  return result;
+}
+
+// The first `count` of the chunk's lanes are elements one behind the other.
+LLVMValueRef MemoryEmitter::load_run(LLVMValueRef pointer, DType type, int count) {
+  const int lanes = chunk_.lanes;
+  const auto element = static_cast<unsigned>(bytes_of(type));
+  const LLVMTypeRef vector = m_.storage_type(type, lanes);
+  if (count == lanes) {
+    return b_.load(vector, pointer, element);
+  }
+  if (count == 1) {
+    return b_.splat(b_.load(m_.storage_type(type, 1), pointer, element), lanes);
+  }
+  if (m_.target.has_masks) {
+    return b_.masked_load(vector, pointer, element, b_.first_lanes(count, lanes));
+  }
+  // Two vectors of half the length or more, one from the front, one from the back.
+  const int width = static_cast<int>(std::bit_floor(static_cast<unsigned>(count)));
+  const LLVMTypeRef part = m_.storage_type(type, width);
+  const LLVMValueRef front = b_.load(part, pointer, element);
+  const LLVMValueRef back =
+      b_.load(part, b_.offset(pointer, std::int64_t{element} * (count - width)), element);
+  std::vector<LLVMValueRef> picks;
+  for (int lane = 0; lane < lanes; ++lane) {
+    const int at = lane < width ? lane : std::min(lane, count - 1) + 2 * width - count;
+    picks.push_back(LLVMConstInt(m_.i32, static_cast<unsigned long long>(at), 0));
+  }
+  return LLVMBuildShuffleVector(b_.ref, front, back,
+                                LLVMConstVector(picks.data(), static_cast<unsigned>(lanes)), "");
+}
+
+// One after the other.
+LLVMValueRef MemoryEmitter::load_lanes(const Load& node, const LinearForm& form,
+                                       const std::vector<std::int64_t>& elements) {
+  const DType type = program_[node.buffer].dtype;
+  LLVMValueRef result = LLVMConstNull(m_.storage_type(type, chunk_.lanes));
   for (int lane = 0; lane < chunk_.count; ++lane) {
     const LLVMValueRef guard = chunk_.mask == nullptr ? nullptr : b_.extract(chunk_.mask, lane);
-    const LLVMValueRef pointer = b_.offset(pointer_to(node.buffer, form), form.lane * lane * bytes);
+    const LLVMValueRef pointer = b_.offset(
+        pointer_to(node.buffer, form), elements[static_cast<std::size_t>(lane)] * bytes_of(type));
     result = b_.insert(result, load_scalar(pointer, type, guard), lane);
   }
   return result;
@@ -264,16 +392,20 @@ bool MemoryEmitter::is_raw_copy(const Store& store) const {
          program_[store.buffer].scope != Scope::register_;
 }
 
-void MemoryEmitter::store_memory(const Store& store, const LinearForm& form, Value value) {
-  const DType type = program_[store.buffer].dtype;
-  const auto element = static_cast<unsigned>(bytes_of(type));
-  forget_loads(store.buffer);
+LLVMValueRef MemoryEmitter::as_stored(Value value, DType type) {
   const bool is_narrow = type == DType::f16 || type == DType::bf16;
   if (!is_narrow || value.type == DType::f64) {
     value.ref = b_.cast(value.ref, value.type, type);
   }
   const bool is_stored = LLVMTypeOf(value.ref) == m_.storage_type(type, value.lanes);
-  const LLVMValueRef stored = is_narrow && is_stored ? value.ref : b_.to_storage(value.ref, type);
+  return is_narrow && is_stored ? value.ref : b_.to_storage(value.ref, type);
+}
+
+void MemoryEmitter::store_memory(const Store& store, const LinearForm& form, Value value) {
+  const DType type = program_[store.buffer].dtype;
+  const auto element = static_cast<unsigned>(bytes_of(type));
+  forget_loads(store.buffer);
+  const LLVMValueRef stored = as_stored(value, type);
   if (chunk_.lanes == 1) {
     store_scalar(pointer_to(store.buffer, form), stored, element, guard_);
     return;
@@ -361,7 +493,8 @@ void MemoryEmitter::for_each_lane(const std::function<void(int lane)>& compute) 
   for (int lane = 0; lane < outer.count; ++lane) {
     chunk_.lanes = chunk_.count = 1;
     chunk_.mask = nullptr;
-    chunk_.first.constant = outer.first.constant + lane;
+    chunk_.first.constant = outer.first.constant + outer.outer_at(lane);
+    chunk_.phase = static_cast<int>(outer.inner_at(lane));
     guard_ = outer.mask == nullptr ? outer_guard : b_.extract(outer.mask, lane);
     memo_.clear();
     compute(lane);

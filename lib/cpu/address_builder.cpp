@@ -19,6 +19,8 @@ void LinearForm::add(const LinearForm& other, std::int64_t factor) {
   };
   constant += times(other.constant);
   lane += times(other.lane);
+  outer += times(other.outer);
+  inner += times(other.inner);
   is_lane_opaque = is_lane_opaque || other.is_lane_opaque;
   for (const LinearTerm& more : other.terms) {
     LinearTerm* const found = std::find_if(

@@ -27,10 +27,13 @@ struct LinearTerm {
 struct LinearForm {
   std::int64_t constant = 0;
   std::int64_t lane = 0;
+  std::int64_t outer = 0, inner = 0;  ///< of the two loops whose iterations the lanes are
   bool is_lane_opaque = false;  ///< depends on the lane in another way; the rest means nothing
   SmallVector<LinearTerm, 4> terms;
 
-  bool is_constant() const { return terms.empty() && lane == 0 && !is_lane_opaque; }
+  bool is_constant() const { return terms.empty() && is_uniform() && !is_lane_opaque; }
+  bool is_pattern() const { return outer != 0 || inner != 0; }
+  bool is_uniform() const { return lane == 0 && !is_pattern(); }  ///< the same in all lanes
   void add(const LinearForm& other, std::int64_t factor);
   bool operator==(const LinearForm&) const = default;
 };

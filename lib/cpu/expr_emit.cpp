@@ -94,9 +94,18 @@ Value ValueEmitter::compute(ExprId id) {
     return {b_.cast(index_value(id), DType::i64, type), type, 1};
   }
   if (std::holds_alternative<VarRef>(node.op)) {
+    const VarId var = std::get<VarRef>(node.op).var;
+    const bool is_inner = bindings_[var.value].kind == Binding::Kind::inner_lane;
+    std::vector<LLVMValueRef> lanes;
+    for (int lane = 0; lane < chunk_.lanes; ++lane) {
+      lanes.push_back(b_.const_int(type, is_inner ? chunk_.inner_at(lane) : chunk_.outer_at(lane)));
+    }
+    const LLVMValueRef numbers = LLVMConstVector(lanes.data(), static_cast<unsigned>(chunk_.lanes));
+    if (is_inner) {
+      return {numbers, type, chunk_.lanes};
+    }
     const LLVMValueRef first = b_.cast(addresses_.value(chunk_.first), DType::i64, type);
-    const LLVMValueRef lanes = b_.iota(m_.compute_type(type), chunk_.lanes);
-    return {b_.add(b_.splat(first, chunk_.lanes), lanes), type, chunk_.lanes};
+    return {b_.add(b_.splat(first, chunk_.lanes), numbers), type, chunk_.lanes};
   }
   if (const Unary* unary = std::get_if<Unary>(&node.op)) {
     const Value a = eval(unary->a);

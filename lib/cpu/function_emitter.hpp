@@ -45,8 +45,8 @@ class FunctionEmitter : PartEmitter {
   void emit(StmtId stmt);
   /// The whole program; if it is long, some of its outermost loops in functions of their own.
   void emit_in_parts(StmtId body);
-  /// for var in [begin, end): the body of a parallel loop, or a loop whose extent is no number.
-  void emit_range(const For& loop, LLVMValueRef begin, LLVMValueRef end, bool is_nonempty = false);
+  /// for var in [begin, end): a thread's share of a parallel loop.
+  void emit_share(const For& loop, LLVMValueRef begin, LLVMValueRef end);
   /// The whole program, whose pointers say whether it works in place.
   void emit_in_place(StmtId body, const InPlace& in_place);
   void finish();  ///< returns from the function
@@ -113,7 +113,18 @@ class FunctionEmitter : PartEmitter {
   LLVMValueRef dot_groups(const Load& load, DType type);
 
   // transpose_emit.cpp
+  /// for var in [begin, end), whose body is emitted as it stands.
+  void emit_range(const For& loop, LLVMValueRef begin, LLVMValueRef end, bool is_nonempty = false);
+  void check_unbound(const For& loop) const;
+  std::optional<Transposition> transposition_of(const For& loop) const;
   void emit_transposed(const For& loop, const Transposition& plan);
+  void emit_transposed_range(const For& loop, const Transposition& plan, LLVMValueRef begin,
+                             LLVMValueRef end);
+  void emit_blocks(const For& loop, const Transposition& plan, const Strip& u);
+  int line_lanes(const For& loop) const;  ///< iterations of `loop` between two of its lanes' loop
+  int block_columns(const For& loop) const;  ///< of them in a block
+  void emit_joint(const Transposition& plan, const Strip& u, const Strip& v);
+  void emit_interleaved(const Transposition& plan, const Strip& u, const Strip& v);
   void emit_block(const Transposition& plan, const Strip& u, const Strip& v);
   std::vector<Value> transposed(const std::vector<Value>& rows, int lanes, int columns);
   void bind_in(const Strip& strip, int position);  ///< its variable = first + position

@@ -24,7 +24,7 @@ namespace tensorsmith::llvm_codegen {
 class KernelEmitter;
 
 struct Binding {
-  enum class Kind : std::uint8_t { none, scalar, lane } kind = Kind::none;
+  enum class Kind : std::uint8_t { none, scalar, lane, inner_lane } kind = Kind::none;
   LinearForm value;  ///< of a scalar; without lanes
 };
 
@@ -44,8 +44,16 @@ struct Strip {
 };
 
 /// The strip of a vectorized loop that is being translated. lanes == 1: none, or a scalar strip.
+/// Its lanes may be the iterations of two loops, the whole inner one for each of the outer one:
+/// lane l is iteration first + (phase + l) / inner of `var`, (phase + l) % inner of `inner_var`.
 struct Chunk : Strip {
   LLVMValueRef mask = nullptr;  ///< varying part of the condition; null = all lanes
+  VarId inner_var;
+  int inner = 1;  ///< iterations of the inner loop; 1: there is none
+  int phase = 0;
+
+  std::int64_t outer_at(int lane) const { return (phase + lane) / inner; }
+  std::int64_t inner_at(int lane) const { return (phase + lane) % inner; }
 };
 
 struct CachedLoad {
@@ -53,7 +61,10 @@ struct CachedLoad {
   Value value;
   std::int64_t loaded = 0, used = 0;  ///< the last time each, counted in loads
 };
-using LoadKey = std::tuple<LLVMValueRef, std::int64_t, std::int64_t, int, int, DType>;
+/// Pointer, constant, lane, outer, inner and phase of the address; lanes, count and type of the
+/// value.
+using LoadKey = std::tuple<LLVMValueRef, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                           int, int, int, DType>;
 using LoadCache = std::map<LoadKey, CachedLoad>;
 using Memo = std::unordered_map<std::uint32_t, Value>;
 

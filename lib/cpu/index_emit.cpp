@@ -2,6 +2,7 @@
 // Linear forms of index expressions; parts that are not linear become terms of their own.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "constant_division.hpp"
 #include "tensorsmith/ir/flat_index.hpp"
@@ -26,7 +27,12 @@ LinearForm ValueEmitter::form(ExprId id) {
       return binding.value;
     case Binding::Kind::lane:
       result = chunk_.first;
-      result.lane = chunk_.lanes > 1 ? 1 : 0;
+      (chunk_.inner > 1 ? result.outer : result.lane) = chunk_.lanes > 1 ? 1 : 0;
+      result.constant += chunk_.lanes > 1 ? 0 : chunk_.outer_at(0);
+      return result;
+    case Binding::Kind::inner_lane:
+      result.inner = chunk_.lanes > 1 ? 1 : 0;
+      result.constant = chunk_.lanes > 1 ? 0 : chunk_.inner_at(0);
       return result;
     }
   }
@@ -99,7 +105,8 @@ LinearForm ValueEmitter::divided(const Binary& node, ExprId id) {
     return result;
   }
   const bool floors = node.op == BinaryOp::floordiv || node.op == BinaryOp::floormod;
-  bool divides = c != -1 && !a.is_lane_opaque && a.lane % c == 0 && (floors || a.constant % c == 0);
+  bool divides = c != -1 && !a.is_lane_opaque && a.lane % c == 0 && a.outer % c == 0 &&
+                 a.inner % c == 0 && (floors || a.constant % c == 0);
   for (const LinearTerm& term : a.terms) {
     divides = divides && term.coefficient % c == 0;
   }
@@ -112,6 +119,8 @@ LinearForm ValueEmitter::divided(const Binary& node, ExprId id) {
   }
   result.constant = floor_div(a.constant, c);
   result.lane = a.lane / c;
+  result.outer = a.outer / c;
+  result.inner = a.inner / c;
   for (const LinearTerm& term : a.terms) {
     result.terms.push_back(LinearTerm{term.term, term.coefficient / c});
   }
@@ -162,6 +171,9 @@ LinearForm ValueEmitter::opaque(ExprId id) {
       add_value(binding.value);
     } else if (binding.kind == Binding::Kind::lane) {
       add_value(chunk_.first);  // scalar mode: the lane's variable
+      key.push_back(chunk_.outer_at(0));
+    } else if (binding.kind == Binding::Kind::inner_lane) {
+      key.push_back(chunk_.inner_at(0));
     }
   }
   const auto found = opaque_terms_.find(key);
@@ -298,6 +310,11 @@ LinearForm ValueEmitter::flat_form(BufferId buffer, const ExprList& indices) {
   LinearForm flat;
   for (const FlatTerm& term : flat_index(program_.pool, indices, program_[buffer].strides)) {
     flat.add(form(term.index), term.coefficient);
+  }
+  if (flat.is_pattern() && flat.outer == flat.inner * chunk_.inner) {  // evenly spaced
+    flat.constant += flat.inner * chunk_.phase;
+    flat.lane = std::exchange(flat.inner, 0);
+    flat.outer = 0;
   }
   return flat;
 }

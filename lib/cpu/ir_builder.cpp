@@ -225,14 +225,6 @@ LLVMValueRef IrBuilder::splat(V scalar, int lanes) {
                                 LLVMConstNull(m.vector_of(m.i32, lanes)), "");
 }
 
-LLVMValueRef IrBuilder::iota(LLVMTypeRef element, int lanes) {
-  std::vector<V> items;
-  for (int lane = 0; lane < lanes; ++lane) {
-    items.push_back(LLVMConstInt(element, static_cast<unsigned long long>(lane), 0));
-  }
-  return lanes == 1 ? items[0] : LLVMConstVector(items.data(), static_cast<unsigned>(lanes));
-}
-
 LLVMValueRef IrBuilder::extract(V vector, int lane) {
   return lanes_of(vector) == 1 ? vector
                                : LLVMBuildExtractElement(ref, vector, m.const_i64(lane), "");

@@ -130,7 +130,6 @@ class IrBuilder {
   V const_real(DType type, double value, int lanes = 1);
 
   V splat(V scalar, int lanes);
-  V iota(LLVMTypeRef element, int lanes);
   V extract(V vector, int lane);
   V insert(V vector, V scalar, int lane);
   V reverse(V vector);

@@ -149,7 +149,7 @@ LLVMValueRef KernelEmitter::outline(const For& loop, const Captures& captures) {
                           nullptr);
   bind(emitter, inner, captures);
   const auto first = static_cast<unsigned>(num_buffers + 1 + num_vars);
-  emitter.emit_range(loop, LLVMGetParam(inner, first), LLVMGetParam(inner, first + 1));
+  emitter.emit_share(loop, LLVMGetParam(inner, first), LLVMGetParam(inner, first + 1));
   emitter.finish();
   per_thread_.peak = std::max(per_thread_.peak, area.peak);
   return wrapper;

@@ -37,6 +37,8 @@ class KernelEmitter {
   const std::vector<std::int32_t>& overwritable() const { return overwritable_; }
 
   // For FunctionEmitter.
+  /// Whether no other argument may lie in the buffer's memory.
+  bool is_alone(BufferId buffer) const;
   struct Captures {
     std::vector<BufferId> buffers;
     std::vector<VarId> vars;  ///< as 64-bit values
@@ -82,8 +84,6 @@ class KernelEmitter {
   LLVMValueRef add_part(const std::string& name, const Captures& captures,
                         const std::vector<LLVMTypeRef>& more);
   void bind(FunctionEmitter& emitter, LLVMValueRef part, const Captures& captures);
-  /// Whether no other argument may lie in the buffer's memory.
-  bool is_alone(BufferId buffer) const;
 
   std::string entry_;
   bool is_serial_;

@@ -17,6 +17,8 @@ class MemoryEmitter : PartEmitter {
   Value load(const Load& node);
   /// `value`, in the type of its expression, to where the store's indices say.
   void store(const Store& store, const LinearForm& form, Value value);
+  /// Numbers as they stand in memory as elements of `type`.
+  LLVMValueRef as_stored(Value value, DType type);
   /// Whether numbers of two bytes are moved as they are.
   bool is_raw_copy(const Store& store) const;
   void emit_prefetch(const Prefetch& prefetch);
@@ -40,7 +42,13 @@ class MemoryEmitter : PartEmitter {
   Value load_register(const Load& node, const LinearForm& form);
   Value load_memory(const Load& node, const LinearForm& form);
   LLVMValueRef load_scalar(LLVMValueRef pointer, DType type, LLVMValueRef guard);
+  bool has_whole_groups(BufferId buffer, const LinearForm& form, std::int64_t group) const;
+  bool has_known_mask() const;
   LLVMValueRef load_strided(const Load& node, const LinearForm& form);
+  LLVMValueRef load_pattern(const Load& node, const LinearForm& form);
+  LLVMValueRef load_run(LLVMValueRef pointer, DType type, int count);
+  LLVMValueRef load_lanes(const Load& node, const LinearForm& form,
+                          const std::vector<std::int64_t>& elements);
   void store_memory(const Store& store, const LinearForm& form, Value value);
   void store_register(const Store& store, const LinearForm& form, Value value);
   void store_scalar(LLVMValueRef pointer, LLVMValueRef value, unsigned alignment,

@@ -78,11 +78,25 @@ std::int64_t FunctionEmitter::constant_extent(const For& loop) {
   return extent.constant;
 }
 
-void FunctionEmitter::emit_loop(const For& loop) {
-  kernel_.count_statement();
+void FunctionEmitter::check_unbound(const For& loop) const {
   if (bindings_[loop.var.value].kind != Binding::Kind::none) {
     give_up("loop variable " + program_.pool.var_name(loop.var) + " is already in use");
   }
+}
+
+std::optional<Transposition> FunctionEmitter::transposition_of(const For& loop) const {
+  if (loop.kind == ForKind::vectorized || chunk_.lanes > 1) {
+    return std::nullopt;
+  }
+  auto plan = find_transposition(program_, facts_, loop, native_lanes(facts_.of(loop.body)));
+  return plan && loop.kind == ForKind::parallel && !plan->is_interleaving && !plan->is_joint
+             ? std::nullopt
+             : plan;
+}
+
+void FunctionEmitter::emit_loop(const For& loop) {
+  kernel_.count_statement();
+  check_unbound(loop);
   if (tiles_.emit_run(loop)) {
     return;
   }
@@ -91,20 +105,17 @@ void FunctionEmitter::emit_loop(const For& loop) {
     emit_tensor(loop);
     return;
   }
-  if ((loop.kind == ForKind::serial || loop.kind == ForKind::unrolled) && chunk_.lanes == 1) {
-    if (const auto plan = find_transposition(program_, facts_, loop)) {
-      emit_transposed(loop, *plan);
-      return;
-    }
+  if (loop.kind == ForKind::parallel && runtime_ != nullptr && !in_vectorized_) {
+    emit_parallel(loop);
+    return;
+  }
+  if (const auto plan = transposition_of(loop)) {
+    emit_transposed(loop, *plan);
+    return;
   }
   switch (loop.kind) {
   case ForKind::serial:
-    break;
   case ForKind::parallel:
-    if (runtime_ != nullptr && !in_vectorized_) {
-      emit_parallel(loop);
-      return;
-    }
     break;
   case ForKind::unrolled:
     emit_unrolled(loop, constant_extent(loop));
@@ -117,7 +128,7 @@ void FunctionEmitter::emit_loop(const For& loop) {
   }
   memo_.clear();
   const LinearForm extent = values_.form(loop.extent);
-  if (extent.lane != 0 || extent.is_lane_opaque) {
+  if (!extent.is_uniform() || extent.is_lane_opaque) {
     give_up("the extent of loop " + program_.pool.var_name(loop.var) + " differs between lanes");
   }
   if (extent.is_constant()) {
@@ -148,6 +159,14 @@ void FunctionEmitter::emit_range(const For& loop, LLVMValueRef begin, LLVMValueR
     emit(loop.body);
   });
   bindings_[loop.var.value] = Binding{};
+}
+
+void FunctionEmitter::emit_share(const For& loop, LLVMValueRef begin, LLVMValueRef end) {
+  if (const auto plan = transposition_of(loop)) {
+    emit_transposed_range(loop, *plan, begin, end);
+  } else {
+    emit_range(loop, begin, end);
+  }
 }
 
 void FunctionEmitter::emit_unrolled(const For& loop, std::int64_t extent) {

@@ -152,8 +152,8 @@ LLVMValueRef FunctionEmitter::dot_groups(const Load& load, DType type) {
   const BufferState& state = memory_.alive(load.buffer);
   const LLVMValueRef outer = addresses_.pointer(state.base_id, state.pointer, bytes, first);
   // Not one of the keys of load_memory: lanes there are as many as elements.
-  const LoadKey key = {outer, first.constant, first.lane + (step.constant << 32),
-                       lanes, -chunk_.count,  type};
+  const LoadKey key = {outer, first.constant, first.lane,    step.constant, 0,
+                       0,     lanes,          -chunk_.count, type};
   const DType kept = bytes * k == 4 ? DType::i32 : DType::i16;
   const auto keep = [&](LLVMValueRef value, int count) {
     memory_.keep_load(key, load.buffer, Value{value, kept, count});
@@ -199,7 +199,7 @@ LLVMValueRef FunctionEmitter::dot_groups(const Load& load, DType type) {
     rows.push_back(
         read(m_.vector_of(element, lanes), address(g), memory_.alignment_of(load.buffer, row)));
   }
-  return keep(b_.bitcast(interleave(b_, rows), m_.vector_of(word, lanes)), lanes);
+  return keep(b_.bitcast(interleave(b_, rows)[0], m_.vector_of(word, lanes)), lanes);
 }
 
 }  // namespace tensorsmith::llvm_codegen

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/support/factorize.hpp"
 
 namespace tensorsmith::llvm_codegen {
 namespace {
@@ -82,6 +83,72 @@ class Finder {
   std::set<ExprId> seen_;
 };
 
+int log2_of(int power) {
+  int bits = 0;
+  while ((1 << bits) < power) {
+    ++bits;
+  }
+  return bits;
+}
+
+/// Operations for as many iterations of u as a vector has lanes: computed along u for each of the n
+/// iterations of v and interleaved, along both, or along v for each of u.
+struct Costs {
+  std::int64_t interleaved = 0, joint = 0, along_v = 0;
+};
+
+/// Of an access in vectors whose lanes are so far apart; nothing: unevenly.
+std::int64_t vector_cost(std::optional<std::int64_t> stride, std::int64_t lanes) {
+  if (stride && (*stride == 0 || *stride == 1)) {
+    return 1;
+  }
+  const bool is_near = stride && *stride >= -1 && *stride <= nearly_dense;
+  return is_near ? std::max<std::int64_t>(2, *stride) : 2 * lanes;
+}
+
+/// Of one in vectors along u and v: loads of runs, and shuffles.
+std::int64_t joint_cost(std::optional<std::int64_t> u, std::optional<std::int64_t> v,
+                        std::int64_t n, std::int64_t lanes) {
+  if (!u || !v) {
+    return 2 * lanes;
+  }
+  if (*u == *v * n) {
+    return vector_cost(v, lanes);
+  }
+  const std::int64_t rows = ceil_div(lanes, n);  // iterations of u in a vector
+  const auto runs = [&](std::int64_t first, std::int64_t count, std::int64_t second,
+                        std::int64_t times) {
+    // `count` elements `first` apart, that `times`, `second` apart.
+    const std::int64_t span = std::abs(first) * (count - 1) + 1;
+    const std::int64_t all = span + std::abs(second) * (times - 1);
+    const std::int64_t in_one = ceil_div(all, lanes);
+    return std::min(in_one, times * std::min(count, ceil_div(span, lanes)));
+  };
+  return 2 * std::min(runs(*v, n, *u, rows), runs(*u, rows, *v, n));
+}
+
+Costs costs_of(const LoopProgram& program, const ProgramFacts& facts, const For& u, const For& v,
+               ExprId value, std::int64_t n, std::int64_t native) {
+  const std::int64_t shuffles = n == 3 ? 6 : n * log2_of(static_cast<int>(n));
+  Costs costs{n + shuffles, n, native};  // of the store
+  visit_nodes(program.pool, value, [&](ExprId id) {
+    const bool uses_v = facts.uses(id, v.var);
+    const std::int64_t times = uses_v ? n : 1;
+    if (const Load* load = program.pool.as<Load>(id)) {
+      const auto along_u = facts.stride(load->buffer, load->indices, u.var);
+      const auto along_v = facts.stride(load->buffer, load->indices, v.var);
+      costs.interleaved += times * vector_cost(along_u, native);
+      costs.joint += n * joint_cost(along_u, along_v, n, native);
+      costs.along_v += native * (uses_v ? vector_cost(along_v, n) : 1);
+    } else if (!facts.is_index(id) && program.pool.as<FloatImm>(id) == nullptr) {
+      costs.interleaved += times;
+      costs.joint += n;
+      costs.along_v += native;
+    }
+  });
+  return costs;
+}
+
 /// The only statement in `id`, seen through sequences of one.
 template <class Node>
 const Node* only(const LoopProgram& program, StmtId id) {
@@ -91,14 +158,6 @@ const Node* only(const LoopProgram& program, StmtId id) {
     seq = program.as<Seq>(id);
   }
   return program.as<Node>(id);
-}
-
-int log2_of(int power) {
-  int bits = 0;
-  while ((1 << bits) < power) {
-    ++bits;
-  }
-  return bits;
 }
 
 int bit(int number, int position) { return (number >> position) & 1; }
@@ -279,7 +338,8 @@ class Network {
 }  // namespace
 
 std::optional<Transposition> find_transposition(const LoopProgram& program,
-                                                const ProgramFacts& facts, const For& loop) {
+                                                const ProgramFacts& facts, const For& loop,
+                                                int native) {
   const For* const v = only<For>(program, loop.body);
   if (v == nullptr || v->kind != ForKind::vectorized) {
     return std::nullopt;
@@ -316,36 +376,54 @@ std::optional<Transposition> find_transposition(const LoopProgram& program,
   if (!stores_rows && !is_register && !is_dense && distance % conflict_bytes == 0) {
     return std::nullopt;
   }
-  if (finder.values.empty() && !stores_rows) {
+  const std::int64_t n = v_extent->value;
+  const bool are_few = n < native && is_dense && *along_v == 1 && !is_register &&
+                       program[store->buffer].dtype != DType::boolean;
+  bool is_interleaving = false, is_joint = false;
+  if (are_few) {
+    const Costs costs = costs_of(program, facts, loop, *v, store->value, n, native);
+    const std::int64_t least = std::min(costs.joint, costs.along_v);
+    is_interleaving = n <= nearly_dense && costs.interleaved < least;
+    is_joint = !is_interleaving && costs.joint < costs.along_v;
+  }
+  if (finder.values.empty() && !stores_rows && !is_interleaving && !is_joint) {
     return std::nullopt;
   }
-  const bool is_few = v_extent->value == 2 || v_extent->value == 4;
-  // A plain copy, or one that extends its elements to a type that is stored as it is computed.
-  const DType stored = program[store->buffer].dtype;
-  const Cast* const cast = program.pool.as<Cast>(store->value);
-  const bool is_extension = cast != nullptr && stored != DType::f16 && stored != DType::bf16;
-  const ExprId source = is_extension ? cast->a : store->value;
-  const bool is_interleaving =
-      is_few && is_dense && *along_v == 1 && !is_register && stored != DType::boolean &&
-      finder.values == std::vector<ExprId>{source} && program.pool.as<Load>(source) != nullptr;
-  return Transposition{v, store, std::move(finder.values), stores_rows, is_interleaving};
+  return Transposition{v, store, std::move(finder.values), stores_rows, is_interleaving, is_joint};
 }
 
-V interleave(IrBuilder& b, std::vector<V> rows) {
+std::vector<V> interleave(IrBuilder& b, std::vector<V> rows) {
+  const int n = static_cast<int>(rows.size()), width = lanes_of(rows[0]);
+  if (n == 3) {
+    std::vector<V> pieces;
+    for (int first = 0; first < n * width; first += width) {
+      V piece = rows[0];
+      for (int row = 0; row < n; ++row) {
+        std::vector<int> sources;
+        for (int lane = 0; lane < width; ++lane) {
+          const int element = first + lane;
+          sources.push_back(element % n == row ? width * (row > 0 ? 1 : 0) + element / n : lane);
+        }
+        piece = shuffle(b, piece, row > 0 ? rows[static_cast<std::size_t>(row)] : piece, sources);
+      }
+      pieces.push_back(piece);
+    }
+    return pieces;
+  }
   // Rows i and i + half: the lanes of the result alternate between them.
   while (rows.size() > 1) {
     const std::size_t half = rows.size() / 2;
-    const int width = lanes_of(rows[0]);
+    const int lanes = lanes_of(rows[0]);
     std::vector<int> sources;
-    for (int lane = 0; lane < 2 * width; ++lane) {
-      sources.push_back(lane / 2 + lane % 2 * width);
+    for (int lane = 0; lane < 2 * lanes; ++lane) {
+      sources.push_back(lane / 2 + lane % 2 * lanes);
     }
     for (std::size_t i = 0; i < half; ++i) {
       rows[i] = shuffle(b, rows[i], rows[i + half], sources);
     }
     rows.resize(half);
   }
-  return rows[0];
+  return rows;
 }
 
 std::vector<V> transpose(IrBuilder& b, const std::vector<V>& rows, int lanes, int columns) {

@@ -6,7 +6,8 @@
 //     for u: for v (vectorized): P[u][v] = f(B[v][u], ...)
 //       -->  rows = B[v + r][u ..] for every lane r; columns = transposition of rows;
 //            P[u + j][v ..] = f(columns[j], ...)
-//     v of 2 or 4, P dense: the rows are interleaved and stored as one
+//     few v, P dense: f is computed along u for every v, and the rows are interleaved as they are
+//     stored; or vectors run along both: lane l is iteration l / n of u, l % n of v
 // Not here: blocks, tails and the code around the network (transpose_emit.cpp).
 #pragma once
 
@@ -25,17 +26,21 @@ struct Transposition {
   const Store* store = nullptr;  ///< all that v does
   std::vector<ExprId> values;    ///< parts of the stored value to be computed along u
   bool stores_rows = false;      ///< the store, too, is far apart along v and dense along u
-  bool is_interleaving = false;  ///< a copy of a few rows, element by element: u, then v, is dense;
-                                 ///< elements may be extended on the way
+  /// Of a few rows, where u, then v, is dense in what is stored.
+  bool is_interleaving = false;  ///< as they are stored
+  bool is_joint = false;         ///< vectors along both
 };
 
 /// Nothing if `loop` (u) holds anything else, if blocks could change the result, or if no access
-/// would gain: one that is dense along u and neither dense nor nearly so along v.
+/// would gain: one that is dense along u and neither dense nor nearly so along v. A few rows are
+/// interleaved or joined where that takes fewer operations than vectors of `native` lanes along v.
 std::optional<Transposition> find_transposition(const LoopProgram& program,
-                                                const ProgramFacts& facts, const For& loop);
+                                                const ProgramFacts& facts, const For& loop,
+                                                int native);
 
-/// Element i * n + j is lane i of row j; n, their number, is a power of two.
-LLVMValueRef interleave(IrBuilder& b, std::vector<LLVMValueRef> rows);
+/// One behind the other, the results have lane i of row j as element i * n + j; n, the number of
+/// rows, is 3 or a power of two, of which there is one result.
+std::vector<LLVMValueRef> interleave(IrBuilder& b, std::vector<LLVMValueRef> rows);
 
 /// Column j holds lane j of every row; `lanes` (a power of two) >= the number of rows. The lanes
 /// without a row repeat the last one. Rows are vectors of at least `columns` and at least two

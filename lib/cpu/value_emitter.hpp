@@ -50,7 +50,8 @@ class ValueEmitter : PartEmitter {
   LLVMValueRef index_node(ExprId index, int level);  ///< i64; i1 for booleans
   LLVMValueRef index_operand(ExprId index, int level);
   bool depends_on_lane(ExprId expr) const {
-    return chunk_.lanes > 1 && facts_.uses(expr, chunk_.var);
+    return chunk_.lanes > 1 && (facts_.uses(expr, chunk_.var) ||
+                                (chunk_.inner > 1 && facts_.uses(expr, chunk_.inner_var)));
   }
 
   MemoryEmitter& memory_;

@@ -19,10 +19,12 @@ class NotationFormula {
  public:
   using Names = std::vector<std::pair<std::string, Expr>>;
 
-  /// `element(node id, indices)` makes the read of a tensor.
+  /// `element(node id, indices)` makes the read of a tensor; `exists(node id)`: there is such an
+  /// element wherever the formula is computed.
   NotationFormula(std::string_view text, const NotationProgram& parsed, Program& program,
-                  const Callback<Expr(std::uint32_t, std::vector<Expr>)>& element)
-      : text_(text), parsed_(parsed), program_(program), element_(element) {}
+                  const Callback<Expr(std::uint32_t, std::vector<Expr>)>& element,
+                  const Callback<bool(std::uint32_t)>& exists)
+      : text_(text), parsed_(parsed), program_(program), element_(element), exists_(exists) {}
 
   Expr operator()(std::uint32_t id, const Names& names) const {
     const NotationNode& n = parsed_.nodes[id];
@@ -51,7 +53,9 @@ class NotationFormula {
     case NotationKind::infix:
       return infix(n, operands[0], operands[1]);
     case NotationKind::conditional:
-      return te::select(operands[0], operands[1], operands[2]);
+      return all_exist(n.operands[1]) && all_exist(n.operands[2])
+                 ? te::select(operands[0], operands[1], operands[2])
+                 : te::if_then_else(operands[0], operands[1], operands[2]);
     }
     return Expr(0);
   }
@@ -59,6 +63,16 @@ class NotationFormula {
  private:
   [[noreturn]] void failed(std::size_t at, const std::string& expected) const {
     NotationCursor::failed_at(text_, at, expected);
+  }
+  /// Whether whatever is read below node `id` exists, so that it may be read in any case.
+  bool all_exist(std::uint32_t id) const {
+    const NotationNode& n = parsed_.nodes[id];
+    for (std::uint32_t operand : n.operands) {
+      if (!all_exist(operand)) {
+        return false;
+      }
+    }
+    return n.kind != NotationKind::element || exists_(id);
   }
   Expr named(const NotationNode& n, const Names& names) const {
     for (const auto& [name, value] : names) {
@@ -161,6 +175,7 @@ class NotationFormula {
   const NotationProgram& parsed_;
   Program& program_;
   const Callback<Expr(std::uint32_t, std::vector<Expr>)>& element_;
+  const Callback<bool(std::uint32_t)>& exists_;
 };
 
 }  // namespace tensorsmith::te::detail

@@ -51,12 +51,18 @@ struct StatementRanges {
       const IndexRange a = range_of(program, n.operands[0]);
       return a.low == INT64_MIN ? IndexRange{} : IndexRange{a.is_known, -a.high, -a.low};
     }
-    if (n.kind != NotationKind::infix) {
+    const bool is_least = n.kind == NotationKind::call && n.name == "min";
+    const bool is_most = n.kind == NotationKind::call && n.name == "max";
+    if ((n.kind != NotationKind::infix && !is_least && !is_most) || n.operands.size() != 2) {
       return {};
     }
     const IndexRange a = range_of(program, n.operands[0]), b = range_of(program, n.operands[1]);
     if (!a.is_known || !b.is_known) {
       return {};
+    }
+    if (is_least || is_most) {
+      return {true, (a.low < b.low) == is_least ? a.low : b.low,
+              (a.high < b.high) == is_least ? a.high : b.high};
     }
     IndexRange r{true, 0, 0};
     bool overflows = false;

@@ -50,6 +50,14 @@ class NotationPadding {
     return copies_.back().tensor;
   }
 
+  bool is_padded(std::uint32_t id) const {
+    for (const Read& read : reads_) {
+      if (read.node == id) {
+        return true;
+      }
+    }
+    return false;
+  }
   /// The element of the copy if node `id` reads one.
   std::optional<Expr> element(std::uint32_t id, std::vector<Expr> at) const {
     for (const Read& read : reads_) {

@@ -23,7 +23,8 @@ class NotationReader {
       : text_(text), parsed_(NotationParser(text)()), ranges_(text, parsed_),
         element_(
             [this](std::uint32_t id, std::vector<Expr> at) { return element(id, std::move(at)); }),
-        formula_(text, parsed_, program_, element_) {}
+        exists_([this](std::uint32_t id) { return exists(id); }),
+        formula_(text, parsed_, program_, element_, exists_) {}
   NotationReader(const NotationReader&) = delete;
   NotationReader& operator=(const NotationReader&) = delete;
 
@@ -123,6 +124,7 @@ class NotationReader {
       shape.push_back(ranges.extent_of(axis.name));
     }
     padding_.clear_reads();
+    ranges_here_ = &ranges;
     std::vector<ReadBox> boxes;
     for (std::uint32_t formula : statement.formulas) {
       add_new_inputs(formula);
@@ -267,6 +269,22 @@ class NotationReader {
     return tensor->at(at);
   }
 
+  /// For certain: a padded copy has all that is read of it.
+  bool exists(std::uint32_t id) const {
+    const NotationNode& n = parsed_.nodes[id];
+    const Tensor* tensor = find(ranges_.name_of_element(n.name));
+    if (tensor == nullptr || padding_.is_padded(id)) {
+      return true;
+    }
+    for (std::size_t d = 0; d < n.operands.size(); ++d) {
+      const IndexRange range = ranges_here_->range_of(parsed_, n.operands[d]);
+      if (!range.is_known || range.leaves(tensor->extent(d))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   // --- properties
   void check_properties() const {
     for (const NotationProperty& property : parsed_.properties) {
@@ -322,7 +340,9 @@ class NotationReader {
   std::vector<Tensor> tensors_, inputs_, results_;
   std::vector<std::pair<std::string, CombinerId>> combiners_;
   NotationPadding padding_{program_};
+  const StatementRanges* ranges_here_ = nullptr;  ///< of the statement that is read
   Callback<Expr(std::uint32_t, std::vector<Expr>)> element_;
+  Callback<bool(std::uint32_t)> exists_;
   NotationFormula formula_;
 };
 

@@ -107,6 +107,20 @@ TEST_CASE("notation: extents are inferred from where indices stand by themselves
         "X.u8[9,3]; Y.i32[i:4; k:3] += i32(X[2*i + k,k])");
 }
 
+TEST_CASE("notation: a choice reads only what exists") {
+  const auto text = [](const char* source) { return write(*read(source)); };
+  CHECK(text("X[9]; Y[i:8] = i < 4 ? X[i] : X[i+1]") ==
+        "X[9]; Y[i:8] = select(i < 4, X[i], X[i + 1])");
+  CHECK(text("X[5]; Y[i:8] = i < 4 ? X[i] : X[i-3]") ==
+        "X[5]; Y[i:8] = if_then_else(i < 4, X[i], X[i - 3])");
+  CHECK(text("X[5]; Y[i:8] = i < 4 ? X[i:5] : 1") ==
+        "X[5]; X_pad[i:8] = if_then_else(i < 5, X[i], 0.0); Y[i:8] = select(i < 4, X_pad[i], 1.0)");
+  CHECK(text("T[9]; Y[i:8] = n.i32[i] < 9 ? T[n[i]] : 0").find("if_then_else") !=
+        std::string::npos);
+  CHECK(text("X[5]; Y[i:8] = i < 4 ? X[min(i, 4)] : X[max(i-3, 1)]").find("select") !=
+        std::string::npos);
+}
+
 TEST_CASE("notation: reads outside of an extent that is given are neutral") {
   const DagPtr dag =
       read("X[6]; W[3]; Y[i:4] += X[2*i+k-1:6]*W[k:3]; Z[i:6] max= X[i+k-1:6] + 0*W[k:3]; "
