@@ -311,7 +311,8 @@ LLVMValueRef MemoryEmitter::load_run(LLVMValueRef pointer, DType type, int count
   if (count == 1) {
     return b_.splat(b_.load(m_.storage_type(type, 1), pointer, element), lanes);
   }
-  if (m_.target.has_masks) {
+  const bool is_half = std::has_single_bit(static_cast<unsigned>(count));  // or a quarter, ...
+  if (m_.target.has_masks && !is_half) {
     return b_.masked_load(vector, pointer, element, b_.first_lanes(count, lanes));
   }
   // Two vectors of half the length or more, one from the front, one from the back.

@@ -123,6 +123,7 @@ class FunctionEmitter : PartEmitter {
   void emit_blocks(const For& loop, const Transposition& plan, const Strip& u);
   int line_lanes(const For& loop) const;  ///< iterations of `loop` between two of its lanes' loop
   int block_columns(const For& loop) const;  ///< of them in a block
+  void emit_outer_rows(const For& loop, const Transposition& plan, int num_rows);
   void emit_joint(const Transposition& plan, const Strip& u, const Strip& v);
   void emit_interleaved(const Transposition& plan, const Strip& u, const Strip& v);
   void emit_block(const Transposition& plan, const Strip& u, const Strip& v);

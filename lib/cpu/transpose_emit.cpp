@@ -43,6 +43,11 @@ void FunctionEmitter::emit_transposed(const For& loop, const Transposition& plan
   }
   const std::int64_t n = constant_extent(loop);
   const bool was_in_vectorized = std::exchange(in_vectorized_, true);
+  if (plan.has_outer_rows) {
+    emit_outer_rows(loop, plan, static_cast<int>(n));
+    in_vectorized_ = was_in_vectorized;
+    return;
+  }
   for_each_strip(loop, n, line_lanes(loop), loop.kind == ForKind::unrolled ? n : 1,
                  [&](const Strip& u) { emit_blocks(loop, plan, u); });
   in_vectorized_ = was_in_vectorized;
@@ -140,6 +145,25 @@ void FunctionEmitter::emit_blocks(const For& loop, const Transposition& plan, co
   bindings_[loop.var.value] = bindings_[inner.var.value] = Binding{};
 }
 
+void FunctionEmitter::emit_outer_rows(const For& loop, const Transposition& plan, int num_rows) {
+  const For& inner = *plan.lanes;
+  check_unbound(inner);
+  const Strip rows{loop.var, {}, 1, num_rows};
+  for_each_strip(inner, constant_extent(inner), native_lanes(facts_.of(loop.body)),
+                 max_blocks_unrolled, [&](const Strip& v) {
+                   if (v.lanes > 1 && (v.count == v.lanes || m_.target.has_masks)) {
+                     emit_interleaved(plan, v, rows);
+                     return;
+                   }
+                   for (int r = 0; r < num_rows; ++r) {
+                     bind_in(rows, r);
+                     memo_.clear();
+                     in_lanes(v, [&] { write(*plan.store); });
+                   }
+                 });
+  bindings_[loop.var.value] = bindings_[inner.var.value] = Binding{};
+}
+
 void FunctionEmitter::emit_joint(const Transposition& plan, const Strip& u, const Strip& v) {
   For elements{};  // of the block, one behind the other
   elements.body = plan.lanes->body;
@@ -168,9 +192,12 @@ void FunctionEmitter::emit_interleaved(const Transposition& plan, const Strip& u
   const DType type = program_[to].dtype;
   std::vector<LLVMValueRef> rows;
   in_lanes(u, [&] {
+    memo_.clear();
     for (int r = 0; r < v.count; ++r) {
       bind_in(v, r);
-      memo_.clear();
+      std::erase_if(memo_, [&](const auto& known) {  // the rest is the same in all rows
+        return facts_.uses(ExprId{known.first}, v.var);
+      });
       state_.is_raw_copy = memory_.is_raw_copy(*plan.store);
       rows.push_back(memory_.as_stored(values_.eval_as(plan.store->value, u.lanes), type));
       state_.is_raw_copy = false;

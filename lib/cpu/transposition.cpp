@@ -91,8 +91,8 @@ int log2_of(int power) {
   return bits;
 }
 
-/// Operations for as many iterations of u as a vector has lanes: computed along u for each of the n
-/// iterations of v and interleaved, along both, or along v for each of u.
+/// Operations for as many iterations of u as a vector has lanes, or for all: computed along u for
+/// each of the n iterations of v and interleaved, along both, or along v for each of u.
 struct Costs {
   std::int64_t interleaved = 0, joint = 0, along_v = 0;
 };
@@ -129,24 +129,37 @@ std::int64_t joint_cost(std::optional<std::int64_t> u, std::optional<std::int64_
 
 Costs costs_of(const LoopProgram& program, const ProgramFacts& facts, const For& u, const For& v,
                ExprId value, std::int64_t n, std::int64_t native) {
+  const IntImm* const extent = program.pool.as<IntImm>(u.extent);
+  const std::int64_t count = extent == nullptr ? native : std::min(native, extent->value);
+  const std::int64_t vectors = ceil_div(count * n, native);
   const std::int64_t shuffles = n == 3 ? 6 : n * log2_of(static_cast<int>(n));
-  Costs costs{n + shuffles, n, native};  // of the store
+  Costs costs{n + shuffles, vectors, count};  // of the store
   visit_nodes(program.pool, value, [&](ExprId id) {
     const bool uses_v = facts.uses(id, v.var);
     const std::int64_t times = uses_v ? n : 1;
     if (const Load* load = program.pool.as<Load>(id)) {
       const auto along_u = facts.stride(load->buffer, load->indices, u.var);
       const auto along_v = facts.stride(load->buffer, load->indices, v.var);
-      costs.interleaved += times * vector_cost(along_u, native);
-      costs.joint += n * joint_cost(along_u, along_v, n, native);
-      costs.along_v += native * (uses_v ? vector_cost(along_v, n) : 1);
+      costs.interleaved += times * vector_cost(along_u, count);
+      costs.joint += vectors * joint_cost(along_u, along_v, n, native);
+      costs.along_v += count * (uses_v ? vector_cost(along_v, n) : 1);
     } else if (!facts.is_index(id) && program.pool.as<FloatImm>(id) == nullptr) {
       costs.interleaved += times;
-      costs.joint += n;
-      costs.along_v += native;
+      costs.joint += vectors;
+      costs.along_v += count;
     }
   });
   return costs;
+}
+
+/// Whether no part of the value is in registers, which are read along their vectors alone.
+bool reads_memory(const LoopProgram& program, ExprId value) {
+  bool holds = true;
+  visit_nodes(program.pool, value, [&](ExprId id) {
+    const Load* load = program.pool.as<Load>(id);
+    holds = holds && (load == nullptr || program[load->buffer].scope != Scope::register_);
+  });
+  return holds;
 }
 
 /// The only statement in `id`, seen through sequences of one.
@@ -377,7 +390,8 @@ std::optional<Transposition> find_transposition(const LoopProgram& program,
     return std::nullopt;
   }
   const std::int64_t n = v_extent->value;
-  const bool are_few = n < native && is_dense && *along_v == 1 && !is_register &&
+  const bool are_few = n < native && reads_memory(program, store->value) && is_dense &&
+                       *along_v == 1 && !is_register &&
                        program[store->buffer].dtype != DType::boolean;
   bool is_interleaving = false, is_joint = false;
   if (are_few) {
@@ -389,7 +403,11 @@ std::optional<Transposition> find_transposition(const LoopProgram& program,
   if (finder.values.empty() && !stores_rows && !is_interleaving && !is_joint) {
     return std::nullopt;
   }
-  return Transposition{v, store, std::move(finder.values), stores_rows, is_interleaving, is_joint};
+  const bool has_outer_rows = stores_rows && u_extent != nullptr &&
+                              u_extent->value <= nearly_dense && *along_v == u_extent->value &&
+                              !is_register && program[store->buffer].dtype != DType::boolean;
+  return Transposition{
+      v, store, std::move(finder.values), stores_rows, is_interleaving, is_joint, has_outer_rows};
 }
 
 std::vector<V> interleave(IrBuilder& b, std::vector<V> rows) {

@@ -29,6 +29,8 @@ struct Transposition {
   /// Of a few rows, where u, then v, is dense in what is stored.
   bool is_interleaving = false;  ///< as they are stored
   bool is_joint = false;         ///< vectors along both
+  /// Interleaved, with the iterations of u as rows: along v, then u, the store is dense.
+  bool has_outer_rows = false;
 };
 
 /// Nothing if `loop` (u) holds anything else, if blocks could change the result, or if no access

@@ -21,13 +21,14 @@
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/ir/stmt_walk.hpp"
 #include "tensorsmith/support/algorithm.hpp"
+#include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
 namespace detail {
 
 class InvariantHoister {
  public:
-  explicit InvariantHoister(LoopProgram& program) : p_(program) {}
+  InvariantHoister(LoopProgram& program, const Target& target) : p_(program), target_(target) {}
 
   void run(StmtId id) {
     vars_.clear();
@@ -65,8 +66,9 @@ class InvariantHoister {
     }
     if (const For* loop = p_.as<For>(id)) {
       vars_.push_back(loop->var);
-      has_lanes_ = has_lanes_ || loop->kind == ForKind::vectorized;
       const IntImm* extent = p_.pool.as<IntImm>(loop->extent);  // it runs: what it reads is there
+      has_lanes_ = has_lanes_ || (loop->kind == ForKind::vectorized && extent != nullptr &&
+                                  32 * extent->value >= target_.vector_bits);
       return extent != nullptr && extent->value > 0 && loop->kind != ForKind::parallel &&
              loop->intrinsic == nullptr && is_plain(loop->body);
     }
@@ -196,19 +198,20 @@ class InvariantHoister {
   }
 
   LoopProgram& p_;
+  const Target& target_;
   std::vector<VarId> vars_;       // of the loops inside
   std::vector<BufferId> stored_;  // inside
   std::vector<Value> values_;
   std::vector<StmtId> done_;  // has its values in front
-  bool has_lanes_ = false;
-  std::int32_t depth_ = 0;  // loops around
+  bool has_lanes_ = false;    // a loop of whole vectors; shorter ones are joined with others
+  std::int32_t depth_ = 0;    // loops around
 };
 
 }  // namespace detail
 
 /// For programs of CPUs.
-inline void hoist_invariants(LoopProgram& program) {
-  detail::InvariantHoister(program).run(program.body);
+inline void hoist_invariants(LoopProgram& program, const Target& target) {
+  detail::InvariantHoister(program, target).run(program.body);
 }
 
 }  // namespace tensorsmith

@@ -6,8 +6,10 @@
 
 #include "tensorsmith/lower/emit.hpp"
 #include "tensorsmith/lower/hoist_invariants.hpp"
+#include "tensorsmith/lower/hoist_rows.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/lower/sum_in_blocks.hpp"
+#include "tensorsmith/lower/write_out_sums.hpp"
 
 namespace tensorsmith {
 
@@ -21,7 +23,9 @@ TENSORSMITH_INLINE Result<LoopProgram, LowerError> lower(const State& state, con
     sum_in_blocks(*program, target.kind != TargetKind::cpu);
   }
   if (program && target.kind == TargetKind::cpu) {
-    hoist_invariants(*program);
+    write_out_sums(*program);
+    hoist_rows(*program, target);
+    hoist_invariants(*program, target);
   }
   for (std::size_t s = 0; program && s < state.num_stages(); ++s) {
     for (const auto& [kind, hint] : state.stage(s).hints) {

@@ -113,6 +113,6 @@ TEST_CASE("what the loops store is no invariant of them") {
   const StmtId store = program.add(
       Store{b, {pool.var(j)}, pool.mul(first, pool.load(b, DType::f32, {pool.var(j)}))});
   program.body = program.add(For{j, pool.int_imm(8), ForKind::vectorized, store});
-  hoist_invariants(program);
+  hoist_invariants(program, small_target());
   CHECK(program.as<For>(program.body) != nullptr);
 }
