@@ -8,17 +8,19 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/support/small_vector.hpp"
+
 namespace tensorsmith {
 
 namespace detail {
 
-template <class T, class Less>
-void insertion_sort(std::vector<T>& items, std::size_t first, std::size_t last, const Less& less) {
+template <class Items, class Less>
+void insertion_sort(Items& items, std::size_t first, std::size_t last, const Less& less) {
   for (std::size_t i = first + 1; i < last; ++i) {
     if (!less(items[i], items[i - 1])) {
       continue;
     }
-    T moving = std::move(items[i]);
+    auto moving = std::move(items[i]);
     std::size_t at = i;
     for (; at > first && less(moving, items[at - 1]); --at) {
       items[at] = std::move(items[at - 1]);
@@ -58,6 +60,11 @@ void sort_items(std::vector<T>& items, const Less& less) {
     }
     items.swap(merged);
   }
+}
+/// The same of few items: by insertion.
+template <class T, std::size_t N, class Less>
+void sort_items(SmallVector<T, N>& items, const Less& less) {
+  detail::insertion_sort(items, 0, items.size(), less);
 }
 template <class T>
 void sort_items(std::vector<T>& items) {

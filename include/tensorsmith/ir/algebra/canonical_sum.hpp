@@ -8,20 +8,19 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "tensorsmith/ir/algebra/bounds.hpp"
 #include "tensorsmith/support/floor_div.hpp"
+#include "tensorsmith/support/small_vector.hpp"
 #include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith::algebra {
 
 struct Split {
   Ref index = no_ref;
-  std::int64_t lower = 1, upper = unlimited, scale = 1;
   bool is_floor = false;  ///< it was divided; of equals such terms are written first
+  std::int64_t lower = 1, upper = unlimited, scale = 1;
 
   bool is_whole() const { return lower == 1 && upper == unlimited; }
   bool may_join(bool floors) const { return is_floor == floors || is_whole(); }
@@ -42,9 +41,11 @@ inline Ref written(Pool& pool, const Split& term, std::int64_t scale) {
   return scale != 1 ? pool.mul(ref, pool.like(ref, scale)) : ref;
 }
 
+using Splits = SmallVector<Split, 4>;
+
 struct Sum {
   DType dtype = DType::i32;
-  std::vector<Split> terms;
+  Splits terms;
   std::int64_t base = 0;
 
   bool is_zero() const { return base == 0 && terms.empty(); }
@@ -73,7 +74,7 @@ struct Sum {
     for (; at < terms.size(); ++at) {
       Split& term = terms[at];
       if (term.index != other.index || other.lower > term.lower) {
-        terms.insert(terms.begin() + static_cast<std::ptrdiff_t>(at), other);
+        terms.insert(at, other);
         return;
       }
       if (other.lower == term.lower && other.upper == term.upper && other.may_join(term.is_floor)) {
@@ -109,7 +110,7 @@ inline Parts parted(const Sum& sum, std::int64_t divisor) {
 }
 
 /// (x // 6) * 6 + (x % 6 // 3) * 3 --> (x // 3) * 3, and the order in which terms are written.
-inline std::vector<Split> joined(std::vector<Split> terms) {
+inline Splits joined(Splits terms) {
   for (std::size_t i = 0; i < terms.size(); ++i) {
     Split& left = terms[i];
     if (left.scale == 0) {
@@ -145,7 +146,7 @@ inline Ref written(Pool& pool, const Sum& sum) {
   if (sum.terms.empty()) {
     return pool.integer(sum.base, sum.dtype);
   }
-  const std::vector<Split> terms = joined(sum.terms);
+  const Splits terms = joined(sum.terms);
   Ref ref = pool.integer(0, sum.dtype);
   for (const Split& term : terms) {
     if (term.scale > 0) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,7 +88,7 @@ class Pool {
     return intern({op, dtype(yes), 3, condition, yes, no, 0});
   }
   /// `name`: what is called, or which tensor is read.
-  Ref with_list(Op op, DType dtype, std::int64_t name, const std::vector<Ref>& operands) {
+  Ref with_list(Op op, DType dtype, std::int64_t name, std::span<const Ref> operands) {
     const auto first = static_cast<Ref>(lists_.size());
     lists_.insert(lists_.end(), operands.begin(), operands.end());
     const std::size_t before = nodes_.size();

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "tensorsmith/ir/algebra/truth_rewriter.hpp"
+#include "tensorsmith/support/small_vector.hpp"
 
 namespace tensorsmith::algebra {
 
@@ -63,7 +63,7 @@ class Rewriter : public TruthRewriter {
       return choice(node);
     case Op::call:
     case Op::load: {
-      std::vector<Ref> operands;
+      SmallVector<Ref, 8> operands;
       for (std::size_t i = 0; i < node.num_operands; ++i) {
         operands.push_back(visit(pool_.operand(pool_[ref], i)));
       }
@@ -87,16 +87,23 @@ class Rewriter : public TruthRewriter {
   /// Each arm while its condition holds.
   Ref choice(const Node& node) {
     const Ref condition = visit(node.a);
-    const auto arm = [&](Ref value, Ref holds) {
-      const Facts::Mark mark = facts_.enter(holds);
+    // What a condition says is asked only for an arm that it can change.
+    const auto is_number = [&](Ref ref) { return pool_.is_integer(ref) || pool_.is_real(ref); };
+    const auto arm = [&](Ref value, const auto& holds) {
+      if (is_number(value)) {
+        return value;
+      }
+      const Facts::Mark mark = facts_.enter(holds());
       const Ref result = visit(value);
       facts_.leave(mark);
       return result;
     };
     const bool is_select = node.op == Op::select;
-    const Ref yes = arm(node.b, condition);
-    const Ref opposite = pool_.negation(condition);
-    const Ref no = arm(node.c, is_select ? facts_.rewriter->simplified(opposite) : opposite);
+    const Ref yes = arm(node.b, [&] { return condition; });
+    const Ref no = arm(node.c, [&] {
+      const Ref opposite = pool_.negation(condition);
+      return is_select ? facts_.rewriter->simplified(opposite) : opposite;
+    });
     if (pool_.is_integer(condition)) {
       return pool_.value(condition) != 0 ? yes : no;
     }
@@ -105,7 +112,6 @@ class Rewriter : public TruthRewriter {
     }
     if (!is_select && pool_[yes].op == Op::if_then_else) {
       const Node inner = pool_[yes];
-      const auto is_number = [&](Ref ref) { return pool_.is_integer(ref) || pool_.is_real(ref); };
       if (is_number(inner.c) && is_number(no) && inner.c == no) {
         return pool_.choice(Op::if_then_else, pool_.binary(Op::and_, condition, inner.a), inner.b,
                             no);

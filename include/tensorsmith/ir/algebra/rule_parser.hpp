@@ -200,7 +200,7 @@ template <std::size_t N>
 Rules parse_rules(const std::string_view (&lines)[N]) {
   Rules rules;
   for (std::string_view line : lines) {
-    rules.push_back(detail::RuleParser(line).parse());
+    rules.add(detail::RuleParser(line).parse());
   }
   return rules;
 }

@@ -67,18 +67,14 @@ class RuleRewriter : public Simplifier {
     const Op first = pool_[root.a].op;
     const Op second = root.num_operands > 1 ? pool_[root.b].op : OperandOps::any;
     Match match(pool_);
-    for (const Rule& rule : rules) {
-      for (std::size_t i = 0; i < rule.patterns.size(); ++i) {
-        if (!rule.operands[i].fit(first, second) || !match.fits(rule, rule.patterns[i], ref) ||
-            (rule.condition >= 0 &&
-             match.calculated(rule, rule.condition, like, Asks{*this}) == 0)) {
-          continue;
-        }
-        const Ref result = match.built(rule, rule.result, like);
-        return rule.is_repeated ? again(result) : result;
+    return rules.first(first, second, [&](const Rule& rule, std::int16_t pattern) {
+      if (!match.fits(rule, pattern, ref) ||
+          (rule.condition >= 0 && match.calculated(rule, rule.condition, like, Asks{*this}) == 0)) {
+        return no_ref;
       }
-    }
-    return no_ref;
+      const Ref result = match.built(rule, rule.result, like);
+      return rule.is_repeated ? again(result) : result;
+    });
   }
   Ref applied(const Rules& rules, Ref ref) {
     const Ref result = apply(rules, ref);
