@@ -54,7 +54,10 @@ class PsaStore {
       iterations_ *= is_bound ? 1.0 : runs_.back();
       stands_for_itself_.push_back(loop.annotation != Annotation::block_x &&
                                    loop.annotation != Annotation::thread_x);
-      is_in_result_.push_back(uses(store.accesses[0], runs_.size() - 1));
+    }
+    const std::vector<bool> used = used_vars(store.accesses[0]);
+    for (std::size_t p = 0; p < runs_.size(); ++p) {
+      is_in_result_.push_back(uses(used, p));
     }
   }
 
@@ -91,25 +94,34 @@ class PsaStore {
   static double product(const std::array<double, 3>& lengths) {
     return lengths[0] * lengths[1] * lengths[2];
   }
-  bool uses(const FeatureAccess& access, std::size_t position) const {
-    const auto loop = static_cast<std::size_t>(store_.loops[position].loop);
-    return any_item(access.indices,
-                    [&](algebra::Ref index) { return uses_any(index, program_.loops[loop].vars); });
-  }
-  bool uses_any(algebra::Ref ref, const SmallVector<std::int32_t, 2>& vars) const {
-    const algebra::Node& node = program_.pool[ref];
-    bool found =
-        node.op == algebra::Op::var && has_item(vars, static_cast<std::int32_t>(node.value));
-    for (std::size_t i = 0; !found && i < node.num_operands; ++i) {
-      found = uses_any(program_.pool.operand(node, i), vars);
+  /// Of the pool: the variables that the indices of an access have.
+  std::vector<bool> used_vars(const FeatureAccess& access) const {
+    std::vector<bool> used(program_.pool.num_vars(), false);
+    for (const algebra::Ref index : access.indices) {
+      mark_vars(index, used);
     }
-    return found;
+    return used;
+  }
+  void mark_vars(algebra::Ref ref, std::vector<bool>& used) const {
+    const algebra::Node& node = program_.pool[ref];
+    if (node.op == algebra::Op::var) {
+      used[static_cast<std::size_t>(node.value)] = true;
+    }
+    for (std::size_t i = 0; i < node.num_operands; ++i) {
+      mark_vars(program_.pool.operand(node, i), used);
+    }
+  }
+  bool uses(const std::vector<bool>& used, std::size_t position) const {
+    const auto loop = static_cast<std::size_t>(store_.loops[position].loop);
+    return any_item(program_.loops[loop].vars,
+                    [&](std::int32_t var) { return used[static_cast<std::size_t>(var)]; });
   }
   /// Iterations of the loops that the access uses, of those that the result uses too.
   double words(const FeatureAccess& access, bool of_result) const {
+    const std::vector<bool> used = used_vars(access);
     double count = 1;
     for (std::size_t p = 0; p < runs_.size(); ++p) {
-      if (stands_for_itself_[p] && (!of_result || is_in_result_[p]) && uses(access, p)) {
+      if (stands_for_itself_[p] && (!of_result || is_in_result_[p]) && uses(used, p)) {
         count *= runs_[p];
       }
     }

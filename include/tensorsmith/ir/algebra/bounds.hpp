@@ -85,7 +85,7 @@ class Bounds {
 
   void bind(std::int32_t var, Bound values) {
     if (static_cast<std::size_t>(var) >= of_var_.size()) {
-      of_var_.resize(static_cast<std::size_t>(var) + 1);
+      of_var_.resize(pool_.num_vars());
     }
     of_var_[static_cast<std::size_t>(var)] = {true, values};
     forget();

@@ -26,6 +26,9 @@ class CanonicalSimplifier final : public Rewriter {
 
  private:
   Ref visit(Ref ref) override {
+    if (is_leaf(ref)) {
+      return ref;
+    }
     Remembered<Ref>& known = facts_.workspace.canonical;
     const std::uint32_t version = facts_.version;
     if (const Ref* done = known.find(ref, version)) {
@@ -49,6 +52,9 @@ class CanonicalSimplifier final : public Rewriter {
   /// An expression that is part of several others is put together twice at the most; what comes
   /// once, as nearly all do, is not kept.
   Form form(Ref ref) {
+    if (is_leaf(ref)) {
+      return ref;
+    }
     Workspace& space = facts_.workspace;
     const std::uint32_t version = facts_.version;
     if (space.has_come.find(ref, version) == nullptr) {
@@ -133,7 +139,8 @@ class CanonicalSimplifier final : public Rewriter {
   }
 
   Form sum(const Node& node) {
-    const Form a = form(node.a), b = form(node.b);
+    Form a = form(node.a);
+    const Form b = form(node.b);
     if (const Ref ref = folded(node.op, a, b); ref != no_ref) {
       return ref;
     }
@@ -145,7 +152,7 @@ class CanonicalSimplifier final : public Rewriter {
     if (is_number(a, number) && number == 0 && sign == 1) {
       return b;
     }
-    Sum result = sum_of(a);
+    Sum result = sum_of(std::move(a));
     if (is_number(b, number)) {
       result.base = wrapping_add(result.base, wrapping_mul(sign, number));
     } else if (const Sum* other = std::get_if<Sum>(&b)) {

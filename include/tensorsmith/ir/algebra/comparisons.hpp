@@ -38,19 +38,22 @@ class Comparisons {
 
   /// A comparison that holds, or several joined by and; others say nothing.
   void add(Ref condition) {
-    const Node& node = pool_[condition];
+    const Node node = pool_[condition];
     if (node.op == Op::and_) {
-      const Ref a = node.a, b = node.b;
-      add(a);
-      add(b);
+      add(node.a);
+      add(node.b);
       return;
     }
-    if (!is_comparison(node.op) || !is_index(pool_.dtype(node.a)) ||
-        (pool_.is_integer(node.a) && pool_.is_integer(node.b))) {
+    if (is_comparison(node.op)) {
+      add(node.op, node.a, node.b);
+    }
+  }
+  void add(Op comparison, Ref a, Ref b) {
+    if (!is_index(pool_.dtype(a)) || (pool_.is_integer(a) && pool_.is_integer(b))) {
       return;
     }
-    Known known = sides(node.a, node.b);
-    switch (node.op) {
+    Known known = sides(a, b);
+    switch (comparison) {
     case Op::lt:
       known.offset -= 1;
       [[fallthrough]];
@@ -64,7 +67,7 @@ class Comparisons {
       known.order = Order::greater_equal;
       break;
     default:
-      known.order = node.op == Op::eq ? Order::equal : Order::unequal;
+      known.order = comparison == Op::eq ? Order::equal : Order::unequal;
     }
     known_.push_back(known);
   }

@@ -12,6 +12,7 @@
 #include "tensorsmith/ir/algebra/canonical_sum.hpp"
 #include "tensorsmith/ir/algebra/comparisons.hpp"
 #include "tensorsmith/ir/algebra/modular.hpp"
+#include "tensorsmith/ir/algebra/settled.hpp"
 
 namespace tensorsmith::algebra {
 
@@ -61,9 +62,10 @@ class Facts {
       return ref;
     }
     Ref result = canonical->simplified(ref);
-    if (!pool.is_integer(result)) {
-      result = rewriter->simplified(result);
+    if (pool.is_integer(result) || Settled(pool, bounds, modular, value_of_var)(result)) {
+      return result;
     }
+    result = rewriter->simplified(result);
     return pool.is_integer(result) ? result : canonical->simplified(result);
   }
   bool holds(Ref condition) {
@@ -79,20 +81,21 @@ class Facts {
     bounds.bind(var, min, extent);
     if (!pool.is_integer(min) || !pool.is_integer(extent)) {  // else the bounds say it all
       const Ref self = pool.var(var);
-      comparisons.add(pool.raw(Op::ge, self, min));
-      comparisons.add(pool.raw(Op::lt, self, pool.add(min, extent)));
+      comparisons.add(Op::ge, self, min);
+      comparisons.add(Op::lt, self, pool.add(min, extent));
     }
     changed();
   }
   void bind_value(std::int32_t var, Ref value) {
-    const Ref result = rewriter->simplified(canonical->simplified(value));
+    const Ref result =
+        pool.is_integer(value) ? value : rewriter->simplified(canonical->simplified(value));
     bounds.bind(var, bounds(result));
     modular.bind(var, modular(result));
     if (static_cast<std::size_t>(var) >= value_of_var.size()) {
-      value_of_var.resize(static_cast<std::size_t>(var) + 1, no_ref);
+      value_of_var.resize(pool.num_vars(), no_ref);
     }
     value_of_var[static_cast<std::size_t>(var)] = result;
-    comparisons.add(pool.raw(Op::eq, pool.var(var), value));
+    comparisons.add(Op::eq, pool.var(var), value);
     changed();
   }
   Ref value_of(std::int32_t var) const {

@@ -14,40 +14,47 @@
 
 namespace tensorsmith::algebra {
 
+/// Nothing for another operation than arithmetic, and for a division by zero.
+inline std::optional<std::int64_t> value_of(Op op, std::int64_t a, std::int64_t b) {
+  if ((op == Op::floordiv || op == Op::floormod) && b == 0) {
+    return std::nullopt;
+  }
+  switch (op) {
+  case Op::add:
+    return a + b;
+  case Op::sub:
+    return a - b;
+  case Op::mul:
+    return a * b;
+  case Op::floordiv:
+    return floor_div(a, b);
+  case Op::floormod:
+    return floor_mod(a, b);
+  case Op::min:
+    return smaller_of(a, b);
+  case Op::max:
+    return larger_of(a, b);
+  default:
+    return std::nullopt;
+  }
+}
+
 /// Integer arithmetic of values of variables; nothing if another operation or a division by zero is
 /// met.
 template <class ValueOf>
-std::optional<std::int64_t> value_at(const Pool& pool, Ref ref, const ValueOf& value_of) {
+std::optional<std::int64_t> value_at(const Pool& pool, Ref ref, const ValueOf& value_of_var) {
   const Node& node = pool[ref];
   if (node.op == Op::integer) {
     return node.value;
   }
   if (node.op == Op::var) {
-    return value_of(node.value);
+    return value_of_var(node.value);
   }
-  if (!is_binary(node.op) || node.op >= Op::eq || node.op == Op::div || node.op == Op::truncmod) {
+  if (!is_binary(node.op)) {
     return std::nullopt;
   }
-  const auto a = value_at(pool, node.a, value_of), b = value_at(pool, node.b, value_of);
-  if (!a || !b || ((node.op == Op::floordiv || node.op == Op::floormod) && *b == 0)) {
-    return std::nullopt;
-  }
-  switch (node.op) {
-  case Op::add:
-    return *a + *b;
-  case Op::sub:
-    return *a - *b;
-  case Op::mul:
-    return *a * *b;
-  case Op::floordiv:
-    return floor_div(*a, *b);
-  case Op::floormod:
-    return floor_mod(*a, *b);
-  case Op::min:
-    return smaller_of(*a, *b);
-  default:
-    return larger_of(*a, *b);
-  }
+  const auto a = value_at(pool, node.a, value_of_var), b = value_at(pool, node.b, value_of_var);
+  return a && b ? value_of(node.op, *a, *b) : std::nullopt;
 }
 
 /// Variables with how many values they have, from 0.

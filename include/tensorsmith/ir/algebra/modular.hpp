@@ -34,16 +34,24 @@ class ModularSets {
       : pool_(pool), known_(known), version_(pool.new_version()) {}
 
   void bind(std::int32_t var, ModularSet set) {
-    of_var_.emplace_back(var, set);
+    const auto at = static_cast<std::size_t>(var);
+    if (at >= last_of_var_.size()) {
+      last_of_var_.resize(pool_.num_vars(), -1);
+    }
+    bound_.push_back({var, last_of_var_[at], set});
+    last_of_var_[at] = static_cast<std::int32_t>(bound_.size()) - 1;
     version_ = pool_.new_version();
   }
-  std::size_t num_bound() const { return of_var_.size(); }
+  std::size_t num_bound() const { return bound_.size(); }
   /// Back to the first `count` that were bound.
   void drop(std::size_t count) {
-    if (count != of_var_.size()) {
-      of_var_.resize(count);
-      version_ = pool_.new_version();
+    if (count == bound_.size()) {
+      return;
     }
+    for (; bound_.size() > count; bound_.pop_back()) {
+      last_of_var_[static_cast<std::size_t>(bound_.back().var)] = bound_.back().before;
+    }
+    version_ = pool_.new_version();
   }
   /// What a condition adds to what is known of `var`.
   void narrow(std::int32_t var, ModularSet set) { bind(var, intersection(of_var(var), set)); }
@@ -97,12 +105,10 @@ class ModularSets {
     }
   }
   ModularSet of_var(std::int32_t var) const {
-    for (std::size_t i = of_var_.size(); i-- > 0;) {
-      if (of_var_[i].first == var) {
-        return of_var_[i].second;
-      }
-    }
-    return {};
+    const auto at = static_cast<std::size_t>(var);
+    return at < last_of_var_.size() && last_of_var_[at] >= 0
+               ? bound_[static_cast<std::size_t>(last_of_var_[at])].set
+               : ModularSet{};
   }
   ModularSet quotient(const Node& node) const {
     const ModularSet b = (*this)(node.b);
@@ -157,7 +163,12 @@ class ModularSets {
   const Pool& pool_;
   Remembered<ModularSet>& known_;  ///< shared by all that the pool has
   std::uint32_t version_;
-  std::vector<std::pair<std::int32_t, ModularSet>> of_var_;
+  struct Binding {
+    std::int32_t var, before;  ///< before: what was bound to it, in bound_; -1: nothing
+    ModularSet set;
+  };
+  std::vector<Binding> bound_;
+  std::vector<std::int32_t> last_of_var_;  ///< in bound_; -1: nothing is known of it
 };
 
 }  // namespace tensorsmith::algebra

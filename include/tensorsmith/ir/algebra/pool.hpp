@@ -70,7 +70,17 @@ class Pool {
                    no_ref, number});
   }
   Ref integer(std::int64_t value, DType dtype = DType::i32) {
-    return intern({Op::integer, dtype, 0, no_ref, no_ref, no_ref, value});
+    const auto made = [&] {
+      return intern({Op::integer, dtype, 0, no_ref, no_ref, no_ref, value});
+    };
+    if (dtype != DType::i32 || value < 0 || value >= num_small) {
+      return made();
+    }
+    if (small_.empty()) {
+      small_.assign(num_small, no_ref);
+    }
+    Ref& known = small_[static_cast<std::size_t>(value)];
+    return known != no_ref ? known : known = made();
   }
   Ref boolean(bool value) { return integer(value ? 1 : 0, DType::boolean); }
   Ref real(double value, DType dtype) {
@@ -139,6 +149,9 @@ class Pool {
 
   /// What `op` of these operands is without a node of its own; no_ref: nothing known.
   Ref fold(Op op, Ref a, Ref b) {
+    if ((*this)[a].op > Op::real && (*this)[b].op > Op::real) {  // neither is a constant
+      return a == b && (op == Op::min || op == Op::max) ? a : no_ref;
+    }
     const bool ca = is_integer(a), cb = is_integer(b);
     if (op == Op::and_ || op == Op::or_) {
       const bool stops = op == Op::or_;
@@ -332,7 +345,11 @@ class Pool {
     table_[slot] = static_cast<std::uint32_t>(index) + 1;
   }
 
+  /// Small numbers are looked for as often as all other nodes.
+  static constexpr std::int64_t num_small = 65;
+
   mutable std::uint32_t last_version_ = 0;
+  std::vector<Ref> small_;
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> hashes_;
   std::vector<std::uint32_t> table_;  // index + 1, 0: free

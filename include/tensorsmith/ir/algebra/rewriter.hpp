@@ -24,6 +24,9 @@ class Rewriter : public TruthRewriter {
 
  protected:
   Ref visit(Ref ref) override {
+    if (is_leaf(ref)) {
+      return ref;
+    }
     Remembered<Simplified>& known = facts_.workspace.rewritten;
     const std::uint32_t version = facts_.version;
     if (const Simplified* done = known.find(ref, version); done && done->depth == depth_) {
@@ -34,6 +37,12 @@ class Rewriter : public TruthRewriter {
     return result;
   }
 
+  /// A constant, or a variable of which no value is known.
+  bool is_leaf(Ref ref) const {
+    const Node& node = pool_[ref];
+    return node.op < Op::var ||
+           (node.op == Op::var && facts_.value_of(static_cast<std::int32_t>(node.value)) == no_ref);
+  }
   /// By the operation at the root, operands first.
   Ref rewritten(Ref ref) {
     const Node node = pool_[ref];

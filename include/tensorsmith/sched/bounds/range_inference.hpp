@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/ir/algebra/example.hpp"
 #include "tensorsmith/sched/bounds/stage_scopes.hpp"
 #include "tensorsmith/sched/bounds/stage_spaces.hpp"
 
@@ -19,7 +20,8 @@ namespace tensorsmith::detail {
 class RangeInference : protected StageSpaces {
  protected:
   explicit RangeInference(const State& state)
-      : StageSpaces(state), known_(pool_, workspace_), known_to_readers_(pool_, workspace_) {}
+      : StageSpaces(state), known_(pool_, workspace_), known_to_readers_(pool_, workspace_),
+        example_(pool_) {}
 
   /// False if a length is unknown or an attached stage is read from outside.
   bool infer_ranges() {
@@ -132,12 +134,17 @@ class RangeInference : protected StageSpaces {
       // All of the tensor, where that can be shown.
       if (interval.is_everything() ||
           (interval.min != algebra::no_ref && interval.max != algebra::no_ref &&
-           known_to_readers_.holds(pool_.binary(algebra::Op::ge, zero, interval.min)) &&
+           covers_start(interval.min) &&
            known_to_readers_.holds(pool_.binary(algebra::Op::le, last, interval.max)))) {
         interval = {zero, last, false};
       }
       read[d].push_back(interval);
     }
+  }
+  bool covers_start(algebra::Ref min) {
+    const auto value = example_(min);
+    return !(value && *value > 0) &&
+           known_to_readers_.holds(pool_.binary(algebra::Op::ge, number(0), min));
   }
   algebra::Interval joined(const std::vector<algebra::Interval>& parts) {
     algebra::Interval result = parts[0];
@@ -244,6 +251,7 @@ class RangeInference : protected StageSpaces {
       const NodeRange& range = stage.range[at(node)];
       if (range.extent != algebra::no_ref) {
         known_to_readers_.bind(stage.var[at(node)], range.min, range.extent);
+        example_.bind(stage.var[at(node)], range.min, range.extent);
       }
     }
   }
@@ -263,6 +271,7 @@ class RangeInference : protected StageSpaces {
   std::vector<bounds::ScopeRank> scopes_;
   algebra::Analyzer known_;             ///< all but the ends of fused loops
   algebra::Analyzer known_to_readers_;  ///< all
+  algebra::Example example_;            ///< of what is known to readers
 };
 
 }  // namespace tensorsmith::detail
