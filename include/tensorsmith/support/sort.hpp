@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/support/small_vector.hpp"
-
 namespace tensorsmith {
 
 namespace detail {
@@ -61,9 +59,9 @@ void sort_items(std::vector<T>& items, const Less& less) {
     items.swap(merged);
   }
 }
-/// The same of few items: by insertion.
-template <class T, std::size_t N, class Less>
-void sort_items(SmallVector<T, N>& items, const Less& less) {
+/// Of few items in another list than a vector.
+template <class Items, class Less>
+void sort_few(Items& items, const Less& less) {
   detail::insertion_sort(items, 0, items.size(), less);
 }
 template <class T>

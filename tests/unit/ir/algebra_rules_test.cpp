@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "tensorsmith/ir/algebra/rule_parser.hpp"
@@ -86,7 +87,8 @@ Value value_of(const Rule& rule, std::int16_t at, const Names& names) {
 /// `is_truth`: only whether values are zero counts.
 template <std::size_t N>
 void check_rules(const std::string_view (&lines)[N], bool is_truth) {
-  const Rules all = parse_rules(lines);
+  const Rules parsed = parse_rules(lines);
+  const std::vector<Rule> all(parsed.begin(), parsed.end());
   REQUIRE(all.size() == N);
   for (std::size_t r = 0; r < N; ++r) {
     const Rule& rule = all[r];
@@ -157,7 +159,7 @@ TEST_CASE("rules of comparisons and of what joins them are true", "[algebra]") {
 
 TEST_CASE("a rule that is wrong would be seen", "[algebra]") {
   static constexpr std::string_view wrong[] = {"x // c1 * c1 -> x ; c1 > 0"};
-  const Rule rule = parse_rules(wrong)[0];
+  const Rule rule = *parse_rules(wrong).begin();
   Names names{};
   names[0] = 7;  // x
   names[7] = 4;  // c1
@@ -169,7 +171,7 @@ TEST_CASE("a rule that is wrong would be seen", "[algebra]") {
 TEST_CASE("a pattern fits what has its form, and builds its result with constants folded",
           "[algebra]") {
   static constexpr std::string_view line[] = {"(x + c1) + c2 -> x + (c1 + c2)"};
-  const Rule rule = parse_rules(line)[0];
+  const Rule rule = *parse_rules(line).begin();
   Pool pool;
   const Ref x = pool.var(pool.new_var());
   const Ref sum = pool.add(pool.add(x, pool.integer(3)), pool.integer(4));
@@ -177,6 +179,29 @@ TEST_CASE("a pattern fits what has its form, and builds its result with constant
   REQUIRE(match.fits(rule, rule.patterns[0], sum));
   CHECK(match.built(rule, rule.result, DType::i32) == pool.add(x, pool.integer(7)));
   CHECK(!match.fits(rule, rule.patterns[0], pool.add(pool.add(x, x), pool.integer(4))));
+}
+
+TEST_CASE("a table tries the patterns that operands may have, in their order", "[algebra]") {
+  static constexpr std::string_view lines[] = {"x + x -> x * 2", "x * y + x ~ y * x + x -> x",
+                                               "c1 + x -> x", "x + y * c1 -> x"};
+  const Rules all = parse_rules(lines);
+  const auto tried = [&](Op a, Op b) {
+    std::string names;
+    (void)all.first(a, b, [&](const Rule& rule, std::int16_t pattern) {
+      std::size_t at = 0;
+      for (const Rule& other : all) {
+        at += &other < &rule ? 1 : 0;
+      }
+      names += std::to_string(at) + (pattern == rule.patterns[0] ? " " : "' ");
+      return no_ref;
+    });
+    return names;
+  };
+  CHECK(tried(Op::var, Op::var) == "0 ");
+  CHECK(tried(Op::mul, Op::load) == "0 1 1' ");
+  CHECK(tried(Op::integer, Op::mul) == "0 2 3 ");
+  CHECK(tried(Op::mul, Op::mul) == "0 1 1' 3 ");
+  CHECK(all.first(Op::mul, Op::mul, [](const Rule&, std::int16_t) { return Ref{5}; }) == 5);
 }
 
 }  // namespace tensorsmith::algebra

@@ -26,6 +26,9 @@ class Analyzer {
   void leave(const Facts::Mark& mark) { facts_.leave(mark); }
 
   Ref simplify(Ref ref) { return facts_.simplify(ref); }
+  /// The same with every step of the reference; what is_settled() is the result of the first.
+  Ref simplify_in_full(Ref ref) { return facts_.simplified_in_full(ref); }
+  bool is_settled(Ref ref) { return facts_.is_settled(ref); }
   Ref rewrite(Ref ref) { return rewriter_.simplified(ref); }
   bool holds(Ref condition) { return facts_.holds(condition); }
   bool is_at_least(Ref ref, std::int64_t least) { return facts_.is_at_least(ref, least); }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/algebra/pool.hpp"
+#include "tensorsmith/ir/algebra/remembered.hpp"
 
 namespace tensorsmith::algebra {
 

@@ -133,7 +133,7 @@ inline Splits joined(Splits terms) {
       }
     }
   }
-  sort_items(terms, [](const Split& a, const Split& b) {
+  sort_few(terms, [](const Split& a, const Split& b) {
     return a.scale != b.scale   ? a.scale > b.scale
            : a.lower != b.lower ? a.lower > b.lower
            : a.upper != b.upper ? a.upper > b.upper

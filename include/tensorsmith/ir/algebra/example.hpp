@@ -24,7 +24,9 @@ class Example {
     if (at >= of_var_.size()) {
       of_var_.resize(pool_.num_vars());
     }
-    of_var_[at] = first && count && *count > 0 ? std::optional(*first + *count - 1) : std::nullopt;
+    const auto end =
+        first && count && *count > 0 ? value_of(Op::add, *first, *count) : std::nullopt;
+    of_var_[at] = end ? std::optional(*end - 1) : std::nullopt;
     version_ = pool_.new_version();
   }
 

@@ -56,18 +56,19 @@ class Facts {
     return pool.is_integer(ref) ? pool.value(ref) < end
                                 : bounds(rewriter->simplified(ref)).max < end;
   }
-  /// Canonical, rewritten, canonical: the default of the reference.
+  /// What simplified_in_full() gives.
   Ref simplify(Ref ref) {
     if (pool.is_integer(ref)) {
       return ref;
     }
-    Ref result = canonical->simplified(ref);
-    if (pool.is_integer(result) || Settled(pool, bounds, modular, value_of_var)(result)) {
-      return result;
-    }
-    result = rewriter->simplified(result);
-    return pool.is_integer(result) ? result : canonical->simplified(result);
+    const Ref result = canonical->simplified(ref);
+    return is_settled(result) ? result : rewritten_and_canonical(result);
   }
+  /// Canonical, rewritten, canonical: the default of the reference.
+  Ref simplified_in_full(Ref ref) {
+    return pool.is_integer(ref) ? ref : rewritten_and_canonical(canonical->simplified(ref));
+  }
+  bool is_settled(Ref ref) { return Settled(pool, bounds, modular, value_of_var)(ref); }
   bool holds(Ref condition) {
     const Ref result = simplify(condition);
     return pool.is_integer(result) && pool.value(result) != 0;
@@ -183,6 +184,10 @@ class Facts {
 
  private:
   void changed() { version = pool.new_version(); }
+  Ref rewritten_and_canonical(Ref ref) {
+    const Ref result = pool.is_integer(ref) ? ref : rewriter->simplified(ref);
+    return pool.is_integer(result) ? result : canonical->simplified(result);
+  }
   /// The conditions that `condition` joins by and.
   template <class Visit>
   void for_each_part(Ref condition, const Visit& visit) {

@@ -14,22 +14,22 @@
 
 namespace tensorsmith::algebra {
 
-/// Nothing for another operation than arithmetic, and for a division by zero.
+/// Nothing for another operation than arithmetic, for a division by zero and past 64 bits.
 inline std::optional<std::int64_t> value_of(Op op, std::int64_t a, std::int64_t b) {
-  if ((op == Op::floordiv || op == Op::floormod) && b == 0) {
-    return std::nullopt;
-  }
+  std::int64_t value = 0;
   switch (op) {
   case Op::add:
-    return a + b;
+    return __builtin_add_overflow(a, b, &value) ? std::nullopt : std::optional(value);
   case Op::sub:
-    return a - b;
+    return __builtin_sub_overflow(a, b, &value) ? std::nullopt : std::optional(value);
   case Op::mul:
-    return a * b;
+    return __builtin_mul_overflow(a, b, &value) ? std::nullopt : std::optional(value);
   case Op::floordiv:
-    return floor_div(a, b);
   case Op::floormod:
-    return floor_mod(a, b);
+    if (b == 0 || b == -1) {
+      return b == 0 ? std::nullopt : value_of(Op::sub, 0, op == Op::floordiv ? a : 0);
+    }
+    return op == Op::floordiv ? floor_div(a, b) : floor_mod(a, b);
   case Op::min:
     return smaller_of(a, b);
   case Op::max:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/algebra/pool.hpp"
+#include "tensorsmith/ir/algebra/remembered.hpp"
 #include "tensorsmith/support/factorize.hpp"
 #include "tensorsmith/support/floor_div.hpp"
 

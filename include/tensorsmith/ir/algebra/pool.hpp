@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,31 +19,6 @@
 #include "tensorsmith/support/math.hpp"
 
 namespace tensorsmith::algebra {
-
-/// What was found for each expression while something else than itself did not change: an entry is
-/// valid if it has the version that is asked for.
-template <class Result>
-class Remembered {
- public:
-  const Result* find(Ref ref, std::uint32_t version) const {
-    const auto at = static_cast<std::size_t>(ref);
-    return at < entries_.size() && entries_[at].version == version ? &entries_[at].result : nullptr;
-  }
-  void set(Ref ref, std::uint32_t version, const Result& result) {
-    const auto at = static_cast<std::size_t>(ref);
-    if (at >= entries_.size()) {
-      entries_.resize(at + at / 2 + 64);
-    }
-    entries_[at] = {version, result};
-  }
-
- private:
-  struct Entry {
-    std::uint32_t version = 0;
-    Result result{};
-  };
-  std::vector<Entry> entries_;
-};
 
 class Pool {
  public:
@@ -98,7 +72,8 @@ class Pool {
     return intern({op, dtype(yes), 3, condition, yes, no, 0});
   }
   /// `name`: what is called, or which tensor is read.
-  Ref with_list(Op op, DType dtype, std::int64_t name, std::span<const Ref> operands) {
+  template <class Refs>
+  Ref with_list(Op op, DType dtype, std::int64_t name, const Refs& operands) {
     const auto first = static_cast<Ref>(lists_.size());
     lists_.insert(lists_.end(), operands.begin(), operands.end());
     const std::size_t before = nodes_.size();

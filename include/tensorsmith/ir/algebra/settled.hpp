@@ -29,13 +29,13 @@ class Settled {
       return false;
     }
     const Node node = pool_[ref];
+    if (node.op == Op::integer || node.op == Op::real) {
+      return true;
+    }
     if (is_index(node.dtype) && node.op != Op::load && node.op != Op::call) {
       return is_sum(ref);
     }
     switch (node.op) {
-    case Op::integer:
-    case Op::real:
-      return true;
     case Op::load:
     case Op::call:
       for (std::size_t i = 0; i < node.num_operands; ++i) {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Remembered: results by expression of one pool.
+//
+// Floor 1. Own design. Not here: when what is remembered is no longer true (Pool::new_version).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensorsmith/ir/algebra/node.hpp"
+
+namespace tensorsmith::algebra {
+
+/// What was found for each expression while something else than itself did not change: an entry is
+/// valid if it has the version that is asked for.
+template <class Result>
+class Remembered {
+ public:
+  const Result* find(Ref ref, std::uint32_t version) const {
+    const auto at = static_cast<std::size_t>(ref);
+    return at < entries_.size() && entries_[at].version == version ? &entries_[at].result : nullptr;
+  }
+  void set(Ref ref, std::uint32_t version, const Result& result) {
+    const auto at = static_cast<std::size_t>(ref);
+    if (at >= entries_.size()) {
+      entries_.resize(at + at / 2 + 64);
+    }
+    entries_[at] = {version, result};
+  }
+
+ private:
+  struct Entry {
+    std::uint32_t version = 0;
+    Result result{};
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tensorsmith::algebra
