@@ -18,7 +18,9 @@
 #include "tensorsmith/ir/algebra/bounds.hpp"
 #include "tensorsmith/sched/apply/annotation.hpp"
 #include "tensorsmith/support/algorithm.hpp"
+#include "tensorsmith/support/floor_div.hpp"
 #include "tensorsmith/support/math.hpp"
+#include "tensorsmith/support/sort.hpp"
 
 namespace tensorsmith::detail {
 
@@ -162,10 +164,11 @@ class PsaAccesses {
     const auto count = static_cast<std::int64_t>(extent(p));
     for (std::int64_t i = 0; i < count; ++i) {
       bind(p, i, i);
-      add_once(places, address(access));
+      places.push_back(address(access));
     }
     bind(p, 0, 0);
-    return static_cast<std::int64_t>(places.size());
+    sort_items(places);
+    return num_different(places, 1);
   }
   double footprint() const {
     double bytes = 0;
@@ -186,33 +189,34 @@ class PsaAccesses {
   };
   LaneTouch touched_by_lanes(const FeatureAccess& access, std::int64_t num_lanes,
                              std::int64_t element, std::int64_t bytes, std::int64_t start) {
-    std::vector<std::int64_t> sectors, lines, words;
+    std::vector<std::int64_t> words;
     for (std::int64_t lane = 0; lane < num_lanes; ++lane) {
       set_lane(lane);
       // Far above 0: no negative ones.
       const std::int64_t at = (address(access) - start) * element + (std::int64_t{1} << 40);
       for (std::int64_t byte = at; byte < at + bytes; byte += 4) {
-        add_once(words, byte / 4);
-        add_once(sectors, byte / 32);
-        add_once(lines, byte / line_bytes);
+        words.push_back(byte / 4);
       }
     }
     set_lane(0);
+    sort_items(words);
     std::array<std::int32_t, 32> of_bank{};
     std::int32_t most = 1;
-    for (const std::int64_t word : words) {
-      most = larger_of(most, ++of_bank[static_cast<std::size_t>(word % 32)]);
-    }
-    return {static_cast<double>(sectors.size()), static_cast<double>(lines.size()),
-            static_cast<double>(most)};
-  }
-  static void add_once(std::vector<std::int64_t>& list, std::int64_t item) {
-    for (std::size_t i = list.size(); i-- > 0;) {
-      if (list[i] == item) {
-        return;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (i == 0 || words[i] != words[i - 1]) {
+        most = larger_of(most, ++of_bank[static_cast<std::size_t>(words[i] % 32)]);
       }
     }
-    list.push_back(item);
+    return {static_cast<double>(num_different(words, 32 / 4)),
+            static_cast<double>(num_different(words, line_bytes / 4)), static_cast<double>(most)};
+  }
+  /// Groups of `size` numbers side by side that these, in ascending order, are of.
+  static std::int64_t num_different(const std::vector<std::int64_t>& sorted, std::int64_t size) {
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      count += i == 0 || floor_div(sorted[i], size) != floor_div(sorted[i - 1], size) ? 1 : 0;
+    }
+    return count;
   }
   void set_lane(std::int64_t lane) {
     for (const Annotation axis :
