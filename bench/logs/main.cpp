@@ -30,6 +30,7 @@
 #include "bands.hpp"
 #include "learned.hpp"
 #include "support/golden_tasks.hpp"
+#include "tensorsmith/codegen/reference_unrolling.hpp"
 #include "tensorsmith/cost/estimate_quality.hpp"
 #include "tensorsmith/cost/gpu_latency.hpp"
 #include "tensorsmith/cost/psa.hpp"
@@ -238,8 +239,10 @@ bool compare_log(const std::string& path, const WorkloadRegistry& registry,
       found = initial.emplace(trial.name(), State::initial(dag)).first;
     }
     Result<State, ScheduleError> state = replay(found->second, trial.steps());
-    const Result<LoopProgram, LowerError> program =
-        state ? lower(*state, target) : fail(LowerError{});
+    Result<LoopProgram, LowerError> program = state ? lower(*state, target) : fail(LowerError{});
+    if (program && !trial.line.journal) {
+      unroll_as_reference(*program, *state);
+    }
     if (!program) {
       ++refused[state ? explain(program.error()) : "a step does not apply"];
       continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often the compiler of a GPU unrolls serial loops: what our text says to it, and what it does
-// where nothing is said.
+// How often the compiler of a GPU unrolls serial loops: what our text says to it. What it does
+// where nothing is said: compiler_unrolling.hpp.
 //
 // Floor 5. Own design. Serial loops are unrolled up to so many stores in a straight line; loops
 // that say so, in full. The compiler's time grows with the line: 60 to 230 ms up to 256 stores, 300
@@ -17,22 +17,11 @@
 
 namespace tensorsmith {
 
-/// Whether it adds up in arrays of a thread. Those are registers only if every index is a constant:
-/// only in a straight line.
-inline bool fills_private_array(const LoopProgram& program, StmtId id) {
-  const Store* store = program.as<Store>(id);
-  return (store != nullptr && program[store->buffer].scope == Scope::local &&
-          program[store->buffer].num_bytes() > bytes_of(program[store->buffer].dtype)) ||
-         any_child(program[id], [&](StmtId child) { return fills_private_array(program, child); });
-}
-
 /// All of the loop, or a power of two that divides the extent. `instances`: stores of the line that
-/// one iteration makes. `fills_private`: it is left to the compiler, and the loop adds up in arrays
-/// of a thread, which it unrolls much longer nests for.
-inline std::int64_t serial_unroll_factor(std::int64_t extent, double instances,
-                                         bool fills_private = false) {
-  constexpr double most_instances = 128, most_private = 1024;
-  if (static_cast<double>(extent) * instances <= (fills_private ? most_private : most_instances)) {
+/// one iteration makes.
+inline std::int64_t serial_unroll_factor(std::int64_t extent, double instances) {
+  constexpr double most_instances = 128;
+  if (static_cast<double>(extent) * instances <= most_instances) {
     return extent;
   }
   std::int64_t factor = 1;

@@ -31,8 +31,8 @@ struct GpuModelOptions {
   double dram_efficiency = 0.9;    ///< of the board's bandwidth
   double l2_usable = 0.75;         ///< of its size, for data that several waves read
   /// The kernel's text is codegen/cuda_source.hpp's, which says how far serial loops are unrolled;
-  /// in other texts, such as the reference's, the compiler unrolls nests that add up in arrays of a
-  /// thread much longer.
+  /// in other texts, such as the reference's (codegen/reference_unrolling.hpp), the compiler
+  /// decides (codegen/compiler_unrolling.hpp).
   bool is_own_text = true;
 };
 

@@ -28,11 +28,11 @@ inline GpuWorkReader::Path GpuWorkReader::walk_for(const For& loop) {
   }
   // Nothing is shared across a barrier.
   std::int64_t factor =
-      is_expanded(loop.kind) ? extent
-      : has_barrier(loop.body)
-          ? 1
-          : serial_unroll_factor(extent, copies_ * num_unrolled_stores(program_, loop.body),
-                                 !is_own_text_ && fills_private_array(program_, loop.body));
+      is_expanded(loop.kind)   ? extent
+      : has_barrier(loop.body) ? 1
+      : is_own_text_
+          ? serial_unroll_factor(extent, copies_ * num_unrolled_stores(program_, loop.body))
+          : compiler_.factor(loop);
   extents_.set(loop.var, extent);
   footprint_.add({loop.var, extent, loop.kind, 1});
   // Where the text says nothing, the compiler writes out no loops with many quotients that differ
@@ -85,6 +85,11 @@ inline GpuWorkReader::Path GpuWorkReader::walk_for(const For& loop) {
   // Operands that are loaded ahead are waited for once. The compiler loads nothing ahead for the
   // next turn of a loop.
   path.latency = loop.load_sets > 1 ? path.longest : path.latency * times;
+  if (turns > 1 && factor > 1 && copies_to_shared(loop.body)) {
+    // Nothing is under way from one turn to the next: the last load is waited for before what it
+    // brings is stored, and then the first one of the next turn. In a straight line both overlap.
+    path.latency += 2 * path.longest * (times - 1);
+  }
   path.near = loop.load_sets > 1 ? path.nearest : path.near * times;
   return path;
 }

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "tensorsmith/codegen/compiler_unrolling.hpp"
 #include "tensorsmith/codegen/serial_unrolling.hpp"
 #include "tensorsmith/cost/gpu_access.hpp"
 #include "tensorsmith/cost/gpu_footprint.hpp"
@@ -32,7 +33,8 @@ class GpuWorkReader {
   GpuWorkReader(const LoopProgram& program, const GpuLimits& gpu, const GpuDelays& delays,
                 double missed, bool is_own_text = true)
       : program_(program), gpu_(gpu), delays_(delays), lanes_(program.pool), footprint_(program),
-        counted_(program.pool.num_exprs()), missed_(missed), is_own_text_(is_own_text) {}
+        counted_(program.pool.num_exprs()), missed_(missed), is_own_text_(is_own_text),
+        compiler_(program) {}
 
   /// `kernel`: a statement of the top level. To be called once.
   GpuWork read(StmtId kernel) {
@@ -189,6 +191,11 @@ class GpuWorkReader {
     return (barrier != nullptr && barrier->scope != Scope::warp) ||
            any_child(program_[id], [&](StmtId child) { return has_barrier(child); });
   }
+  bool copies_to_shared(StmtId id) const {
+    const Store* store = program_.as<Store>(id);
+    return (store != nullptr && program_[store->buffer].scope == Scope::shared) ||
+           any_child(program_[id], [&](StmtId child) { return copies_to_shared(child); });
+  }
 
   Path walk_alloc(const Alloc& alloc) {
     const Buffer& buffer = program_[alloc.buffer];
@@ -269,6 +276,7 @@ class GpuWorkReader {
   double copies_ = 1;  ///< by the unrolled loops around
   double missed_;      ///< share of global memory that L2 does not keep from one call to the next
   bool is_own_text_;
+  CompilerUnrolling compiler_;  ///< of texts that are not ours
   bool is_background_ = false;  ///< the store that is looked at
   double private_passes_ = 0, spilled_bytes_ = 0;
   double kept_bytes_ = 0, operands_ = 0;
