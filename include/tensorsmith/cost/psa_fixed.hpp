@@ -17,7 +17,7 @@
 
 #include "tensorsmith/cost/cost_model.hpp"
 #include "tensorsmith/cost/draft_rates.hpp"
-#include "tensorsmith/cost/gpu_latency.hpp"
+#include "tensorsmith/cost/gpu_model_options.hpp"
 #include "tensorsmith/cost/model_bytes.hpp"
 #include "tensorsmith/cost/model_factory.hpp"
 #include "tensorsmith/feature/psa_kernels.hpp"
