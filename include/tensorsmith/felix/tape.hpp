@@ -9,8 +9,8 @@
 //   [num_roots, batch] tape.backward(slopes, space, gradient);      // slopes  [num_roots, batch],
 //   gradient [num_inputs, batch]
 //
-// Values of one input of all points lie side by side, so every instruction is a loop over points
-// that a compiler makes vectors of. An input that is_log2 is given as the logarithm of its symbol,
+// Points are computed in blocks of eight, as many at once as the processor can (tape_step.hpp). An
+// input that is_log2 is given as the logarithm of its symbol,
 // and so is its slope: a step of 1 doubles a length. backward() belongs to the last forward() of
 // the same workspace. The slope of a minimum is that of the smaller operand, of the first one at a
 // tie; conditions, divisions rounded down and rests have exact values and no slope: smooth formulas
@@ -22,6 +22,8 @@
 #include <vector>
 
 #include "tensorsmith/felix/formula.hpp"
+#include "tensorsmith/felix/tape_step.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith::felix {
 
@@ -33,7 +35,7 @@ struct TapeInput {
 class Tape {
  public:
   struct Workspace {
-    std::vector<double> values, slopes;  ///< [size(), batch]
+    std::vector<double> values, slopes;  ///< [blocks, size(), block]; slopes of one block
     std::size_t batch = 0;
   };
 
@@ -82,14 +84,20 @@ class Tape {
                            results.size() == num_roots() * batch,
                        "a batch of another size");
     space.batch = batch;
-    space.values.resize(size() * batch);
-    for (std::size_t i = 0; i < size(); ++i) {
-      run(code_[i], i, inputs.data(), space);
-    }
-    for (std::size_t r = 0; r < num_roots(); ++r) {
-      const double* from = space.values.data() + roots_[r] * batch;
-      for (std::size_t p = 0; p < batch; ++p) {
-        results[r * batch + p] = from[p];
+    space.values.resize(num_blocks(batch) * size() * block);
+    for (std::size_t first = 0; first < batch; first += block) {
+      double* const values = space.values.data() + first * size();
+      for (std::size_t i = 0; i < num_inputs_; ++i) {  // they stand first, in their order
+        for (std::size_t p = 0; p < block; ++p) {
+          const double x = inputs[i * batch + smaller_of(first + p, batch - 1)];
+          values[i * block + p] = code_[i].is_log2 ? math::exp2(x) : x;
+        }
+      }
+      run(values);
+      for (std::size_t r = 0; r < num_roots(); ++r) {
+        for (std::size_t p = 0; p < block && first + p < batch; ++p) {
+          results[r * batch + first + p] = values[roots_[r] * block + p];
+        }
       }
     }
   }
@@ -100,156 +108,76 @@ class Tape {
     const std::size_t batch = space.batch;
     TENSORSMITH_ASSERT(slopes.size() == num_roots() * batch &&
                            gradient.size() == num_inputs_ * batch &&
-                           space.values.size() == size() * batch,
+                           space.values.size() == num_blocks(batch) * size() * block,
                        "a batch of another size");
-    space.slopes.assign(size() * batch, 0);
-    for (std::size_t r = 0; r < num_roots(); ++r) {
-      double* to = space.slopes.data() + roots_[r] * batch;
-      for (std::size_t p = 0; p < batch; ++p) {
-        to[p] += slopes[r * batch + p];
+    for (std::size_t first = 0; first < batch; first += block) {
+      space.slopes.assign(size() * block, 0);
+      for (std::size_t r = 0; r < num_roots(); ++r) {
+        double* const to = space.slopes.data() + roots_[r] * block;
+        for (std::size_t p = 0; p < block && first + p < batch; ++p) {
+          to[p] += slopes[r * batch + first + p];
+        }
       }
-    }
-    for (double& slope : gradient) {
-      slope = 0;
-    }
-    for (std::size_t i = size(); i-- > 0;) {
-      run_back(code_[i], i, space, gradient.data());
+      const double* const values = space.values.data() + first * size();
+      run_back(values, space.slopes.data());
+      for (std::size_t i = 0; i < num_inputs_; ++i) {
+        for (std::size_t p = 0; p < block && first + p < batch; ++p) {
+          const double slope = space.slopes[i * block + p];
+          gradient[i * batch + first + p] =
+              code_[i].is_log2 ? slope * values[i * block + p] * ln2 : slope;
+        }
+      }
     }
   }
 
  private:
-  struct Instruction {
-    Op op = Op::number;
-    bool is_log2 = false;
-    std::uint32_t args[3] = {0, 0, 0};  ///< instructions; of a symbol, the input
-    double value = 0;
-  };
-  static constexpr double least_divisor = 1e-6;
+  using Instruction = TapeInstruction;
+  static constexpr std::size_t block = TapeInstruction::block;
   static constexpr double ln2 = 0.693147180559945309417;
 
-  /// Away from 0, with its sign.
-  static double divisor_of(double x) {
-    const double size = x < 0 ? -x : x;
-    return size >= least_divisor ? x : (x < 0 ? -least_divisor : least_divisor);
-  }
+  static std::size_t num_blocks(std::size_t batch) { return (batch + block - 1) / block; }
 
-  static void run(const Instruction& code, std::size_t at, const double* inputs, Workspace& space) {
-    const std::size_t batch = space.batch;
-    double* to = space.values.data() + at * batch;
-    const double* a = space.values.data() + code.args[0] * batch;
-    const double* b = space.values.data() + code.args[1] * batch;
-    const double* c = space.values.data() + code.args[2] * batch;
-    const auto each = [&](auto value) {
-      for (std::size_t p = 0; p < batch; ++p) {
-        to[p] = value(p);
-      }
-    };
-    switch (code.op) {
-    case Op::number:
-    case Op::truth:
-      return each([&](std::size_t) { return code.value; });
-    case Op::symbol:
-      inputs += code.args[0] * batch;
-      return code.is_log2 ? each([&](std::size_t p) { return math::exp2(inputs[p]); })
-                          : each([&](std::size_t p) { return inputs[p]; });
-    case Op::add:
-      return each([&](std::size_t p) { return a[p] + b[p]; });
-    case Op::sub:
-      return each([&](std::size_t p) { return a[p] - b[p]; });
-    case Op::mul:
-      return each([&](std::size_t p) { return a[p] * b[p]; });
-    case Op::div:
-      return each([&](std::size_t p) { return a[p] / divisor_of(b[p]); });
-    case Op::min:
-      return each([&](std::size_t p) { return b[p] < a[p] ? b[p] : a[p]; });
-    case Op::max:
-      return each([&](std::size_t p) { return a[p] < b[p] ? b[p] : a[p]; });
-    case Op::sigmoid:
-      return each([&](std::size_t p) { return 0.5 + a[p] / (2 * math::sqrt(1 + a[p] * a[p])); });
-    case Op::hump:
-      return each([&](std::size_t p) { return 1 / math::sqrt(1 + a[p] * a[p]); });
-    default:
-      return each([&](std::size_t p) { return value_of(code.op, a[p], b[p], c[p]); });
+  void run(double* values) const {
+#if defined(TENSORSMITH_HAS_WIDE_LANES)
+    if (lanes::widest() != 2) {
+      return lanes::widest() == 8 ? run_eight(values) : run_four(values);
+    }
+#endif
+    run_all<lanes::Two>(values);
+  }
+  void run_back(const double* values, double* slopes) const {
+#if defined(TENSORSMITH_HAS_WIDE_LANES)
+    if (lanes::widest() != 2) {
+      return lanes::widest() == 8 ? run_back_eight(values, slopes) : run_back_four(values, slopes);
+    }
+#endif
+    run_back_all<lanes::Two>(values, slopes);
+  }
+#if defined(TENSORSMITH_HAS_WIDE_LANES)
+  __attribute__((target("avx512f,avx512dq"))) void run_eight(double* values) const {
+    run_all<lanes::Eight>(values);
+  }
+  __attribute__((target("avx2"))) void run_four(double* values) const {
+    run_all<lanes::Four>(values);
+  }
+  __attribute__((target("avx512f,avx512dq"))) void run_back_eight(const double* values,
+                                                                  double* slopes) const {
+    run_back_all<lanes::Eight>(values, slopes);
+  }
+  __attribute__((target("avx2"))) void run_back_four(const double* values, double* slopes) const {
+    run_back_all<lanes::Four>(values, slopes);
+  }
+#endif
+  template <class Real>
+  TENSORSMITH_INLINED inline void run_all(double* values) const {
+    for (std::size_t i = num_inputs_; i < code_.size(); ++i) {
+      TapeStep<Real>::forward(code_[i], values + i * block, values);
     }
   }
-
-  static void run_back(const Instruction& code, std::size_t at, Workspace& space,
-                       double* gradient) {
-    const std::size_t batch = space.batch;
-    const double* s = space.slopes.data() + at * batch;
-    const double* y = space.values.data() + at * batch;
-    const double* a = space.values.data() + code.args[0] * batch;
-    const double* b = space.values.data() + code.args[1] * batch;
-    const double* c = space.values.data() + code.args[2] * batch;
-    // One operand after the other: both may be the same instruction.
-    const auto give = [&](std::size_t operand, auto slope) {
-      double* to = space.slopes.data() + code.args[operand] * batch;
-      for (std::size_t p = 0; p < batch; ++p) {
-        to[p] += s[p] * slope(p);
-      }
-    };
-    switch (code.op) {
-    case Op::symbol:
-      for (std::size_t p = 0; p < batch; ++p) {
-        gradient[code.args[0] * batch + p] += code.is_log2 ? s[p] * y[p] * ln2 : s[p];
-      }
-      return;
-    case Op::add:
-    case Op::sub:
-      give(0, [](std::size_t) { return 1.0; });
-      return give(1, [&](std::size_t) { return code.op == Op::add ? 1.0 : -1.0; });
-    case Op::mul:
-      give(0, [&](std::size_t p) { return b[p]; });
-      return give(1, [&](std::size_t p) { return a[p]; });
-    case Op::div:
-      give(0, [&](std::size_t p) { return 1 / divisor_of(b[p]); });
-      return give(1, [&](std::size_t p) { return -y[p] / divisor_of(b[p]); });
-    case Op::min:
-      give(0, [&](std::size_t p) { return b[p] < a[p] ? 0.0 : 1.0; });
-      return give(1, [&](std::size_t p) { return b[p] < a[p] ? 1.0 : 0.0; });
-    case Op::max:
-      give(0, [&](std::size_t p) { return a[p] < b[p] ? 0.0 : 1.0; });
-      return give(1, [&](std::size_t p) { return a[p] < b[p] ? 1.0 : 0.0; });
-    case Op::pow:
-      give(0, [&](std::size_t p) { return b[p] == 0 ? 0 : b[p] * math::pow(a[p], b[p] - 1); });
-      return give(1, [&](std::size_t p) { return a[p] > 0 ? y[p] * math::log(a[p]) : 0; });
-    case Op::log:
-      return give(0, [&](std::size_t p) { return 1 / divisor_of(a[p]); });
-    case Op::logk:
-      give(0, [&](std::size_t p) { return -y[p] / (a[p] * math::log(a[p])); });
-      return give(1, [&](std::size_t p) { return 1 / (b[p] * math::log(a[p])); });
-    case Op::exp:
-      return give(0, [&](std::size_t p) { return y[p]; });
-    case Op::select:
-      give(1, [&](std::size_t p) { return a[p] != 0 ? 1.0 : 0.0; });
-      return give(2, [&](std::size_t p) { return a[p] != 0 ? 0.0 : 1.0; });
-    case Op::sigmoid:
-      return give(0, [&](std::size_t p) {
-        const double root = math::sqrt(1 + a[p] * a[p]);
-        return 0.5 / (root * root * root);
-      });
-    case Op::hump:
-      return give(0, [&](std::size_t p) { return -a[p] * y[p] * y[p] * y[p]; });
-    case Op::soft_min:
-    case Op::soft_max: {
-      const double sign = code.op == Op::soft_min ? -1 : 1;
-      // (y / a)^(+-1/t) is the part of a in the sum of powers; parts are at most 1.
-      const auto part = [&](std::size_t p, const double* of) {
-        return math::pow(of[p] / y[p], sign / c[p]);
-      };
-      give(0, [&](std::size_t p) { return part(p, a) * y[p] / a[p]; });
-      give(1, [&](std::size_t p) { return part(p, b) * y[p] / b[p]; });
-      return give(2, [&](std::size_t p) {
-        double entropy = 0;
-        for (const double* of : {a, b}) {
-          const double share = part(p, of);
-          entropy -= share > 0 ? share * math::log(share) : 0;
-        }
-        return sign * y[p] * entropy;
-      });
-    }
-    default:
-      return;
+  template <class Real>
+  TENSORSMITH_INLINED inline void run_back_all(const double* values, double* slopes) const {
+    for (std::size_t i = code_.size(); i-- > num_inputs_;) {
+      TapeStep<Real>::backward(code_[i], values + i * block, slopes + i * block, values, slopes);
     }
   }
 
