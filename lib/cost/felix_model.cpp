@@ -220,21 +220,36 @@ void FelixModel::predict(std::span<const Features> programs, std::span<float> sc
 }
 
 bool FelixModel::gradient(const Features& program, Features& result) const {
-  const FeatureBlock* rows = usable_felix_rows(program);
-  if (rows == nullptr || !impl_->is_trained) {
+  return gradients({&program, 1}, {&result, 1});
+}
+
+bool FelixModel::gradients(std::span<const Features> programs, std::span<Features> results) const {
+  if (!impl_->is_trained) {
     return false;
   }
-  Matrix inputs(static_cast<Eigen::Index>(felix_length), static_cast<Eigen::Index>(rows->num_rows));
-  copy_row(rows->values, inputs.data());
-  const Matrix slopes = impl_->network.input_gradient(inputs);
-  Features made = program;
-  for (FeatureBlock& block : made.blocks()) {
-    const bool is_read = block.schema->name() == felix_block_name;
-    for (std::size_t i = 0; i < block.values.size(); ++i) {
-      block.values[i] = is_read ? slopes.data()[i] : 0.0F;
+  std::vector<std::uint32_t> first_row = {0};
+  for (const Features& program : programs) {
+    const FeatureBlock* rows = usable_felix_rows(program);
+    if (rows == nullptr) {
+      return false;
+    }
+    first_row.push_back(first_row.back() + rows->num_rows);
+  }
+  Matrix inputs(static_cast<Eigen::Index>(felix_length), first_row.back());
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    copy_row(usable_felix_rows(programs[i])->values, inputs.col(first_row[i]).data());
+  }
+  const Matrix slopes = impl_->network.input_gradient(inputs, first_row);
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    results[i] = programs[i];
+    const float* slope = slopes.col(first_row[i]).data();
+    for (FeatureBlock& block : results[i].blocks()) {
+      const bool is_read = block.schema->name() == felix_block_name;
+      for (std::size_t k = 0; k < block.values.size(); ++k) {
+        block.values[k] = is_read ? slope[k] : 0.0F;
+      }
     }
   }
-  result = std::move(made);
   return true;
 }
 

@@ -366,23 +366,35 @@ void ProgramNetwork::backward(const ProgramBatch& batch, const Vector& score_gra
   linear_backward(code_0, batch.inputs, of_hidden, nullptr);
 }
 
-Matrix ProgramNetwork::input_gradient(const Matrix& inputs) const {
+Matrix ProgramNetwork::input_gradient(const Matrix& inputs,
+                                      std::span<const std::uint32_t> first_row) const {
   TENSORSMITH_ASSERT(!shape_.has_flow(), "of rows alone");
+  const auto num_programs = static_cast<Eigen::Index>(first_row.size()) - 1;
   Matrix hidden, encoded, residual[2];
   encode(inputs, hidden, encoded);
-  Matrix decoded = encoded.rowwise().sum();
+  Matrix decoded = Matrix::Zero(shape_.num_hidden, num_programs);
+  for (Eigen::Index p = 0; p < num_programs; ++p) {
+    for (std::uint32_t row = first_row[p]; row < first_row[p + 1]; ++row) {
+      decoded.col(p) += encoded.col(row);
+    }
+  }
   for (const int i : {0, 1}) {
     linear(i == 0 ? residual_0 : residual_1, decoded, residual[i], true);
     decoded += residual[i];
   }
-  Matrix slope = Eigen::Map<const Vector>(weight(score), shape_.num_hidden);
+  Matrix slope(shape_.num_hidden, num_programs);
+  slope.colwise() = Eigen::Map<const Vector>(weight(score), shape_.num_hidden);
   for (const int i : {1, 0}) {
     Matrix inner = slope;
     close_slope(residual[i], inner);
     add_input_slope(i == 0 ? residual_0 : residual_1, inner, slope);
   }
   Matrix of_rows(slope.rows(), inputs.cols());
-  of_rows.colwise() = slope.col(0);
+  for (Eigen::Index p = 0; p < num_programs; ++p) {
+    for (std::uint32_t row = first_row[p]; row < first_row[p + 1]; ++row) {
+      of_rows.col(row) = slope.col(p);
+    }
+  }
   close_slope(encoded, of_rows);
   Matrix of_hidden = Matrix::Zero(shape_.num_hidden, inputs.cols());
   add_input_slope(code_1, of_rows, of_hidden);

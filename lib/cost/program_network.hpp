@@ -83,8 +83,9 @@ class ProgramNetwork {
   /// What the norm would see: mean and variance (biased) of what is put into it.
   NormStatistics statistics_of(const ProgramBatch& batch) const;
 
-  /// d score / d inputs of the one program whose rows `inputs` are; only of a network without flow.
-  Matrix input_gradient(const Matrix& inputs) const;
+  /// d score / d inputs of programs whose rows `inputs` are, one after the other, as in a
+  /// ProgramBatch; only of a network without flow.
+  Matrix input_gradient(const Matrix& inputs, std::span<const std::uint32_t> first_row) const;
 
   /// Under the statistics of the batch; moves the running ones, keeps what backward() needs.
   void forward(const ProgramBatch& batch, Vector& scores);

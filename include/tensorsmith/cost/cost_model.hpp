@@ -101,6 +101,15 @@ class CostModel {
     return false;
   }
 
+  /// gradient() of several programs, which may be cheaper at once. False if one of them has none.
+  virtual bool gradients(std::span<const Features> programs, std::span<Features> results) const {
+    bool are_all = true;
+    for (std::size_t i = 0; i < programs.size() && are_all; ++i) {
+      are_all = gradient(programs[i], results[i]);
+    }
+    return are_all;
+  }
+
   /// The whole model as bytes, for load() of the same kind of model.
   virtual Result<std::string, CostModelFault> save() const = 0;
 

@@ -75,6 +75,7 @@ class FelixModel final : public CostModel {
   void update(std::span<const TrainingSample> samples) override;
   void predict(std::span<const Features> programs, std::span<float> scores) const override;
   bool gradient(const Features& program, Features& result) const override;
+  bool gradients(std::span<const Features> programs, std::span<Features> results) const override;
 
   /// Weights, not the training set.
   Result<std::string, CostModelFault> save() const override;

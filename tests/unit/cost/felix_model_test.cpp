@@ -170,6 +170,29 @@ TEST_CASE("slopes of Felix's network by central differences", "[cost][felix]") {
   }
 }
 
+TEST_CASE("slopes of several programs at once are those of each", "[cost][felix]") {
+  FelixModel model(quick_felix());
+  const auto samples = felix_programs(5, 80);
+  model.update(samples);
+  std::vector<Features> programs, slopes(12);
+  for (std::size_t p = 0; p < slopes.size(); ++p) {
+    programs.push_back(samples[p].features);
+  }
+  REQUIRE(model.gradients(programs, slopes));
+  for (std::size_t p = 0; p < slopes.size(); ++p) {
+    Features alone;
+    REQUIRE(model.gradient(programs[p], alone));
+    const FeatureBlock &one = alone.block(felix_block_name),
+                       &other = slopes[p].block(felix_block_name);
+    REQUIRE(one.values.size() == other.values.size());
+    for (std::size_t k = 0; k < one.values.size(); ++k) {
+      CHECK(one.values[k] == Approx(other.values[k]).epsilon(1e-4).margin(1e-5));
+    }
+  }
+  programs[7] = Features();
+  CHECK(!model.gradients(programs, slopes));
+}
+
 TEST_CASE("Felix's network is saved and loaded", "[cost][felix]") {
   FelixModelOptions options = quick_felix();
   options.loss = FelixLoss::rank;
