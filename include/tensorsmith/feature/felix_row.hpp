@@ -88,16 +88,23 @@ class FelixRow {
     const std::size_t at = felix_column(first);
     const std::size_t none = column(HeadColumn::vec_pos_none) - column(HeadColumn::vec_num);
     const std::size_t mixed = column(HeadColumn::vec_pos_mixed) - column(HeadColumn::vec_num);
-    const FelixLoop<Number>* innermost = nullptr;
-    for (const FelixLoop<Number>& loop : store_.loops) {
-      innermost = is_chosen(loop) ? &loop : innermost;
+    Number length = n_.number(0);
+    Truth is_looking = n_.truth(true);
+    for (std::size_t p = store_.loops.size(); p-- > 0;) {
+      const FelixLoop<Number>& loop = store_.loops[p];
+      if (is_chosen(loop)) {
+        const Truth is_there = loop.vanishes ? n_.above_one(loop.extent) : n_.truth(true);
+        length =
+            n_.add(length, n_.select(n_.both(is_looking, is_there), loop.extent, n_.number(0)));
+        is_looking = n_.both(is_looking, n_.negated(is_there));
+      }
     }
-    row_[at + (innermost == nullptr ? none : mixed)] = n_.flag(n_.truth(true));
-    if (innermost != nullptr) {
-      row_[at] = n_.feature(count_of(is_chosen));
-      row_[at + 1] = n_.feature(product_of(is_chosen));
-      row_[at + 2] = n_.feature(innermost->extent);
-    }
+    const Truth is_any = n_.negated(is_looking);
+    row_[at] = n_.feature(count_of(is_chosen));
+    row_[at + 1] = n_.feature(n_.select(is_any, product_of(is_chosen), n_.number(0)));
+    row_[at + 2] = n_.feature(length);
+    row_[at + none] = n_.flag(is_looking);
+    row_[at + mixed] = n_.flag(is_any);
   }
 
   /// Of several loops over one kind of thread the innermost counts.

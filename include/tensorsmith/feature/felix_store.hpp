@@ -49,6 +49,7 @@ template <class Number>
 struct FelixLoop {
   Number extent;
   Annotation annotation = Annotation::none;
+  bool vanishes = false;  ///< where its extent is 1, as in a program; else it is one all the same
 
   /// A loop over blocks, threads or virtual threads, which is there whatever its extent.
   bool is_grid() const { return is_thread_annotation(annotation); }

@@ -17,6 +17,7 @@
 
 #include "tensorsmith/felix/formula_numbers.hpp"
 #include "tensorsmith/felix/log_polytope.hpp"
+#include "tensorsmith/felix/monomial.hpp"
 #include "tensorsmith/felix/tape.hpp"
 #include "tensorsmith/space/constraint.hpp"
 
@@ -141,40 +142,6 @@ class SpaceFormulas {
     return made;
   }
 
-  /// c x1^e1 x2^e2 ...: ln c / ln 2 and the exponents; nothing if it is something else.
-  struct Monomial {
-    double log2_factor = 0;
-    std::vector<double> exponents;
-  };
-  std::optional<Monomial> monomial_of(FormulaId id) const {
-    const FormulaNode& node = pool_[id];
-    Monomial made{0, std::vector<double>(lengths_.size(), 0)};
-    if (node.op == Op::number) {
-      made.log2_factor = math::log2(node.value);
-      return node.value > 0 ? std::optional(made) : std::nullopt;
-    }
-    if (node.op == Op::symbol) {
-      for (std::size_t i = 0; i < lengths_.size(); ++i) {
-        made.exponents[i] = symbol(lengths_[i]) == id ? 1 : 0;
-      }
-      return made;
-    }
-    if (node.op != Op::mul && node.op != Op::div) {
-      return std::nullopt;
-    }
-    const std::optional<Monomial> a = monomial_of(FormulaId{node.args[0]}),
-                                  b = monomial_of(FormulaId{node.args[1]});
-    if (!a || !b) {
-      return std::nullopt;
-    }
-    const double sign = node.op == Op::mul ? 1 : -1;
-    made.log2_factor = a->log2_factor + sign * b->log2_factor;
-    for (std::size_t i = 0; i < lengths_.size(); ++i) {
-      made.exponents[i] = a->exponents[i] + sign * b->exponents[i];
-    }
-    return made;
-  }
-
  private:
   static std::optional<Op> op_of(BinaryOp op) {
     switch (op) {
@@ -243,7 +210,12 @@ class SpaceFormulas {
     }
   }
   bool add_at_most(FormulaId low, FormulaId high, Limits& made) const {
-    const std::optional<Monomial> a = monomial_of(low), b = monomial_of(high);
+    std::vector<FormulaId> symbols;
+    for (const VariableId id : lengths_) {
+      symbols.push_back(symbol(id));
+    }
+    const std::optional<LogMonomial> a = log_monomial(pool_, low, symbols),
+                                     b = log_monomial(pool_, high, symbols);
     if (a && b) {
       std::vector<double> slopes(lengths_.size());
       for (std::size_t i = 0; i < slopes.size(); ++i) {

@@ -23,6 +23,7 @@ struct SymbolicLoop {
   FormulaId var;  ///< a symbol
   FormulaId extent;
   Annotation annotation = Annotation::none;
+  bool vanishes = false;  ///< where its extent is 1
 };
 
 struct SymbolicAccess {

@@ -25,6 +25,7 @@ namespace tensorsmith::felix {
 struct SymbolicProgram {
   SymbolicNest nest;                            ///< tensors are those of the state's dag
   std::vector<std::vector<FormulaId>> splits;   ///< lengths by split step
+  std::vector<std::vector<FormulaId>> steps;    ///< by step: what SymbolicSchedule::of_step() says
   std::vector<std::vector<FormulaId>> extents;  ///< of iterators, by stage; inlined: none
   /// False: a region of an attached stage is what the rules for ranges say, with a quotient that
   /// leaves a rest, as between tiles of two stages; bounds of the concrete program may be others.
@@ -36,9 +37,10 @@ namespace detail {
 class SymbolicProgramBuilder {
  public:
   /// `counted`: the stores of the same schedule, of which operations are taken.
-  SymbolicProgramBuilder(FormulaPool& pool, const State& state, const StoreProgram& counted)
+  SymbolicProgramBuilder(FormulaPool& pool, const State& state, const StoreProgram& counted,
+                         const std::vector<bool>* open)
       : pool_(pool), n_(pool), expand_(pool), state_(state), dag_(state.dag()), counted_(counted),
-        schedule_(pool, state), reads_(pool, state),
+        schedule_(pool, state, open), reads_(pool, state),
         scopes_(tensorsmith::detail::scopes_of_stages(state)), stages_(state.num_stages()) {}
 
   std::optional<SymbolicProgram> run() {
@@ -56,13 +58,13 @@ class SymbolicProgramBuilder {
     make_buffers();
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       if (is_computed(s) && state_.stage(s).compute_at == ComputeAt::root) {
-        emit(s, 0);
+        emit(s, n_.number(0));
       }
     }
     if (!is_known_) {
       return std::nullopt;
     }
-    SymbolicProgram made{std::move(nest_), schedule_.splits(), {}, is_exact_};
+    SymbolicProgram made{std::move(nest_), schedule_.splits(), schedule_.of_step(), {}, is_exact_};
     for (const Placed& stage : stages_) {
       made.extents.emplace_back();
       for (const SymbolicIterator& it : stage.loops.iterators) {
@@ -194,14 +196,19 @@ class SymbolicProgramBuilder {
     }
   }
 
-  void emit(std::size_t s, std::int32_t auto_unroll) {
+  void emit(std::size_t s, FormulaId auto_unroll) {
     const BasicStage<std::int64_t>& stage = state_.stage(s);
     const Operation& op = dag_.operation(s);
-    // A remark on a loop that is bound to a thread is lost.
+    // A remark on a loop that is bound to a thread is lost, and so is one that says 0.
     const bool is_bound =
         !stage.iterators.empty() && is_thread_annotation(stage.iterators[0].annotation);
-    auto_unroll =
-        stage.auto_unroll_max_step != 0 && !is_bound ? stage.auto_unroll_max_step : auto_unroll;
+    if (!is_bound) {
+      const FormulaId own = schedule_.unroll_of(s).valid() ? schedule_.unroll_of(s)
+                                                           : whole(stage.auto_unroll_max_step);
+      auto_unroll = pool_.is_number(auto_unroll, 0)
+                        ? own
+                        : n_.select(n_.equal(own, n_.number(0)), auto_unroll, own);
+    }
     for (const TensorId tensor : op.outputs) {
       SymbolicBuffer& buffer = nest_.buffers[tensor.value];
       buffer.elements = stages_[s].elements;
@@ -236,11 +243,11 @@ class SymbolicProgramBuilder {
   }
   std::uint32_t new_loop(const SymbolicIterator& it, FormulaId var) {
     nest_.is_gpu = nest_.is_gpu || is_thread_annotation(it.annotation);
-    nest_.loops.push_back({var, it.extent, it.annotation});
+    nest_.loops.push_back({var, it.extent, it.annotation, !is_thread_annotation(it.annotation)});
     return static_cast<std::uint32_t>(nest_.loops.size()) - 1;
   }
   /// What a reduction begins with has loops of its own.
-  void put_initial(std::size_t s, std::size_t first_reduced, std::int32_t auto_unroll) {
+  void put_initial(std::size_t s, std::size_t first_reduced, FormulaId auto_unroll) {
     std::vector<std::uint32_t> loops = open_;
     std::vector<std::pair<FormulaId, FormulaId>> renamed;
     const std::vector<SymbolicIterator>& all = stages_[s].loops.iterators;
@@ -255,13 +262,13 @@ class SymbolicProgramBuilder {
     put(s, loops, substitute(pool_, stages_[s].loops.axis_values, renamed), false, auto_unroll);
   }
   void put(std::size_t s, const std::vector<std::uint32_t>& loops,
-           const std::vector<FormulaId>& axes, bool is_update, std::int32_t auto_unroll) {
+           const std::vector<FormulaId>& axes, bool is_update, FormulaId auto_unroll) {
     const Operation& op = dag_.operation(s);
     for (std::size_t k = 0; k < op.outputs.size(); ++k) {
       SymbolicStore store;
       store.tensor = op.outputs[k];
       store.loops = loops;
-      store.auto_unroll_max_step = n_.number(auto_unroll);
+      store.auto_unroll_max_step = auto_unroll;
       store.counts.fill(n_.number(0));
       const bool is_sum = is_update && !op.reduce_axes.empty();
       store.accesses.push_back(
@@ -310,10 +317,13 @@ class SymbolicProgramBuilder {
 
 }  // namespace detail
 
-/// Nothing if the schedule has what symbols cannot follow. `counted`: its stores.
+/// Nothing if the schedule has what symbols cannot follow. `counted`: its stores. `open`: by step,
+/// whether a split has symbols for its lengths, and a remark on unrolling one for its limit; null:
+/// all splits and no such remark.
 inline std::optional<SymbolicProgram> symbolic_program(FormulaPool& pool, const State& state,
-                                                       const StoreProgram& counted) {
-  return detail::SymbolicProgramBuilder(pool, state, counted).run();
+                                                       const StoreProgram& counted,
+                                                       const std::vector<bool>* open = nullptr) {
+  return detail::SymbolicProgramBuilder(pool, state, counted, open).run();
 }
 
 }  // namespace tensorsmith::felix

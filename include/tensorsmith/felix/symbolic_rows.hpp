@@ -65,7 +65,8 @@ class SymbolicRowBuilder {
   FelixStore<FormulaId> read_store(const SymbolicStore& store) {
     FelixStore<FormulaId> made{};
     for (const std::uint32_t loop : store.loops) {
-      made.loops.push_back({nest_.loops[loop].extent, nest_.loops[loop].annotation});
+      made.loops.push_back(
+          {nest_.loops[loop].extent, nest_.loops[loop].annotation, nest_.loops[loop].vanishes});
     }
     made.counts = store.counts;
     made.auto_unroll_max_step = store.auto_unroll_max_step;

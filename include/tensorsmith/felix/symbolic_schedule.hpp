@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SymbolicSchedule: the loops of every stage of a schedule, with its split lengths as symbols.
 //
-// Floor 6.5. Felix, ch. 2.1 and 2.2. Length i of the g-th split step is the symbol "sp_g_i:k". The
-// steps are kept by stage and replayed when the extents of its axes are known: an attached stage
-// computes a region that depends on who reads it. A split of an axis into several levels, or of a
-// reduced axis, is a tile and divides it; any other split may leave a rest. Not here: regions and
-// stores (symbolic_program.hpp).
+// Floor 6.5. Felix, ch. 2.1 and 2.2. Length i of the g-th split step is the symbol "sp_g_i:k"; one
+// more than the limit of unrolling of step s is "ur_s:k", for a limit may be 0. The steps are kept
+// by stage and replayed when the extents of its axes are known: an attached stage computes a region
+// that depends on who reads it. A split of an axis into several levels, or of a reduced axis, is a
+// tile and divides it; any other split may leave a rest. Not here: regions and stores
+// (symbolic_program.hpp).
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include "tensorsmith/felix/formula_numbers.hpp"
 #include "tensorsmith/felix/polynomial.hpp"
 #include "tensorsmith/sched/apply/annotation.hpp"
+#include "tensorsmith/sched/hints.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/sched/step_traits.hpp"
 
@@ -37,10 +39,10 @@ struct SymbolicStage {
 
 class SymbolicSchedule {
  public:
-  /// Steps that it does not know make it invalid.
-  SymbolicSchedule(FormulaPool& pool, const State& state)
-      : pool_(pool), n_(pool), expand_(pool), state_(state),
-        stages_(state.initial_dag()->operations().size()) {
+  /// Steps that it does not know make it invalid. `open`: see symbolic_program().
+  SymbolicSchedule(FormulaPool& pool, const State& state, const std::vector<bool>* open)
+      : pool_(pool), n_(pool), expand_(pool), state_(state), open_(open),
+        stages_(state.initial_dag()->operations().size()), unrolls_(stages_.size()) {
     for (std::size_t i = 0; i < state.steps().size() && is_valid_; ++i) {
       is_valid_ = std::visit([&](const auto& step) { return read(step); }, state.steps()[i]);
       lengths_.resize(i + 1);
@@ -50,6 +52,11 @@ class SymbolicSchedule {
   bool is_valid() const { return is_valid_; }
   /// By split step, in the order of the steps.
   const std::vector<std::vector<FormulaId>>& splits() const { return splits_; }
+  /// By step: the lengths of a split, numbers of one that is not open; the symbol of a limit of
+  /// unrolling that is.
+  const std::vector<std::vector<FormulaId>>& of_step() const { return lengths_; }
+  /// The limit of unrolling of a stage where a symbol says it; else not valid.
+  FormulaId unroll_of(std::size_t stage) const { return unrolls_[stage]; }
 
   /// `extents`: of the spatial axes, then of the reduced ones; `bases`: where the spatial ones
   /// begin.
@@ -108,10 +115,12 @@ class SymbolicSchedule {
   }
   bool read(const SplitStep& step) {
     std::vector<FormulaId> lengths;
+    const bool is_open = open_ == nullptr || (*open_)[lengths_.size()];
     for (std::size_t i = 0; i < step.lengths.size(); ++i) {
-      lengths.push_back(
-          pool_.symbol("sp_" + std::to_string(splits_.size()) + "_" + std::to_string(i) + ":k",
-                       SymbolKind::knob));
+      lengths.push_back(is_open ? pool_.symbol("sp_" + std::to_string(splits_.size()) + "_" +
+                                                   std::to_string(i) + ":k",
+                                               SymbolKind::knob)
+                                : n_.number(static_cast<double>(step.lengths[i])));
     }
     splits_.push_back(lengths);
     lengths_.push_back(lengths);
@@ -150,10 +159,25 @@ class SymbolicSchedule {
   }
   bool read(const CacheReadStep& step) {
     stages_.insert(stages_.begin() + step.stage + 1, std::vector<LocalStep>{});
+    unrolls_.insert(unrolls_.begin() + step.stage + 1, FormulaId{});
     return true;
   }
   bool read(const CacheWriteStep& step) {
     stages_.insert(stages_.begin() + step.stage, std::vector<LocalStep>{});
+    unrolls_.insert(unrolls_.begin() + step.stage, FormulaId{});
+    return true;
+  }
+  bool read(const PragmaStep& step) {
+    if (step.hint.is<hints::AutoUnroll>()) {
+      FormulaId& limit = unrolls_[static_cast<std::size_t>(step.stage)];
+      limit = FormulaId{};
+      if (open_ != nullptr && (*open_)[lengths_.size()]) {
+        const FormulaId symbol =
+            pool_.symbol("ur_" + std::to_string(lengths_.size()) + ":k", SymbolKind::knob);
+        limit = n_.sub(symbol, n_.number(1));
+        lengths_.push_back({symbol});
+      }
+    }
     return true;
   }
   bool read(const RfactorStep&) { return false; }
@@ -268,9 +292,11 @@ class SymbolicSchedule {
   FormulaNumbers n_;
   Expansion expand_;
   const State& state_;
+  const std::vector<bool>* open_;
   std::vector<std::vector<LocalStep>> stages_;
+  std::vector<FormulaId> unrolls_;  // by stage
   std::vector<std::vector<FormulaId>> splits_;
-  std::vector<std::vector<FormulaId>> lengths_;  // by step; empty: no split
+  std::vector<std::vector<FormulaId>> lengths_;  // by step; empty: nothing of it has a length
   std::size_t num_vars_ = 0;
   bool is_valid_ = true;
 };
