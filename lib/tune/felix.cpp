@@ -21,11 +21,20 @@ Owned<SearchPolicy> make_felix(SearchContext& context) {
   FelixOptions options;
   options.seed = context.options.seed;
   options.task = context.index;
-  const bool names_epsilon = any_item(
-      context.options.policy_params, [](const auto& param) { return param.first == "eps_greedy"; });
-  if (names_epsilon) {
+  const auto is_named = [&](std::string_view name) {
+    return any_item(context.options.policy_params,
+                    [&](const auto& param) { return param.first == name; });
+  };
+  if (is_named("eps_greedy")) {
     options.epsilon = context.params.eps_greedy;
   }
+  if (is_named("n_seeds")) {
+    options.formulas.num_seeds = static_cast<std::uint32_t>(context.params.n_seeds);
+  }
+  if (is_named("n_steps")) {
+    options.formulas.descent.num_steps = static_cast<std::uint32_t>(context.params.n_steps);
+  }
+  options.uses_formulas = context.params.use_formulas != 0;
   const bool is_reference = context.drawing == DrawingKind::reference;
   if (context.task.target.kind == TargetKind::cuda) {
     return is_reference ? make_felix_of<AnsorGpuPopulation>(context, options)

@@ -2,11 +2,12 @@
 // FelixPolicy: a search by slopes. Points in the space of tile lengths descend on the score of the
 // cost model; what they pass on their way is rounded, ranked by its exact score and measured.
 //
-// Floor 7. Felix, ch. 6. Own design: a slope is the secant between the two neighbouring lengths
-// that are legal, of the exact score, so that any sketch of any space and any model will do; points
-// begin at the best of many random programs and at the best measured ones; sketches share a batch
-// by what they promise. Where the model has learned nothing yet, the draft scores. Not here:
-// formulas of features in variables.
+// Floor 7. Felix, ch. 6. Slopes are those of the model by the features times those of the features'
+// formulas by the lengths (formula_search.hpp). Own design: where there are no formulas or the
+// model has no gradient, a slope is the secant between the two neighbouring lengths that are legal,
+// of the exact score, so that any sketch of any space and any model will do; points begin at the
+// best of many random programs and at the best measured ones; sketches share a batch by what they
+// promise. Where the model has learned nothing yet, the draft scores.
 #pragma once
 
 #include <string>
@@ -16,8 +17,8 @@
 #include "tensorsmith/search/epsilon_greedy.hpp"
 #include "tensorsmith/search/evolution/evolve.hpp"
 #include "tensorsmith/search/felix/choose_points.hpp"
-#include "tensorsmith/search/felix/descent.hpp"
-#include "tensorsmith/search/felix/tile_point.hpp"
+#include "tensorsmith/search/felix/formula_search.hpp"
+#include "tensorsmith/search/felix/sketch_batch.hpp"
 #include "tensorsmith/search/measured_programs.hpp"
 #include "tensorsmith/search/taken_programs.hpp"
 
@@ -34,6 +35,8 @@ struct FelixOptions {
   double temperature = 0.5;        ///< of the choice among sketches, in units of the spread
   bool is_trained = false;         ///< the model is worth asking before any observation
   DescentOptions descent{12, 0.8, 0.25, 0.5, 5, 2};
+  bool uses_formulas = true;  ///< where there are some; else secants lead
+  FormulaOptions formulas;
 };
 
 template <class Population>
@@ -56,9 +59,16 @@ class FelixPolicy final : public SearchPolicy {
     Visited visited;
     const std::vector<Individual> drawn = draw(key, evaluator);
     join(visited, drawn);
-    std::vector<Point> points = begin(drawn);
+    FormulaSearch search(model_, callbacks_, options_.formulas);
+    std::vector<Point> points;
+    const bool has_gradient = can_use_formulas(drawn);
     for (Candidate& candidate : measured_.best(options_.num_measured, space_, population_)) {
-      points.push_back(point_of(candidate));
+      begin_at(candidate, has_gradient, search, points);
+    }
+    begin(drawn, has_gradient, search, points);
+    if (!search.is_empty()) {
+      search.draw(key.rng(1, 0));
+      (void)score(search.run(round_), evaluator, visited);
     }
     descend(points, evaluator, visited);
     ++round_;
@@ -141,22 +151,48 @@ class FelixPolicy final : public SearchPolicy {
     return Point{std::move(tiles), at, at, candidate.state.steps()};
   }
 
-  /// The best of each sketch.
-  std::vector<Point> begin(std::vector<Individual> drawn) const {
-    sort_items(drawn, is_better);
-    std::vector<std::size_t> taken(space_.sketches().size(), 0);
-    std::vector<Point> points;
-    for (const Individual& individual : drawn) {
-      const std::uint32_t sketch = individual.candidate.sketch;
-      if (sketch < taken.size() && taken[sketch] < options_.num_seeds) {
-        Point point = point_of(individual.candidate);
-        if (point.tiles.size() > 0) {
-          points.push_back(std::move(point));
-          ++taken[sketch];
-        }
+  /// Whether the model says how its score changes with the features that formulas give.
+  bool can_use_formulas(const std::vector<Individual>& drawn) const {
+    Features slopes;
+    return options_.uses_formulas && uses_model() &&
+           all_items(model_.wanted_blocks(),
+                     [](std::string_view name) { return name == felix_block_name; }) &&
+           !drawn.empty() && drawn.front().features &&
+           model_.gradient(*drawn.front().features, slopes);
+  }
+  /// True: formulas lead from there on.
+  bool begin_at(const Candidate& candidate, bool has_gradient, FormulaSearch& search,
+                std::vector<Point>& points) {
+    Point point = point_of(candidate);
+    if (has_gradient) {
+      const TileFormulas* formulas =
+          formulas_.find(space_, point.tiles, [&](const std::vector<Step>& steps) {
+            return candidate_of(space_, population_, steps);
+          });
+      if (formulas != nullptr) {
+        search.add(std::move(point.tiles), formulas);
+        return true;
       }
     }
-    return points;
+    if (point.tiles.size() > 0) {
+      points.push_back(std::move(point));
+    }
+    return false;
+  }
+  /// The best of each sketch.
+  void begin(std::vector<Individual> drawn, bool has_gradient, FormulaSearch& search,
+             std::vector<Point>& points) {
+    sort_items(drawn, is_better);
+    const std::uint32_t most_led = (options_.formulas.num_seeds + 1) / 2;
+    std::vector<std::size_t> taken(space_.sketches().size(), 0), led(taken);
+    for (const Individual& individual : drawn) {
+      const std::uint32_t sketch = individual.candidate.sketch;
+      if (sketch < taken.size() && taken[sketch] < options_.num_seeds && led[sketch] < most_led) {
+        const std::size_t before = points.size();
+        led[sketch] += begin_at(individual.candidate, has_gradient, search, points) ? 1 : 0;
+        taken[sketch] += points.size() - before;
+      }
+    }
   }
 
   void descend(std::vector<Point>& points, Evaluator& evaluator, Visited& visited) const {
@@ -269,7 +305,15 @@ class FelixPolicy final : public SearchPolicy {
     for (std::size_t i = 0; i < sizes.num_random_drawn && !drawn.empty(); ++i) {
       random.push_back(drawn[rng.next_below(static_cast<std::uint32_t>(drawn.size()))]);
     }
-    const std::vector<Individual> best = best_by_sketch(sizes.num_good, visited);
+    std::vector<Individual> fresh;
+    for (Individual& individual : visited.take()) {
+      if (!taken_.contains(individual.text)) {
+        fresh.push_back(std::move(individual));
+      }
+    }
+    const std::vector<Individual> best =
+        best_by_sketch(std::move(fresh), sizes.num_good, space_.sketches().size(),
+                       options_.sketch_quota, options_.temperature);
     std::vector<Proposal> proposals;
     for (Picked& picked :
          pick_epsilon_greedy(best, random, n, sizes.num_random, [&](const Individual& one) {
@@ -282,42 +326,6 @@ class FelixPolicy final : public SearchPolicy {
     return proposals;
   }
 
-  /// First the shares of the sketches, best first, then all others.
-  std::vector<Individual> best_by_sketch(std::size_t n, Visited& visited) const {
-    std::vector<Individual> ranked;
-    for (Individual& individual : visited.take()) {
-      if (!taken_.contains(individual.text)) {
-        ranked.push_back(std::move(individual));
-      }
-    }
-    sort_items(ranked, is_better);
-    const std::size_t num_sketches = space_.sketches().size();
-    std::vector<double> best(num_sketches, -math::infinity);
-    std::vector<std::size_t> available(num_sketches, 0);
-    for (const Individual& individual : ranked) {
-      const std::uint32_t sketch = individual.candidate.sketch;
-      if (sketch < num_sketches) {
-        best[sketch] = larger_of(best[sketch], double{individual.score});
-        ++available[sketch];
-      }
-    }
-    const double spread =
-        ranked.empty() ? 0 : double{ranked.front().score} - ranked[ranked.size() / 2].score;
-    const std::vector<std::size_t> shares = sketch_shares(
-        best, available, n, options_.sketch_quota, spread > 0 ? options_.temperature * spread : 1);
-    std::vector<std::size_t> given(num_sketches, 0);
-    std::vector<Individual> first, rest;
-    for (Individual& individual : ranked) {
-      const std::uint32_t sketch = individual.candidate.sketch;
-      const bool is_first = sketch < num_sketches && given[sketch]++ < shares[sketch];
-      (is_first ? first : rest).push_back(std::move(individual));
-    }
-    for (Individual& individual : rest) {
-      first.push_back(std::move(individual));
-    }
-    return first;
-  }
-
   SearchSpace space_;
   CostModel& model_;
   SearchCallbacks callbacks_;
@@ -326,6 +334,7 @@ class FelixPolicy final : public SearchPolicy {
   ExplorationShare exploration_;
   RankReport model_rank_;
   std::uint32_t round_ = 0;
+  FormulaCache formulas_;
   TakenPrograms taken_;
   MeasuredPrograms measured_;
 };
