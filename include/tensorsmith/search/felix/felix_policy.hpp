@@ -158,6 +158,7 @@ class FelixPolicy final : public SearchPolicy {
            all_items(model_.wanted_blocks(),
                      [](std::string_view name) { return name == felix_block_name; }) &&
            !drawn.empty() && drawn.front().features &&
+           drawn.front().features->find(felix_block_name) != nullptr &&
            model_.gradient(*drawn.front().features, slopes);
   }
   /// True: formulas lead from there on.
@@ -165,10 +166,10 @@ class FelixPolicy final : public SearchPolicy {
                 std::vector<Point>& points) {
     Point point = point_of(candidate);
     if (has_gradient) {
-      const TileFormulas* formulas =
-          formulas_.find(space_, point.tiles, [&](const std::vector<Step>& steps) {
-            return candidate_of(space_, population_, steps);
-          });
+      const TileFormulas* formulas = formulas_.find(
+          space_, point.tiles,
+          [&](const std::vector<Step>& steps) { return candidate_of(space_, population_, steps); },
+          callbacks_.extract);
       if (formulas != nullptr) {
         search.add(std::move(point.tiles), formulas);
         return true;

@@ -20,21 +20,25 @@ namespace tensorsmith {
 /// Formulas by form.
 class FormulaCache {
  public:
-  /// Null: formulas cannot follow it. `build(steps)` makes a program, or nothing.
-  template <class Build>
-  const TileFormulas* find(const SearchSpace& space, const TilePoint& tiles, const Build& build) {
+  /// Null: formulas cannot follow it, or say something else of a typical program of the form than
+  /// its features do. `build(steps)` makes a program, or nothing; `extract(view)` its features.
+  template <class Build, class Extract>
+  const TileFormulas* find(const SearchSpace& space, const TilePoint& tiles, const Build& build,
+                           const Extract& extract) {
     std::vector<Step> form = tiles.form();
     for (const Known& known : known_) {
       if (known.sketch == tiles.sketch() && known.form == form) {
         return known.formulas.get();
       }
     }
-    const std::optional<Candidate> typical = build(tiles.typical());
-    std::optional<TileFormulas> made =
-        typical ? TileFormulas::of(space, tiles, typical->state) : std::nullopt;
-    known_.push_back({tiles.sketch(), std::move(form),
-                      made ? make_shared_of<const TileFormulas>(std::move(*made))
-                           : Shared<const TileFormulas>()});
+    Shared<const TileFormulas> found;
+    if (const std::optional<Candidate> typical = build(tiles.typical())) {
+      std::optional<TileFormulas> made = TileFormulas::of(space, tiles, typical->state);
+      if (made && agree(*made, tiles, extract(ProgramView(typical->state)))) {
+        found = make_shared_of<const TileFormulas>(std::move(*made));
+      }
+    }
+    known_.push_back({tiles.sketch(), std::move(form), std::move(found)});
     return known_.back().formulas.get();
   }
   std::size_t size() const { return known_.size(); }
@@ -45,6 +49,29 @@ class FormulaCache {
     std::vector<Step> form;
     Shared<const TileFormulas> formulas;
   };
+
+  /// In nearly all columns: what is written in another layout, say, is read along other lines.
+  static bool agree(const TileFormulas& formulas, const TilePoint& tiles,
+                    const Features& features) {
+    constexpr double least_share = 0.95, tolerance = 1e-3;
+    const FeatureBlock* block = features.find(felix_block_name);
+    if (block == nullptr || block->num_rows != formulas.num_rows()) {
+      return false;
+    }
+    std::vector<double> point, values;
+    for (const std::int64_t value : tiles.values_of(tiles.typical())) {
+      point.push_back(math::log2(static_cast<double>(value)));
+    }
+    TileFormulas::Workspace space;
+    (void)formulas.exact(point, 1, space, values);
+    std::size_t num_equal = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double exact = double{block->values[i]};
+      num_equal += math::fabs(values[i] - exact) <= tolerance * (1 + math::fabs(exact)) ? 1 : 0;
+    }
+    return static_cast<double>(num_equal) >= least_share * static_cast<double>(values.size());
+  }
+
   std::vector<Known> known_;
 };
 
