@@ -3,8 +3,9 @@
 //
 // Floor 7. Felix, ch. 6.4 and 6.5. A slope is that of the model by the features times that of the
 // features by the coordinates. Formulas are smooth at first and near to exact at the end. What was
-// passed is rounded and ranked by the exact formulas; so are the neighbours of the best of it, for
-// the nearest lengths are not always the best ones.
+// passed is rounded and ranked by the exact formulas; so are the neighbours of a point's best, for
+// the nearest lengths are not always the best ones. Every point gives a few programs: the best of
+// all would be one place, and a model that has seen little is wrong in places.
 #pragma once
 
 #include <span>
@@ -20,10 +21,9 @@
 namespace tensorsmith {
 
 struct FormulaOptions {
-  std::uint32_t num_seeds = 32;       ///< points per sketch
-  std::uint32_t num_exact = 128;      ///< programs per round that are looked at themselves
-  std::uint32_t round_every = 8;      ///< steps
-  std::uint32_t num_neighboured = 4;  ///< of a batch: rounded points of which neighbours are tried
+  std::uint32_t num_seeds = 32;     ///< points per sketch
+  std::uint32_t round_every = 8;    ///< steps
+  std::uint32_t kept_per_seed = 2;  ///< programs per round that are looked at themselves
   double first_temperature = 0.5, last_temperature = 0.05;
   DescentOptions descent{200, 0.3, 0.06, 0.5, 5, 4};
 
@@ -94,9 +94,10 @@ class FormulaSlopes {
   std::vector<Features> programs_, results_;
 };
 
-/// A rounded point, by coordinate, and its score by the exact formulas.
+/// A rounded point, by coordinate, its score by the exact formulas, and who passed it first.
 struct RoundedValues {
   std::vector<std::int64_t> values;
+  std::size_t seed = 0;
   float score = invalid_score;
 };
 
@@ -105,33 +106,30 @@ class PassedPoints {
  public:
   PassedPoints(const TilePoint& tiles, FormulaSlopes& slopes) : tiles_(tiles), slopes_(slopes) {}
 
-  void add(std::span<const double> point) { add_values(tiles_.rounded_values(point)); }
-  /// Scores what is new; then the neighbours of the `count` best.
-  void score_with_neighbours(std::size_t count) {
+  void add(std::span<const double> point, std::size_t seed) {
+    add_values(tiles_.rounded_values(point), seed);
+  }
+  /// The `count` best of every one of `num_seeds` that keep the limits, best first. The neighbours
+  /// of the best count as the seed's.
+  std::vector<RoundedValues> best(std::size_t num_seeds, std::size_t count) {
     score();
-    std::vector<std::size_t> order(scored_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      order[i] = i;
+    std::vector<std::size_t> first(num_seeds, scored_.size());
+    for (std::size_t i = 0; i < scored_.size(); ++i) {
+      std::size_t& known = first[scored_[i].seed];
+      known = known == scored_.size() || scored_[i].score > scored_[known].score ? i : known;
     }
-    sort_items(order,
-               [&](std::size_t a, std::size_t b) { return scored_[a].score > scored_[b].score; });
-    for (std::size_t i = 0; i < order.size() && i < count; ++i) {
-      const std::vector<Step> steps = tiles_.with_values(scored_[order[i]].values);
-      for (std::size_t c = 0; c < tiles_.size(); ++c) {
-        for (const bool up : {false, true}) {
-          if (auto beside = tiles_.neighbour(steps, c, up)) {
-            add_values(tiles_.values_of(std::move(beside->first)));
-          }
-        }
+    for (const std::size_t at : first) {
+      if (at < scored_.size()) {
+        add_neighbours(at);
       }
     }
     score();
-  }
-  /// Those that keep the limits.
-  std::vector<RoundedValues> take() {
+    sort_items(scored_,
+               [](const RoundedValues& a, const RoundedValues& b) { return a.score > b.score; });
+    std::vector<std::size_t> given(num_seeds, 0);
     std::vector<RoundedValues> kept;
     for (RoundedValues& one : scored_) {
-      if (one.score > invalid_score) {
+      if (one.score > invalid_score && given[one.seed]++ < count) {
         kept.push_back(std::move(one));
       }
     }
@@ -139,13 +137,23 @@ class PassedPoints {
   }
 
  private:
-  void add_values(std::vector<std::int64_t> values) {
+  void add_neighbours(std::size_t at) {
+    const std::vector<Step> steps = tiles_.with_values(scored_[at].values);
+    for (std::size_t c = 0; c < tiles_.size(); ++c) {
+      for (const bool up : {false, true}) {
+        if (auto beside = tiles_.neighbour(steps, c, up)) {
+          add_values(tiles_.values_of(std::move(beside->first)), scored_[at].seed);
+        }
+      }
+    }
+  }
+  void add_values(std::vector<std::int64_t> values, std::size_t seed) {
     std::string key;
     for (const std::int64_t value : values) {
       key += std::to_string(value) + ' ';
     }
     if (seen_.insert(key)) {
-      fresh_.push_back(std::move(values));
+      fresh_.push_back({std::move(values), seed});
     }
   }
   void score() {
@@ -156,12 +164,13 @@ class PassedPoints {
       std::vector<double> points(size * count);
       for (std::size_t p = 0; p < count; ++p) {
         for (std::size_t c = 0; c < size; ++c) {
-          points[c * count + p] = math::log2(static_cast<double>(fresh_[first + p][c]));
+          points[c * count + p] = math::log2(static_cast<double>(fresh_[first + p].values[c]));
         }
       }
       const std::vector<float> scores = slopes_.exact_scores(points, count);
       for (std::size_t p = 0; p < count; ++p) {
-        scored_.push_back({std::move(fresh_[first + p]), scores[p]});
+        fresh_[first + p].score = scores[p];
+        scored_.push_back(std::move(fresh_[first + p]));
       }
     }
     fresh_.clear();
@@ -170,12 +179,11 @@ class PassedPoints {
   const TilePoint& tiles_;
   FormulaSlopes& slopes_;
   HashSet<std::string> seen_;
-  std::vector<std::vector<std::int64_t>> fresh_;
-  std::vector<RoundedValues> scored_;
+  std::vector<RoundedValues> fresh_, scored_;
 };
 
-/// All that `points` ([coordinates, batch]) pass on their way, each once; none if the model has no
-/// gradient. `tiles`: any of the form. `is_late`: ends it early.
+/// The best of what each of `points` ([coordinates, batch]) passes on its way; none if the model
+/// has no gradient. `tiles`: any of the form. `is_late`: ends it early.
 template <class IsLate>
 std::vector<RoundedValues> descend_by_formulas(const TileFormulas& formulas, const CostModel& model,
                                                const TilePoint& tiles,
@@ -192,7 +200,7 @@ std::vector<RoundedValues> descend_by_formulas(const TileFormulas& formulas, con
       for (std::size_t c = 0; c < size; ++c) {
         point[c] = points[c * batch + p];
       }
-      passed.add(point);
+      passed.add(point, p);
     }
   };
   round();
@@ -220,8 +228,7 @@ std::vector<RoundedValues> descend_by_formulas(const TileFormulas& formulas, con
       round();
     }
   }
-  passed.score_with_neighbours(options.num_neighboured);
-  return passed.take();
+  return passed.best(batch, options.kept_per_seed);
 }
 
 }  // namespace tensorsmith

@@ -102,8 +102,7 @@ class FormulaSearch {
     }
   }
 
-  /// Histories of the programs that the points passed, best by the exact formulas first; at most
-  /// num_exact.
+  /// Histories of the best programs that each point passed, best by the exact formulas first.
   std::vector<std::vector<Step>> run(std::uint32_t round) {
     constexpr std::size_t at_once = 16;  // points of a batch
     struct Job {
@@ -144,9 +143,6 @@ class FormulaSearch {
     std::vector<std::vector<Step>> best;
     std::vector<std::pair<std::size_t, std::vector<std::int64_t>>> taken;
     for (const Ranked& one : ranked) {
-      if (best.size() >= options_.num_exact) {
-        break;
-      }
       std::pair key(jobs[one.job].form, found[one.job][one.at].values);
       if (!has_item(taken, key)) {
         best.push_back(forms_[key.first].tiles.with_values(key.second));
