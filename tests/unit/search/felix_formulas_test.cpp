@@ -169,6 +169,26 @@ TEST_CASE("formulas depend on the form alone", "[search][felix]") {
   CHECK(num_pairs > 0);
 }
 
+TEST_CASE("formulas that the extractor contradicts do not lead", "[search][felix]") {
+  const Searched in = searched(product, false);
+  const TilePoint tiles(in.space, draws(in, 1).front());
+  const auto build = [&](const std::vector<Step>& steps) {
+    return in.space.build(steps, tiles.sketch());
+  };
+  FormulaCache believed, contradicted;
+  const TileFormulas* const found = believed.find(in.space, tiles, build, felix_features);
+  CHECK(found != nullptr);
+  CHECK(believed.find(in.space, tiles, build, felix_features) == found);
+  CHECK(believed.size() == 1);
+  CHECK(contradicted.find(in.space, tiles, build, [](const ProgramView& view) {
+    Features features = felix_features(view);
+    for (std::size_t k = 0; k < felix_length; k += 10) {
+      features.blocks().front().row(0)[k] += 1;
+    }
+    return features;
+  }) == nullptr);
+}
+
 TEST_CASE("slopes of the joined objective are central differences", "[search][felix]") {
   const CurvedModel model;
   std::size_t compared = 0;
