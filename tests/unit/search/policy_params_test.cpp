@@ -37,7 +37,7 @@ TEST_CASE("every name can be set") {
 }
 
 TEST_CASE("the list says of every parameter what it is by default and means") {
-  REQUIRE(PolicyParams::all().size() == 12);
+  REQUIRE(PolicyParams::all().size() == 15);
   for (const PolicyParamInfo& info : PolicyParams::all()) {
     INFO(std::string(info.name));
     CHECK_FALSE(info.meaning.empty());
