@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MemoryEmitter: loads and stores of registers and memory; what was loaded and may be used again.
 //
-// Private to lib/cpu (access_emit.cpp). Own design.
+// Private to lib/cpu (access_emit.cpp, strided_load.cpp). Own design.
 #pragma once
 
 #include <functional>
