@@ -23,7 +23,7 @@ TENSORSMITH_INLINE Result<LoopProgram, LowerError> lower(const State& state, con
     sum_in_blocks(*program, target.kind != TargetKind::cpu);
   }
   if (program && target.kind == TargetKind::cpu) {
-    write_out_sums(*program);
+    write_out_sums(*program, target);
     hoist_rows(*program, target);
     hoist_invariants(*program, target);
   }

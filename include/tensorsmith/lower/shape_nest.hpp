@@ -16,7 +16,8 @@
 
 namespace tensorsmith {
 
-/// Reductions of so few terms are written out (write_out_sums.hpp): their loops are no loops.
+/// Reductions of so few terms do not keep a spatial loop from being the vector; they are written
+/// out if that is short (write_out_sums.hpp).
 inline constexpr std::int64_t most_written_terms = 4;
 
 /// What emission needs to know beside the nest itself.
@@ -88,31 +89,6 @@ NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_redu
   };
   const auto extents = [&] { return detail::node_extents(d, nest.axis_extent); };
   const std::int64_t lanes = target.vector_bits >= bits ? target.vector_bits / bits : 1;
-  bool is_written_out = false;
-  if (!in_tiles && !in_lanes) {
-    const std::vector<std::int64_t> extent = extents();
-    std::int64_t terms = 1;
-    for (const LeafIterator& leaf : d.leaves) {
-      terms *= is_reduction(leaf) ? extent[static_cast<std::size_t>(leaf.node)] : 1;
-    }
-    is_written_out = terms <= most_written_terms;
-  }
-  if (is_written_out) {  // the last spatial loop becomes the vector behind them
-    std::size_t first = d.leaves.size();
-    while (first > 0 && is_reduction(d.leaves[first - 1]) &&
-           !has_attached(d.leaves[first - 1].iterator)) {
-      --first;
-    }
-    const bool is_free = first > 0 && first < d.leaves.size() &&
-                         !is_reduction(d.leaves[first - 1]) &&
-                         d.leaves[first - 1].annotation <= Annotation::vectorize &&
-                         !has_attached(d.leaves[first - 1].iterator);
-    if (is_free) {
-      const LeafIterator leaf = d.leaves[first - 1];
-      d.leaves.erase(d.leaves.begin() + static_cast<std::ptrdiff_t>(first - 1));
-      d.leaves.push_back(leaf);
-    }
-  }
 
   std::int32_t last_reduction = -1;
   for (std::size_t i = 0; i < d.leaves.size(); ++i) {
@@ -248,8 +224,14 @@ NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_redu
   }
   // Longer loops outside: what they move is loaded once and used at once, what the shorter ones
   // move waits in registers meanwhile (2 rows of 14 vectors: 2 values wait, not 14).
+  const std::vector<std::int64_t> length = extents();
+  std::int64_t terms = 1;
+  for (const LeafIterator& leaf : d.leaves) {
+    terms *= is_reduction(leaf) ? length[static_cast<std::size_t>(leaf.node)] : 1;
+  }
+  const bool is_written_out =
+      terms <= most_written_terms && length[static_cast<std::size_t>(d.leaves.back().node)] < lanes;
   if (shape.vector_leaf >= 0 && !is_written_out) {
-    const std::vector<std::int64_t> length = extents();
     detail::insertion_sort(d.leaves, static_cast<std::size_t>(shape.reduction_end),
                            static_cast<std::size_t>(shape.vector_leaf),
                            [&](const LeafIterator& x, const LeafIterator& y) {

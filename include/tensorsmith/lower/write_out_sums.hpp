@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// write_out_sums: reductions of a few terms become formulas, without accumulators.
+// write_out_sums: reductions of a few terms in tiles narrower than a vector become formulas,
+// without accumulators.
 //
-// Floor 4. Own design. What such a loop computes is an elementwise pass, and gets what those have:
+// Floor 4. Own design. What such loops compute is an elementwise pass, and gets what those have:
 // vectors along several loops, interleaved stores, rows in front of outer loops.
 //     acc = 0; for k in 3: for tile: acc[t] = acc[t] + A[t, k] * B[k]; for tile: C[t] = g(acc[t])
 //       -->  for tile: C[t] = g(((0 + A[t, 0] * B[0]) + A[t, 1] * B[1]) + A[t, 2] * B[2])
@@ -24,7 +25,7 @@ namespace detail {
 
 class SumWriter {
  public:
-  explicit SumWriter(LoopProgram& program) : p_(program) {}
+  SumWriter(LoopProgram& program, const Target& target) : p_(program), target_(target) {}
 
   void run(StmtId id) {
     if (const Alloc* alloc = p_.as<Alloc>(id)) {
@@ -130,6 +131,11 @@ class SumWriter {
       return std::nullopt;
     }
     const Store stored = *last->store;
+    const std::int64_t bits = 8 * std::int64_t{bytes_of(p_[stored.buffer].dtype)};
+    if (last->loops.empty() || last->loops.back()->kind != ForKind::vectorized ||
+        extent_of(*last->loops.back()) * bits >= target_.vector_bits) {
+      return std::nullopt;
+    }
     if (reads(sum->store->value, stored.buffer) || reads(first->store->value, stored.buffer)) {
       return std::nullopt;
     }
@@ -198,12 +204,15 @@ class SumWriter {
   }
 
   LoopProgram& p_;
+  const Target& target_;
   BufferId acc_;
 };
 
 }  // namespace detail
 
 /// For programs of CPUs.
-inline void write_out_sums(LoopProgram& program) { detail::SumWriter(program).run(program.body); }
+inline void write_out_sums(LoopProgram& program, const Target& target) {
+  detail::SumWriter(program, target).run(program.body);
+}
 
 }  // namespace tensorsmith
