@@ -10,7 +10,9 @@
 namespace tensorsmith::llvm_codegen {
 namespace {
 
+/// Besides rows that its loops share (lower/hoist_rows.hpp).
 bool stores_only(const LoopProgram& program, StmtId id, BufferId result, bool is_serial) {
+  constexpr std::int64_t most_row_bytes = 16384;
   if (const Seq* seq = program.as<Seq>(id)) {
     return std::all_of(seq->items.begin(), seq->items.end(),
                        [&](StmtId item) { return stores_only(program, item, result, is_serial); });
@@ -19,8 +21,12 @@ bool stores_only(const LoopProgram& program, StmtId id, BufferId result, bool is
     return (is_serial || loop->kind != ForKind::parallel) &&
            stores_only(program, loop->body, result, is_serial);
   }
+  if (const Alloc* alloc = program.as<Alloc>(id)) {
+    return program[alloc->buffer].num_bytes() <= most_row_bytes &&
+           stores_only(program, alloc->body, result, is_serial);
+  }
   const Store* store = program.as<Store>(id);
-  return store != nullptr && store->buffer == result;
+  return store != nullptr && (store->buffer == result || program[store->buffer].argument < 0);
 }
 
 class InPlaceCheck {
@@ -147,6 +153,9 @@ void FunctionEmitter::fetch_ahead(const Store& store) {
   constexpr std::int64_t distance = 32;  // lines
   const std::int64_t line = m_.target.cache_line_bytes;
   const Buffer& result = program_[store.buffer];
+  if (result.argument < 0) {
+    return;
+  }
   if (chunk_.lanes * bytes_of(result.dtype) < line) {
     return;
   }

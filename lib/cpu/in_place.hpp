@@ -25,9 +25,9 @@ struct InPlace {
   BufferId result;
 };
 
-/// Whether memory is the limit of the program in place: without local buffers and parallel loops
-/// (if not `is_serial`) it is stores of a result that with one of the inputs is larger than the
-/// second level cache.
+/// Whether memory is the limit of the program in place: without large local buffers and parallel
+/// loops (if not `is_serial`) it is stores of a result that with one of the inputs is larger than
+/// the second level cache.
 bool is_stream(const LoopProgram& program, const InPlace& in_place, const Target& target,
                bool is_serial);
 

@@ -82,7 +82,7 @@ install)
   install_package "$build" "$prefix"
   if command -v strip >/dev/null && [ -d "$prefix/bin" ]; then
     at_most 20480 "installed programs" "$prefix/bin"
-    at_most 36864 "installed, static" "$prefix"
+    at_most 38912 "installed, static" "$prefix"
   fi
   # A component that is not there: which, and why.
   for wanted in core nonsense; do
