@@ -153,10 +153,7 @@ void FunctionEmitter::fetch_ahead(const Store& store) {
   constexpr std::int64_t distance = 32;  // lines
   const std::int64_t line = m_.target.cache_line_bytes;
   const Buffer& result = program_[store.buffer];
-  if (result.argument < 0) {
-    return;
-  }
-  if (chunk_.lanes * bytes_of(result.dtype) < line) {
+  if (result.argument < 0 || chunk_.lanes * bytes_of(result.dtype) < line) {
     return;
   }
   visit_expr(program_.pool, store.value, [&](ExprId id) {

@@ -225,6 +225,16 @@ LLVMValueRef IrBuilder::splat(V scalar, int lanes) {
                                 LLVMConstNull(m.vector_of(m.i32, lanes)), "");
 }
 
+LLVMValueRef IrBuilder::shuffle(V first, V second, const std::vector<int>& sources) {
+  std::vector<V> mask;
+  for (int source : sources) {
+    mask.push_back(source < 0 ? LLVMGetPoison(m.i32)
+                              : LLVMConstInt(m.i32, static_cast<unsigned long long>(source), 0));
+  }
+  return LLVMBuildShuffleVector(
+      ref, first, second, LLVMConstVector(mask.data(), static_cast<unsigned>(mask.size())), "");
+}
+
 LLVMValueRef IrBuilder::extract(V vector, int lane) {
   return lanes_of(vector) == 1 ? vector
                                : LLVMBuildExtractElement(ref, vector, m.const_i64(lane), "");

@@ -130,6 +130,8 @@ class IrBuilder {
   V const_real(DType type, double value, int lanes = 1);
 
   V splat(V scalar, int lanes);
+  /// Lane i is lane sources[i] of both, one behind the other; below 0: it has no meaning.
+  V shuffle(V first, V second, const std::vector<int>& sources);
   V extract(V vector, int lane);
   V insert(V vector, V scalar, int lane);
   V reverse(V vector);

@@ -2,6 +2,7 @@
 // Loads of elements that are apart: strides, lanes of two loops, one lane after the other.
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "kernel_emitter.hpp"
 #include "memory_emitter.hpp"
@@ -46,15 +47,13 @@ LLVMValueRef MemoryEmitter::load_strided(const Load& node, const LinearForm& for
       const LLVMValueRef piece =
           b_.load(vector, b_.offset(pointer_to(node.buffer, form), (begin - phase) * bytes),
                   static_cast<unsigned>(bytes));
-      std::vector<LLVMValueRef> picks;
+      std::vector<int> picks;
       for (int lane = 0; lane < lanes; ++lane) {
         const int element = lane * stride + phase, at = element - part * lanes;
         const bool is_here = at >= 0 && at < lanes;
-        picks.push_back(LLVMConstInt(
-            m_.i32, static_cast<unsigned long long>(is_here ? lanes + element - begin : lane), 0));
+        picks.push_back(is_here ? lanes + element - begin : lane);
       }
-      result = LLVMBuildShuffleVector(
-          b_.ref, result, piece, LLVMConstVector(picks.data(), static_cast<unsigned>(lanes)), "");
+      result = b_.shuffle(result, piece, picks);
     }
     return result;
   }
@@ -93,6 +92,8 @@ LLVMValueRef MemoryEmitter::load_pattern(const Load& node, const LinearForm& for
   const bool is_full = active.size() == static_cast<std::size_t>(lanes);
   LLVMValueRef result = is_full ? LLVMGetPoison(vector) : LLVMConstNull(vector);
   const LLVMValueRef origin = pointer_to(node.buffer, form);
+  // Whole iterations of the outer loop, if these exist: other reads use the same vector.
+  const std::int64_t group = has_whole_groups(node.buffer, form, chunk_.inner) ? chunk_.inner : 1;
   for (std::size_t first = 0; first < active.size();) {
     std::int64_t begin = elements[static_cast<std::size_t>(active[first])];
     std::size_t end = first;
@@ -104,27 +105,21 @@ LLVMValueRef MemoryEmitter::load_pattern(const Load& node, const LinearForm& for
       }
       span = at + 1;
     }
-    // Whole iterations of the outer loop, if these exist: other reads use the same vector.
-    const std::int64_t group = has_whole_groups(node.buffer, form, chunk_.inner) ? chunk_.inner : 1;
     const std::int64_t before = floor_mod(form.constant + begin, group);
     const std::int64_t behind = floor_mod(-(form.constant + begin + span), group);
     if (before + span + behind <= lanes) {
       begin -= before;
       span += before + behind;
     }
-    std::vector<LLVMValueRef> picks;
-    for (int lane = 0; lane < lanes; ++lane) {
-      picks.push_back(LLVMConstInt(m_.i32, static_cast<unsigned long long>(lane), 0));
-    }
+    std::vector<int> picks(static_cast<std::size_t>(lanes));
+    std::iota(picks.begin(), picks.end(), 0);
     for (; first < end; ++first) {
       const auto lane = static_cast<std::size_t>(active[first]);
-      picks[lane] =
-          LLVMConstInt(m_.i32, static_cast<unsigned long long>(lanes + elements[lane] - begin), 0);
+      picks[lane] = lanes + static_cast<int>(elements[lane] - begin);
     }
     const LLVMValueRef piece =
         load_run(b_.offset(origin, begin * bytes), type, static_cast<int>(span));
-    result = LLVMBuildShuffleVector(
-        b_.ref, result, piece, LLVMConstVector(picks.data(), static_cast<unsigned>(lanes)), "");
+    result = b_.shuffle(result, piece, picks);
   }
   return result;
 }
@@ -150,13 +145,12 @@ LLVMValueRef MemoryEmitter::load_run(LLVMValueRef pointer, DType type, int count
   const LLVMValueRef front = b_.load(part, pointer, element);
   const LLVMValueRef back =
       b_.load(part, b_.offset(pointer, std::int64_t{element} * (count - width)), element);
-  std::vector<LLVMValueRef> picks;
+  std::vector<int> picks;
   for (int lane = 0; lane < lanes; ++lane) {
     const int at = lane < width ? lane : std::min(lane, count - 1) + 2 * width - count;
-    picks.push_back(LLVMConstInt(m_.i32, static_cast<unsigned long long>(at), 0));
+    picks.push_back(at);
   }
-  return LLVMBuildShuffleVector(b_.ref, front, back,
-                                LLVMConstVector(picks.data(), static_cast<unsigned>(lanes)), "");
+  return b_.shuffle(front, back, picks);
 }
 
 // One after the other.

@@ -175,16 +175,6 @@ const Node* only(const LoopProgram& program, StmtId id) {
 
 int bit(int number, int position) { return (number >> position) & 1; }
 
-V shuffle(IrBuilder& b, V first, V second, const std::vector<int>& sources) {
-  std::vector<V> mask;
-  for (int source : sources) {
-    mask.push_back(source < 0 ? LLVMGetPoison(b.m.i32)
-                              : LLVMConstInt(b.m.i32, static_cast<unsigned long long>(source), 0));
-  }
-  return LLVMBuildShuffleVector(
-      b.ref, first, second, LLVMConstVector(mask.data(), static_cast<unsigned>(mask.size())), "");
-}
-
 /// Lanes [first, first + count); those that do not exist have no meaning.
 V part(IrBuilder& b, V vector, int first, int count) {
   const int lanes = lanes_of(vector);
@@ -195,7 +185,7 @@ V part(IrBuilder& b, V vector, int first, int count) {
   for (int lane = 0; lane < count; ++lane) {
     sources.push_back(first + lane < lanes ? first + lane : -1);
   }
-  return shuffle(b, vector, LLVMGetPoison(LLVMTypeOf(vector)), sources);
+  return b.shuffle(vector, LLVMGetPoison(LLVMTypeOf(vector)), sources);
 }
 
 /// Every element has a row and a column number. A stage exchanges one bit of the vectors' numbers
@@ -275,7 +265,7 @@ class Network {
         for (std::size_t j = 0; j < parts.size(); j += 2) {
           std::vector<int> sources(2 * static_cast<std::size_t>(lanes_of(parts[j])));
           std::iota(sources.begin(), sources.end(), 0);
-          wider.push_back(shuffle(b_, parts[j], parts[j + 1], sources));
+          wider.push_back(b_.shuffle(parts[j], parts[j + 1], sources));
         }
         parts = std::move(wider);
       }
@@ -326,8 +316,8 @@ class Network {
         continue;
       }
       const V first = fenced(vectors_[i]), second = fenced(vectors_[j]);
-      vectors_[i] = shuffle(b_, first, second, sources(0));
-      vectors_[j] = is_needed ? shuffle(b_, first, second, sources(1)) : nullptr;
+      vectors_[i] = b_.shuffle(first, second, sources(0));
+      vectors_[j] = is_needed ? b_.shuffle(first, second, sources(1)) : nullptr;
     }
     if (downwards) {
       std::rotate(begin, begin + 1, end);
@@ -422,7 +412,7 @@ std::vector<V> interleave(IrBuilder& b, std::vector<V> rows) {
           const int element = first + lane;
           sources.push_back(element % n == row ? width * (row > 0 ? 1 : 0) + element / n : lane);
         }
-        piece = shuffle(b, piece, row > 0 ? rows[static_cast<std::size_t>(row)] : piece, sources);
+        piece = b.shuffle(piece, row > 0 ? rows[static_cast<std::size_t>(row)] : piece, sources);
       }
       pieces.push_back(piece);
     }
@@ -437,7 +427,7 @@ std::vector<V> interleave(IrBuilder& b, std::vector<V> rows) {
       sources.push_back(lane / 2 + lane % 2 * lanes);
     }
     for (std::size_t i = 0; i < half; ++i) {
-      rows[i] = shuffle(b, rows[i], rows[i + half], sources);
+      rows[i] = b.shuffle(rows[i], rows[i + half], sources);
     }
     rows.resize(half);
   }

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -175,15 +174,13 @@ class RowHoister {
     return !loops.empty() && loops.back().is_vector ? loops : std::vector<Loop>{};
   }
   bool is_constant_outside(ExprId id) const {
-    bool has_load = false, holds = true;
+    bool has_load = false, holds = !has_choice(p_.pool, id);
     visit_nodes(p_.pool, id, [&](ExprId node) {
       if (const Load* load = p_.pool.as<Load>(node)) {
         has_load = true;
         holds =
             holds && !has_item(stored_, load->buffer) && p_[load->buffer].scope != Scope::register_;
       }
-      const Call* call = p_.pool.as<Call>(node);
-      holds = holds && (call == nullptr || call->op != CallOp::if_then_else);
     });
     return has_load && holds;
   }

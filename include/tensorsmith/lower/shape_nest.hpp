@@ -224,20 +224,21 @@ NestShape shape_nest(const Target& target, const std::vector<bool>& node_is_redu
   }
   // Longer loops outside: what they move is loaded once and used at once, what the shorter ones
   // move waits in registers meanwhile (2 rows of 14 vectors: 2 values wait, not 14).
-  const std::vector<std::int64_t> length = extents();
-  std::int64_t terms = 1;
-  for (const LeafIterator& leaf : d.leaves) {
-    terms *= is_reduction(leaf) ? length[static_cast<std::size_t>(leaf.node)] : 1;
-  }
-  const bool is_written_out =
-      terms <= most_written_terms && length[static_cast<std::size_t>(d.leaves.back().node)] < lanes;
-  if (shape.vector_leaf >= 0 && !is_written_out) {
-    detail::insertion_sort(d.leaves, static_cast<std::size_t>(shape.reduction_end),
-                           static_cast<std::size_t>(shape.vector_leaf),
-                           [&](const LeafIterator& x, const LeafIterator& y) {
-                             return length[static_cast<std::size_t>(x.node)] >
-                                    length[static_cast<std::size_t>(y.node)];
-                           });
+  if (shape.vector_leaf >= 0) {
+    const std::vector<std::int64_t> lengths = extents();
+    const auto length = [&](const LeafIterator& leaf) {
+      return lengths[static_cast<std::size_t>(leaf.node)];
+    };
+    std::int64_t terms = 1;
+    for (const LeafIterator& leaf : d.leaves) {
+      terms *= is_reduction(leaf) ? length(leaf) : 1;
+    }
+    if (terms > most_written_terms || length(d.leaves.back()) >= lanes) {
+      detail::insertion_sort(
+          d.leaves, static_cast<std::size_t>(shape.reduction_end),
+          static_cast<std::size_t>(shape.vector_leaf),
+          [&](const LeafIterator& x, const LeafIterator& y) { return length(x) > length(y); });
+    }
   }
   shape.is_promoted = true;
   return shape;
