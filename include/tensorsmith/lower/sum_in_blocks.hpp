@@ -23,6 +23,7 @@
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/ir/stmt_walk.hpp"
+#include "tensorsmith/lower/alike_terms.hpp"
 #include "tensorsmith/lower/copy_stmts.hpp"
 #include "tensorsmith/lower/tile_sum.hpp"
 #include "tensorsmith/support/algorithm.hpp"
@@ -66,11 +67,12 @@ class SumBlocker {
     }
   }
 
-  /// Shorter sums are as exact as they need be: n/2 units are at most 2.8 times what is allowed,
-  /// which sums that round at random are far from.
-  static constexpr std::int64_t most_terms = 2048;
-  /// Shorter blocks cost too much.
+  /// Shorter blocks cost too much. So many terms are off by n/2 units at most, which is less than
+  /// the 8 (sqrt(n) + 1) that are allowed.
   static constexpr std::int64_t least_block = 256;
+  /// The same of sums of products of tensors: n/2 units are at most 2.8 times what is allowed,
+  /// which terms that round at random are far from.
+  static constexpr std::int64_t most_products = 2048;
 
   /// A loop around, or an allocation.
   struct Outer {
@@ -91,8 +93,9 @@ class SumBlocker {
   }
 
   struct Sum {
-    std::int64_t terms = 0;  ///< that one element gets at most
-    bool is_plain = true;    ///< the accumulator is nothing but added to, by loops
+    std::int64_t terms = 0;     ///< that one element gets at most
+    bool is_plain = true;       ///< the accumulator is nothing but added to, by loops
+    bool may_be_alike = false;  ///< some terms (alike_terms.hpp)
   };
   /// What a statement adds to the accumulator.
   Sum sum_of(StmtId id) const {
@@ -102,6 +105,7 @@ class SumBlocker {
       if (store->buffer == acc_) {
         sum.terms = 1;
         sum.is_plain = adds_to_itself(p_.pool, *store);
+        sum.may_be_alike = detail::may_be_alike(p_, store->value, summed_);
         return sum;
       }
     }
@@ -111,6 +115,7 @@ class SumBlocker {
       const Sum part = sum_of(child);
       sum.terms = is_choice ? larger_of(sum.terms, part.terms) : sum.terms + part.terms;
       sum.is_plain = sum.is_plain && part.is_plain;
+      sum.may_be_alike = sum.may_be_alike || part.may_be_alike;
     });
     if (const For* loop = std::get_if<For>(&stmt); loop != nullptr && sum.terms > 0) {
       sum.terms *= moves_along(loop->body, loop->var) ? 1 : extent_of(*loop);
@@ -123,6 +128,13 @@ class SumBlocker {
       const Load* load = p_.pool.as<Load>(node);
       return load != nullptr && load->buffer == acc_;
     });
+  }
+  /// The loops in the statement whose iterations are terms of one element.
+  void note_summed(StmtId id) {
+    if (const For* loop = p_.as<For>(id); loop != nullptr && !moves_along(loop->body, loop->var)) {
+      summed_.push_back(loop->var);
+    }
+    for_each_child(p_[id], [&](StmtId child) { note_summed(child); });
   }
   /// Whether the elements that are added to depend on the variable.
   bool moves_along(StmtId id, VarId var) const {
@@ -187,12 +199,18 @@ class SumBlocker {
         either != nullptr && either->else_body.valid() ? resumed_from(either->else_body) : nullptr;
     const std::int64_t rounds = place != nullptr ? num_rounds(*place) : 1;
     std::int64_t terms = 0;
+    bool may_be_alike = false;
+    summed_.clear();
+    for (std::size_t i = 1; i < items.size(); ++i) {
+      note_summed(items[i]);
+    }
     for (std::size_t i = 1; i < items.size(); ++i) {
       const Sum sum = sum_of(items[i]);
       terms += sum.is_plain ? sum.terms : 0;
+      may_be_alike = may_be_alike || sum.may_be_alike;
     }
     const std::int64_t all = rounds * terms;
-    if (all <= most_terms) {
+    if (all <= (may_be_alike ? least_block : most_products)) {
       return;
     }
     block_ = least_block;
@@ -226,7 +244,8 @@ class SumBlocker {
         return block_of(*loop, {}, loop->extent);
       }
       const std::int64_t of_step = ceil_div(terms, extent);
-      if (loop->kind == ForKind::serial && of_step < block_ && of_step < terms) {
+      const bool is_in_order = loop->kind == ForKind::serial || loop->kind == ForKind::unrolled;
+      if (is_in_order && of_step < block_ && of_step < terms) {
         return cut(*loop, larger_of<std::int64_t>(block_ / of_step, 1), extent);
       }
     }
@@ -301,6 +320,7 @@ class SumBlocker {
   VarRanges ranges_;  ///< of all loops
   std::vector<Outer> outer_;
   BufferId acc_;
+  std::vector<VarId> summed_;  ///< loops over terms of one element of it
   StmtId start_;
   std::int64_t block_ = 0;
   bool is_whole_ = false, is_blocked_ = false;

@@ -74,8 +74,10 @@ TEST_CASE("a long sum is a sum of blocks and of what is left over") {
 }
 
 TEST_CASE("short sums, and those that do not round or hardly, are as they were") {
-  CHECK_FALSE(has_blocks(lowered(State::initial(column_sums(2048, 8)))));
-  CHECK(has_blocks(lowered(State::initial(column_sums(2049, 8)))));
+  CHECK_FALSE(has_blocks(lowered(State::initial(column_sums(256, 8)))));
+  CHECK(has_blocks(lowered(State::initial(column_sums(257, 8)))));
+  CHECK_FALSE(has_blocks(lowered(tiled_product(deep_product(8, 16, 2048), 2048))));
+  CHECK(has_blocks(lowered(tiled_product(deep_product(8, 16, 2049), 2049))));
   CHECK(has_blocks(lowered(State::initial(column_sums(9000, 8, DType::f16)))));
   CHECK_FALSE(has_blocks(lowered(State::initial(column_sums(9000, 8, DType::i32)))));
   CHECK_FALSE(has_blocks(lowered(State::initial(column_sums(9000, 8, DType::f64)))));
@@ -131,4 +133,47 @@ TEST_CASE("threads of a GPU sum in blocks, whatever they fetch ahead") {
     CHECK(KnownResults(*dag).wrong_with(program) == "");
     CHECK(error_of_alike_terms(program, *dag, 5000) <= 1);
   }
+}
+
+TEST_CASE("unrolled loops of a thread are blocks too, and shorter ones where terms are alike") {
+  te::Program p;
+  auto x = p.placeholder("X", {70, 60, 3});
+  auto i = p.reduce_axis("i", 70), j = p.reduce_axis("j", 60);
+  auto sums = p.compute("S", {3}, [&](auto c) { return te::sum(x(i, j, c), {i, j}); });
+  struct Case {
+    DagPtr dag;
+    double terms;
+  };
+  const Case cases[] = {{p.dag({x, sums}), 4200},
+                        {column_sums(300, 5), 300},
+                        {column_sums(1024, 5), 1024},
+                        {column_sums(5003, 5), 5003}};
+  for (const Case& c : cases) {
+    ScheduleBuilder s(c.dag);
+    s.annotate(1, 0, Annotation::thread_x);
+    s.apply(PragmaStep{1, 0, "auto_unroll_max_step$1024"});
+    const LoopProgram program = lowered(s.state(), gpu_target());
+    INFO(text_of(program));
+    CHECK(has_blocks(program));
+    CHECK(KnownResults(*c.dag).wrong_with(program) == "");
+    CHECK(error_of_alike_terms(program, *c.dag, c.terms) <= 1);
+  }
+}
+
+TEST_CASE("terms are alike unless both of two tensors change from one to the next") {
+  const std::int64_t depth = 512;
+  const auto blocks = [&](auto term) {
+    te::Program p;
+    auto a = p.placeholder("A", {8, depth}), b = p.placeholder("B", {depth});
+    auto f = p.placeholder("F", {8});
+    auto k = p.reduce_axis("k", depth);
+    auto s = p.compute("S", {8}, [&](auto i) { return te::sum(term(a(i, k), b(k), f(i)), {k}); });
+    ScheduleBuilder schedule(p.dag({a, b, f, s}));
+    schedule.annotate(3, 0, Annotation::thread_x);
+    return has_blocks(lowered(schedule.state(), gpu_target()));
+  };
+  CHECK_FALSE(blocks([](auto a, auto b, auto f) { return a * b + f; }));
+  CHECK_FALSE(blocks([](auto a, auto b, auto f) { return (a - f) * b; }));
+  CHECK(blocks([](auto a, auto b, auto f) { return a * f + b; }));
+  CHECK(blocks([](auto a, auto b, auto f) { return (a - b) * (a - b) + f; }));
 }
