@@ -27,9 +27,10 @@ inline bool has_threads(const State& state, std::int32_t stage) {
                   [](const auto& it) { return it.annotation == Annotation::thread_x; });
 }
 
-/// The stages in which tiled ones are computed; false if a stage that should be tiled is not.
+/// The stages in which tiled ones are computed; false if a stage that should be tiled is not, where
+/// it has to be.
 inline bool find_tiled_roots(const State& state, const AccessAnalysis& analysis,
-                             std::vector<std::int32_t>& roots) {
+                             std::vector<std::int32_t>& roots, bool needs_tiles) {
   for (std::size_t id = 0; id < state.num_stages(); ++id) {
     const auto stage = static_cast<std::int32_t>(id);
     const ComputeAt place = state.stage(id).compute_at;
@@ -38,7 +39,7 @@ inline bool find_tiled_roots(const State& state, const AccessAnalysis& analysis,
     }
     if (place == ComputeAt::iterator) {
       roots.push_back(state.attach_map().stage_to_iterator.at(stage).stage);
-    } else if (!has_cross_thread_reduction(state, stage)) {
+    } else if (needs_tiles && !has_cross_thread_reduction(state, stage)) {
       return false;
     }
   }

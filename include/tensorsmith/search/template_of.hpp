@@ -76,10 +76,10 @@ class SketchTemplate {
   std::optional<Template> for_gpu() {
     const AccessAnalysis analysis(sketch_.dag());
     std::vector<std::int32_t> roots;
-    if (!find_tiled_roots(sketch_, analysis, roots) || !add_steps()) {
+    const SpaceOptions& options = space_.options();
+    if (!find_tiled_roots(sketch_, analysis, roots, !options.draws_threads) || !add_steps()) {
       return std::nullopt;
     }
-    const SpaceOptions& options = space_.options();
     builder_.infer_bounds();
     for (auto stage = static_cast<std::int32_t>(sketch_.num_stages()) - 1; stage >= 0; --stage) {
       if (const auto kind = bind_kind(sketch_, stage, roots, options)) {

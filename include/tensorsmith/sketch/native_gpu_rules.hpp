@@ -12,12 +12,13 @@
 #include "tensorsmith/sketch/rules/reduce_rows.hpp"
 #include "tensorsmith/sketch/rules/share_for_tensor_cores.hpp"
 #include "tensorsmith/sketch/rules/split_reduction.hpp"
+#include "tensorsmith/sketch/rules/stream_sums.hpp"
 #include "tensorsmith/sketch/rules/tile_for_tensor_cores.hpp"
 
 namespace tensorsmith {
 
-using NativeGpuRules = RuleSet<SplitReduction, TileForTensorCores, ShareForTensorCores, ReduceRows,
-                               AddCacheRead, SpecialComputeLocation, AlwaysInline,
+using NativeGpuRules = RuleSet<SplitReduction, StreamSums, TileForTensorCores, ShareForTensorCores,
+                               ReduceRows, AddCacheRead, SpecialComputeLocation, AlwaysInline,
                                SimplifyComputeWithConstTensor, CrossThreadReduction, AddCacheWrite,
                                MultiLevelTilingWithFusion, MultiLevelTiling, SkipStage>;
 

@@ -104,15 +104,17 @@ inline RowAxisMap row_map_of(const State& state, std::int32_t p,
 
 }  // namespace detail
 
-/// That of a stage at the root that needs no tiling or reduces nothing. The others need no tiling
-/// either. None where nothing reduces or no axis is shared.
-inline std::optional<RowGroup> row_group(const RuleInput& input) {
+/// That of a stage at the root that needs no tiling or reduces nothing; with `has_streams`, or
+/// whose terms read something of their own. The others need no tiling. None where nothing reduces
+/// or no axis is shared.
+inline std::optional<RowGroup> row_group(const RuleInput& input, bool has_streams = false) {
   const auto stage = static_cast<std::size_t>(input.stage);
   if (input.state.stage(stage).is_placeholder ||
       input.state.stage(stage).compute_at != ComputeAt::root ||
       is_tiled(input.state, input.stage) ||
       (needs_tiling(input.analysis, input.stage) &&
-       has_non_spatial_iterator(input.state, input.stage)) ||
+       has_non_spatial_iterator(input.state, input.stage) &&
+       !(has_streams && !reads_of_own_terms(input.state, input.stage).empty())) ||
       input.state.operation(stage).axes.empty() || !detail::reduces_up_to(input.state, stage)) {
     return std::nullopt;
   }

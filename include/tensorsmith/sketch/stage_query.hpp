@@ -173,6 +173,47 @@ inline bool reads_rows_along(const ExprPool& pool, const Operation& op, VarId va
   return found;
 }
 
+/// The reads of something that has about as many elements as the stage has terms, so that there is
+/// little to keep for later: the matrix of a product with a vector, what a sum of all adds up.
+inline std::vector<const TensorRead*> reads_of_own_terms(const State& state, std::int32_t stage) {
+  const ComputeDag& dag = state.dag();
+  const std::int64_t terms = extent_product(state, stage, IteratorKind::spatial) *
+                             extent_product(state, stage, IteratorKind::reduction);
+  std::vector<const TensorRead*> found;
+  for (const ExprId body : state.operation(static_cast<std::size_t>(stage)).bodies) {
+    visit_nodes(dag.pool(), body, [&](ExprId id) {
+      const TensorRead* read = dag.pool().as<TensorRead>(id);
+      std::int64_t elements = 1;
+      for (std::size_t d = 0; read != nullptr && d < read->indices.size(); ++d) {
+        elements *= dag.tensor(read->tensor).shape[d];
+      }
+      if (read != nullptr && 2 * elements >= terms) {
+        found.push_back(read);
+      }
+    });
+  }
+  return found;
+}
+
+/// The reduction axis, the innermost of them, along which the stage reads rows of memory: of what
+/// it reads once if there is such a thing.
+inline std::optional<std::int32_t> reduction_along_rows(const State& state, std::int32_t stage) {
+  const Operation& op = state.operation(static_cast<std::size_t>(stage));
+  const ExprPool& pool = state.dag().pool();
+  const std::vector<const TensorRead*> own = reads_of_own_terms(state, stage);
+  for (std::size_t a = op.reduce_axes.size(); a-- > 0;) {
+    const VarId var = op.reduce_axes[a].var;
+    const bool is_along =
+        own.empty() ? reads_rows_along(pool, op, var) : any_item(own, [&](const TensorRead* read) {
+          return !read->indices.empty() && uses_var(pool, read->indices.back(), var);
+        });
+    if (is_along) {
+      return static_cast<std::int32_t>(a);
+    }
+  }
+  return std::nullopt;
+}
+
 /// Pieces of an iterator's name that are not tile levels: "i.0@j.1@" -> i, j.
 inline std::vector<std::string> original_names(const std::string& name) {
   std::vector<std::string> names;

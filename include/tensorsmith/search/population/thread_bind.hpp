@@ -29,11 +29,12 @@ struct ThreadBind {
   template <class Rng>
   bool apply(const SearchSpace& space, Candidate& candidate, Rng& rng) const {
     std::vector<std::int32_t> roots;
-    if (!detail::find_tiled_roots(candidate.state, *candidate.analysis, roots) ||
+    const SpaceOptions& options = space.options();
+    if (!detail::find_tiled_roots(candidate.state, *candidate.analysis, roots,
+                                  !options.draws_threads) ||
         !space.refresh(candidate)) {
       return false;
     }
-    const SpaceOptions& options = space.options();
     State& state = candidate.state;
     for (auto stage = static_cast<std::int32_t>(state.num_stages()) - 1; stage >= 0; --stage) {
       const auto id = static_cast<std::size_t>(stage);

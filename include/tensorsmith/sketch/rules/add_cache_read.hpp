@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AddCacheRead: threads of a block share a copy of an input of a tiled stage.
 //
-// Floor 5. Ansor reference, ch. 4.3; for GPUs. Legal for a stage whose first consumer needs
+// Floor 5. Ansor reference, ch. 4.3; for GPUs. Legal for a stage whose first consumer has
 // multi-level tiling, reads it directly and shares no reduction between threads. One copy per
 // consumer, computed in the last loop of its outermost reduction tile:
 //     C: ... k.0 { k.1 i.3 j.3 k.2 i.4 j.4: C += A * B }
@@ -28,6 +28,7 @@ struct AddCacheRead {
     const std::vector<std::int32_t> readers = consumers(input.state, input.analysis, input.stage);
     const bool applies =
         !readers.empty() && needs_tiling(input.analysis, readers.front()) &&
+        is_tiled(input.state, readers.front()) &&
         !has_cross_thread_reduction(input.state, readers.front()) &&
         all_items(readers, [&](std::int32_t reader) {
           // The reference looks at the first one only, and fails if another reads it indirectly.

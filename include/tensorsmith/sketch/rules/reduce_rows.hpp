@@ -4,7 +4,8 @@
 // Floor 5. Own design (row kernels as libraries write softmax, layernorm and sums of rows). Legal
 // for a stage and the stages in front of it that only it needs (row_group.hpp), if each of those is
 // one value per row, and either the last one is elementwise or it reduces the row itself; worth it
-// where a reduction is longer than a warp and goes along the memory. A block has several rows side
+// where a reduction is longer than a warp and goes along the memory, products of a matrix that is
+// read once among them (matrix-vector). A block has several rows side
 // by side, a row has several threads, a thread has several neighbours at a time; how many of each
 // is open.
 //     max[i] over k; sum[i] over k; norm[i, j]
@@ -49,6 +50,17 @@ struct ReduceRows {
     const auto share_out = [&](std::int32_t stage, std::int32_t first) {
       const auto count =
           static_cast<std::int32_t>(state.stage(static_cast<std::size_t>(stage)).iterators.size());
+      if (const auto along = reduction_along_rows(state, stage);
+          along && first + *along + 1 < count) {
+        IdList order;  // the axis along the memory goes innermost
+        for (std::int32_t i = 0; i < count; ++i) {
+          if (i != first + *along) {
+            order.push_back(i);
+          }
+        }
+        order.push_back(first + *along);
+        order_loops(state, stage, order);
+      }
       fuse(state, stage, first, count - first);
       if (source < 0) {
         source = static_cast<std::int32_t>(state.steps().size());
@@ -85,11 +97,9 @@ struct ReduceRows {
     }
   }
 
-  /// Whether neighbours of a reduction are neighbours in what it reads.
   static bool goes_along(const State& state, std::int32_t stage) {
-    const Operation& op = state.operation(static_cast<std::size_t>(stage));
-    return op.reduce_axes.empty() ||
-           reads_rows_along(state.dag().pool(), op, op.reduce_axes.back().var);
+    return state.operation(static_cast<std::size_t>(stage)).reduce_axes.empty() ||
+           reduction_along_rows(state, stage).has_value();
   }
 
   static bool is_long(const State& state, std::int32_t stage, std::int64_t length) {
@@ -124,7 +134,7 @@ struct ReduceRows {
     if (!input.options.is_gpu()) {
       return std::nullopt;
     }
-    std::optional<RowGroup> group = row_group(input);
+    std::optional<RowGroup> group = row_group(input, true);
     if (!group) {
       return std::nullopt;
     }
