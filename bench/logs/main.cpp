@@ -249,6 +249,8 @@ bool compare_log(const std::string& path, const WorkloadRegistry& registry,
     }
     GpuModelOptions options;
     options.is_own_text = trial.line.journal.has_value();
+    options.launch_ns =
+        options.is_own_text ? GpuModelOptions::graph_launch_ns : GpuModelOptions::stream_launch_ns;
     const auto latency = gpu_latency(*program, target, options);
     if (!latency) {
       ++refused[explain(latency.error())];
