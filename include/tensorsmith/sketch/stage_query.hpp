@@ -16,6 +16,7 @@
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/te/access_analysis.hpp"
+#include "tensorsmith/te/tensor_size.hpp"
 
 namespace tensorsmith {
 
@@ -160,14 +161,25 @@ inline bool is_attach_point(const State& state, std::int32_t stage, std::size_t 
   return state.attach_map().iterator_to_stages.count(key) != 0;
 }
 
-/// Whether the body reads some operand along the last of its dimensions with `var`.
+/// Whether the stage reduces, may be cut as one likes, and nothing was done to it.
+inline bool is_untouched_sum(const State& state, std::int32_t stage) {
+  const Operation& op = state.operation(static_cast<std::size_t>(stage));
+  return !op.is_placeholder() && !op.reduce_axes.empty() && op.attrs.no_split_at_inner.empty() &&
+         !is_tiled(state, stage) && !has_cache_write(state, stage);
+}
+
+/// Whether what is read moves along the last of its dimensions with `var`.
+inline bool reads_row_along(const ExprPool& pool, const TensorRead& read, VarId var) {
+  return !read.indices.empty() && uses_var(pool, read.indices.back(), var);
+}
+
+/// The same of some operand of the body.
 inline bool reads_rows_along(const ExprPool& pool, const Operation& op, VarId var) {
   bool found = false;
   for (ExprId body : op.bodies) {
     visit_nodes(pool, body, [&](ExprId id) {
       const TensorRead* read = pool.as<TensorRead>(id);
-      found = found || (read != nullptr && !read->indices.empty() &&
-                        uses_var(pool, read->indices.back(), var));
+      found = found || (read != nullptr && reads_row_along(pool, *read, var));
     });
   }
   return found;
@@ -183,11 +195,7 @@ inline std::vector<const TensorRead*> reads_of_own_terms(const State& state, std
   for (const ExprId body : state.operation(static_cast<std::size_t>(stage)).bodies) {
     visit_nodes(dag.pool(), body, [&](ExprId id) {
       const TensorRead* read = dag.pool().as<TensorRead>(id);
-      std::int64_t elements = 1;
-      for (std::size_t d = 0; read != nullptr && d < read->indices.size(); ++d) {
-        elements *= dag.tensor(read->tensor).shape[d];
-      }
-      if (read != nullptr && 2 * elements >= terms) {
+      if (read != nullptr && 2 * num_elements(dag.tensor(read->tensor)) >= terms) {
         found.push_back(read);
       }
     });
@@ -205,7 +213,7 @@ inline std::optional<std::int32_t> reduction_along_rows(const State& state, std:
     const VarId var = op.reduce_axes[a].var;
     const bool is_along =
         own.empty() ? reads_rows_along(pool, op, var) : any_item(own, [&](const TensorRead* read) {
-          return !read->indices.empty() && uses_var(pool, read->indices.back(), var);
+          return reads_row_along(pool, *read, var);
         });
     if (is_along) {
       return static_cast<std::int32_t>(a);

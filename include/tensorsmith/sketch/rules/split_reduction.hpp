@@ -72,9 +72,7 @@ struct SplitReduction {
   static std::vector<Cut> cuts_of(const RuleInput& input) {
     const auto stage = static_cast<std::size_t>(input.stage);
     const Operation& op = input.state.operation(stage);
-    if (op.is_placeholder() || op.reduce_axes.empty() || is_tiled(input.state, input.stage) ||
-        has_cache_write(input.state, input.stage) || input.state.stage(stage).is_partial_sum ||
-        !op.attrs.no_split_at_inner.empty()) {
+    if (!is_untouched_sum(input.state, input.stage) || input.state.stage(stage).is_partial_sum) {
       return {};
     }
     const auto consumer = single_elementwise_consumer(input.state, input.analysis, input.stage);
@@ -112,10 +110,9 @@ struct SplitReduction {
   static std::vector<Cut> cuts_of_few_results(const RuleInput& input) {
     const Operation& op = input.state.operation(static_cast<std::size_t>(input.stage));
     const std::int64_t results = extent_product(input.state, input.stage, IteratorKind::spatial);
-    std::int64_t terms = 1;
+    const std::int64_t terms = extent_product(input.state, input.stage, IteratorKind::reduction);
     std::size_t longest = 0;
-    for (std::size_t a = 0; a < op.reduce_axes.size(); ++a) {
-      terms *= op.reduce_axes[a].extent;
+    for (std::size_t a = 1; a < op.reduce_axes.size(); ++a) {
       longest = op.reduce_axes[a].extent > op.reduce_axes[longest].extent ? a : longest;
     }
     const std::int64_t extent = op.reduce_axes[longest].extent;
@@ -129,9 +126,7 @@ struct SplitReduction {
         continue;
       }
       const std::int64_t length = length_of_part(extent, ceil_div(extent, parts));
-      const bool is_new =
-          length > 1 && length < extent && (found.empty() || found.back().terms != length);
-      if (is_new) {
+      if (found.empty() || found.back().terms != length) {
         found.push_back({static_cast<std::int32_t>(longest), length});
       }
     }
@@ -142,9 +137,10 @@ struct SplitReduction {
   /// if there are any.
   static std::int64_t length_of_part(std::int64_t extent, std::int64_t length) {
     constexpr std::int64_t line = 32;  // elements of 4 bytes
-    for (std::int64_t longer = length; 2 * longer <= 3 * length; ++longer) {
-      if (extent % longer == 0 && (longer % 4 == 0 || extent % 4 != 0 || longer < line)) {
-        return longer;
+    for (const std::int64_t divisor : divisors(extent)) {
+      const bool is_near = divisor >= length && 2 * divisor <= 3 * length;
+      if (is_near && (divisor % 4 == 0 || extent % 4 != 0 || divisor < line)) {
+        return divisor;
       }
     }
     return length < line ? length : ceil_div(length, line) * line;

@@ -64,9 +64,8 @@ struct SplitSums {
     const auto stage = static_cast<std::size_t>(input.stage);
     const Operation& op = input.state.operation(stage);
     const std::int64_t threads = input.options.hardware.num_cores;
-    if (threads < 2 || op.is_placeholder() || op.reduce_axes.size() != 1 || op.bodies.size() != 1 ||
-        !needs_tiling(input.analysis, input.stage) || is_tiled(input.state, input.stage) ||
-        has_cache_write(input.state, input.stage) || !op.attrs.no_split_at_inner.empty()) {
+    if (threads < 2 || !is_untouched_sum(input.state, input.stage) || op.reduce_axes.size() != 1 ||
+        op.bodies.size() != 1 || !needs_tiling(input.analysis, input.stage)) {
       return false;
     }
     const std::int64_t terms = op.reduce_axes[0].extent;

@@ -20,17 +20,11 @@ struct StreamSums {
   static constexpr std::string_view name() { return "stream_sums"; }
 
   Applicability applicability(const RuleInput& input) const {
-    const auto stage = static_cast<std::size_t>(input.stage);
-    const Operation& op = input.state.operation(stage);
-    if (!input.options.is_gpu() || op.is_placeholder() || op.reduce_axes.empty() ||
-        !needs_tiling(input.analysis, input.stage) || is_tiled(input.state, input.stage) ||
-        has_cache_write(input.state, input.stage) || !op.attrs.no_split_at_inner.empty()) {
-      return Applicability::skip;
-    }
-    return !reads_of_own_terms(input.state, input.stage).empty() &&
-                   !reduction_along_rows(input.state, input.stage)
-               ? Applicability::apply
-               : Applicability::skip;
+    const bool applies = input.options.is_gpu() && is_untouched_sum(input.state, input.stage) &&
+                         needs_tiling(input.analysis, input.stage) &&
+                         !reads_of_own_terms(input.state, input.stage).empty() &&
+                         !reduction_along_rows(input.state, input.stage);
+    return applies ? Applicability::apply : Applicability::skip;
   }
 
   std::vector<Derivation> expand(const RuleInput& input) const {

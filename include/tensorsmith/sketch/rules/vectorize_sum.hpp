@@ -48,10 +48,9 @@ struct VectorizeSum {
   static bool is_worth_it(const RuleInput& input) {
     const auto stage = static_cast<std::size_t>(input.stage);
     const Operation& op = input.state.operation(stage);
-    if (!needs_tiling(input.analysis, input.stage) || is_tiled(input.state, input.stage) ||
-        op.reduce_axes.empty() || op.bodies.size() != 1 || !op.attrs.no_split_at_inner.empty() ||
-        input.state.stage(stage).compute_at != ComputeAt::root ||
-        has_cache_write(input.state, input.stage)) {
+    if (!is_untouched_sum(input.state, input.stage) || op.bodies.size() != 1 ||
+        !needs_tiling(input.analysis, input.stage) ||
+        input.state.stage(stage).compute_at != ComputeAt::root) {
       return false;
     }
     const ExprPool& pool = input.state.dag().pool();
