@@ -250,7 +250,7 @@ void MemoryEmitter::store_memory(const Store& store, const LinearForm& form, Val
     const LLVMValueRef mask = memory_mask();
     const unsigned bytes = static_cast<unsigned>(chunk_.lanes) * element;
     const bool is_streamed = program_[store.buffer].is_streamed && mask == nullptr &&
-                             bytes % 16 == 0 &&
+                             !facts_.is_read_back(store) && bytes % 16 == 0 &&
                              alignment_from(line_bytes, store.buffer, form) % bytes == 0;
     if (is_streamed) {
       store_past_caches(store.buffer, pointer, stored, bytes, form);

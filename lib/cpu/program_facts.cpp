@@ -8,6 +8,8 @@
 #include "ir_builder.hpp"
 #include "tensorsmith/ir/flat_index.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/ir/stmt_walk.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith::llvm_codegen {
 namespace {
@@ -44,6 +46,10 @@ bool StmtFacts::stores(BufferId buffer) const {
   return std::binary_search(stored.begin(), stored.end(), buffer);
 }
 
+bool StmtFacts::loads(BufferId buffer) const {
+  return std::binary_search(loaded.begin(), loaded.end(), buffer);
+}
+
 ProgramFacts::ProgramFacts(const LoopProgram& program)
     : program_(program), exprs_(program.pool.num_exprs()), stmts_(program.stmts.size()),
       stmt_state_(program.stmts.size()) {
@@ -68,6 +74,9 @@ ProgramFacts::ProgramFacts(const LoopProgram& program)
   visit_stmt(program.body);
   find_nan_free_buffers();
   find_ranges();
+  if (any_item(program.buffers, [](const Buffer& buffer) { return buffer.is_streamed; })) {
+    find_read_back(program.body, of(program.body));
+  }
 }
 
 bool ProgramFacts::uses(ExprId expr, VarId var) const {
@@ -306,6 +315,19 @@ void ProgramFacts::find_nan_free_buffers() {
       }
     }
   }
+}
+
+void ProgramFacts::find_read_back(StmtId stmt, const StmtFacts& nearest) {
+  const StmtFacts& around = program_.as<Seq>(stmt) != nullptr ? of(stmt) : nearest;
+  const Store* store = program_.as<Store>(stmt);
+  if (store != nullptr && program_[store->buffer].is_streamed && around.loads(store->buffer)) {
+    read_back_.push_back(store);
+  }
+  for_each_child(program_[stmt], [&](StmtId child) { find_read_back(child, around); });
+}
+
+bool ProgramFacts::is_read_back(const Store& store) const {
+  return std::find(read_back_.begin(), read_back_.end(), &store) != read_back_.end();
 }
 
 // From "any value" down: what every round finds holds. Extents refer to loops around them, so a

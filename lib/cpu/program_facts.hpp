@@ -21,6 +21,7 @@ struct StmtFacts {
   int widest_bytes = 1;     ///< of an element in memory or in a computation, indices aside
 
   bool stores(BufferId buffer) const;
+  bool loads(BufferId buffer) const;
 };
 
 class ProgramFacts {
@@ -48,6 +49,9 @@ class ProgramFacts {
   /// True only if no run can make it NaN (so that min and max need one instruction).
   bool never_nan(ExprId expr) const;
   bool is_nan_free(BufferId buffer) const { return is_nan_free_[buffer.value]; }
+  /// Of a streamed buffer: what it stores is soon wanted again, and should not pass the caches. It
+  /// is if the buffer is loaded in the nearest sequence around, as a sum that is kept in memory.
+  bool is_read_back(const Store& store) const;
 
  private:
   struct ExprFacts {
@@ -63,6 +67,7 @@ class ProgramFacts {
   std::optional<std::int64_t> coefficient(ExprId index, VarId var) const;
   void check_access(BufferId buffer, const ExprList& indices);
   void find_nan_free_buffers();
+  void find_read_back(StmtId stmt, const StmtFacts& nearest);
   void find_ranges();
 
   const LoopProgram& program_;
@@ -73,6 +78,7 @@ class ProgramFacts {
   std::vector<const For*> all_loops_;
   VarRanges ranges_;
   std::vector<bool> is_nan_free_;  // by buffer
+  std::vector<const Store*> read_back_;
 };
 
 }  // namespace tensorsmith::llvm_codegen

@@ -109,6 +109,7 @@ class WorkerMeasurer::Pool {
     }
     const bool is_pinned = options_.is_pinned && task.num_threads == 1 && task.device < 0;
     task_ = make_prepared(task, is_pinned, ++generation_);
+    num_timeouts_ = 0;
     if (task_ == nullptr) {
       return fail(MeasureFault{MeasureStatus::unknown_error, shared_memory_problem()});
     }
@@ -184,6 +185,7 @@ class WorkerMeasurer::Pool {
   std::string note_;
   std::uint64_t generation_ = 0;
   std::uint64_t batch_ = 0;
+  std::int32_t num_timeouts_ = 0;  ///< of the task, while nothing of it had ended
   std::shared_ptr<const PreparedTask> task_;
   std::vector<std::unique_ptr<WorkerLane>> lanes_;
 };
@@ -196,6 +198,7 @@ struct Batch {
   std::condition_variable has_news;
   std::size_t next = 0;
   double best_ns = 0;
+  std::int32_t num_timeouts = 0;  ///< while there was no best
   std::deque<std::pair<std::size_t, MeasureResult>> finished;
   std::size_t num_lanes_left = 0;
 };
@@ -213,6 +216,7 @@ WorkerMeasurer::Pool::measure(std::span<const CompiledCandidate> candidates,
   std::vector<bool> is_reported(candidates.size(), false);
   Batch batch;
   batch.best_ns = context.best_ns;
+  batch.num_timeouts = num_timeouts_;
   const std::uint64_t batch_name = ++batch_;
   const std::int64_t end = context.max_wall_ns > 0 ? monotonic_ns() + context.max_wall_ns : 0;
   const std::int64_t time_up =
@@ -223,6 +227,7 @@ WorkerMeasurer::Pool::measure(std::span<const CompiledCandidate> candidates,
     for (;;) {
       std::size_t index = 0;
       double best_ns = 0;
+      MeasureContext now = context;
       {
         const std::lock_guard<std::mutex> lock(batch.mutex);
         const bool is_stopped =
@@ -234,10 +239,13 @@ WorkerMeasurer::Pool::measure(std::span<const CompiledCandidate> candidates,
         }
         index = batch.next++;
         best_ns = batch.best_ns;
+        now.racing = after_timeouts(context.racing, batch.num_timeouts);
       }
-      MeasureResult result =
-          lane.run(task_, candidates[index], context, best_ns, batch_name, time_up);
+      MeasureResult result = lane.run(task_, candidates[index], now, best_ns, batch_name, time_up);
       const std::lock_guard<std::mutex> lock(batch.mutex);
+      if (batch.best_ns <= 0 && result.status == MeasureStatus::run_timeout) {
+        ++batch.num_timeouts;
+      }
       if (result.is_ok() && (batch.best_ns <= 0 || result.min_ns < batch.best_ns)) {
         batch.best_ns = result.min_ns;
       }
@@ -281,6 +289,7 @@ WorkerMeasurer::Pool::measure(std::span<const CompiledCandidate> candidates,
     report(index);
     lock.lock();
   }
+  num_timeouts_ = batch.num_timeouts;
   lock.unlock();
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!is_reported[i]) {

@@ -182,6 +182,34 @@ TEST_CASE("a streamed result passes the caches where vectors of it lie aligned",
   }
 }
 
+TEST_CASE("a streamed result that sums are kept in stays in the caches", "[codegen]") {
+  const auto summed = [](bool in_registers) {
+    Maker m;
+    const BufferId a = m.argument("a", DType::f32, {12, 48});
+    const BufferId out = m.argument("out", DType::f32, {48});
+    m.p[out].is_streamed = true;
+    const BufferId sum = in_registers ? m.buffer("sum", DType::f32, {48}, Scope::register_) : out;
+    const VarId k = m.var("k"), x = m.var("x"), y = m.var("y"), z = m.var("z");
+    const auto row = [&](VarId var, StmtId body) {
+      return m.loop(var, 48, ForKind::vectorized, body);
+    };
+    const StmtId zeros = row(x, m.store(sum, {m.v(x)}, m.f(0.0)));
+    const StmtId terms =
+        m.loop(k, 12, ForKind::serial,
+               row(y, m.store(sum, {m.v(y)},
+                              m.pool().add(m.load(sum, {m.v(y)}), m.load(a, {m.v(k), m.v(y)})))));
+    const StmtId result = row(z, m.store(out, {m.v(z)}, m.load(sum, {m.v(z)})));
+    m.p.body = in_registers ? m.alloc(sum, m.seq({zeros, terms, result})) : m.seq({zeros, terms});
+    check_program(m.p, 2, true);
+    LlvmCompiler compiler(Target::x86_64_v4());
+    const auto text = compiler.assembly(m.p);
+    REQUIRE(text);
+    return *text;
+  };
+  CHECK(summed(true).find("vmovntps") != std::string::npos);
+  CHECK(summed(false).find("vmovnt") == std::string::npos);
+}
+
 TEST_CASE("large buffers live in the workspace and share it", "[codegen]") {
   Maker m;
   const BufferId out = m.argument("out", DType::f32, {2, 5000});

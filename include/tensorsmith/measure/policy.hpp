@@ -43,7 +43,7 @@ struct RacingPolicy {
   std::int64_t first_calls = 0;
 
   /// Hard deadline of one call: timeout_factor * best, never below the floor; first_timeout_ns as
-  /// long as no best is known.
+  /// long as no best is known, and twice as much after each call that it ended (after_timeouts).
   double timeout_factor = 4.0;
   std::int64_t timeout_floor_ns = 20'000'000;
   std::int64_t first_timeout_ns = 2'000'000'000;
@@ -91,6 +91,14 @@ struct RankingPolicy {
   /// ... and up to this one if the interval of their ratio says so (winner.hpp).
   double most_tied = 0.02;
 };
+
+/// The policy after so many calls that did not end in time, none having ended so far: candidates
+/// that all take long are no faulty ones, and a slow machine gets its time.
+inline RacingPolicy after_timeouts(RacingPolicy policy, std::int32_t num_timeouts) {
+  constexpr std::int32_t most_doublings = 4;
+  policy.first_timeout_ns <<= num_timeouts < most_doublings ? num_timeouts : most_doublings;
+  return policy;
+}
 
 /// Deadline of one call in a race against `best_ns` (0: none known).
 inline std::int64_t call_timeout_ns(const RacingPolicy& policy, double best_ns) {

@@ -40,6 +40,24 @@ struct Expectation {
 
 }  // namespace
 
+TEST_CASE("calls that all take long get twice as long") {
+  TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
+  WorkerMeasurer measurer(worker_options());
+  REQUIRE(measurer.prepare(affine_task(uneven_n)).has_value());
+  MeasureContext context;
+  context.racing.first_timeout_ns = 40'000'000;
+  const std::vector<CompiledCandidate> batch(2, candidate_of(zoo<uneven_n>(), "forever"));
+  // Of a slow machine or a long kernel: nothing has ended yet, in this batch or before.
+  for (std::int64_t timeout = context.racing.first_timeout_ns; timeout < 200'000'000;
+       timeout *= 4) {
+    const auto results = measurer.measure(batch, context);
+    CHECK(name_of(results[0].status) == "run_timeout");
+    CHECK(name_of(results[1].status) == "run_timeout");
+    CHECK(results[0].wall_ns >= timeout);
+    CHECK(results[1].wall_ns >= 2 * timeout);
+  }
+}
+
 TEST_CASE("every way to fail is recognised, and the next measurement works") {
   TENSORSMITH_NEEDS(!zoo<uneven_n>().empty(), "no C compiler");
   const auto measurer = std::make_unique<WorkerMeasurer>(worker_options());
