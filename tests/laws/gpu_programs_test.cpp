@@ -118,36 +118,6 @@ void check_native(const Shared<const ComputeDag>& dag, const SearchSpace& space,
   CHECK(drawn > 0);
 }
 
-/// Binds loops of a random schedule to blocks and threads, whether that makes sense or not.
-void bind_at_random(CounterRng& rng, State& state) {
-  const auto chance = [&](std::uint32_t n) { return rng.next_below(n) == 0; };
-  for (std::size_t s = 0; s < state.num_stages(); ++s) {
-    const auto stage = static_cast<std::int32_t>(s);
-    if (state.stage(s).is_placeholder || state.stage(s).compute_at == ComputeAt::inlined) {
-      continue;
-    }
-    const bool is_root = state.stage(s).compute_at == ComputeAt::root;
-    bool is_used[11] = {};
-    for (std::size_t i = 0; i < state.stage(s).iterators.size(); ++i) {
-      const auto& it = state.stage(s).iterators[i];
-      if (!chance(is_root ? 2 : 4)) {
-        continue;
-      }
-      const Annotation root[] = {Annotation::block_x,  Annotation::block_y, Annotation::thread_x,
-                                 Annotation::thread_y, Annotation::vthread, Annotation::unroll};
-      const Annotation inside[] = {Annotation::thread_x, Annotation::thread_y,
-                                   Annotation::vectorize};
-      const Annotation drawn = it.kind == IteratorKind::reduction ? Annotation::thread_x
-                               : is_root                          ? root[rng.next_below(6)]
-                                                                  : inside[rng.next_below(3)];
-      if (!is_used[static_cast<std::size_t>(drawn)] &&
-          !try_apply(state, AnnotationStep{stage, static_cast<std::int32_t>(i), drawn})) {
-        is_used[static_cast<std::size_t>(drawn)] = true;
-      }
-    }
-  }
-}
-
 }  // namespace
 
 TEST_CASE("programs that the GPU search draws: right in every order of threads, no races",
@@ -219,7 +189,7 @@ TEST_CASE("random schedules with random bindings: right in every order of thread
     const std::size_t w = rng.next_below(static_cast<std::uint32_t>(workloads.size()));
     INFO(workloads[w].name << ", seed " << test::seed() << ", number " << i);
     State state = test::random_state(rng, workloads[w].dag, 12);
-    bind_at_random(rng, state);
+    test::bind_at_random(rng, state);
     check(state, known[w], false, checked);
   }
   CHECK(checked.programs > count / 2);

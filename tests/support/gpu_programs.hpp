@@ -12,6 +12,7 @@
 #include "support/dag_results.hpp"
 #include "tensorsmith/ir/eval.hpp"
 #include "tensorsmith/ir/verify.hpp"
+#include "tensorsmith/sched/apply.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
 #include "tensorsmith/search/population/sample.hpp"
 #include "tensorsmith/sketch/generate.hpp"
@@ -42,6 +43,36 @@ inline std::optional<State> draw_gpu_state(const SearchSpace& space, CounterRng&
     }
   }
   return candidate ? std::optional(candidate->state) : std::nullopt;
+}
+
+/// Binds loops of a random schedule to blocks and threads, whether that makes sense or not.
+inline void bind_at_random(CounterRng& rng, State& state) {
+  const auto chance = [&](std::uint32_t n) { return rng.next_below(n) == 0; };
+  for (std::size_t s = 0; s < state.num_stages(); ++s) {
+    const auto stage = static_cast<std::int32_t>(s);
+    if (state.stage(s).is_placeholder || state.stage(s).compute_at == ComputeAt::inlined) {
+      continue;
+    }
+    const bool is_root = state.stage(s).compute_at == ComputeAt::root;
+    bool is_used[11] = {};
+    for (std::size_t i = 0; i < state.stage(s).iterators.size(); ++i) {
+      const auto& it = state.stage(s).iterators[i];
+      if (!chance(is_root ? 2 : 4)) {
+        continue;
+      }
+      const Annotation root[] = {Annotation::block_x,  Annotation::block_y, Annotation::thread_x,
+                                 Annotation::thread_y, Annotation::vthread, Annotation::unroll};
+      const Annotation inside[] = {Annotation::thread_x, Annotation::thread_y,
+                                   Annotation::vectorize};
+      const Annotation drawn = it.kind == IteratorKind::reduction ? Annotation::thread_x
+                               : is_root                          ? root[rng.next_below(6)]
+                                                                  : inside[rng.next_below(3)];
+      if (!is_used[static_cast<std::size_t>(drawn)] &&
+          !try_apply(state, AnnotationStep{stage, static_cast<std::int32_t>(i), drawn})) {
+        is_used[static_cast<std::size_t>(drawn)] = true;
+      }
+    }
+  }
 }
 
 /// Inputs and results of a workload whose inputs are small whole numbers. Sums of what is no whole

@@ -8,6 +8,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +20,7 @@
 #include "tensorsmith/feature/annotation.hpp"
 #include "tensorsmith/feature/extract.hpp"
 #include "tensorsmith/feature/feature_table.hpp"
+#include "tensorsmith/feature/loop_uses.hpp"
 #include "tensorsmith/sched/apply/annotation.hpp"
 
 namespace tensorsmith {
@@ -156,6 +160,87 @@ inline std::vector<PsaRow> psa_rows(const StoreProgram& program) {
   return rows;
 }
 
+namespace detail {
+
+/// A store of LoopUses, as PsaStore counts. False if it is not plain what an access depends on.
+inline bool count_store(const LoopUses& uses, const LoopUses::Stage& stage,
+                        const CountedStore& store, PsaRow& row) {
+  double iterations = 1;
+  std::array<double, 6> bound{1, 1, 1, 1, 1, 1};  // blocks and threads along x, y, z
+  LoopSet counted;
+  const std::span nest(stage.nest.data(), store.num_loops);
+  for (const std::uint32_t number : nest) {
+    const CountedLoop& loop = uses.loops()[number];
+    const auto extent = static_cast<double>(loop.extent);
+    const bool is_bound = is_thread_annotation(loop.annotation);
+    row.is_gpu = is_bound ? 1.0 : row.is_gpu;
+    if (is_bound && loop.annotation != Annotation::vthread) {
+      bound[static_cast<std::size_t>(loop.annotation) -
+            static_cast<std::size_t>(Annotation::block_x)] = extent;
+    } else {
+      iterations *= extent;
+      row.num_vthreads *= is_bound ? extent : 1.0;
+    }
+    if (loop.annotation != Annotation::block_x && loop.annotation != Annotation::thread_x) {
+      counted.add(number);
+    }
+  }
+  for (const CountedAccess& access : store.accesses) {
+    if (!(access.unsure & counted).is_within(access.loops)) {
+      return false;
+    }
+  }
+  const auto words = [&](const CountedAccess& access, bool of_result) {
+    const LoopSet& result = store.accesses[0].loops;
+    double count = 1;
+    for (const std::uint32_t number : nest) {
+      if (counted.has(number) && access.loops.has(number) && (!of_result || result.has(number))) {
+        count *= static_cast<double>(uses.loops()[number].extent);
+      }
+    }
+    return count;
+  };
+  row.num_blocks = bound[0] * bound[2] * bound[4];
+  row.num_threads = bound[1] * bound[3] * bound[5];
+  row.thread_ops = iterations * store.float_ops;
+  row.total_ops = row.thread_ops * row.num_blocks * row.num_threads;
+  if (row.thread_ops != 0) {
+    for (const CountedAccess& access : store.accesses) {
+      row.register_words += words(access, true);
+      row.register_traffic += words(access, false);
+    }
+    row.reuse = row.register_traffic != 0 ? 1 + row.thread_ops / row.register_traffic : 1;
+  } else if (store.is_shared) {
+    if (store.accesses.size() > 2) {
+      return false;  // which one is the last is up to the simplified expression
+    }
+    row.shared_words = words(store.accesses.back(), true) * row.num_threads;
+    row.dram_words = row.shared_words * row.num_blocks;
+  } else {
+    row.dram_words = iterations * row.num_blocks * row.num_threads;
+  }
+  return true;
+}
+
+}  // namespace detail
+
+/// The same by numbers alone, where that can be told (feature/loop_uses.hpp).
+inline std::optional<std::vector<PsaRow>> counted_psa_rows(const State& state) {
+  const std::optional<detail::LoopUses> uses = detail::LoopUses::of(state);
+  if (!uses) {
+    return std::nullopt;
+  }
+  std::vector<PsaRow> rows;
+  for (const auto& [s, k] : uses->order()) {
+    const detail::LoopUses::Stage& stage = uses->stage(s);
+    rows.emplace_back();
+    if (!detail::count_store(*uses, stage, stage.stores[k], rows.back())) {
+      return std::nullopt;
+    }
+  }
+  return rows;
+}
+
 inline const Shared<const BlockSchema>& psa_schema() {
   static const Shared<const BlockSchema> schema = make_shared_of<const BlockSchema>(
       std::string(psa_block_name), std::vector<std::string>(psa_tags.begin(), psa_tags.end()));
@@ -187,11 +272,13 @@ inline PsaRow read_psa_row(std::span<const float> values) {
 inline FeatureExtractor psa_block() {
   return {psa_schema(),
           [](const ProgramView& view, const FeatureContext& context, FeatureBlock& block) {
-            const auto& stores = view.part<store_program_of>(context);
-            if (stores) {
-              for (const PsaRow& row : psa_rows(*stores)) {
-                write_psa_row(block.add_row(), row);
-              }
+            std::optional<std::vector<PsaRow>> rows = counted_psa_rows(view.state());
+            if (!rows) {
+              const auto& stores = view.part<store_program_of>(context);
+              rows = stores ? psa_rows(*stores) : std::vector<PsaRow>();
+            }
+            for (const PsaRow& row : *rows) {
+              write_psa_row(block.add_row(), row);
             }
             return block.num_rows > 0;
           }};

@@ -110,10 +110,8 @@ class StageGuards : protected RangeInference {
       return false;
     }
     const Annotation a = annotation_of(key);
-    const bool is_block =
-        a == Annotation::block_x || a == Annotation::block_y || a == Annotation::block_z;
     const bounds::ScopeRank scope = bounds::scope_rank(derivations_[key.stage].scope);
-    return static_cast<int>(scope) > (is_block ? 0 : 1) &&
+    return static_cast<int>(scope) > (is_block_annotation(a) ? 0 : 1) &&
            !(scope == bounds::ScopeRank::warp && a == Annotation::thread_x);
   }
   algebra::Interval interval_of(algebra::Ref ref) {

@@ -176,12 +176,9 @@ class SymbolicProgramBuilder {
   /// A loop around, unless all its iterations share the memory.
   bool is_fixed(const SymbolicIterator& it, const std::vector<const SymbolicIterator*>& around,
                 bounds::ScopeRank scope) const {
-    const bool is_block = it.annotation == Annotation::block_x ||
-                          it.annotation == Annotation::block_y ||
-                          it.annotation == Annotation::block_z;
     return any_item(around, [&](const SymbolicIterator* loop) { return loop->var == it.var; }) &&
            !(scope == bounds::ScopeRank::shared && is_thread_annotation(it.annotation) &&
-             !is_block);
+             !is_block_annotation(it.annotation));
   }
 
   void make_buffers() {

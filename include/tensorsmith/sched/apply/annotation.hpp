@@ -27,6 +27,10 @@ constexpr bool needs_independent_iterations(Annotation annotation) {
 constexpr bool is_thread_annotation(Annotation annotation) {
   return annotation >= Annotation::vthread && annotation <= Annotation::thread_z;
 }
+constexpr bool is_block_annotation(Annotation annotation) {
+  return annotation == Annotation::block_x || annotation == Annotation::block_y ||
+         annotation == Annotation::block_z;
+}
 
 template <class Extent>
 StepCheck apply_to(BasicState<Extent>& state, const AnnotationStep& step) {

@@ -123,12 +123,7 @@ class Inference {
     return form;
   }
 
-  static int thread_rank(Annotation annotation) {
-    return annotation == Annotation::block_x || annotation == Annotation::block_y ||
-                   annotation == Annotation::block_z
-               ? 0
-               : 1;
-  }
+  static int thread_rank(Annotation annotation) { return is_block_annotation(annotation) ? 0 : 1; }
   ScopeRank scope_of(std::uint32_t stage) const {
     if (loops_[stage].scope != ScopeRank::by_threads) {
       return loops_[stage].scope;

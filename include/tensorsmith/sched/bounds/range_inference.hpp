@@ -70,8 +70,7 @@ class RangeInference : protected StageSpaces {
 
  private:
   int thread_rank(const LeafKey& key) const {
-    const Annotation a = annotation_of(key);
-    return a == Annotation::block_x || a == Annotation::block_y || a == Annotation::block_z ? 0 : 1;
+    return is_block_annotation(annotation_of(key)) ? 0 : 1;
   }
 
   /// The ranges of the axes: all of the operation, or what its readers read.

@@ -28,10 +28,7 @@ namespace detail {
 inline std::int64_t num_tiles(const State& state, std::int32_t root) {
   std::int64_t tiles = 1;
   for (const auto& it : state.stage(static_cast<std::size_t>(root)).iterators) {
-    const bool is_block = it.annotation == Annotation::block_x ||
-                          it.annotation == Annotation::block_y ||
-                          it.annotation == Annotation::block_z;
-    tiles *= is_block ? it.extent.value_or(1) : 1;
+    tiles *= is_block_annotation(it.annotation) ? it.extent.value_or(1) : 1;
   }
   return tiles;
 }
