@@ -74,6 +74,7 @@ class LoopUses {
     std::vector<std::size_t> inside;  ///< loops of the nest at and outside of an iterator
     std::vector<StageRead> reads;     ///< of all its values
   };
+
   explicit LoopUses(const State& state)
       : state_(&state), dag_(&state.dag()), stages_(state.num_stages()), work_(state.num_stages()) {
   }
@@ -91,6 +92,7 @@ class LoopUses {
     }
     return true;
   }
+
   bool place(std::size_t s, const bounds::StageLoops& loops) {
     Stage& made = stages_[s];
     made.is_computed = true;
@@ -157,7 +159,7 @@ class LoopUses {
     for (std::uint32_t loop = 0; loop < loops_.size(); ++loop) {
       const Annotation annotation = loops_[loop].annotation;
       const bool stands = is_thread_annotation(annotation)
-                              ? static_cast<int>(scope) > (is_block_annotation(annotation) ? 0 : 1)
+                              ? static_cast<int>(scope) > bounds::thread_rank(annotation)
                               : around.has(loop);
       if (stands) {
         loops.add(loop);

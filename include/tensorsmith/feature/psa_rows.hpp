@@ -45,6 +45,32 @@ inline constexpr std::string_view psa_block_name = "psa";
 
 namespace detail {
 
+/// Into the row of a buffer, whose threads are known and whose register traffic is kept.
+/// `words(i, of_result)`: iterations of the loops that access `i` uses, of those that the result
+/// uses too; the result is access 0.
+template <class Words>
+void count_store(double iterations, double float_ops, bool is_shared, std::size_t num_accesses,
+                 const Words& words, PsaRow& row) {
+  row.thread_ops = iterations * float_ops;
+  row.total_ops = row.thread_ops * row.num_blocks * row.num_threads;
+  row.register_words = row.shared_words = row.dram_words = 0;
+  row.reuse = 1;
+  if (row.thread_ops != 0) {
+    for (std::size_t i = 0; i < num_accesses; ++i) {
+      row.register_words += words(i, true);
+      row.register_traffic += words(i, false);
+    }
+  } else if (is_shared) {
+    row.shared_words = words(num_accesses - 1, true) * row.num_threads;
+    row.dram_words = row.shared_words * row.num_blocks;
+  } else {
+    row.dram_words = iterations * row.num_blocks * row.num_threads;
+  }
+  if (row.thread_ops != 0 && row.register_traffic != 0) {
+    row.reuse = 1 + row.thread_ops / row.register_traffic;
+  }
+}
+
 /// A store and the loops around it, as the counts need them.
 class PsaStore {
  public:
@@ -74,24 +100,10 @@ class PsaStore {
     row.num_threads = product(annotations_.thread);
     row.num_vthreads = annotations_.vthread;
     row.is_gpu = annotations_.is_gpu ? 1.0 : row.is_gpu;
-    row.thread_ops = iterations_ * ops;
-    row.total_ops = row.thread_ops * row.num_blocks * row.num_threads;
-    row.register_words = row.shared_words = row.dram_words = 0;
-    row.reuse = 1;
-    if (row.thread_ops != 0) {
-      for (const FeatureAccess& access : store_.accesses) {
-        row.register_words += words(access, true);
-        row.register_traffic += words(access, false);
-      }
-    } else if (scope_of(program_, store_.tensor) == FeatureScope::shared) {
-      row.shared_words = words(store_.accesses.back(), true) * row.num_threads;
-      row.dram_words = row.shared_words * row.num_blocks;
-    } else {
-      row.dram_words = iterations_ * row.num_blocks * row.num_threads;
-    }
-    if (row.thread_ops != 0 && row.register_traffic != 0) {
-      row.reuse = 1 + row.thread_ops / row.register_traffic;
-    }
+    const bool is_shared = scope_of(program_, store_.tensor) == FeatureScope::shared;
+    count_store(
+        iterations_, ops, is_shared, store_.accesses.size(),
+        [&](std::size_t i, bool of_result) { return words(store_.accesses[i], of_result); }, row);
   }
 
  private:
@@ -163,8 +175,8 @@ inline std::vector<PsaRow> psa_rows(const StoreProgram& program) {
 namespace detail {
 
 /// A store of LoopUses, as PsaStore counts. False if it is not plain what an access depends on.
-inline bool count_store(const LoopUses& uses, const LoopUses::Stage& stage,
-                        const CountedStore& store, PsaRow& row) {
+inline bool count_known_store(const LoopUses& uses, const LoopUses::Stage& stage,
+                              const CountedStore& store, PsaRow& row) {
   double iterations = 1;
   std::array<double, 6> bound{1, 1, 1, 1, 1, 1};  // blocks and threads along x, y, z
   LoopSet counted;
@@ -190,35 +202,22 @@ inline bool count_store(const LoopUses& uses, const LoopUses::Stage& stage,
       return false;
     }
   }
-  const auto words = [&](const CountedAccess& access, bool of_result) {
-    const LoopSet& result = store.accesses[0].loops;
+  if (store.float_ops == 0 && store.is_shared && store.accesses.size() > 2) {
+    return false;  // which one is the last is up to the simplified expression
+  }
+  row.num_blocks = bound[0] * bound[2] * bound[4];
+  row.num_threads = bound[1] * bound[3] * bound[5];
+  const auto words = [&](std::size_t i, bool of_result) {
+    const LoopSet used = store.accesses[i].loops & counted;
     double count = 1;
     for (const std::uint32_t number : nest) {
-      if (counted.has(number) && access.loops.has(number) && (!of_result || result.has(number))) {
+      if (used.has(number) && (!of_result || store.accesses[0].loops.has(number))) {
         count *= static_cast<double>(uses.loops()[number].extent);
       }
     }
     return count;
   };
-  row.num_blocks = bound[0] * bound[2] * bound[4];
-  row.num_threads = bound[1] * bound[3] * bound[5];
-  row.thread_ops = iterations * store.float_ops;
-  row.total_ops = row.thread_ops * row.num_blocks * row.num_threads;
-  if (row.thread_ops != 0) {
-    for (const CountedAccess& access : store.accesses) {
-      row.register_words += words(access, true);
-      row.register_traffic += words(access, false);
-    }
-    row.reuse = row.register_traffic != 0 ? 1 + row.thread_ops / row.register_traffic : 1;
-  } else if (store.is_shared) {
-    if (store.accesses.size() > 2) {
-      return false;  // which one is the last is up to the simplified expression
-    }
-    row.shared_words = words(store.accesses.back(), true) * row.num_threads;
-    row.dram_words = row.shared_words * row.num_blocks;
-  } else {
-    row.dram_words = iterations * row.num_blocks * row.num_threads;
-  }
+  count_store(iterations, store.float_ops, store.is_shared, store.accesses.size(), words, row);
   return true;
 }
 
@@ -234,7 +233,7 @@ inline std::optional<std::vector<PsaRow>> counted_psa_rows(const State& state) {
   for (const auto& [s, k] : uses->order()) {
     const detail::LoopUses::Stage& stage = uses->stage(s);
     rows.emplace_back();
-    if (!detail::count_store(*uses, stage, stage.stores[k], rows.back())) {
+    if (!detail::count_known_store(*uses, stage, stage.stores[k], rows.back())) {
       return std::nullopt;
     }
   }

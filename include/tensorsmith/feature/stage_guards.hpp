@@ -111,7 +111,7 @@ class StageGuards : protected RangeInference {
     }
     const Annotation a = annotation_of(key);
     const bounds::ScopeRank scope = bounds::scope_rank(derivations_[key.stage].scope);
-    return static_cast<int>(scope) > (is_block_annotation(a) ? 0 : 1) &&
+    return static_cast<int>(scope) > bounds::thread_rank(a) &&
            !(scope == bounds::ScopeRank::warp && a == Annotation::thread_x);
   }
   algebra::Interval interval_of(algebra::Ref ref) {

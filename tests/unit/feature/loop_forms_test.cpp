@@ -137,7 +137,7 @@ TEST_CASE("a form says what it cannot tell", "[feature]") {
   LoopForm sum;
   sum.add(LoopForm(0, 4), 6);
   sum.add(LoopForm(1, 6), 1);
-  // (6 a + b) // 4: b may not matter to who simplifies it in another way.
+  // (6 a + b) // 4: b alone passes 4.
   const LoopForm quotient = sum.divided(4).sum();
   REQUIRE(quotient.parts().size() == 1);
   CHECK(quotient.parts()[0].sure.has(0));

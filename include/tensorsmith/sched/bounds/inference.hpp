@@ -123,7 +123,6 @@ class Inference {
     return form;
   }
 
-  static int thread_rank(Annotation annotation) { return is_block_annotation(annotation) ? 0 : 1; }
   ScopeRank scope_of(std::uint32_t stage) const {
     if (loops_[stage].scope != ScopeRank::by_threads) {
       return loops_[stage].scope;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorsmith/sched/apply/annotation.hpp"
 #include "tensorsmith/sched/apply/split.hpp"
 #include "tensorsmith/sched/copies.hpp"
 
@@ -32,6 +33,9 @@ inline ScopeRank scope_rank(std::string_view scope) {
          : scope == "local" ? ScopeRank::local
                             : ScopeRank::global;
 }
+
+/// Of memory of a higher rank every block, or every thread, has its own.
+constexpr int thread_rank(Annotation annotation) { return is_block_annotation(annotation) ? 0 : 1; }
 
 /// Nodes 0 .. num_axes-1 are the spatial, then the reduction axes.
 struct StageLoops {

@@ -69,9 +69,7 @@ class RangeInference : protected StageSpaces {
   }
 
  private:
-  int thread_rank(const LeafKey& key) const {
-    return is_block_annotation(annotation_of(key)) ? 0 : 1;
-  }
+  int thread_rank(const LeafKey& key) const { return bounds::thread_rank(annotation_of(key)); }
 
   /// The ranges of the axes: all of the operation, or what its readers read.
   bool infer_axes(std::size_t s) {
