@@ -82,8 +82,21 @@ struct Executor::Impl {
     }
     add_parameters();
     find_places();
+    drop_files();  // folding, and what else made this graph of another one, have read them
     for (std::size_t g = 0; g < partition.groups.size(); ++g) {
       add_step(g);
+    }
+    drop_files();  // what is packed now is not read again
+  }
+
+  void drop_files() const {
+    const ByteOwner* last = nullptr;
+    for (const Value& value : graph_.values) {
+      const ByteOwner* const owner = value.is_constant ? value.constant.owner.get() : nullptr;
+      if (owner != nullptr && owner != last) {
+        owner->drop();
+        last = owner;
+      }
     }
   }
 

@@ -59,6 +59,11 @@ Result<Shared<const MappedFile>, FileError> map_file(const std::string& path,
       make_shared_of<MappedFile>(std::string_view(static_cast<const char*>(memory), size)));
 }
 
+// Pages come from the file again if somebody reads them.
+void MappedFile::drop() const {
+  ::madvise(const_cast<char*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
+}
+
 MappedFile::~MappedFile() { ::munmap(const_cast<char*>(bytes_.data()), bytes_.size()); }
 
 }  // namespace tensorsmith::onnx

@@ -22,6 +22,7 @@ class MappedFile final : public graph::ByteOwner {
   /// Takes memory that mmap gave.
   explicit MappedFile(std::string_view bytes) : bytes_(bytes) {}
   ~MappedFile() override;
+  void drop() const override;
 
   std::string_view bytes() const { return bytes_; }
 

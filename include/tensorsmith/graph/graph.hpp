@@ -39,6 +39,8 @@ struct ByteOwner {
   ByteOwner(const ByteOwner&) = delete;
   ByteOwner& operator=(const ByteOwner&) = delete;
   virtual ~ByteOwner() = default;
+  /// Most of its bytes will hardly be read again: what can get them anew may free their memory.
+  virtual void drop() const {}
 };
 struct ByteBuffer final : ByteOwner {
   explicit ByteBuffer(std::vector<std::byte> its_bytes) : bytes(std::move(its_bytes)) {}

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "onnx/mapped_file.hpp"
 #include "tensorsmith/graph/resolve.hpp"
 #include "unit/onnx/onnx_fixtures.hpp"
 
@@ -292,6 +293,21 @@ TEST_CASE("what is read resolves", "[onnx]") {
   REQUIRE(resolved.has_value());
   CHECK(read.nodes.size() == 1);
   CHECK(read.value(read.outputs.front()).shape == graph::Shape{3, 20});
+}
+
+TEST_CASE("pages that a mapped file drops are read again", "[onnx]") {
+  const ModelFolder folder;
+  std::string text;
+  for (std::size_t i = 0; i < 40000; ++i) {
+    text += static_cast<char>(i * 7 % 251);
+  }
+  const auto file = onnx::map_file(folder.write("weights.bin", text), 1 << 20);
+  REQUIRE(file.has_value());
+  for (int i = 0; i < 2; ++i) {
+    CHECK((*file)->bytes() == text);
+    (*file)->drop();
+  }
+  CHECK((*file)->bytes() == text);
 }
 
 }  // namespace tensorsmith::test
