@@ -9,34 +9,38 @@ set -eu
 # 28,000: their own code comes on top of <string>, <vector>, <variant> and <optional>, which are
 # 26,000 lines with g++ 12 (docs/decisions/0002-header-budgets.md). An exception is the largest
 # header of its group plus 1 %: a new include shows, and whoever adds it decides. First match counts.
+# Definitions (X_body.hpp, docs/decisions/0011-compiled-once.md) have the limit of their header.
 budget_of() {
+  case $1 in
+  *_body.hpp) set -- "${1%_body.hpp}.hpp" ;;
+  esac
   case $1 in
   tensorsmith/fwd.hpp | tensorsmith/version.hpp | tensorsmith/codegen/kernel_abi.hpp) echo 3000 ;;
   tensorsmith/tensorsmith.hpp) echo 60000 ;;
-  tensorsmith/ir/eval.hpp | tensorsmith/ir/eval_body.hpp | tensorsmith/ir/eval_code.hpp | tensorsmith/ir/eval_machine.hpp | \
+  tensorsmith/ir/eval.hpp | tensorsmith/ir/eval_code.hpp | tensorsmith/ir/eval_machine.hpp | \
     tensorsmith/ir/eval_threads.hpp | tensorsmith/ir/simplify.hpp | tensorsmith/ir/verify.hpp | \
     tensorsmith/ir/simplify_linear.hpp) echo 28800 ;;
   # The reference's arithmetic, and bound inference, which asks it where a region is not affine.
   tensorsmith/ir/algebra/*) echo 30300 ;;
   tensorsmith/sched/bounds/expression_extents.hpp | tensorsmith/sched/bounds/range_inference.hpp | \
     tensorsmith/sched/bounds/stage_spaces.hpp) echo 33600 ;;
-  tensorsmith/sched/bounds.hpp | tensorsmith/sched/bounds_body.hpp) echo 34700 ;;
+  tensorsmith/sched/bounds.hpp) echo 34700 ;;
   tensorsmith/ops/conv.hpp | tensorsmith/ops/definition.hpp) echo 29400 ;;
   # Index notation makes programs of te/program.hpp, and workload strings may be notation.
-  tensorsmith/te/notation.hpp | tensorsmith/te/notation_body.hpp) echo 32500 ;;
+  tensorsmith/te/notation.hpp) echo 32500 ;;
   tensorsmith/te/notation_*) echo 31800 ;;
   tensorsmith/ops/expression.hpp) echo 33000 ;;
   tensorsmith/ops/row.hpp | tensorsmith/ops/gemm.hpp | tensorsmith/ops/pool.hpp | \
     tensorsmith/ops/pointwise.hpp | tensorsmith/ops/workload_fields.hpp | \
-    tensorsmith/ops/workload_items.hpp) echo 28500 ;;
-  tensorsmith/ops/workload.hpp | tensorsmith/ops/workload_body.hpp) echo 35500 ;;
-  tensorsmith/ops/workload_reader.hpp) echo 28800 ;;
+    tensorsmith/ops/workload_items.hpp) echo 28800 ;;
+  tensorsmith/ops/workload.hpp) echo 35500 ;;
+  tensorsmith/ops/workload_reader.hpp) echo 29100 ;;
   tensorsmith/sched/apply.hpp | tensorsmith/sched/replay.hpp) echo 30000 ;;
   tensorsmith/sched/schedule.hpp) echo 30400 ;;
   tensorsmith/sched/apply/cache_read.hpp | tensorsmith/sched/apply/rfactor.hpp | \
     tensorsmith/sched/bounds/loops.hpp) echo 28900 ;;
   # Sizes of formulas are checked where they are made (te/compute_dag_build.hpp).
-  tensorsmith/te/eval_dag.hpp | tensorsmith/te/eval_dag_body.hpp | tensorsmith/ops/*) echo 28400 ;;
+  tensorsmith/te/eval_dag.hpp | tensorsmith/ops/*) echo 28400 ;;
   tensorsmith/sched/bounds/inference.hpp | tensorsmith/sched/bounds/propagate.hpp) echo 30000 ;;
   tensorsmith/sched/bounds/reads.hpp | tensorsmith/sched/bounds/stage_*.hpp) echo 29100 ;;
   # A step may be a hint, and a stage has a list of them.
@@ -57,16 +61,17 @@ budget_of() {
     tensorsmith/search/decisions/copies.hpp | \
     tensorsmith/search/felix/tile_point.hpp | tensorsmith/search/*_sampler.hpp | \
     tensorsmith/search/seed_descent.hpp | \
-    tensorsmith/search/evolution/*_mutators.hpp) echo 46900 ;;
+    tensorsmith/search/evolution/*_mutators.hpp) echo 47300 ;;
   # Candidates keep their features, whose blocks have schemas.
   tensorsmith/search/evaluator.hpp | tensorsmith/search/epsilon_greedy.hpp | \
     tensorsmith/search/felix/sketch_batch.hpp | \
-    tensorsmith/search/evolution/evolve.hpp | tensorsmith/search/gpu_limits.hpp) echo 41800 ;;
+    tensorsmith/search/evolution/evolve.hpp | tensorsmith/search/gpu_limits.hpp) echo 42200 ;;
   # A policy is given a space, templates and all options of a run.
   tensorsmith/tune/methods.hpp) echo 47500 ;;
   # They infer bounds, or read what bounds say.
   tensorsmith/cost/psa_fixed.hpp | tensorsmith/search/population/draw_block_groups.hpp | \
-    tensorsmith/search/population/draw_stream_k.hpp) echo 40700 ;;
+    tensorsmith/search/population/draw_stream_k.hpp | tensorsmith/search/population/draw_copies.hpp | \
+    tensorsmith/search/population/board_waves.hpp) echo 40700 ;;
   tensorsmith/support/* | tensorsmith/target.hpp | tensorsmith/ir/* | tensorsmith/te/* | \
     tensorsmith/ops/*) echo 28000 ;;
   *) echo 40000 ;;

@@ -37,6 +37,7 @@
 #include "tensorsmith/cost/psa_fixed.hpp"
 #include "tensorsmith/cost/standard_features.hpp"
 #include "tensorsmith/ir/tensor_intrinsic.hpp"
+#include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/record/record_file.hpp"

@@ -1,2 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tensorsmith/ops/attention_body.hpp"
+#include "tensorsmith/ops/batch_norm_body.hpp"
+#include "tensorsmith/ops/conv_body.hpp"
+#include "tensorsmith/ops/definition_body.hpp"
+#include "tensorsmith/ops/expression_body.hpp"
+#include "tensorsmith/ops/gather_body.hpp"
+#include "tensorsmith/ops/gemm_body.hpp"
+#include "tensorsmith/ops/pointwise_body.hpp"
+#include "tensorsmith/ops/pool_body.hpp"
+#include "tensorsmith/ops/row_body.hpp"
 #include "tensorsmith/ops/workload_body.hpp"

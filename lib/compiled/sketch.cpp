@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tensorsmith/search/packed_dimensions_body.hpp"
+#include "tensorsmith/search/schedule_packs_body.hpp"
 #include "tensorsmith/sketch/cpu_rules.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"
 #include "tensorsmith/sketch/native_gpu_rules.hpp"

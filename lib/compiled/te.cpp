@@ -1,2 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tensorsmith/te/access_analysis_body.hpp"
+#include "tensorsmith/te/check_operation_body.hpp"
+#include "tensorsmith/te/compute_dag_build_body.hpp"
+#include "tensorsmith/te/dag_text_body.hpp"
+#include "tensorsmith/te/expr_builder_body.hpp"
+#include "tensorsmith/te/md5_body.hpp"
 #include "tensorsmith/te/notation_body.hpp"
+#include "tensorsmith/te/program_body.hpp"
+#include "tensorsmith/te/stage_order_body.hpp"
+#include "tensorsmith/te/tensor_body.hpp"

@@ -8,6 +8,7 @@
 
 #include "support/run_on_threads.hpp"
 #include "tensorsmith/cost/draft_model.hpp"
+#include "tensorsmith/cost/draft_rates.hpp"
 #include "tensorsmith/graph/executor.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/tune/measure_once.hpp"

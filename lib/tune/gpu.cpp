@@ -9,6 +9,7 @@
 #include "tensorsmith/codegen/cuda_source.hpp"
 #include "tensorsmith/cost/draft_block.hpp"
 #include "tensorsmith/cost/draft_model.hpp"
+#include "tensorsmith/cost/draft_rates.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/lower/prepack.hpp"

@@ -11,12 +11,14 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/sched/apply.hpp"
 #include "tensorsmith/te/compute_dag_build.hpp"
+#include "tensorsmith/te/stage_order.hpp"
 
 namespace tensorsmith {
 

@@ -7,11 +7,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "tensorsmith/ops/op.hpp"
+#include "tensorsmith/te/compute_dag_build.hpp"
 
 namespace tensorsmith::ops::detail {
 

@@ -13,6 +13,7 @@
 #include "tensorsmith/te/compute_dag_build.hpp"
 #include "tensorsmith/te/notation_index_range.hpp"
 #include "tensorsmith/te/notation_parser.hpp"
+#include "tensorsmith/te/stage_order.hpp"
 
 namespace tensorsmith::te::detail {
 

@@ -11,9 +11,11 @@
 
 #include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/text_writer.hpp"
+#include "tensorsmith/te/check_operation.hpp"
 #include "tensorsmith/te/notation_words.hpp"
 #include "tensorsmith/te/program.hpp"
 #include "tensorsmith/te/same_computation.hpp"
+#include "tensorsmith/te/stage_order.hpp"
 
 namespace tensorsmith::te::detail {
 

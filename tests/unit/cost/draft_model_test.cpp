@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "draft_fixtures.hpp"
 
+#include "tensorsmith/cost/draft_program.hpp"
+#include "tensorsmith/cost/draft_rates.hpp"
+
 using namespace tensorsmith;
 using namespace tensorsmith::test;
 

@@ -2,6 +2,7 @@
 #include "tensorsmith/cost/gpu_latency.hpp"
 
 #include "support/catch.hpp"
+#include "tensorsmith/cost/gpu_access.hpp"
 #include "tensorsmith/ir/lane_access.hpp"
 #include "unit/cost/gpu_fixtures.hpp"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/ops/conv.hpp"
 
+#include "tensorsmith/ops/pool.hpp"
+#include "tensorsmith/ops/winograd.hpp"
 #include "unit/ops/naive.hpp"
 
 using namespace tensorsmith;

@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 #include "tensorsmith/ops/workload.hpp"
+#include "tensorsmith/te/notation.hpp"
 #include "tensorsmith/te/workload_key.hpp"
 
 using namespace tensorsmith;

@@ -9,6 +9,7 @@
 #include "tensorsmith/record/convert.hpp"
 #include "tensorsmith/sched/step_json.hpp"
 #include "tensorsmith/support/rng.hpp"
+#include "tensorsmith/support/text_writer.hpp"
 
 using namespace tensorsmith;
 

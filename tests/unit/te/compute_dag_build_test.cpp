@@ -2,6 +2,7 @@
 #include "tensorsmith/te/compute_dag_build.hpp"
 
 #include "support/catch.hpp"
+#include "tensorsmith/te/check_operation.hpp"
 #include "tensorsmith/te/program.hpp"
 
 using namespace tensorsmith;
