@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "tensorsmith/sched/apply/split.hpp"
 #include "tensorsmith/sched/derivation.hpp"
 
 namespace tensorsmith {
@@ -66,36 +67,6 @@ TENSORSMITH_INLINE std::vector<bool> node_is_reduction(const StageDerivation& d)
   return reduces;
 }
 
-namespace detail {
-
-/// Lengths of a step that follows other splits (Ansor reference, ch. 2.3).
-inline LengthList follow_lengths(const std::vector<Step>& steps, const FollowSplitStep& step) {
-  const auto& source = std::get<SplitStep>(steps[static_cast<std::size_t>(step.source_step)]);
-  LengthList lengths;
-  std::int64_t rest = 1;
-  for (std::size_t i = 0; i < source.lengths.size(); ++i) {
-    if (static_cast<std::int32_t>(i) + 1 < step.num_split) {
-      lengths.push_back(source.lengths[i]);
-    } else {
-      rest *= source.lengths[i];
-    }
-  }
-  lengths.push_back(rest);
-  return lengths;
-}
-
-inline std::int64_t follow_fused_length(const std::vector<Step>& steps,
-                                        const FollowFusedSplitStep& step) {
-  std::int64_t length = 1;
-  for (std::int32_t source : step.source_steps) {
-    length *= std::get<SplitStep>(steps[static_cast<std::size_t>(source)])
-                  .lengths[static_cast<std::size_t>(step.level)];
-  }
-  return length;
-}
-
-}  // namespace detail
-
 TENSORSMITH_INLINE std::vector<StageDerivation> derive(const State& state) {
   std::vector<StageDerivation> current;
   for (const Operation& op : state.initial_dag()->operations()) {
@@ -112,10 +83,10 @@ TENSORSMITH_INLINE std::vector<StageDerivation> derive(const State& state) {
       current[id].split(static_cast<std::size_t>(s->iterator), s->lengths, s->inner_to_outer);
     } else if (const auto* follow = std::get_if<FollowSplitStep>(&step)) {
       current[id].split(static_cast<std::size_t>(follow->iterator),
-                        detail::follow_lengths(state.steps(), *follow), true);
+                        follow_split_lengths(state.steps(), *follow), true);
     } else if (const auto* fused = std::get_if<FollowFusedSplitStep>(&step)) {
       current[id].split(static_cast<std::size_t>(fused->iterator),
-                        {detail::follow_fused_length(state.steps(), *fused)},
+                        {follow_fused_split_length(state.steps(), *fused)},
                         fused->factor_or_nparts);
     } else if (const auto* fuse = std::get_if<FuseStep>(&step)) {
       if (fuse->iterators.empty()) {

@@ -8,11 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/ir/tensor_intrinsic.hpp"
-#include "tensorsmith/lower/nest.hpp"
+#include "tensorsmith/sched/derivation.hpp"
 #include "tensorsmith/sched/state.hpp"
-#include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/compiled.hpp"
 
 namespace tensorsmith::detail {

@@ -8,7 +8,10 @@
 #include <optional>
 #include <vector>
 
+#include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/lower/nest.hpp"
 #include "tensorsmith/search/packed_dimensions.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith::detail {
 

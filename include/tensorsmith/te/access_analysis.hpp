@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "tensorsmith/support/compiled.hpp"
-#include "tensorsmith/te/access_pattern.hpp"
-#include "tensorsmith/te/compute_dag_build.hpp"
+#include "tensorsmith/te/compute_dag.hpp"
 
 namespace tensorsmith {
 

@@ -9,6 +9,7 @@
 
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/te/access_analysis.hpp"
+#include "tensorsmith/te/access_pattern.hpp"
 #include "tensorsmith/te/stage_order.hpp"
 
 namespace tensorsmith {

@@ -83,15 +83,11 @@ inline void check_body(const ExprPool& pool, const std::vector<TensorInfo>& tens
                        const Operation& op, ExprId body) {
   const std::string where = "te: operation \"" + op.name + "\": ";
   check_size(pool, where, body);
-  std::vector<bool> seen;
+  NodeSet seen(body);
   const auto walk = [&](const auto& self, ExprId id) -> void {
-    if (id.value >= seen.size()) {
-      seen.resize(id.value + 1, false);
-    }
-    if (seen[id.value]) {
+    if (!seen.insert(id)) {
       return;
     }
-    seen[id.value] = true;
     if (id != body && pool.as<Reduce>(id) != nullptr) {
       throw Error(where + "expected a reduction only at the root of a body, got one inside an "
                           "expression; give it a stage of its own");

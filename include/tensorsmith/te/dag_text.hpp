@@ -15,6 +15,7 @@ namespace tensorsmith::te {
 
 namespace detail {
 
+/// "[64, 128]".
 TENSORSMITH_INLINE std::string shape_list(const SmallVector<std::int64_t, 6>& shape);
 
 }  // namespace detail

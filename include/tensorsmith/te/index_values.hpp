@@ -37,24 +37,15 @@ class IndexValues {
 
   std::vector<IndexUse> take() {
     for (const Operation& op : dag_.operations()) {
-      std::vector<bool> seen;  // by expression
       for (ExprId body : op.bodies) {
-        visit(op, body, seen);
+        visit_nodes(pool_, body, [&](ExprId id) { visit(op, id); });
       }
     }
     return std::move(found_);
   }
 
  private:
-  void visit(const Operation& op, ExprId id, std::vector<bool>& seen) {
-    if (id.value >= seen.size()) {
-      seen.resize(id.value + 1, false);
-    }
-    if (seen[id.value]) {
-      return;
-    }
-    seen[id.value] = true;
-    for_each_child(pool_[id], [&](ExprId child) { visit(op, child, seen); });
+  void visit(const Operation& op, ExprId id) {
     if (const TensorRead* read = pool_.as<TensorRead>(id)) {
       const auto& shape = dag_.tensor(read->tensor).shape;
       for (std::size_t d = 0; d < read->indices.size(); ++d) {

@@ -28,24 +28,14 @@ inline std::vector<bool> root_arguments(const ComputeDag& dag) {
     }
   };
   for (const Operation& op : dag.operations()) {
-    std::vector<bool> seen;  // by expression
-    const auto visit = [&](const auto& self, ExprId id) -> void {
-      if (id.value >= seen.size()) {
-        seen.resize(id.value + 1, false);
-      }
-      if (seen[id.value]) {
-        return;
-      }
-      seen[id.value] = true;
-      const Call* call = pool.as<Call>(id);
-      if (call != nullptr &&
-          (call->op == CallOp::sqrt || call->op == CallOp::rsqrt || call->op == CallOp::log)) {
-        mark(mark, call->args[0]);
-      }
-      for_each_child(pool[id], [&](ExprId child) { self(self, child); });
-    };
     for (ExprId body : op.bodies) {
-      visit(visit, body);
+      visit_nodes(pool, body, [&](ExprId id) {
+        const Call* call = pool.as<Call>(id);
+        if (call != nullptr &&
+            (call->op == CallOp::sqrt || call->op == CallOp::rsqrt || call->op == CallOp::log)) {
+          mark(mark, call->args[0]);
+        }
+      });
     }
   }
   return found;

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/support/compiled.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 

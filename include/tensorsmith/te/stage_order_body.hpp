@@ -15,24 +15,13 @@ namespace tensorsmith::te {
 
 TENSORSMITH_INLINE std::vector<TensorId> input_tensors(const ExprPool& pool, const Operation& op) {
   std::vector<TensorId> inputs;
-  std::vector<bool> seen;  // by expression id: shared nodes are walked once
-  const auto walk = [&](const auto& self, ExprId id) -> void {
-    if (id.value >= seen.size()) {
-      seen.resize(id.value + 1, false);
-    }
-    if (seen[id.value]) {
-      return;
-    }
-    seen[id.value] = true;
-    for_each_child(pool[id], [&](ExprId child) { self(self, child); });
-    if (const TensorRead* read = pool.as<TensorRead>(id)) {
-      if (!detail::contains(inputs, read->tensor)) {
+  for (ExprId body : op.bodies) {
+    visit_nodes(pool, body, [&](ExprId id) {
+      const TensorRead* read = pool.as<TensorRead>(id);
+      if (read != nullptr && !detail::contains(inputs, read->tensor)) {
         inputs.push_back(read->tensor);
       }
-    }
-  };
-  for (ExprId body : op.bodies) {
-    walk(walk, body);
+    });
   }
   return inputs;
 }
