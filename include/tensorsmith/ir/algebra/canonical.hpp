@@ -61,11 +61,12 @@ class CanonicalSimplifier final : public Rewriter {
       space.has_come.set(ref, version, true);
       return new_form(ref);
     }
-    if (const Form* known = space.forms.find(ref, version)) {
-      return *known;
+    if (const std::uint32_t* known = space.form_of.find(ref, version)) {
+      return space.forms[*known];
     }
     Form result = new_form(ref);
-    space.forms.set(ref, version, result);
+    space.form_of.set(ref, version, static_cast<std::uint32_t>(space.forms.size()));
+    space.forms.push_back(result);
     return result;
   }
   Form new_form(Ref ref) {

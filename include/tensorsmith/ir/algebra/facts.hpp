@@ -35,8 +35,9 @@ struct Workspace {
   Remembered<Simplified> rewritten;
   Remembered<Ref> canonical;
   Remembered<ModularSet> modular;
-  /// Of expressions that came a second time without being written out.
-  Remembered<Form> forms;
+  /// Of expressions that came a second time without being written out: where in `forms`.
+  Remembered<std::uint32_t> form_of;
+  std::vector<Form> forms;
   Remembered<bool> has_come;
 };
 
