@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <map>
 
+#include "graph/branches.hpp"
 #include "graph/operators.hpp"
 #include "tensorsmith/graph/fuse.hpp"
+#include "tensorsmith/graph/task_kind.hpp"
 #include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/te/notation.hpp"
 
@@ -172,9 +174,33 @@ std::vector<List> find_parts(const Graph& graph, const std::vector<std::size_t>&
   return parts;
 }
 
+/// For every node the number of its group's last node. Where branches meet, the longest one takes
+/// what follows.
+std::vector<std::size_t> fuse_longest_first(const Graph& graph, const std::vector<FuseNode>& nodes,
+                                            const FuseOptions& options) {
+  const std::vector<std::size_t> order = longest_branches_first(graph);
+  std::vector<std::size_t> place(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    place[order[i]] = i;
+  }
+  std::vector<FuseNode> ordered;
+  for (const std::size_t node : order) {
+    ordered.push_back(nodes[node]);
+    for (FuseEdge& edge : ordered.back().readers) {
+      edge.reader = place[edge.reader];
+    }
+  }
+  const std::vector<std::size_t> last = fuse(ordered, options);
+  std::vector<std::size_t> result(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    result[order[i]] = order[last[i]];  // all others lead to it, so it is the last in any order
+  }
+  return result;
+}
+
 /// The same groups, but for nodes that are parts.
-std::vector<std::size_t> fuse_around(const std::vector<List>& parts, std::vector<FuseNode> nodes,
-                                     const FuseOptions& options) {
+std::vector<std::size_t> fuse_around(const Graph& graph, const std::vector<List>& parts,
+                                     std::vector<FuseNode> nodes, const FuseOptions& options) {
   for (FuseNode& node : nodes) {
     for (FuseEdge& edge : node.readers) {
       edge.pattern = parts[edge.reader].empty() ? edge.pattern : FusePattern::opaque;
@@ -183,7 +209,7 @@ std::vector<std::size_t> fuse_around(const std::vector<List>& parts, std::vector
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     nodes[i].pattern = parts[i].empty() ? nodes[i].pattern : FusePattern::opaque;
   }
-  return fuse(nodes, options);
+  return fuse_longest_first(graph, nodes, options);
 }
 
 std::string title_of(const Graph& graph, const std::vector<std::size_t>& nodes) {
@@ -234,8 +260,8 @@ Result<Partition, std::string> partition(const Graph& graph, const PartitionOpti
   FuseOptions fusing;
   fusing.most_nodes = options.fuses ? options.most_nodes : 1;
   const std::vector<FuseNode> fused = fuse_nodes(graph);
-  const std::vector<List> parts = find_parts(graph, fuse(fused, fusing));
-  const std::vector<std::size_t> last_of = fuse_around(parts, fused, fusing);
+  const std::vector<List> parts = find_parts(graph, fuse_longest_first(graph, fused, fusing));
+  const std::vector<std::size_t> last_of = fuse_around(graph, parts, fused, fusing);
   std::map<std::size_t, std::vector<std::size_t>> members;  // by the last node: that can run then
   for (std::size_t i = 0; i < last_of.size(); ++i) {
     members[last_of[i]].push_back(i);
@@ -285,6 +311,7 @@ Result<Partition, std::string> partition(const Graph& graph, const PartitionOpti
       task.dag = group.program.dag;
       task.text = text ? *text : std::string();
       task.title = title_of(graph, nodes);
+      task.kind = task_kind(graph, nodes);
       task.flop = std::max(0.0, te::count_flop(*task.dag));
       made.tasks.push_back(std::move(task));
     }

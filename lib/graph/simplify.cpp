@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/branches.hpp"
 #include "graph/operators.hpp"
 #include "tensorsmith/graph/resolve.hpp"
 
@@ -475,6 +476,7 @@ Result<Simplified, std::string> simplify(Graph& graph) {
       return fail(resolved.error());
     }
   }
+  order_operands(graph);
   return count;
 }
 

@@ -3,6 +3,9 @@
 // its own: bench, bisect, export.
 #include <algorithm>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -22,6 +25,31 @@ std::int64_t constant_bytes(const graph::Graph& net) {
     bytes += value.is_constant ? static_cast<std::int64_t>(value.constant.bytes.size()) : 0;
   }
   return bytes;
+}
+/// Tasks that differ in sizes alone: how many, and what people call them; the most frequent first.
+std::vector<std::pair<int, std::string>> task_kinds(const graph::Partition& parts) {
+  std::vector<std::string> known;
+  std::vector<std::pair<int, std::string>> kinds;
+  for (const graph::NetworkTask& task : parts.tasks) {
+    const auto found = std::find(known.begin(), known.end(), task.kind);
+    const auto place = static_cast<std::size_t>(found - known.begin());
+    if (found == known.end()) {
+      known.push_back(task.kind);
+      kinds.emplace_back(0, task.title);
+    }
+    ++kinds[place].first;
+  }
+  std::stable_sort(kinds.begin(), kinds.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  return kinds;
+}
+std::string kinds_text(const graph::Partition& parts) {
+  const auto kinds = task_kinds(parts);
+  std::string text = fmt::format("{} tasks of {} kinds:", parts.tasks.size(), kinds.size());
+  for (const auto& [count, title] : kinds) {
+    text += fmt::format("{} {} {}", text.back() == ':' ? "" : ",", count, title);
+  }
+  return text;
 }
 double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1048576; }
 
@@ -51,6 +79,7 @@ int inspect(const NetworkArguments& arguments) {
                 {"operators", operators},
                 {"groups", loaded.parts.groups.size()},
                 {"tasks", loaded.parts.tasks.size()},
+                {"kinds", task_kinds(loaded.parts).size()},
                 {"windows", loaded.layouts.windows.size()},
                 {"windows_channels_last", loaded.layouts.num_last},
                 {"gflop", total_flop(loaded.parts) * 1e-9},
@@ -67,9 +96,8 @@ int inspect(const NetworkArguments& arguments) {
                  graph::shape_text(value.shape));
     }
   }
-  fmt::print("{} nodes, {} after folding and patterns, in {} kernels of {} kinds\n",
-             loaded.num_read, loaded.net.nodes.size(), loaded.parts.groups.size(),
-             loaded.parts.tasks.size());
+  fmt::print("{} nodes, {} after folding and patterns, in {} kernels; {}\n", loaded.num_read,
+             loaded.net.nodes.size(), loaded.parts.groups.size(), kinds_text(loaded.parts));
   for (const auto& [op, count] : operators) {
     fmt::print("  {} {}\n", op, count);
   }
@@ -90,6 +118,7 @@ int print_tasks(const NetworkArguments& arguments) {
   for (const graph::NetworkTask& task : loaded.parts.tasks) {
     if (arguments.is_json) {
       list.push_back({{"title", task.title},
+                      {"kind", task.kind},
                       {"weight", task.weight},
                       {"flop", task.flop},
                       {"workload", task.text}});
@@ -100,6 +129,8 @@ int print_tasks(const NetworkArguments& arguments) {
   }
   if (arguments.is_json) {
     print_json(list);
+  } else {
+    fmt::print("# {}\n", kinds_text(loaded.parts));
   }
   return exit_ok;
 }

@@ -29,6 +29,7 @@ struct NetworkTask {
   Shared<const ComputeDag> dag;
   std::string text;   ///< in index notation (te/notation.hpp): its name in records
   std::string title;  ///< operators of its first group, for people: "Conv+Add+Relu"
+  std::string kind;   ///< equal for tasks that differ in sizes alone (graph/task_kind.hpp)
   double weight = 0;  ///< number of groups
   double flop = 0;    ///< of one call; 0: not countable
 };

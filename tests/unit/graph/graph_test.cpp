@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/graph/graph.hpp"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "support/catch.hpp"
 #include "tensorsmith/graph/builder.hpp"
 #include "tensorsmith/graph/lowering.hpp"
 #include "tensorsmith/graph/partition.hpp"
 #include "tensorsmith/graph/resolve.hpp"
+#include "tensorsmith/graph/simplify.hpp"
 #include "tensorsmith/support/error.hpp"
 
 using namespace tensorsmith;
@@ -21,6 +26,34 @@ Node relu(std::string name, graph::ValueId from, graph::ValueId to) {
   node.inputs = {from};
   node.outputs = {to};
   return node;
+}
+
+/// Two residual blocks, the first with a projection as its shortcut.
+graph::Graph residual(bool is_shortcut_first, bool is_shortcut_left) {
+  graph::Builder net;
+  auto x = net.input("x", {1, 4, 8, 8});
+  for (const std::int64_t channels : {4, 8}) {
+    const auto main = [&] {
+      const auto y = net.add("Relu", {net.add("Conv", {x, net.weights({8, channels, 3, 3})},
+                                              {{"pads", List{1, 1, 1, 1}}})});
+      return net.add("Conv", {y, net.weights({8, 8, 1, 1})});
+    };
+    const auto shortcut = [&] {
+      return channels == 8 ? x : net.add("Conv", {x, net.weights({8, channels, 1, 1})});
+    };
+    graph::ValueId around, through;
+    if (is_shortcut_first) {
+      around = shortcut();
+      through = main();
+    } else {
+      through = main();
+      around = shortcut();
+    }
+    x = net.add("Relu", {is_shortcut_left ? net.add("Add", {around, through})
+                                          : net.add("Add", {through, around})});
+  }
+  net.output("y", x);
+  return net.finish();
 }
 
 std::string error_of(const Result<Done, std::string>& result) {
@@ -162,4 +195,34 @@ TEST_CASE("equal layers are one task, and elementwise operators join products", 
   CHECK(parts->tasks[0].weight == 3);
   CHECK(parts->tasks[0].title == "Conv+Add+Relu");
   CHECK(parts->storage[made.outputs[0].value] != made.outputs[0]);  // a view
+}
+
+TEST_CASE("blocks are one task wherever a file lists their shortcuts", "[graph]") {
+  HostArray x(DType::f32, {1, 4, 8, 8});
+  for (std::int64_t i = 0; i < x.num_elements(); ++i) {
+    x.set_real(i, static_cast<double>(i * 37 % 19) * 0.1 - 0.9);
+  }
+  for (const bool is_first : {false, true}) {
+    for (const bool is_left : {false, true}) {
+      INFO(is_first << is_left);
+      const graph::Graph given = residual(is_first, is_left);
+      graph::Graph made = given;
+      REQUIRE(graph::simplify(made).has_value());
+      const auto parts = graph::partition(made);
+      REQUIRE(parts.has_value());
+      std::vector<std::string> tasks;
+      for (const graph::NetworkTask& task : parts->tasks) {
+        tasks.push_back(task.title + " " + std::to_string(static_cast<int>(task.weight)));
+      }
+      std::sort(tasks.begin(), tasks.end());
+      CHECK(tasks ==
+            std::vector<std::string>{"Conv 1", "Conv+Add+Relu 2", "Conv+Relu 1", "Conv+Relu 1"});
+      const auto want = graph::interpret(given, {x}), got = graph::interpret(made, {x});
+      REQUIRE(want.has_value());
+      REQUIRE(got.has_value());
+      for (std::int64_t i = 0; i < (*want)[0].num_elements(); ++i) {
+        CHECK((*got)[0].get_real(i) == (*want)[0].get_real(i));
+      }
+    }
+  }
 }
