@@ -7,9 +7,23 @@
 
 #include <llvm-c/Target.h>
 
+#if defined(__GLIBC__)
+#include <execinfo.h>
+#endif
+
 namespace tensorsmith::llvm_codegen {
 
 namespace {
+
+#if defined(__GLIBC__)
+// What is thrown inside of std::call_once, which LLVM uses in many places, passes through a
+// function of glibc, which loads its unwinder when it first needs it: without memory for that, as
+// after a failed allocation, it ends the process. backtrace() has it loaded while there is memory.
+[[maybe_unused]] const int num_frames = [] {
+  void* frame = nullptr;
+  return ::backtrace(&frame, 1);
+}();
+#endif
 
 // LLVM's own lists of what it was built with.
 void initialize_back_end(std::string_view wanted) {
