@@ -174,11 +174,11 @@ std::vector<List> find_parts(const Graph& graph, const std::vector<std::size_t>&
   return parts;
 }
 
-/// For every node the number of its group's last node. Where branches meet, the longest one takes
-/// what follows.
-std::vector<std::size_t> fuse_longest_first(const Graph& graph, const std::vector<FuseNode>& nodes,
-                                            const FuseOptions& options) {
-  const std::vector<std::size_t> order = longest_branches_first(graph);
+/// For every node the number of its group's last node. Of branches that meet, the first one in
+/// `order` takes what follows.
+std::vector<std::size_t> fuse_in_order(const std::vector<std::size_t>& order,
+                                       const std::vector<FuseNode>& nodes,
+                                       const FuseOptions& options) {
   std::vector<std::size_t> place(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     place[order[i]] = i;
@@ -199,8 +199,9 @@ std::vector<std::size_t> fuse_longest_first(const Graph& graph, const std::vecto
 }
 
 /// The same groups, but for nodes that are parts.
-std::vector<std::size_t> fuse_around(const Graph& graph, const std::vector<List>& parts,
-                                     std::vector<FuseNode> nodes, const FuseOptions& options) {
+std::vector<std::size_t> fuse_around(const std::vector<std::size_t>& order,
+                                     const std::vector<List>& parts, std::vector<FuseNode> nodes,
+                                     const FuseOptions& options) {
   for (FuseNode& node : nodes) {
     for (FuseEdge& edge : node.readers) {
       edge.pattern = parts[edge.reader].empty() ? edge.pattern : FusePattern::opaque;
@@ -209,7 +210,7 @@ std::vector<std::size_t> fuse_around(const Graph& graph, const std::vector<List>
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     nodes[i].pattern = parts[i].empty() ? nodes[i].pattern : FusePattern::opaque;
   }
-  return fuse_longest_first(graph, nodes, options);
+  return fuse_in_order(order, nodes, options);
 }
 
 std::string title_of(const Graph& graph, const std::vector<std::size_t>& nodes) {
@@ -259,9 +260,10 @@ Result<Partition, std::string> partition(const Graph& graph, const PartitionOpti
   }
   FuseOptions fusing;
   fusing.most_nodes = options.fuses ? options.most_nodes : 1;
+  const std::vector<std::size_t> order = longest_branches_first(graph);
   const std::vector<FuseNode> fused = fuse_nodes(graph);
-  const std::vector<List> parts = find_parts(graph, fuse_longest_first(graph, fused, fusing));
-  const std::vector<std::size_t> last_of = fuse_around(graph, parts, fused, fusing);
+  const std::vector<List> parts = find_parts(graph, fuse_in_order(order, fused, fusing));
+  const std::vector<std::size_t> last_of = fuse_around(order, parts, fused, fusing);
   std::map<std::size_t, std::vector<std::size_t>> members;  // by the last node: that can run then
   for (std::size_t i = 0; i < last_of.size(); ++i) {
     members[last_of[i]].push_back(i);

@@ -2,9 +2,9 @@
 #include "graph/relay_builder.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 
+#include "graph/attribute_text.hpp"
 #include "graph/operators.hpp"
 
 namespace tensorsmith::graph {
@@ -32,31 +32,6 @@ std::vector<std::int64_t> RelayNode::integers(std::string_view attribute) const 
   const auto* one = attribute_of<std::int64_t>(attributes, attribute);
   return one == nullptr ? std::vector<std::int64_t>() : std::vector<std::int64_t>{*one};
 }
-
-namespace {
-
-std::string attribute_text(const AttributeValue& value) {
-  return std::visit(
-      [](const auto& v) -> std::string {
-        using V = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<V, std::string>) {
-          return v;
-        } else if constexpr (std::is_same_v<V, std::int64_t>) {
-          return std::to_string(v);
-        } else if constexpr (std::is_same_v<V, double>) {
-          char text[40];
-          std::snprintf(text, sizeof text, "%.17g", v);
-          return text;
-        } else if constexpr (std::is_same_v<V, std::vector<std::int64_t>>) {
-          return shape_text(v);
-        } else {
-          return "?";
-        }
-      },
-      value);
-}
-
-}  // namespace
 
 std::size_t RelayBuilder::add(RelayNode node) {
   if (node.kind != RelayKind::constant && node.kind != RelayKind::variable) {

@@ -5,11 +5,9 @@
 #include <array>
 #include <map>
 #include <string_view>
-#include <variant>
 
+#include "graph/attribute_text.hpp"
 #include "tensorsmith/graph/lowering.hpp"
-#include "tensorsmith/support/overloaded.hpp"
-#include "tensorsmith/support/text_writer.hpp"
 
 namespace tensorsmith::graph {
 
@@ -49,7 +47,7 @@ class KindWriter {
         continue;
       }
       if (std::find(sizes.begin(), sizes.end(), attribute.name) == sizes.end()) {
-        list.push_back(attribute.name + "=" + text_of(attribute.value));
+        list.push_back(attribute.name + "=" + attribute_text(attribute.value));
       }
     }
     const std::int64_t groups = node.integer("group", 1);
@@ -65,33 +63,6 @@ class KindWriter {
     }
     return text.empty() ? text : "{" + text + "}";
   }
-  static std::string text_of(const AttributeValue& value) {
-    const auto listed = [](const auto& items, const auto& write) {
-      std::string text;
-      for (const auto& item : items) {
-        text += (text.empty() ? "" : ",") + write(item);
-      }
-      return "[" + text + "]";
-    };
-    return std::visit(
-        Overloaded{[](std::int64_t x) { return std::to_string(x); },
-                   [](double x) { return text_of_real(x); }, [](const std::string& x) { return x; },
-                   [&](const std::vector<std::int64_t>& x) {
-                     return listed(x, [](std::int64_t i) { return std::to_string(i); });
-                   },
-                   [&](const std::vector<double>& x) {
-                     return listed(x, [](double one) { return text_of_real(one); });
-                   },
-                   [&](const std::vector<std::string>& x) {
-                     return listed(x, [](const std::string& s) { return s; });
-                   },
-                   [](const Constant& x) { return numbers(x); }},
-        value);
-  }
-  static std::string numbers(const Constant& constant) {
-    return num_elements(constant.shape) == 1 ? text_of_real(constant.real(0))
-                                             : shape_text(constant.shape);
-  }
 
   std::string operand(const Node& node, ValueId id) {
     const Value& value = graph_.value(id);
@@ -99,7 +70,7 @@ class KindWriter {
       return "sizes";
     }
     if (value.is_constant && num_elements(value.shape) == 1) {
-      return numbers(value.constant);
+      return constant_text(value.constant);
     }
     const auto [known, is_new] = names_.emplace(id.value, "");
     if (is_new) {
