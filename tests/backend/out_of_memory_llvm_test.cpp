@@ -30,8 +30,9 @@ std::size_t num_pages() {
 /// Leaves no memory, of whatever size, and throws as an allocation does.
 void use_all_memory() {
   for (std::size_t bytes = reserve; bytes > 0; bytes -= bytes > 4096 ? bytes / 2 : 8) {
-    while ((kept = std::malloc(bytes)) != nullptr) {
-    }
+    do {
+      kept = std::malloc(bytes);
+    } while (kept != nullptr);
   }
   throw std::bad_alloc();
 }
