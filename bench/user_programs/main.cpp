@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -343,7 +344,7 @@ int main(int argc, char** argv) {
       texts.insert(texts.end(), more.begin(), more.end());
     }
     return tensorsmith::bench::run(texts, options, json_path);
-  } catch (const tensorsmith::Error& error) {
+  } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_user_programs: %s\n", error.what());
     return 2;
   }

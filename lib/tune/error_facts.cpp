@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/error_facts.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -25,6 +29,38 @@ bool may_be_padding(const ComputeDag& dag, ExprId id) {
   return (call != nullptr && call->op == CallOp::if_then_else &&
           (is_zero(call->args[1]) || is_zero(call->args[2]))) ||
          (select != nullptr && (is_zero(select->if_true) || is_zero(select->if_false)));
+}
+
+bool sums_cancel_alike(const ComputeDag& dag) {
+  constexpr std::int64_t enough = 32;  // different sums, of which some do not cancel
+  const ExprPool& pool = dag.pool();
+  const auto uses = [&](const TensorRead& read, const Axis& axis) {
+    return any_item(read.indices, [&](ExprId index) { return uses_var(pool, index, axis.var); });
+  };
+  return any_item(dag.operations(), [&](const Operation& op) {
+    const Reduce* reduce = op.bodies.empty() ? nullptr : pool.as<Reduce>(op.bodies[0]);
+    if (reduce == nullptr || !is_float(pool.dtype(op.bodies[0])) ||
+        chooses(pool, pool.combiner(reduce->combiner))) {
+      return false;
+    }
+    std::vector<bool> is_own(op.axes.size(), false);  // the terms differ along it
+    for (const ExprId source : reduce->sources) {
+      visit_nodes(pool, source, [&](ExprId id) {
+        const TensorRead* read = pool.as<TensorRead>(id);
+        if (read != nullptr &&
+            any_item(op.reduce_axes, [&](const Axis& axis) { return uses(*read, axis); })) {
+          for (std::size_t a = 0; a < op.axes.size(); ++a) {
+            is_own[a] = is_own[a] || uses(*read, op.axes[a]);
+          }
+        }
+      });
+    }
+    std::int64_t sums = 1;
+    for (std::size_t a = 0; a < op.axes.size(); ++a) {
+      sums = std::min(enough, sums * (is_own[a] ? std::min(op.axes[a].extent, enough) : 1));
+    }
+    return sums < enough;
+  });
 }
 
 bool chooses(const ExprPool& pool, const Combiner& combiner) {

@@ -18,6 +18,7 @@
 #include "tensorsmith/te/index_values.hpp"
 #include "tensorsmith/te/root_arguments.hpp"
 #include "tensorsmith/te/tensor_size.hpp"
+#include "tune/error_facts.hpp"
 #include "tune/error_twin.hpp"
 #include "tune/f64_twin.hpp"
 #include "tune/memory.hpp"
@@ -355,7 +356,7 @@ Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const
                                            const PlainRunner& run_plain, double most_points) {
   // Bounds of errors take as long again as what they are of, three times over.
   constexpr double points_with_bounds = 4;
-  const bool has_bounds = may_amplify(*dag);
+  const bool has_bounds = may_amplify(*dag) || sums_cancel_alike(*dag);
   std::optional<SampledRows> rows =
       sample_rows(*dag, has_bounds ? most_points / points_with_bounds : most_points);
   std::optional<BoundedTwin> bounded;

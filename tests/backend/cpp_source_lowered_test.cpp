@@ -4,12 +4,15 @@
 
 #include "backend/cpp_source_fixture.hpp"
 #include "backend/native_draws.hpp"
+#include "support/gpu_programs.hpp"
+#include "support/random_dags.hpp"
 #include "support/random_steps.hpp"
 #include "support/random_tiles.hpp"
 #include "support/small_workloads.hpp"
 #include "tensorsmith/ir/print.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/sched/print_state.hpp"
+#include "tensorsmith/te/dag_text.hpp"
 
 using namespace tensorsmith;
 
@@ -64,6 +67,43 @@ TEST_CASE("exported C++ of convolutions that leave padding out is exact", "[cpp_
     ++checked;
   }
   CHECK(checked == 8);
+}
+
+TEST_CASE("exported C++ of random programs is exact", "[cpp_source]") {
+  CounterRng rng(test::seed(), 10);
+  const test::TemporaryFolder folder;
+  int number = 0;
+  for (std::uint32_t n = 0; n < 24; ++n) {
+    const auto dag = test::RandomDag(rng).make();
+    const State state = test::random_state(rng, dag, 8);
+    const auto program = lower(state, Target::x86_64_v3());
+    if (!program) {
+      continue;
+    }
+    INFO("seed " << test::seed() << ", number " << n << "\n"
+                 << te::dag_text(*dag) << state_text(state) << to_text(*program));
+    CppSourceOptions options;
+    options.function_name = "kernel";
+    options.abi_entry = true;
+    const KernelSource kernel = emit_cpp_source(*program, options);
+    const test::KnownResults known(*dag);
+    for (const test::Toolchain& tool : test::quick_toolchains()) {
+      const test::Loaded loaded = test::compile(tool, kernel, folder.path(), number++);
+      std::vector<HostArray> arrays = known.arguments;
+      std::vector<void*> pointers;
+      for (HostArray& array : arrays) {
+        pointers.push_back(array.data.data());
+      }
+      loaded.entry(pointers.data(), nullptr, nullptr);
+      std::size_t next = 0;
+      for (std::size_t i = 0; i < arrays.size(); ++i) {
+        INFO(tool.command << "\nargument " << i << "\n" << kernel.source);
+        CHECK((!known.is_output[i] || arrays[i] == known.expected[next++]));
+      }
+      ::dlclose(loaded.library);
+    }
+  }
+  CHECK(number > 24);
 }
 
 // Register tiles with rests, vectors that overlap, packed operands, epilogues on the tile.

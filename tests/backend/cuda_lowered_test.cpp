@@ -9,6 +9,7 @@
 #include "backend/lane_sums.hpp"
 #include "support/dag_results.hpp"
 #include "support/native_gpu_space.hpp"
+#include "support/random_dags.hpp"
 #include "support/row_workloads.hpp"
 #include "support/small_workloads.hpp"
 #include "tensorsmith/ir/print.hpp"
@@ -18,6 +19,7 @@
 #include "tensorsmith/search/population/sample.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"
+#include "tensorsmith/te/dag_text.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
 
 using namespace tensorsmith;
@@ -145,6 +147,17 @@ std::size_t per_workload() {
 }
 
 }  // namespace
+
+TEST_CASE("CUDA text of random programs", "[cuda_source]") {
+  CounterRng rng(seed(), 12);
+  std::vector<Drawn> all;
+  for (std::uint32_t n = 0; n < 32; ++n) {
+    const auto dag = RandomDag(rng).make();
+    add_states(dag, te::dag_text(*dag), drawn_states(dag, 2), all);
+  }
+  CHECK(all.size() > 32);
+  check_drawn(all, 0);
+}
 
 TEST_CASE("CUDA text of drawn programs on integers is exact", "[cuda_source]") {
   std::vector<Drawn> all;

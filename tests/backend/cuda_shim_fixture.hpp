@@ -42,7 +42,8 @@ class ShimLibrary {
     const auto source = folder_.path() / "kernels.cpp", library = folder_.path() / "kernels.so";
     std::ofstream(source) << text;
     const std::string command = "g++ -std=c++17 -O1 -Wall -Wno-unknown-pragmas "
-                                "-Wno-maybe-uninitialized -Wno-uninitialized -Werror -fPIC -shared "
+                                "-Wno-maybe-uninitialized -Wno-uninitialized "
+                                "-Wno-unused-but-set-variable -Werror -fPIC -shared "
                                 "-include " TENSORSMITH_SOURCE_DIR "/tests/support/cuda_shim.hpp "
                                 "-o " +
                                 library.string() + " " + source.string();

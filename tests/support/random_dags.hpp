@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs as strangers write them: rows looked up by numbers that are data, integers of all
-// widths mixed, placeholders that nothing needs, reductions in which no term takes part.
+// widths mixed, placeholders that nothing needs, reductions in which no term takes part, sums that
+// use their operands again, several results at once.
 //
 // Test support. Every index is inside of its tensor whatever the data are, and every value is a
 // whole number that all types involved hold, so results are equal bit for bit.
@@ -48,11 +49,14 @@ class RandomDag {
         arguments.insert(arguments.begin() + below(3), unused);
       }
     }
+    std::vector<te::Tensor> last;
     for (std::size_t s = 1 + below(3); s-- > 0;) {
-      stages_.push_back(add_stage("S" + std::to_string(s)));
+      last = add_stage("S" + std::to_string(s));
+      stages_.insert(stages_.end(), last.begin(), last.end());
     }
-    arguments.push_back(stages_.back());
-    if (stages_.size() > 1 && below(4) == 0) {  // a result that others read
+    arguments.insert(arguments.end(), operands_.begin(), operands_.end());
+    arguments.push_back(last.back());
+    if (stages_.size() > 1 && below(last.size() > 1 ? 2 : 4) == 0) {  // one that others may read
       arguments.push_back(stages_.front());
     }
     return p_.dag(arguments);
@@ -65,14 +69,28 @@ class RandomDag {
     return *(list.begin() + below(list.size()));
   }
 
-  te::Tensor add_stage(const std::string& name) {
-    const std::uint32_t kind = below(4);
-    const te::ReduceAxis k = p_.reduce_axis("k" + name, 1 + static_cast<std::int64_t>(below(7)));
-    return p_.compute(name, shape_, [&](const std::vector<te::Expr>& at) {
+  /// All results of an operation.
+  std::vector<te::Tensor> add_stage(const std::string& name) {
+    const std::uint32_t kind = below(7);
+    if (kind > 4) {
+      return add_reuse(name, kind == 5);
+    }
+    const auto in_axes = [&](const std::vector<te::Expr>& at) {
       axes_ = at;
-      if (kind > 1) {
-        return value(2);
-      }
+      return value(2);
+    };
+    if (kind == 4) {
+      return p_.compute_all(name, shape_, [&](const std::vector<te::Expr>& at) {
+        const te::Expr first = in_axes(at);
+        return std::vector<te::Expr>{first, in_axes(at)};
+      });
+    }
+    if (kind > 1) {
+      return {p_.compute(name, shape_, in_axes)};
+    }
+    const te::ReduceAxis k = p_.reduce_axis("k" + name, 1 + static_cast<std::int64_t>(below(7)));
+    return {p_.compute(name, shape_, [&](const std::vector<te::Expr>& at) {
+      axes_ = at;
       axes_.push_back(k);
       const te::Expr inner = value(1);
       axes_.pop_back();
@@ -82,6 +100,34 @@ class RandomDag {
         return te::sum(term, {k});
       }
       return below(2) == 0 ? te::max(inner, {k}) : te::min(inner, {k});
+    })};
+  }
+  /// Over operands that some of the axes use again: a sum, or the least term and its number.
+  std::vector<te::Tensor> add_reuse(const std::string& name, bool is_sum) {
+    const std::int64_t extent = 1 + static_cast<std::int64_t>(below(40));
+    const te::ReduceAxis k = p_.reduce_axis("k" + name, extent);
+    const DType type = pick<DType>({DType::f32, DType::i32, DType::i64, DType::f64});
+    const te::Tensor left = p_.placeholder("L" + name, {shape_[0], extent}, type);
+    const te::Tensor right = p_.placeholder("R" + name, {extent, shape_.back()}, type);
+    operands_.insert(operands_.end(), {left, right});
+    const bool is_product = below(2) == 0, has_terms = below(2) == 0, has_columns = below(2) == 0;
+    const auto term = [&](const std::vector<te::Expr>& at) {
+      axes_ = at;
+      const te::Expr a = left(at[0], has_terms ? te::Expr(k) : zero());
+      const te::Expr b = right(k, has_columns ? at.back() : zero());
+      return is_product ? a * b : a - b;
+    };
+    if (is_sum) {
+      return {p_.compute(name, shape_,
+                         [&](const std::vector<te::Expr>& at) { return te::sum(term(at), {k}); })};
+    }
+    const CombinerId least =
+        p_.combiner({DType::i32, type}, {1000, 1000}, [](const auto& x, const auto& y) {
+          const te::Expr keep = x[1] < y[1] || (x[1] == y[1] && x[0] < y[0]);
+          return std::vector<te::Expr>{te::select(keep, x[0], y[0]), te::select(keep, x[1], y[1])};
+        });
+    return p_.compute_all(name, shape_, [&](const std::vector<te::Expr>& at) {
+      return te::reduce(least, {te::Expr(k), term(at)}, {k});
     });
   }
 
@@ -159,12 +205,31 @@ class RandomDag {
     return te::if_then_else(row >= 0 && row < table.extent(0), table(row, column),
                             te::cast(table.dtype(), zero()));
   }
+  /// Of an element of a stage along a dimension: mostly the same one.
+  te::Expr place(std::size_t dimension) {
+    const te::Expr& axis = axes_[dimension];
+    switch (below(12)) {
+    case 0:
+      return shape_[dimension] - 1 - axis;
+    case 1:
+      return te::floordiv(axis, 2);
+    case 2:
+      return axis - te::floordiv(axis, 3) * 3;
+    case 3:
+      return te::max(axis - 1, 0);
+    default:
+      return axis;
+    }
+  }
   te::Expr value(int depth) {
     if (depth == 0 || below(4) == 0) {
       const std::uint32_t kind = below(stages_.empty() ? 3 : 4);
       if (kind == 3) {
-        return stages_[below(stages_.size())].at(
-            {axes_.begin(), axes_.begin() + static_cast<std::ptrdiff_t>(shape_.size())});
+        std::vector<te::Expr> at;
+        for (std::size_t d = 0; d < shape_.size(); ++d) {
+          at.push_back(place(d));
+        }
+        return stages_[below(stages_.size())].at(at);
       }
       return kind == 2 ? whole(1) : looked_up();
     }
@@ -194,6 +259,7 @@ class RandomDag {
   te::Program p_;
   te::Shape shape_;
   std::vector<te::Tensor> tables_, numbers_, stages_;
+  std::vector<te::Tensor> operands_;  ///< of single stages
   std::vector<te::Expr> axes_;
 };
 

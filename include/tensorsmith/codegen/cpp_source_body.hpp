@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -222,11 +223,11 @@ inline void CppEmitter::emit_alloc(const Alloc& alloc) {
   const std::string count = std::to_string(buffer.num_elements());
   line("{");
   ++indent_;
+  const std::size_t begin = out_.size();
+  emit(alloc.body);
+  const std::string body = out_.substr(begin);
+  out_.resize(begin);
   if (lanes > 0) {
-    const std::size_t begin = out_.size();
-    emit(alloc.body);
-    const std::string body = out_.substr(begin);
-    out_.resize(begin);
     std::string list;  // of those that are used: a tail needs only some of the tile
     bool are_read = true;
     const std::int64_t row = buffer.shape.empty() ? 1 : buffer.shape.back();
@@ -246,12 +247,13 @@ inline void CppEmitter::emit_alloc(const Alloc& alloc) {
     return close();
   }
   if (buffer.num_bytes() <= stack_bytes) {
-    line("alignas(64) " + type + " " + id + "[" + count + "];");
+    line((is_read(body, id) ? "" : "[[maybe_unused]] ") + ("alignas(64) " + type) + " " + id + "[" +
+         count + "];");
   } else {
     line(type + "* const __restrict__ " + id + " = scratch_of<" + type + ", " + count + ", " +
          std::to_string(alloc.buffer.value) + ">();");
   }
-  emit(alloc.body);
+  out_ += body;
   close();
 }
 
@@ -263,6 +265,8 @@ inline KernelSource CppEmitter::run() {
   for (const Buffer& buffer : program_.buffers) {
     names_of_.push_back(names_.unique(buffer.name));
   }
+  indent_ = 1;
+  emit(program_.body);
   std::string parameters, plain_parameters, shapes, casts;
   for (std::size_t i = 0; i < program_.arguments.size(); ++i) {
     const BufferId id = program_.arguments[i];
@@ -270,7 +274,8 @@ inline KernelSource CppEmitter::run() {
     const std::string type = std::string(result.arguments[i].is_written ? "" : "const ") +
                              std::string(c_storage_type(buffer.dtype)) + "*";
     const std::string comma = i == 0 ? "" : ", ";
-    parameters += comma + type + " __restrict__ " + name(id);
+    const std::string_view unused = has_word(out_, name(id)) ? "" : "[[maybe_unused]] ";
+    parameters += comma + std::string(unused) + type + " __restrict__ " + name(id);
     plain_parameters += comma + type + " " + name(id);
     casts += comma + "static_cast<" + type + ">(args[" + std::to_string(i) + "])";
     shapes += "//   " + name(id) + ": " + std::string(name_of(buffer.dtype)) + " [";
@@ -283,8 +288,6 @@ inline KernelSource CppEmitter::run() {
   const std::string entry_signature =
       "void " + result.entry_name + "(void* const* args, void* workspace, const void* runtime)";
 
-  indent_ = 1;
-  emit(program_.body);
   std::string types;
   for (const auto& [type, lanes] : vector_types_) {
     const std::string element(c_type(type)), bytes = std::to_string(lanes * bytes_of(type));

@@ -95,7 +95,8 @@ inline std::vector<SymbolicInterval> Emitter::region_of(std::int32_t stage) {
     }
     for (const TensorRead& read : reads) {
       for (std::size_t d = 0; d < box.size(); ++d) {
-        SymbolicInterval touched = interval_of(pool, extents_, axes, read.indices[d]);
+        const ExprId index = expr(affine(read.indices[d]));
+        SymbolicInterval touched = interval_of(pool, extents_, axes, index);
         touched.is_inside = touched.is_known && touched.is_inside && !has_branch;
         const bool both_inside = touched.is_inside && (!box[d] || box[d]->is_inside);
         box[d] = box[d] ? hull(*box[d], touched) : touched;

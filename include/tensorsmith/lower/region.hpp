@@ -17,6 +17,17 @@ namespace tensorsmith {
 /// Intervals of the axis variables of the reading operation.
 using AxisIntervals = std::vector<std::pair<VarId, SymbolicInterval>>;
 
+namespace detail {
+
+/// Whether some axis moves both: their ends then need not meet.
+inline bool move_together(const ExprPool& pool, const AxisIntervals& axes, ExprId a, ExprId b) {
+  return any_item(axes, [&](const auto& axis) {
+    return axis.second.width > 0 && uses_var(pool, a, axis.first) && uses_var(pool, b, axis.first);
+  });
+}
+
+}  // namespace detail
+
 inline SymbolicInterval interval_of(ExprPool& pool, const VarExtents& extents,
                                     const AxisIntervals& axes, ExprId id) {
   const SymbolicInterval unknown{{}, 0, false, false, false};
@@ -62,6 +73,9 @@ inline SymbolicInterval interval_of(ExprPool& pool, const VarExtents& extents,
     b = scaled(b, -1);
     [[fallthrough]];
   case BinaryOp::add:
+    if (detail::move_together(pool, axes, node.a, node.b)) {
+      a.is_inside = a.is_exact = false;
+    }
     a.low.add(b.low);
     a.width += b.width;
     a.is_inside = a.is_inside && b.is_inside;

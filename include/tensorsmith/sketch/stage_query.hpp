@@ -73,12 +73,13 @@ inline bool is_tiled(const State& state, std::int32_t stage) {
   return state.stage(id).iterators.size() != operation.axes.size() + operation.reduce_axes.size();
 }
 
-/// The consumer that multi-level tiling can fuse with: the only one, elementwise on the way.
+/// The consumer that multi-level tiling can fuse with: the only one, elementwise on the way. An
+/// argument of the kernel is computed whole, whoever reads it.
 inline std::optional<std::int32_t> single_elementwise_consumer(const State& state,
                                                                const AccessAnalysis& analysis,
                                                                std::int32_t stage) {
   const std::vector<std::int32_t> readers = consumers(state, analysis, stage);
-  if (readers.size() != 1) {
+  if (readers.size() != 1 || analysis.is_output(static_cast<std::uint32_t>(stage))) {
     return std::nullopt;
   }
   const std::int32_t target = readers.front();

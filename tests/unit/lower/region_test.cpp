@@ -54,6 +54,10 @@ TEST_CASE("intervals of affine reads") {
   r.check(r.pool.mul(r.v(r.x), r.i(2)), "o*8", 6);
   r.check(r.pool.mul(r.i(3), r.v(r.y)), "0", 27);
   r.check(r.pool.mul(r.v(r.x), r.i(-2)), "o*(-8) - 6", 6);
+  // What one axis moves twice may lie outside: the ends do not meet.
+  r.check(r.pool.sub(r.v(r.y), r.v(r.y)), "-9", 18, false);
+  r.check(r.pool.sub(r.v(r.y), r.pool.mul(r.pool.floordiv(r.v(r.y), r.i(4)), r.i(4))), "-8", 17,
+          false);
   // The stride and tap of a convolution.
   r.check(r.pool.add(r.pool.mul(r.v(r.x), r.i(2)), r.v(r.y)), "o*8", 15);
 }

@@ -50,6 +50,18 @@ TEST_CASE("a matmul fuses with its relu, not with another reduction") {
   CHECK(single_elementwise_consumer(rows, analysis, 2) == 3);
 }
 
+TEST_CASE("an argument of the kernel fuses with none of its readers") {
+  te::Program p;
+  auto a = p.placeholder("A", {8, 8}), b = p.placeholder("B", {8, 8});
+  auto k = p.reduce_axis("k", 8);
+  auto c = p.compute("C", {8, 8}, [&](auto i, auto j) { return te::sum(a(i, k) * b(k, j), {k}); });
+  auto d = p.compute("D", {8, 8}, [&](auto i, auto j) { return te::max(c(i, j), 0); });
+  const State inner = State::initial(p.dag({a, b, d}));
+  CHECK(single_elementwise_consumer(inner, AccessAnalysis(inner.dag()), 2) == 3);
+  const State outer = State::initial(p.dag({a, b, c, d}));
+  CHECK_FALSE(single_elementwise_consumer(outer, AccessAnalysis(outer.dag()), 2));
+}
+
 TEST_CASE("the cache of a cache write is found under its present id") {
   State state = State::initial(test::matmul_dag(8, 8, 8));
   CHECK_FALSE(has_cache_write(state, 2));

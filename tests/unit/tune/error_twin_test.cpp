@@ -8,6 +8,8 @@
 #include "support/catch.hpp"
 #include "support/unstable_programs.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
+#include "tensorsmith/te/notation.hpp"
+#include "tune/error_facts.hpp"
 
 using namespace tensorsmith;
 using namespace tensorsmith::test;
@@ -123,4 +125,21 @@ TEST_CASE("where rounding may turn a step the bound is the step") {
     CHECK(near_steps.get_real(i) == 1);
     CHECK(between.get_real(i) == 0);
   }
+}
+
+TEST_CASE("sums that cancel in all results at once are told from others") {
+  const auto is_alike = [](const char* text) {
+    INFO(text);
+    const auto dag = te::read_notation(text);
+    REQUIRE(dag);
+    return sums_cancel_alike(**dag);
+  };
+  CHECK(is_alike("Y[i:40] += A[i]*B[k:4]"));
+  CHECK(is_alike("S.f64[] += X.f64[i:100]"));
+  CHECK(is_alike("Y[i:8,j:3] += X[i,k:5]*W[k,j]"));
+  CHECK_FALSE(is_alike("Y[i:8,j:4] += X[i,k:5]*W[i,k,j]"));
+  CHECK_FALSE(is_alike("Y[i:40] += A[i,k:4]*B[k]"));
+  CHECK_FALSE(is_alike("Y[i:4] max= A[i,k:9]"));
+  CHECK_FALSE(is_alike("Y.i32[i:4] += A.i32[i,k:9]"));
+  CHECK_FALSE(is_alike("Y[i:4] = A[i]+1"));
 }

@@ -197,7 +197,7 @@ TEST_CASE("where errors grow larger than what they are part of, each element has
   std::memcpy(got.data() + 7 * sizeof(wrong), &wrong, sizeof(wrong));
   CHECK(verify_output(result, result.reference, rms, got).status != MeasureStatus::ok);
 
-  const auto product = matmul(3, 5, 7, DType::f32);
+  const auto product = matmul(6, 7, 8, DType::f32);
   MeasureTask plain = make_measure_task(*product, 1, 9);
   REQUIRE(add_reference(plain, product, {}));
   CHECK_FALSE(plain.arguments[2].has_bounds);

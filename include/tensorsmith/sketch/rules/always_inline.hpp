@@ -31,9 +31,10 @@ struct AlwaysInline {
   /// Whether the stage may be inlined at all, whatever its formula and its readers are.
   static bool is_legal(const RuleInput& input) {
     const StageAccess& facts = input.analysis.stage(static_cast<std::uint32_t>(input.stage));
+    const Operation& op = input.state.operation(static_cast<std::size_t>(input.stage));
     return !facts.is_placeholder && !facts.is_output && !facts.is_too_long_to_inline &&
-           !has_non_spatial_iterator(input.state, input.stage) &&
-           !input.state.operation(static_cast<std::size_t>(input.stage)).attrs.never_inline;
+           !has_non_spatial_iterator(input.state, input.stage) && op.outputs.size() == 1 &&
+           !op.attrs.never_inline;
   }
 
   std::vector<Derivation> expand(const RuleInput& input) const {

@@ -80,7 +80,8 @@ struct CrossThreadReduction {
   /// it is not yet, purely spatial; the reference stops with an error where this does not hold.
   static std::optional<IteratorKey> fusion_of(const RuleInput& input) {
     const auto target = single_consumer(input.state, input.analysis, input.stage);
-    if (!target || needs_tiling(input.analysis, *target)) {
+    if (!target || needs_tiling(input.analysis, *target) ||
+        input.analysis.is_output(static_cast<std::uint32_t>(input.stage))) {
       return std::nullopt;
     }
     const auto common = static_cast<std::int32_t>(input.analysis.num_common_outer_iterators(

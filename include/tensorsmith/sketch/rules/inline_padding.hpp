@@ -26,6 +26,7 @@ struct InlinePadding {
     const StageAccess& facts = input.analysis.stage(static_cast<std::uint32_t>(input.stage));
     const auto stage = static_cast<std::size_t>(input.stage);
     if (facts.is_placeholder || facts.is_output ||
+        input.state.operation(stage).outputs.size() != 1 ||
         input.state.stage(stage).compute_at == ComputeAt::inlined ||
         is_tiled(input.state, input.stage) || has_non_spatial_iterator(input.state, input.stage) ||
         num_conditions(input.state, input.stage) == 0) {

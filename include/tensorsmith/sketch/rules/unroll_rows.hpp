@@ -33,6 +33,7 @@ struct UnrollRows {
     const auto reader = single_consumer(state, input.analysis, input.stage);
     const bool is_inside =
         reader && has_rows(state, *reader) &&
+        !input.analysis.is_output(static_cast<std::uint32_t>(input.stage)) &&
         state.stage(static_cast<std::size_t>(*reader)).compute_at == ComputeAt::root;
     const auto before = state.stage(static_cast<std::size_t>(input.stage)).iterators;
     std::vector<std::int32_t> outer, inner, unrolled;
