@@ -242,7 +242,7 @@ nlohmann::ordered_json run_program(const NamedProgram& named, const Options& opt
 void print_entry(const nlohmann::ordered_json& entry, std::FILE* out) {
   std::fprintf(out, "%-34s ", entry["workload"].get<std::string>().c_str());
   if (!entry.contains("ours_ns")) {
-    std::fprintf(out, "no kernel: %s\n", entry["problem"].get<std::string>().c_str());
+    std::fprintf(out, "no race: %s\n", entry["problem"].get<std::string>().c_str());
     return;
   }
   std::fprintf(out, "%9.1f us  %3.0f %% of peak  ratio %5.2f (least times %.2f)  %s, %d trials\n",
@@ -279,7 +279,15 @@ int run(const std::vector<std::string>& texts, const Options& options,
   bool all_verified = true;
   std::map<std::string, std::vector<double>> ratios;
   for (const NamedProgram& program : programs) {
-    nlohmann::ordered_json entry = run_program(program, options, libraries);
+    nlohmann::ordered_json entry;
+    try {
+      entry = run_program(program, options, libraries);
+    } catch (const std::exception& error) {  // nobody to race with
+      entry["suite"] = program.suite;
+      entry["workload"] = program.name;
+      entry["verified"] = false;
+      entry["problem"] = error.what();
+    }
     if (is_interrupted()) {
       report["interrupted"] = true;
       break;

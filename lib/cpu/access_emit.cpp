@@ -100,6 +100,26 @@ LLVMValueRef MemoryEmitter::load_scalar(LLVMValueRef pointer, DType type, LLVMVa
   return b_.load(m_.storage_type(type), pointer, static_cast<unsigned>(bytes_of(type)));
 }
 
+// Whether a vector that takes a shuffle or a mask to load is the same throughout the function: of
+// elements that exist, at numbers, in memory that nobody writes.
+bool MemoryEmitter::is_fixed(BufferId buffer, const LinearForm& form) const {
+  const bool is_row = form.lane == 1 && !form.is_pattern() && chunk_.count == chunk_.lanes;
+  if (!form.terms.empty() || chunk_.mask != nullptr || guard_ != nullptr || is_row ||
+      !kernel_.is_argument(buffer) || !kernel_.is_alone(buffer) ||
+      facts_.of(program_.body).stores(buffer)) {
+    return false;
+  }
+  for (int lane = 0; lane < chunk_.count; ++lane) {
+    const std::int64_t element = form.constant + form.lane * lane +
+                                 form.outer * chunk_.outer_at(lane) +
+                                 form.inner * chunk_.inner_at(lane);
+    if (element < 0 || element >= program_[buffer].num_elements()) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Value MemoryEmitter::load_memory(const Load& node, const LinearForm& form) {
   const DType type = program_[node.buffer].dtype;
   const std::int64_t bytes = bytes_of(type);
@@ -118,6 +138,17 @@ Value MemoryEmitter::load_memory(const Load& node, const LinearForm& form) {
                        state_.is_raw_copy ? DType::boolean : type};
   if (const Value* known = known_load(key)) {
     return *known;
+  }
+  const bool is_fixed_row = !is_scalar && is_fixed(node.buffer, form);
+  const auto fixed = is_fixed_row ? fixed_.find(key) : fixed_.end();
+  if (fixed != fixed_.end()) {
+    return fixed->second;
+  }
+  const bool is_hoisted =
+      is_fixed_row && 2 * static_cast<int>(fixed_.size()) < m_.target.num_vector_registers;
+  const LLVMBasicBlockRef here = b_.block();
+  if (is_hoisted) {
+    b_.before(addresses_.function_marker());
   }
   const LLVMValueRef pointer = b_.offset(outer, form.constant * bytes);
   const bool is_conditional = chunk_.lanes == 1 ? guard_ != nullptr : chunk_.mask != nullptr;
@@ -139,7 +170,10 @@ Value MemoryEmitter::load_memory(const Load& node, const LinearForm& form) {
     stored = load_strided(node, form);
   }
   const Value value = {state_.is_raw_copy ? stored : b_.from_storage(stored, type), type, lanes};
-  if (!is_conditional) {
+  if (is_hoisted) {
+    b_.at_end(here);
+    fixed_.emplace(key, value);
+  } else if (!is_conditional) {
     keep_load(key, node.buffer, value);
   }
   return value;

@@ -61,6 +61,9 @@ class AddressBuilder {
   /// A builder positioned where values of `level` belong.
   IrBuilder& at(int level);
 
+  /// In front of it values of the function belong.
+  LLVMValueRef function_marker() const { return levels_[0].marker; }
+
   /// The i64 value of a form without lanes.
   LLVMValueRef value(const LinearForm& form);
   /// base + bytes * form, the constant and the lane left out. `base` is known at level 0; equal

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 
 #include "value_emitter.hpp"
 
@@ -44,6 +45,7 @@ class MemoryEmitter : PartEmitter {
   LLVMValueRef load_scalar(LLVMValueRef pointer, DType type, LLVMValueRef guard);
   bool has_whole_groups(BufferId buffer, const LinearForm& form, std::int64_t group) const;
   bool has_known_mask() const;
+  bool is_fixed(BufferId buffer, const LinearForm& form) const;
   LLVMValueRef load_strided(const Load& node, const LinearForm& form);
   LLVMValueRef load_pattern(const Load& node, const LinearForm& form);
   LLVMValueRef load_run(LLVMValueRef pointer, DType type, int count);
@@ -60,6 +62,7 @@ class MemoryEmitter : PartEmitter {
   void for_each_lane(const std::function<void(int lane)>& compute);  ///< active ones, scalar mode
 
   ValueEmitter& values_;
+  std::map<LoadKey, Value> fixed_;           // loaded in front of all loops
   std::int64_t num_loads_ = 0, fence_ = -1;  // fence_: num_loads_ at the last fence
   bool has_streamed_ = false;
 };

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "tensorsmith/ir/node_cost.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/support/factorize.hpp"
 
@@ -91,26 +92,32 @@ int log2_of(int power) {
   return bits;
 }
 
-/// Operations for as many iterations of u as a vector has lanes, or for all: computed along u for
-/// each of the n iterations of v and interleaved, along both, or along v for each of u.
+/// Of what is done for as many iterations of u as a vector has lanes, or for all: computed along u
+/// for each of the n iterations of v and interleaved, along both, or along v for each of u. In
+/// vector instructions; a core loads while it computes. What does not change along u is computed in
+/// front of it.
 struct Costs {
-  std::int64_t interleaved = 0, joint = 0, along_v = 0;
+  double interleaved = 0, joint = 0, along_v = 0;
 };
+constexpr double load_cost = 0.25, shuffle_cost = 1;
 
-/// Of an access in vectors whose lanes are so far apart; nothing: unevenly.
-std::int64_t vector_cost(std::optional<std::int64_t> stride, std::int64_t lanes) {
+/// Of a load in vectors whose lanes are so far apart; nothing: unevenly. Loads of such vectors for
+/// neighbouring elements share what they load.
+double vector_cost(std::optional<std::int64_t> stride, std::int64_t lanes) {
   if (stride && (*stride == 0 || *stride == 1)) {
-    return 1;
+    return load_cost;
   }
   const bool is_near = stride && *stride >= -1 && *stride <= nearly_dense;
-  return is_near ? std::max<std::int64_t>(2, *stride) : 2 * lanes;
+  const std::int64_t shuffles = is_near ? std::max<std::int64_t>(1, *stride - 1) : lanes;
+  return (is_near ? load_cost : load_cost * static_cast<double>(lanes)) +
+         shuffle_cost * static_cast<double>(shuffles);
 }
 
-/// Of one in vectors along u and v: loads of runs, and shuffles.
-std::int64_t joint_cost(std::optional<std::int64_t> u, std::optional<std::int64_t> v,
-                        std::int64_t n, std::int64_t lanes) {
+/// Of one in vectors along u and v: runs, each with a shuffle.
+double joint_cost(std::optional<std::int64_t> u, std::optional<std::int64_t> v, std::int64_t n,
+                  std::int64_t lanes) {
   if (!u || !v) {
-    return 2 * lanes;
+    return (load_cost + shuffle_cost) * static_cast<double>(lanes);
   }
   if (*u == *v * n) {
     return vector_cost(v, lanes);
@@ -124,29 +131,35 @@ std::int64_t joint_cost(std::optional<std::int64_t> u, std::optional<std::int64_
     const std::int64_t in_one = ceil_div(all, lanes);
     return std::min(in_one, times * std::min(count, ceil_div(span, lanes)));
   };
-  return 2 * std::min(runs(*v, n, *u, rows), runs(*u, rows, *v, n));
+  return (load_cost + shuffle_cost) *
+         static_cast<double>(std::min(runs(*v, n, *u, rows), runs(*u, rows, *v, n)));
 }
 
 Costs costs_of(const LoopProgram& program, const ProgramFacts& facts, const For& u, const For& v,
                ExprId value, std::int64_t n, std::int64_t native) {
   const IntImm* const extent = program.pool.as<IntImm>(u.extent);
   const std::int64_t count = extent == nullptr ? native : std::min(native, extent->value);
-  const std::int64_t vectors = ceil_div(count * n, native);
+  const auto rows = static_cast<double>(count);
+  const auto vectors = static_cast<double>(ceil_div(count * n, native));
   const std::int64_t shuffles = n == 3 ? 6 : n * log2_of(static_cast<int>(n));
-  Costs costs{n + shuffles, vectors, count};  // of the store
+  Costs costs{static_cast<double>(n + shuffles), vectors, rows};  // of the store
   visit_nodes(program.pool, value, [&](ExprId id) {
+    if (!facts.uses(id, u.var)) {
+      return;
+    }
     const bool uses_v = facts.uses(id, v.var);
-    const std::int64_t times = uses_v ? n : 1;
+    const auto times = static_cast<double>(uses_v ? n : 1);
     if (const Load* load = program.pool.as<Load>(id)) {
       const auto along_u = facts.stride(load->buffer, load->indices, u.var);
       const auto along_v = facts.stride(load->buffer, load->indices, v.var);
       costs.interleaved += times * vector_cost(along_u, count);
       costs.joint += vectors * joint_cost(along_u, along_v, n, native);
-      costs.along_v += count * (uses_v ? vector_cost(along_v, n) : 1);
-    } else if (!facts.is_index(id) && program.pool.as<FloatImm>(id) == nullptr) {
-      costs.interleaved += times;
-      costs.joint += vectors;
-      costs.along_v += count;
+      costs.along_v += rows * (uses_v ? vector_cost(along_v, n) : load_cost);
+    } else if (!facts.is_index(id)) {
+      const double cost = vector_instructions(program.pool[id]);
+      costs.interleaved += times * cost;
+      costs.joint += vectors * cost;
+      costs.along_v += rows * cost;
     }
   });
   return costs;
@@ -386,7 +399,7 @@ std::optional<Transposition> find_transposition(const LoopProgram& program,
   bool is_interleaving = false, is_joint = false;
   if (are_few) {
     const Costs costs = costs_of(program, facts, loop, *v, store->value, n, native);
-    const std::int64_t least = std::min(costs.joint, costs.along_v);
+    const double least = std::min(costs.joint, costs.along_v);
     is_interleaving = n <= nearly_dense && costs.interleaved < least;
     is_joint = !is_interleaving && costs.joint < costs.along_v;
   }

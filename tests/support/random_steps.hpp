@@ -47,7 +47,7 @@ inline State random_state(CounterRng& rng, const Shared<const ComputeDag>& dag,
     const auto& stage = state.stage(static_cast<std::size_t>(id));
     const auto num_iterators = stage.iterators.size();
     const auto& op = state.operation(static_cast<std::size_t>(id));
-    switch (rng.next_below(13)) {
+    switch (rng.next_below(14)) {
     case 0:
     case 1:
     case 2:
@@ -118,6 +118,9 @@ inline State random_state(CounterRng& rng, const Shared<const ComputeDag>& dag,
       break;
     case 9:
       attempt(CacheWriteStep{id, "local"});
+      break;
+    case 13:
+      attempt(ExpandReductionStep{id});
       break;
     case 10:
       if (const std::int32_t reader = first_reader(state, id); reader >= 0) {

@@ -118,6 +118,10 @@ TENSORSMITH_INLINE std::vector<StageDerivation> derive(const State& state) {
       current.insert(current.begin() + static_cast<std::ptrdiff_t>(id),
                      StageDerivation::initial(num_spatial, num_reduce));
       current[id].scope = write->scope;
+    } else if (std::holds_alternative<ExpandReductionStep>(step)) {
+      const std::string scope = current[id].scope;
+      current[id] = StageDerivation::initial(current[id].num_spatial, 0);
+      current[id].scope = scope;
     } else if (std::holds_alternative<RfactorStep>(step)) {
       // Only one fuse and one split of reduction axes may come before: one leaf becomes spatial.
       const std::int32_t num_spatial = current[id].num_spatial;

@@ -105,6 +105,7 @@ class StepCalls {
                       std::int64_t pad_elements = 0) {
     add(StorageLayoutStep{stage, blocks, order, pad_elements});
   }
+  void expand_reduction(std::int32_t stage) { add(ExpandReductionStep{stage}); }
 
  protected:
   StepCalls() = default;

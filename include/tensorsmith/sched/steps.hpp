@@ -204,10 +204,24 @@ struct StorageLayoutStep {
   }
 };
 
-using Step =
-    std::variant<AnnotationStep, FuseStep, PragmaStep, ReorderStep, SplitStep, FollowSplitStep,
-                 FollowFusedSplitStep, StorageAlignStep, ComputeAtStep, ComputeInlineStep,
-                 ComputeRootStep, CacheReadStep, CacheWriteStep, RfactorStep, StorageLayoutStep>;
+/// A reduction of a few terms becomes a formula: no loops over them, no accumulator. The terms are
+/// combined in the order of the loops.
+///     L[i] += X[i,k] * X[i,k], k in 2  -->  L[i] = 0 + X[i,0] * X[i,0] + X[i,1] * X[i,1]
+struct ExpandReductionStep {
+  static constexpr std::string_view tag = "TER";
+  static constexpr StepTraits traits{.adds_stage = false,
+                                     .adds_behind = false,
+                                     .is_layout = false,
+                                     .is_hint = false,
+                                     .is_of_the_reference = false};
+  std::int32_t stage;
+  static constexpr auto fields() { return field_list(&ExpandReductionStep::stage); }
+};
+
+using Step = std::variant<AnnotationStep, FuseStep, PragmaStep, ReorderStep, SplitStep,
+                          FollowSplitStep, FollowFusedSplitStep, StorageAlignStep, ComputeAtStep,
+                          ComputeInlineStep, ComputeRootStep, CacheReadStep, CacheWriteStep,
+                          RfactorStep, StorageLayoutStep, ExpandReductionStep>;
 
 template <class T>
 concept TransformStep = requires {

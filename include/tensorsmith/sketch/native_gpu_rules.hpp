@@ -9,6 +9,7 @@
 
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"
+#include "tensorsmith/sketch/rules/expand_sums.hpp"
 #include "tensorsmith/sketch/rules/reduce_rows.hpp"
 #include "tensorsmith/sketch/rules/share_for_tensor_cores.hpp"
 #include "tensorsmith/sketch/rules/split_reduction.hpp"
@@ -17,10 +18,11 @@
 
 namespace tensorsmith {
 
-using NativeGpuRules = RuleSet<SplitReduction, StreamSums, TileForTensorCores, ShareForTensorCores,
-                               ReduceRows, AddCacheRead, SpecialComputeLocation, AlwaysInline,
-                               SimplifyComputeWithConstTensor, CrossThreadReduction, AddCacheWrite,
-                               MultiLevelTilingWithFusion, MultiLevelTiling, SkipStage>;
+using NativeGpuRules =
+    RuleSet<ExpandSums, SplitReduction, StreamSums, TileForTensorCores, ShareForTensorCores,
+            ReduceRows, AddCacheRead, SpecialComputeLocation, AlwaysInline,
+            SimplifyComputeWithConstTensor, CrossThreadReduction, AddCacheWrite,
+            MultiLevelTilingWithFusion, MultiLevelTiling, SkipStage>;
 
 inline NativeGpuRules native_gpu_rules() { return NativeGpuRules{}; }
 

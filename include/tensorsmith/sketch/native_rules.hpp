@@ -10,6 +10,7 @@
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/rules/attach_rows.hpp"
 #include "tensorsmith/sketch/rules/chain_rows.hpp"
+#include "tensorsmith/sketch/rules/expand_sums.hpp"
 #include "tensorsmith/sketch/rules/inline_cheap.hpp"
 #include "tensorsmith/sketch/rules/inline_maps.hpp"
 #include "tensorsmith/sketch/rules/inline_padding.hpp"
@@ -29,7 +30,7 @@
 namespace tensorsmith {
 
 using NativeCpuRules =
-    RuleSet<SkipPlaced, KeepStencils, InlineCheap, InlineMaps, UnrollRows,
+    RuleSet<ExpandSums, SkipPlaced, KeepStencils, InlineCheap, InlineMaps, UnrollRows,
             SimplifyComputeWithConstTensor, AddRfactor, SplitSums, AttachRows, ChainRows,
             WindowRows, PackPatches, AddCacheWrite, MultiLevelTilingWithFusion, TileAcross,
             KeepRows, VectorizeSum, SplitPhases, MultiLevelTiling, TileMaps, SkipStage, PackOperand,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an element of a stage costs, and how often readers would compute it if it were inlined.
 //
-// Floor 5. Own design. Costs are in vector instructions, of which a function of the library (exp,
-// tanh, erf) is a polynomial. Not here: what follows for sketches (rules/inline_cheap.hpp).
+// Floor 5. Own design. Costs are in vector instructions (ir/node_cost.hpp). Not here: what follows
+// for sketches (rules/inline_cheap.hpp).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "tensorsmith/ir/node_cost.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
 #include "tensorsmith/support/algorithm.hpp"
@@ -15,30 +16,6 @@
 namespace tensorsmith {
 
 namespace detail {
-
-inline double call_cost(CallOp op) {
-  constexpr double root = 8, polynomial = 16;
-  switch (op) {
-  case CallOp::sqrt:
-  case CallOp::rsqrt:
-    return root;
-  case CallOp::exp:
-  case CallOp::log:
-  case CallOp::tanh:
-  case CallOp::erf:
-  case CallOp::sigmoid:
-    return polynomial;
-  case CallOp::pow:
-    return 2 * polynomial;
-  case CallOp::abs:
-  case CallOp::floor:
-  case CallOp::ceil:
-  case CallOp::round:
-  case CallOp::if_then_else:
-    return 1;
-  }
-  return 1;
-}
 
 /// Of a formula, without the indices of what it reads; what occurs twice is computed once.
 inline double formula_cost(const ExprPool& pool, ExprId id, std::vector<ExprId>& known) {
@@ -50,16 +27,7 @@ inline double formula_cost(const ExprPool& pool, ExprId id, std::vector<ExprId>&
   if (std::holds_alternative<TensorRead>(node.op)) {
     return 0;
   }
-  constexpr double division = 8;
-  double cost = 0;
-  if (const Binary* binary = std::get_if<Binary>(&node.op)) {
-    cost = binary->op == BinaryOp::div ? division : 1;
-  } else if (const Call* call = std::get_if<Call>(&node.op)) {
-    cost = call_cost(call->op);
-  } else if (std::holds_alternative<Unary>(node.op) || std::holds_alternative<Select>(node.op) ||
-             std::holds_alternative<Cast>(node.op)) {
-    cost = 1;
-  }
+  double cost = vector_instructions(node);
   for_each_child(node, [&](ExprId child) { cost += formula_cost(pool, child, known); });
   return cost;
 }

@@ -118,7 +118,7 @@ class Draw {
     }
     for (std::uint32_t i = below(12); i > 0; --i) {
       Step drawn = step_of(below(std::variant_size_v<Step>));
-      if (!std::holds_alternative<StorageLayoutStep>(drawn)) {
+      if (std::holds_alternative<PragmaStep>(drawn) || traits_of(drawn).is_of_the_reference) {
         made.steps.push_back(std::move(drawn));
       }
     }

@@ -178,6 +178,11 @@ TEST_CASE("every illegal step has its own error") {
   refused(Code::rfactor_transformed, matmul,
           {split(2, 0, {4}), split(2, 3, {4}), RfactorStep{2, 3, 2}});
 
+  refused(Code::expand_terms, matmul, {ExpandReductionStep{2}});  // 512 terms
+  refused(Code::expand_terms, chain, {ExpandReductionStep{1}});
+  refused(Code::expand_transformed, matmul_dag(4, 4, 3),
+          {split(2, 0, {4}), ExpandReductionStep{2}});
+
   refused(Code::layout_of_argument, matmul, {StorageLayoutStep{2, {0, 0}, {0, 2}, 0}});
   const Step cached = CacheReadStep{0, "local", {2}};
   refused(Code::layout_rank, matmul, {cached, StorageLayoutStep{1, {4}, {0, 1}, 0}});

@@ -25,6 +25,7 @@ const std::vector<Step>& one_of_each() {
       CacheWriteStep{2, "local"},
       RfactorStep{2, 3, 2},
       StorageLayoutStep{1, {12, 0}, {0, 2, 1}, 4},
+      ExpandReductionStep{2},
   };
   return steps;
 }
@@ -48,6 +49,7 @@ TEST_CASE("steps print as records") {
       R"(["CHW", 2, "local"])",
       R"(["RF", 2, 3, 2])",
       R"(["TSL", 1, [12, 0], [0, 2, 1], 4])",
+      R"(["TER", 2])",
   };
   REQUIRE(one_of_each().size() == std::variant_size_v<Step>);
   for (std::size_t i = 0; i < expected.size(); ++i) {

@@ -17,28 +17,6 @@ namespace tensorsmith {
 
 namespace detail {
 
-/// As it came out of the dag: no iterator changed, at root, nothing attached.
-template <class Extent>
-bool is_untouched(const BasicState<Extent>& state, std::int32_t id) {
-  const auto stage_id = static_cast<std::size_t>(id);
-  const BasicStage<Extent>& stage = state.stage(stage_id);
-  const Operation& op = state.operation(stage_id);
-  if (stage.compute_at != ComputeAt::root || stage.auto_unroll_max_step != 0 ||
-      stage.storage_offset != 0 || !stage.hints.empty() ||
-      has_attach_points(state.attach_map(), id) ||
-      stage.iterators.size() != op.axes.size() + op.reduce_axes.size()) {
-    return false;
-  }
-  for (std::size_t i = 0; i < stage.iterators.size(); ++i) {
-    const Axis& axis = i < op.axes.size() ? op.axes[i] : op.reduce_axes[i - op.axes.size()];
-    if (stage.iterators[i].annotation != Annotation::none ||
-        stage.iterators[i].name != clean_name(state.dag().pool().var_name(axis.var))) {
-      return false;
-    }
-  }
-  return true;
-}
-
 inline Shared<const ComputeDag> derive_cache_write(const ComputeDag& dag,
                                                    const CacheWriteStep& step) {
   LayeredPool layer(dag);

@@ -130,6 +130,11 @@ inline std::vector<StageLoops> stage_loops(const State& state) {
             const std::size_t axes = loops[id].leaves.size();  // nothing was done to it yet
             *at = StageLoops(rank, rank);
             loops.emplace(at, rank, axes)->scope = scope_rank(s.scope);
+          } else if constexpr (std::is_same_v<T, ExpandReductionStep>) {
+            const auto rank = static_cast<std::size_t>(loops[id].num_spatial);
+            const ScopeRank scope = loops[id].scope;
+            *at = StageLoops(rank, rank);
+            at->scope = scope;
           } else if constexpr (std::is_same_v<T, RfactorStep>) {
             const auto rank = static_cast<std::size_t>(loops[id].num_spatial);
             const std::size_t leaves = loops[id].leaves.size();  // fused and split, no more
