@@ -186,6 +186,11 @@ Value ValueEmitter::binary(const Binary& node, DType type) {
       return sum;
     }
   }
+  if (is_comparison(node.op) && chunk_.lanes > 1) {
+    if (const LLVMValueRef once = compare_once(node)) {
+      return {once, type, 1};
+    }
+  }
   const auto [a, b] = same_lanes(eval(node.a), eval(node.b));
   const int lanes = a.lanes;
   if (node.op == BinaryOp::and_ || node.op == BinaryOp::or_) {
@@ -399,61 +404,6 @@ Value ValueEmitter::select(LLVMValueRef condition, Value a, Value b) {
   }
   return {b_.select(b_.splat(condition, wanted == a.lanes ? 1 : a.lanes), a.ref, b.ref), a.type,
           a.lanes};
-}
-
-// if_then_else: the arm that is not taken must not touch memory.
-Value ValueEmitter::lazy(const Call& node, DType type) {
-  const LLVMValueRef condition = eval_condition(node.args[0]);
-  const int known = constant_bool(condition);
-  if (known >= 0) {
-    return eval(node.args[known == 1 ? 1 : 2]);
-  }
-  if (facts_.is_speculatable(node.args[1]) && facts_.is_speculatable(node.args[2])) {
-    const Value a = eval(node.args[1]);
-    return select(condition, a, eval(node.args[2]));
-  }
-  const Memo memo = memo_;
-  const LoadCache loads = loads_;
-  const auto restore = [&] {
-    memo_ = memo;
-    loads_ = loads;
-  };
-  if (lanes_of(condition) > 1) {
-    const LLVMValueRef outer = chunk_.mask;
-    const auto under = [&](LLVMValueRef bits, ExprId arm) {
-      chunk_.mask = outer == nullptr ? bits : b_.and_(outer, bits);
-      const Value value = eval(arm);
-      chunk_.mask = outer;
-      restore();
-      return value;
-    };
-    const Value a = under(condition, node.args[1]);
-    return select(condition, a, under(b_.not_(condition), node.args[2]));
-  }
-  const LLVMBasicBlockRef from = b_.block();
-  LLVMBasicBlockRef begins[2], ends[2];
-  Value values[2];
-  for (int arm = 0; arm < 2; ++arm) {
-    begins[arm] = state_.new_block();
-    b_.at_end(begins[arm]);
-    values[arm] = eval(node.args[static_cast<std::size_t>(arm) + 1]);
-    ends[arm] = b_.block();
-    restore();
-  }
-  b_.at_end(from);
-  LLVMBuildCondBr(b_.ref, condition, begins[0], begins[1]);
-  const int lanes = std::max(values[0].lanes, values[1].lanes);
-  const LLVMBasicBlockRef join = state_.new_block();
-  LLVMValueRef incoming[2];
-  for (int arm = 0; arm < 2; ++arm) {
-    b_.at_end(ends[arm]);
-    incoming[arm] = splat(values[arm], lanes).ref;
-    LLVMBuildBr(b_.ref, join);
-  }
-  b_.at_end(join);
-  const LLVMValueRef phi = LLVMBuildPhi(b_.ref, LLVMTypeOf(incoming[0]), "");
-  LLVMAddIncoming(phi, incoming, ends, 2);
-  return {phi, type, lanes};
 }
 
 }  // namespace tensorsmith::llvm_codegen

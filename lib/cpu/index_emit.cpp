@@ -2,11 +2,13 @@
 // Linear forms of index expressions; parts that are not linear become terms of their own.
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 #include "constant_division.hpp"
 #include "tensorsmith/ir/flat_index.hpp"
 #include "tensorsmith/ir/value.hpp"
+#include "tensorsmith/support/floor_div.hpp"
 #include "value_emitter.hpp"
 
 namespace tensorsmith::llvm_codegen {
@@ -125,6 +127,44 @@ LinearForm ValueEmitter::divided(const Binary& node, ExprId id) {
     result.terms.push_back(LinearTerm{term.term, term.coefficient / c});
   }
   return result;
+}
+
+// A comparison of indices that has one result in all lanes; null if that is not known. With a - b =
+// G + r, G a sum of multiples of g and r known in every lane: r lies between two neighbouring
+// multiples of g in all of them, so G decides.
+//     8 * i + lane < 512, lane in 8  -->  8 * i < 512
+LLVMValueRef ValueEmitter::compare_once(const Binary& node) {
+  const bool is_order = node.op == BinaryOp::lt || node.op == BinaryOp::le ||
+                        node.op == BinaryOp::gt || node.op == BinaryOp::ge;
+  if (!is_order || !facts_.is_index(node.a) || !facts_.is_index(node.b)) {
+    return nullptr;
+  }
+  LinearForm gap = form(node.a);
+  gap.add(form(node.b), -1);
+  if (gap.is_lane_opaque || gap.is_uniform() || gap.terms.empty()) {
+    return nullptr;
+  }
+  std::int64_t unit = 0;
+  for (const LinearTerm& term : gap.terms) {
+    unit = std::gcd(unit, term.coefficient);
+  }
+  const bool is_below = node.op == BinaryOp::lt || node.op == BinaryOp::le;  // gap < 0, or not
+  const std::int64_t shift = node.op == BinaryOp::le || node.op == BinaryOp::gt ? 1 : 0;
+  std::int64_t least = 0, most = 0;
+  for (int lane = 0; lane < chunk_.count; ++lane) {
+    const std::int64_t rest = gap.constant - shift + gap.lane * lane +
+                              gap.outer * chunk_.outer_at(lane) + gap.inner * chunk_.inner_at(lane);
+    const std::int64_t multiple = floor_div(rest, unit);
+    least = lane == 0 ? multiple : std::min(least, multiple);
+    most = lane == 0 ? multiple : std::max(most, multiple);
+  }
+  if (least != most) {
+    return nullptr;
+  }
+  LinearForm multiples;
+  multiples.terms = gap.terms;
+  return b_.icmp(is_below ? LLVMIntSLT : LLVMIntSGE, addresses_.value(multiples),
+                 m_.const_i64(-least * unit));
 }
 
 // One term; computed at the innermost loop whose variable it uses and shared by equal uses.

@@ -4,6 +4,7 @@
 // Private to lib/cpu. Own design: what does not depend on the lane is computed once, as a scalar.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -42,10 +43,15 @@ class ValueEmitter : PartEmitter {
   Value select(LLVMValueRef condition, Value a, Value b);
   std::pair<Value, Value> same_lanes(Value a, Value b);
   LLVMValueRef compare(BinaryOp op, DType type, LLVMValueRef a, LLVMValueRef b);
+  Value lazy_by_mask(const Call& node, LLVMValueRef condition);
+  Value joined(LLVMValueRef condition, DType type, const std::function<Value()>& if_true,
+               const std::function<Value()>& if_false);
+  bool loads_lane_by_lane(ExprId expr) const;
 
   // index_emit.cpp
   LinearForm opaque(ExprId index);
   LinearForm divided(const Binary& node, ExprId id);
+  LLVMValueRef compare_once(const Binary& node);
   LLVMValueRef index_value(ExprId index);            ///< i64
   LLVMValueRef index_node(ExprId index, int level);  ///< i64; i1 for booleans
   LLVMValueRef index_operand(ExprId index, int level);
