@@ -8,6 +8,7 @@
 #include "constant_division.hpp"
 #include "tensorsmith/ir/flat_index.hpp"
 #include "tensorsmith/ir/value.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/floor_div.hpp"
 #include "value_emitter.hpp"
 
@@ -141,7 +142,11 @@ LLVMValueRef ValueEmitter::compare_once(const Binary& node) {
   }
   LinearForm gap = form(node.a);
   gap.add(form(node.b), -1);
-  if (gap.is_lane_opaque || gap.is_uniform() || gap.terms.empty()) {
+  constexpr std::int64_t most_known = std::int64_t{1} << 48;  // sums of these cannot overflow
+  const auto is_small = [](std::int64_t x) { return -most_known < x && x < most_known; };
+  if (gap.is_lane_opaque || gap.is_uniform() || gap.terms.empty() || !is_small(gap.constant) ||
+      !is_small(gap.lane) || !is_small(gap.outer) || !is_small(gap.inner) ||
+      !all_items(gap.terms, [&](const LinearTerm& t) { return is_small(t.coefficient); })) {
     return nullptr;
   }
   std::int64_t unit = 0;
