@@ -16,6 +16,7 @@
 #include "tensorsmith/lower/shape_nest.hpp"
 #include "tensorsmith/sketch/grow.hpp"
 #include "tensorsmith/sketch/rule.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 
 namespace tensorsmith {
 
@@ -23,12 +24,8 @@ struct ExpandSums {
   static constexpr std::string_view name() { return "expand_sums"; }
 
   Applicability applicability(const RuleInput& input) const {
-    bool applies = false;
-    if (input.state.steps().empty()) {
-      for (std::size_t stage = 0; stage < input.state.num_stages(); ++stage) {
-        applies = applies || is_short(input.state.operation(stage));
-      }
-    }
+    const bool applies =
+        input.state.steps().empty() && any_item(input.state.dag().operations(), is_short);
     return applies ? Applicability::apply : Applicability::skip;
   }
 
