@@ -45,12 +45,12 @@ inline double touched_bytes(const LoopProgram& program, const VarExtents& extent
   double points = 1, row_bytes = size;
   for (std::size_t d = indices.size(); d-- > 0;) {
     const auto range = range_of(program.pool, extents, indices[d]);
-    std::int64_t extent = range ? range->max - range->min + 1 : buffer.shape[d];
-    extent = smaller_of(extent, buffer.shape[d]);
+    double extent = static_cast<double>(buffer.shape[d]);
+    extent = range ? smaller_of(extent, range->width()) : extent;
     if (d + 1 == indices.size() && buffer.strides[d] == 1) {
-      row_bytes = math::ceil(static_cast<double>(extent) * size / sector) * sector;
+      row_bytes = math::ceil(extent * size / sector) * sector;
     } else {
-      points *= static_cast<double>(extent);
+      points *= extent;
     }
   }
   const double whole = math::ceil(static_cast<double>(buffer.num_bytes()) / sector) * sector;
@@ -132,7 +132,7 @@ class GpuFootprint {
       double product = 1;
       for (std::size_t d = 0; d < access_.indices->size(); ++d) {
         const auto range = range_of(all_.program_.pool, extents_, (*access_.indices)[d]);
-        product *= static_cast<double>(range ? range->max - range->min + 1 : buffer.shape[d]);
+        product *= range ? range->width() : static_cast<double>(buffer.shape[d]);
       }
       return smaller_of(product, points_);
     }

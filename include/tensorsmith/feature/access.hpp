@@ -98,13 +98,16 @@ class AccessExtractor {
   std::int64_t length_of(const FeatureAccess& access, std::size_t dimension) const {
     return detail::length_of(program_, access, dimension);
   }
-  /// Elements along `dimension` while the loops that are bound run.
+  /// Elements along `dimension` while the loops that are bound run: all of them where a value of an
+  /// unlimited range says which.
   std::int64_t width(const FeatureAccess& access, std::size_t dimension) const {
     algebra::Bound all = bounds_(access.indices[dimension]);
     for (std::size_t at = dimension + access.rank; at < access.indices.size(); at += access.rank) {
       all = algebra::hull(all, bounds_(access.indices[at]));
     }
-    return all.max - all.min + 1;
+    std::int64_t width = 0;
+    const bool overflows = __builtin_sub_overflow(all.max, all.min, &width) || width == INT64_MAX;
+    return overflows ? length_of(access, dimension) : width + 1;
   }
   void bind(std::int32_t loop, std::int64_t last) {
     for (std::int32_t var : program_.loops[static_cast<std::size_t>(loop)].vars) {

@@ -259,7 +259,7 @@ class FelixNests {
     }
     const FeatureAccess& own = store.accesses[0];
     for (std::size_t d = 0; d < own.rank; ++d) {
-      made.region.push_back(static_cast<double>(ranges(own.indices[d]).width()));
+      made.region.push_back(ranges(own.indices[d]).width());
     }
     known_ = known_ && ranges.is_known();
   }
@@ -274,8 +274,7 @@ class FelixNests {
     for (std::size_t place = 0; place < num_places; ++place) {
       double widest = 0;
       for (std::size_t d = 0; d < access.rank; ++d) {
-        const auto width =
-            static_cast<double>(ranges(access.indices[place * access.rank + d]).width());
+        const auto width = ranges(access.indices[place * access.rank + d]).width();
         elements *= is_one ? width : 1;
         widest = larger_of(widest, width);
       }

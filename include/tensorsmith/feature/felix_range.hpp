@@ -20,7 +20,7 @@ struct FelixRange {
   std::int64_t min = 0, max = 0;
 
   bool is_point() const { return min == max; }
-  std::int64_t width() const { return max - min + 1; }
+  double width() const { return static_cast<double>(max) - static_cast<double>(min) + 1; }
 };
 
 class FelixRanges {
@@ -73,18 +73,18 @@ class FelixRanges {
   FelixRange binary(algebra::Op op, FelixRange a, FelixRange b) const {
     switch (op) {
     case algebra::Op::add:
-      return {a.min + b.min, a.max + b.max};
+      return {wrapping_add(a.min, b.min), wrapping_add(a.max, b.max)};
     case algebra::Op::sub:
-      return {a.min - b.max, a.max - b.min};
+      return {wrapping_sub(a.min, b.max), wrapping_sub(a.max, b.min)};
     case algebra::Op::mul:
-      return {a.min * b.min, a.max * b.max};
+      return {wrapping_mul(a.min, b.min), wrapping_mul(a.max, b.max)};
     case algebra::Op::min:
       return {smaller_of(a.min, b.min), smaller_of(a.max, b.max)};
     case algebra::Op::max:
       return {larger_of(a.min, b.min), larger_of(a.max, b.max)};
     case algebra::Op::truncmod:
     case algebra::Op::floormod:
-      return a.is_point() && a.min == 0 ? FelixRange{} : FelixRange{0, b.max - 1};
+      return a.is_point() && a.min == 0 ? FelixRange{} : FelixRange{0, wrapping_sub(b.max, 1)};
     default:
       return b.min == 0 || b.max == 0
                  ? unknown({})

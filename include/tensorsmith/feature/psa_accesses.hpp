@@ -148,13 +148,14 @@ class PsaAccesses {
     std::int64_t sum = 0;
     for (std::size_t d = 0; d < rank_of(access); ++d) {
       const algebra::Bound index = bounds_(access.indices[d]);
-      sum = sum * length_of(access, d) + (index.is_constant() ? index.min : 0);
+      sum = wrapping_add(wrapping_mul(sum, length_of(access, d)),
+                         index.is_constant() ? index.min : 0);
     }
     return sum;
   }
   std::int64_t step_of(const FeatureAccess& access, std::size_t p, std::int64_t start) {
     bind(p, 1, 1);
-    const std::int64_t step = address(access) - start;
+    const std::int64_t step = wrapping_sub(address(access), start);
     bind(p, 0, 0);
     return step < 0 ? -step : step;
   }

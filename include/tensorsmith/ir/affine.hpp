@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "tensorsmith/ir/index_range.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/support/factorize.hpp"
 #include "tensorsmith/support/floor_div.hpp"
@@ -39,7 +40,7 @@ struct Affine {
       ++at;
     }
     if (at < terms.size() && terms[at].atom == atom) {
-      terms[at].coefficient += coefficient;
+      terms[at].coefficient = wrapping_add(terms[at].coefficient, coefficient);
       if (terms[at].coefficient == 0) {
         terms.erase(at);
       }
@@ -49,109 +50,24 @@ struct Affine {
   }
   void add(const Affine& other, std::int64_t scale = 1) {
     for (const AffineTerm& term : other.terms) {
-      add(term.atom, term.coefficient * scale);
+      add(term.atom, wrapping_mul(term.coefficient, scale));
     }
-    constant += other.constant * scale;
+    constant = wrapping_add(constant, wrapping_mul(other.constant, scale));
   }
 };
-
-/// Loop variables run over [0, extent). 0 = unknown.
-class VarExtents {
- public:
-  void set(VarId var, std::int64_t extent) {
-    if (var.value >= extents_.size()) {
-      extents_.resize(var.value + 1, 0);
-    }
-    extents_[var.value] = extent;
-  }
-  std::int64_t operator[](VarId var) const {
-    return var.value < extents_.size() ? extents_[var.value] : 0;
-  }
-  /// Whether quotients are reduced: (4*x + v) floordiv 16 is x floordiv 4 for v in 0 .. 3.
-  void reduce_quotients() { reduces_quotients_ = true; }
-  bool reduces_quotients() const { return reduces_quotients_; }
-
- private:
-  std::vector<std::int64_t> extents_;
-  bool reduces_quotients_ = false;
-};
-
-struct IntRange {
-  std::int64_t min = 0, max = 0;  ///< inclusive
-};
-
-inline std::optional<IntRange> range_of(const ExprPool& pool, const VarExtents& extents, ExprId id);
 
 inline std::optional<IntRange> range_of(const ExprPool& pool, const VarExtents& extents,
                                         const Affine& form) {
-  IntRange range{form.constant, form.constant};
+  std::optional<IntRange> range(IntRange{form.constant, form.constant});
   for (const AffineTerm& term : form.terms) {
     const auto atom = range_of(pool, extents, term.atom);
-    if (!atom) {
+    const auto part = atom ? multiple_of(*atom, term.coefficient) : std::nullopt;
+    range = part ? sum_of(*range, *part) : std::nullopt;
+    if (!range) {
       return std::nullopt;
     }
-    range.min += term.coefficient * (term.coefficient > 0 ? atom->min : atom->max);
-    range.max += term.coefficient * (term.coefficient > 0 ? atom->max : atom->min);
   }
   return range;
-}
-
-/// Conservative range of an integer expression; nothing if unknown.
-inline std::optional<IntRange> range_of(const ExprPool& pool, const VarExtents& extents,
-                                        ExprId id) {
-  const ExprNode& node = pool[id];
-  if (const auto* imm = std::get_if<IntImm>(&node.op)) {
-    return IntRange{imm->value, imm->value};
-  }
-  if (const auto* ref = std::get_if<VarRef>(&node.op)) {
-    const std::int64_t extent = extents[ref->var];
-    return extent > 0 ? std::optional<IntRange>(IntRange{0, extent - 1}) : std::nullopt;
-  }
-  if (const auto* call = std::get_if<Binary>(&node.op)) {
-    const auto a = range_of(pool, extents, call->a);
-    const auto b = range_of(pool, extents, call->b);
-    const bool both = a && b;
-    switch (call->op) {
-    case BinaryOp::add:
-      return both ? std::optional(IntRange{a->min + b->min, a->max + b->max}) : std::nullopt;
-    case BinaryOp::sub:
-      return both ? std::optional(IntRange{a->min - b->max, a->max - b->min}) : std::nullopt;
-    case BinaryOp::mul:
-      if (both && b->min == b->max) {
-        const std::int64_t c = b->min;
-        return IntRange{c * (c >= 0 ? a->min : a->max), c * (c >= 0 ? a->max : a->min)};
-      }
-      if (both && a->min == a->max) {
-        const std::int64_t c = a->min;
-        return IntRange{c * (c >= 0 ? b->min : b->max), c * (c >= 0 ? b->max : b->min)};
-      }
-      return std::nullopt;
-    case BinaryOp::floordiv:
-      if (both && b->min == b->max && b->min > 0) {
-        return IntRange{floor_div(a->min, b->min), floor_div(a->max, b->min)};
-      }
-      return std::nullopt;
-    case BinaryOp::floormod:
-      if (b && b->min == b->max && b->min > 0) {
-        if (a && floor_div(a->min, b->min) == floor_div(a->max, b->min)) {
-          return IntRange{floor_mod(a->min, b->min), floor_mod(a->max, b->min)};
-        }
-        return IntRange{0, b->min - 1};
-      }
-      return std::nullopt;
-    case BinaryOp::min:
-      return both ? std::optional(IntRange{a->min < b->min ? a->min : b->min,
-                                           a->max < b->max ? a->max : b->max})
-                  : std::nullopt;
-    case BinaryOp::max:
-      return both ? std::optional(IntRange{a->min > b->min ? a->min : b->min,
-                                           a->max > b->max ? a->max : b->max})
-                  : std::nullopt;
-    default:
-      return std::nullopt;
-    }
-  }
-  return std::nullopt;
 }
 
 /// Of i64 if one of its atoms is, else of i32.

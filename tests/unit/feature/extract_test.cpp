@@ -9,6 +9,7 @@
 #include "tensorsmith/sched/bounds.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/sched/replay.hpp"
+#include "tensorsmith/te/notation.hpp"
 #include "tensorsmith/te/program.hpp"
 #include "unit/sketch/sketch_fixtures.hpp"
 
@@ -359,4 +360,19 @@ TEST_CASE("a storage layout decides what is contiguous", "[feature]") {
   steps.emplace_back(StorageLayoutStep{2, {32, 0}, {0, 2, 1}, 0});
   CHECK(num_with_stride(std::log2(65.0)) == 0);
   CHECK(num_with_stride(1) == 2);
+}
+
+TEST_CASE("an index that is read may have any value: the access covers its dimension",
+          "[feature]") {
+  const auto dag = te::read_notation("p[i:60] = x[t.i64[i]:1000]");
+  CAPTURE(dag ? "" : dag.error());
+  REQUIRE(dag);
+  const FeatureMatrix features = extract_features(State::initial(*dag));
+  REQUIRE(features.num_rows == 1);
+  double most_bytes = 0;
+  for (std::size_t b = 0; b < 5; ++b) {
+    const std::size_t c = column(b, BufferColumn::unique_bytes);
+    most_bytes = std::max(most_bytes, double{std::as_const(features).row(0)[c]});
+  }
+  CHECK(most_bytes == Approx(std::log2(4001.0)).epsilon(1e-5));
 }

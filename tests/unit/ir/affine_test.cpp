@@ -86,3 +86,26 @@ TEST_CASE("forms of i64 stay in i64, and elements keep their wrapping divisions"
   const ExprId sum = pool.add(byte, pool.int_imm(200, DType::u8));
   CHECK(again(sum) == sum);
 }
+
+TEST_CASE("a range whose ends overflow is not known") {
+  ExprPool pool;
+  VarExtents extents;
+  const VarId i = pool.new_var("i", DType::i64);
+  extents.set(i, 8);
+  const std::int64_t large = std::int64_t{1} << 62;
+  const auto of = [&](ExprId id) { return range_of(pool, extents, id); };
+  const auto literal = [&](std::int64_t value) { return pool.int_imm(value, DType::i64); };
+  const ExprId product = pool.mul(pool.var(i), literal(large));
+  CHECK_FALSE(of(product));
+  CHECK_FALSE(of(pool.mul(literal(-large), pool.var(i))));
+  CHECK_FALSE(of(pool.add(pool.add(pool.var(i), literal(large)), literal(large))));
+  CHECK_FALSE(of(pool.sub(pool.sub(pool.var(i), literal(large)), literal(large + 8))));
+  Affine form;
+  form.add(pool.var(i), large);
+  CHECK_FALSE(range_of(pool, extents, form));
+  form.add(Affine(form), 3);
+  CHECK(form.is_constant());  // 2^64 i
+  const auto range = of(pool.add(pool.var(i), literal(large)));
+  REQUIRE(range);
+  CHECK((range->min == large && range->max == large + 7));
+}
