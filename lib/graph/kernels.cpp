@@ -14,6 +14,7 @@
 #include "tensorsmith/tune/measure_once.hpp"
 #include "tensorsmith/tune/methods.hpp"
 #include "tensorsmith/tune/replay.hpp"
+#include "tune/search.hpp"
 #include "tune/session.hpp"
 
 namespace tensorsmith::graph {
@@ -145,13 +146,15 @@ std::vector<KernelArtifact> recorded_kernels(const Partition& partition,
   return kernels;
 }
 
-TaskCosts estimated_costs(TuneOptions tune) {
+TaskCosts estimated_costs(TuneOptions tune, bool is_rough) {
   tune = without_budget(std::move(tune));
-  return [tune](std::span<const NetworkTask> tasks) {
+  return [tune, is_rough](std::span<const NetworkTask> tasks) {
     std::vector<double> costs(tasks.size());
     run_on_threads(tasks.size(), [&](std::size_t i) {
       const TuneTask task = task_of(tasks[i]);
-      const Search search = make_search(task, tune);
+      SearchFacts facts;
+      facts.is_estimate = is_rough;
+      const Search search = make_search(task, tune, 0, facts);
       const std::vector<Proposal> first = search.policy->propose(1);
       const State state = first.empty() ? State::initial(task.dag) : first[0].state;
       costs[i] = nominal_ns(draft_cycles(state, task.target, tune.num_threads), task.target);

@@ -77,18 +77,32 @@ class Costs {
     return graphs_.size() - 1;
   }
 
-  /// By the number of the graph.
-  std::vector<double> ask(const TaskCosts& costs) const {
-    const std::vector<double> of_task = costs(tasks_);
-    std::vector<double> sums;
-    for (const std::vector<Share>& shares : graphs_) {
-      double sum = 0;
-      for (const Share& share : shares) {
-        sum += share.weight * of_task[share.task];
+  void ask(const TaskCosts& costs) { of_task_ = costs(tasks_); }
+  /// Of these graphs alone.
+  void ask(const TaskCosts& costs, const std::vector<std::size_t>& graphs) {
+    std::vector<bool> is_asked(tasks_.size());
+    std::vector<std::size_t> places;
+    std::vector<NetworkTask> tasks;
+    for (const std::size_t graph : graphs) {
+      for (const Share& share : graphs_[graph]) {
+        if (!is_asked[share.task]) {
+          is_asked[share.task] = true;
+          places.push_back(share.task);
+          tasks.push_back(tasks_[share.task]);
+        }
       }
-      sums.push_back(sum);
     }
-    return sums;
+    const std::vector<double> answers = costs(tasks);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      of_task_[places[i]] = answers[i];
+    }
+  }
+  double operator[](std::size_t graph) const {
+    double sum = 0;
+    for (const Share& share : graphs_[graph]) {
+      sum += share.weight * of_task_[share.task];
+    }
+    return sum;
   }
 
  private:
@@ -99,7 +113,27 @@ class Costs {
   std::vector<NetworkTask> tasks_;
   std::map<std::string, std::size_t> known_;
   std::vector<std::vector<Share>> graphs_;
+  std::vector<double> of_task_;
 };
+
+/// Graphs of the windows that rough costs do not decide: both orders of those that take so much of
+/// the whole and differ by less than such a factor.
+std::vector<std::size_t> undecided(const Costs& costs, std::size_t num_windows) {
+  constexpr double least_share = 1.0 / 32, most_apart = 2;
+  double whole = 0;
+  for (std::size_t w = 0; w < num_windows; ++w) {
+    whole += std::min(costs[2 * w], costs[2 * w + 1]);
+  }
+  std::vector<std::size_t> graphs;
+  for (std::size_t w = 0; w < num_windows; ++w) {
+    const auto [less, more] = std::minmax({costs[2 * w], costs[2 * w + 1]});
+    if (less >= least_share * whole && more < most_apart * less) {
+      graphs.push_back(2 * w);
+      graphs.push_back(2 * w + 1);
+    }
+  }
+  return graphs;
+}
 
 /// Nanoseconds per byte.
 struct TransposeCost {
@@ -227,7 +261,8 @@ Graph transpose_of(const Value& value, bool is_back) {
 
 }  // namespace
 
-Result<LayoutAgreement, std::string> agree_layouts(const Graph& graph, const TaskCosts& costs) {
+Result<LayoutAgreement, std::string> agree_layouts(const Graph& graph, const TaskCosts& costs,
+                                                   const TaskCosts& rough) {
   Costs asked;
   std::vector<WindowLayouts> windows;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -248,16 +283,19 @@ Result<LayoutAgreement, std::string> agree_layouts(const Graph& graph, const Tas
       }
     }
   }
-  const std::vector<double> cost = asked.ask(costs);
+  asked.ask(rough ? rough : costs);
+  if (rough) {
+    asked.ask(costs, undecided(asked, windows.size()));
+  }
   for (std::size_t w = 0; w < windows.size(); ++w) {
-    windows[w].given_ns = cost[2 * w];
-    windows[w].last_ns = cost[2 * w + 1];
+    windows[w].given_ns = asked[2 * w];
+    windows[w].last_ns = asked[2 * w + 1];
   }
   TransposeCost transpose;
   if (largest != nullptr) {
     const double bytes =
         static_cast<double>(num_elements(largest->shape)) * bytes_of(largest->dtype);
-    transpose = {cost[2 * windows.size()] / bytes, cost[2 * windows.size() + 1] / bytes};
+    transpose = {asked[2 * windows.size()] / bytes, asked[2 * windows.size() + 1] / bytes};
   }
   return Agreement(graph, std::move(windows), transpose).solve();
 }

@@ -14,12 +14,14 @@
 
 namespace tensorsmith {
 
-/// body(0) to body(count - 1), on this thread and others; whatever they do must not depend on their
-/// order. The first exception is thrown when all have ended; what has not begun then never does.
+/// body(0) to body(count - 1), on this thread and others, or on this one alone where it is one of
+/// those; whatever they do must not depend on their order. The first exception is thrown when all
+/// have ended; what has not begun then never does.
 inline void run_on_threads(std::size_t count, const Callback<void(std::size_t)>& body) {
   const std::size_t num_threads =
       std::min(count, std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 8));
-  if (num_threads <= 1) {
+  static thread_local bool is_inside = false;
+  if (num_threads <= 1 || is_inside) {
     for (std::size_t i = 0; i < count; ++i) {
       body(i);
     }
@@ -29,6 +31,7 @@ inline void run_on_threads(std::size_t count, const Callback<void(std::size_t)>&
   std::mutex mutex;
   std::exception_ptr failure;
   const auto work = [&] {
+    is_inside = true;
     try {
       for (std::size_t i = next++; i < count; i = next++) {
         body(i);
@@ -44,6 +47,7 @@ inline void run_on_threads(std::size_t count, const Callback<void(std::size_t)>&
     threads.emplace_back(work);
   }
   work();
+  is_inside = false;
   for (std::thread& thread : threads) {
     thread.join();
   }

@@ -60,7 +60,7 @@ Owned<SearchPolicy> make_evolution(SearchContext& context) {
     policy.evolution = EvolutionOptions::for_budget(budget.seconds);
   } else if (budget.trials <= 0) {
     policy.evolution.num_generations = instant_generations;
-    policy.seeds = SeedEffort::single();
+    policy.seeds = context.is_estimate ? SeedEffort::rough() : SeedEffort::single();
     policy.drafted = DraftedEffort::single();
   }
   const bool is_gpu = context.task.target.kind == TargetKind::cuda;

@@ -374,7 +374,8 @@ Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32
                         std::move(space.templates),
                         *model,
                         std::move(callbacks),
-                        space.drawing};
+                        space.drawing,
+                        facts.is_estimate};
   const PolicyMethod* const named = named_policy(options);
   search.policy = named != nullptr ? named->make(context) : options.make_policy(context);
   if (!search.policy) {

@@ -33,6 +33,7 @@ struct SearchFacts {
   /// measured.
   Callback<std::vector<State>(const std::vector<Step>&)> carry;
   Callback<bool()> is_late;  ///< given, not found: see SearchCallbacks
+  bool is_estimate = false;  ///< given: see SearchContext
 };
 Search make_search(const TuneTask& task, const TuneOptions& options, std::uint32_t index,
                    SearchFacts& facts);

@@ -66,7 +66,8 @@ Loaded load(const NetworkArguments& arguments) {
     auto agreed =
         layout == "last"
             ? graph::all_channels_last(loaded.net)
-            : graph::agree_layouts(loaded.net, graph::estimated_costs(tune_options(arguments)));
+            : graph::agree_layouts(loaded.net, graph::estimated_costs(tune_options(arguments)),
+                                   graph::estimated_costs(tune_options(arguments), true));
     if (!agreed) {
       throw Error(agreed.error());
     }

@@ -49,8 +49,9 @@ std::vector<KernelArtifact> recorded_kernels(const Partition& partition,
                                              std::size_t& num_found);
 
 /// What agree_layouts() asks for: the estimates of the programs that the analytic model puts first,
-/// by the clock of this machine. `tune`: threads and seed.
-TaskCosts estimated_costs(TuneOptions tune = {});
+/// by the clock of this machine. `tune`: threads and seed. Rough ones try a quarter of the
+/// programs.
+TaskCosts estimated_costs(TuneOptions tune = {}, bool is_rough = false);
 
 struct TunedKernels {
   std::vector<KernelArtifact> kernels;  ///< by task

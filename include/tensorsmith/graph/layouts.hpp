@@ -38,9 +38,11 @@ struct LayoutAgreement {
   double transpose_ns = 0;
 };
 
-/// Of a resolved graph, which stays as it is. `costs` is asked once, and for equal programs once.
-/// An error names the node.
-Result<LayoutAgreement, std::string> agree_layouts(const Graph& graph, const TaskCosts& costs);
+/// Of a resolved graph, which stays as it is. `costs` is asked once, and for equal programs once;
+/// where `rough` ones are given, which may be off by half, only for windows that take a part of the
+/// whole and whose orders are that close. An error names the node.
+Result<LayoutAgreement, std::string> agree_layouts(const Graph& graph, const TaskCosts& costs,
+                                                   const TaskCosts& rough = {});
 
 /// As agree_layouts() with windows that cost nothing with channels last.
 Result<LayoutAgreement, std::string> all_channels_last(const Graph& graph);

@@ -231,7 +231,7 @@ class SeedSearch {
       }
     }
     try_parts(all.size(), 0, 1, effort_.num_parts);
-    try_parts(smaller_of(all.size(), larger_of(effort_.few, all.size() / 2)), 1, effort_.num_parts,
+    try_parts(smaller_of(all.size(), larger_of(effort_.few, all.size() / 2)), 1, effort_.num_tried,
               effort_.num_parts);
     std::erase_if(all, [](const Tried& tried) { return tried.seeds.empty(); });
     trials.clear();

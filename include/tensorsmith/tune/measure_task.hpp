@@ -60,7 +60,8 @@ double bytes_to_measure(const ComputeDag& dag);
 /// One sentence if there is less than that (memory.hpp); else empty.
 std::string memory_problem(const ComputeDag& dag);
 
-/// Programs below this many points and operations are left to the interpreter.
-constexpr double most_interpreted_flop = 2e6;
+/// Programs below this many points and operations are left to the interpreter, which takes as long
+/// for these as a compiler for any: some 20 ms.
+constexpr double most_interpreted_flop = 2e5;
 
 }  // namespace tensorsmith

@@ -58,6 +58,7 @@ struct SearchContext {
   /// Features for the model, validity, the analytic estimate if there is one, threads.
   SearchCallbacks callbacks;
   DrawingKind drawing = DrawingKind::native;  ///< see SpaceParts::drawing
+  bool is_estimate = false;  ///< what the first proposal takes is asked for, not the best program
 };
 
 /// A row of a table of methods.

@@ -302,6 +302,50 @@ TEST_CASE("agreed layouts cost least of all", "[graph]") {
   }
 }
 
+TEST_CASE("rough costs decide where layouts are far apart or take next to nothing", "[graph]") {
+  std::size_t num_asked = 0, num_rough = 0, num_different = 0;
+  for (std::uint32_t number = 0; number < test::scaled(200); ++number) {
+    INFO("graph " << number);
+    graph::Graph net = random_planes(number);
+    REQUIRE(graph::simplify(net).has_value());
+    const auto cost_of = [&](const graph::NetworkTask& task, double apart) {
+      CounterRng rng(hash_text(task.text), 0x70, number);
+      const double cost = 1 + rng.next_below(400);
+      return cost * (1 + apart * rng.next_below(1000) / 1000);
+    };
+    const auto costs = [&](double apart, std::size_t& count) {
+      return [&cost_of, apart, &count](std::span<const graph::NetworkTask> tasks) {
+        count += tasks.size();
+        std::vector<double> made;
+        for (const graph::NetworkTask& task : tasks) {
+          made.push_back(cost_of(task, apart));
+        }
+        return made;
+      };
+    };
+    std::size_t all = 0;
+    const auto exact = graph::agree_layouts(net, costs(0, all));
+    const auto mixed = graph::agree_layouts(net, costs(0, num_asked), costs(0.5, num_rough));
+    REQUIRE((exact && mixed));
+    REQUIRE(exact->windows.size() == mixed->windows.size());
+    double whole = 0;
+    for (const graph::WindowLayouts& window : exact->windows) {
+      whole += std::min(window.given_ns, window.last_ns);
+    }
+    for (std::size_t w = 0; w < exact->windows.size(); ++w) {
+      const graph::WindowLayouts &is = exact->windows[w], &found = mixed->windows[w];
+      const bool is_exact = found.given_ns == is.given_ns && found.last_ns == is.last_ns;
+      num_different += is_exact ? 0 : 1;
+      // Where the wrong order would be chosen, next to nothing is lost.
+      const bool is_wrong = (is.given_ns < is.last_ns) != (found.given_ns < found.last_ns);
+      const double least = std::min(is.given_ns, is.last_ns);
+      CHECK((is_exact || !is_wrong || least < 1.5 * whole / 32));
+    }
+  }
+  CHECK(num_asked < num_rough);
+  CHECK(num_different > 0);
+}
+
 TEST_CASE("every window can be asked to have channels last", "[graph]") {
   graph::Builder net;
   auto x = net.input("x", {1, 3, 8, 8});
