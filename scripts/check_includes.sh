@@ -15,7 +15,7 @@ check() {
       split("support 0 ir 1 te 2 ops 3 sched 3 lower 4 feature 5 sketch 5 codegen 5 cost 6 felix 6.5 " \
             "measure 6 record 6 space 6 search 7 report 7 cuda 7 graph 10 tune 10", f, " ")
       for (i = 1; i in f; i += 2) folder_floor[f[i]] = f[i + 1]
-      split("version.hpp 0 gpu_devices.hpp 0 cpu_models.hpp 0 fwd.hpp 1 task_input.hpp 1 target.hpp 1 host.hpp 2 codegen/kernel_abi.hpp 1 measure/status.hpp 5 kernel.hpp 7 tune.hpp 8 kernel_artifact.hpp 8 " \
+      split("version.hpp 0 gpu_devices.hpp 0 cpu_models.hpp 0 core_rates.hpp 0 fwd.hpp 1 task_input.hpp 1 target.hpp 1 host.hpp 2 codegen/kernel_abi.hpp 1 measure/status.hpp 5 kernel.hpp 7 tune.hpp 8 kernel_artifact.hpp 8 " \
             "tune_tasks.hpp 9 onnx.hpp 11 tensorsmith.hpp 12", g, " ")
       for (i = 1; i in g; i += 2) file_floor[g[i]] = g[i + 1]
       n = split("iostream istream ostream sstream fstream iomanip regex random ranges filesystem " \

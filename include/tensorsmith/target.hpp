@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tensorsmith/core_rates.hpp"
 #include "tensorsmith/cpu_models.hpp"
 #include "tensorsmith/gpu_devices.hpp"
 #include "tensorsmith/support/result.hpp"
@@ -73,6 +74,7 @@ struct Target {
   std::optional<std::int32_t> fma_per_cycle;  ///< full-width vector FMA instructions per cycle
   std::optional<std::int32_t> fma_latency;    ///< cycles
   std::optional<std::int32_t> clock_mhz;      ///< nominal; of simulated processors
+  std::optional<CoreRates> rates;             ///< measured on it (tune/calibration.hpp)
   std::optional<GpuLimits> gpu;               ///< set exactly for kind cuda
   bool is_simulated = false;                  ///< times come from a model, code is never run
   std::optional<std::int32_t> device;         ///< number of this host's GPU that code is run on

@@ -11,6 +11,7 @@
 #include "tensorsmith/cost/draft_rates.hpp"
 #include "tensorsmith/graph/executor.hpp"
 #include "tensorsmith/sched/state.hpp"
+#include "tensorsmith/tune/calibration.hpp"
 #include "tensorsmith/tune/measure_once.hpp"
 #include "tensorsmith/tune/methods.hpp"
 #include "tensorsmith/tune/replay.hpp"
@@ -24,7 +25,7 @@ namespace {
 TuneTask task_of(const NetworkTask& task) {
   TuneTask made;
   made.dag = task.dag;
-  made.target = host_target();
+  made.target = with_kept_rates(host_target());
   made.workload = task.text;
   made.flop = task.flop;
   return made;

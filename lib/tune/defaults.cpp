@@ -12,6 +12,7 @@
 #include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/hash.hpp"
 #include "tensorsmith/te/flop.hpp"
+#include "tensorsmith/tune/calibration.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -53,7 +54,7 @@ std::string default_journal(const std::string& workload) {
 
 Result<Target, std::string> named_target(const std::string& name) {
   if (name == "host") {
-    return host_target();
+    return with_kept_rates(host_target());
   }
   Result<Target, UnknownTarget> target = Target::from_name(name);
   if (target) {
@@ -71,7 +72,11 @@ Result<Target, std::string> named_runnable_target(const std::string& name) {
     return cuda_device_target(name);
   }
 #endif
-  return runnable_target(name);
+  Result<Target, std::string> target = runnable_target(name);
+  if (target && name == "host") {
+    return with_kept_rates(*std::move(target));
+  }
+  return target;
 }
 
 TuneTask named_task(const std::string& workload, const Target& target) {

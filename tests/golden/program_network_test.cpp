@@ -83,6 +83,10 @@ double loss_step(ProgramNetwork& network, const ProgramBatch& batch,
   return loss;
 }
 
+/// Gradients in single precision add some hundreds of products, in an order that the width of the
+/// machine's vectors decides: as many roundings.
+constexpr double most_apart_in_gradient = 512 * 0x1p-24;
+
 void compare_tiny(const Json& net, ComparedRows& compared) {
   const Json& dims = net.at("dims");
   const NetworkShape shape{dims.at("in_dim"), dims.at("hidden"), dims.at("buf_in_dim"),
@@ -99,14 +103,14 @@ void compare_tiny(const Json& net, ComparedRows& compared) {
 
   CHECK(loss_step(network, batch, labels, ProgramLoss::lambda_rank) ==
         Approx(net.at("lambdarank_loss").get<double>()).epsilon(1e-5));
-  CHECK(worst_weight(network, network.gradient(), net.at("grad")) < 1e-5);
+  CHECK(worst_weight(network, network.gradient(), net.at("grad")) < most_apart_in_gradient);
   CHECK(worst_of(values_of(network.statistics().mean), numbers_of(net.at("running_mean_after"))) <
         1e-5);
   CHECK(worst_of(values_of(network.statistics().variance),
                  numbers_of(net.at("running_var_after"))) < 1e-5);
   CHECK(loss_step(network, batch, labels, ProgramLoss::mean_square) ==
         Approx(net.at("mse_loss").get<double>()).epsilon(1e-5));
-  CHECK(worst_weight(network, network.gradient(), net.at("mse_grad")) < 2e-5);
+  CHECK(worst_weight(network, network.gradient(), net.at("mse_grad")) < most_apart_in_gradient);
 
   ProgramNetwork trained(shape);
   set_weights(trained, net.at("weights"));

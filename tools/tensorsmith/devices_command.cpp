@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // tensorsmith devices: what this machine is, which backends there are, and why not the others.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "interrupt.hpp"
 #include "tensorsmith/codegen/llvm_compiler.hpp"
 #include "tensorsmith/codegen/nvrtc.hpp"
 #include "tensorsmith/host.hpp"
 #include "tensorsmith/measure/cuda_devices.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
+#include "tensorsmith/tune/calibration.hpp"
 
 namespace tensorsmith::cli {
 namespace {
@@ -131,15 +135,115 @@ std::string cache_text(const Json& bytes) {
   return bytes.is_null() ? "unknown" : fmt::format("{} KiB", bytes.get<std::int64_t>() / 1024);
 }
 
-int print_devices(bool is_json) {
+struct DevicesArguments {
+  bool is_json = false, calibrates = false, lists_rates = false;
+  double seconds = 15;
+};
+
+Json optional_json(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json probes_json(const CoreProbes& probes) {
+  Json json = {{"ns_per_cycle", probes.ns_per_cycle},
+               {"bytes_per_cycle", Json::array()},
+               {"latency", Json::array()},
+               {"num_pages", optional_json(probes.num_pages)},
+               {"page_miss", Json::array()},
+               {"tracked", optional_json(probes.tracked)},
+               {"best_streams", optional_json(probes.best_streams)}};
+  for (std::size_t level = 0; level < 3; ++level) {
+    json["bytes_per_cycle"].push_back(optional_json(probes.bytes_per_cycle[level]));
+    json["latency"].push_back(optional_json(probes.latency[level]));
+  }
+  for (const std::optional<double>& cycles : probes.page_miss) {
+    json["page_miss"].push_back(optional_json(cycles));
+  }
+  return json;
+}
+
+/// What the analytic model believes of a core of this machine, and where it is from.
+Json rates_json(const DevicesArguments& arguments) {
+  const Target& host = host_target();
+  const std::string path = rates_file(host);
+  Json json;
+  json["machine"] = machine_name(host);
+  if (arguments.calibrates) {
+    if (path.empty()) {
+      throw Error("neither XDG_CACHE_HOME nor HOME is set: there is no folder to keep rates in");
+    }
+    const auto made = calibrate_machine(host, arguments.seconds, [] { return is_interrupted(); });
+    if (!made) {
+      throw Error(made.error());
+    }
+    if (const auto written = write_rates(path, *made); !written) {
+      throw Error(written.error());
+    }
+    json["probes"] = probes_json(made->probes);
+  }
+  const Result<MachineRates, std::string> kept = read_rates(path, host);
+  json["file"] = kept ? Json(path) : Json(nullptr);
+  json["num_programs"] = kept ? Json(kept->num_programs) : Json(nullptr);
+  json["error_before"] = kept ? Json(kept->error_before) : Json(nullptr);
+  json["error_after"] = kept ? Json(kept->error_after) : Json(nullptr);
+  json["rates"] = Json::object();
+  const CoreRates rates = kept ? kept->rates : known_rates_of(host.llvm_tune, host.vector_bits);
+  const bool is_known = has_known_rates(host.llvm_tune, host.vector_bits);
+  for_each_rate(rates, [&](std::string_view name, double value) {
+    const std::string text(name);
+    const bool is_fitted =
+        kept && std::find(kept->fitted.begin(), kept->fitted.end(), text) != kept->fitted.end();
+    json["rates"][text] = {{"value", value},
+                           {"from", is_fitted  ? "fitted to programs timed here"
+                                    : is_known ? "of " + host.llvm_tune
+                                               : "of any core"}};
+  });
+  return json;
+}
+
+std::string list_text(const Json& numbers, int digits) {
+  std::string text;
+  for (const Json& number : numbers) {
+    text += text.empty() ? "" : ", ";
+    text += number.is_null() ? "unknown" : fmt::format("{:.{}f}", number.get<double>(), digits);
+  }
+  return text;
+}
+
+void print_rates(const Json& json, bool lists) {
+  if (json.contains("probes")) {
+    const Json& probes = json["probes"];
+    fmt::print("measured: {:.3f} ns a cycle; bytes per cycle from L2, L3, memory: {}; cycles until "
+               "they are there: {}; a page more: {}\n",
+               probes["ns_per_cycle"].get<double>(), list_text(probes["bytes_per_cycle"], 1),
+               list_text(probes["latency"], 0), list_text(probes["page_miss"], 0));
+  }
+  if (json["file"].is_null()) {
+    fmt::print("rates of a core: {} (tensorsmith devices --calibrate)\n",
+               json["rates"]["streams"]["from"].get<std::string>());
+  } else {
+    fmt::print("rates of a core: fitted to {} programs, error {:.3f} -> {:.3f}, kept in {}\n",
+               json["num_programs"].get<std::int64_t>(), json["error_before"].get<double>(),
+               json["error_after"].get<double>(), json["file"].get<std::string>());
+  }
+  if (lists) {
+    for (const auto& [name, rate] : json["rates"].items()) {
+      fmt::print("  {:<20} {:>12g}  {}\n", name, rate["value"].get<double>(),
+                 rate["from"].get<std::string>());
+    }
+  }
+}
+
+int print_devices(const DevicesArguments& arguments) {
   Json json;
   json["cpu"] = cpu_json(probe_host());
+  json["rates"] = rates_json(arguments);
   std::string driver;
   json["gpus"] = gpus_json(driver);
   json["backends"] = backends_json(!json["gpus"].empty(), driver);
   json["simulated"] = simulated_json();
   json["simulated_cpus"] = simulated_cpus_json();
-  if (is_json) {
+  if (arguments.is_json) {
     print_json(json);
     return exit_ok;
   }
@@ -151,6 +255,7 @@ int print_devices(bool is_json) {
              cpu["cores"].is_null() ? "unknown" : cpu["cores"].dump(), cpu["usable_cpus"].dump());
   fmt::print("caches: L1 {}, L2 {}, L3 {}\n", cache_text(cpu["l1_bytes"]),
              cache_text(cpu["l2_bytes"]), cache_text(cpu["l3_bytes"]));
+  print_rates(json["rates"], arguments.lists_rates);
   for (const Json& backend : json["backends"]) {
     fmt::print("{}: {} ({})\n", backend["name"].get<std::string>(),
                backend["available"].get<bool>() ? "yes" : "no",
@@ -184,12 +289,19 @@ int print_devices(bool is_json) {
 }  // namespace
 
 void add_devices(CLI::App& app, Action& action) {
-  auto is_json = std::make_shared<bool>(false);
+  auto arguments = std::make_shared<DevicesArguments>();
   CLI::App* command = app.add_subcommand(
       "devices",
       "What this machine is and which backends there are.\nExample: tensorsmith devices");
-  command->add_flag("--json", *is_json, "one JSON object on standard output");
-  command->callback([is_json, &action] { action = [is_json] { return print_devices(*is_json); }; });
+  command->add_flag("--json", arguments->is_json, "one JSON object on standard output");
+  command->add_flag("--calibrate", arguments->calibrates,
+                    "time programs, fit what a core moves per cycle and waits for, and keep it");
+  command->add_option("--seconds", arguments->seconds, "of --calibrate")
+      ->check(CLI::Range(1.0, 3600.0))
+      ->capture_default_str();
+  command->add_flag("--rates", arguments->lists_rates, "every rate, and where it is from");
+  command->callback(
+      [arguments, &action] { action = [arguments] { return print_devices(*arguments); }; });
 }
 
 }  // namespace tensorsmith::cli

@@ -309,7 +309,7 @@ class DraftEstimator {
   DraftTraffic traffic_;
   const Target& target_;
   std::int32_t num_threads_;
-  DraftRates rates_;
+  CoreRates rates_;
 };
 
 }  // namespace detail

@@ -334,7 +334,7 @@ class DraftTraffic {
   const DraftProgram& program_;
   const State& state_;
   const Target& target_;
-  DraftRates rates_;
+  CoreRates rates_;
   std::array<double, 3> capacity_{};
   double working_set_ = 0;  ///< bytes of all tensors that outlive a call of their loops
   std::vector<const StorageLayoutStep*> layouts_;  ///< per stage; empty: none has one
