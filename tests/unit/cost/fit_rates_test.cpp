@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// requires: llvm mlp json
 #include "tensorsmith/cost/fit_rates.hpp"
 
 #include <cmath>
