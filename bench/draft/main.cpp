@@ -227,17 +227,11 @@ Target with_wanted_rates(const Cases& cases, const Arguments& arguments) {
     target.rates = fit.rates;
   }
   if (target.rates) {
-    CoreRates believed = known_rates_of(target.llvm_tune, target.vector_bits);
-    std::vector<double> values;
-    for_each_rate(believed, [&](std::string_view, double value) { values.push_back(value); });
-    std::size_t next = 0;
-    for_each_rate(*target.rates, [&](std::string_view name, double value) {
-      if (value != values[next]) {
-        std::fprintf(stderr, "  %-20s %10.3f, believed %g\n", std::string(name).c_str(), value,
-                     values[next]);
-      }
-      ++next;
-    });
+    for_each_change(known_rates_of(target.llvm_tune, target.vector_bits), *target.rates,
+                    [](std::string_view name, double believed, double found) {
+                      std::fprintf(stderr, "  %-20s %10.3f, believed %g\n",
+                                   std::string(name).c_str(), found, believed);
+                    });
   }
   return target;
 }

@@ -371,20 +371,6 @@ CoreProbes probe_core(const Target& target, const Callback<bool()>& is_cancelled
   return Probing(target, is_cancelled).run();
 }
 
-std::vector<std::string> measured_rates(const CoreProbes& probes) {
-  // Those that probes put another value in than the one that nothing measures.
-  CoreRates none;
-  for_each_rate(none, [](std::string_view, double& value) { value = -1; });
-  std::vector<std::string> names;
-  const CoreRates taken = with_probes(none, probes);
-  for_each_rate(taken, [&](std::string_view name, double value) {
-    if (value >= 0) {
-      names.emplace_back(name);
-    }
-  });
-  return names;
-}
-
 CoreRates with_probes(CoreRates rates, const CoreProbes& probes) {
   const auto take = [](double& rate, const std::optional<double>& measured) {
     if (measured && std::isfinite(*measured) && *measured >= 0) {

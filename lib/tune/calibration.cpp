@@ -11,8 +11,6 @@
 #include <sstream>
 #include <vector>
 
-#include <unistd.h>
-
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -22,6 +20,7 @@
 #include "tensorsmith/cost/draft_rates.hpp"
 #include "tensorsmith/cost/fit_rates.hpp"
 #include "tensorsmith/host.hpp"
+#include "tensorsmith/support/file.hpp"
 #include "tensorsmith/support/hash.hpp"
 #include "tensorsmith/tune/backend.hpp"
 #include "tensorsmith/tune/defaults.hpp"
@@ -34,7 +33,7 @@ namespace tensorsmith {
 namespace {
 
 constexpr const char* format_name = "tensorsmith-rates-1";
-constexpr std::uintmax_t most_bytes = 64 << 10;
+constexpr std::int64_t most_bytes = 64 << 10;
 
 /// The value of the first line of /proc/cpuinfo that begins with `key`; or nothing.
 std::string cpuinfo(const std::string& key) {
@@ -126,13 +125,16 @@ Result<std::vector<TimedProgram>, std::string> time_programs(const char* workloa
 }  // namespace
 
 std::string machine_name(const Target& target) {
-  const HostInfo host = probe_host();
-  const std::string microcode = cpuinfo("microcode");
-  std::ostringstream text;
-  text << host.vendor << ' ' << host.family << '.' << host.model << '.' << host.stepping << ", "
-       << host.model_name << ", microcode " << (microcode.empty() ? "unknown" : microcode)
-       << ", hypervisor " << hypervisor() << ", vectors of " << target.vector_bits << " bits";
-  return text.str();
+  static const std::string core = [] {
+    const HostInfo host = probe_host();
+    const std::string microcode = cpuinfo("microcode");
+    std::ostringstream text;
+    text << host.vendor << ' ' << host.family << '.' << host.model << '.' << host.stepping << ", "
+         << host.model_name << ", microcode " << (microcode.empty() ? "unknown" : microcode)
+         << ", hypervisor " << hypervisor();
+    return text.str();
+  }();
+  return core + ", vectors of " + std::to_string(target.vector_bits) + " bits";
 }
 
 Result<MachineRates, std::string> calibrate_machine(const Target& target, double seconds,
@@ -172,15 +174,8 @@ Result<MachineRates, std::string> calibrate_machine(const Target& target, double
     return fail(stopped);
   }
   made.rates = fit.rates;
-  std::vector<double> believed;
-  const CoreRates before = detail::draft_rates(target);
-  for_each_rate(before, [&](std::string_view, double value) { believed.push_back(value); });
-  std::size_t next = 0;
-  for_each_rate(made.rates, [&](std::string_view name, double value) {
-    if (value != believed[next++]) {
-      made.fitted.emplace_back(name);
-    }
-  });
+  for_each_change(detail::draft_rates(target), made.rates,
+                  [&](std::string_view name, double, double) { made.fitted.emplace_back(name); });
   made.num_programs = static_cast<std::int64_t>(programs.size());
   made.error_before = fit.error_before;
   made.error_after = fit.error_after;
@@ -197,13 +192,11 @@ std::string rates_file(const Target& target) {
 }
 
 Result<MachineRates, std::string> read_rates(const std::string& path, const Target& target) {
-  std::error_code problem;
-  if (!std::filesystem::is_regular_file(path, problem) ||
-      std::filesystem::file_size(path, problem) > most_bytes || problem) {
+  const Result<std::string, FileError> text = read_file(path, {.most_bytes = most_bytes});
+  if (!text) {
     return fail("\"" + path + "\" is no file of rates");
   }
-  std::ifstream file(path);
-  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
   const auto is_text = [&](const char* key) {
     return json.is_object() && json.contains(key) && json[key].is_string();
   };
@@ -263,15 +256,7 @@ Result<Done, std::string> write_rates(const std::string& path, const MachineRate
   });
   std::error_code problem;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), problem);
-  const std::string whole = path + "." + std::to_string(::getpid());  // two may write at a time
-  std::ofstream file(whole);
-  file << json.dump(2) << '\n';
-  file.close();
-  if (file) {
-    std::filesystem::rename(whole, path, problem);
-  }
-  if (!file || problem) {
-    std::filesystem::remove(whole, problem);
+  if (!write_file(path, json.dump(2) + "\n")) {
     return fail("cannot write \"" + path + "\"");
   }
   return Done{};
@@ -279,7 +264,7 @@ Result<Done, std::string> write_rates(const std::string& path, const MachineRate
 
 Target with_kept_rates(Target target) {
   const std::string path = rates_file(target);
-  if (path.empty() || ::access(path.c_str(), R_OK) != 0) {
+  if (path.empty()) {
     return target;
   }
   if (Result<MachineRates, std::string> kept = read_rates(path, target)) {

@@ -54,7 +54,7 @@ std::string default_journal(const std::string& workload) {
 
 Result<Target, std::string> named_target(const std::string& name) {
   if (name == "host") {
-    return with_kept_rates(host_target());
+    return named_runnable_target(name);
   }
   Result<Target, UnknownTarget> target = Target::from_name(name);
   if (target) {

@@ -16,7 +16,8 @@
 namespace tensorsmith::cli {
 namespace {
 
-Json optional_json(const std::optional<std::int64_t>& value) {
+template <class Number>
+Json optional_json(const std::optional<Number>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
@@ -139,10 +140,6 @@ struct DevicesArguments {
   bool is_json = false, calibrates = false, lists_rates = false;
   double seconds = 15;
 };
-
-Json optional_json(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json probes_json(const CoreProbes& probes) {
   Json json = {{"ns_per_cycle", probes.ns_per_cycle},

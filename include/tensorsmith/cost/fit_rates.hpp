@@ -6,9 +6,11 @@
 // along one rate after another, deterministic. Not here: timing them (tune/calibration.hpp).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "tensorsmith/core_rates.hpp"
 #include "tensorsmith/sched/state.hpp"
@@ -35,5 +37,20 @@ struct RatesFit {
 RatesFit fit_rates(std::span<const TimedProgram> programs, const Target& target,
                    std::int32_t num_threads = 1, double doubt = 1,
                    const Callback<bool()>& is_late = {});
+
+/// visit(name, before, after) of every rate that is another one in `after`.
+template <class Visit>
+constexpr void for_each_change(const CoreRates& before, const CoreRates& after,
+                               const Visit& visit) {
+  std::array<double, 64> values{};
+  std::size_t count = 0, next = 0;
+  for_each_rate(before, [&](std::string_view, double value) { values[count++] = value; });
+  for_each_rate(after, [&](std::string_view name, double value) {
+    const double was = values[next++];
+    if (value != was) {
+      visit(name, was, value);
+    }
+  });
+}
 
 }  // namespace tensorsmith

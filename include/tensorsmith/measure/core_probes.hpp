@@ -9,8 +9,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "tensorsmith/core_rates.hpp"
 #include "tensorsmith/support/callback.hpp"
@@ -37,7 +35,5 @@ CoreProbes probe_core(const Target& target, const Callback<bool()>& is_cancelled
 
 /// `rates` with what was measured in place of what was believed.
 CoreRates with_probes(CoreRates rates, const CoreProbes& probes);
-/// Names of the rates that these probes give (for_each_rate()).
-std::vector<std::string> measured_rates(const CoreProbes& probes);
 
 }  // namespace tensorsmith

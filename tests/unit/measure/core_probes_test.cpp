@@ -3,11 +3,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "support/catch.hpp"
+#include "tensorsmith/cost/fit_rates.hpp"
 #include "tensorsmith/host.hpp"
 
 using namespace tensorsmith;
+
+namespace {
+
+std::vector<std::string> changed(const CoreRates& before, const CoreRates& after) {
+  std::vector<std::string> names;
+  for_each_change(before, after,
+                  [&](std::string_view name, double, double) { names.emplace_back(name); });
+  return names;
+}
+
+}  // namespace
 
 TEST_CASE("every probe gives a number that a core can have") {
   const CoreProbes probes = probe_core(host_target());
@@ -34,7 +48,7 @@ TEST_CASE("caches that are not known are not probed, and nothing is when interru
   CHECK_FALSE(probes.latency[1].has_value());
   CHECK(probes.bytes_per_cycle[2].has_value());
   const CoreProbes none = probe_core(host_target(), [] { return true; });
-  CHECK(measured_rates(none).empty());
+  CHECK(changed(CoreRates(), with_probes(CoreRates(), none)).empty());
   CHECK(with_probes(CoreRates(), none) == CoreRates());
 }
 
@@ -50,6 +64,6 @@ TEST_CASE("what was measured takes the place of what was believed, and nothing e
   expected.page_miss[1] = 150;
   expected.tracked = 16;
   CHECK(with_probes(believed, probes) == expected);
-  CHECK(measured_rates(probes) ==
+  CHECK(changed(CoreRates(), with_probes(CoreRates(), probes)) ==
         std::vector<std::string>{"bytes_per_cycle_l2", "page_miss_second", "tracked"});
 }

@@ -7,34 +7,15 @@
 #include <fstream>
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "support/catch.hpp"
+#include "support/temporary_folder.hpp"
 #include "tensorsmith/cost/draft_rates.hpp"
 #include "tensorsmith/host.hpp"
 
 using namespace tensorsmith;
 
 namespace {
-
-class Folder {
- public:
-  Folder() {
-    char name[] = "/tmp/tensorsmith-rates-XXXXXX";
-    REQUIRE(::mkdtemp(name) != nullptr);
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 MachineRates some_rates() {
   MachineRates made;
@@ -50,8 +31,8 @@ MachineRates some_rates() {
   return made;
 }
 
-std::string written(const Folder& folder, const std::string& text) {
-  const std::string path = folder / "rates.json";
+std::string written(const test::TemporaryFolder& folder, const std::string& text) {
+  const std::string path = folder.path() / "rates.json";
   std::ofstream(path) << text;
   return path;
 }
@@ -59,8 +40,8 @@ std::string written(const Folder& folder, const std::string& text) {
 }  // namespace
 
 TEST_CASE("rates are kept and read back, fitted ones alone") {
-  const Folder folder;
-  const std::string path = folder / "deep/rates.json";
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() / "deep/rates.json";
   const MachineRates made = some_rates();
   REQUIRE(write_rates(path, made).has_value());
   const auto back = read_rates(path, host_target());
@@ -77,7 +58,7 @@ TEST_CASE("rates are kept and read back, fitted ones alone") {
 }
 
 TEST_CASE("a file of rates that is none, or of another machine, is refused in one sentence") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const std::string name = machine_name(host_target());
   const auto refusal = [&](const std::string& path) {
     const auto read = read_rates(path, host_target());
@@ -89,10 +70,10 @@ TEST_CASE("a file of rates that is none, or of another machine, is refused in on
     return written(folder, R"({"v": "tensorsmith-rates-1", "machine": ")" + machine +
                                R"(", "rates": )" + rates + "}");
   };
-  CHECK(refusal(folder / "missing").find("no file of rates") != std::string::npos);
+  CHECK(refusal(folder.path() / "missing").find("no file of rates") != std::string::npos);
   CHECK(refusal("/dev/zero").find("no file of rates") != std::string::npos);
-  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
-  CHECK(refusal(folder / "fifo").find("no file of rates") != std::string::npos);
+  REQUIRE(::mkfifo((folder.path() / "fifo").c_str(), 0600) == 0);
+  CHECK(refusal(folder.path() / "fifo").find("no file of rates") != std::string::npos);
   for (const char* text : {"", "{", "[]", "12", R"({"v": 1})", R"({"v": "tensorsmith-rates-1"})",
                            R"({"v": "tensorsmith-rates-9", "machine": "x", "rates": {}})",
                            R"({"v": "tensorsmith-rates-1", "machine": "x", "rates": 3})"}) {
@@ -110,8 +91,8 @@ TEST_CASE("a file of rates that is none, or of another machine, is refused in on
 }
 
 TEST_CASE("the host has the rates that were kept for it") {
-  const Folder folder;
-  ::setenv("XDG_CACHE_HOME", (folder / "cache").c_str(), 1);
+  const test::TemporaryFolder folder;
+  ::setenv("XDG_CACHE_HOME", (folder.path() / "cache").c_str(), 1);
   CHECK_FALSE(with_kept_rates(host_target()).rates.has_value());
   const MachineRates made = some_rates();
   REQUIRE(write_rates(rates_file(host_target()), made).has_value());
