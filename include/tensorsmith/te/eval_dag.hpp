@@ -2,7 +2,8 @@
 // The interpreter of dags: every operation as it is written, point by point. The oracle of
 // everything.
 //
-// Floor 2. Own design: a walk over the expression trees and nothing else. Not here: speed.
+// Floor 2. Own design: a walk over the expressions, each once at a point, and nothing else. Not
+// here: speed.
 #pragma once
 
 #include <utility>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definition of eval_dag_tensors: a walk over the expression trees.
+// The definition of eval_dag_tensors: a walk over the expressions.
 //
 // Floor 2. Included by te/eval_dag.hpp or compiled once (support/compiled.hpp).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,8 @@ namespace detail {
 class DagEvaluator {
  public:
   DagEvaluator(const ComputeDag& dag, const EvalDagOptions& options)
-      : dag_(dag), pool_(dag.pool()), wide_(options.wide), vars_(pool_.num_vars()) {
+      : dag_(dag), pool_(dag.pool()), wide_(options.wide), vars_(pool_.num_vars()),
+        known_(pool_.num_exprs()), has_element_(pool_.num_exprs()) {
     tensors_.resize(dag.tensors().size());
   }
 
@@ -75,7 +77,7 @@ class DagEvaluator {
       return f();
     }
     for (std::int64_t i = 0; i < axes[first].extent; ++i) {
-      vars_[axes[first].var.value] = {scalar_of(i), false};
+      set(axes[first].var, {scalar_of(i), false});
       if (!over(axes, first + 1, f)) {
         return false;
       }
@@ -84,6 +86,7 @@ class DagEvaluator {
   }
 
   bool point(const Operation& op, std::int64_t position) {
+    ++moment_;
     std::vector<Scalar> reduced;
     for (std::size_t k = 0; k < op.bodies.size() && is_good_; ++k) {
       Scalar result;
@@ -109,10 +112,14 @@ class DagEvaluator {
     for (ExprId identity : combiner.identity) {
       total.push_back(value(identity).scalar);
     }
+    std::vector<Scalar> sources(total.size());
     over(op.reduce_axes, 0, [&] {
       for (std::size_t k = 0; k < total.size(); ++k) {
-        vars_[combiner.rhs[k].value] = {value(reduce.sources[k]).scalar, true};
-        vars_[combiner.lhs[k].value] = {total[k], true};
+        sources[k] = value(reduce.sources[k]).scalar;
+      }
+      for (std::size_t k = 0; k < total.size(); ++k) {
+        set(combiner.rhs[k], {sources[k], true});
+        set(combiner.lhs[k], {total[k], true});
       }
       for (std::size_t k = 0; k < total.size(); ++k) {
         total[k] = value(combiner.results[k]).scalar;
@@ -122,7 +129,23 @@ class DagEvaluator {
     return total;
   }
 
+  void set(VarId var, const Value& value) {
+    vars_[var.value] = value;
+    ++moment_;
+  }
+
+  /// An expression may stand in many places of a body; it has one value as long as no variable
+  /// changes.
   Value value(ExprId id) {
+    Known& known = known_[id.value];
+    if (known.moment != moment_) {
+      const Value found = compute(id);
+      known = {moment_, found};
+    }
+    return known.value;
+  }
+
+  Value compute(ExprId id) {
     const ExprNode& node = pool_[id];
     return std::visit(
         Overloaded{
@@ -185,10 +208,14 @@ class DagEvaluator {
                        is_element || !is_index_type(type)),
             is_element};
   }
-  bool has_element(ExprId id) const {
-    bool found = pool_.as<TensorRead>(id) != nullptr;
-    for_each_child(pool_[id], [&](ExprId child) { found = found || has_element(child); });
-    return found;
+  bool has_element(ExprId id) {
+    std::optional<bool>& found = has_element_[id.value];
+    if (!found) {
+      bool has = pool_.as<TensorRead>(id) != nullptr;
+      for_each_child(pool_[id], [&](ExprId child) { has = has || has_element(child); });
+      found = has;
+    }
+    return *found;
   }
 
   Value read(const TensorRead& n) {
@@ -216,7 +243,14 @@ class DagEvaluator {
   const ComputeDag& dag_;
   const ExprPool& pool_;
   bool wide_;
-  std::vector<Value> vars_;  // by VarId
+  struct Known {
+    std::uint64_t moment = 0;
+    Value value;
+  };
+  std::vector<Value> vars_;                       // by VarId
+  std::vector<Known> known_;                      // by ExprId: what it was at which moment
+  std::uint64_t moment_ = 1;                      // another one with every point and variable
+  std::vector<std::optional<bool>> has_element_;  // by ExprId, once it was asked
   std::vector<HostArray> tensors_;
   EvalError error_;
   bool is_good_ = true;
