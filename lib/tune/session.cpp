@@ -32,8 +32,9 @@ namespace {
 
 constexpr std::uint64_t input_seed = 1;
 /// Of the reference in instant mode: some 5 ms. Of a run with a budget so many more for each
-/// second: a twentieth of it where a core computes 10 points in a nanosecond.
-constexpr double instant_points = 5e7, points_per_second = 5e8;
+/// second: a twentieth of it where a core computes 10 points in a nanosecond. Without a limit of
+/// time as many as of a run of so many seconds.
+constexpr double instant_points = 5e7, points_per_second = 5e8, unlimited_seconds = 60;
 /// A worker that starts on a busy machine gets so long whatever the budget.
 constexpr double least_start_seconds = 2;
 /// The reference result and the inputs of the worker are waited for as long as the budget is and
@@ -358,8 +359,9 @@ void TuneSession::add_reference_result(double share) {
   references->definition = definition_;
   references->program = task_.dag;
   references->run_plain = backend_->make_reference();
-  // Without a limit of time there is time for all of it.
-  references->points = is_instant(options_) ? instant_points : share * budget * points_per_second;
+  references->points = is_instant(options_)
+                           ? instant_points
+                           : share * (budget > 0 ? budget : unlimited_seconds) * points_per_second;
   references->hard_points = is_instant(options_) ? instant_hard_points : hard_points;
   const double most = std::max((1 + late_share) * budget, least_prepare_seconds);
   if (!run_unless([references] { references->add(); }, [&] { return is_late(most); })) {
