@@ -4,6 +4,7 @@
 
 #include "backend/cpp_source_fixture.hpp"
 #include "backend/native_draws.hpp"
+#include "support/full_count.hpp"
 #include "support/gpu_programs.hpp"
 #include "support/random_dags.hpp"
 #include "support/random_steps.hpp"
@@ -17,6 +18,9 @@
 using namespace tensorsmith;
 
 namespace {
+
+/// A half of a long series in a usual run.
+std::uint32_t half_of(std::uint32_t all) { return test::full_count(all / 2, all); }
 
 std::size_t check_exported(DType type, std::uint32_t count, double bound) {
   const auto workloads = test::small_workloads(type);
@@ -41,11 +45,11 @@ std::size_t check_exported(DType type, std::uint32_t count, double bound) {
 }  // namespace
 
 TEST_CASE("exported C++ of random schedules on integers is exact", "[cpp_source]") {
-  CHECK(check_exported(DType::i32, 48, 0.0) == 48);
+  CHECK(check_exported(DType::i32, half_of(48), 0.0) == half_of(48));
 }
 
 TEST_CASE("exported C++ of random schedules on floats", "[cpp_source]") {
-  CHECK(check_exported(DType::f32, 16, 1e-5) == 16);
+  CHECK(check_exported(DType::f32, half_of(16), 1e-5) == half_of(16));
 }
 
 TEST_CASE("exported C++ of convolutions that leave padding out is exact", "[cpp_source]") {
@@ -73,7 +77,7 @@ TEST_CASE("exported C++ of random programs is exact", "[cpp_source]") {
   CounterRng rng(test::seed(), 10);
   const test::TemporaryFolder folder;
   int number = 0;
-  for (std::uint32_t n = 0; n < 24; ++n) {
+  for (std::uint32_t n = 0; n < half_of(24); ++n) {
     const auto dag = test::RandomDag(rng).make();
     const State state = test::random_state(rng, dag, 8);
     const auto program = lower(state, Target::x86_64_v3());
@@ -103,7 +107,7 @@ TEST_CASE("exported C++ of random programs is exact", "[cpp_source]") {
       ::dlclose(loaded.library);
     }
   }
-  CHECK(number > 24);
+  CHECK(static_cast<std::uint32_t>(number) > half_of(24));
 }
 
 // Register tiles with rests, vectors that overlap, packed operands, epilogues on the tile.
@@ -114,7 +118,7 @@ TEST_CASE("exported C++ of programs as the search draws them", "[cpp_source]") {
   for (const char* text :
        {"gemm:9x33x8:f32,bias,relu", "gemm:6x20x7",
         "conv2d:n=1,h=5,w=9,ci=3,co=19,k=3,s=1,p=1,layout=nhwc", "gemm:5x17x9:f64"}) {
-    for (const test::DrawnProgram& drawn : draws.of(text, 6, 6)) {
+    for (const test::DrawnProgram& drawn : draws.of(text, half_of(6), half_of(6))) {
       INFO(text << ", seed " << test::seed() << "\n"
                 << state_text(drawn.state) << to_text(drawn.program));
       test::compare_with_interpreter(drawn.program, 1e-5, tools);

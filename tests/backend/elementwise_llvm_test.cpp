@@ -10,7 +10,7 @@ using namespace tensorsmith::test;
 
 TEST_CASE("elementwise functions keep their stated bounds in compiled code", "[codegen]") {
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
-    const ElementwiseJudge judge(sweep_inputs(type));
+    const ElementwiseJudge& judge = judge_of(type);
     for (const ForKind kind : {ForKind::vectorized, ForKind::serial}) {
       const LoopProgram program = sweep_program(type, {{judge.count(), kind}});
       for (const Target& target : code_targets()) {

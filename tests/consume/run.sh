@@ -19,7 +19,7 @@ use_package() {
   shift 2
   rm -rf "${work:?}/$name"
   cmake -S "$source/tests/consume/find_package" -B "$work/$name" -G Ninja \
-    -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$package" -DCMAKE_BUILD_TYPE=Debug
+    -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$package" -DCMAKE_CXX_FLAGS=-O0
   if [ $# = 0 ]; then
     cmake --build "$work/$name"
     run_alone "$work/$name/consumer_core"
@@ -106,7 +106,8 @@ install)
 find_package)
   use_package "$prefix" find_package
   # Optimised, the ten lines are a small program.
-  cmake -S "$source/tests/consume/find_package" -B "$work/find_package" -DCMAKE_BUILD_TYPE=Release
+  cmake -S "$source/tests/consume/find_package" -B "$work/find_package" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_CXX_FLAGS=
   cmake --build "$work/find_package" --target consumer_compiled
   at_most 2048 "ten lines with compiled" "$work/find_package/consumer_compiled"
   # An installed tree may be moved.
@@ -138,7 +139,7 @@ shared)
   mkdir -p "$work/shared"
   work=$work source=$source build=$build unshare -m sh -c '
     set -e
-    settings=$(sed -n "s/^\(CMAKE_BUILD_TYPE\|CMAKE_CXX_COMPILER\|CMAKE_CXX_FLAGS[A-Z_]*\|CMAKE_UNITY_BUILD[A-Z_]*\|TENSORSMITH_W[A-Z_]*\):\([A-Z]*=.*\)/-D\1:\2/p" "$build/CMakeCache.txt" | sed "s/ /%20/g")
+    settings=$(sed -n "s/^\(CMAKE_BUILD_TYPE\|CMAKE_CXX_COMPILER\|CMAKE_CXX_FLAGS[A-Z_]*\|CMAKE_UNITY_BUILD[A-Z_]*\|TENSORSMITH_W[A-Z_]*\|TENSORSMITH_RUN_ONCE\):\([A-Z]*=.*\)/-D\1:\2/p" "$build/CMakeCache.txt" | sed "s/ /%20/g")
     mount --make-rprivate / 2>/dev/null || true
     mount --bind "$work/shared" "$build"
     cd "$source"
@@ -161,8 +162,7 @@ shared)
   fi
   run_alone "$work/prefix.shared/bin/tensorsmith" --version
   # What uses headers alone does not depend on the kind of libraries.
-  use_package "$work/prefix.shared" find_package.shared \
-    lowers_with_compiled tunes_with_tune tunes_with_tensorsmith
+  use_package "$work/prefix.shared" find_package.shared lowers_with_compiled tunes_with_tensorsmith
   ;;
 add_subdirectory | fetch_content)
   rm -rf "${work:?}/$mode"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/full_count.hpp"
 #include "support/gpu_programs.hpp"
 #include "support/native_gpu_space.hpp"
 #include "support/random_steps.hpp"
@@ -184,7 +185,7 @@ TEST_CASE("random schedules with random bindings: right in every order of thread
   }
   CounterRng rng(test::seed());
   Checked checked;
-  const std::uint32_t count = test::scaled(1500);
+  const std::uint32_t count = test::full_count(test::scaled(750), 1500);
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::size_t w = rng.next_below(static_cast<std::uint32_t>(workloads.size()));
     INFO(workloads[w].name << ", seed " << test::seed() << ", number " << i);

@@ -32,9 +32,9 @@ using test::run_kernel;
 
 namespace {
 
-/// Of a long series: half of it in a usual run, a sixteenth without optimisation.
-std::uint32_t half_of(std::uint32_t all) {
-  return test::full_count(std::min(test::scaled(all), all / 2), all);
+/// Of a long series: a quarter of it in a usual run, a sixteenth without optimisation.
+std::uint32_t part_of(std::uint32_t all) {
+  return test::full_count(std::min(test::scaled(all), all / 4), all);
 }
 
 struct Outcome {
@@ -241,22 +241,22 @@ Outcome check_drawn_programs(const std::vector<test::SmallWorkload>& workloads,
 
 // Attach points that do not cover a reader are refused: few.
 TEST_CASE("oracle chain on integers: dag, loop program and machine code agree exactly") {
-  const std::uint32_t count = half_of(1400);
+  const std::uint32_t count = part_of(1400);
   CHECK(check_random_schedules(DType::i32, count, true).checked > count * 0.85);
 }
 
 TEST_CASE("oracle chain on floats that are whole numbers: exact as well") {
-  const std::uint32_t count = half_of(1400);
+  const std::uint32_t count = part_of(1400);
   CHECK(check_random_schedules(DType::f32, count, true).checked > count * 0.85);
 }
 
 TEST_CASE("oracle chain without machine code, many more schedules") {
-  const std::uint32_t count = half_of(8000);
+  const std::uint32_t count = part_of(8000);
   CHECK(check_random_schedules(DType::i32, count, false).checked > count * 0.85);
 }
 
 TEST_CASE("oracle chain on programs that the search draws: all of them are exact") {
-  const std::uint32_t many = half_of(4000), few = half_of(600);
+  const std::uint32_t many = part_of(4000), few = part_of(600);
   const auto workloads = test::with_pooled_convolutions(test::small_workloads(DType::i32));
   check_drawn_programs(workloads, host_target(), many, false);
   check_drawn_programs(workloads, host_target(), few, true);
@@ -264,7 +264,7 @@ TEST_CASE("oracle chain on programs that the search draws: all of them are exact
 
 // Whole numbers: bf16 holds them, and their sums are exact in f32 in any order.
 TEST_CASE("oracle chain on tensor intrinsics: exact for integers and whole numbers") {
-  const std::uint32_t many = half_of(1500), few = half_of(600);
+  const std::uint32_t many = part_of(1500), few = part_of(600);
   const auto workloads = test::small_tensor_workloads();
   const Target target = *Target::from_name("znver4");  // has all of them
   CHECK(check_drawn_programs(workloads, target, many, false).with_intrinsic > many * 0.4);
@@ -279,8 +279,8 @@ TEST_CASE("oracle chain on packed copies that keep rows: exact") {
   auto c =
       p.compute("C", {13, 21}, [&](auto i, auto j) { return te::sum(a(i, k) * b(k, j), {k}); });
   const std::vector<test::SmallWorkload> workloads = {{"matmul 13x21x39", p.dag({a, b, c})}};
-  check_drawn_programs(workloads, host_target(), half_of(600), false, 0.1, 0.02);
-  check_drawn_programs(workloads, host_target(), half_of(300), true);
+  check_drawn_programs(workloads, host_target(), part_of(600), false, 0.1, 0.02);
+  check_drawn_programs(workloads, host_target(), part_of(300), true);
 }
 
 TEST_CASE("oracle chain on Winograd's tiles, quarters included, and on patches: exact") {
@@ -291,12 +291,12 @@ TEST_CASE("oracle chain on Winograd's tiles, quarters included, and on patches: 
                            "conv2d:n=1,h=7,w=6,ci=18,co=16,k=2x3,p=1,d=2,bias,relu"}) {
     workloads.push_back({text, ops::parse_workload(text)->dag});
   }
-  check_drawn_programs(workloads, host_target(), half_of(320), false, 0);
-  check_drawn_programs(workloads, host_target(), half_of(128), true, 0);
+  check_drawn_programs(workloads, host_target(), part_of(320), false, 0);
+  check_drawn_programs(workloads, host_target(), part_of(128), true, 0);
 }
 
 TEST_CASE("oracle chain on convolutions that leave padding out: all of them are exact") {
-  const std::uint32_t many = half_of(6000), few = half_of(1200);
+  const std::uint32_t many = part_of(6000), few = part_of(1200);
   CHECK(check_padded_tiles(DType::i32, many, false).checked > many * 0.2);
   CHECK(check_padded_tiles(DType::f32, few, true).checked > few * 0.2);
 }

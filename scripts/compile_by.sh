@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A compiler launcher of CMake that replaces the compiler: for targets of a build that another one is
+# to compile (TENSORSMITH_TEST_COMPILER).
+#   compile_by.sh NEW OLD [LAUNCHER...] OLD ARGUMENT...
+set -eu
+new=$1 old=$2
+shift 2
+for word; do
+  shift
+  if [ "$word" = "$old" ]; then word=$new; fi
+  set -- "$@" "$word"
+done
+exec "$@"
