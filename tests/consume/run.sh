@@ -19,7 +19,7 @@ use_package() {
   shift 2
   rm -rf "${work:?}/$name"
   cmake -S "$source/tests/consume/find_package" -B "$work/$name" -G Ninja \
-    -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$package" -DCMAKE_CXX_FLAGS=-O0
+    -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$package"
   if [ $# = 0 ]; then
     cmake --build "$work/$name"
     run_alone "$work/$name/consumer_core"
@@ -106,8 +106,7 @@ install)
 find_package)
   use_package "$prefix" find_package
   # Optimised, the ten lines are a small program.
-  cmake -S "$source/tests/consume/find_package" -B "$work/find_package" -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_CXX_FLAGS=
+  cmake -S "$source/tests/consume/find_package" -B "$work/find_package" -DCMAKE_BUILD_TYPE=Release
   cmake --build "$work/find_package" --target consumer_compiled
   at_most 2048 "ten lines with compiled" "$work/find_package/consumer_compiled"
   # An installed tree may be moved.
