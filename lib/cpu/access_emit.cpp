@@ -189,14 +189,18 @@ const Value* MemoryEmitter::known_load(const LoadKey& key) {
     return nullptr;
   }
   CachedLoad& load = found->second;
-  std::int64_t taken = 1;
+  std::int64_t num_accumulators = 0;
   for (const auto& [buffer, pieces] : registers_.buffers()) {
-    taken += static_cast<std::int64_t>(pieces.size());
+    num_accumulators += static_cast<std::int64_t>(pieces.size());
   }
-  constexpr std::int64_t least_room = 6;
-  const std::int64_t room =
-      std::max(least_room, std::int64_t{m_.target.num_vector_registers} - taken);
-  if (taken == 1 || num_loads_ - load.used <= room) {
+  // Where a product cannot take a value that is the same in all lanes from memory, that needs a
+  // register, too; and a tile that leaves none to spare is spilled all the same. The vectors of a
+  // row are wanted by the next row, such a value at once or, by another tap, late.
+  const bool has_more = m_.target.has_masks, is_same_in_lanes = std::get<6>(key) == 1;
+  const std::int64_t least_room = has_more ? 6 : is_same_in_lanes ? 1 : 3;
+  const std::int64_t room = std::max(least_room, std::int64_t{m_.target.num_vector_registers} -
+                                                     num_accumulators - (has_more ? 1 : 3));
+  if (num_accumulators == 0 || num_loads_ - load.used <= room) {
     load.used = num_loads_;
     return &load.value;
   }
@@ -291,6 +295,8 @@ void MemoryEmitter::store_memory(const Store& store, const LinearForm& form, Val
       has_streamed_ = true;
     } else if (mask == nullptr) {
       b_.store(stored, pointer, alignment_of(store.buffer, form));
+    } else if (chunk_.mask == nullptr && !m_.target.has_masks) {
+      store_first_lanes(stored, pointer, element);
     } else {
       b_.masked_store(stored, pointer, alignment_of(store.buffer, form), mask);
     }
@@ -301,6 +307,18 @@ void MemoryEmitter::store_memory(const Store& store, const LinearForm& form, Val
     const LLVMValueRef pointer =
         b_.offset(pointer_to(store.buffer, form), form.lane * lane * std::int64_t{element});
     store_scalar(pointer, b_.extract(stored, lane), element, guard);
+  }
+}
+
+// In ever narrower pieces: a masked store takes AMD's cores dozens of cycles.
+void MemoryEmitter::store_first_lanes(LLVMValueRef value, LLVMValueRef pointer, unsigned element) {
+  for (int begin = 0, lanes = chunk_.lanes; begin < chunk_.count; lanes /= 2) {
+    if (lanes > chunk_.count - begin) {
+      continue;
+    }
+    b_.store(lanes == 1 ? b_.extract(value, begin) : b_.part(value, begin, lanes, lanes),
+             b_.offset(pointer, std::int64_t{begin} * element), element);
+    begin += lanes;
   }
 }
 

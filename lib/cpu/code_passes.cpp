@@ -12,6 +12,11 @@
 #include <utility>
 
 #include <llvm/ADT/SmallString.h>
+#include <llvm/CodeGen/MachineFunctionPass.h>
+#include <llvm/CodeGen/MachineInstrBuilder.h>
+#include <llvm/CodeGen/MachineRegisterInfo.h>
+#include <llvm/CodeGen/TargetInstrInfo.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/MCSubtargetInfo.h>
@@ -101,13 +106,91 @@ constexpr std::array unwanted = std::to_array<std::string_view>({
 constexpr std::array unwanted_of_arm =
     std::to_array<std::string_view>({"Machine Instruction Scheduler"});
 
+/// Has a product write to the register of the sum that it is added to. LLVM ties the result to a
+/// factor where that and the sum are both used for the last time, so that the accumulators of a
+/// register tile wander through the registers, and are copied or spilled where a loop begins again.
+/// Without masks (AVX2) a factor that is the same in all lanes is always such one: an instruction
+/// of its own loads it. measured (EPYC 7003, 3x3 convolution in NCHW, three taps in a row): tiles
+/// of 14 vectors 1.4 times as fast, no vector of theirs in memory any more.
+class TiedSums final : public llvm::MachineFunctionPass {
+ public:
+  TiedSums() : MachineFunctionPass(id) {}
+
+  llvm::StringRef getPassName() const override { return "Tied sums"; }
+  void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
+    usage.setPreservesAll();
+    MachineFunctionPass::getAnalysisUsage(usage);
+  }
+
+  bool runOnMachineFunction(llvm::MachineFunction& function) override {
+    const llvm::TargetInstrInfo& instructions = *function.getSubtarget().getInstrInfo();
+    const llvm::MachineRegisterInfo& registers = function.getRegInfo();
+    const std::vector<bool>& is_product = products_of(instructions);
+    bool is_changed = false;
+    for (llvm::MachineBasicBlock& block : function) {
+      for (llvm::MachineInstr& instruction : block) {
+        // A value that comes from memory is no sum.
+        const auto is_last_use = [&](unsigned operand) {
+          const llvm::MachineOperand& used = instruction.getOperand(operand);
+          if (!used.isKill() || !used.getReg().isVirtual()) {
+            return false;
+          }
+          const llvm::MachineInstr* const made = registers.getUniqueVRegDef(used.getReg());
+          return made == nullptr || !made->mayLoad();
+        };
+        if (is_product[instruction.getOpcode()] && is_last_use(3) && !is_last_use(1)) {
+          is_changed = tie(block, instruction, instructions) || is_changed;
+        }
+      }
+    }
+    return is_changed;
+  }
+
+ private:
+  /// Copies the sum to the result before the product, as LLVM does for every instruction whose
+  /// result is tied; the copy goes when registers are assigned.
+  static bool tie(llvm::MachineBasicBlock& block, llvm::MachineInstr& product,
+                  const llvm::TargetInstrInfo& instructions) {
+    if (instructions.commuteInstruction(product, false, 1, 3) == nullptr) {
+      return false;
+    }
+    const llvm::Register result = product.getOperand(0).getReg();
+    llvm::MachineOperand& sum = product.getOperand(1);
+    llvm::BuildMI(block, product, product.getDebugLoc(), instructions.get(llvm::TargetOpcode::COPY),
+                  result)
+        .addReg(sum.getReg(), llvm::getKillRegState(sum.isKill()));
+    sum.setReg(result);
+    sum.setIsKill(false);
+    return true;
+  }
+
+  /// By opcode of x86: result = +-first * second + third, all in registers, tied to the first.
+  static const std::vector<bool>& products_of(const llvm::TargetInstrInfo& instructions) {
+    static const std::vector<bool> known = [&] {
+      std::vector<bool> found(instructions.getNumOpcodes());
+      for (unsigned opcode = 0; opcode < found.size(); ++opcode) {
+        const llvm::StringRef text = instructions.getName(opcode);
+        const std::string_view name(text.data(), text.size());
+        found[opcode] = (name.starts_with("VFMADD213") || name.starts_with("VFNMADD213")) &&
+                        name.ends_with("r");
+      }
+      return found;
+    }();
+    return known;
+  }
+
+  static char id;
+};
+char TiedSums::id = 0;
+
 class WantedPasses final : public llvm::legacy::PassManager {
  public:
   /// What was measured on x86 says nothing of Arm, but that the order in which kernels are written
   /// keeps few values alive: a register tile that fills the registers stays in them. Its cores that
   /// run in order get theirs from the scheduler behind register allocation.
   explicit WantedPasses(Architecture architecture)
-      : unwanted_(architecture == Architecture::x86_64
+      : is_x86_(architecture == Architecture::x86_64),
+        unwanted_(architecture == Architecture::x86_64
                       ? std::span<const std::string_view>(unwanted)
                       : std::span<const std::string_view>(unwanted_of_arm)) {}
 
@@ -118,10 +201,14 @@ class WantedPasses final : public llvm::legacy::PassManager {
       delete pass;
       return;
     }
+    if (is_x86_ && name == "Two-Address instruction pass") {
+      llvm::legacy::PassManager::add(new TiedSums);
+    }
     llvm::legacy::PassManager::add(pass);
   }
 
  private:
+  bool is_x86_;
   std::span<const std::string_view> unwanted_;
 };
 

@@ -97,13 +97,14 @@ class FunctionEmitter : PartEmitter {
   // vector_emit.cpp
   void emit_vectorized(const For& loop);
   /// `extent` iterations in strips of `lanes`; strips are loop iterations if there are more than
-  /// `max_unrolled` of them. The rest is masked (AVX-512) or in strips of fewer lanes.
+  /// `max_unrolled` of them. The rest is masked or in strips of fewer lanes.
   void for_each_strip(const For& loop, std::int64_t extent, int lanes, std::int64_t max_unrolled,
                       const StripBody& body);
   int native_lanes(const StmtFacts& facts) const;
   void emit_counted(const For& loop, std::int64_t extent);
   bool can_vectorize(StmtId stmt, VarId lane);
   bool uses_registers(const StmtFacts& facts) const;
+  bool masks_rest(const StmtFacts& facts, std::int64_t rest) const;
 
   // tensor_emit.cpp
   void emit_tensor(const For& loop);

@@ -55,6 +55,7 @@ class MemoryEmitter : PartEmitter {
   void store_register(const Store& store, const LinearForm& form, Value value);
   void store_scalar(LLVMValueRef pointer, LLVMValueRef value, unsigned alignment,
                     LLVMValueRef guard);
+  void store_first_lanes(LLVMValueRef value, LLVMValueRef pointer, unsigned element);
   void store_past_caches(BufferId buffer, LLVMValueRef pointer, LLVMValueRef value, unsigned bytes,
                          const LinearForm& form);
   /// The same as alignment_of if the buffer begins at a multiple of `base`.

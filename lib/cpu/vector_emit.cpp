@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectorized loops: chunks of native vectors, the rest masked (AVX-512) or in narrower pieces.
+// Vectorized loops: chunks of native vectors, the rest masked or in narrower pieces.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -246,6 +246,24 @@ int FunctionEmitter::native_lanes(const StmtFacts& facts) const {
   return std::max(1, m_.target.vector_bits / 8 / facts.widest_bytes);
 }
 
+// Whether the rest of a loop is one vector of which some lanes count, not several ever narrower
+// ones. Without masks that are registers, elements of 4 and 8 bytes can be loaded so; each vector
+// of accumulators less is worth it.
+bool FunctionEmitter::masks_rest(const StmtFacts& facts, std::int64_t rest) const {
+  if (m_.target.has_masks) {
+    return rest > 1;
+  }
+  const bool is_several = (rest & (rest - 1)) != 0;
+  const bool has_moves =
+      m_.target.architecture == Architecture::x86_64 && m_.target.vector_bits == 256;
+  const auto can_be_masked = [&](BufferId buffer) {
+    return program_[buffer].scope == Scope::register_ || bytes_of(program_[buffer].dtype) >= 4;
+  };
+  return is_several && has_moves && uses_registers(facts) &&
+         std::all_of(facts.loaded.begin(), facts.loaded.end(), can_be_masked) &&
+         std::all_of(facts.stored.begin(), facts.stored.end(), can_be_masked);
+}
+
 void FunctionEmitter::for_each_strip(const For& loop, std::int64_t extent, int lanes,
                                      std::int64_t max_unrolled, const StripBody& body) {
   const StmtFacts& facts = facts_.of(loop.body);
@@ -278,7 +296,7 @@ void FunctionEmitter::for_each_strip(const For& loop, std::int64_t extent, int l
   while (rest > 0) {
     strip.lanes = power_of_two_at_least(rest);
     strip.count = static_cast<int>(rest);
-    if (m_.target.has_masks && rest > 1) {
+    if (masks_rest(facts, rest)) {
       strip.lanes = std::max(strip.lanes, smallest);
     } else if (strip.lanes > rest) {
       strip.lanes /= 2;

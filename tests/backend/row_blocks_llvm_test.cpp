@@ -79,29 +79,45 @@ TEST_CASE("blocks of rows in machine code do what the loop program says") {
   }
 }
 
-TEST_CASE("values that taps share do not push accumulators out of registers", "[codegen]") {
-  te::Program p;
-  auto x = p.placeholder("X", {64, 16});
-  auto w = p.placeholder("W", {64, 3, 32});
-  auto k = p.reduce_axis("k", 64), tap = p.reduce_axis("tap", 2);
-  auto y = p.compute("Y", {14, 32}, [&](auto i, auto c) {
-    return te::sum(x(k, i + tap) * w(k, tap, c), {k, tap});
-  });
-  ScheduleBuilder s(p.dag({x, w, y}));
-  s.apply(ReorderStep{2, {2, 3, 0, 1}});
-  const Target target = Target::x86_64_v4();
-  const auto program = lower(s.state(), target);
-  REQUIRE(program);
-  const auto text = LlvmCompiler(target).assembly(*program);
-  REQUIRE(text);
-  std::istringstream lines(*text);
-  int num_fma = 0, num_spills = 0;
-  for (std::string line; std::getline(lines, line);) {
-    num_fma += line.find("vfmadd") != std::string::npos ? 1 : 0;
-    num_spills +=
-        line.find("(%rsp)") != std::string::npos && line.find("%zmm") != std::string::npos ? 1 : 0;
+TEST_CASE("accumulators of tiles that fill the registers stay in them", "[codegen]") {
+  struct Tile {
+    Target target;
+    std::int64_t rows, columns, taps;
+  };
+  const Target wide = Target::x86_64_v4(), narrow = Target::x86_64_v3();
+  const std::vector<Tile> tiles = {
+      {wide, 14, 32, 2},  {narrow, 14, 8, 1}, {narrow, 14, 8, 3}, {narrow, 13, 8, 2},
+      {narrow, 6, 16, 1}, {narrow, 6, 16, 3}, {narrow, 5, 16, 3}, {narrow, 4, 16, 3},
+      {narrow, 4, 24, 1}, {narrow, 4, 24, 3}, {narrow, 3, 24, 3}, {narrow, 2, 32, 2},
+      {narrow, 6, 13, 1}, {narrow, 6, 15, 2}, {narrow, 4, 23, 1}, {narrow, 5, 11, 3}};
+  for (const auto& [target, rows, columns, taps] : tiles) {
+    INFO(target.name << ", " << rows << " x " << columns << ", taps that share values: " << taps);
+    te::Program p;
+    auto x = p.placeholder("X", {64, rows + taps - 1});
+    auto w = p.placeholder("W", {64, taps, columns});
+    auto k = p.reduce_axis("k", 64), tap = p.reduce_axis("tap", taps);
+    auto y = p.compute("Y", {rows, columns}, [&](auto i, auto c) {
+      return te::sum(x(k, i + tap) * w(k, tap, c), {k, tap});
+    });
+    ScheduleBuilder s(p.dag({x, w, y}));
+    s.apply(ReorderStep{2, {2, 3, 0, 1}});
+    const auto program = lower(s.state(), target);
+    REQUIRE(program);
+    const auto text = LlvmCompiler(target).assembly(*program);
+    REQUIRE(text);
+    std::istringstream lines(*text);
+    std::int64_t num_fma = 0, num_spills = 0, num_copies = 0;
+    for (std::string line; std::getline(lines, line);) {
+      const bool is_vector = line.find("\tv") == 0;
+      const bool is_move = line.find("\tvmova") == 0 || line.find("\tvmovu") == 0;
+      num_fma += line.find("vfmadd") != std::string::npos ? 1 : 0;
+      num_spills += is_vector && line.find("(%rsp)") != std::string::npos ? 1 : 0;
+      num_copies += is_move && line.find('(') == std::string::npos ? 1 : 0;
+    }
+    const std::int64_t lanes = target.vector_bits / 32;
+    CHECK(num_fma == taps * rows * ((columns + lanes - 1) / lanes));
+    CHECK(num_spills == 0);
+    CHECK(num_copies == 0);
+    check_program(*program, 1, true);
   }
-  CHECK(num_fma == 2 * 28);  // both taps, 28 accumulators
-  CHECK(num_spills == 0);
-  check_program(*program, 1, true);
 }
