@@ -11,8 +11,8 @@
 
 namespace tensorsmith {
 
-/// As they are: what is thought of a core that nothing else is known of, and of AMD's Zen 5 with
-/// 32-byte vectors.
+/// As they are: what was fitted to AMD's Zen 5 with 32-byte vectors, and what the rows of other
+/// cores begin with.
 struct CoreRates {
   double loads_per_cycle = 2, stores_per_cycle = 1;      ///< that last
   std::array<double, 3> bytes_per_cycle = {62, 28, 10};  ///< into L1, L2, L3
@@ -83,6 +83,20 @@ constexpr void for_each_rate(Rates& rates, const Visit& visit) {
 
 namespace detail {
 
+/// What is thought of a core that nothing else is known of: where fits to several cores agree (two
+/// halves of 26 workloads on Zen 3 beside the rows below), what they agree on.
+constexpr CoreRates any_core_rates() {
+  CoreRates rates;
+  rates.loads_per_cycle = 1.7;
+  rates.latency[0] = 3;
+  rates.window = 250;
+  rates.streams = 20;
+  rates.gather = 0.7;
+  rates.call = 9;
+  rates.fold = 8;
+  rates.loop_end = 1;
+  return rates;
+}
 constexpr CoreRates intel_server_rates() {
   CoreRates rates;
   rates.loads_per_cycle = 1.6;
@@ -133,7 +147,7 @@ struct KnownRates {
   std::int32_t least_vector_bits, most_vector_bits;
   CoreRates rates;
 };
-inline constexpr std::array<KnownRates, 10> known_rates{{
+inline constexpr std::array<KnownRates, 11> known_rates{{
     {"skylake-avx512", 0, 512, intel_server_rates()},
     {"cascadelake", 0, 512, intel_server_rates()},
     {"cooperlake", 0, 512, intel_server_rates()},
@@ -142,6 +156,7 @@ inline constexpr std::array<KnownRates, 10> known_rates{{
     {"emeraldrapids", 0, 512, intel_server_rates()},
     {"graniterapids", 0, 512, intel_server_rates()},
     {"znver5", 512, 512, zen5_rates()},
+    {"znver5", 0, 256, CoreRates{}},
     {"znver4", 512, 512, zen4_rates(true)},
     {"znver4", 0, 256, zen4_rates(false)},
 }};
@@ -165,10 +180,10 @@ constexpr const KnownRates* find_known_rates(std::string_view core, std::int32_t
 constexpr bool has_known_rates(std::string_view core, std::int32_t vector_bits) {
   return detail::find_known_rates(core, vector_bits) != nullptr;
 }
-/// What is thought of a core before anything is measured: its row, or the rates as they are.
+/// What is thought of a core before anything is measured: its row, or what is thought of any.
 constexpr CoreRates known_rates_of(std::string_view core, std::int32_t vector_bits) {
   const detail::KnownRates* const row = detail::find_known_rates(core, vector_bits);
-  return row != nullptr ? row->rates : CoreRates{};
+  return row != nullptr ? row->rates : detail::any_core_rates();
 }
 
 }  // namespace tensorsmith

@@ -36,6 +36,7 @@ struct HostInfo {
   IsaLevel isa = IsaLevel::unknown;
   std::string microarchitecture;  ///< LLVM's name as family and model say, e.g. "znver5"; or ""
   CacheSizes caches;
+  std::string caches_source;  ///< "the kernel's table", "CPUID"; empty: nothing is known
   std::int32_t cache_line_bytes = 64;
   std::vector<std::int32_t> usable_cpus;   ///< logical CPUs in this process's affinity mask
   std::optional<std::int32_t> num_cores;   ///< distinct physical cores among usable_cpus

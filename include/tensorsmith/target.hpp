@@ -37,6 +37,8 @@ struct CacheSizes {
   std::optional<std::int64_t> l2_bytes;
   std::optional<std::int64_t> l3_bytes;
   std::optional<std::int32_t> l3_sharing_cores;
+  /// Lines of one set; not known where a cache is fully associative.
+  std::optional<std::int32_t> l1d_ways, l2_ways, l3_ways;
 
   /// What one core may count on while the others work as well.
   std::optional<std::int64_t> l3_share_bytes() const {

@@ -6,69 +6,16 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <set>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
+#include "cpu/host_caches.hpp"
+
 namespace tensorsmith {
 namespace {
-
-/// First line of a small file without the newline; nothing when it cannot be read.
-std::optional<std::string> read_line(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "r");
-  if (file == nullptr) {
-    return std::nullopt;
-  }
-  char buffer[512];
-  const bool ok = std::fgets(buffer, sizeof buffer, file) != nullptr;
-  std::fclose(file);
-  if (!ok) {
-    return std::nullopt;
-  }
-  std::string line(buffer);
-  while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) {
-    line.pop_back();
-  }
-  return line;
-}
-
-/// "48K", "1024K", "32M" or plain bytes.
-std::optional<std::int64_t> parse_size(const std::string& text) {
-  char* end = nullptr;
-  const long long value = std::strtoll(text.c_str(), &end, 10);
-  if (end == text.c_str() || value <= 0) {
-    return std::nullopt;
-  }
-  const std::int64_t unit = *end == 'K' ? 1024 : *end == 'M' ? 1024 * 1024 : 1;
-  return value * unit;
-}
-
-/// "0-3,8,10-11"
-std::set<std::int32_t> parse_cpu_list(const std::string& text) {
-  std::set<std::int32_t> cpus;
-  const char* cursor = text.c_str();
-  while (*cursor != '\0') {
-    char* end = nullptr;
-    const long first = std::strtol(cursor, &end, 10);
-    if (end == cursor) {
-      break;
-    }
-    long last = first;
-    if (*end == '-') {
-      cursor = end + 1;
-      last = std::strtol(cursor, &end, 10);
-    }
-    for (long cpu = first; cpu <= last && cpu - first < 65536; ++cpu) {
-      cpus.insert(static_cast<std::int32_t>(cpu));
-    }
-    cursor = *end == ',' ? end + 1 : end;
-  }
-  return cpus;
-}
 
 std::vector<std::int32_t> affinity_cpus() {
   std::vector<std::int32_t> cpus;
@@ -90,28 +37,8 @@ std::vector<std::int32_t> affinity_cpus() {
   return cpus;
 }
 
-std::string cpu_folder(std::int32_t cpu) {
-  return "/sys/devices/system/cpu/cpu" + std::to_string(cpu);
-}
-
-std::optional<std::int32_t> count_cores(const std::vector<std::int32_t>& cpus) {
-  std::set<std::int32_t> first_siblings;
-  for (const std::int32_t cpu : cpus) {
-    const auto siblings = read_line(cpu_folder(cpu) + "/topology/thread_siblings_list");
-    const std::set<std::int32_t> list = siblings ? parse_cpu_list(*siblings) : std::set<int>{};
-    if (list.empty()) {
-      return std::nullopt;
-    }
-    first_siblings.insert(*list.begin());
-  }
-  if (first_siblings.empty()) {
-    return std::nullopt;
-  }
-  return static_cast<std::int32_t>(first_siblings.size());
-}
-
 std::optional<double> cgroup_quota() {
-  if (const auto line = read_line("/sys/fs/cgroup/cpu.max")) {
+  if (const auto line = first_line("/sys/fs/cgroup/cpu.max")) {
     double quota = 0;
     double period = 0;
     if (std::sscanf(line->c_str(), "%lf %lf", &quota, &period) == 2 && period > 0) {
@@ -119,48 +46,6 @@ std::optional<double> cgroup_quota() {
     }
   }
   return std::nullopt;
-}
-
-void set_cache(HostInfo& info, int level, std::int64_t bytes, std::int32_t sharing_cores) {
-  if (level == 1) {
-    info.caches.l1d_bytes = bytes;
-  } else if (level == 2) {
-    info.caches.l2_bytes = bytes;
-  } else if (level == 3) {
-    info.caches.l3_bytes = bytes;
-    if (sharing_cores > 0) {
-      info.caches.l3_sharing_cores = sharing_cores;
-    }
-  }
-}
-
-void read_caches_from_kernel(HostInfo& info) {
-  if (info.usable_cpus.empty()) {
-    return;
-  }
-  for (int index = 0; index < 8; ++index) {
-    const std::string folder =
-        cpu_folder(info.usable_cpus.front()) + "/cache/index" + std::to_string(index) + "/";
-    const auto level = read_line(folder + "level");
-    const auto type = read_line(folder + "type");
-    const auto size = read_line(folder + "size");
-    if (!level || !type || !size) {
-      break;
-    }
-    const auto bytes = parse_size(*size);
-    if (*type == "Instruction" || !bytes) {
-      continue;
-    }
-    const auto shared = read_line(folder + "shared_cpu_list");
-    const std::set<std::int32_t> list = shared ? parse_cpu_list(*shared) : std::set<int>{};
-    const auto cores = count_cores({list.begin(), list.end()});
-    set_cache(info, std::atoi(level->c_str()), *bytes, cores.value_or(0));
-    if (const auto line = read_line(folder + "coherency_line_size")) {
-      if (const auto line_bytes = parse_size(*line)) {
-        info.cache_line_bytes = static_cast<std::int32_t>(*line_bytes);
-      }
-    }
-  }
 }
 
 #if defined(__x86_64__)
@@ -267,26 +152,6 @@ void read_identity(HostInfo& info) {
   name.erase(0, name.find_first_not_of(' '));
   if (!name.empty()) {
     info.model_name = name;
-  }
-}
-
-/// Deterministic cache parameters: Intel leaf 4, AMD leaf 0x8000001D; both have one layout.
-void read_caches_from_cpuid(HostInfo& info) {
-  const unsigned leaf = info.vendor == "AuthenticAMD" ? 0x8000001DU : 4U;
-  for (unsigned index = 0; index < 8; ++index) {
-    const Registers r = cpuid(leaf, index);
-    const unsigned type = r.eax & 0x1f;
-    if (type == 0) {
-      break;
-    }
-    if (type == 2) {
-      continue;
-    }
-    const std::int64_t line = (r.ebx & 0xfff) + 1;
-    const std::int64_t bytes = line * (((r.ebx >> 12) & 0x3ff) + 1) *
-                               (((r.ebx >> 22) & 0x3ff) + 1) * (std::int64_t{r.ecx} + 1);
-    set_cache(info, static_cast<int>((r.eax >> 5) & 0x7), bytes, 0);
-    info.cache_line_bytes = static_cast<std::int32_t>(line);
   }
 }
 
@@ -453,9 +318,8 @@ HostInfo probe_host() {
   info.isa = isa_level(info.features);
   info.microarchitecture =
       microarchitecture_name(info.vendor, info.family, info.model, info.stepping, info.features);
-  read_caches_from_cpuid(info);
 #endif
-  read_caches_from_kernel(info);
+  read_caches(info);
   return info;
 }
 

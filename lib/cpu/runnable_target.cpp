@@ -45,9 +45,16 @@ Result<Target, std::string> runnable_target(const std::string& name) {
   if (!target.caches.l1d_bytes) {  // a level of instructions: the core is this one
     target.llvm_tune = host.llvm_tune;
   }
+  if (!target.caches.l1d_bytes || target.caches.l1d_bytes == host.caches.l1d_bytes) {
+    adopt(target.caches.l1d_ways, host.caches.l1d_ways);
+  }
+  if (!target.caches.l2_bytes || target.caches.l2_bytes == host.caches.l2_bytes) {
+    adopt(target.caches.l2_ways, host.caches.l2_ways);
+  }
   adopt(target.caches.l1d_bytes, host.caches.l1d_bytes);
   adopt(target.caches.l2_bytes, host.caches.l2_bytes);
   adopt(target.caches.l3_bytes, host.caches.l3_bytes);
+  adopt(target.caches.l3_ways, host.caches.l3_ways);
   adopt(target.caches.l3_sharing_cores, host.caches.l3_sharing_cores);
   // Every core with vectors of 512 bits executes two products of 256 bits per cycle.
   const bool is_narrow = target.vector_bits < host.vector_bits;

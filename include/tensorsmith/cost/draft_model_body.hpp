@@ -96,9 +96,8 @@ class DraftEstimator {
     if (lanes * bytes < static_cast<double>(target_.cache_line_bytes)) {
       return false;  // few of them do
     }
-    const std::vector<DraftPiece>& pieces = traffic_.pieces_of(access);
     for (std::size_t a = 0; a < op.num_axes; ++a) {
-      const double step = (a == vector_axis ? width : 1) * traffic_.stride(op, access, pieces, a);
+      const double step = (a == vector_axis ? width : 1) * traffic_.storage().stride(op, access, a);
       const bool moves = op.extents[a] > (a == vector_axis ? width : 1);
       if (moves && step / lanes != floor_of(step / lanes)) {
         return true;
@@ -163,10 +162,9 @@ class DraftEstimator {
     for (const DraftAccess& access : op.accesses) {
       splits.push_back(nest.has_vector &&
                        begins_anywhere(op, access, vector_axis, nest.width, lanes));
-      strides.push_back(nest.has_vector
-                            ? traffic_.stride(op, access, traffic_.pieces_of(access), vector_axis) *
-                                  op.phases[vector_axis]
-                            : 0.0);
+      strides.push_back(nest.has_vector ? traffic_.storage().stride(op, access, vector_axis) *
+                                              op.phases[vector_axis]
+                                        : 0.0);
     }
     // Reductions that an intrinsic takes at once.
     const TensorIntrinsic* intrinsic = find_intrinsic(target_, state_.stage(stage).hints);

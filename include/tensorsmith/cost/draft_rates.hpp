@@ -4,18 +4,37 @@
 // Floor 6. Not here: the rates themselves (core_rates.hpp), what is moved (draft_traffic.hpp).
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "tensorsmith/core_rates.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith::detail {
 
-/// Measured ones, or what is known of cores of that name.
+/// Measured ones, or what is known of cores of that name; what stands apart in one set of a cache
+/// follows from its size and ways, where both are known.
 inline CoreRates draft_rates(const Target& target) {
-  // The host is a level of instructions, tuned for what it is.
-  return target.rates
-             ? *target.rates
-             : known_rates_of(target.llvm_tune.empty() ? target.llvm_cpu : target.llvm_tune,
-                              target.vector_bits);
+  if (target.rates) {
+    return *target.rates;
+  }
+  // The host is a level of instructions, tuned for what it is. No core of Arm has been measured.
+  CoreRates rates;
+  if (target.architecture == Architecture::x86_64) {
+    rates = known_rates_of(target.llvm_tune.empty() ? target.llvm_cpu : target.llvm_tune,
+                           target.vector_bits);
+  }
+  const CacheSizes& caches = target.caches;
+  const auto follow = [](double& way_bytes, const std::optional<std::int64_t>& bytes,
+                         const std::optional<std::int32_t>& ways) {
+    const std::int64_t way = bytes && ways && *ways > 0 ? *bytes / *ways : 0;
+    if (way > 0 && (way & (way - 1)) == 0) {
+      way_bytes = static_cast<double>(way);
+    }
+  };
+  follow(rates.way_bytes[0], caches.l1d_bytes, caches.l1d_ways);
+  follow(rates.way_bytes[1], caches.l2_bytes, caches.l2_ways);
+  return rates;
 }
 
 }  // namespace tensorsmith::detail

@@ -4,8 +4,8 @@
 //
 // Floor 6. Own design after Low et al. (TOMS 2016) and MOpt (ASPLOS 2021): an operand is fetched
 // anew whenever more than a cache holds was touched since its last use. Rows that lie a multiple of
-// a cache's way apart share its sets; pages count like lines of a cache. Aware of storage layouts.
-// Not here: arithmetic (draft_model.hpp).
+// a cache's way apart share its sets; pages count like lines of a cache. Not here: where
+// values lie (draft_storage.hpp), arithmetic (draft_model.hpp).
 #pragma once
 
 #include <array>
@@ -13,10 +13,9 @@
 #include <optional>
 #include <vector>
 
-#include "tensorsmith/cost/draft_footprint.hpp"
 #include "tensorsmith/cost/draft_nest.hpp"
 #include "tensorsmith/cost/draft_rates.hpp"
-#include "tensorsmith/sched/layouts.hpp"
+#include "tensorsmith/cost/draft_storage.hpp"
 #include "tensorsmith/te/tensor_size.hpp"
 
 namespace tensorsmith::detail {
@@ -24,7 +23,8 @@ namespace tensorsmith::detail {
 class DraftTraffic {
  public:
   DraftTraffic(const DraftProgram& program, const Target& target, std::int32_t num_threads)
-      : program_(program), state_(program.state()), target_(target), rates_(draft_rates(target)) {
+      : program_(program), state_(program.state()), storage_(program), target_(target),
+        rates_(draft_rates(target)) {
     const CacheSizes& caches = target.caches;
     const auto bytes = [](std::optional<std::int64_t> size) {
       return static_cast<double>(size.value_or(0));
@@ -40,39 +40,9 @@ class DraftTraffic {
       const bool passes = program_.place(s) || state_.stage(s).hints.has<hints::StreamResult>();
       working_set_ += is_stored && !passes ? size : 0;
     }
-    layouts_ = storage_layouts(state_);
-    std::vector<bool> is_known(state_.dag().tensors().size(), false);
-    pieces_.resize(is_known.size());
-    for (std::size_t s = 0; s < state_.num_stages(); ++s) {
-      for (const DraftAccess& access : program_.operation(s).accesses) {
-        const std::size_t tensor = access.tensor.value;
-        if (!is_known[tensor]) {
-          is_known[tensor] = true;
-          pieces_[tensor] = read_pieces(access.tensor);
-        }
-      }
-    }
   }
 
-  /// Pieces of the tensor's storage. One that is computed inside other loops has only the region
-  /// that they need.
-  const std::vector<DraftPiece>& pieces_of(const DraftAccess& access) const {
-    return pieces_[access.tensor.value];
-  }
-
-  /// Elements between neighbours along `axis`; 0: they are the same element.
-  double stride(const DraftOperation& op, const DraftAccess& access,
-                const std::vector<DraftPiece>& pieces, std::size_t axis) const {
-    double sum = 0, below = 1;
-    for (std::size_t p = pieces.size(); p-- > 0;) {
-      double step = op.row(access, pieces[p].dimension)[axis];
-      step = (op.collapsed >> axis & 1) != 0 && step < 1 ? 0 : step;  // its rows follow each other
-      const bool is_outer_block = pieces[p].block > 1;                // its inner piece counts
-      sum += is_outer_block ? 0 : step * below;
-      below *= pieces[p].extent + pieces[p].pad;
-    }
-    return sum;
-  }
+  const DraftStorage& storage() const { return storage_; }
 
   /// Cycles of waiting, by what is waited for.
   struct Waits {
@@ -91,13 +61,14 @@ class DraftTraffic {
     // touched[i * (depth + 1) + d]: by access i while the loops from d inwards run once.
     std::vector<DraftFootprint> touched(count * (depth + 1));
     std::vector<double> spans(op.num_axes);
+    std::vector<std::size_t> met(count);
     for (std::size_t i = 0; i < count; ++i) {
       const DraftAccess& access = op.accesses[i];
-      const std::vector<DraftPiece>& pieces = pieces_of(access);
+      met[i] = access.is_store ? 0 : depth_of_reader_before(stage, nest, access.tensor);
       const std::size_t inside = first_loop_inside(nest, access);
       spans.assign(op.num_axes, 1.0);
       DraftFootprint* const own = touched.data() + i * (depth + 1);
-      own[depth] = footprint(op, access, pieces, spans);
+      own[depth] = storage_.footprint(op, access, spans);
       for (std::size_t d = depth; d-- > 0;) {
         const AxisMask moves = d >= inside ? nest.loops[d].moves : 0;
         for (std::size_t a = 0; a < op.num_axes; ++a) {
@@ -105,7 +76,8 @@ class DraftTraffic {
             spans[a] = smaller_of(spans[a] * nest.loops[d].extent, op.extents[a]);
           }
         }
-        own[d] = (moves & access.moved_by) == 0 ? own[d + 1] : footprint(op, access, pieces, spans);
+        own[d] =
+            (moves & access.moved_by) == 0 ? own[d + 1] : storage_.footprint(op, access, spans);
       }
     }
     const double line = static_cast<double>(target_.cache_line_bytes);
@@ -140,9 +112,11 @@ class DraftTraffic {
       }
       for (std::size_t i = 0; i < count; ++i) {
         const DraftFootprint* const own = touched.data() + i * (depth + 1);
-        // A buffer of its own inside the loops stays where it is if it fits.
-        const bool stays =
-            own[0].room(granule, way) <= room / 2 && first_loop_inside(nest, op.accesses[i]) > 0;
+        // A buffer of its own inside the loops stays where it is if it fits, and so does what
+        // another stage has read in the same iteration of the loops that both are in.
+        const bool stays = (own[0].room(granule, way) <= room / 2 &&
+                            first_loop_inside(nest, op.accesses[i]) > 0) ||
+                           (met[i] > 0 && fitting <= met[i]);
         std::size_t begin = from;  // it may drive out itself, in loops where all would fit
         double times = outer;
         const std::size_t end =
@@ -153,7 +127,9 @@ class DraftTraffic {
           begin = d;
         }
         const double missed = stays ? 0 : own[begin].granules(granule) * times;
-        const bool is_prefetched = op.accesses[i].lines_ahead > 0 && !is_in_vain;
+        // A line ahead is on the page that is being read.
+        const bool is_prefetched = op.accesses[i].lines_ahead > 0 && !is_in_vain &&
+                                   (granule <= line || op.accesses[i].is_block_ahead);
         const DraftFootprint& run = own[nest.run_begin];
         // A block that does not fit beside the one in use has gone again when it is wanted; from
         // the second cache on it comes as slowly as if nobody had asked for it.
@@ -165,6 +141,15 @@ class DraftTraffic {
         const bool is_swept = from_memory && is_tracked && rates_.stream_start > 0;
         const DraftFootprint& stretch = is_swept ? swept(own, nest) : run;
         const double start = from_memory && stretch.run > granule ? rates_.stream_start : 0;
+        // What a prefetch asks for behind the end of a stretch is not wanted before it has gone,
+        // and nothing is hidden if all stretches together are asked for too far ahead.
+        double in_vain = 0, in_time = 1;
+        if (is_prefetched && !op.accesses[i].is_block_ahead) {
+          const double lines_ahead = op.accesses[i].lines_ahead;
+          const double stretch_lines = larger_of(1.0, swept(own, nest).run / line);
+          in_vain = smaller_of(1.0, lines_ahead / stretch_lines);
+          in_time = lines_ahead * line * run.segments > room ? 0 : 1 - in_vain;
+        }
         double stretches = 0;
         if ((is_prefetched && !is_lost) || stays) {
           stretches = 0;
@@ -184,11 +169,11 @@ class DraftTraffic {
         }
         const double runs =
             op.accesses[i].is_block_ahead ? nest.runs_per_block(op.accesses[i].moved_by) : 1;
-        cycles +=
-            (missed * rate * (is_lost ? 1 + 1 / runs : 1) + stretches * larger_of(first, start)) *
-            ways;
+        cycles += (missed * rate * (is_lost ? 1 + 1 / runs : 1 + in_vain) +
+                   stretches * larger_of(first, start)) *
+                  ways;
         if (is_prefetched && !is_lost) {
-          ahead += missed * rate;
+          ahead += missed * rate * in_time;
           double share_late = (1 - rates_.hidden_ahead) / runs;
           if (op.accesses[i].is_block_ahead && rates_.block_lead > 0 && granule <= line &&
               is_tracked) {
@@ -197,7 +182,7 @@ class DraftTraffic {
                 larger_of(core, own[0].granules(line) * line / rates_.bytes_per_cycle[2]) / blocks;
             share_late = smaller_of(1.0, rates_.block_lead / lead);
           }
-          late += missed * rate * share_late;
+          late += missed * rate * in_time * share_late;
         }
         stored_lines = op.accesses[i].is_store ? missed : stored_lines;
       }
@@ -244,101 +229,55 @@ class DraftTraffic {
     return own[d];
   }
 
-  std::vector<DraftPiece> read_pieces(TensorId tensor) const {
-    const TensorInfo& info = state_.dag().tensor(tensor);
-    std::vector<double> extents(info.shape.begin(), info.shape.end());
-    if (program_.place(info.operation)) {
-      std::vector<double> region(extents.size(), 1.0);
-      for (const DraftLoop& loop : program_.own_loops(info.operation)) {
-        const std::size_t axis = DraftProgram::axis_index(loop.moves);
-        if (loop.moves != 0 && axis < region.size()) {
-          region[axis] *= loop.extent;
-        }
-      }
-      const AxisMask collapsed = program_.operation(info.operation).collapsed;
-      for (std::size_t d = extents.size(); d-- > 1;) {  // one loop runs along several dimensions
-        if ((collapsed >> d & 1) != 0) {
-          for (std::size_t a = d; a > 0 && region[a] > extents[a]; --a) {
-            region[a - 1] *= whole(region[a] / extents[a]);
-            region[a] = extents[a];
-          }
-        }
-      }
-      for (std::size_t d = 0; d < extents.size(); ++d) {
-        extents[d] = smaller_of(extents[d], region[d]);
-      }
+  bool reads(std::size_t stage, TensorId tensor) const {
+    bool found = false;
+    for (const DraftAccess& access : program_.operation(stage).accesses) {
+      found = found || (!access.is_store && access.tensor == tensor);
     }
-    std::vector<DraftPiece> pieces;
-    const StorageLayoutStep* layout = layouts_[info.operation];
-    if (layout == nullptr) {
-      for (std::size_t d = 0; d < extents.size(); ++d) {
-        pieces.push_back({d, extents[d], 1});
-      }
-      return pieces;
-    }
-    for (std::int32_t entry : layout->order) {
-      const auto d = static_cast<std::size_t>(entry / 2);
-      const double block = static_cast<double>(layout->blocks[d]);
-      const bool is_inner = entry % 2 == 1;
-      pieces.push_back({d,
-                        is_inner    ? block
-                        : block > 0 ? whole(extents[d] / block)
-                                    : extents[d],
-                        is_inner || block == 0 ? 1 : block});
-    }
-    pieces.back().pad = static_cast<double>(layout->pad_elements);
-    return pieces;
+    return found;
   }
 
-  /// What an access touches when axis a runs over spans[a] positions.
-  DraftFootprint footprint(const DraftOperation& op, const DraftAccess& access,
-                           const std::vector<DraftPiece>& pieces,
-                           const std::vector<double>& spans) const {
-    DraftFootprint result;
-    double below = bytes_of(state_.dag().tensor(access.tensor).dtype);
-    result.run = below;
-    bool is_contiguous = true;
-    for (std::size_t p = pieces.size(); p-- > 0;) {
-      const DraftPiece& piece = pieces[p];
-      const double* row = op.row(access, piece.dimension);
-      double width = 1, of_run = 0;
-      for (std::size_t a = 0; a < op.num_axes; ++a) {
-        // Five pixels in a run through rows of seven are five, not two times five.
-        const bool is_outer_of_run = (op.collapsed >> a & 1) != 0 && row[a] < 1;
-        (is_outer_of_run ? of_run : width) +=
-            is_outer_of_run ? larger_of(0.0, row[a] * spans[a] - 1) : row[a] * (spans[a] - 1);
+  /// How many of the nest's loops `stage` shares with a stage that runs before it in them and reads
+  /// the same tensor; 0: there is none.
+  std::size_t depth_of_reader_before(std::size_t stage, const DraftNest& nest,
+                                     TensorId tensor) const {
+    const std::optional<IteratorKey> own = program_.place(stage);
+    std::size_t depth = 0;
+    for (std::size_t other = 0; other < state_.num_stages(); ++other) {
+      const std::optional<IteratorKey> at =
+          program_.is_computed(other) && other != stage ? program_.place(other) : std::nullopt;
+      const bool is_before = at && (static_cast<std::size_t>(at->stage) == stage ||
+                                    (own && *own == *at && other < stage));
+      if (is_before && reads(other, tensor)) {
+        depth = larger_of(depth, depth_of(nest, *at));
       }
-      width = smaller_of(piece.extent, larger_of(1.0, whole(width / piece.block)) + of_run);
-      if (!is_contiguous && result.stride == 0 && width > 1) {
-        result.stride = below;
-      }
-      (is_contiguous ? result.run : result.segments) *= width;
-      is_contiguous = is_contiguous && width >= piece.extent + piece.pad;
-      below *= piece.extent + piece.pad;
     }
-    result.stride = result.stride == 0 ? result.run : result.stride;
-    return result;
+    return depth;
+  }
+
+  /// Loops of the nest down to that one; 0: it is not among them.
+  static std::size_t depth_of(const DraftNest& nest, const IteratorKey& at) {
+    std::size_t depth = 0;
+    for (std::size_t d = 0; d < nest.loops.size(); ++d) {
+      const DraftLoop& loop = nest.loops[d];
+      depth = loop.stage == at.stage && loop.iterator == at.iterator ? d + 1 : depth;
+    }
+    return depth;
   }
 
   /// Loops outside of the place where a tensor is computed do not move its buffer.
   std::size_t first_loop_inside(const DraftNest& nest, const DraftAccess& access) const {
     const auto at = program_.place(state_.dag().tensor(access.tensor).operation);
-    std::size_t first = 0;
-    for (std::size_t d = 0; at && d < nest.loops.size(); ++d) {
-      const DraftLoop& loop = nest.loops[d];
-      first = loop.stage == at->stage && loop.iterator == at->iterator ? d + 1 : first;
-    }
-    return first;
+    return at ? depth_of(nest, *at) : 0;
   }
 
   const DraftProgram& program_;
   const State& state_;
+  DraftStorage storage_;
   const Target& target_;
   CoreRates rates_;
   std::array<double, 3> capacity_{};
   double working_set_ = 0;  ///< bytes of all tensors that outlive a call of their loops
-  std::vector<const StorageLayoutStep*> layouts_;  ///< per stage; empty: none has one
-  std::vector<std::vector<DraftPiece>> pieces_;    ///< per tensor
 };
 
 }  // namespace tensorsmith::detail

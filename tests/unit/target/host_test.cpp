@@ -55,7 +55,15 @@ TEST_CASE("the host target is consistent with its flags", "[host]") {
   if (info.caches.l1d_bytes && info.caches.l2_bytes) {
     CHECK(*info.caches.l1d_bytes >= 8 * 1024);
     CHECK(*info.caches.l2_bytes >= *info.caches.l1d_bytes);
+    CHECK_FALSE(info.caches_source.empty());
   }
+  const auto has_whole_sets = [&](const auto& bytes, const auto& ways) {
+    return !bytes || !ways ||
+           (*ways > 0 && *bytes % (std::int64_t{*ways} * info.cache_line_bytes) == 0);
+  };
+  CHECK(has_whole_sets(info.caches.l1d_bytes, info.caches.l1d_ways));
+  CHECK(has_whole_sets(info.caches.l2_bytes, info.caches.l2_ways));
+  CHECK(has_whole_sets(info.caches.l3_bytes, info.caches.l3_ways));
   CHECK(hardware_params(host).num_cores == info.num_cores.value_or(-1));
 }
 
