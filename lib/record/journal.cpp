@@ -159,7 +159,7 @@ struct Wanted {
 
 /// Runs with the same settings count as one.
 bool is_same_run(const Record& a, const Record& b) {
-  return a.workload_key == b.workload_key && a.target == b.target && a.cpu == b.cpu &&
+  return a.workload_key == b.workload_key && a.target == b.target && is_of_same_machine(a, b) &&
          a.num_threads == b.num_threads && a.space == b.space && a.policy == b.policy &&
          a.seed == b.seed;
 }

@@ -6,7 +6,6 @@
 #include <limits>
 #include <optional>
 #include <type_traits>
-#include <unordered_map>
 
 #include <nlohmann/json.hpp>
 
@@ -15,22 +14,6 @@
 #include "tensorsmith/support/quote.hpp"
 
 namespace tensorsmith {
-std::string too_many_steps(const std::vector<Step>& steps) {
-  if (steps.size() <= most_stage_steps) {
-    return "";
-  }
-  std::unordered_map<std::int32_t, std::size_t> of_stage;
-  for (const Step& step : steps) {
-    if (++of_stage[stage_of(step)] > most_stage_steps) {
-      return "more than " + std::to_string(most_stage_steps) + " steps of stage " +
-             std::to_string(stage_of(step));
-    }
-  }
-  return steps.size() > most_record_steps
-             ? "more than " + std::to_string(most_record_steps) + " steps"
-             : "";
-}
-
 namespace {
 
 using Json = nlohmann::json;
@@ -387,6 +370,9 @@ std::string record_to_line(const Record& record, RecordKind kind) {
   json["key"] = record.workload_key;
   json["target"] = record.target;
   json["cpu"] = record.cpu;
+  if (!record.machine.empty()) {
+    json["machine"] = record.machine;
+  }
   json["threads"] = record.num_threads;
   json["space"] = record.space;
   json["policy"] = record.policy;
@@ -438,6 +424,9 @@ Result<JournalLine, RecordError> read_line(std::string_view line,
   in.text("key", record.workload_key);
   in.text("target", record.target);
   in.text("cpu", record.cpu);
+  if (json.contains("machine")) {
+    in.text("machine", record.machine);
+  }
   in.integer<std::int32_t>("threads", record.num_threads, 1);
   in.text("space", record.space);
   in.text("policy", record.policy);

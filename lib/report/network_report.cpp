@@ -6,6 +6,7 @@
 #include "report/curve_chart.hpp"
 #include "report/graph_chart.hpp"
 #include "report/html_text.hpp"
+#include "report/machine_section.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -154,7 +155,7 @@ std::string tasks(const NetworkReport& report) {
 
 std::string html_report(const NetworkReport& report) {
   return page_begin("tensorsmith network report") + head(report) + curve(report) + kernels(report) +
-         tasks(report) + page_end();
+         tasks(report) + machines_html(report.machines) + page_end();
 }
 
 }  // namespace tensorsmith

@@ -6,6 +6,7 @@
 
 #include "report/curve_chart.hpp"
 #include "report/html_text.hpp"
+#include "report/machine_section.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -256,7 +257,7 @@ std::string html_report(const Report& report) {
   for (const ReportSection& section : report.sections) {
     html += section_html(section);
   }
-  return html + page_end();
+  return html + machines_html(report.machines) + page_end();
 }
 
 }  // namespace tensorsmith

@@ -9,6 +9,7 @@
 #include "tensorsmith/host.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
 #include "tensorsmith/support/error.hpp"
+#include "tensorsmith/tune/calibration.hpp"
 #include "tensorsmith/tune/export.hpp"
 #include "tensorsmith/tune/replay.hpp"
 #include "tune/compile.hpp"
@@ -54,7 +55,9 @@ class CpuBackend final : public CpuTexts {
  public:
   using CpuTexts::CpuTexts;
 
-  BackendFacts facts() const override { return {.device_name = probe_host().model_name}; }
+  BackendFacts facts() const override {
+    return {.device_name = probe_host().model_name, .machine = machine_fingerprint(target_)};
+  }
   Owned<CandidateBuilder> make_builder(std::int32_t num_threads) const override {
     return make_candidate_builder(target_, num_threads);
   }

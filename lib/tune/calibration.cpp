@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rates: measured, written to a file and read back.
+// requires: llvm
 #include "tensorsmith/tune/calibration.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <sstream>
 #include <vector>
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 #include <nlohmann/json.hpp>
 
 #include "tensorsmith/cost/draft_rates.hpp"
 #include "tensorsmith/cost/fit_rates.hpp"
-#include "tensorsmith/host.hpp"
 #include "tensorsmith/support/file.hpp"
-#include "tensorsmith/support/hash.hpp"
 #include "tensorsmith/tune/backend.hpp"
 #include "tensorsmith/tune/defaults.hpp"
 #include "tensorsmith/tune/driver.hpp"
@@ -34,35 +26,6 @@ namespace {
 
 constexpr const char* format_name = "tensorsmith-rates-1";
 constexpr std::int64_t most_bytes = 64 << 10;
-
-/// The value of the first line of /proc/cpuinfo that begins with `key`; or nothing.
-std::string cpuinfo(const std::string& key) {
-  std::ifstream file("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(file, line)) {
-    const std::size_t colon = line.find(':');
-    if (line.rfind(key, 0) == 0 && colon != std::string::npos) {
-      const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
-      return begin == std::string::npos ? "" : line.substr(begin);
-    }
-  }
-  return "";
-}
-
-std::string hypervisor() {
-#if defined(__x86_64__)
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx >> 31) != 0) {
-    __cpuid(0x40000000U, eax, ebx, ecx, edx);
-    char name[13] = {};
-    std::memcpy(name, &ebx, 4);
-    std::memcpy(name + 4, &ecx, 4);
-    std::memcpy(name + 8, &edx, 4);
-    return name;
-  }
-#endif
-  return "none";
-}
 
 /// Small enough for many programs in a second; together they meet every level of the caches, the
 /// starts of short runs, rows that are shared, gathers of strided planes and calls.
@@ -124,19 +87,6 @@ Result<std::vector<TimedProgram>, std::string> time_programs(const char* workloa
 
 }  // namespace
 
-std::string machine_name(const Target& target) {
-  static const std::string core = [] {
-    const HostInfo host = probe_host();
-    const std::string microcode = cpuinfo("microcode");
-    std::ostringstream text;
-    text << host.vendor << ' ' << host.family << '.' << host.model << '.' << host.stepping << ", "
-         << host.model_name << ", microcode " << (microcode.empty() ? "unknown" : microcode)
-         << ", hypervisor " << hypervisor();
-    return text.str();
-  }();
-  return core + ", vectors of " + std::to_string(target.vector_bits) + " bits";
-}
-
 Result<MachineRates, std::string> calibrate_machine(const Target& target, double seconds,
                                                     const Callback<bool()>& is_cancelled) {
   const double begin = steady_seconds();
@@ -183,14 +133,6 @@ Result<MachineRates, std::string> calibrate_machine(const Target& target, double
   return made;
 }
 
-std::string rates_file(const Target& target) {
-  const std::string folder = cache_folder();
-  char name[32];
-  std::snprintf(name, sizeof(name), "/rates-%016llx.json",
-                static_cast<unsigned long long>(hash_text(machine_name(target))));
-  return folder.empty() ? folder : folder + name;
-}
-
 Result<MachineRates, std::string> read_rates(const std::string& path, const Target& target) {
   const Result<std::string, FileError> text = read_file(path, {.most_bytes = most_bytes});
   if (!text) {
@@ -213,14 +155,22 @@ Result<MachineRates, std::string> read_rates(const std::string& path, const Targ
   believed.rates.reset();
   made.rates = detail::draft_rates(believed);
   std::string wrong;
+  std::vector<std::string_view> maybe_zero;  // a rate is divided by, or is 0 where nothing is known
+  const CoreRates base;
+  for_each_rate(base, [&](std::string_view name, double value) {
+    if (value == 0) {
+      maybe_zero.push_back(name);
+    }
+  });
   for_each_rate(made.rates, [&](std::string_view name, double& value) {
     const auto found = json["rates"].find(std::string(name));
     if (found == json["rates"].end()) {
       return;
     }
     const double read = found->is_number() ? found->get<double>() : -1;
-    const bool is_divisor = value > 0;  // what may be 0 is 0 where nothing is known
-    if (!std::isfinite(read) || read < 0 || read > 1e12 || (is_divisor && read == 0)) {
+    const bool may_be_zero =
+        std::find(maybe_zero.begin(), maybe_zero.end(), name) != maybe_zero.end();
+    if (!std::isfinite(read) || read < 0 || read > 1e12 || (read == 0 && !may_be_zero)) {
       wrong = std::string(name);
       return;
     }
@@ -260,17 +210,6 @@ Result<Done, std::string> write_rates(const std::string& path, const MachineRate
     return fail("cannot write \"" + path + "\"");
   }
   return Done{};
-}
-
-Target with_kept_rates(Target target) {
-  const std::string path = rates_file(target);
-  if (path.empty()) {
-    return target;
-  }
-  if (Result<MachineRates, std::string> kept = read_rates(path, target)) {
-    target.rates = kept->rates;
-  }
-  return target;
 }
 
 }  // namespace tensorsmith

@@ -10,7 +10,7 @@ namespace tensorsmith {
 
 bool is_of_same_run(const Record& a, const Record& b) {
   return a.workload == b.workload && a.workload_key == b.workload_key && a.target == b.target &&
-         a.cpu == b.cpu && a.space == b.space && a.policy == b.policy &&
+         is_of_same_machine(a, b) && a.space == b.space && a.policy == b.policy &&
          a.num_threads == b.num_threads && a.seed == b.seed;
 }
 

@@ -11,7 +11,9 @@
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/support/error.hpp"
 #include "tensorsmith/support/quote.hpp"
+#include "tensorsmith/tune/calibration.hpp"
 #include "tensorsmith/tune/defaults.hpp"
+#include "tensorsmith/tune/machine_facts.hpp"
 #include "tensorsmith/tune/replay.hpp"
 
 namespace tensorsmith {
@@ -92,6 +94,27 @@ std::string canonical_workload(const std::string& workload) {
   return parsed ? parsed->name : workload;
 }
 
+void add_machines(std::span<const Record> records, std::vector<ReportMachine>& machines) {
+  for (const Record& record : records) {
+    const bool is_there =
+        std::any_of(machines.begin(), machines.end(), [&](const ReportMachine& machine) {
+          return machine.fingerprint == record.machine;
+        });
+    if (record.machine.empty() || is_there) {
+      continue;
+    }
+    ReportMachine& machine = machines.emplace_back();
+    machine.name = record.cpu;
+    machine.fingerprint = record.machine;
+    const Result<Target, std::string> target = named_target(record.target);
+    if (target && machine_fingerprint(*target) == record.machine) {
+      for (MachineFact& fact : machine_facts(*target)) {
+        machine.facts.push_back({std::move(fact.name), fact.value, std::move(fact.source)});
+      }
+    }
+  }
+}
+
 Report report_of(const JournalContents& contents, const std::string& journal,
                  const std::vector<std::string>& workloads) {
   Report report;
@@ -107,6 +130,9 @@ Report report_of(const JournalContents& contents, const std::string& journal,
   }
   for (ReportSection& section : report.sections) {
     add_best(section, contents);
+  }
+  for (const ReportSection& section : report.sections) {
+    add_machines(section.records, report.machines);
   }
   return report;
 }

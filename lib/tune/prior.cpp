@@ -56,7 +56,7 @@ std::vector<SolvedProgram> solved_before(const std::vector<Record>& records,
     }
     const Record& run = runs.front();
     const bool is_like = record.target == run.target && record.space == run.space &&
-                         record.cpu == run.cpu && record.num_threads == run.num_threads;
+                         is_of_same_machine(record, run) && record.num_threads == run.num_threads;
     if (is_like && record.is_ok() && record.min_ns > 0 && !record.workload_key.empty()) {
       keep_fastest_of(by_task[record.workload_key],
                       {record.workload_key, record.steps, record.min_ns});

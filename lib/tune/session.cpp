@@ -106,6 +106,7 @@ Record record_template(const TuneTask& task, const TuneOptions& options,
   record.workload = name_of(task);
   record.target = task.target.name;
   record.cpu = facts.device_name;
+  record.machine = facts.machine;
   record.space = options.space;
   record.policy = options.policy;
   record.num_threads = options.num_threads;

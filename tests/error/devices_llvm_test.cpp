@@ -11,7 +11,8 @@ TEST_CASE("devices --calibrate keeps rates, which devices --rates lists with whe
   REQUIRE(before.code == 0);
   const nlohmann::json assumed = before.json()["rates"];
   CHECK(assumed["file"].is_null());
-  CHECK(assumed["rates"].size() > 30);
+  CHECK(assumed["numbers"].size() > 30);
+  CHECK(assumed["fingerprint"].get<std::string>().size() == 16);
   const CommandResult made = folder.run({"devices", "--calibrate", "--seconds", "2", "--json"});
   CAPTURE(made.err);
   REQUIRE(made.code == 0);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tensorsmith devices: what this machine is, which backends there are, and why not the others.
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "command.hpp"
@@ -12,6 +10,7 @@
 #include "tensorsmith/measure/cuda_devices.hpp"
 #include "tensorsmith/measure/worker_measurer.hpp"
 #include "tensorsmith/tune/calibration.hpp"
+#include "tensorsmith/tune/machine_facts.hpp"
 
 namespace tensorsmith::cli {
 namespace {
@@ -37,6 +36,9 @@ Json cpu_json(const HostInfo& host) {
   json["l1_bytes"] = optional_json(host.caches.l1d_bytes);
   json["l2_bytes"] = optional_json(host.caches.l2_bytes);
   json["l3_bytes"] = optional_json(host.caches.l3_bytes);
+  json["l1_ways"] = optional_json(host.caches.l1d_ways);
+  json["l2_ways"] = optional_json(host.caches.l2_ways);
+  json["l3_ways"] = optional_json(host.caches.l3_ways);
   return json;
 }
 
@@ -132,8 +134,10 @@ Json simulated_cpus_json() {
   return cpus;
 }
 
-std::string cache_text(const Json& bytes) {
-  return bytes.is_null() ? "unknown" : fmt::format("{} KiB", bytes.get<std::int64_t>() / 1024);
+std::string cache_text(const Json& bytes, const Json& ways = nullptr) {
+  const std::string of = ways.is_null() ? "" : fmt::format(" of {} ways", ways.get<int>());
+  return bytes.is_null() ? "unknown"
+                         : fmt::format("{} KiB{}", bytes.get<std::int64_t>() / 1024, of);
 }
 
 struct DevicesArguments {
@@ -165,6 +169,7 @@ Json rates_json(const DevicesArguments& arguments) {
   const std::string path = rates_file(host);
   Json json;
   json["machine"] = machine_name(host);
+  json["fingerprint"] = machine_fingerprint(host);
   if (arguments.calibrates) {
     if (path.empty()) {
       throw Error("neither XDG_CACHE_HOME nor HOME is set: there is no folder to keep rates in");
@@ -183,18 +188,10 @@ Json rates_json(const DevicesArguments& arguments) {
   json["num_programs"] = kept ? Json(kept->num_programs) : Json(nullptr);
   json["error_before"] = kept ? Json(kept->error_before) : Json(nullptr);
   json["error_after"] = kept ? Json(kept->error_after) : Json(nullptr);
-  json["rates"] = Json::object();
-  const CoreRates rates = kept ? kept->rates : known_rates_of(host.llvm_tune, host.vector_bits);
-  const bool is_known = has_known_rates(host.llvm_tune, host.vector_bits);
-  for_each_rate(rates, [&](std::string_view name, double value) {
-    const std::string text(name);
-    const bool is_fitted =
-        kept && std::find(kept->fitted.begin(), kept->fitted.end(), text) != kept->fitted.end();
-    json["rates"][text] = {{"value", value},
-                           {"from", is_fitted  ? "fitted to programs timed here"
-                                    : is_known ? "of " + host.llvm_tune
-                                               : "of any core"}};
-  });
+  json["numbers"] = Json::object();
+  for (const MachineFact& fact : machine_facts(host)) {
+    json["numbers"][fact.name] = {{"value", fact.value}, {"from", fact.source}};
+  }
   return json;
 }
 
@@ -217,15 +214,15 @@ void print_rates(const Json& json, bool lists) {
   }
   if (json["file"].is_null()) {
     fmt::print("rates of a core: {} (tensorsmith devices --calibrate)\n",
-               json["rates"]["streams"]["from"].get<std::string>());
+               json["numbers"]["streams"]["from"].get<std::string>());
   } else {
     fmt::print("rates of a core: fitted to {} programs, error {:.3f} -> {:.3f}, kept in {}\n",
                json["num_programs"].get<std::int64_t>(), json["error_before"].get<double>(),
                json["error_after"].get<double>(), json["file"].get<std::string>());
   }
   if (lists) {
-    for (const auto& [name, rate] : json["rates"].items()) {
-      fmt::print("  {:<20} {:>12g}  {}\n", name, rate["value"].get<double>(),
+    for (const auto& [name, rate] : json["numbers"].items()) {
+      fmt::print("  {:<20} {:>12.9g}  {}\n", name, rate["value"].get<double>(),
                  rate["from"].get<std::string>());
     }
   }
@@ -250,8 +247,9 @@ int print_devices(const DevicesArguments& arguments) {
              cpu["vector_bits"].get<int>());
   fmt::print("cores: {}, usable logical CPUs: {}\n",
              cpu["cores"].is_null() ? "unknown" : cpu["cores"].dump(), cpu["usable_cpus"].dump());
-  fmt::print("caches: L1 {}, L2 {}, L3 {}\n", cache_text(cpu["l1_bytes"]),
-             cache_text(cpu["l2_bytes"]), cache_text(cpu["l3_bytes"]));
+  fmt::print("caches: L1 {}, L2 {}, L3 {}\n", cache_text(cpu["l1_bytes"], cpu["l1_ways"]),
+             cache_text(cpu["l2_bytes"], cpu["l2_ways"]),
+             cache_text(cpu["l3_bytes"], cpu["l3_ways"]));
   print_rates(json["rates"], arguments.lists_rates);
   for (const Json& backend : json["backends"]) {
     fmt::print("{}: {} ({})\n", backend["name"].get<std::string>(),
@@ -296,7 +294,8 @@ void add_devices(CLI::App& app, Action& action) {
   command->add_option("--seconds", arguments->seconds, "of --calibrate")
       ->check(CLI::Range(1.0, 3600.0))
       ->capture_default_str();
-  command->add_flag("--rates", arguments->lists_rates, "every rate, and where it is from");
+  command->add_flag("--rates", arguments->lists_rates,
+                    "every number that is believed of a core, and where it is from");
   command->callback(
       [arguments, &action] { action = [arguments] { return print_devices(*arguments); }; });
 }

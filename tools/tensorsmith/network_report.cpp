@@ -11,6 +11,7 @@
 #include "tensorsmith/graph/executor.hpp"
 #include "tensorsmith/report/network_report.hpp"
 #include "tensorsmith/support/file.hpp"
+#include "tensorsmith/tune/journal_report.hpp"
 
 namespace tensorsmith::cli {
 namespace {
@@ -90,6 +91,7 @@ void add_tasks(const Callable& made, NetworkReport& report) {
         row.best_ns = record.min_ns;
       }
       report.cpu = record.cpu;
+      add_machines({&record, 1}, report.machines);
     }
     row.is_recorded = row.best_ns > 0;
     names.push_back({task.text, task.weight});

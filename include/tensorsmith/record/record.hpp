@@ -45,6 +45,7 @@ struct Record {
   std::string workload_key;  ///< text that identifies the computation
   std::string target;        ///< Target::name
   std::string cpu;           ///< what the times were taken on; empty if unknown
+  std::string machine;       ///< fingerprint of it (tune/calibration.hpp); empty if unknown
   std::string space;
   std::string policy;
   std::int32_t num_threads = 1;
@@ -66,5 +67,10 @@ struct Record {
   bool is_ok() const { return status == MeasureStatus::ok; }
   bool operator==(const Record&) const = default;
 };
+
+/// Of the same processor, as far as both know it: in virtual machines different ones share a name.
+inline bool is_of_same_machine(const Record& a, const Record& b) {
+  return a.cpu == b.cpu && (a.machine.empty() || b.machine.empty() || a.machine == b.machine);
+}
 
 }  // namespace tensorsmith

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tensorsmith/record/record.hpp"
+#include "tensorsmith/report/machine.hpp"
 
 namespace tensorsmith {
 
@@ -49,6 +50,7 @@ struct NetworkReport {
   std::vector<NetworkReportKernel> kernels;
   std::vector<NetworkReportTask> tasks;
   NetworkCurve curve;
+  std::vector<ReportMachine> machines;
 };
 
 std::string html_report(const NetworkReport& report);

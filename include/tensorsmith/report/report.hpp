@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensorsmith/record/record.hpp"
+#include "tensorsmith/report/machine.hpp"
 
 namespace tensorsmith {
 
@@ -53,6 +54,7 @@ struct Report {
   std::string journal;  ///< where the records come from
   std::vector<std::string> notes;
   std::vector<ReportSection> sections;
+  std::vector<ReportMachine> machines;
 };
 
 std::string html_report(const Report& report);

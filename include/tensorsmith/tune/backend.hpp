@@ -23,7 +23,8 @@
 namespace tensorsmith {
 
 struct BackendFacts {
-  std::string device_name;  ///< of records: the processor, the board, "simulated"
+  std::string device_name;   ///< of records: the processor, the board, "simulated"
+  std::string machine = {};  ///< of records: machine_fingerprint(), where that is what it is
   /// False: times come from a model; nothing is compiled, run or verified, and no memory is needed.
   bool runs_code = true;
   /// A kernel runs on the threads that it is built for, and the calibrated peak is that of one.

@@ -32,6 +32,8 @@ struct MachineRates {
 
 /// Processor, microcode, hypervisor and width of vectors: what rates depend on.
 std::string machine_name(const Target& target);
+/// The same as 16 hexadecimal digits: records carry it, and the file of rates has it in its name.
+std::string machine_fingerprint(const Target& target);
 
 /// Takes about `seconds`, on a machine that should have nothing else to do. Error: one sentence,
 /// when it was interrupted, or nothing can be measured.

@@ -40,6 +40,7 @@ inline Record some_record(std::int64_t trial, double min_ns) {
   record.workload_key = "[\"abc\", 512]";
   record.target = "host";
   record.cpu = "some cpu";
+  record.machine = "0123456789abcdef";
   record.space = "native";
   record.policy = "evolution";
   record.seed = ~std::uint64_t{0};

@@ -125,6 +125,20 @@ TEST_CASE("a page holds what a run left behind", "[report]") {
         html.find("<td class=\"n\">0</td><td class=\"n\">0.5 s</td>"));
 }
 
+TEST_CASE("a page says what was believed of its machines", "[report]") {
+  CHECK_FALSE(has(html_report(small_report()), "<h2>Machine</h2>"));
+  Report report = small_report();
+  report.machines = {
+      {"Abacus <3>", "00ff", {{"l1_ways", 8, "CPUID"}, {"hidden", 0.725, "<guess>"}}},
+      {"Abacus 4", "11ff", {}}};
+  const std::string html = html_report(report);
+  CHECK(count(html, "<h2>Machine</h2>") == 1);
+  CHECK(has(html, "Abacus &lt;3&gt;, fingerprint 00ff</p>"));
+  CHECK(has(html, "<td>l1_ways</td><td class=\"n\">8</td><td>CPUID</td>"));
+  CHECK(has(html, "<td>hidden</td><td class=\"n\">0.72</td><td>&lt;guess&gt;</td>"));
+  CHECK(has(html, "Abacus 4, fingerprint 11ff: not the machine"));
+}
+
 TEST_CASE("a page needs nothing from anywhere else", "[report]") {
   const std::string html = html_report(small_report());
   for (const char* outside : {"<script", "<link", "<img", "<iframe", "src=", "href=", "url(",

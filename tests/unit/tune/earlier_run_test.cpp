@@ -75,3 +75,16 @@ TEST_CASE("trials of the same run are known, of several the last one") {
   CHECK(EarlierRun(std::vector<Record>()).problem("j").find("there was no run") == 0);
   CHECK(EarlierRun().problem("j").empty());
 }
+
+TEST_CASE("a run on another processor of the same name is another run") {
+  Record one = trial_of(1, 2, 50, 1);
+  one.cpu = "A CPU";
+  Record other = one;
+  CHECK(is_of_same_run(one, other));
+  other.machine = "0123456789abcdef";
+  CHECK(is_of_same_run(one, other));  // older records do not say
+  one.machine = "fedcba9876543210";
+  CHECK_FALSE(is_of_same_run(one, other));
+  one.machine = other.machine;
+  CHECK(is_of_same_run(one, other));
+}

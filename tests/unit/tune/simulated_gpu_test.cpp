@@ -25,10 +25,10 @@ TuneTask gpu_task(const char* workload, const char* target = "sim:a100") {
   return TuneTask{built->dag, *Target::from_name(target), workload, built->nominal_flop};
 }
 
-constexpr std::int64_t few_trials = test::scaled(32) == 32 ? 32 : 12;
+constexpr std::int64_t least_trials = test::scaled(32) == 32 ? 32 : 12;
 
 /// Few trials of a small population.
-TuneOptions quick(std::int64_t trials = few_trials) {
+TuneOptions quick(std::int64_t trials = least_trials) {
   TuneOptions options;
   options.budget = {0, trials};
   options.policy_params = {{"evolutionary_search_population", "32"},
@@ -59,7 +59,7 @@ std::string tune_refusal(const TuneTask& task, const TuneOptions& options) {
 }  // namespace
 
 TEST_CASE("a result says what the draft and the model of a search were worth") {
-  constexpr std::int64_t num_rounds = few_trials == 32 ? 6 : 3;
+  constexpr std::int64_t num_rounds = least_trials == 32 ? 6 : 3;
   TuneOptions options = quick(10 * num_rounds);
   options.policy = "pruner";
   options.round_size = 10;
@@ -83,8 +83,8 @@ TEST_CASE("a product, a convolution and a softmax are tuned on a board that is n
     INFO(workload);
     const TuneResult result = tune(gpu_task(workload), quick());
     REQUIRE(result.has_best());
-    CHECK(result.summary.trials == few_trials);
-    CHECK(result.summary.statuses[static_cast<std::size_t>(MeasureStatus::ok)] == few_trials);
+    CHECK(result.summary.trials == least_trials);
+    CHECK(result.summary.statuses[static_cast<std::size_t>(MeasureStatus::ok)] == least_trials);
     CHECK_FALSE(result.summary.is_verified);
     CHECK(result.summary.curve.front().best_ns >= result.summary.curve.back().best_ns / 1.1);
     CHECK(result.summary.peak_fraction > 0);
