@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores: registers, scalars, vectors, masks, strides.
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <numeric>
 #include <utility>
@@ -312,13 +313,10 @@ void MemoryEmitter::store_memory(const Store& store, const LinearForm& form, Val
 
 // In ever narrower pieces: a masked store takes AMD's cores dozens of cycles.
 void MemoryEmitter::store_first_lanes(LLVMValueRef value, LLVMValueRef pointer, unsigned element) {
-  for (int begin = 0, lanes = chunk_.lanes; begin < chunk_.count; lanes /= 2) {
-    if (lanes > chunk_.count - begin) {
-      continue;
-    }
+  for (int begin = 0, lanes = 0; begin < chunk_.count; begin += lanes) {
+    lanes = static_cast<int>(std::bit_floor(static_cast<unsigned>(chunk_.count - begin)));
     b_.store(lanes == 1 ? b_.extract(value, begin) : b_.part(value, begin, lanes, lanes),
              b_.offset(pointer, std::int64_t{begin} * element), element);
-    begin += lanes;
   }
 }
 

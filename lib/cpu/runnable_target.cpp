@@ -45,17 +45,20 @@ Result<Target, std::string> runnable_target(const std::string& name) {
   if (!target.caches.l1d_bytes) {  // a level of instructions: the core is this one
     target.llvm_tune = host.llvm_tune;
   }
-  if (!target.caches.l1d_bytes || target.caches.l1d_bytes == host.caches.l1d_bytes) {
-    adopt(target.caches.l1d_ways, host.caches.l1d_ways);
-  }
-  if (!target.caches.l2_bytes || target.caches.l2_bytes == host.caches.l2_bytes) {
-    adopt(target.caches.l2_ways, host.caches.l2_ways);
-  }
-  adopt(target.caches.l1d_bytes, host.caches.l1d_bytes);
-  adopt(target.caches.l2_bytes, host.caches.l2_bytes);
-  adopt(target.caches.l3_bytes, host.caches.l3_bytes);
-  adopt(target.caches.l3_ways, host.caches.l3_ways);
-  adopt(target.caches.l3_sharing_cores, host.caches.l3_sharing_cores);
+  // Ways belong to a size.
+  const auto adopt_cache = [&](auto& bytes, auto& ways, const auto& own_bytes,
+                               const auto& own_ways) {
+    adopt(bytes, own_bytes);
+    if (bytes == own_bytes) {
+      adopt(ways, own_ways);
+    }
+  };
+  CacheSizes& caches = target.caches;
+  const CacheSizes& own = host.caches;
+  adopt_cache(caches.l1d_bytes, caches.l1d_ways, own.l1d_bytes, own.l1d_ways);
+  adopt_cache(caches.l2_bytes, caches.l2_ways, own.l2_bytes, own.l2_ways);
+  adopt_cache(caches.l3_bytes, caches.l3_ways, own.l3_bytes, own.l3_ways);
+  adopt(caches.l3_sharing_cores, own.l3_sharing_cores);
   // Every core with vectors of 512 bits executes two products of 256 bits per cycle.
   const bool is_narrow = target.vector_bits < host.vector_bits;
   adopt(target.fma_per_cycle, is_narrow ? std::optional<std::int32_t>(2) : host.fma_per_cycle);

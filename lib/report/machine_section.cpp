@@ -15,7 +15,7 @@ std::string machine_html(const ReportMachine& machine) {
                             "has changed since, so its numbers are not shown.");
   }
   std::string rows = table_head({{"what"}, {"value", CellKind::number}, {"source"}});
-  for (const ReportMachine::Fact& fact : machine.facts) {
+  for (const MachineFact& fact : machine.facts) {
     const bool is_whole = fact.value == std::floor(fact.value);
     rows += table_row({{fact.name},
                        {number_text(fact.value, is_whole ? 0 : 2), CellKind::number},

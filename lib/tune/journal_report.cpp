@@ -108,9 +108,7 @@ void add_machines(std::span<const Record> records, std::vector<ReportMachine>& m
     machine.fingerprint = record.machine;
     const Result<Target, std::string> target = named_target(record.target);
     if (target && machine_fingerprint(*target) == record.machine) {
-      for (MachineFact& fact : machine_facts(*target)) {
-        machine.facts.push_back({std::move(fact.name), fact.value, std::move(fact.source)});
-      }
+      machine.facts = machine_facts(*target);
     }
   }
 }
@@ -130,8 +128,6 @@ Report report_of(const JournalContents& contents, const std::string& journal,
   }
   for (ReportSection& section : report.sections) {
     add_best(section, contents);
-  }
-  for (const ReportSection& section : report.sections) {
     add_machines(section.records, report.machines);
   }
   return report;

@@ -13,7 +13,7 @@ namespace tensorsmith {
 
 std::vector<MachineFact> machine_facts(const Target& target) {
   const HostInfo host = probe_host();
-  const std::string core = target.llvm_tune.empty() ? target.llvm_cpu : target.llvm_tune;
+  const std::string& core = detail::core_of(target);
   const std::string of_core = "of " + core;
   const CacheSizes& caches = target.caches;
   std::vector<MachineFact> facts;
@@ -44,8 +44,9 @@ std::vector<MachineFact> machine_facts(const Target& target) {
   for_each_rate(kept ? kept->rates : believed, [&](std::string_view name, double value) {
     const bool is_fitted =
         kept && std::find(kept->fitted.begin(), kept->fitted.end(), name) != kept->fitted.end();
-    const bool follows = (name == "way_bytes_l1" && caches.l1d_bytes && caches.l1d_ways) ||
-                         (name == "way_bytes_l2" && caches.l2_bytes && caches.l2_ways);
+    const bool follows =
+        (name == "way_bytes_l1" && detail::way_bytes_of(caches.l1d_bytes, caches.l1d_ways)) ||
+        (name == "way_bytes_l2" && detail::way_bytes_of(caches.l2_bytes, caches.l2_ways));
     facts.push_back({std::string(name), value,
                      is_fitted  ? "fitted to programs timed here"
                      : follows  ? "size and ways of the cache"

@@ -6,11 +6,25 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "tensorsmith/core_rates.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith::detail {
+
+/// The processor, by LLVM's name; the host is a level of instructions, tuned for what it is.
+inline const std::string& core_of(const Target& target) {
+  return target.llvm_tune.empty() ? target.llvm_cpu : target.llvm_tune;
+}
+
+/// What stands apart in one set of a cache; nothing where size or ways are not known, or where sets
+/// are not numbered by bits of the address.
+inline std::optional<std::int64_t> way_bytes_of(const std::optional<std::int64_t>& bytes,
+                                                const std::optional<std::int32_t>& ways) {
+  const std::int64_t way = bytes && ways && *ways > 0 ? *bytes / *ways : 0;
+  return way > 0 && (way & (way - 1)) == 0 ? std::optional(way) : std::nullopt;
+}
 
 /// Measured ones, or what is known of cores of that name; what stands apart in one set of a cache
 /// follows from its size and ways, where both are known.
@@ -18,22 +32,16 @@ inline CoreRates draft_rates(const Target& target) {
   if (target.rates) {
     return *target.rates;
   }
-  // The host is a level of instructions, tuned for what it is. No core of Arm has been measured.
-  CoreRates rates;
+  CoreRates rates;  // no core of Arm has been measured
   if (target.architecture == Architecture::x86_64) {
-    rates = known_rates_of(target.llvm_tune.empty() ? target.llvm_cpu : target.llvm_tune,
-                           target.vector_bits);
+    rates = known_rates_of(core_of(target), target.vector_bits);
   }
   const CacheSizes& caches = target.caches;
-  const auto follow = [](double& way_bytes, const std::optional<std::int64_t>& bytes,
-                         const std::optional<std::int32_t>& ways) {
-    const std::int64_t way = bytes && ways && *ways > 0 ? *bytes / *ways : 0;
-    if (way > 0 && (way & (way - 1)) == 0) {
-      way_bytes = static_cast<double>(way);
-    }
+  const auto follow = [](double& rate, const std::optional<std::int64_t>& way_bytes) {
+    rate = way_bytes ? static_cast<double>(*way_bytes) : rate;
   };
-  follow(rates.way_bytes[0], caches.l1d_bytes, caches.l1d_ways);
-  follow(rates.way_bytes[1], caches.l2_bytes, caches.l2_ways);
+  follow(rates.way_bytes[0], way_bytes_of(caches.l1d_bytes, caches.l1d_ways));
+  follow(rates.way_bytes[1], way_bytes_of(caches.l2_bytes, caches.l2_ways));
   return rates;
 }
 

@@ -4,8 +4,8 @@
 //
 // Floor 6. Own design after Low et al. (TOMS 2016) and MOpt (ASPLOS 2021): an operand is fetched
 // anew whenever more than a cache holds was touched since its last use. Rows that lie a multiple of
-// a cache's way apart share its sets; pages count like lines of a cache. Not here: where
-// values lie (draft_storage.hpp), arithmetic (draft_model.hpp).
+// a cache's way apart share its sets; pages count like lines of a cache. Not here: where values
+// lie (draft_storage.hpp), arithmetic (draft_model.hpp).
 #pragma once
 
 #include <array>
@@ -232,13 +232,12 @@ class DraftTraffic {
                                      TensorId tensor) const {
     const std::optional<IteratorKey> own = program_.place(stage);
     std::size_t depth = 0;
-    for (std::size_t other = 0; other < state_.num_stages(); ++other) {
-      const std::optional<IteratorKey> at =
-          program_.is_computed(other) && other != stage ? program_.place(other) : std::nullopt;
-      const bool is_before = at && (static_cast<std::size_t>(at->stage) == stage ||
-                                    (own && *own == *at && other < stage));
-      if (is_before && reads(other, tensor)) {
-        depth = larger_of(depth, depth_of(nest, *at));
+    for (const auto& [other, at] : state_.attach_map().stage_to_iterator) {
+      const auto index = static_cast<std::size_t>(other);
+      const bool is_before =
+          static_cast<std::size_t>(at.stage) == stage || (own && *own == at && index < stage);
+      if (is_before && reads(index, tensor)) {
+        depth = larger_of(depth, depth_of(nest, at));
       }
     }
     return depth;

@@ -4,18 +4,12 @@
 // Floor 10; compiled in lib/tune. Own design. Not here: finding them (host.hpp, calibration.hpp).
 #pragma once
 
-#include <string>
 #include <vector>
 
+#include "tensorsmith/report/machine.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith {
-
-struct MachineFact {
-  std::string name;
-  double value = 0;
-  std::string source;  ///< "CPUID", "of znver4", "fitted to programs timed here", ...
-};
 
 /// Sizes and ways of caches, cores, vectors and multiply-adds, as far as they are known, then rates
 /// (core_rates.hpp): those that are kept for this machine, or what is believed of such a core.
