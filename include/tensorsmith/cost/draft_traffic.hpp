@@ -127,7 +127,9 @@ class DraftTraffic {
           begin = d;
         }
         const double missed = stays ? 0 : own[begin].granules(granule) * times;
-        const bool is_prefetched = op.accesses[i].lines_ahead > 0 && !is_in_vain;
+        // A line ahead is on the page that is being read.
+        const bool is_prefetched = op.accesses[i].lines_ahead > 0 && !is_in_vain &&
+                                   (granule <= line || op.accesses[i].is_block_ahead);
         const DraftFootprint& run = own[nest.run_begin];
         // A block that does not fit beside the one in use has gone again when it is wanted; from
         // the second cache on it comes as slowly as if nobody had asked for it.
@@ -139,6 +141,15 @@ class DraftTraffic {
         const bool is_swept = from_memory && is_tracked && rates_.stream_start > 0;
         const DraftFootprint& stretch = is_swept ? swept(own, nest) : run;
         const double start = from_memory && stretch.run > granule ? rates_.stream_start : 0;
+        // What a prefetch asks for behind the end of a stretch is not wanted before it has gone,
+        // and nothing is hidden if all stretches together are asked for too far ahead.
+        double in_vain = 0, in_time = 1;
+        if (is_prefetched && !op.accesses[i].is_block_ahead) {
+          const double lines_ahead = op.accesses[i].lines_ahead;
+          const double stretch_lines = larger_of(1.0, swept(own, nest).run / line);
+          in_vain = smaller_of(1.0, lines_ahead / stretch_lines);
+          in_time = lines_ahead * line * run.segments > room ? 0 : 1 - in_vain;
+        }
         double stretches = 0;
         if ((is_prefetched && !is_lost) || stays) {
           stretches = 0;
@@ -158,11 +169,11 @@ class DraftTraffic {
         }
         const double runs =
             op.accesses[i].is_block_ahead ? nest.runs_per_block(op.accesses[i].moved_by) : 1;
-        cycles +=
-            (missed * rate * (is_lost ? 1 + 1 / runs : 1) + stretches * larger_of(first, start)) *
-            ways;
+        cycles += (missed * rate * (is_lost ? 1 + 1 / runs : 1 + in_vain) +
+                   stretches * larger_of(first, start)) *
+                  ways;
         if (is_prefetched && !is_lost) {
-          ahead += missed * rate;
+          ahead += missed * rate * in_time;
           double share_late = (1 - rates_.hidden_ahead) / runs;
           if (op.accesses[i].is_block_ahead && rates_.block_lead > 0 && granule <= line &&
               is_tracked) {
@@ -171,7 +182,7 @@ class DraftTraffic {
                 larger_of(core, own[0].granules(line) * line / rates_.bytes_per_cycle[2]) / blocks;
             share_late = smaller_of(1.0, rates_.block_lead / lead);
           }
-          late += missed * rate * share_late;
+          late += missed * rate * in_time * share_late;
         }
         stored_lines = op.accesses[i].is_store ? missed : stored_lines;
       }

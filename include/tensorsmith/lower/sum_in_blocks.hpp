@@ -10,9 +10,12 @@
 //         -->  acc = 0
 //              for k.o in 23: { acc.b = 0; for k.i in 256: acc.b += X[256*k.o + k.i]; acc += acc.b
 //              } acc.b = 0; for k.i in 112: acc.b += X[5888 + k.i]; acc += acc.b S = acc
-// A sum that is resumed from memory is a block by itself. The block stays in registers, `acc` is
-// touched once per block. Sums that are added up in memory, those of integers, and those with
-// fragments of tensor cores stay as they are.
+// The block stays in registers, `acc` is touched once per block. What a sum that is resumed from
+// memory adds on the way is a block too, which costs nothing:
+//     acc = k.0 == 0 ? 0 : C; for k.1: acc += ..; C = acc
+//         -->  acc = 0; for k.1: acc += ..; if k.0 != 0: acc += C; C = acc
+// Sums that are added up in memory, those of integers, and those with fragments of tensor cores
+// stay as they are.
 #pragma once
 
 #include <cstdint>
@@ -157,15 +160,18 @@ class SumBlocker {
     return seq != nullptr && !seq->items.empty() &&
            all_items(seq->items, [&](StmtId item) { return is_start(item); });
   }
-  /// The place in memory that the accumulator begins with, in the branch where it does.
+  /// The place in memory that the accumulator begins with, if the statement does nothing else.
   const Load* resumed_from(StmtId id) const {
     if (const Store* store = p_.as<Store>(id)) {
       return store->buffer == acc_ ? p_.pool.as<Load>(store->value) : nullptr;
     }
     const Load* found = nullptr;
-    for_each_child(p_[id],
-                   [&](StmtId child) { found = found != nullptr ? found : resumed_from(child); });
-    return found;
+    bool is_all = true;
+    for_each_child(p_[id], [&](StmtId child) {
+      found = resumed_from(child);
+      is_all = is_all && found != nullptr;
+    });
+    return is_all ? found : nullptr;
   }
   /// How often the sum is resumed at one place.
   std::int64_t num_rounds(const Load& place) const {
@@ -195,11 +201,12 @@ class SumBlocker {
     if (!is_start(start_)) {
       return;
     }
-    const Load* place =
-        either != nullptr && either->else_body.valid() ? resumed_from(either->else_body) : nullptr;
+    const If resumed = either != nullptr ? *either : If{};
+    const Load* place = resumed.else_body.valid() ? resumed_from(resumed.else_body) : nullptr;
     const std::int64_t rounds = place != nullptr ? num_rounds(*place) : 1;
     std::int64_t terms = 0;
-    bool may_be_alike = false;
+    bool may_be_alike = false, is_plain = true, is_all = true;
+    std::size_t last = 0;
     summed_.clear();
     for (std::size_t i = 1; i < items.size(); ++i) {
       note_summed(items[i]);
@@ -208,6 +215,9 @@ class SumBlocker {
       const Sum sum = sum_of(items[i]);
       terms += sum.is_plain ? sum.terms : 0;
       may_be_alike = may_be_alike || sum.may_be_alike;
+      is_plain = is_plain && sum.is_plain;
+      last = is_plain && sum.terms > 0 ? i : last;
+      is_all = sum.terms > 0 ? is_plain : is_all;
     }
     const std::int64_t all = rounds * terms;
     if (all <= (may_be_alike ? least_block : most_products)) {
@@ -217,8 +227,6 @@ class SumBlocker {
     while (block_ * block_ < all) {
       block_ *= 2;
     }
-    // Short stretches between memory and back are no blocks.
-    is_whole_ = rounds > 1 && terms >= block_ / 8;
     is_blocked_ = false;
     for (std::size_t i = 1; i < items.size(); ++i) {
       const Sum sum = sum_of(items[i]);
@@ -226,8 +234,15 @@ class SumBlocker {
         items[i] = blocked(items[i]);
       }
     }
+    if (rounds > 1 && is_all) {
+      items[0] = start_;
+      add_up(resumed.else_body, {});
+      const ExprId goes_on = p_.pool.unary(UnaryOp::not_, resumed.condition);
+      items.insert(items.begin() + static_cast<std::ptrdiff_t>(last) + 1,
+                   p_.add(If{goes_on, resumed.else_body, {}}));
+    }
+    p_.stmts[at.value] = Seq{std::move(items)};
     if (is_blocked_) {
-      p_.stmts[at.value] = Seq{std::move(items)};
       p_[acc_].scope = Scope::local;
     }
   }
@@ -237,11 +252,8 @@ class SumBlocker {
     const Stmt stmt = p_[id];  // a copy: the program grows
     if (const For* loop = std::get_if<For>(&stmt)) {
       const std::int64_t terms = sum_of(id).terms, extent = extent_of(*loop);
-      if (terms <= block_ && !is_whole_) {
-        return id;
-      }
       if (terms <= block_) {
-        return block_of(*loop, {}, loop->extent);
+        return id;
       }
       const std::int64_t of_step = ceil_div(terms, extent);
       const bool is_in_order = loop->kind == ForKind::serial || loop->kind == ForKind::unrolled;
@@ -302,14 +314,14 @@ class SumBlocker {
     is_blocked_ = true;
     return p_.add(Alloc{block, p_.add(Seq{{start, p_.add(std::move(stretch)), end}})});
   }
-  /// What set the accumulator to zero adds the block to it.
+  /// What sets the accumulator adds the block, or what it set it to, to it.
   void add_up(StmtId id, BufferId block) {
     const Stmt stmt = p_[id];
     if (const Store* store = std::get_if<Store>(&stmt)) {
       Store sum = *store;
       const DType type = p_[acc_].dtype;
       sum.value = p_.pool.add(p_.pool.load(acc_, type, sum.indices),
-                              p_.pool.load(block, type, sum.indices));
+                              block.valid() ? p_.pool.load(block, type, sum.indices) : sum.value);
       p_.stmts[id.value] = sum;
     }
     for_each_child(stmt, [&](StmtId child) { add_up(child, block); });
@@ -323,7 +335,7 @@ class SumBlocker {
   std::vector<VarId> summed_;  ///< loops over terms of one element of it
   StmtId start_;
   std::int64_t block_ = 0;
-  bool is_whole_ = false, is_blocked_ = false;
+  bool is_blocked_ = false;
 };
 
 }  // namespace detail

@@ -72,6 +72,32 @@ TEST_CASE("a block is late if the one before it takes no time") {
   CHECK(share_hidden(1024) > 2 * share_hidden(16));
 }
 
+TEST_CASE("lines that are asked for behind the end of a stretch, or too far ahead, are in vain") {
+  const State initial = State::initial(dag_of("gemm:4x4096x4096:f32"));
+  Target target = *Target::from_name("x86-64-v3");
+  target.caches.l1d_bytes = 32 << 10;
+  target.caches.l2_bytes = 512 << 10;
+  target.caches.l3_bytes = 32 << 20;
+  // B in chunks of columns, 16 rows of a chunk at a time.
+  const auto parts = [&](std::int64_t columns, const char* ahead) {
+    return draft_parts(
+        bounded(initial,
+                {SplitStep{2, 1, 4096, {columns / 32, 32}, true}, SplitStep{2, 4, 4096, {16}, true},
+                 ReorderStep{2, {1, 4, 2, 5, 0, 3}}, PragmaStep{2, 0, ahead}}),
+        target);
+  };
+  const auto from_memory = [&](std::int64_t columns, const char* ahead) {
+    return parts(columns, ahead).levels[2];
+  };
+  CHECK(from_memory(512, "prefetch$1$24$1") > 1.3 * from_memory(512, "prefetch$1$6$1"));
+  CHECK(from_memory(4096, "prefetch$1$24$1") ==
+        test::Approx(from_memory(4096, "prefetch$1$6$1")).epsilon(0.01));
+  // 1 MB of 16 rows has gone from the first two caches when it is wanted.
+  const DraftParts near = parts(4096, "prefetch$1$6$1"), far = parts(4096, "prefetch$1$1000$1");
+  CHECK(far.levels[2] == test::Approx(near.levels[2]).epsilon(0.01));
+  CHECK(far.ahead < 0.95 * near.ahead);
+}
+
 TEST_CASE("what a stage reads in the same iteration as another one is there") {
   te::Program p;
   auto a = p.placeholder("A", {4096, 4096});

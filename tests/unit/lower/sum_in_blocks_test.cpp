@@ -96,7 +96,7 @@ TEST_CASE("sums of alike terms stay within their bound, and are right") {
       {State::initial(row_sums(3, 300007)), 300007},
       {tiled_product(product, 12000), 12000},
       {tiled_product(product, 12000, 4), 12000},
-      {tiled_product(product, 300), 12000},                      // resumed from memory 40 times
+      {tiled_product(product, 400), 12000},                      // resumed from memory 30 times
       {tiled_product(product, 3000), 12000},                     // blocks of what is resumed
       {tiled_product(deep_product(7, 13, 12007), 500), 12007}};  // tails in all directions
   for (const Case& c : cases) {
@@ -117,10 +117,16 @@ TEST_CASE("the bound is missed without blocks") {
   CHECK(error_of_alike_terms(program, *s.state().initial_dag(), 400009) > 1);
 }
 
-TEST_CASE("stretches from memory and back that are too short are no blocks") {
+TEST_CASE("what a sum that is resumed from memory adds on the way is added at once") {
   const DagPtr dag = deep_product(8, 16, 12000);
-  CHECK_FALSE(has_blocks(lowered(tiled_product(dag, 30))));
-  CHECK(has_blocks(lowered(tiled_product(dag, 40))));
+  for (const std::int64_t terms : {8, 16, 30, 250}) {
+    const LoopProgram program = lowered(tiled_product(dag, terms));
+    INFO(text_of(program));
+    CHECK_FALSE(has_blocks(program));
+    CHECK(wrong_with(program, *dag) == "");
+    CHECK(error_of_alike_terms(program, *dag, 12000) <= 1);
+  }
+  CHECK(is_golden(checked_text(tiled_product(dag, 30))));
 }
 
 TEST_CASE("threads of a GPU sum in blocks, whatever they fetch ahead") {
