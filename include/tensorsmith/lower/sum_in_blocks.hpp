@@ -205,8 +205,8 @@ class SumBlocker {
     const Load* place = resumed.else_body.valid() ? resumed_from(resumed.else_body) : nullptr;
     const std::int64_t rounds = place != nullptr ? num_rounds(*place) : 1;
     std::int64_t terms = 0;
-    bool may_be_alike = false, is_plain = true, is_all = true;
-    std::size_t last = 0;
+    bool may_be_alike = false;
+    std::size_t last_sum = 0, first_other = items.size();
     summed_.clear();
     for (std::size_t i = 1; i < items.size(); ++i) {
       note_summed(items[i]);
@@ -215,9 +215,8 @@ class SumBlocker {
       const Sum sum = sum_of(items[i]);
       terms += sum.is_plain ? sum.terms : 0;
       may_be_alike = may_be_alike || sum.may_be_alike;
-      is_plain = is_plain && sum.is_plain;
-      last = is_plain && sum.terms > 0 ? i : last;
-      is_all = sum.terms > 0 ? is_plain : is_all;
+      last_sum = sum.terms > 0 ? i : last_sum;
+      first_other = sum.is_plain ? first_other : smaller_of(first_other, i);
     }
     const std::int64_t all = rounds * terms;
     if (all <= (may_be_alike ? least_block : most_products)) {
@@ -234,11 +233,11 @@ class SumBlocker {
         items[i] = blocked(items[i]);
       }
     }
-    if (rounds > 1 && is_all) {
+    if (rounds > 1 && last_sum < first_other) {
       items[0] = start_;
       add_up(resumed.else_body, {});
       const ExprId goes_on = p_.pool.unary(UnaryOp::not_, resumed.condition);
-      items.insert(items.begin() + static_cast<std::ptrdiff_t>(last) + 1,
+      items.insert(items.begin() + static_cast<std::ptrdiff_t>(last_sum) + 1,
                    p_.add(If{goes_on, resumed.else_body, {}}));
     }
     p_.stmts[at.value] = Seq{std::move(items)};
@@ -307,7 +306,7 @@ class SumBlocker {
     stretch.var = p_.pool.new_var(p_.pool.var_name(loop.var), p_.pool.var_dtype(loop.var));
     stretch.extent = extent;
     const ExprId at = p_.pool.var(stretch.var);
-    copier.map.set(loop.var, first.valid() ? p_.pool.add(first, at) : at);
+    copier.map.set(loop.var, p_.pool.add(first, at));
     stretch.body = copier.copy(loop.body);
     const StmtId end = plain.copy(start_);
     add_up(end, block);
