@@ -44,7 +44,6 @@ class GpuSession final : public DeviceSession {
     LoadedProgram program;
     bool is_alive = false;
     double last_ns = 0;
-    MeasureResult result;
   };
 
   std::string open_device(std::int32_t number);
@@ -74,8 +73,9 @@ class GpuSession final : public DeviceSession {
                MeasureResult& result);
   bool race(LoadedProgram& program, const MeasureRequest& request, MeasureResult& result);
   bool start_ranked(const RankRequest& request, const CandidateMessage& candidate,
-                    std::span<const std::byte> code, Ranked& ranked);
-  void run_rounds(const RankRequest& request, std::vector<Ranked>& all);
+                    std::span<const std::byte> code, Ranked& ranked, MeasureResult& result);
+  void run_rounds(const RankRequest& request, std::vector<Ranked>& all,
+                  std::vector<MeasureResult>& results);
   void set_phase(WorkerPhase phase, std::int64_t deadline_ns = 0);
 
   ControlPage& control_;

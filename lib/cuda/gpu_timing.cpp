@@ -98,61 +98,69 @@ bool GpuSession::race(LoadedProgram& program, const MeasureRequest& request,
 }
 
 bool GpuSession::start_ranked(const RankRequest& request, const CandidateMessage& candidate,
-                              std::span<const std::byte> code, Ranked& ranked) {
-  ranked.result.status = MeasureStatus::load_error;
+                              std::span<const std::byte> code, Ranked& ranked,
+                              MeasureResult& result) {
+  result.status = MeasureStatus::load_error;
   const std::int64_t timeout_ns = request.policy.call_timeout_ns;
-  return candidate.object_offset <= code.size() &&
-         candidate.object_bytes <= code.size() - candidate.object_offset &&
-         load(code.subspan(candidate.object_offset, candidate.object_bytes),
-              request.load_timeout_ns, ranked.program, ranked.result) &&
-         poison(ranked.result) &&
-         run(ranked.program, 1, timeout_ns, ranked.last_ns, ranked.result) &&
-         check(true, ranked.result) &&
-         (candidate.is_hard_verified ||
-          is_right_for_hard_inputs(ranked.program, 2 * timeout_ns, ranked.result)) &&
-         run(ranked.program, 1, timeout_ns, ranked.last_ns, ranked.result) &&
-         warm_up(ranked.program, ranked.last_ns, timeout_ns, ranked.result);
+  const bool is_good =
+      candidate.object_offset <= code.size() &&
+      candidate.object_bytes <= code.size() - candidate.object_offset &&
+      load(code.subspan(candidate.object_offset, candidate.object_bytes), request.load_timeout_ns,
+           ranked.program, result) &&
+      poison(result) && run(ranked.program, 1, timeout_ns, ranked.last_ns, result) &&
+      check(true, result) && run(ranked.program, 1, timeout_ns, ranked.last_ns, result) &&
+      warm_up(ranked.program, ranked.last_ns, timeout_ns, result);
+  result.is_hard_verified = candidate.is_hard_verified;
+  return is_good;
 }
 
 RankReply GpuSession::rank(const RankRequest& request, FileDescriptor objects) {
   constexpr std::size_t max_ranked = 64;
   RankReply reply;
+  reply.results.resize(request.candidates.size());
   const SharedMemory code =
       SharedMemory::attach(std::move(objects), static_cast<std::size_t>(request.data_bytes), false);
+  if (!is_prepared_ || reply.results.size() > max_ranked || !code.is_mapped()) {
+    refuse_ranking("no task is prepared, or that many candidates cannot be ranked at once", reply);
+    return reply;
+  }
   std::vector<Ranked> all(request.candidates.size());
-  const bool can_rank = is_prepared_ && all.size() <= max_ranked && code.is_mapped();
   std::int64_t workspace_bytes = 0;
   for (const CandidateMessage& candidate : request.candidates) {
     workspace_bytes = std::max(workspace_bytes, candidate.shared_bytes);
   }
-  for (std::size_t i = 0; can_rank && i < all.size(); ++i) {
+  RankingClock clock(request.policy, monotonic_ns());
+  bool has_one = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!clock.has_time(monotonic_ns()) && has_one) {
+      RankingClock::leave_out(reply.results[i]);
+      continue;
+    }
     control_.candidate.store(static_cast<std::uint32_t>(i), std::memory_order_relaxed);
     // One for all of them, before any is bound to it.
-    all[i].is_alive = make_workspace(workspace_bytes, all[i].result) &&
-                      start_ranked(request, request.candidates[i], code.bytes(), all[i]);
+    all[i].is_alive =
+        make_workspace(workspace_bytes, reply.results[i]) &&
+        start_ranked(request, request.candidates[i], code.bytes(), all[i], reply.results[i]);
+    has_one = has_one || all[i].is_alive;
     if (!all[i].is_alive) {
       restore();
     }
   }
-  if (can_rank) {
-    run_rounds(request, all);
-  }
+  run_rounds(request, all, reply.results);
+  settle_winner(request, reply, [&](std::size_t i, MeasureResult& result) {
+    control_.candidate.store(static_cast<std::uint32_t>(i), std::memory_order_relaxed);
+    if (!is_right_for_hard_inputs(all[i].program, 2 * request.policy.call_timeout_ns, result)) {
+      restore();
+    }
+  });
   for (Ranked& ranked : all) {
-    MeasureResult& result = ranked.result;
-    if (!can_rank) {
-      result.status = MeasureStatus::unknown_error;
-      result.message = "no task is prepared, or that many candidates cannot be ranked at once";
-    }
-    finish_ranked(result);
-    if (device_) {
-      device_->unload(ranked.program);
-    }
-    reply.results.push_back(std::move(result));
+    device_->unload(ranked.program);
   }
   return reply;
 }
 
-void GpuSession::run_rounds(const RankRequest& request, std::vector<Ranked>& all) {
+void GpuSession::run_rounds(const RankRequest& request, std::vector<Ranked>& all,
+                            std::vector<MeasureResult>& results) {
   const RankingPolicy& policy = request.policy;
   const std::int64_t start = monotonic_ns();
   for (std::int32_t round = 0; round < policy.max_rounds; ++round) {
@@ -167,14 +175,14 @@ void GpuSession::run_rounds(const RankRequest& request, std::vector<Ranked>& all
       control_.candidate.store(static_cast<std::uint32_t>(i), std::memory_order_relaxed);
       std::int64_t calls = 1;
       if (policy.is_cold_cache) {
-        ranked.is_alive = is_good(device_->flush_l2(), "flushing L2", ranked.result);
+        ranked.is_alive = is_good(device_->flush_l2(), "flushing L2", results[i]);
       } else {
         calls = calls_for(ranked.last_ns);
       }
       ranked.is_alive = ranked.is_alive && run(ranked.program, calls, policy.call_timeout_ns,
-                                               ranked.last_ns, ranked.result);
+                                               ranked.last_ns, results[i]);
       if (ranked.is_alive) {
-        ranked.result.samples_ns.push_back(ranked.last_ns);
+        results[i].samples_ns.push_back(ranked.last_ns);
       }
     }
   }

@@ -107,6 +107,7 @@ struct CandidateMessage {
   std::int64_t shared_bytes = 0;
   std::int64_t per_thread_bytes = 0;
   PrepackCode prepack;
+  std::int64_t complexity = 0;
   bool is_hard_verified = false;
 };
 
@@ -193,7 +194,7 @@ void transfer(A& a, PrepackCode& m) {
 template <class A>
 void transfer(A& a, CandidateMessage& m) {
   a(m.object_offset), a(m.object_bytes), a(m.entry), a(m.shared_bytes), a(m.per_thread_bytes);
-  a(m.prepack), a(m.is_hard_verified);
+  a(m.prepack), a(m.complexity), a(m.is_hard_verified);
 }
 template <class A>
 void transfer(A& a, RacingPolicy& m) {
@@ -207,7 +208,7 @@ void transfer(A& a, RacingPolicy& m) {
 template <class A>
 void transfer(A& a, RankingPolicy& m) {
   a(m.budget_ns), a(m.min_rounds), a(m.max_rounds), a(m.is_cold_cache), a(m.calibrator_ns);
-  a(m.call_timeout_ns), a(m.tie_fraction), a(m.most_tied);
+  a(m.call_timeout_ns), a(m.max_wall_ns), a(m.tie_fraction), a(m.most_tied);
 }
 template <class A>
 void transfer(A& a, MeasureRequest& m) {

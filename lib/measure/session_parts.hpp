@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "measure/protocol.hpp"
 #include "tensorsmith/measure/race.hpp"
 #include "tensorsmith/measure/verify.hpp"
+#include "tensorsmith/measure/winner.hpp"
 
 namespace tensorsmith {
 
@@ -132,15 +135,74 @@ bool verify_hard_outputs(const Arguments& arguments, std::size_t number,
   return true;
 }
 
-/// After the last round: the statistics of a ranked candidate's samples, none if it failed.
-inline void finish_ranked(MeasureResult& result) {
-  if (result.is_ok() && !result.samples_ns.empty()) {
-    result.stage = RaceStage::full;
-    result.median_ns = median_of(result.samples_ns);
-    result.min_ns = *std::min_element(result.samples_ns.begin(), result.samples_ns.end());
-  } else {
-    result.samples_ns.clear();
+/// When a ranking stops to take on candidates, so that those which are in it are told apart before
+/// its time is up (policy.max_wall_ns).
+class RankingClock {
+ public:
+  RankingClock(const RankingPolicy& policy, std::int64_t now_ns)
+      : limit_ns_(policy.max_wall_ns), begin_ns_(now_ns), last_ns_(now_ns) {}
+
+  /// Whether there is time for one more. What has to follow takes about as long as what was: two
+  /// calls to start, two rounds; and the winner may have to be called with hard inputs twice.
+  bool has_time(std::int64_t now_ns) {
+    longest_ns_ = std::max(longest_ns_, now_ns - last_ns_);
+    last_ns_ = now_ns;
+    return limit_ns_ <= 0 || now_ns - begin_ns_ + 2 * longest_ns_ <= limit_ns_ / 2;
   }
+
+  /// What became of a candidate for which there was none.
+  static void leave_out(MeasureResult& result) {
+    result.status = MeasureStatus::cancelled;
+    result.message = "no time was left to rank it";
+  }
+
+ private:
+  std::int64_t limit_ns_, begin_ns_, last_ns_, longest_ns_ = 0;
+};
+
+/// None of the candidates can be ranked, and why.
+inline void refuse_ranking(const std::string& problem, RankReply& reply) {
+  for (MeasureResult& result : reply.results) {
+    result.status = MeasureStatus::unknown_error;
+    result.message = problem;
+  }
+}
+
+/// After the last round: statistics of the samples of each candidate, none if it failed; and
+/// whoever wins is right for hard inputs. `check` (index, result) calls a candidate with those and
+/// says in the result what is wrong, if anything: of those that are not known to be right only the
+/// ones that would win are asked, for that takes as long as many rounds.
+template <class Check>
+void settle_winner(const RankRequest& request, RankReply& reply, const Check& check) {
+  std::vector<std::int64_t> complexity;
+  for (const CandidateMessage& candidate : request.candidates) {
+    complexity.push_back(candidate.complexity);
+  }
+  RankingResult ranking;
+  ranking.results = std::move(reply.results);
+  for (MeasureResult& result : ranking.results) {
+    if (result.is_ok() && !result.samples_ns.empty()) {
+      result.stage = RaceStage::full;
+      result.median_ns = median_of(result.samples_ns);
+      result.min_ns = *std::min_element(result.samples_ns.begin(), result.samples_ns.end());
+    } else {
+      result.samples_ns.clear();
+    }
+  }
+  for (;;) {
+    choose_winner(ranking, request.policy, complexity);
+    if (ranking.winner == RankingResult::no_winner ||
+        ranking.results[ranking.winner].is_hard_verified) {
+      break;
+    }
+    MeasureResult& result = ranking.results[ranking.winner];
+    check(ranking.winner, result);
+    result.is_hard_verified = result.is_ok();
+    if (!result.is_ok()) {
+      result.samples_ns.clear();
+    }
+  }
+  reply.results = std::move(ranking.results);
 }
 
 }  // namespace tensorsmith

@@ -20,6 +20,7 @@ CandidateMessage message_of(const CompiledCandidate& candidate) {
   message.shared_bytes = candidate.shared_bytes;
   message.per_thread_bytes = candidate.per_thread_bytes;
   message.prepack = candidate.prepack;
+  message.complexity = candidate.complexity;
   message.is_hard_verified = candidate.is_hard_verified;
   return message;
 }
@@ -252,6 +253,9 @@ RankingResult WorkerLane::rank(const std::shared_ptr<const PreparedTask>& task,
     }
     RankRequest request;
     request.policy = policy;
+    if (time_up_ns > 0) {  // what is left of it
+      request.policy.max_wall_ns = std::max<std::int64_t>(1, time_up_ns - monotonic_ns());
+    }
     request.load_timeout_ns = options_.load_timeout_ns;
     std::uint64_t num_bytes = 0;
     for (const std::size_t i : alive) {

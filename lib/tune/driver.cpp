@@ -388,7 +388,8 @@ class Driver::Impl {
         if (kept_.empty()) {
           return;
         }
-        tell_first("the final ranking failed; the fastest trial is taken as the best");
+        tell_first("the final ranking failed" + why_failed(ranking.results) +
+                   "; the fastest trial is taken as the best");
       }
     }
     Finalist& best = kept_[winner];

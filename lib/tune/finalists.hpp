@@ -105,6 +105,16 @@ inline std::string drop_wrong(std::vector<Finalist>& kept,
   return reason;
 }
 
+/// " (REASON)" of a ranking that nobody won; "" if nothing says why.
+inline std::string why_failed(const std::vector<MeasureResult>& results) {
+  for (const MeasureResult& result : results) {
+    if (!result.is_ok() && !result.message.empty()) {
+      return " (" + result.message + ")";
+    }
+  }
+  return "";
+}
+
 /// How many of them a ranking of that time can call as often as it must.
 inline std::size_t num_rankable(const std::vector<Finalist>& kept, double seconds) {
   constexpr double least_calls = 4;  // of each: two to verify, two rounds

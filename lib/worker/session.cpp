@@ -14,15 +14,12 @@
 
 #include "fault.hpp"
 #include "measure/session_parts.hpp"
-#include "tensorsmith/measure/calibrator.hpp"
 #include "tensorsmith/measure/fill.hpp"
 
 namespace tensorsmith {
 namespace {
 
 constexpr std::size_t max_arguments = 250;
-constexpr std::size_t max_ranked = 64;
-constexpr std::int64_t calibration_interval_ns = 50'000'000;
 
 // Sanitizers reserve terabytes, so that no limit would make sense.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -365,125 +362,6 @@ MeasureReply Session::measure(const MeasureRequest& request, FileDescriptor obje
     mark_bands();
   }
   std::fesetenv(FE_DFL_ENV);
-  reply.resident_bytes = resident_bytes();
-  return reply;
-}
-
-void Session::start_ranked(const RankRequest& request, const SharedMemory& objects,
-                           std::vector<Ranked>& all) {
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    control_.candidate.store(static_cast<std::uint32_t>(i), std::memory_order_relaxed);
-    all[i].entry =
-        load(i, request.candidates[i], false, objects, request.load_timeout_ns, all[i].result);
-    if (all[i].entry != nullptr &&
-        !make_operands(i, request.candidates[i].prepack, request.policy.call_timeout_ns,
-                       all[i].operands, all[i].result)) {
-      all[i].entry = nullptr;
-    }
-    if (all[i].entry == nullptr) {
-      continue;
-    }
-    const std::vector<void*>& pointers = all[i].operands.pointers;
-    poison();
-    all[i].last_ns = run(all[i].entry, pointers, 1, request.policy.call_timeout_ns);
-    MeasureResult& result = all[i].result;
-    result = check(true);
-    if (result.is_ok()) {
-      result.is_hard_verified =
-          request.candidates[i].is_hard_verified ||
-          is_right_for_hard_inputs(i, all[i].entry, request.candidates[i].prepack, all[i].operands,
-                                   2 * request.policy.call_timeout_ns, result);
-    }
-    if (!result.is_ok()) {
-      all[i].entry = nullptr;
-      mark_bands();
-      continue;
-    }
-    all[i].last_ns = run(all[i].entry, pointers, 1, request.policy.call_timeout_ns);
-  }
-}
-
-void Session::run_rounds(const RankRequest& request, std::vector<Ranked>& all, RankReply& reply) {
-  const RankingPolicy& policy = request.policy;
-  const RacingPolicy racing;
-  std::int64_t calibrated_at = 0;
-  const auto read_peak = [this, &reply, &policy, &calibrated_at] {
-    const double peak = calibrate(policy.calibrator_ns).peak_gflops_f32;
-    reply.min_peak_gflops =
-        reply.min_peak_gflops <= 0 ? peak : std::min(reply.min_peak_gflops, peak);
-    reply.max_peak_gflops = std::max(reply.max_peak_gflops, peak);
-    calibrated_at = monotonic_ns();
-  };
-  if (policy.calibrator_ns > 0) {
-    read_peak();
-  }
-  const std::int64_t start = monotonic_ns();
-  for (std::int32_t round = 0; round < policy.max_rounds; ++round) {
-    if (round >= policy.min_rounds && monotonic_ns() - start >= policy.budget_ns) {
-      break;
-    }
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      Ranked& ranked = all[i];
-      if (ranked.entry == nullptr) {
-        continue;
-      }
-      control_.candidate.store(static_cast<std::uint32_t>(i), std::memory_order_relaxed);
-      std::int64_t calls = 1;
-      if (policy.is_cold_cache) {
-        evict(ranked.operands);
-      } else if (ranked.last_ns < static_cast<double>(racing.min_sample_ns)) {
-        calls = static_cast<std::int64_t>(
-            static_cast<double>(racing.min_sample_ns) / std::max(ranked.last_ns, 1.0) + 1);
-      }
-      const double ns = run(ranked.entry, ranked.operands.pointers, calls,
-                            policy.call_timeout_ns + racing.min_sample_ns);
-      ranked.last_ns = ns;
-      ranked.result.samples_ns.push_back(ns);
-    }
-    if (policy.calibrator_ns > 0 && monotonic_ns() - calibrated_at > calibration_interval_ns) {
-      read_peak();
-    }
-  }
-  if (policy.calibrator_ns > 0) {
-    read_peak();
-  }
-}
-
-RankReply Session::rank(const RankRequest& request, FileDescriptor objects) {
-  RankReply reply;
-  const SharedMemory code =
-      SharedMemory::attach(std::move(objects), static_cast<std::size_t>(request.data_bytes), false);
-  std::vector<Ranked> all(request.candidates.size());
-  CandidateMessage largest;
-  for (const CandidateMessage& candidate : request.candidates) {
-    largest.shared_bytes = std::max(largest.shared_bytes, candidate.shared_bytes);
-    largest.per_thread_bytes = std::max(largest.per_thread_bytes, candidate.per_thread_bytes);
-  }
-  std::string problem;
-  if (!is_prepared_) {
-    problem = "no task is prepared";
-  } else if (all.size() > max_ranked || !code.is_mapped()) {
-    problem = "cannot rank that many candidates at once";
-  } else {
-    problem = make_workspace(largest);
-  }
-  if (problem.empty()) {
-    start_ranked(request, code, all);
-    run_rounds(request, all, reply);
-    std::fesetenv(FE_DFL_ENV);
-  }
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    MeasureResult& result = all[i].result;
-    if (!problem.empty()) {
-      result.status = MeasureStatus::unknown_error;
-      result.message = problem;
-    }
-    finish_ranked(result);
-    if (i > 0) {
-      loader_.unload(i);
-    }
-    reply.results.push_back(std::move(result));
-  }
   reply.resident_bytes = resident_bytes();
   return reply;
 }

@@ -54,7 +54,6 @@ class Session {
     KernelEntry entry = nullptr;
     Operands operands;
     double last_ns = 0;
-    MeasureResult result;
   };
 
   void keep_arguments(const PrepareRequest& request);
@@ -83,7 +82,7 @@ class Session {
   void fill_for(const HardDraw* draw);
   void evict(const Operands& operands);
   void start_ranked(const RankRequest& request, const SharedMemory& objects,
-                    std::vector<Ranked>& all);
+                    std::vector<Ranked>& all, std::vector<MeasureResult>& results);
   void run_rounds(const RankRequest& request, std::vector<Ranked>& all, RankReply& reply);
   void set_phase(WorkerPhase phase, std::int64_t deadline_ns = 0);
 

@@ -85,7 +85,9 @@ struct RankingPolicy {
   bool is_cold_cache = false;  ///< evict arguments and workspace from the caches before each call
   std::int64_t calibrator_ns = 3'000'000;
   std::int64_t call_timeout_ns = 2'000'000'000;  ///< hard deadline of one call
-  std::int64_t max_wall_ns = 0;  ///< the ranking is given up after this long; 0: never
+  /// The ranking is given up after this long, and takes on no more candidates before, while it can
+  /// still tell apart those that it has; 0: never.
+  std::int64_t max_wall_ns = 0;
   /// Two medians closer than this fraction are a tie ...
   double tie_fraction = 0.005;
   /// ... and up to this one if the interval of their ratio says so (winner.hpp).

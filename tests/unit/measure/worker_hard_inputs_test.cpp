@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // requires: llvm
 // Workers ask who may become the best for hard inputs too.
+#include "measure/session_parts.hpp"
+
 #include "support/catch.hpp"
 #include "tensorsmith/measure/hard_fill.hpp"
 #include "worker_fixture.hpp"
@@ -85,7 +87,7 @@ TEST_CASE("who may become the best must be right for hard inputs") {
   }
 }
 
-TEST_CASE("who loses a race is not asked, and a final ranking asks who was not") {
+TEST_CASE("who loses a race is not asked, and a final ranking asks who would win it") {
   TENSORSMITH_NEEDS(!kernels().empty(), "no C compiler");
   WorkerMeasurer measurer(worker_options());
   REQUIRE(measurer.prepare(hard_affine_task()).has_value());
@@ -93,21 +95,46 @@ TEST_CASE("who loses a race is not asked, and a final ranking asks who was not")
   const MeasureResult lost = measured(measurer, "clamps", unreachable_ns);
   CHECK(lost.is_ok());
   CHECK_FALSE(lost.is_hard_verified);
+  // The complexities order them, whatever their times: within the tie all are alike.
   std::vector<CompiledCandidate> candidates;
-  for (const char* entry : {"clamps", "good", "drops_nan"}) {
+  for (const char* entry : {"clamps", "drops_nan", "good", "clamps"}) {
     candidates.push_back(candidate_of(kernels(), entry));
+    candidates.back().complexity = static_cast<std::int64_t>(candidates.size());
   }
   RankingPolicy policy;
   policy.budget_ns = 20'000'000;
+  policy.tie_fraction = 1e6;
   RankingResult ranking = measurer.final_ranking(candidates, policy);
-  REQUIRE(ranking.results.size() == 3);
-  CHECK(ranking.winner == 1);
+  REQUIRE(ranking.results.size() == 4);
+  CHECK(ranking.winner == 2);
   CHECK(name_of(ranking.results[0].status) == "wrong_result");
-  CHECK(name_of(ranking.results[2].status) == "wrong_result");
-  CHECK(ranking.results[1].is_hard_verified);
+  CHECK(ranking.results[0].message.find("with hard inputs (finite)") == 0);
+  CHECK(name_of(ranking.results[1].status) == "wrong_result");
+  CHECK(ranking.results[2].is_hard_verified);
+  CHECK(ranking.results[3].is_ok());  // it could not win, so that nobody asked
+  CHECK_FALSE(ranking.results[3].is_hard_verified);
   candidates[0].is_hard_verified = true;  // whoever says so was asked before
   ranking = measurer.final_ranking(candidates, policy);
-  CHECK(ranking.results[0].is_ok());
+  CHECK(ranking.winner == 0);
+  CHECK_FALSE(ranking.results[1].is_hard_verified);
+}
+
+TEST_CASE("a ranking takes on candidates while it has time to tell them apart") {
+  RankingPolicy policy;
+  const auto started = [&policy](std::int64_t each_ns) {
+    RankingClock clock(policy, 1000);
+    int count = 0;
+    while (count < 100 && clock.has_time(1000 + count * each_ns)) {
+      ++count;
+    }
+    return count;
+  };
+  CHECK(started(1'000'000'000) == 100);  // it may take as long as it wants
+  policy.max_wall_ns = 1'000'000'000;
+  // Starts, as much again for the rounds, and two more starts for the winner's hard inputs.
+  CHECK(started(100'000'000) == 4);
+  CHECK(started(10'000'000) == 49);
+  CHECK(started(2'000'000'000) == 1);
 }
 
 TEST_CASE("references of hard inputs that do not fit the task are refused") {

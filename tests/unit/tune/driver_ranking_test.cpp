@@ -97,7 +97,7 @@ TEST_CASE("what a final ranking finds wrong is never the best") {
   const DriverResult failed = run_with(0);
   REQUIRE(failed.best.has_value());
   CHECK(failed.best->result.min_ns == 100);
-  CHECK(failed.summary.message.find("the final ranking failed") == 0);
+  CHECK(failed.summary.message.find("the final ranking failed (element 3)") == 0);
   const DriverResult second = run_with(1);
   REQUIRE(second.best.has_value());
   CHECK(second.best->result.min_ns == 101);
