@@ -8,6 +8,7 @@
 
 #include "kernel_emitter.hpp"
 #include "memory_emitter.hpp"
+#include "tensorsmith/lower/load_room.hpp"
 
 namespace tensorsmith::llvm_codegen {
 namespace {
@@ -180,10 +181,8 @@ Value MemoryEmitter::load_memory(const Load& node, const LinearForm& form) {
   return value;
 }
 
-// Beside accumulators there is room for few values. One that waited for longer than so many loads
-// would be kept at the price of an accumulator, stored and loaded again in every step; reading it
-// again costs less. measured (Zen 5): a row of 14 x 32 elements of a convolution in NCHW, whose
-// three taps read almost the same pixels, 2.5 --> 0.8 ms (28 x 28 x 128).
+// measured (Zen 5): a row of 14 x 32 elements of a convolution in NCHW, whose three taps read
+// almost the same pixels, kept 2.5 ms, read again 0.8 (28 x 28 x 128).
 const Value* MemoryEmitter::known_load(const LoadKey& key) {
   const auto found = loads_.find(key);
   if (found == loads_.end()) {
@@ -194,14 +193,9 @@ const Value* MemoryEmitter::known_load(const LoadKey& key) {
   for (const auto& [buffer, pieces] : registers_.buffers()) {
     num_accumulators += static_cast<std::int64_t>(pieces.size());
   }
-  // Where a product cannot take a value that is the same in all lanes from memory, that needs a
-  // register, too; and a tile that leaves none to spare is spilled all the same. The vectors of a
-  // row are wanted by the next row, such a value at once or, by another tap, late.
-  const bool has_more = m_.target.has_masks, is_same_in_lanes = std::get<6>(key) == 1;
-  const std::int64_t least_room = has_more ? 6 : is_same_in_lanes ? 1 : 3;
-  const std::int64_t room = std::max(least_room, std::int64_t{m_.target.num_vector_registers} -
-                                                     num_accumulators - (has_more ? 1 : 3));
-  if (num_accumulators == 0 || num_loads_ - load.used <= room) {
+  const bool is_same_in_lanes = std::get<6>(key) == 1;
+  if (num_accumulators == 0 ||
+      num_loads_ - load.used <= load_room(m_.target, num_accumulators, is_same_in_lanes)) {
     load.used = num_loads_;
     return &load.value;
   }

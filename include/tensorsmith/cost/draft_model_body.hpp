@@ -10,6 +10,7 @@
 #include "tensorsmith/cost/draft_model.hpp"
 #include "tensorsmith/cost/draft_nest.hpp"
 #include "tensorsmith/cost/draft_rates.hpp"
+#include "tensorsmith/cost/draft_registers.hpp"
 #include "tensorsmith/cost/draft_traffic.hpp"
 #include "tensorsmith/lower/known_intrinsics.hpp"
 #include "tensorsmith/sched/prepared.hpp"
@@ -111,6 +112,20 @@ class DraftEstimator {
     double extent, whole_count, tail;  ///< tail: extent of the last, shorter one; 0: none
   };
 
+  /// As lower/shape_nest.hpp: longer loops outside, vectors innermost.
+  static std::vector<std::size_t> order_in_registers(const std::vector<TileLoop>& tile,
+                                                     std::size_t vector_axis) {
+    std::vector<std::size_t> order;
+    for (std::size_t t = 0; t < tile.size(); ++t) {
+      order.push_back(t);
+    }
+    insertion_sort(order, 0, order.size(), [&](std::size_t x, std::size_t y) {
+      const bool is_last = tile[y].axis == vector_axis;
+      return tile[x].axis != vector_axis && (is_last || tile[x].extent > tile[y].extent);
+    });
+    return order;
+  }
+
   /// `exposed`: see share_exposed.
   double core_cycles(std::size_t stage, const DraftNest& nest, double exposed) const {
     const DraftOperation& op = program_.operation(stage);
@@ -173,6 +188,7 @@ class DraftEstimator {
         nest.loops[nest.tile_begin - 1].extent >= static_cast<double>(intrinsic->k);
     const double group = has_groups ? static_cast<double>(intrinsic->k) : 1;
     const bool is_dot = has_groups || nest.lane_group > 1;
+    const std::vector<std::size_t> order = order_in_registers(tile, vector_axis);
     double sum = 0;
     const std::size_t combinations = std::size_t{1} << tile.size();
     std::vector<double> extent(op.num_axes, 1.0);
@@ -196,6 +212,16 @@ class DraftEstimator {
         count *= extent[vector_axis] / width;
       }
       const double vectors = nest.has_vector ? whole(width / (lanes * nest.lane_group)) : 1;
+      RegisterTile registers(target_, rows * vectors);
+      for (const std::size_t t : order) {
+        const std::size_t axis = tile[t].axis;
+        registers.add_loop(AxisMask{1} << axis, axis == vector_axis ? vectors : extent[axis]);
+      }
+      for (const DraftAccess& access : op.accesses) {
+        if (!access.is_store) {
+          registers.add_read(access.moved_by);
+        }
+      }
       double loads = 0, gathers = 0, stores = 0, conversions = 0;
       for (std::size_t i = 0; i < op.accesses.size(); ++i) {
         double times = 1;
@@ -204,6 +230,9 @@ class DraftEstimator {
           times *= moves && loop.axis != vector_axis ? extent[loop.axis] : 1;
         }
         const bool is_store = op.accesses[i].is_store;
+        if (reduces && nest.is_promoted && !is_dot && !is_store) {
+          times *= registers.times_loaded(op.accesses[i].moved_by, strides[i] == 0);
+        }
         const bool is_strided = nest.has_vector && strides[i] != 0 && strides[i] != 1 &&
                                 strides[i] != group &&
                                 !(has_groups && strides[i] == intrinsic->group());

@@ -152,6 +152,7 @@ inline StmtId Emitter::emit_stage(std::int32_t stage, std::vector<Affine> base,
   for (Constraint& clip : clips) {
     const auto axis = static_cast<std::size_t>(clip.form.constant);
     clip.form = e.nest.axis_value[axis];
+    clear_quotient(program_.pool, extents_, clip);
     settle_solved(program_.pool, e.nest, clip);
     e.nest.constraints.push_back(std::move(clip));
   }

@@ -94,6 +94,29 @@ inline std::int32_t deepest_leaf(const ExprPool& pool, const Nest& nest, ExprId 
   return deepest;
 }
 
+/// Rows of a fused axis as an end of the axis: floordiv(x, c) < b is x < c * b, which loops can end
+/// at.
+inline void clear_quotient(ExprPool& pool, const VarExtents& extents, Constraint& c) {
+  const Binary* quotient =
+      c.form.terms.size() == 1 && c.form.constant == 0 && c.form.terms[0].coefficient == 1
+          ? pool.as<Binary>(c.form.terms[0].atom)
+          : nullptr;
+  const IntImm* width = quotient != nullptr && quotient->op == BinaryOp::floordiv
+                            ? pool.as<IntImm>(quotient->b)
+                            : nullptr;
+  if (width == nullptr) {
+    return;
+  }
+  const std::int64_t factor = width->value;
+  Affine form = to_affine(pool, extents, quotient->a);
+  Affine bound;
+  bound.add(c.bound, factor);
+  bound.constant -= form.constant;
+  form.constant = 0;
+  c.form = std::move(form);
+  c.residual = c.bound = std::move(bound);
+}
+
 /// The value of a solved loop may be a constant or follow from loops outside of the nest: no leaf
 /// will take it from what is left.
 inline void settle_solved(const ExprPool& pool, const Nest& nest, Constraint& c) {

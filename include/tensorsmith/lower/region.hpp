@@ -158,12 +158,32 @@ inline bool is_about(const ExprPool& pool, const Nest& nest, std::size_t axis,
          });
 }
 
+/// The constraint that says how far the numerator of `atom` goes, a quotient by a number: loops of
+/// the same form end there. The number of constraints if there is none.
+inline std::size_t constraint_of_quotient(ExprPool& pool, const VarExtents& extents,
+                                          const Nest& nest, ExprId atom) {
+  const Binary* quotient = pool.as<Binary>(atom);
+  std::size_t k = nest.constraints.size();
+  if (quotient != nullptr && quotient->op == BinaryOp::floordiv &&
+      pool.as<IntImm>(quotient->b) != nullptr) {
+    const Affine numerator = to_affine(pool, extents, quotient->a);
+    for (k = 0; k < nest.constraints.size(); ++k) {
+      const Constraint& c = nest.constraints[k];
+      if (c.bound.is_constant() && c.form.constant == 0 && c.form.terms == numerator.terms) {
+        break;
+      }
+    }
+  }
+  return k;
+}
+
 }  // namespace detail
 
 /// What `axis` covers while the un-emitted leaves run.
 inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents, const Nest& nest,
                                       std::size_t axis) {
   SymbolicInterval result;
+  std::vector<bool> is_met(nest.constraints.size(), false);
   for (const AffineTerm& term : nest.axis_value[axis].terms) {
     bool is_open = false, has_value = false;
     visit_nodes(pool, term.atom, [&](ExprId e) {
@@ -178,7 +198,16 @@ inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents,
       result.low.add(term.atom, term.coefficient);
       continue;
     }
-    const auto range = range_of(pool, extents, term.atom);
+    auto range = range_of(pool, extents, term.atom);
+    const std::size_t met = detail::constraint_of_quotient(pool, extents, nest, term.atom);
+    if (range && met < nest.constraints.size()) {  // rows of a fused axis that its tiles go beyond
+      const Binary quotient = *pool.as<Binary>(term.atom);
+      const std::int64_t width = pool.as<IntImm>(quotient.b)->value;
+      const std::int64_t most =
+          to_affine(pool, extents, quotient.a).constant + nest.constraints[met].bound.constant - 1;
+      range->max = smaller_of(range->max, floor_div(most, width));
+      is_met[met] = true;
+    }
     const std::int64_t widest = range ? range->max - range->min : 0;
     if (has_value && term.coefficient > 0) {
       // A part of a fused axis: its outer loops run already.
@@ -200,8 +229,9 @@ inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents,
   result.low.constant += nest.axis_value[axis].constant;
   result.low = with_values(pool, extents, nest, result.low);
   std::vector<bool> is_trimmed(nest.num_leaves(), false);
-  for (const Constraint& c : nest.constraints) {
-    if (!c.residual || !detail::is_about(pool, nest, axis, c)) {
+  for (std::size_t k = 0; k < nest.constraints.size(); ++k) {
+    const Constraint& c = nest.constraints[k];
+    if (is_met[k] || !c.residual || !detail::is_about(pool, nest, axis, c)) {
       continue;
     }
     const auto part = c.residual->is_constant() ? part_of_axis(pool, nest, axis, c) : std::nullopt;

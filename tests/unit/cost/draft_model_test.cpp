@@ -20,6 +20,20 @@ TEST_CASE("the draft prefers register tiles that hide latency and need few loads
   CHECK(cycles(64, 64) < 2 * cycles(8, 32));  // too many accumulators: lowering cuts the tile
 }
 
+TEST_CASE("the draft counts what is loaded again where a register tile leaves no room") {
+  const State initial = State::initial(dag_of("C[i:84,j:24,l:8] += A[k:64,j,l]*B[k,i]"));
+  const auto cycles = [&](std::int64_t rows, const Target& target) {
+    const State state =
+        bounded(initial, {SplitStep{2, 0, 84, {rows}, true}, SplitStep{2, 2, 24, {2}, true},
+                          ReorderStep{2, {0, 2, 5, 1, 3, 4}}});
+    return draft_cycles(state, target);
+  };
+  // Two vectors wait while a value of B is used: beside 12 accumulators, not beside 14.
+  const Target narrow = Target::x86_64_v3();
+  CHECK(cycles(7, narrow) > 1.3 * cycles(6, narrow));
+  CHECK(cycles(7, avx512()) < 1.1 * cycles(6, avx512()));
+}
+
 TEST_CASE("the draft gives tiles that need two loads per cycle less on Intel's server cores") {
   const State initial = State::initial(dag_of("gemm:60x64x64:f32"));
   const auto ratio = [&](const char* cpu) {

@@ -23,6 +23,7 @@ std::vector<TimedProgram> programs_of(const Target& target, const CoreRates& rat
   std::size_t group = 0;
   for (const char* workload : {"gemm:64x96x128:f32", "gemm:8x256x512:f32", "gemm:96x96x768:f32",
                                "conv2d:n=1,h=14,w=14,ci=32,co=32,k=3,s=1,p=1",
+                               "conv2d:n=1,h=14,w=14,ci=32,co=32,k=3,s=1,p=1,layout=nchw",
                                "depthwise:n=1,h=28,w=28,c=64,k=3,s=1,p=1"}) {
     const auto parsed = ops::parse_workload(workload);
     REQUIRE(parsed);

@@ -95,3 +95,18 @@ TEST_CASE("a part of a fused axis covers whole rows where its length is a multip
   CHECK(interval(c, 0).width == 15);
   CHECK(interval(c, 1).width == 7);
 }
+
+TEST_CASE("a tile that goes beyond a part of a fused axis adds no rows to it") {
+  ScheduleBuilder s(chain_dag());  // 16 x 8
+  s.fuse(1, {0, 1});
+  s.split(1, 0, {32});  // four rows
+  s.split(1, 1, {12});  // 36 elements, of which 32 count
+  BuiltNest b(s.state(), 1);
+  const VarId outer = b.pool.new_var("x");
+  b.extents.set(outer, 4);
+  b.emit(0, b.pool.var(outer));
+  const SymbolicInterval rows = interval(b, 0);
+  CHECK(b.text(rows.low) == "x*4");
+  CHECK(rows.width == 3);
+  CHECK(rows.is_inside);
+}

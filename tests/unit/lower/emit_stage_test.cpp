@@ -52,6 +52,28 @@ alloc B:
 )");
 }
 
+TEST_CASE("rows of a fused axis are those that its blocks need, and end where the axis does") {
+  ScheduleBuilder s(two_step_dag(14, 14));
+  s.fuse(2, {0, 1});
+  s.split(2, 0, {24, 24});  // 14 rows in blocks of 48 elements
+  s.fuse(1, {0, 1});
+  s.split(1, 0, {16});
+  s.compute_at(1, 2, 0);
+  checked_text(s.state());
+
+  ScheduleBuilder t(two_step_dag(14, 14));  // blocks of four rows, the last one has two
+  t.fuse(2, {0, 1});
+  t.split(2, 0, {56});
+  t.split(2, 1, {24});  // goes beyond the block
+  t.fuse(1, {0, 1});
+  t.split(1, 0, {16});
+  t.compute_at(1, 2, 0);
+  const std::string text = checked_text(t.state());
+  CAPTURE(text);
+  CHECK(text.find("B: i32[4, 14]") != std::string::npos);
+  CHECK(text.find("i@j@.1 in min(") != std::string::npos);  // loops end, elements have no guards
+}
+
 TEST_CASE("an attached stage computes and stores what is read from there on") {
   ScheduleBuilder s(two_step_dag(4, 8));
   s.compute_at(1, 2, 0);

@@ -50,7 +50,17 @@ LoopProgram convolution(std::int64_t num_tiles, std::int64_t pixels) {
 TEST_CASE("a tile whose elements are stored by conditions of their own is not regular") {
   CHECK(is_regular(convolution(1, 14)));
   CHECK(is_regular(convolution(1, 196)));
-  const LoopProgram guarded = convolution(7, 16);
+  CHECK(is_regular(convolution(7, 16)));  // blocks of eight rows, and of the rest
+  CHECK(is_regular(convolution(2, 22)));
+  LoopProgram guarded = convolution(1, 14);
+  for (std::size_t k = 0, count = guarded.stmts.size(); k < count; ++k) {
+    const Store* store = std::get_if<Store>(&guarded.stmts[k]);
+    if (store != nullptr && guarded[store->buffer].scope == Scope::register_) {
+      const StmtId inner = guarded.add(Stmt(*store));
+      const ExprId condition = guarded.pool.lt(guarded.pool.int_imm(0), guarded.pool.int_imm(1));
+      guarded.stmts[k] = If{condition, inner, {}};
+    }
+  }
   CHECK_FALSE(is_regular(guarded));
   CHECK(detail::has_guard_in_tile(guarded, guarded.body));
 }
