@@ -129,23 +129,17 @@ RankReply GpuSession::rank(const RankRequest& request, FileDescriptor objects) {
   for (const CandidateMessage& candidate : request.candidates) {
     workspace_bytes = std::max(workspace_bytes, candidate.shared_bytes);
   }
-  RankingClock clock(request.policy, monotonic_ns());
-  bool has_one = false;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!clock.has_time(monotonic_ns()) && has_one) {
-      RankingClock::leave_out(reply.results[i]);
-      continue;
-    }
+  start_candidates(request.policy, reply.results, [&](std::size_t i) {
     control_.candidate.store(static_cast<std::uint32_t>(i), std::memory_order_relaxed);
     // One for all of them, before any is bound to it.
     all[i].is_alive =
         make_workspace(workspace_bytes, reply.results[i]) &&
         start_ranked(request, request.candidates[i], code.bytes(), all[i], reply.results[i]);
-    has_one = has_one || all[i].is_alive;
     if (!all[i].is_alive) {
       restore();
     }
-  }
+    return all[i].is_alive;
+  });
   run_rounds(request, all, reply.results);
   settle_winner(request, reply, [&](std::size_t i, MeasureResult& result) {
     control_.candidate.store(static_cast<std::uint32_t>(i), std::memory_order_relaxed);
@@ -162,11 +156,7 @@ RankReply GpuSession::rank(const RankRequest& request, FileDescriptor objects) {
 void GpuSession::run_rounds(const RankRequest& request, std::vector<Ranked>& all,
                             std::vector<MeasureResult>& results) {
   const RankingPolicy& policy = request.policy;
-  const std::int64_t start = monotonic_ns();
-  for (std::int32_t round = 0; round < policy.max_rounds; ++round) {
-    if (round >= policy.min_rounds && monotonic_ns() - start >= policy.budget_ns) {
-      break;
-    }
+  repeat_rounds(policy, [&] {
     for (std::size_t i = 0; i < all.size(); ++i) {
       Ranked& ranked = all[i];
       if (!ranked.is_alive) {
@@ -185,7 +175,7 @@ void GpuSession::run_rounds(const RankRequest& request, std::vector<Ranked>& all
         results[i].samples_ns.push_back(ranked.last_ns);
       }
     }
-  }
+  });
 }
 
 }  // namespace tensorsmith::cuda

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "measure/control_page.hpp"
 #include "measure/protocol.hpp"
 #include "tensorsmith/measure/race.hpp"
 #include "tensorsmith/measure/verify.hpp"
@@ -150,15 +151,38 @@ class RankingClock {
     return limit_ns_ <= 0 || now_ns - begin_ns_ + 2 * longest_ns_ <= limit_ns_ / 2;
   }
 
-  /// What became of a candidate for which there was none.
-  static void leave_out(MeasureResult& result) {
-    result.status = MeasureStatus::cancelled;
-    result.message = "no time was left to rank it";
-  }
-
  private:
   std::int64_t limit_ns_, begin_ns_, last_ns_, longest_ns_ = 0;
 };
+
+/// Calls `start` (index) for every candidate of a ranking that there is time for, and for all until
+/// one is good: true.
+template <class Start>
+void start_candidates(const RankingPolicy& policy, std::vector<MeasureResult>& results,
+                      const Start& start) {
+  RankingClock clock(policy, monotonic_ns());
+  bool has_one = false;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (clock.has_time(monotonic_ns()) || !has_one) {
+      has_one = start(i) || has_one;
+    } else {
+      results[i].status = MeasureStatus::cancelled;
+      results[i].message = "no time was left to rank it";
+    }
+  }
+}
+
+/// Calls `round` as often as the policy wants, and on for its budget.
+template <class Round>
+void repeat_rounds(const RankingPolicy& policy, const Round& round) {
+  const std::int64_t start = monotonic_ns();
+  for (std::int32_t done = 0; done < policy.max_rounds; ++done) {
+    if (done >= policy.min_rounds && monotonic_ns() - start >= policy.budget_ns) {
+      break;
+    }
+    round();
+  }
+}
 
 /// None of the candidates can be ranked, and why.
 inline void refuse_ranking(const std::string& problem, RankReply& reply) {

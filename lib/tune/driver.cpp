@@ -388,8 +388,7 @@ class Driver::Impl {
         if (kept_.empty()) {
           return;
         }
-        tell_first("the final ranking failed" + why_failed(ranking.results) +
-                   "; the fastest trial is taken as the best");
+        tell_first(failure_of(ranking.results));
       }
     }
     Finalist& best = kept_[winner];

@@ -105,14 +105,14 @@ inline std::string drop_wrong(std::vector<Finalist>& kept,
   return reason;
 }
 
-/// " (REASON)" of a ranking that nobody won; "" if nothing says why.
-inline std::string why_failed(const std::vector<MeasureResult>& results) {
+/// What a run says of a ranking that nobody won, and why, if a result says so.
+inline std::string failure_of(const std::vector<MeasureResult>& results) {
+  std::string why;
   for (const MeasureResult& result : results) {
-    if (!result.is_ok() && !result.message.empty()) {
-      return " (" + result.message + ")";
-    }
+    why = why.empty() && !result.is_ok() && !result.message.empty() ? " (" + result.message + ")"
+                                                                    : why;
   }
-  return "";
+  return "the final ranking failed" + why + "; the fastest trial is taken as the best";
 }
 
 /// How many of them a ranking of that time can call as often as it must.

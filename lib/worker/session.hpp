@@ -81,8 +81,8 @@ class Session {
                                 MeasureResult& result);
   void fill_for(const HardDraw* draw);
   void evict(const Operands& operands);
-  void start_ranked(const RankRequest& request, const SharedMemory& objects,
-                    std::vector<Ranked>& all, std::vector<MeasureResult>& results);
+  bool start_ranked(std::size_t i, const RankRequest& request, const SharedMemory& objects,
+                    Ranked& ranked, MeasureResult& result);
   void run_rounds(const RankRequest& request, std::vector<Ranked>& all, RankReply& reply);
   void set_phase(WorkerPhase phase, std::int64_t deadline_ns = 0);
 

@@ -17,39 +17,27 @@ constexpr std::int64_t calibration_interval_ns = 50'000'000;
 
 }  // namespace
 
-void Session::start_ranked(const RankRequest& request, const SharedMemory& objects,
-                           std::vector<Ranked>& all, std::vector<MeasureResult>& results) {
-  RankingClock clock(request.policy, monotonic_ns());
-  bool has_one = false;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!clock.has_time(monotonic_ns()) && has_one) {
-      RankingClock::leave_out(results[i]);
-      continue;
-    }
-    control_.candidate.store(static_cast<std::uint32_t>(i), std::memory_order_relaxed);
-    all[i].entry =
-        load(i, request.candidates[i], false, objects, request.load_timeout_ns, results[i]);
-    if (all[i].entry != nullptr &&
-        !make_operands(i, request.candidates[i].prepack, request.policy.call_timeout_ns,
-                       all[i].operands, results[i])) {
-      all[i].entry = nullptr;
-    }
-    if (all[i].entry == nullptr) {
-      continue;
-    }
-    const std::vector<void*>& pointers = all[i].operands.pointers;
-    poison();
-    all[i].last_ns = run(all[i].entry, pointers, 1, request.policy.call_timeout_ns);
-    results[i] = check(true);
-    results[i].is_hard_verified = request.candidates[i].is_hard_verified;
-    if (!results[i].is_ok()) {
-      all[i].entry = nullptr;
-      mark_bands();
-      continue;
-    }
-    all[i].last_ns = run(all[i].entry, pointers, 1, request.policy.call_timeout_ns);
-    has_one = true;
+bool Session::start_ranked(std::size_t i, const RankRequest& request, const SharedMemory& objects,
+                           Ranked& ranked, MeasureResult& result) {
+  const CandidateMessage& candidate = request.candidates[i];
+  const std::int64_t timeout_ns = request.policy.call_timeout_ns;
+  control_.candidate.store(static_cast<std::uint32_t>(i), std::memory_order_relaxed);
+  const KernelEntry entry = load(i, candidate, false, objects, request.load_timeout_ns, result);
+  if (entry == nullptr ||
+      !make_operands(i, candidate.prepack, timeout_ns, ranked.operands, result)) {
+    return false;
   }
+  poison();
+  run(entry, ranked.operands.pointers, 1, timeout_ns);
+  result = check(true);
+  result.is_hard_verified = candidate.is_hard_verified;
+  if (!result.is_ok()) {
+    mark_bands();
+    return false;
+  }
+  ranked.last_ns = run(entry, ranked.operands.pointers, 1, timeout_ns);
+  ranked.entry = entry;
+  return true;
 }
 
 void Session::run_rounds(const RankRequest& request, std::vector<Ranked>& all, RankReply& reply) {
@@ -66,11 +54,7 @@ void Session::run_rounds(const RankRequest& request, std::vector<Ranked>& all, R
   if (policy.calibrator_ns > 0) {
     read_peak();
   }
-  const std::int64_t start = monotonic_ns();
-  for (std::int32_t round = 0; round < policy.max_rounds; ++round) {
-    if (round >= policy.min_rounds && monotonic_ns() - start >= policy.budget_ns) {
-      break;
-    }
+  repeat_rounds(policy, [&] {
     for (std::size_t i = 0; i < all.size(); ++i) {
       Ranked& ranked = all[i];
       if (ranked.entry == nullptr) {
@@ -92,7 +76,7 @@ void Session::run_rounds(const RankRequest& request, std::vector<Ranked>& all, R
     if (policy.calibrator_ns > 0 && monotonic_ns() - calibrated_at > calibration_interval_ns) {
       read_peak();
     }
-  }
+  });
   if (policy.calibrator_ns > 0) {
     read_peak();
   }
@@ -121,7 +105,9 @@ RankReply Session::rank(const RankRequest& request, FileDescriptor objects) {
     return reply;
   }
   std::vector<Ranked> all(request.candidates.size());
-  start_ranked(request, code, all, reply.results);
+  start_candidates(request.policy, reply.results, [&](std::size_t i) {
+    return start_ranked(i, request, code, all[i], reply.results[i]);
+  });
   run_rounds(request, all, reply);
   settle_winner(request, reply, [&](std::size_t i, MeasureResult& result) {
     control_.candidate.store(static_cast<std::uint32_t>(i), std::memory_order_relaxed);

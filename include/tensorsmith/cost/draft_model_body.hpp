@@ -112,20 +112,6 @@ class DraftEstimator {
     double extent, whole_count, tail;  ///< tail: extent of the last, shorter one; 0: none
   };
 
-  /// As lower/shape_nest.hpp: longer loops outside, vectors innermost.
-  static std::vector<std::size_t> order_in_registers(const std::vector<TileLoop>& tile,
-                                                     std::size_t vector_axis) {
-    std::vector<std::size_t> order;
-    for (std::size_t t = 0; t < tile.size(); ++t) {
-      order.push_back(t);
-    }
-    insertion_sort(order, 0, order.size(), [&](std::size_t x, std::size_t y) {
-      const bool is_last = tile[y].axis == vector_axis;
-      return tile[x].axis != vector_axis && (is_last || tile[x].extent > tile[y].extent);
-    });
-    return order;
-  }
-
   /// `exposed`: see share_exposed.
   double core_cycles(std::size_t stage, const DraftNest& nest, double exposed) const {
     const DraftOperation& op = program_.operation(stage);
@@ -188,7 +174,10 @@ class DraftEstimator {
         nest.loops[nest.tile_begin - 1].extent >= static_cast<double>(intrinsic->k);
     const double group = has_groups ? static_cast<double>(intrinsic->k) : 1;
     const bool is_dot = has_groups || nest.lane_group > 1;
-    const std::vector<std::size_t> order = order_in_registers(tile, vector_axis);
+    // Elsewhere no value waits in a register for a loop of the tile.
+    const std::vector<std::size_t> order = reduces && nest.is_promoted && !is_dot
+                                               ? order_in_registers(tile, vector_axis)
+                                               : std::vector<std::size_t>();
     double sum = 0;
     const std::size_t combinations = std::size_t{1} << tile.size();
     std::vector<double> extent(op.num_axes, 1.0);
@@ -230,7 +219,7 @@ class DraftEstimator {
           times *= moves && loop.axis != vector_axis ? extent[loop.axis] : 1;
         }
         const bool is_store = op.accesses[i].is_store;
-        if (reduces && nest.is_promoted && !is_dot && !is_store) {
+        if (!is_store) {
           times *= registers.times_loaded(op.accesses[i].moved_by, strides[i] == 0);
         }
         const bool is_strided = nest.has_vector && strides[i] != 0 && strides[i] != 1 &&

@@ -9,13 +9,30 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "tensorsmith/cost/draft_terms.hpp"
 #include "tensorsmith/lower/load_room.hpp"
 #include "tensorsmith/support/small_vector.hpp"
+#include "tensorsmith/support/sort.hpp"
 #include "tensorsmith/target.hpp"
 
 namespace tensorsmith::detail {
+
+/// The loops of a tile (axis, extent), outermost first, as lower/shape_nest.hpp orders them: longer
+/// ones outside, the vectors innermost. Positions in `tile`.
+template <class Loops>
+std::vector<std::size_t> order_in_registers(const Loops& tile, std::size_t vector_axis) {
+  std::vector<std::size_t> order;
+  for (std::size_t t = 0; t < tile.size(); ++t) {
+    order.push_back(t);
+  }
+  sort_items(order, [&](std::size_t x, std::size_t y) {
+    const bool is_last = tile[y].axis == vector_axis;
+    return tile[x].axis != vector_axis && (is_last || tile[x].extent > tile[y].extent);
+  });
+  return order;
+}
 
 class RegisterTile {
  public:

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tensorsmith/ir/division.hpp"
 #include "tensorsmith/ir/expr_pool.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/small_vector.hpp"
@@ -25,18 +26,6 @@ struct FlatTerm {
 using FlatIndex = SmallVector<FlatTerm, 8>;
 
 namespace detail {
-
-/// The quotient or remainder by a positive constant that `id` is.
-struct Division {
-  ExprId dividend;
-  std::int64_t divisor;
-};
-inline std::optional<Division> division(const ExprPool& pool, BinaryOp op, ExprId id) {
-  const Binary* node = pool.as<Binary>(id);
-  const IntImm* divisor = node != nullptr && node->op == op ? pool.as<IntImm>(node->b) : nullptr;
-  return divisor != nullptr && divisor->value > 0 ? std::optional(Division{node->a, divisor->value})
-                                                  : std::nullopt;
-}
 
 inline bool has_remainder(const ExprPool& pool, ExprId id) {
   const Binary* node = pool.as<Binary>(id);

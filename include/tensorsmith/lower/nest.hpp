@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "tensorsmith/ir/affine.hpp"
+#include "tensorsmith/ir/division.hpp"
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/lower/solved_loops.hpp"
 #include "tensorsmith/sched/derivation.hpp"
@@ -97,20 +98,16 @@ inline std::int32_t deepest_leaf(const ExprPool& pool, const Nest& nest, ExprId 
 /// Rows of a fused axis as an end of the axis: floordiv(x, c) < b is x < c * b, which loops can end
 /// at.
 inline void clear_quotient(ExprPool& pool, const VarExtents& extents, Constraint& c) {
-  const Binary* quotient =
-      c.form.terms.size() == 1 && c.form.constant == 0 && c.form.terms[0].coefficient == 1
-          ? pool.as<Binary>(c.form.terms[0].atom)
-          : nullptr;
-  const IntImm* width = quotient != nullptr && quotient->op == BinaryOp::floordiv
-                            ? pool.as<IntImm>(quotient->b)
-                            : nullptr;
-  if (width == nullptr) {
+  const bool is_atom =
+      c.form.terms.size() == 1 && c.form.constant == 0 && c.form.terms[0].coefficient == 1;
+  const auto quotient =
+      is_atom ? detail::division(pool, BinaryOp::floordiv, c.form.terms[0].atom) : std::nullopt;
+  if (!quotient) {
     return;
   }
-  const std::int64_t factor = width->value;
-  Affine form = to_affine(pool, extents, quotient->a);
+  Affine form = to_affine(pool, extents, quotient->dividend);
   Affine bound;
-  bound.add(c.bound, factor);
+  bound.add(c.bound, quotient->divisor);
   bound.constant -= form.constant;
   form.constant = 0;
   c.form = std::move(form);

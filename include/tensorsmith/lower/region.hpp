@@ -158,23 +158,27 @@ inline bool is_about(const ExprPool& pool, const Nest& nest, std::size_t axis,
          });
 }
 
-/// The constraint that says how far the numerator of `atom` goes, a quotient by a number: loops of
-/// the same form end there. The number of constraints if there is none.
-inline std::size_t constraint_of_quotient(ExprPool& pool, const VarExtents& extents,
-                                          const Nest& nest, ExprId atom) {
-  const Binary* quotient = pool.as<Binary>(atom);
-  std::size_t k = nest.constraints.size();
-  if (quotient != nullptr && quotient->op == BinaryOp::floordiv &&
-      pool.as<IntImm>(quotient->b) != nullptr) {
-    const Affine numerator = to_affine(pool, extents, quotient->a);
-    for (k = 0; k < nest.constraints.size(); ++k) {
-      const Constraint& c = nest.constraints[k];
-      if (c.bound.is_constant() && c.form.constant == 0 && c.form.terms == numerator.terms) {
-        break;
-      }
+/// How far a quotient goes whose loops end before their extents say so.
+struct QuotientEnd {
+  std::size_t constraint;  ///< that says so
+  std::int64_t most;
+};
+/// Of `atom`, if it is a quotient of loops by a number and a constraint is about the same loops.
+inline std::optional<QuotientEnd> end_of_quotient(ExprPool& pool, const VarExtents& extents,
+                                                  const Nest& nest, ExprId atom) {
+  const auto quotient = division(pool, BinaryOp::floordiv, atom);
+  if (!quotient) {
+    return std::nullopt;
+  }
+  const Affine numerator = to_affine(pool, extents, quotient->dividend);
+  for (std::size_t k = 0; k < nest.constraints.size(); ++k) {
+    const Constraint& c = nest.constraints[k];
+    if (c.bound.is_constant() && c.form.constant == 0 && c.form.terms == numerator.terms) {
+      const std::int64_t most = numerator.constant + c.bound.constant - 1;
+      return QuotientEnd{k, floor_div(most, quotient->divisor)};
     }
   }
-  return k;
+  return std::nullopt;
 }
 
 }  // namespace detail
@@ -199,14 +203,10 @@ inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents,
       continue;
     }
     auto range = range_of(pool, extents, term.atom);
-    const std::size_t met = detail::constraint_of_quotient(pool, extents, nest, term.atom);
-    if (range && met < nest.constraints.size()) {  // rows of a fused axis that its tiles go beyond
-      const Binary quotient = *pool.as<Binary>(term.atom);
-      const std::int64_t width = pool.as<IntImm>(quotient.b)->value;
-      const std::int64_t most =
-          to_affine(pool, extents, quotient.a).constant + nest.constraints[met].bound.constant - 1;
-      range->max = smaller_of(range->max, floor_div(most, width));
-      is_met[met] = true;
+    const auto end = detail::end_of_quotient(pool, extents, nest, term.atom);
+    if (range && end) {  // rows of a fused axis that its tiles go beyond
+      range->max = smaller_of(range->max, end->most);
+      is_met[end->constraint] = true;
     }
     const std::int64_t widest = range ? range->max - range->min : 0;
     if (has_value && term.coefficient > 0) {
