@@ -24,16 +24,35 @@ function(tensorsmith_use_ccache)
   endif()
 endfunction()
 
-# With TENSORSMITH_TEST_COMPILER, the targets of a folder that are made behind this call: clang takes
-# half to a third of g++'s time for what is not optimised, and is another user of the library than the
-# compiler that made it.
+# tensorsmith_other_compiler(OUT COMPILER): the launcher that puts another compiler in the place of the
+# build's. clang takes half to a third of g++'s time for what is not optimised.
+function(tensorsmith_other_compiler out compiler)
+  set(${out} "${PROJECT_SOURCE_DIR}/scripts/compile_by.sh" "${compiler}" "${CMAKE_CXX_COMPILER}"
+    ${CMAKE_CXX_COMPILER_LAUNCHER} PARENT_SCOPE)
+endfunction()
+set(TENSORSMITH_OTHER_COMPILER_OPTIONS -Wno-unknown-warning-option)  # g++ is told not to warn of more
+
+# With TENSORSMITH_TEST_COMPILER, the targets of a folder that are made behind this call: by another
+# user of the library than the compiler that made it.
 macro(tensorsmith_use_test_compiler)
   if(TENSORSMITH_TEST_COMPILER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/scripts/compile_by.sh"
-      "${TENSORSMITH_TEST_COMPILER}" "${CMAKE_CXX_COMPILER}" ${CMAKE_CXX_COMPILER_LAUNCHER})
-    add_compile_options(-Wno-unknown-warning-option)  # for what g++ is told not to warn of
+    tensorsmith_other_compiler(CMAKE_CXX_COMPILER_LAUNCHER "${TENSORSMITH_TEST_COMPILER}")
+    add_compile_options(${TENSORSMITH_OTHER_COMPILER_OPTIONS})
   endif()
 endmacro()
+
+# With TENSORSMITH_COLD_COMPILER, a library or program that no search waits for.
+function(tensorsmith_cold target)
+  if(TENSORSMITH_COLD_COMPILER)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      tensorsmith_optimised_first(${target})
+    endif()
+    tensorsmith_other_compiler(launcher "${TENSORSMITH_COLD_COMPILER}")
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
+    target_compile_options(${target} PRIVATE -O0 ${TENSORSMITH_OTHER_COMPILER_OPTIONS})
+  endif()
+endfunction()
 
 # For programs that gain nothing from more, tests and examples: their build is the longest part of a
 # test run. What is run once is not optimised at all (see tensorsmith_optimised_first) unless it has
@@ -62,9 +81,16 @@ endfunction()
 # For programs that are optimised less than the library: of two equal functions the linker keeps the
 # first, and options stand before the objects of the program, so the library's own stay optimised.
 function(tensorsmith_optimised_first target)
-  if(TENSORSMITH_SANITIZE OR TENSORSMITH_RUN_ONCE)
-    target_link_options(${target} PRIVATE $<TARGET_OBJECTS:tensorsmith_compiled>)
-    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS $<TARGET_OBJECTS:tensorsmith_compiled>)
+  set(first "")
+  if(TENSORSMITH_SANITIZE OR TENSORSMITH_RUN_ONCE OR TENSORSMITH_COLD_COMPILER)
+    set(first $<TARGET_OBJECTS:tensorsmith_compiled>)
+  endif()
+  if(TENSORSMITH_COLD_COMPILER)
+    list(APPEND first $<TARGET_OBJECTS:tensorsmith_tune>)
+  endif()
+  if(first)
+    target_link_options(${target} PRIVATE ${first})
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${first})
   endif()
 endfunction()
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tensorsmith/tune/export.hpp"
+#include "tune/f64_twin.hpp"
 #include "tune/filled_text.hpp"
 
 namespace tensorsmith {
@@ -39,7 +40,6 @@ std::string type_name(DType dtype) {
   return "float";
 }
 
-DType widened(DType dtype) { return is_float(dtype) ? DType::f64 : dtype; }
 bool is_two_bytes(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
 /// The function of the text that says which number an element is.

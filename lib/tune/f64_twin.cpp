@@ -10,8 +10,7 @@
 namespace tensorsmith {
 namespace {
 
-bool is_narrow(DType dtype) { return is_float(dtype) && dtype != DType::f64; }
-DType widened(DType dtype) { return is_narrow(dtype) ? DType::f64 : dtype; }
+bool is_narrow(DType dtype) { return widened(dtype) != dtype; }
 
 }  // namespace
 

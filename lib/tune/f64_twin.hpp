@@ -21,6 +21,9 @@ inline bool is_input(const ComputeDag& dag, const TensorInfo& tensor) {
   return is_defined(dag, tensor) && dag.operation(tensor.operation).is_placeholder();
 }
 
+/// The type that the twin computes in instead: f64 for every float.
+inline DType widened(DType dtype) { return is_float(dtype) ? DType::f64 : dtype; }
+
 /// Copies expressions of a dag into a pool of its own, floats widened; variables and combiners keep
 /// their ids.
 class F64Copy {
