@@ -41,16 +41,17 @@ class WeightsFile {
   }
 
  private:
-  /// As the exported text computes it: four sums of the words of some lines, mixed at the end.
+  /// As the exported text computes it: eight sums of the words of some lines, mixed at the end.
   static std::uint64_t hash_of(const std::string& data) {
     const std::size_t step = 64 * (data.size() / (std::size_t{1} << 27) + 1);
-    std::uint64_t lanes[4] = {1, 2, 3, 4};
+    std::uint64_t lanes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     for (std::size_t line = 0; line + 64 <= data.size(); line += step) {
       for (std::size_t k = 0; k < 8; ++k) {
-        std::uint64_t word = 0, &lane = lanes[k % 4];
+        std::uint64_t word = 0;
         std::memcpy(&word, data.data() + line + 8 * k, 8);
-        lane = (lane ^ word) * 0x9E3779B97F4A7C15U;
-        lane ^= lane >> 29;
+        word ^= lanes[k];
+        word = (word & 0xFFFFFFFFU) * 0x9E3779B1U + (word >> 32 | word << 32);
+        lanes[k] = word ^ word >> 29;
       }
     }
     std::uint64_t hash = 0;
