@@ -107,11 +107,10 @@ inline std::string drop_wrong(std::vector<Finalist>& kept,
 
 /// What a run says of a ranking that nobody won, and why, if a result says so.
 inline std::string failure_of(const std::vector<MeasureResult>& results) {
-  std::string why;
-  for (const MeasureResult& result : results) {
-    why = why.empty() && !result.is_ok() && !result.message.empty() ? " (" + result.message + ")"
-                                                                    : why;
-  }
+  const auto said = std::find_if(results.begin(), results.end(), [](const MeasureResult& result) {
+    return !result.is_ok() && !result.message.empty();
+  });
+  const std::string why = said == results.end() ? "" : " (" + said->message + ")";
   return "the final ranking failed" + why + "; the fastest trial is taken as the best";
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/affine.hpp"
+#include "tensorsmith/ir/division.hpp"
 #include "tensorsmith/ir/loop_program.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/math.hpp"
@@ -105,12 +106,9 @@ class GpuFootprint {
         break;
       }
       visit_nodes(program_.pool, index, [&](ExprId id) {
-        const Binary* mod = program_.pool.as<Binary>(id);
-        const IntImm* by = mod != nullptr && mod->op == BinaryOp::floormod
-                               ? program_.pool.as<IntImm>(mod->b)
-                               : nullptr;
-        if (by != nullptr && by->value > 0 && moves_by_one(mod->a, loop.var)) {
-          least = smaller_of(least, by->value);
+        const auto rest = division(program_.pool, BinaryOp::floormod, id);
+        if (rest && moves_by_one(rest->dividend, loop.var)) {
+          least = smaller_of(least, rest->divisor);
         }
       });
     }

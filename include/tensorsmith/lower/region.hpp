@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/ir/division.hpp"
 #include "tensorsmith/lower/nest.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/factorize.hpp"

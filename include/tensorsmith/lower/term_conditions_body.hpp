@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/ir/division.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/lower/term_conditions.hpp"
 
@@ -146,18 +147,15 @@ class TermConditionFinder {
   /// x floormod m == c --> x - c is a multiple of m.
   void congruence(const Frame& frame, ExprId id) {
     const Binary* equal = pool_.as<Binary>(id);
-    const Binary* rest = pool_.as<Binary>(equal->a);
+    const auto rest = division(pool_, BinaryOp::floormod, equal->a);
     const IntImm* wanted = pool_.as<IntImm>(equal->b);
-    const IntImm* modulus =
-        rest != nullptr && rest->op == BinaryOp::floormod ? pool_.as<IntImm>(rest->b) : nullptr;
-    if (modulus == nullptr || wanted == nullptr || wanted->value < 0 ||
-        wanted->value >= modulus->value) {
+    if (!rest || wanted == nullptr || wanted->value < 0 || wanted->value >= rest->divisor) {
       return;
     }
-    Form form = linear(frame, rest->a);
+    Form form = linear(frame, rest->dividend);
     form.constant -= wanted->value;
     if (form.is_known && form.quotients.empty()) {
-      add_found(frame, id, std::move(form), modulus->value);
+      add_found(frame, id, std::move(form), rest->divisor);
     }
   }
   void add_found(const Frame& frame, ExprId id, Form form, std::int64_t modulus) {
@@ -197,13 +195,12 @@ class TermConditionFinder {
           return form;
         }
       }
-      const IntImm* divisor = node->op == BinaryOp::floordiv ? pool_.as<IntImm>(node->b) : nullptr;
-      if (divisor != nullptr && divisor->value > 0) {
-        Form whole = linear(frame, node->a);
+      if (const auto quotient = division(pool_, BinaryOp::floordiv, id)) {
+        Form whole = linear(frame, quotient->dividend);
         if (whole.quotients.empty()) {
           form.is_known = whole.is_known;
           form.quotients.push_back(
-              {std::move(whole.coefficients), whole.constant, divisor->value, 1});
+              {std::move(whole.coefficients), whole.constant, quotient->divisor, 1});
           return form;
         }
       }
