@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tensorsmith/measure/fill.hpp"
+#include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/math.hpp"
 
 namespace tensorsmith {
@@ -43,10 +44,10 @@ inline HardNumbers hard_numbers(DType type) {
   }
 }
 
-/// Element `column` of a row of this kind.
-inline double hard_value(HardDraw draw, const InputFill& fill, DType type, std::uint32_t kind,
-                         std::int64_t column, std::int64_t place, CounterRng& rng) {
-  const std::uint32_t bits = rng.next_u32();
+/// Element `column` of a row of this kind. `numbers`: hard_numbers(type).
+inline double hard_value(HardDraw draw, const InputFill& fill, DType type,
+                         const HardNumbers& numbers, std::uint32_t kind, std::int64_t column,
+                         std::int64_t place, std::uint32_t bits) {
   const double part = bits * 0x1.0p-32;
   const double plain = fill.low + (fill.high - fill.low) * part;
   if (draw == HardDraw::special) {
@@ -63,7 +64,6 @@ inline double hard_value(HardDraw draw, const InputFill& fill, DType type, std::
                                          : plain
                          : plain;
   }
-  const HardNumbers numbers = hard_numbers(type);
   if (!fill.is_main) {
     const double step = epsilon_of(type) > 1.0 / 1024 ? epsilon_of(type) * 4 : 1.0 / 256;
     return 1 + kind % 3 + step * (bits % 4);
@@ -117,23 +117,28 @@ inline std::int64_t hard_period(const KernelArgument& argument) {
   return period < many && period < whole ? period : whole < many ? whole : many;
 }
 
-template <class T, class Convert>
+/// `value`(kind, column, place, rng) makes an element. Rows of one element go on where their number
+/// begins again: their column is how often it did.
+template <class T, class Value>
 void draw_hard_rows(const MeasureTask& task, std::size_t index, HardDraw draw,
-                    std::span<std::byte> out, const Convert& convert) {
+                    std::span<std::byte> out, const Value& value) {
   const KernelArgument& argument = task.arguments[index];
   CounterRng rng(task.input_seed, static_cast<std::uint32_t>(index),
                  1 + static_cast<std::uint32_t>(draw));
   const std::int64_t length = argument.fill.row_elements;
-  std::int64_t row = 0, column = 0, round = 0;
-  for (std::size_t i = 0; i + sizeof(T) <= out.size(); i += sizeof(T)) {
+  const auto count = static_cast<std::int64_t>(out.size() / sizeof(T));
+  std::byte* to = out.data();
+  std::int64_t row = 0, round = 0;
+  for (std::int64_t first = 0; first < count; first += length) {
     const auto kind = static_cast<std::uint32_t>(row % num_row_kinds);
-    // Rows of one element go on where their number begins again.
     const std::int64_t place = length > 1 ? (row * 7 + 3) % length : row % 3;
-    const T value = convert(kind, length > 1 ? column : round, place, rng);
-    std::memcpy(out.data() + i, &value, sizeof(T));
-    column = column + 1 == length ? 0 : column + 1;
-    row += column == 0 ? 1 : 0;
-    if (row == argument.fill.num_rows) {
+    const std::int64_t end = smaller_of(length, count - first);
+    for (std::int64_t column = 0; column < end; ++column) {
+      const T element = value(kind, length > 1 ? column : round, place, rng);
+      std::memcpy(to, &element, sizeof(T));
+      to += sizeof(T);
+    }
+    if (++row == argument.fill.num_rows) {
       row = 0;
       ++round;
     }
@@ -153,9 +158,11 @@ T hard_integer(DType type, std::uint32_t kind, CounterRng& rng) {
 inline void hard_start(const MeasureTask& task, std::size_t index, HardDraw draw,
                        std::span<std::byte> out) {
   const KernelArgument& argument = task.arguments[index];
+  const HardNumbers numbers = hard_numbers(argument.dtype);
   const auto real = [&](std::uint32_t kind, std::int64_t column, std::int64_t place,
                         CounterRng& rng) {
-    return hard_value(draw, argument.fill, argument.dtype, kind, column, place, rng);
+    return hard_value(draw, argument.fill, argument.dtype, numbers, kind, column, place,
+                      rng.next_u32());
   };
   const auto draw_as = [&](auto zero, const auto& convert) {
     draw_hard_rows<decltype(zero)>(

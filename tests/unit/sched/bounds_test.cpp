@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensorsmith/sched/bounds.hpp"
 
+#include <algorithm>
+
 #include "sched_fixtures.hpp"
 #include "support/catch.hpp"
 #include "tensorsmith/sched/replay.hpp"
@@ -182,6 +184,30 @@ TEST_CASE("an extent that varies is given by its largest value") {
   s.split(2, 0, {3});
   s.compute_at(1, 2, 0);
   CHECK(extents(bounded(s.state()), 1) == Ids{2});  // rows 0..1, 1..2, 3..4, ...
+}
+
+TEST_CASE("blocks of the flat index of an image: rows and columns of a block, by enumeration") {
+  for (std::int64_t width = 2; width <= 12; ++width) {
+    for (std::int64_t block = 2; block <= 12; ++block) {
+      const std::int64_t num_blocks = 2 * width, height = 2 * block;
+      te::Program p;
+      auto A = p.placeholder("A", {height, width});
+      auto B = p.compute("B", {height, width}, [&](auto y, auto x) { return A(y, x) + 1; });
+      auto C = p.compute("C", {num_blocks * block}, [&](auto i) {
+        return B(te::floordiv(i, static_cast<int>(width)),
+                 te::floormod(i, static_cast<int>(width)));
+      });
+      ScheduleBuilder s(p.dag({A, C}));
+      s.split(2, 0, {block});
+      s.compute_at(1, 2, 0);
+      std::int64_t rows = 0;
+      for (std::int64_t first = 0; first < num_blocks * block; first += block) {
+        rows = std::max(rows, (first + block - 1) / width - first / width + 1);
+      }
+      CAPTURE(width, block);
+      CHECK(extents(bounded(s.state()), 1) == Ids{rows, width % block == 0 ? block : width});
+    }
+  }
 }
 
 TEST_CASE("a stage needed by two readers covers both") {

@@ -186,7 +186,9 @@ class IntervalContext {
     }
   }
 
-  /// The terms that divide leave the fraction: floordiv(c*q + r, c) = q + floordiv(r, c).
+  /// The terms that divide leave the fraction: floordiv(c*q + r, c) = q + floordiv(r, c). So does
+  /// what the rest has in common with the divisor: both ends of a block that a row holds whole have
+  /// one quotient.
   Affine divide_by(const Affine& form, std::int64_t divisor, BinaryOp op) {
     const bool is_div = op == BinaryOp::floordiv;
     if (divisor == 1) {
@@ -203,6 +205,9 @@ class IntervalContext {
     }
     whole.constant = floor_div(form.constant, divisor);
     rest.constant = floor_mod(form.constant, divisor);
+    if (const auto parts = divide_reduced(pool_, extents_, rest, divisor)) {
+      return is_div ? sum_of(whole, parts->quotient) : parts->remainder;
+    }
     const ExprId atom = pool_.binary(op, to_expr(pool_, rest), pool_.int_imm(divisor));
     if (!is_div) {
       Affine result;
