@@ -179,8 +179,16 @@ std::string tables(const std::string& path, const Json& report, const Json& reco
   return text + recorded_table(report, recorded);
 }
 
-std::string machine_of(const Json& report) {
-  return report["machine"]["microarchitecture"].get<std::string>();
+/// Its microarchitecture; with the level of its instructions where others of that one have more.
+std::string machine_of(const Json& report, const std::vector<Json>& all) {
+  const Json& machine = report["machine"];
+  const auto name = machine["microarchitecture"].get<std::string>();
+  const auto isa = machine["isa"].get<std::string>();
+  const bool is_widest = std::all_of(all.begin(), all.end(), [&](const Json& other) {
+    return other["machine"]["microarchitecture"] != name ||
+           other["machine"]["isa"].get<std::string>() <= isa;
+  });
+  return is_widest ? name : name + "-" + isa;
 }
 
 /// "1.02 (0.97), 9 cases", with code for another target the share of the peak: peers run their
@@ -217,7 +225,7 @@ std::string overview(const std::vector<Json>& reports, const std::string& folder
   std::map<std::string, std::map<std::string, std::string>> cells;  // by suite, then machine
   std::vector<std::string> machines;
   for (const Json& report : reports) {
-    const std::string machine = machine_of(report);
+    const std::string machine = machine_of(report, reports);
     if (std::find(machines.begin(), machines.end(), machine) == machines.end()) {
       machines.push_back(machine);
     }
@@ -261,7 +269,7 @@ int run(bool checks, const std::string& page, const std::vector<std::string>& re
   }
   std::map<std::string, std::string> texts;  // by machine
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    texts[machine_of(reports[i])] += tables(paths[i], reports[i], recorded);
+    texts[machine_of(reports[i], reports)] += tables(paths[i], reports[i], recorded);
   }
   const std::filesystem::path folder = std::filesystem::path(page).replace_extension();
   int code = tensorsmith::bench::write_marked_page(
