@@ -30,24 +30,26 @@ struct HardNumbers {
   double masked, huge, outlier;   ///< what stands for minus infinity in practice, and large numbers
   double most, denormal;          ///< the largest, the smallest
   double wide_log2, narrow_log2;  ///< magnitudes 2^-w to 2^w
+  double near;                    ///< between the numbers of rows that are nearly constant
 };
 inline HardNumbers hard_numbers(DType type) {
+  const double near = epsilon_of(type) > 1.0 / 1024 ? epsilon_of(type) * 4 : 1.0 / 256;
   switch (type) {
   case DType::f16:
-    return {1000, 2000, -6e4, 3e4, 6e4, 65504, 0x1.0p-24, 7, 4};
+    return {1000, 2000, -6e4, 3e4, 6e4, 65504, 0x1.0p-24, 7, 4, near};
   case DType::bf16:
-    return {100, 200, -1e30, 1e15, 1e6, 3.3e38, 0x1.0p-133, 20, 8};
+    return {100, 200, -1e30, 1e15, 1e6, 3.3e38, 0x1.0p-133, 20, 8, near};
   case DType::f64:
-    return {5000, 40000, -1e30, 1e15, 1e6, 1e308, 0x1.0p-1074, 20, 8};
+    return {5000, 40000, -1e30, 1e15, 1e6, 1e308, 0x1.0p-1074, 20, 8, near};
   default:
-    return {5000, 40000, -1e30, 1e15, 1e6, 3.4e38, 0x1.0p-149, 20, 8};
+    return {5000, 40000, -1e30, 1e15, 1e6, 3.4e38, 0x1.0p-149, 20, 8, near};
   }
 }
 
-/// Element `column` of a row of this kind. `numbers`: hard_numbers(type).
-inline double hard_value(HardDraw draw, const InputFill& fill, DType type,
-                         const HardNumbers& numbers, std::uint32_t kind, std::int64_t column,
-                         std::int64_t place, std::uint32_t bits) {
+/// Element `column` of a row of this kind.
+inline double hard_value(HardDraw draw, const InputFill& fill, const HardNumbers& numbers,
+                         std::uint32_t kind, std::int64_t column, std::int64_t place,
+                         std::uint32_t bits) {
   const double part = bits * 0x1.0p-32;
   const double plain = fill.low + (fill.high - fill.low) * part;
   if (draw == HardDraw::special) {
@@ -65,8 +67,7 @@ inline double hard_value(HardDraw draw, const InputFill& fill, DType type,
                          : plain;
   }
   if (!fill.is_main) {
-    const double step = epsilon_of(type) > 1.0 / 1024 ? epsilon_of(type) * 4 : 1.0 / 256;
-    return 1 + kind % 3 + step * (bits % 4);
+    return 1 + kind % 3 + numbers.near * (bits % 4);
   }
   const auto step = [&](std::uint32_t count) { return static_cast<double>(bits % count); };
   const auto spread = [&](double width) {
@@ -161,8 +162,7 @@ inline void hard_start(const MeasureTask& task, std::size_t index, HardDraw draw
   const HardNumbers numbers = hard_numbers(argument.dtype);
   const auto real = [&](std::uint32_t kind, std::int64_t column, std::int64_t place,
                         CounterRng& rng) {
-    return hard_value(draw, argument.fill, argument.dtype, numbers, kind, column, place,
-                      rng.next_u32());
+    return hard_value(draw, argument.fill, numbers, kind, column, place, rng.next_u32());
   };
   const auto draw_as = [&](auto zero, const auto& convert) {
     draw_hard_rows<decltype(zero)>(
