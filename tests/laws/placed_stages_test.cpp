@@ -41,11 +41,11 @@ std::uint32_t check_places(const Target& target, std::uint32_t count) {
 }  // namespace
 
 TEST_CASE("stages at every place of padded chains, in tiles that do not divide: exact") {
-  const std::uint32_t count = 16 + test::full_count(test::scaled(1200), 2400);
+  const std::uint32_t count = 16 + test::full_count(test::scaled(800), 2400);
   CHECK(check_places(*Target::from_name("znver4"), count) > count / 2);
 }
 
 TEST_CASE("the same in blocks and threads of a GPU: exact in every order, or refused", "[blocks]") {
-  const std::uint32_t count = 16 + test::full_count(test::scaled(800), 1600);
+  const std::uint32_t count = 16 + test::full_count(test::scaled(500), 1600);
   CHECK(check_places(test::gpu_target(), count) > count / 4);
 }

@@ -48,7 +48,8 @@ std::vector<TimedProgram> programs_of(const Target& target, const CoreRates& rat
 
 }  // namespace
 
-TEST_CASE("rates are found from the times of programs, and no better ones than there are") {
+TEST_CASE("rates are found from the times of programs, and no better ones than there are",
+          "[long]") {
   for (const Target& target : {Target::x86_64_v3(), Target::from_name("znver5").value()}) {
     CAPTURE(target.name);
     const CoreRates believed = detail::draft_rates(target);

@@ -31,7 +31,7 @@ const std::vector<Features>& programs() {
 
 }  // namespace
 
-TEST_CASE("mlp: learns a synthetic ranking round by round", "[cost]") {
+TEST_CASE("mlp: learns a synthetic ranking round by round", "[cost][long]") {
   MlpModel model;
   const std::vector<TrainingSample> held_out = test::synthetic_samples(2, 5000, 200);
   const double untrained = rank_report(model, held_out).pairwise_accuracy();
@@ -47,7 +47,7 @@ TEST_CASE("mlp: learns a synthetic ranking round by round", "[cost]") {
   CHECK(model.last_training().last_loss < model.last_training().first_loss);
 }
 
-TEST_CASE("mlp: two tasks of different scale share one model", "[cost]") {
+TEST_CASE("mlp: two tasks of different scale share one model", "[cost][long]") {
   MlpModel model;
   std::vector<TrainingSample> both = test::synthetic_samples(2, 0, 256, 0);
   const std::vector<TrainingSample> other = test::synthetic_samples(2, 256, 256, 99);

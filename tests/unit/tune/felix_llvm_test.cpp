@@ -45,7 +45,7 @@ TEST_CASE("a search by slopes on a board that is not there") {
   }
 }
 
-TEST_CASE("a search by slopes on this machine") {
+TEST_CASE("a search by slopes on this machine", "[long]") {
   for (const char* space : {"ansor", "native"}) {
     INFO(space);
     const TuneResult result =

@@ -121,7 +121,7 @@ TEST_CASE("a run of several tasks that was ended goes on as it would have") {
   CHECK(refusal(small_tasks(), options).find("without a journal") != std::string::npos);
 }
 
-TEST_CASE("ended after any round, the scheduler goes on from where it was") {
+TEST_CASE("ended after any round, the scheduler goes on from where it was", "[long]") {
   for (const TaskStrategy strategy :
        {TaskStrategy::gradient, TaskStrategy::round_robin, TaskStrategy::fastest}) {
     CAPTURE(static_cast<int>(strategy));

@@ -30,7 +30,7 @@ TuneOptions arm_options(std::int64_t trials) {
 
 }  // namespace
 
-TEST_CASE("programs of every kind are tuned for a processor that is not there") {
+TEST_CASE("programs of every kind are tuned for a processor that is not there", "[long]") {
   for (const char* target : {"sim:neoverse-n1", "sim:apple-m1"}) {
     for (const char* workload : {"gemm:96x100x64:f32", "conv2d:n=1,h=14,w=14,ci=16,co=32,k=3,p=1",
                                  "softmax:64x200", "gemm:64x64x64:i8"}) {

@@ -77,7 +77,8 @@ TEST_CASE("a result says what the draft and the model of a search were worth") {
   CHECK(tune(gpu_task("gemm:64x64x64:f32"), options).summary.guards.empty());
 }
 
-TEST_CASE("a product, a convolution and a softmax are tuned on a board that is not there") {
+TEST_CASE("a product, a convolution and a softmax are tuned on a board that is not there",
+          "[long]") {
   for (const char* workload :
        {"gemm:256x256x256:f32", "conv2d:n=1,h=14,w=14,ci=32,co=32,k=3,s=1,p=1", "softmax:64x256"}) {
     INFO(workload);
@@ -210,7 +211,7 @@ TEST_CASE("instant mode takes the program with the best draft") {
         2 * tune(gpu_task("gemm:256x256x256:f32"), quick()).summary.best_ns);
 }
 
-TEST_CASE("several tasks share a simulated board") {
+TEST_CASE("several tasks share a simulated board", "[long]") {
   TasksOptions options;
   options.tune = quick(32);
   const TasksResult result =

@@ -57,7 +57,7 @@ TuneOptions small_search(const UniqueJournal& journal, std::int64_t trials) {
 
 }  // namespace
 
-TEST_CASE("no two trials of a run lower to the same program") {
+TEST_CASE("no two trials of a run lower to the same program", "[long]") {
   for (const char* workload : {"gemm:32x16x8:f32", "softmax:16x64"}) {
     INFO(workload);
     const UniqueJournal journal;
@@ -98,7 +98,7 @@ TEST_CASE("the end of a run measures neighbours, unless nobody wants it or it is
   CHECK(tune(task, options).summary.polish.trials == 0);
 }
 
-TEST_CASE("a task learns from another one, and goes on as it began") {
+TEST_CASE("a task learns from another one, and goes on as it began", "[long]") {
   const UniqueJournal journal;
   TuneOptions options = small_search(journal, 24);
   const TuneTask first = simulated_task("gemm:256x128x64:f32");
@@ -124,7 +124,7 @@ TEST_CASE("a task learns from another one, and goes on as it began") {
   CHECK(tune(second, options).summary.prior.trials == 0);
 }
 
-TEST_CASE("tasks of one run learn from each other") {
+TEST_CASE("tasks of one run learn from each other", "[long]") {
   const UniqueJournal journal;
   TasksOptions options;
   options.tune = small_search(journal, 48);
