@@ -31,6 +31,7 @@ struct CoreRates {
   double stream_slope = 0;  ///< time the others take more, by times fewer or more
   double stream_start = 0;  ///< cycles until one from memory, longer than a line, is under way
   double asked_of_memory = 0;  ///< blocks take so many times as long; 0: asking ahead hides them
+  double same_set = 0;         ///< cycles from one miss of L1 to the next one in the same set
   double window = 1;           ///< instructions that a core runs ahead; 1: it waits for every run
   double gather = 1.0;         ///< cycles per gathered or scattered element
   double call = 12;            ///< of one vector of exp, or a division
@@ -70,6 +71,7 @@ constexpr void for_each_rate(Rates& rates, const Visit& visit) {
   visit("stream_slope", rates.stream_slope);
   visit("stream_start", rates.stream_start);
   visit("asked_of_memory", rates.asked_of_memory);
+  visit("same_set", rates.same_set);
   visit("window", rates.window);
   visit("gather", rates.gather);
   visit("call", rates.call);
@@ -90,6 +92,7 @@ constexpr CoreRates any_core_rates() {
   rates.loads_per_cycle = 1.7;
   rates.latency[0] = 3;
   rates.window = 250;
+  rates.same_set = 8;
   rates.streams = 20;
   rates.gather = 0.7;
   rates.call = 9;
@@ -121,23 +124,28 @@ constexpr CoreRates zen5_rates() {
   return rates;
 }
 constexpr CoreRates zen4_rates(bool is_wide) {
-  CoreRates rates;
-  rates.page_miss = {1, 95};
+  CoreRates rates = is_wide ? CoreRates{} : any_core_rates();
+  rates.page_miss = {1, is_wide ? 95.0 : 200.0};
+  rates.same_set = 12;
   rates.tracked = 16;
-  rates.window = 600;
   rates.best_streams = 9;
   rates.stream_slope = 0.2;
   rates.stream_start = 60;
   rates.asked_of_memory = 1.2;
   rates.hidden_ahead = 0.7;
-  rates.loads_per_cycle = is_wide ? 1.15 : 2;
-  rates.stores_per_cycle = is_wide ? 0.7 : 1;
-  rates.bytes_per_cycle = {is_wide ? 48.0 : 16.0, 12, 5};
-  rates.streams = 30;
-  rates.hidden = is_wide ? 0.8 : 0.85;
-  rates.run_start = is_wide ? 40 : 80;
-  rates.loop_end = is_wide ? 4 : 0;
-  rates.latency[0] = is_wide ? 2 : 14;
+  if (is_wide) {
+    rates.window = 600;
+    rates.loads_per_cycle = 1.15;
+    rates.stores_per_cycle = 0.7;
+    rates.bytes_per_cycle = {48, 12, 5};
+    rates.streams = 30;
+    rates.hidden = 0.8;
+    rates.run_start = 40;
+    rates.loop_end = 4;
+    rates.latency[0] = 2;
+  } else {
+    rates.bytes_per_cycle = {34, 28, 5};
+  }
   return rates;
 }
 

@@ -69,6 +69,7 @@ const std::vector<Coordinate>& coordinates() {
       rate(&R::loop_end, 4, 0, 40, 0.5),
       rate(&R::run_start, 0, 2, 200, 0.5),
       rate(&R::stream_start, 30, 0, 1000, 0.6),
+      rate(&R::same_set, 4, 0, 60, 0.5),
   };
   return all;
 }

@@ -22,12 +22,22 @@ struct DraftFootprint {
   }
   /// Room taken in a cache whose sets repeat every `way` bytes (a power of two; 0: never).
   double room(double line, double way) const {
-    const auto low = [](double x) {
-      const auto n = static_cast<std::int64_t>(x);
-      return static_cast<double>(n & -n);
-    };
-    const double apart = way > 0 && stride > 0 && segments > 1 ? smaller_of(low(stride), way) : 0;
-    return larger_of(granules(line) * line, segments * smaller_of(apart, stride));
+    return larger_of(granules(line) * line, segments * smaller_of(apart(way), stride));
+  }
+  /// Bytes between the sets that stretches begin in; 0: in any.
+  double apart(double way) const {
+    const auto bytes = static_cast<std::int64_t>(stride);
+    return way > 0 && bytes > 0 && segments > 1
+               ? smaller_of(static_cast<double>(bytes & -bytes), way)
+               : 0;
+  }
+  /// Cycles that a stretch waits for the sets of a cache of so many bytes, beyond `each` per line:
+  /// what misses it in one set comes `in_turn` cycles apart.
+  double wait_for_sets(double line, double way, double capacity, double in_turn,
+                       double each) const {
+    const double wait =
+        way > 0 ? in_turn * apart(way) / way - larger_of(1.0, run / line) * each : 0;
+    return wait > 0 ? larger_of(0.0, 1 - capacity / room(line, way)) * wait : 0;
   }
   /// What it would take up if its lines were spread over all sets as densely as over its own: much
   /// where rows lie nearly a multiple of the way apart.

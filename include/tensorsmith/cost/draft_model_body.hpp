@@ -303,6 +303,14 @@ class DraftEstimator {
     double most = sum, most_ahead = 0, most_late = 0;
     for (std::size_t level = 0; level < waits.levels.size(); ++level) {
       parts.levels[level] += waits.levels[level] * share;
+    }
+    // Hardware fetches from memory ahead up to the end of a page: what finds the next one comes on
+    // top, unless it was asked for.
+    if (waits.levels[2] > 0) {
+      waits.levels[2] += waits.levels[4] - waits.ahead[4] + waits.late[4];
+      waits.levels[4] = waits.ahead[4] = waits.late[4] = 0;
+    }
+    for (std::size_t level = 0; level < waits.levels.size(); ++level) {
       sum += waits.levels[level];
       ahead += waits.ahead[level];
       late += waits.late[level];

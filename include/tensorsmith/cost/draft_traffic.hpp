@@ -90,7 +90,8 @@ class DraftTraffic {
       blocks *= nest.loops[d].extent;
     }
     const auto cycles_of = [&](double room, double granule, double way, double each, double first,
-                               bool from_memory) {
+                               std::size_t level) {
+      const bool from_memory = level == 2;
       const bool is_in_vain = from_memory && rates_.asked_of_memory > 0;  // to ask for it ahead
       std::size_t fitting = 0;
       for (; fitting < depth; ++fitting) {
@@ -159,6 +160,10 @@ class DraftTraffic {
           stretches = own[from].segments * outer;
         }
         const int ways = op.accesses[i].is_streamed ? 0 : op.accesses[i].is_store ? 2 : 1;
+        if (level == 0) {
+          cycles += missed / run.granules(line) * run.segments * ways *
+                    spread(own, nest).wait_for_sets(line, way, capacity_[0], rates_.same_set, each);
+        }
         double rate = each;
         if (op.accesses[i].is_block_ahead) {
           rate *= is_in_vain ? rates_.asked_of_memory : rates_.in_order;
@@ -172,6 +177,13 @@ class DraftTraffic {
         cycles += (missed * rate * (is_lost ? 1 + 1 / runs : 1 + in_vain) +
                    stretches * larger_of(first, start)) *
                   ways;
+        if (granule > line && op.accesses[i].lines_ahead > 0 && !op.accesses[i].is_block_ahead) {
+          // The line that is asked for is on the next page in time, unless a stretch begins there.
+          const double pages = swept(own, nest).run / granule;
+          const double inside = pages > 1 ? missed * each * (1 - 1 / (pages + 0.5)) : 0;
+          ahead += inside;
+          late += inside * (1 - rates_.hidden_ahead);
+        }
         if (is_prefetched && !is_lost) {
           ahead += missed * rate * in_time;
           double share_late = (1 - rates_.hidden_ahead) / runs;
@@ -194,7 +206,7 @@ class DraftTraffic {
       if (room > 0 && working_set_ > room) {  // else unknown, or it all stays from call to call
         waits.levels[level] =
             cycles_of(room, line, rates_.way_bytes[level], line / rates_.bytes_per_cycle[level],
-                      rates_.latency[level] / rates_.streams, level == 2);
+                      rates_.latency[level] / rates_.streams, level);
         waits.ahead[level] = ahead;
         waits.late[level] = late;
         // A run of the reduction cannot begin before its accumulators are there.
@@ -211,7 +223,7 @@ class DraftTraffic {
       const double mapped = rates_.num_pages[level] * rates_.page_bytes;
       if (working_set_ > mapped) {
         waits.levels[3 + level] =
-            cycles_of(mapped, rates_.page_bytes, 0, rates_.page_miss[level], 0, false);
+            cycles_of(mapped, rates_.page_bytes, 0, rates_.page_miss[level], 0, 3 + level);
         waits.ahead[3 + level] = ahead;
         waits.late[3 + level] = late;
       }
@@ -224,6 +236,15 @@ class DraftTraffic {
   static const DraftFootprint& swept(const DraftFootprint* own, const DraftNest& nest) {
     std::size_t d = nest.run_begin;
     while (d > 0 && own[d - 1].segments <= own[nest.run_begin].segments) {
+      --d;
+    }
+    return own[d];
+  }
+
+  /// What the loops around a run touch before they go on in its stretches.
+  static const DraftFootprint& spread(const DraftFootprint* own, const DraftNest& nest) {
+    std::size_t d = nest.run_begin;
+    while (d > 0 && own[d - 1].run <= own[nest.run_begin].run) {
       --d;
     }
     return own[d];

@@ -119,3 +119,55 @@ TEST_CASE("what a stage reads in the same iteration as another one is there") {
   CHECK(from_memory(8) < 0.8 * apart);                            // A once, and Y
   CHECK(from_memory(2048) == test::Approx(apart).epsilon(0.05));  // 32 MB between
 }
+
+TEST_CASE("short stretches in one set of the first cache come one after the other") {
+  Target target = *Target::from_name("znver4");
+  target.caches.l1d_bytes = 32 << 10;
+  target.caches.l2_bytes = 1 << 20;
+  target.rates = CoreRates{};
+  target.rates->bytes_per_cycle[0] = 32;
+  target.rates->latency[0] = 0;
+  // 48 rows are summed, so many columns at a time; cycles per line.
+  const auto from_l2 = [&](std::int64_t columns, std::int64_t at_a_time, double same_set) {
+    target.rates->same_set = same_set;
+    te::Program p;
+    auto a = p.placeholder("A", {48, columns});
+    auto k = p.reduce_axis("k", 48);
+    auto sum = p.compute("S", {columns}, [&](auto j) { return te::sum(a(k, j), {k}); });
+    const State state =
+        bounded(State::initial(p.dag({a, sum})),
+                {SplitStep{1, 0, columns, {at_a_time}, true}, ReorderStep{1, {0, 2, 1}}});
+    return draft_parts(state, target).levels[0] / (48 * static_cast<double>(columns) / 16);
+  };
+  const double streamed = from_l2(2048, 16, 0);
+  CHECK(streamed == test::Approx(2 * (1 + 2. / 48)).epsilon(0.01));  // what is stored, too
+  // 8 of the 48 lines of a set have room: the others wait for each other.
+  CHECK(from_l2(2048, 16, 12) == test::Approx(2 + 40. / 48 * (12 - 2)).epsilon(0.01));
+  CHECK(from_l2(2048, 32, 12) < from_l2(2048, 16, 12));
+  CHECK(from_l2(2048, 128, 12) == test::Approx(streamed).epsilon(0.2));
+  CHECK(from_l2(2064, 16, 12) == test::Approx(streamed).epsilon(0.01));
+}
+
+TEST_CASE("finding pages comes on top of a stream from memory, unless it was asked for") {
+  const State initial = State::initial(dag_of("gemm:8x11008x4096:f32"));
+  Target target = *Target::from_name("znver4");
+  target.caches.l1d_bytes = 32 << 10;
+  target.caches.l2_bytes = 1 << 20;
+  target.caches.l3_bytes = 32 << 20;
+  target.rates = CoreRates{};
+  target.rates->bytes_per_cycle[2] = 1;
+  // B, 180 MB, in rows of so many columns; cycles per page.
+  const auto cost_of_pages = [&](std::int64_t columns, const char* ahead) {
+    const State state =
+        bounded(initial,
+                {SplitStep{2, 1, 11008, {columns / 16, 16}, true}, SplitStep{2, 4, 4096, {8}, true},
+                 ReorderStep{2, {1, 4, 2, 5, 0, 3}}, PragmaStep{2, 0, ahead}});
+    target.rates->page_miss[1] = 0;
+    const double without = draft_cycles(state, target);
+    target.rates->page_miss[1] = 200;
+    return (draft_cycles(state, target) - without) / (11008 * 4096 * 4 / 4096.);
+  };
+  CHECK(cost_of_pages(11008, "auto_unroll_max_step$0") > 180);
+  CHECK(cost_of_pages(11008, "prefetch$1$6$1") < 60);  // but for the first of each row
+  CHECK(cost_of_pages(688, "prefetch$1$6$1") > 180);   // each stretch begins on a page
+}
