@@ -10,6 +10,7 @@
 // Or, where a reduction loop runs around many tiles, each step asks for its share of what the next
 // iteration of that loop reads, line after line in the order of memory:
 //     for k.0 in 512: for j in 128: for k.1 in 8: prefetch B[8*k.0 + 8 + j floordiv 16, ...]
+// Of fewer lines than steps the loops further out ask.
 // A hint: where it cannot be said in a few instructions there is none.
 #pragma once
 
@@ -34,6 +35,46 @@ inline const TensorRead* read_of(const ExprPool& pool, const Operation& op, std:
     });
   }
   return found;
+}
+
+/// The innermost place in the run where no line of a block is asked for twice, or nearly so: lines
+/// of an operand that is read with larger steps than one are counted as too few.
+inline std::int32_t NestDecisions::leaf_of_block_prefetch(const Emission& e,
+                                                          const TensorRead& read) const {
+  const ExprPool& pool = program_.pool;
+  const StageDerivation& d = e.nest.derivation;
+  const std::vector<std::int64_t> extents = node_extents(d, e.nest.axis_extent);
+  const auto extent_of = [&](std::int32_t leaf) {
+    return extents[static_cast<std::size_t>(d.leaves[static_cast<std::size_t>(leaf)].node)];
+  };
+  const std::size_t num_spatial = e.op->axes.size();
+  std::vector<std::int64_t> inside(num_spatial + e.op->reduce_axes.size(), 1);
+  for (auto i = e.prefetched_block + 1; i < static_cast<std::int32_t>(d.leaves.size()); ++i) {
+    const std::int32_t axis = axis_of_node(d, d.leaves[static_cast<std::size_t>(i)].node);
+    if (axis >= 0) {
+      inside[static_cast<std::size_t>(axis)] *= extent_of(i);
+    }
+  }
+  std::int64_t lines = 1;
+  for (const ExprId& index : read.indices) {
+    std::int64_t span = 1;
+    for (std::size_t a = 0; a < inside.size(); ++a) {
+      const VarId var =
+          a < num_spatial ? e.op->axes[a].var : e.op->reduce_axes[a - num_spatial].var;
+      span += uses_var(pool, index, var) ? inside[a] - 1 : 0;
+    }
+    lines *= &index == &read.indices.back()
+                 ? ceil_div(span, target_.cache_line_bytes /
+                                      bytes_of(state_.dag().tensor(read.tensor).dtype))
+                 : span;
+  }
+  std::int32_t leaf = e.shape.reduction_begin;
+  std::int64_t steps = 1;
+  for (auto i = e.prefetched_block + 1; i < e.shape.reduction_end; ++i) {
+    steps *= extent_of(i);
+    leaf = i >= leaf && steps <= lines ? i + 1 : leaf;
+  }
+  return leaf;
 }
 
 /// Decides where the prefetches stand; may cut the innermost reduction loop.
@@ -79,7 +120,7 @@ inline void NestDecisions::place_prefetch(Emission& e) const {
     }
     e.prefetch_leaf = e.prefetched_block < 0 ? -1
                       : e.tensor_leaf >= 0   ? e.tensor_leaf
-                                             : e.shape.reduction_end;
+                                             : leaf_of_block_prefetch(e, *read);
     return;
   }
   const auto last = static_cast<std::size_t>(e.shape.reduction_end) - 1;

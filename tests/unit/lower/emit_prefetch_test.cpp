@@ -79,6 +79,23 @@ TEST_CASE("a block of the reduction asks for the next one, line by line") {
   CHECK(count_of(text, "prefetch") == 2);
 }
 
+TEST_CASE("a block of fewer lines than steps is asked for outside of the inner ones") {
+  ScheduleBuilder s(matmul_dag(16, 128, 32));
+  s.split(2, 0, {4});   // i.0 i.1 j k
+  s.split(2, 2, {32});  // i.0 i.1 j.0 j.1 k
+  s.split(2, 4, {4});
+  s.reorder(2, {4, 2, 0, 5, 1, 3});  // k.0 j.0 i.0 k.1 i.1 j.1
+  s.unroll(2, 4);
+  s.vectorize(2, 5);
+  s.apply(PragmaStep{2, 0, "prefetch_block$1$1"});
+  // 4 rows of 8 lines in 4 x 4 runs of 4 steps.
+  const std::string text = loops_of(s);
+  CHECK(text.find("prefetch B[k.0*4 + j.0 + 4, i.0*32] into L1\n"
+                  "        prefetch B[k.0*4 + j.0 + 4, i.0*32 + 16] into L1\n"
+                  "        for k.1 in 4:") != std::string::npos);
+  CHECK(count_of(text, "prefetch") == 2);
+}
+
 TEST_CASE("lines that the steps do not divide are asked for by the step they fall to") {
   ScheduleBuilder s(matmul_dag(8, 96, 32));
   s.split(2, 0, {4});   // i.0 i.1 j k
