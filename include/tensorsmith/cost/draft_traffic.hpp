@@ -232,22 +232,28 @@ class DraftTraffic {
   }
 
  private:
-  /// What the loops around a run read on in the same stretches; `own`: see waits().
-  static const DraftFootprint& swept(const DraftFootprint* own, const DraftNest& nest) {
+  /// What a run touches with as many loops around it as `goes_on(loop, run)` holds for, which are
+  /// asked for what they touch; `own`: see waits().
+  template <class GoesOn>
+  static const DraftFootprint& around_run(const DraftFootprint* own, const DraftNest& nest,
+                                          const GoesOn& goes_on) {
     std::size_t d = nest.run_begin;
-    while (d > 0 && own[d - 1].segments <= own[nest.run_begin].segments) {
+    while (d > 0 && goes_on(own[d - 1], own[nest.run_begin])) {
       --d;
     }
     return own[d];
   }
-
-  /// What the loops around a run touch before they go on in its stretches.
+  /// What the loops around a run read on in the same stretches.
+  static const DraftFootprint& swept(const DraftFootprint* own, const DraftNest& nest) {
+    return around_run(own, nest, [](const DraftFootprint& loop, const DraftFootprint& run) {
+      return loop.segments <= run.segments;
+    });
+  }
+  /// What they touch before they go on in its stretches.
   static const DraftFootprint& spread(const DraftFootprint* own, const DraftNest& nest) {
-    std::size_t d = nest.run_begin;
-    while (d > 0 && own[d - 1].run <= own[nest.run_begin].run) {
-      --d;
-    }
-    return own[d];
+    return around_run(own, nest, [](const DraftFootprint& loop, const DraftFootprint& run) {
+      return loop.run <= run.run;
+    });
   }
 
   bool reads(std::size_t stage, TensorId tensor) const {

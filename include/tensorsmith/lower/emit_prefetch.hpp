@@ -47,8 +47,7 @@ inline std::int32_t NestDecisions::leaf_of_block_prefetch(const Emission& e,
   const auto extent_of = [&](std::int32_t leaf) {
     return extents[static_cast<std::size_t>(d.leaves[static_cast<std::size_t>(leaf)].node)];
   };
-  const std::size_t num_spatial = e.op->axes.size();
-  std::vector<std::int64_t> inside(num_spatial + e.op->reduce_axes.size(), 1);
+  std::vector<std::int64_t> inside(e.op->axes.size() + e.op->reduce_axes.size(), 1);
   for (auto i = e.prefetched_block + 1; i < static_cast<std::int32_t>(d.leaves.size()); ++i) {
     const std::int32_t axis = axis_of_node(d, d.leaves[static_cast<std::size_t>(i)].node);
     if (axis >= 0) {
@@ -59,8 +58,7 @@ inline std::int32_t NestDecisions::leaf_of_block_prefetch(const Emission& e,
   for (const ExprId& index : read.indices) {
     std::int64_t span = 1;
     for (std::size_t a = 0; a < inside.size(); ++a) {
-      const VarId var =
-          a < num_spatial ? e.op->axes[a].var : e.op->reduce_axes[a - num_spatial].var;
+      const VarId var = e.op->axis_var(static_cast<std::int32_t>(a));
       span += uses_var(pool, index, var) ? inside[a] - 1 : 0;
     }
     lines *= &index == &read.indices.back()
@@ -100,12 +98,9 @@ inline void NestDecisions::place_prefetch(Emission& e) const {
     const std::vector<bool> reduces = node_is_reduction(d);
     const auto moves_operand = [&](std::int32_t node) {
       const std::int32_t axis = axis_of_node(d, node);
-      const std::int32_t reduced = axis - static_cast<std::int32_t>(e.op->axes.size());
       bool moves = axis < 0;  // several axes in one loop
       for (const ExprId index : read->indices) {
-        moves = moves ||
-                (reduced >= 0 &&
-                 uses_var(pool, index, e.op->reduce_axes[static_cast<std::size_t>(reduced)].var));
+        moves = moves || uses_var(pool, index, e.op->axis_var(axis));
       }
       return moves;
     };
@@ -131,11 +126,7 @@ inline void NestDecisions::place_prefetch(Emission& e) const {
                       IteratorKey{e.nest.stage, d.leaves[last].iterator})) {
     return;
   }
-  const auto num_spatial = static_cast<std::int32_t>(e.op->axes.size());
-  const VarId var = axis < num_spatial
-                        ? e.op->axes[static_cast<std::size_t>(axis)].var
-                        : e.op->reduce_axes[static_cast<std::size_t>(axis - num_spatial)].var;
-  if (!uses_var(pool, read->indices.back(), var)) {
+  if (!uses_var(pool, read->indices.back(), e.op->axis_var(axis))) {
     e.prefetch_leaf = static_cast<std::int32_t>(last) + 1;
     return;
   }

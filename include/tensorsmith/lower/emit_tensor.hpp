@@ -60,12 +60,7 @@ inline void NestDecisions::place_intrinsic(Emission& e) const {
   StageDerivation& d = e.nest.derivation;
   const auto last = static_cast<std::size_t>(e.shape.reduction_end) - 1;
   const auto var_of = [&](std::size_t leaf) {
-    const std::int32_t axis = axis_of_node(d, d.leaves[leaf].node);
-    const auto num_spatial = static_cast<std::int32_t>(e.op->axes.size());
-    return axis < 0 ? VarId{}
-           : axis < num_spatial
-               ? e.op->axes[static_cast<std::size_t>(axis)].var
-               : e.op->reduce_axes[static_cast<std::size_t>(axis - num_spatial)].var;
+    return e.op->axis_var(axis_of_node(d, d.leaves[leaf].node));
   };
   const VarId vector = var_of(static_cast<std::size_t>(e.shape.vector_leaf));
   const std::optional<TensorOperands> operands =

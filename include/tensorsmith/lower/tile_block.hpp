@@ -30,13 +30,7 @@ tile_block(const ExprPool& pool, const Operation& op, const StageDerivation& d,
            const HasAttached& has_attached) {
   const std::vector<bool> reduces = node_is_reduction(d);
   const auto node = [&](std::size_t i) { return static_cast<std::size_t>(d.leaves[i].node); };
-  const auto var_of = [&](std::size_t i) {
-    const std::int32_t axis = axis_of_node(d, d.leaves[i].node);
-    const auto num_spatial = static_cast<std::int32_t>(op.axes.size());
-    return axis < 0             ? VarId{}
-           : axis < num_spatial ? op.axes[static_cast<std::size_t>(axis)].var
-                                : op.reduce_axes[static_cast<std::size_t>(axis - num_spatial)].var;
-  };
+  const auto var_of = [&](std::size_t i) { return op.axis_var(axis_of_node(d, d.leaves[i].node)); };
   std::size_t first = d.leaves.size();  // of the tile
   while (first > 0 && !reduces[node(first - 1)]) {
     --first;

@@ -50,6 +50,11 @@ struct Operation {
   std::vector<TensorId> outputs;  ///< the tensors it defines, one per body (one for a placeholder)
 
   bool is_placeholder() const { return kind == OperationKind::placeholder; }
+  /// Of axis number `axis`, spatial ones first; none below 0.
+  VarId axis_var(std::int32_t axis) const {
+    const auto a = static_cast<std::size_t>(axis);
+    return axis < 0 ? VarId{} : a < axes.size() ? axes[a].var : reduce_axes[a - axes.size()].var;
+  }
 };
 
 struct TensorInfo {
