@@ -160,7 +160,7 @@ double least_of_seeds(const Json& seeds, const char* metric) {
 
 }  // namespace
 
-TEST_CASE("trainings follow the reference's curves", "[golden][cost][training]") {
+TEST_CASE("trainings follow the reference's curves", "[golden][cost][long]") {
   for (const GoldenFile& file : pruner_files("nn_formula_nets.json")) {
     ComparedRows curves(file.name);
     curves.of("curves");
@@ -189,7 +189,7 @@ TEST_CASE("the other losses of TenSet's network, and the norm's statistics", "[g
 }
 
 TEST_CASE("networks learn measured programs as well as the reference's do",
-          "[golden][cost][training]") {
+          "[golden][cost][long]") {
   for (const GoldenFile& file : pruner_files("training_on_logs.json")) {
     ComparedRows trainings(file.name);
     trainings.of("trainings on logs");

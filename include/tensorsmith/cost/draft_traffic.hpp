@@ -128,9 +128,7 @@ class DraftTraffic {
           begin = d;
         }
         const double missed = stays ? 0 : own[begin].granules(granule) * times;
-        // A line ahead is on the page that is being read.
-        const bool is_prefetched = op.accesses[i].lines_ahead > 0 && !is_in_vain &&
-                                   (granule <= line || op.accesses[i].is_block_ahead);
+        const bool is_prefetched = op.accesses[i].lines_ahead > 0 && !is_in_vain;
         const DraftFootprint& run = own[nest.run_begin];
         // A block that does not fit beside the one in use has gone again when it is wanted; from
         // the second cache on it comes as slowly as if nobody had asked for it.
@@ -145,7 +143,11 @@ class DraftTraffic {
         // What a prefetch asks for behind the end of a stretch is not wanted before it has gone,
         // and nothing is hidden if all stretches together are asked for too far ahead.
         double in_vain = 0, in_time = 1;
-        if (is_prefetched && !op.accesses[i].is_block_ahead) {
+        if (is_prefetched && !op.accesses[i].is_block_ahead && granule > line) {
+          // A line ahead is on the next page in time, unless a stretch begins there.
+          const double pages = swept(own, nest).run / granule;
+          in_time = pages > 1 ? 1 - 1 / (pages + 0.5) : 0;
+        } else if (is_prefetched && !op.accesses[i].is_block_ahead) {
           const double lines_ahead = op.accesses[i].lines_ahead;
           const double stretch_lines = larger_of(1.0, swept(own, nest).run / line);
           in_vain = smaller_of(1.0, lines_ahead / stretch_lines);
@@ -177,13 +179,6 @@ class DraftTraffic {
         cycles += (missed * rate * (is_lost ? 1 + 1 / runs : 1 + in_vain) +
                    stretches * larger_of(first, start)) *
                   ways;
-        if (granule > line && op.accesses[i].lines_ahead > 0 && !op.accesses[i].is_block_ahead) {
-          // The line that is asked for is on the next page in time, unless a stretch begins there.
-          const double pages = swept(own, nest).run / granule;
-          const double inside = pages > 1 ? missed * each * (1 - 1 / (pages + 0.5)) : 0;
-          ahead += inside;
-          late += inside * (1 - rates_.hidden_ahead);
-        }
         if (is_prefetched && !is_lost) {
           ahead += missed * rate * in_time;
           double share_late = (1 - rates_.hidden_ahead) / runs;

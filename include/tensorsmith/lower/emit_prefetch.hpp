@@ -39,11 +39,11 @@ inline const TensorRead* read_of(const ExprPool& pool, const Operation& op, std:
 
 /// The innermost place in the run where no line of a block is asked for twice, or nearly so: lines
 /// of an operand that is read with larger steps than one are counted as too few.
-inline std::int32_t NestDecisions::leaf_of_block_prefetch(const Emission& e,
-                                                          const TensorRead& read) const {
+inline std::int32_t
+NestDecisions::leaf_of_block_prefetch(const Emission& e, const TensorRead& read,
+                                      const std::vector<std::int64_t>& extents) const {
   const ExprPool& pool = program_.pool;
   const StageDerivation& d = e.nest.derivation;
-  const std::vector<std::int64_t> extents = node_extents(d, e.nest.axis_extent);
   const auto extent_of = [&](std::int32_t leaf) {
     return extents[static_cast<std::size_t>(d.leaves[static_cast<std::size_t>(leaf)].node)];
   };
@@ -115,7 +115,7 @@ inline void NestDecisions::place_prefetch(Emission& e) const {
     }
     e.prefetch_leaf = e.prefetched_block < 0 ? -1
                       : e.tensor_leaf >= 0   ? e.tensor_leaf
-                                             : leaf_of_block_prefetch(e, *read);
+                                             : leaf_of_block_prefetch(e, *read, extents);
     return;
   }
   const auto last = static_cast<std::size_t>(e.shape.reduction_end) - 1;

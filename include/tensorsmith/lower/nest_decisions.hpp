@@ -49,7 +49,8 @@ class NestDecisions : protected EmitContext {
   void unroll_reduction(Emission& e) const;
   // emit_prefetch.hpp: asking for operands ahead of their use
   void place_prefetch(Emission& e) const;
-  std::int32_t leaf_of_block_prefetch(const Emission& e, const TensorRead& read) const;
+  std::int32_t leaf_of_block_prefetch(const Emission& e, const TensorRead& read,
+                                      const std::vector<std::int64_t>& extents) const;
 };
 
 }  // namespace tensorsmith::detail

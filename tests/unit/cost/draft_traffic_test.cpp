@@ -18,6 +18,18 @@ double gain_by_blocks_ahead(const State& initial, std::vector<Step> steps) {
   return without / draft_cycles(bounded(initial, std::move(steps)), target);
 }
 
+/// A product of `n` columns and `k` terms: C in chunks of columns, tiles of `width` of them, B in
+/// blocks of so many rows of a chunk.
+std::vector<Step> in_chunks(std::int64_t n, std::int64_t k, std::int64_t columns,
+                            std::int64_t width, std::int64_t rows) {
+  return {SplitStep{2, 1, n, {columns / width, width}, true}, SplitStep{2, 4, k, {rows}, true},
+          ReorderStep{2, {1, 4, 2, 5, 0, 3}}};
+}
+State with_hint(const State& initial, std::vector<Step> steps, const char* hint) {
+  steps.push_back(PragmaStep{2, 0, hint});
+  return bounded(initial, std::move(steps));
+}
+
 }  // namespace
 
 TEST_CASE("a run of pixels touches as many as it is long") {
@@ -64,9 +76,7 @@ TEST_CASE("a block is late if the one before it takes no time") {
   // C in chunks of columns, B in blocks of 4 rows of a chunk, each read by one run per tile. Rows
   // of B are short, so that little of the time goes to finding pages, which no lead shortens.
   const auto share_hidden = [&](std::int64_t columns) {
-    return 1 - 1 / gain_by_blocks_ahead(initial, {SplitStep{2, 1, 2048, {columns / 16, 16}, true},
-                                                  SplitStep{2, 4, 16384, {4}, true},
-                                                  ReorderStep{2, {1, 4, 2, 5, 0, 3}}});
+    return 1 - 1 / gain_by_blocks_ahead(initial, in_chunks(2048, 16384, columns, 16, 4));
   };
   CHECK(share_hidden(1024) > 0.05);
   CHECK(share_hidden(1024) > 2 * share_hidden(16));
@@ -80,11 +90,7 @@ TEST_CASE("lines that are asked for behind the end of a stretch, or too far ahea
   target.caches.l3_bytes = 32 << 20;
   // B in chunks of columns, 16 rows of a chunk at a time.
   const auto parts = [&](std::int64_t columns, const char* ahead) {
-    return draft_parts(
-        bounded(initial,
-                {SplitStep{2, 1, 4096, {columns / 32, 32}, true}, SplitStep{2, 4, 4096, {16}, true},
-                 ReorderStep{2, {1, 4, 2, 5, 0, 3}}, PragmaStep{2, 0, ahead}}),
-        target);
+    return draft_parts(with_hint(initial, in_chunks(4096, 4096, columns, 32, 16), ahead), target);
   };
   const auto from_memory = [&](std::int64_t columns, const char* ahead) {
     return parts(columns, ahead).levels[2];
@@ -158,10 +164,7 @@ TEST_CASE("finding pages comes on top of a stream from memory, unless it was ask
   target.rates->bytes_per_cycle[2] = 1;
   // B, 180 MB, in rows of so many columns; cycles per page.
   const auto cost_of_pages = [&](std::int64_t columns, const char* ahead) {
-    const State state =
-        bounded(initial,
-                {SplitStep{2, 1, 11008, {columns / 16, 16}, true}, SplitStep{2, 4, 4096, {8}, true},
-                 ReorderStep{2, {1, 4, 2, 5, 0, 3}}, PragmaStep{2, 0, ahead}});
+    const State state = with_hint(initial, in_chunks(11008, 4096, columns, 16, 8), ahead);
     target.rates->page_miss[1] = 0;
     const double without = draft_cycles(state, target);
     target.rates->page_miss[1] = 200;

@@ -63,7 +63,7 @@ double mean_over_seeds(Run run) {
 
 }  // namespace
 
-TEST_CASE("golden: labels and accuracy are computed as the reference does", "[cost][training]") {
+TEST_CASE("golden: labels and accuracy are computed as the reference does", "[cost][long]") {
   REQUIRE(records().size() == 256);
   const std::vector<float> labels = normalized_labels(part(0, 192));
   for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -81,7 +81,7 @@ TEST_CASE("golden: labels and accuracy are computed as the reference does", "[co
   CHECK(report.pairwise_accuracy() == test::Approx(expected).margin(0.003));
 }
 
-TEST_CASE("golden: held-out programs of the same distribution", "[cost][training]") {
+TEST_CASE("golden: held-out programs of the same distribution", "[cost][long]") {
   // measured: 0.802 on random splits, eight seeds; two kinds of tree ensembles reach 0.81.
   const double accuracy = mean_over_seeds([](std::uint64_t seed) {
     std::vector<TrainingSample> shuffled = records();
@@ -96,7 +96,7 @@ TEST_CASE("golden: held-out programs of the same distribution", "[cost][training
   CHECK(accuracy > 0.76);
 }
 
-TEST_CASE("golden: round by round, each round predicts the next", "[cost][training]") {
+TEST_CASE("golden: round by round, each round predicts the next", "[cost][long]") {
   // Rounds 2 to 4 were chosen by the reference's model, so they are narrow and not distributed as
   // what came before; its own accuracy on records 192 to 255 is 0.61.
   // measured, mean of eight seeds: 0.647, 0.602, 0.529; best of the eight chosen first 0.978.
@@ -117,7 +117,7 @@ TEST_CASE("golden: round by round, each round predicts the next", "[cost][traini
   CHECK(sums[3] > 0.93);
 }
 
-TEST_CASE("golden: the training part is fitted", "[cost][training]") {
+TEST_CASE("golden: the training part is fitted", "[cost][long]") {
   // measured: 0.871; the reference's trees 0.885.
   MlpModel model;
   model.update(part(0, 192));

@@ -169,7 +169,7 @@ TEST_CASE("the order of the eight accesses does not matter", "[cost]") {
   CHECK((before - after).cwiseAbs().maxCoeff() < 1e-5F);
 }
 
-TEST_CASE("models of programs learn which one is faster", "[cost][training]") {
+TEST_CASE("models of programs learn which one is faster", "[cost][long]") {
   for (const ProgramModelOptions& options :
        {ProgramModelOptions::tenset_mlp(), ProgramModelOptions::pam(),
         ProgramModelOptions::moa()}) {
@@ -258,7 +258,7 @@ TEST_CASE("momentum adaptation trains at every fourth update", "[cost]") {
   }
 }
 
-TEST_CASE("a harmful training is not used", "[cost][training]") {
+TEST_CASE("a harmful training is not used", "[cost][long]") {
   ProgramModelOptions options = quick(ProgramModelOptions::pam());
   options.max_visits = 2400;
   ProgramModel source(options);

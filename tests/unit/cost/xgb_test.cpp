@@ -112,7 +112,7 @@ TEST_CASE("xgb: a saved model gives the same scores; a damaged one is refused", 
             .error() == CostModelError::bad_payload);
 }
 
-TEST_CASE("golden: boosted trees fit a real log as the reference's do", "[cost][training]") {
+TEST_CASE("golden: boosted trees fit a real log as the reference's do", "[cost][long]") {
   const nlohmann::json reference = read("costmodel_matmul_512.json");
   const std::vector<TrainingSample> programs = measured_programs(reference);
   REQUIRE(programs.size() == 256);

@@ -21,6 +21,20 @@ ScheduleBuilder tiled(std::int64_t reduction, const std::string& prefetch) {
   return s;
 }
 
+/// k in blocks around tiles of 4 x width: k.0 j.0 i.0 k.1 i.1 j.1.
+ScheduleBuilder in_blocks(const Shared<const ComputeDag>& dag, std::int64_t width,
+                          std::int64_t block, const std::string& prefetch) {
+  ScheduleBuilder s(dag);
+  s.split(2, 0, {4});
+  s.split(2, 2, {width});
+  s.split(2, 4, {block});
+  s.reorder(2, {4, 2, 0, 5, 1, 3});
+  s.unroll(2, 4);
+  s.vectorize(2, 5);
+  s.apply(PragmaStep{2, 0, prefetch});
+  return s;
+}
+
 std::string loops_of(const ScheduleBuilder& s) {
   const LoopProgram program = lowered(s.state(), Target::x86_64_v4());
   CHECK(wrong_with(program, s.state().dag()) == "");
@@ -80,16 +94,9 @@ TEST_CASE("a block of the reduction asks for the next one, line by line") {
 }
 
 TEST_CASE("a block of fewer lines than steps is asked for outside of the inner ones") {
-  ScheduleBuilder s(matmul_dag(16, 128, 32));
-  s.split(2, 0, {4});   // i.0 i.1 j k
-  s.split(2, 2, {32});  // i.0 i.1 j.0 j.1 k
-  s.split(2, 4, {4});
-  s.reorder(2, {4, 2, 0, 5, 1, 3});  // k.0 j.0 i.0 k.1 i.1 j.1
-  s.unroll(2, 4);
-  s.vectorize(2, 5);
-  s.apply(PragmaStep{2, 0, "prefetch_block$1$1"});
   // 4 rows of 8 lines in 4 x 4 runs of 4 steps.
-  const std::string text = loops_of(s);
+  const std::string text =
+      loops_of(in_blocks(matmul_dag(16, 128, 32), 32, 4, "prefetch_block$1$1"));
   CHECK(text.find("prefetch B[k.0*4 + j.0 + 4, i.0*32] into L1\n"
                   "        prefetch B[k.0*4 + j.0 + 4, i.0*32 + 16] into L1\n"
                   "        for k.1 in 4:") != std::string::npos);
@@ -97,16 +104,8 @@ TEST_CASE("a block of fewer lines than steps is asked for outside of the inner o
 }
 
 TEST_CASE("lines that the steps do not divide are asked for by the step they fall to") {
-  ScheduleBuilder s(matmul_dag(8, 96, 32));
-  s.split(2, 0, {4});   // i.0 i.1 j k
-  s.split(2, 2, {48});  // i.0 i.1 j.0 j.1 k
-  s.split(2, 4, {8});
-  s.reorder(2, {4, 2, 0, 5, 1, 3});  // k.0 j.0 i.0 k.1 i.1 j.1
-  s.unroll(2, 4);
-  s.vectorize(2, 5);
-  s.apply(PragmaStep{2, 0, "prefetch_block$1$2"});
   // 8 rows of 6 lines in 2 x 2 x 8 steps: three lines in two steps.
-  const std::string text = loops_of(s);
+  const std::string text = loops_of(in_blocks(matmul_dag(8, 96, 32), 48, 8, "prefetch_block$1$2"));
   CHECK(count_of(text, "prefetch B[") == 2);
   CHECK(text.find("into L2") != std::string::npos);
 }
