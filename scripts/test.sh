@@ -44,10 +44,10 @@ for leg in $legs; do
 done
 
 jobs=$(nproc)
-# The compiler needs up to 1.5 GB for the largest sources: fewer at once where memory is short.
+# The compiler needs up to 3 GB for the largest sources: fewer at once where memory is short.
 memory_gb=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)
-if [ "$memory_gb" -gt 0 ] && [ $((jobs * 3 / 2)) -gt "$memory_gb" ]; then
-  jobs=$((memory_gb * 2 / 3))
+if [ "$memory_gb" -gt 0 ] && [ $((jobs * 3)) -gt "$memory_gb" ]; then
+  jobs=$((memory_gb / 3))
   [ "$jobs" -ge 1 ] || jobs=1
 fi
 logs=build/test-logs

@@ -18,7 +18,7 @@ constexpr std::string_view magic = "TSKERNEL";
 /// Raised with every change of this form or of codegen/kernel_abi.hpp.
 constexpr std::uint32_t form = 1;
 constexpr std::size_t most_parameters = 256;
-constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+constexpr std::int64_t most_file_bytes = std::int64_t{1} << 30;
 
 void write(ByteWriter& out, const std::vector<KernelParameter>& parameters) {
   out.u32(static_cast<std::uint32_t>(parameters.size()));
@@ -157,7 +157,7 @@ Result<Done, std::string> save_artifact(const KernelArtifact& artifact, const st
 
 Result<KernelArtifact, std::string> load_artifact(const std::string& path) {
   const Result<std::string, FileError> bytes =
-      read_file(path, {.most_bytes = most_bytes, .is_text = false});
+      read_file(path, {.most_bytes = most_file_bytes, .is_text = false});
   if (!bytes) {
     return fail(bytes.error().message);
   }
