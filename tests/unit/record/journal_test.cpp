@@ -262,7 +262,7 @@ TEST_CASE("a record that did not fit on the disk does not spoil the next one") {
 
 TEST_CASE("a journal that several runs write to keeps their lines apart", "[threads]") {
   TemporaryFile file;
-  constexpr std::int64_t each = 200;
+  constexpr std::int64_t each = 60;  // every open reads all that is there
   std::vector<std::thread> writers;
   std::array<bool, 3> is_good{};
   for (std::size_t w = 0; w < is_good.size(); ++w) {
