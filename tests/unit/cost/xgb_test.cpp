@@ -17,14 +17,14 @@ using namespace tensorsmith::test;
 
 namespace {
 
-nlohmann::json read(const std::string& name) {
+nlohmann::json read_golden(const std::string& name) {
   return nlohmann::json::parse(read_text(own_golden_path(name)));
 }
 
 /// The 256 programs of a 512^3 matmul of the golden data.
 std::vector<TrainingSample> measured_programs(const nlohmann::json& reference) {
   std::vector<TrainingSample> result;
-  const nlohmann::json features = read("costmodel_matmul_512_features.json");
+  const nlohmann::json features = read_golden("costmodel_matmul_512_features.json");
   for (std::size_t i = 0; i < features.size(); ++i) {
     TrainingSample sample;
     FeatureMatrix rows;
@@ -113,7 +113,7 @@ TEST_CASE("xgb: a saved model gives the same scores; a damaged one is refused", 
 }
 
 TEST_CASE("golden: boosted trees fit a real log as the reference's do", "[cost][long]") {
-  const nlohmann::json reference = read("costmodel_matmul_512.json");
+  const nlohmann::json reference = read_golden("costmodel_matmul_512.json");
   const std::vector<TrainingSample> programs = measured_programs(reference);
   REQUIRE(programs.size() == 256);
   XgbModel model;

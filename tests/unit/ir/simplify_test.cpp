@@ -10,13 +10,13 @@ using namespace tensorsmith;
 
 namespace {
 
-struct Fixture {
+struct SimplifyFixture {
   ExprPool pool;
   VarRanges ranges;
   VarId vi = pool.new_var("i"), vj = pool.new_var("j"), vn = pool.new_var("n");
   ExprId i = pool.var(vi), j = pool.var(vj), n = pool.var(vn);
 
-  Fixture() {
+  SimplifyFixture() {
     ranges.set(vi, 0, 7);
     ranges.set(vj, 0, 3);
   }
@@ -26,7 +26,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(Fixture, "sums") {
+TEST_CASE_METHOD(SimplifyFixture, "sums") {
   CHECK(text(pool.add(pool.mul(imm(2), i), pool.sub(imm(3), i))) == "i + 3");
   CHECK(text(pool.sub(i, i)) == "0");
   CHECK(text(pool.mul(pool.add(i, imm(1)), imm(4))) == "i*4 + 4");
@@ -39,7 +39,7 @@ TEST_CASE_METHOD(Fixture, "sums") {
         "b0[i]");
 }
 
-TEST_CASE_METHOD(Fixture, "quotients and remainders") {
+TEST_CASE_METHOD(SimplifyFixture, "quotients and remainders") {
   const ExprId flat = pool.add(pool.mul(i, imm(4)), j);
   CHECK(text(pool.floordiv(flat, imm(4))) == "i");
   CHECK(text(pool.floormod(flat, imm(4))) == "j");
@@ -57,7 +57,7 @@ TEST_CASE_METHOD(Fixture, "quotients and remainders") {
   CHECK(text(pool.floordiv(n, imm(0))) == "floordiv(n, 0)");
 }
 
-TEST_CASE_METHOD(Fixture, "minima, maxima and comparisons by ranges") {
+TEST_CASE_METHOD(SimplifyFixture, "minima, maxima and comparisons by ranges") {
   CHECK(text(pool.min(pool.add(i, imm(4)), imm(3))) == "3");
   CHECK(text(pool.max(i, pool.sub(j, imm(4)))) == "i");
   CHECK(text(pool.min(pool.add(n, imm(2)), pool.add(n, imm(1)))) == "n + 1");
@@ -75,7 +75,7 @@ TEST_CASE_METHOD(Fixture, "minima, maxima and comparisons by ranges") {
   CHECK(text(pool.lt(pool.add(x, imm(1)), imm(5))) == "b0[i] + 1 < 5");
 }
 
-TEST_CASE_METHOD(Fixture, "conditions and choices") {
+TEST_CASE_METHOD(SimplifyFixture, "conditions and choices") {
   const ExprId yes = pool.int_imm(1, DType::boolean);
   const ExprId c = pool.lt(n, imm(3)), d = pool.lt(n, imm(5));
   CHECK(text(pool.and_(c, yes)) == "n < 3");
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(Fixture, "conditions and choices") {
         "if_then_else(n < 3, b0[n], 0.0)");
 }
 
-TEST_CASE_METHOD(Fixture, "reals keep their bits") {
+TEST_CASE_METHOD(SimplifyFixture, "reals keep their bits") {
   const ExprId x = pool.load(BufferId{0}, DType::f32, {i});
   const auto real = [&](double v) { return pool.float_imm(v); };
   CHECK(text(pool.mul(x, real(1))) == "b0[i]");
@@ -106,7 +106,7 @@ TEST_CASE_METHOD(Fixture, "reals keep their bits") {
   CHECK(text(pool.unary(UnaryOp::not_, pool.lt(x, real(1)))) == "not(b0[i] < 1.0)");
 }
 
-TEST_CASE_METHOD(Fixture, "what is simple stays the same id; the pool need not grow") {
+TEST_CASE_METHOD(SimplifyFixture, "what is simple stays the same id; the pool need not grow") {
   const ExprId e = pool.add(pool.mul(i, imm(4)), j);
   const ExprId f = pool.if_then_else(pool.lt(n, imm(3)), e, pool.floordiv(n, imm(2)));
   const std::uint32_t before = pool.num_exprs();
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(Fixture, "what is simple stays the same id; the pool need not g
   CHECK(pool.num_exprs() == before);
 }
 
-TEST_CASE_METHOD(Fixture, "sums are written as affine.hpp writes them") {
+TEST_CASE_METHOD(SimplifyFixture, "sums are written as affine.hpp writes them") {
   VarExtents extents;
   extents.set(vi, 8);
   extents.set(vj, 4);

@@ -8,7 +8,7 @@ using namespace tensorsmith;
 namespace {
 
 /// for i in 4 KIND: for j in 8 KIND: A[i, j] = B[i, j] + 1, to be damaged by the tests.
-struct Sample {
+struct VerifiedSample {
   LoopProgram p;
   ExprPool& e = p.pool;
   VarId vi = e.new_var("i"), vj = e.new_var("j");
@@ -47,7 +47,7 @@ using Rules = std::vector<VerifyRule>;
 
 }  // namespace
 
-TEST_CASE_METHOD(Sample, "a good program has no violations") {
+TEST_CASE_METHOD(VerifiedSample, "a good program has no violations") {
   CHECK(rules(nest(store(value()), ForKind::parallel, ForKind::vectorized)).empty());
   const VarId k = e.new_var("k");
   const ExprId at = e.var(k);
@@ -57,7 +57,7 @@ TEST_CASE_METHOD(Sample, "a good program has no violations") {
   CHECK(rules(p.add(Alloc{r, body})).empty());
 }
 
-TEST_CASE_METHOD(Sample, "extents") {
+TEST_CASE_METHOD(VerifiedSample, "extents") {
   CHECK(rules(loop(vi, n(4), loop(vj, i, store(value())))).empty());
   for (ForKind kind : {ForKind::unrolled, ForKind::vectorized, ForKind::vthread, ForKind::block_x,
                        ForKind::thread_z}) {
@@ -74,7 +74,7 @@ TEST_CASE_METHOD(Sample, "extents") {
   CHECK(rules(StmtId{}) == Rules{VerifyRule::missing_body});
 }
 
-TEST_CASE_METHOD(Sample, "what may be inside a vectorized loop") {
+TEST_CASE_METHOD(VerifiedSample, "what may be inside a vectorized loop") {
   const ForKind lanes = ForKind::vectorized;
   CHECK(rules(nest(store(value()), lanes, ForKind::serial)) ==
         Rules{VerifyRule::loop_inside_vectorized});
@@ -90,7 +90,7 @@ TEST_CASE_METHOD(Sample, "what may be inside a vectorized loop") {
         Rules{VerifyRule::parallel_inside_parallel});
 }
 
-TEST_CASE_METHOD(Sample, "scopes of variables and buffers") {
+TEST_CASE_METHOD(VerifiedSample, "scopes of variables and buffers") {
   CHECK(rules(loop(vi, n(4), store(e.float_imm(0)))) == Rules{VerifyRule::variable_out_of_scope});
   const StmtId inner = loop(vj, n(8), store(value()));
   CHECK(rules(loop(vi, n(4), p.add(Seq{{inner, inner}}))) ==
@@ -103,7 +103,7 @@ TEST_CASE_METHOD(Sample, "scopes of variables and buffers") {
   CHECK(rules(p.add(Alloc{a, nest(store(value()))})) == Rules{VerifyRule::argument_allocated});
 }
 
-TEST_CASE_METHOD(Sample, "arguments and layouts") {
+TEST_CASE_METHOD(VerifiedSample, "arguments and layouts") {
   const StmtId body = nest(store(value()));
   std::swap(p[a].argument, p[b].argument);
   CHECK(rules(body) == Rules{VerifyRule::argument_order, VerifyRule::argument_order});
@@ -118,20 +118,20 @@ TEST_CASE_METHOD(Sample, "arguments and layouts") {
   CHECK(rules(body) == Rules{VerifyRule::buffer_layout});
 }
 
-TEST_CASE_METHOD(Sample, "registers are indexed by what becomes constant") {
+TEST_CASE_METHOD(VerifiedSample, "registers are indexed by what becomes constant") {
   const auto with_index = [&](ExprId index, ForKind kind) {
     return rules(p.add(Alloc{r, nest(p.add(Store{r, {index}, value()}), ForKind::serial, kind)}));
   };
   const ExprId sum = e.add(j, n(0));
   CHECK(with_index(sum, ForKind::unrolled).empty());
   CHECK(with_index(sum, ForKind::vectorized).empty());
-  Sample other;
+  VerifiedSample other;
   const StmtId serial = other.nest(other.p.add(Store{other.r, {other.i}, other.value()}),
                                    ForKind::serial, ForKind::unrolled);
   CHECK(other.rules(other.p.add(Alloc{other.r, serial})) == Rules{VerifyRule::register_index});
 }
 
-TEST_CASE_METHOD(Sample, "types and ranks") {
+TEST_CASE_METHOD(VerifiedSample, "types and ranks") {
   CHECK(rules(nest(store(n(1)))) == Rules{VerifyRule::store_type});
   CHECK(rules(nest(store(e.load(b, DType::f32, {i})))) == Rules{VerifyRule::index_count});
   CHECK(rules(nest(store(e.cast(DType::f32, e.load(b, DType::i32, {i, j}))))) ==
@@ -145,7 +145,7 @@ TEST_CASE_METHOD(Sample, "types and ranks") {
         Rules{VerifyRule::tensor_in_program});
 }
 
-TEST_CASE_METHOD(Sample, "guards inside tiles are slow, not wrong") {
+TEST_CASE_METHOD(VerifiedSample, "guards inside tiles are slow, not wrong") {
   const ForKind lanes = ForKind::vectorized;
   const ExprId edge = e.lt(e.add(i, j), n(9));
   const StmtId guarded = p.add(If{edge, store(value()), {}});
@@ -161,14 +161,14 @@ TEST_CASE_METHOD(Sample, "guards inside tiles are slow, not wrong") {
   CHECK(rules(nest(store(e.max(value(), e.float_imm(0))), ForKind::serial, lanes)).empty());
 }
 
-TEST_CASE_METHOD(Sample, "all violations come at once") {
+TEST_CASE_METHOD(VerifiedSample, "all violations come at once") {
   const StmtId bad = p.add(Store{t, {i, j}, n(1)});
   const Rules found = rules(loop(vi, n(4), bad, ForKind::vectorized));
   CHECK(found.size() == 4);  // scope of T, rank, variable j, type
   CHECK(!is_valid(verify(p)));
 }
 
-TEST_CASE_METHOD(Sample, "GPU kernels: blocks, shared buffers, threads, then the rest") {
+TEST_CASE_METHOD(VerifiedSample, "GPU kernels: blocks, shared buffers, threads, then the rest") {
   const BufferId s = p.add(Buffer{"S", DType::f32, {8}, {}, Scope::shared});
   const auto threads = [&](StmtId body) { return loop(vj, n(8), body, ForKind::thread_x); };
   const auto blocks = [&](StmtId body) { return loop(vi, n(4), body, ForKind::block_x); };
@@ -191,7 +191,7 @@ TEST_CASE_METHOD(Sample, "GPU kernels: blocks, shared buffers, threads, then the
   CHECK(rules(blocks(threads(uneven))) == Rules{VerifyRule::barrier_place});
 }
 
-TEST_CASE_METHOD(Sample, "a tensor intrinsic computes what its loop says") {
+TEST_CASE_METHOD(VerifiedSample, "a tensor intrinsic computes what its loop says") {
   static constexpr TensorIntrinsic pairs{
       .name = "pairs", .a = DType::bf16, .b = DType::bf16, .accumulator = DType::f32, .k = 2};
   const BufferId x = p.add(Buffer{"X", DType::bf16, {8}, {}, Scope::local});
@@ -214,7 +214,8 @@ TEST_CASE_METHOD(Sample, "a tensor intrinsic computes what its loop says") {
   CHECK(is_about_speed(VerifyRule::intrinsic_form));
 }
 
-TEST_CASE_METHOD(Sample, "buffers of a warp: own elements written, others read as they are") {
+TEST_CASE_METHOD(VerifiedSample,
+                 "buffers of a warp: own elements written, others read as they are") {
   const BufferId s = p.add(Buffer{"S", DType::f32, {1, 1, 8}, {}, Scope::warp});
   const auto threads = [&](StmtId body) { return loop(vj, n(8), body, ForKind::thread_x); };
   const auto kernel = [&](StmtId body) {

@@ -11,13 +11,13 @@ using namespace tensorsmith;
 namespace {
 
 /// x covers [4 * o, 4 * o + 3] with o in [0, 8), y covers [0, 9].
-struct Reader {
+struct RegionReader {
   ExprPool pool;
   VarExtents extents;
   VarId x = pool.new_var("x"), y = pool.new_var("y"), o = pool.new_var("o");
   AxisIntervals axes;
 
-  Reader() {
+  RegionReader() {
     extents.set(o, 8);
     SymbolicInterval of_x, of_y;
     of_x.low.add(pool.var(o), 4);
@@ -44,7 +44,7 @@ struct Reader {
 }  // namespace
 
 TEST_CASE("intervals of affine reads") {
-  Reader r;
+  RegionReader r;
   r.check(r.i(7), "7", 0);
   r.check(r.v(r.x), "o*4", 3);
   r.check(r.v(r.o), "o", 0);  // a loop variable outside of the reader is a point
@@ -63,7 +63,7 @@ TEST_CASE("intervals of affine reads") {
 }
 
 TEST_CASE("quotients and remainders by constants") {
-  Reader r;
+  RegionReader r;
   r.check(r.pool.floordiv(r.v(r.x), r.i(4)), "o", 0);
   r.check(r.pool.floormod(r.v(r.x), r.i(4)), "0", 3);
   r.check(r.pool.floordiv(r.v(r.y), r.i(4)), "0", 2);
@@ -122,7 +122,7 @@ TEST_CASE("no quotient and no remainder lies outside of its interval") {
 }
 
 TEST_CASE("what is not affine is unknown") {
-  Reader r;
+  RegionReader r;
   CHECK_FALSE(r(r.pool.mul(r.v(r.x), r.v(r.y))).is_known);
   CHECK_FALSE(r(r.pool.min(r.v(r.x), r.v(r.y))).is_known);
   CHECK_FALSE(r(r.pool.floordiv(r.v(r.x), r.v(r.y))).is_known);
@@ -133,7 +133,7 @@ TEST_CASE("what is not affine is unknown") {
 }
 
 TEST_CASE("the hull of two reads") {
-  Reader r;
+  RegionReader r;
   const SymbolicInterval a = r(r.v(r.x));                          // o*4 ... o*4 + 3
   const SymbolicInterval b = r(r.pool.add(r.v(r.x), r.i(2)));      // o*4 + 2 ... o*4 + 5
   const SymbolicInterval inner = r(r.pool.add(r.v(r.o), r.i(0)));  // another lower end

@@ -25,7 +25,7 @@ DagPtr deep_product(std::int64_t m, std::int64_t n, std::int64_t depth) {
 }
 
 /// Tiles of 4 x 8, `terms` terms from memory to memory, `unrolled` of them at a time.
-State tiled_product(const DagPtr& dag, std::int64_t terms, std::int64_t unrolled = 1) {
+State blocked_product(const DagPtr& dag, std::int64_t terms, std::int64_t unrolled = 1) {
   ScheduleBuilder s(dag);
   s.split(2, 0, {4});
   s.split(2, 2, {8});
@@ -76,8 +76,8 @@ TEST_CASE("a long sum is a sum of blocks and of what is left over") {
 TEST_CASE("short sums, and those that do not round or hardly, are as they were") {
   CHECK_FALSE(has_blocks(lowered(State::initial(column_sums(256, 8)))));
   CHECK(has_blocks(lowered(State::initial(column_sums(257, 8)))));
-  CHECK_FALSE(has_blocks(lowered(tiled_product(deep_product(8, 16, 2048), 2048))));
-  CHECK(has_blocks(lowered(tiled_product(deep_product(8, 16, 2049), 2049))));
+  CHECK_FALSE(has_blocks(lowered(blocked_product(deep_product(8, 16, 2048), 2048))));
+  CHECK(has_blocks(lowered(blocked_product(deep_product(8, 16, 2049), 2049))));
   CHECK(has_blocks(lowered(State::initial(column_sums(9000, 8, DType::f16)))));
   CHECK_FALSE(has_blocks(lowered(State::initial(column_sums(9000, 8, DType::i32)))));
   CHECK_FALSE(has_blocks(lowered(State::initial(column_sums(9000, 8, DType::f64)))));
@@ -94,11 +94,11 @@ TEST_CASE("sums of alike terms stay within their bound, and are right") {
       {State::initial(column_sums(30000, 5)), 30000},    // columns of a tail
       {State::initial(row_sums(2, 400000)), 400000},
       {State::initial(row_sums(3, 300007)), 300007},
-      {tiled_product(product, 12000), 12000},
-      {tiled_product(product, 12000, 4), 12000},
-      {tiled_product(product, 400), 12000},                      // resumed from memory 30 times
-      {tiled_product(product, 3000), 12000},                     // blocks of what is resumed
-      {tiled_product(deep_product(7, 13, 12007), 500), 12007}};  // tails in all directions
+      {blocked_product(product, 12000), 12000},
+      {blocked_product(product, 12000, 4), 12000},
+      {blocked_product(product, 400), 12000},                      // resumed from memory 30 times
+      {blocked_product(product, 3000), 12000},                     // blocks of what is resumed
+      {blocked_product(deep_product(7, 13, 12007), 500), 12007}};  // tails in all directions
   for (const Case& c : cases) {
     const LoopProgram program = lowered(c.state);
     INFO(text_of(program));
@@ -120,13 +120,13 @@ TEST_CASE("the bound is missed without blocks") {
 TEST_CASE("what a sum that is resumed from memory adds on the way is added at once") {
   const DagPtr dag = deep_product(8, 16, 12000);
   for (const std::int64_t terms : {8, 16, 30, 250}) {
-    const LoopProgram program = lowered(tiled_product(dag, terms));
+    const LoopProgram program = lowered(blocked_product(dag, terms));
     INFO(text_of(program));
     CHECK_FALSE(has_blocks(program));
     CHECK(wrong_with(program, *dag) == "");
     CHECK(error_of_alike_terms(program, *dag, 12000) <= 1);
   }
-  CHECK(is_golden(checked_text(tiled_product(dag, 30))));
+  CHECK(is_golden(checked_text(blocked_product(dag, 30))));
 }
 
 TEST_CASE("threads of a GPU sum in blocks, whatever they fetch ahead") {

@@ -11,7 +11,7 @@ using namespace tensorsmith::test;
 
 namespace {
 
-constexpr std::int64_t n = 1000;
+constexpr std::int64_t count = 1000;
 
 /// Kernels of B = 2 A + 1 that read 2 A from a packed buffer. prepack: args A, packed; kernel: args
 /// packed, B.
@@ -19,20 +19,21 @@ const std::vector<std::byte>& packing_zoo() {
   static const std::vector<std::byte> object = compile_c(
       "#define P ((const float*)args[0])\n"
       "KERNEL(pack) { " +
-      loop(n, "B[i] = 2 * A[i];") + " }\n" + "KERNEL(pack_too_far) { " + loop(n + 1, "B[i] = 0;") +
-      " }\n" + "KERNEL(pack_forever) { for (;;) { __asm__ volatile(\"\"); } }\n" +
-      "KERNEL(pack_nothing) { }\n" + "KERNEL(add) { " + loop(n, "B[i] = P[i] + 1;") + " }\n" +
-      "KERNEL(add_in_place) { " + loop(n, "((float*)P)[i] += 1; B[i] = P[i];") + " }\n");
+      loop(count, "B[i] = 2 * A[i];") + " }\n" + "KERNEL(pack_too_far) { " +
+      loop(count + 1, "B[i] = 0;") + " }\n" +
+      "KERNEL(pack_forever) { for (;;) { __asm__ volatile(\"\"); } }\n" +
+      "KERNEL(pack_nothing) { }\n" + "KERNEL(add) { " + loop(count, "B[i] = P[i] + 1;") + " }\n" +
+      "KERNEL(add_in_place) { " + loop(count, "((float*)P)[i] += 1; B[i] = P[i];") + " }\n");
   return object;
 }
 
 CompiledCandidate packing_candidate(const std::string& pack, const std::string& kernel) {
   CompiledCandidate candidate = candidate_of(packing_zoo(), kernel);
-  candidate.prepack = {pack, {{"A.packed", DType::f32, n}}, {0, 2}, {2, 1}};
+  candidate.prepack = {pack, {{"A.packed", DType::f32, count}}, {0, 2}, {2, 1}};
   return candidate;
 }
 
-MeasureContext quick() {
+MeasureContext quick_context() {
   MeasureContext context;
   context.racing.first_timeout_ns = 300'000'000;
   return context;
@@ -43,9 +44,9 @@ MeasureContext quick() {
 TEST_CASE("packing happens once and is not part of what is timed or verified as the kernel") {
   TENSORSMITH_NEEDS(!packing_zoo().empty(), "no C compiler");
   WorkerMeasurer measurer(worker_options());
-  REQUIRE(measurer.prepare(affine_task(n)));
+  REQUIRE(measurer.prepare(affine_task(count)));
   std::vector<CompiledCandidate> candidates = {packing_candidate("pack", "add"),
-                                               candidate_of(zoo<n>(), "good"),
+                                               candidate_of(zoo<count>(), "good"),
                                                packing_candidate("pack_nothing", "add"),
                                                packing_candidate("pack_too_far", "add"),
                                                packing_candidate("pack_forever", "add"),
@@ -53,7 +54,7 @@ TEST_CASE("packing happens once and is not part of what is timed or verified as 
                                                packing_candidate("no_such_function", "add"),
                                                packing_candidate("pack", "add")};
   candidates[7].prepack.kernel_arguments = {3, 1};
-  const std::vector<MeasureResult> results = measurer.measure(candidates, quick());
+  const std::vector<MeasureResult> results = measurer.measure(candidates, quick_context());
   const MeasureStatus expected[] = {MeasureStatus::ok,          MeasureStatus::ok,
                                     MeasureStatus::nan_result,  MeasureStatus::out_of_bounds,
                                     MeasureStatus::run_timeout, MeasureStatus::out_of_bounds,
@@ -70,10 +71,10 @@ TEST_CASE("packing happens once and is not part of what is timed or verified as 
 TEST_CASE("the final ranking packs for every candidate apart") {
   TENSORSMITH_NEEDS(!packing_zoo().empty(), "no C compiler");
   WorkerMeasurer measurer(worker_options());
-  REQUIRE(measurer.prepare(affine_task(n)));
+  REQUIRE(measurer.prepare(affine_task(count)));
   const std::vector<CompiledCandidate> candidates = {packing_candidate("pack_nothing", "add"),
                                                      packing_candidate("pack", "add"),
-                                                     candidate_of(zoo<n>(), "slow")};
+                                                     candidate_of(zoo<count>(), "slow")};
   RankingPolicy policy;
   policy.budget_ns = 1'000'000;
   policy.min_rounds = 2;

@@ -12,7 +12,7 @@
 namespace tensorsmith {
 namespace {
 
-Shared<const ComputeDag> dag_of(const std::string& text) {
+Shared<const ComputeDag> dag_of_text(const std::string& text) {
   const auto workload = ops::parse_workload(text);
   REQUIRE(workload);
   return workload->dag;
@@ -29,7 +29,7 @@ PaddingCounts count_padding(const std::string& text, const Rules& rules) {
   options.hardware.num_cores = 4;
   options.core_cache_bytes = 1 << 20;
   PaddingCounts counts;
-  for (const State& sketch : generate_sketches(dag_of(text), rules, options)) {
+  for (const State& sketch : generate_sketches(dag_of_text(text), rules, options)) {
     if (any_item(sketch.dag().operations(),
                  [](const Operation& op) { return op.name == "Pad.patches"; })) {
       continue;
