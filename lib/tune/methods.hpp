@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "tensorsmith/sketch/generate.hpp"
+#include "tensorsmith/sketch/choose.hpp"
 #include "tensorsmith/tune/methods.hpp"
 
 namespace tensorsmith {
@@ -35,6 +35,17 @@ std::vector<State> sketches_of(const SpaceContext& context, const Rules& rules,
   return context.options.sketches ? context.options.sketches(context.task.dag, options)
                                   : generate_sketches(context.task.dag, rules, options);
 }
+/// At most `most` of the latter: the best ones by `rate`.
+template <class Rules>
+std::vector<State> sketches_of(const SpaceContext& context, const Rules& rules,
+                               const SketchOptions& options, std::size_t most,
+                               const SketchRating& rate) {
+  return context.options.sketches ? context.options.sketches(context.task.dag, options)
+                                  : choose_sketches(context.task.dag, rules, options, most, rate);
+}
+
+/// By the draft, for sketches that a space of these options completes; sketch_rating.cpp.
+SketchRating cpu_sketch_rating(const SpaceContext& context, const SpaceOptions& options);
 
 /// Evolution over the population and the mutators that belong to a space of GPUs.
 Owned<SearchPolicy> make_gpu_policy(SearchContext& context, const PolicyOptions& policy);

@@ -10,6 +10,9 @@
 namespace tensorsmith {
 namespace {
 
+/// What a search gets to know in a minute.
+constexpr std::size_t most_sketches = 400;
+
 /// Those of the target whose operands have the type of some tensor.
 std::vector<const TensorIntrinsic*> usable_intrinsics(const ComputeDag& dag, const Target& target) {
   std::vector<const TensorIntrinsic*> usable = intrinsics_of(target);
@@ -29,7 +32,6 @@ SpaceParts native_cpu_space(const SpaceContext& context) {
   const PolicyParams& params = context.params;
   const SketchOptions sketch_options = native_sketch_options(context);
   SpaceParts space;
-  space.sketches = sketches_of(context, native_cpu_rules(), sketch_options);
   SpaceOptions& options = space.options;
   options = native_space_options();
   options.max_innermost_split_factor = params.max_innermost_split_factor;
@@ -43,6 +45,8 @@ SpaceParts native_cpu_space(const SpaceContext& context) {
   // What is written last would have left the caches before its next use.
   options.min_streamed_bytes = target.caches.l3_bytes.value_or(16 << 20) / 2;
   options.intrinsics = sketch_options.intrinsics;
+  space.sketches = sketches_of(context, native_cpu_rules(), sketch_options, most_sketches,
+                               cpu_sketch_rating(context, options));
   space.is_valid = [](const State& state) { return !has_nested_parallel(state); };
   return space;
 }

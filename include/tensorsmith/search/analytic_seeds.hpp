@@ -67,6 +67,29 @@ class SeedSearch {
     return seeds;
   }
 
+  /// The best draft of each sketch in some blocks of the best tile.
+  std::vector<double> drafts_of_sketches() const {
+    std::vector<std::uint32_t> untiled;
+    std::vector<Tried> all = tiled_sketches(untiled);
+    std::vector<double> drafts(space_.sketches().size(), math::infinity);
+    const auto take = [&](std::uint32_t sketch, const Seed& seed) {
+      drafts[sketch] = smaller_of(drafts[sketch], seed.draft);
+    };
+    std::vector<Trial> trials;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      add_trials(all, i, 0, larger_of<std::size_t>(1, all[i].num_choices / effort_.num_blocks),
+                 trials);
+    }
+    try_blocks(all, trials,
+               [&](const Trial& trial, const Seed& seed) { take(all[trial.tried].sketch, seed); });
+    const std::size_t draws = effort_.num_untiled;
+    maker_.make_each(
+        untiled.size() * draws,
+        [&](std::size_t i) { return maker_.draw_of(untiled[i / draws], i); },
+        [&](std::size_t i, const Seed& seed) { take(untiled[i / draws], seed); });
+    return drafts;
+  }
+
  private:
   static constexpr std::size_t num_tiles = 6;  ///< of a stage
   /// The best ones with every hint to memory that there is for them, and with none.
@@ -189,10 +212,8 @@ class SeedSearch {
     });
   }
 
-  /// The best tile in some blocks (of very many sketches in few first); for the better half of the
-  /// sketches in all of them; for the best ones the other tiles in the blocks that suited it best.
-  /// `untiled`: the sketches that leave no tile open, of which nothing is tried.
-  std::vector<Seed> model_choices(std::vector<std::uint32_t>& untiled) const {
+  /// `untiled`: the sketches that leave no tile open.
+  std::vector<Tried> tiled_sketches(std::vector<std::uint32_t>& untiled) const {
     std::vector<Tried> all;
     for (std::uint32_t sketch = 0; sketch < space_.sketches().size(); ++sketch) {
       const State& steps = space_.sketches()[sketch];
@@ -207,6 +228,14 @@ class SeedSearch {
       }
       all.push_back(std::move(tried));
     }
+    return all;
+  }
+
+  /// The best tile in some blocks (of very many sketches in few first); for the better half of the
+  /// sketches in all of them; for the best ones the other tiles in the blocks that suited it best.
+  /// `untiled`: as in tiled_sketches; nothing is tried of them.
+  std::vector<Seed> model_choices(std::vector<std::uint32_t>& untiled) const {
+    std::vector<Tried> all = tiled_sketches(untiled);
     const auto keep = [&](const Trial& trial, Seed seed) {
       all[trial.tried].seeds.push_back(std::move(seed));
     };
@@ -285,6 +314,18 @@ std::vector<Seed> analytic_seeds(const SearchSpace& space, const Population& pop
                                  const RoundKey& key, const SeedEffort& effort) {
   TENSORSMITH_ASSERT(callbacks.draft, "analytic seeds without a draft");
   return detail::SeedSearch<Population>(space, population, callbacks, target, key, effort).run();
+}
+
+/// The least draft of each sketch of the space among a few programs, `effort.num_blocks` or
+/// `effort.num_untiled`; infinity if none of them is legal. `callbacks.draft` must be set.
+template <class Population>
+std::vector<double> drafts_of_sketches(const SearchSpace& space, const Population& population,
+                                       const SearchCallbacks& callbacks, const Target& target,
+                                       const SeedEffort& effort) {
+  TENSORSMITH_ASSERT(callbacks.draft, "a rating of sketches without a draft");
+  const RoundKey key{};
+  return detail::SeedSearch<Population>(space, population, callbacks, target, key, effort)
+      .drafts_of_sketches();
 }
 
 }  // namespace tensorsmith

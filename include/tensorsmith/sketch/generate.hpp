@@ -6,6 +6,10 @@
 // contract. Not here: choosing split lengths (search/population/).
 #pragma once
 
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -33,38 +37,59 @@ inline void open_rfactor_splits(State& sketch) {
   }
 }
 
-template <SketchRule... Rules>
-std::vector<State> generate_sketches(Shared<const ComputeDag> dag, const RuleSet<Rules...>& rules,
-                                     const SketchOptions& options) {
-  struct Node {
-    Derivation at;
-    Shared<const AccessAnalysis> analysis;
-  };
-  const auto initial_analysis = make_shared_of<const AccessAnalysis>(*dag);
+/// A derivation with the analysis of its dag.
+struct SketchNode {
+  Derivation at;
+  Shared<const AccessAnalysis> analysis;
+};
+
+inline SketchNode first_node(Shared<const ComputeDag> dag) {
+  auto analysis = make_shared_of<const AccessAnalysis>(*dag);
   const State initial = State::initial(std::move(dag));
-  std::vector<Node> frontier;
-  frontier.push_back(Node{Derivation{initial, static_cast<std::int32_t>(initial.num_stages()) - 1},
-                          initial_analysis});
+  const auto last = static_cast<std::int32_t>(initial.num_stages()) - 1;
+  return SketchNode{Derivation{initial, last}, std::move(analysis)};
+}
+
+/// take(rule name, number among that rule's results, node) for every way on from an open node.
+template <SketchRule... Rules, class Take>
+void for_each_way_on(const SketchNode& node, const RuleSet<Rules...>& rules,
+                     const SketchOptions& options, const Take& take) {
+  const RuleInput input{node.at.state, *node.analysis, node.at.next_stage, options};
+  rules.for_each_while([&](const auto& rule) {
+    const Applicability answer = rule.applicability(input);
+    if (answer != Applicability::skip) {
+      std::size_t number = 0;
+      for (Derivation& derived : rule.expand(input)) {
+        const bool same_dag = derived.state.dag_ptr() == node.at.state.dag_ptr();
+        auto analysis =
+            same_dag ? node.analysis : make_shared_of<const AccessAnalysis>(derived.state.dag());
+        take(rule.name(), number++, SketchNode{std::move(derived), std::move(analysis)});
+      }
+    }
+    return answer != Applicability::apply_and_skip_rest;
+  });
+}
+
+/// All sketches; nothing as soon as more than `most` derivations are open.
+template <SketchRule... Rules>
+std::optional<std::vector<State>>
+generate_sketches_up_to(Shared<const ComputeDag> dag, const RuleSet<Rules...>& rules,
+                        const SketchOptions& options, std::size_t most) {
+  std::vector<SketchNode> frontier;
+  frontier.push_back(first_node(std::move(dag)));
   std::vector<State> sketches;
   while (!frontier.empty()) {
-    std::vector<Node> next;
-    for (const Node& node : frontier) {
+    if (frontier.size() + sketches.size() > most) {
+      return std::nullopt;
+    }
+    std::vector<SketchNode> next;
+    for (const SketchNode& node : frontier) {
       if (node.at.next_stage < 0) {
         sketches.push_back(node.at.state);
         continue;
       }
-      const RuleInput input{node.at.state, *node.analysis, node.at.next_stage, options};
-      rules.for_each_while([&](const auto& rule) {
-        const Applicability answer = rule.applicability(input);
-        if (answer != Applicability::skip) {
-          for (Derivation& derived : rule.expand(input)) {
-            const bool same_dag = derived.state.dag_ptr() == node.at.state.dag_ptr();
-            auto analysis = same_dag ? node.analysis
-                                     : make_shared_of<const AccessAnalysis>(derived.state.dag());
-            next.push_back(Node{std::move(derived), std::move(analysis)});
-          }
-        }
-        return answer != Applicability::apply_and_skip_rest;
+      for_each_way_on(node, rules, options, [&](std::string_view, std::size_t, SketchNode derived) {
+        next.push_back(std::move(derived));
       });
     }
     frontier = std::move(next);
@@ -73,6 +98,13 @@ std::vector<State> generate_sketches(Shared<const ComputeDag> dag, const RuleSet
     open_rfactor_splits(sketch);
   }
   return sketches;
+}
+
+template <SketchRule... Rules>
+std::vector<State> generate_sketches(Shared<const ComputeDag> dag, const RuleSet<Rules...>& rules,
+                                     const SketchOptions& options) {
+  return *generate_sketches_up_to(std::move(dag), rules, options,
+                                  std::numeric_limits<std::size_t>::max());
 }
 
 }  // namespace tensorsmith
