@@ -6,6 +6,7 @@
 
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/support/algorithm.hpp"
+#include "tune/f64_twin.hpp"
 
 namespace tensorsmith {
 
@@ -29,6 +30,37 @@ bool may_be_padding(const ComputeDag& dag, ExprId id) {
   return (call != nullptr && call->op == CallOp::if_then_else &&
           (is_zero(call->args[1]) || is_zero(call->args[2]))) ||
          (select != nullptr && (is_zero(select->if_true) || is_zero(select->if_false)));
+}
+
+bool is_rounded(const ExprPool& pool, ExprId id) {
+  const auto* binary = pool.as<Binary>(id);
+  return pool.as<Reduce>(id) != nullptr || (binary != nullptr && binary->op <= BinaryOp::div);
+}
+
+bool may_amplify(const ComputeDag& dag) {
+  const ExprPool& pool = dag.pool();
+  const auto is_computed = [&](ExprId id) {
+    return any_node(pool, id, [&](ExprId node) {
+      const auto* read = pool.as<TensorRead>(node);
+      return is_rounded(pool, node) ||
+             (read != nullptr && !is_input(dag, dag.tensor(read->tensor)));
+    });
+  };
+  const auto amplifies = [&](ExprId id) {
+    const auto* binary = pool.as<Binary>(id);
+    const auto* call = pool.as<Call>(id);
+    const bool is_function =
+        call != nullptr && call->op != CallOp::if_then_else && call->op != CallOp::abs;
+    return is_float(pool.dtype(id)) &&
+           ((is_function && any_item(call->args, is_computed)) ||
+            (binary != nullptr && binary->op == BinaryOp::div && is_computed(binary->b)));
+  };
+  for (const Operation& operation : dag.operations()) {
+    if (any_item(operation.bodies, [&](ExprId body) { return any_node(pool, body, amplifies); })) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool sums_cancel_alike(const ComputeDag& dag) {

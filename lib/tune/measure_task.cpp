@@ -7,22 +7,14 @@
 #include <span>
 #include <utility>
 
-#include "tensorsmith/ir/host_array.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
-#include "tensorsmith/measure/fill.hpp"
 #include "tensorsmith/measure/verify.hpp"
-#include "tensorsmith/support/algorithm.hpp"
-#include "tensorsmith/support/quote.hpp"
-#include "tensorsmith/te/eval_dag.hpp"
-#include "tensorsmith/te/flop.hpp"
 #include "tensorsmith/te/index_values.hpp"
 #include "tensorsmith/te/root_arguments.hpp"
 #include "tensorsmith/te/tensor_size.hpp"
 #include "tune/error_facts.hpp"
-#include "tune/error_twin.hpp"
 #include "tune/f64_twin.hpp"
 #include "tune/memory.hpp"
-#include "tune/sample_rows.hpp"
 
 namespace tensorsmith {
 namespace {
@@ -44,40 +36,6 @@ bool may_cancel(const ComputeDag& dag, ExprId id) {
                            : !is_input(dag, dag.tensor(read->tensor));
   };
   return is_rounded(sum->a) || is_rounded(sum->b);
-}
-
-/// Whether it is a sum, difference, product or quotient.
-bool is_rounded(const ExprPool& pool, ExprId id) {
-  const auto* binary = pool.as<Binary>(id);
-  return pool.as<Reduce>(id) != nullptr || (binary != nullptr && binary->op <= BinaryOp::div);
-}
-
-/// Whether errors of computed values may become larger than what they are part of: quotients by and
-/// functions of them.
-bool may_amplify(const ComputeDag& dag) {
-  const ExprPool& pool = dag.pool();
-  const auto is_computed = [&](ExprId id) {
-    return any_node(pool, id, [&](ExprId node) {
-      const auto* read = pool.as<TensorRead>(node);
-      return is_rounded(pool, node) ||
-             (read != nullptr && !is_input(dag, dag.tensor(read->tensor)));
-    });
-  };
-  const auto amplifies = [&](ExprId id) {
-    const auto* binary = pool.as<Binary>(id);
-    const auto* call = pool.as<Call>(id);
-    const bool is_function =
-        call != nullptr && call->op != CallOp::if_then_else && call->op != CallOp::abs;
-    return is_float(pool.dtype(id)) &&
-           ((is_function && any_item(call->args, is_computed)) ||
-            (binary != nullptr && binary->op == BinaryOp::div && is_computed(binary->b)));
-  };
-  for (const Operation& operation : dag.operations()) {
-    if (any_item(operation.bodies, [&](ExprId body) { return any_node(pool, body, amplifies); })) {
-      return true;
-    }
-  }
-  return false;
 }
 
 /// Longest reduction of any operation (a sum that may cancel is one of two terms), how many
@@ -281,120 +239,6 @@ double bytes_to_measure(const ComputeDag& dag) {
 
 std::string memory_problem(const ComputeDag& dag) {
   return memory_problem(bytes_to_measure(dag), memory_limits());
-}
-
-namespace {
-
-/// "out of bounds: index 12 of the read of table in dimension 0, which has 8 elements"
-std::string explain(const EvalError& error, const ComputeDag& dag) {
-  std::string text(name_of(error.kind));
-  if (error.buffer.valid() && error.buffer.value < dag.tensors().size()) {
-    const TensorInfo& tensor = dag.tensor(TensorId{error.buffer.value});
-    const std::string name = in_quotes(dag.operation(tensor.operation).name);
-    text += error.dimension < 0
-                ? ": tensor " + name
-                : ": index " + std::to_string(error.index) + " of a read of tensor " + name +
-                      " in dimension " + std::to_string(error.dimension) + ", which has " +
-                      std::to_string(error.limit) + " elements";
-  }
-  return text;
-}
-
-Result<Done, MeasureFault> interpret(const ComputeDag& dag, ArgumentBuffers& arguments) {
-  std::vector<HostArray> inputs;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (!is_output(dag, dag.arguments()[i])) {
-      const TensorInfo& tensor = dag.tensor(dag.arguments()[i]);
-      HostArray input(tensor.dtype, {tensor.shape.begin(), tensor.shape.end()});
-      std::copy(arguments[i].begin(), arguments[i].end(), input.data.begin());
-      inputs.push_back(std::move(input));
-    }
-  }
-  const Result<std::vector<HostArray>, EvalError> outputs = eval_dag(dag, inputs);
-  if (!outputs) {
-    return fail(MeasureFault{MeasureStatus::unknown_error,
-                             "the workload cannot be evaluated: " + explain(outputs.error(), dag)});
-  }
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (is_output(dag, dag.arguments()[i])) {
-      const HostArray& output = (*outputs)[next++];
-      std::copy(output.data.begin(), output.data.end(), arguments[i].begin());
-    }
-  }
-  return Done{};
-}
-
-}  // namespace
-
-Result<Done, MeasureFault> run_reference(const Shared<const ComputeDag>& dag,
-                                         ArgumentBuffers& arguments, const PlainRunner& run_plain) {
-  const double work = te::count_flop(*dag);
-  const bool is_interpreted = !run_plain || (work >= 0 && work < most_interpreted_flop);
-  return is_interpreted ? interpret(*dag, arguments) : run_plain(dag, arguments);
-}
-
-namespace {
-
-ReferenceBuffer drawn_input(const MeasureTask& task, std::size_t index, const RowSample& rows,
-                            std::size_t num_bytes) {
-  const KernelArgument& argument = task.arguments[index];
-  if (rows.is_whole() && argument.fill.bytes.empty()) {
-    const auto width = static_cast<std::size_t>(bytes_of(argument.dtype));
-    return ReferenceBuffer::repeated(
-        num_bytes, detail::fill_period * width,
-        [&](std::span<std::byte> out) { detail::fill_start(task, index, out); });
-  }
-  ReferenceBuffer buffer(num_bytes);
-  fill_input_rows(task, index, rows, {buffer.data(), buffer.size()});
-  return buffer;
-}
-
-}  // namespace
-
-Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const ComputeDag>& dag,
-                                           const PlainRunner& run_plain, double most_points) {
-  // Bounds of errors take as long again as what they are of, three times over.
-  constexpr double points_with_bounds = 4;
-  const bool has_bounds = may_amplify(*dag) || sums_cancel_alike(*dag);
-  std::optional<SampledRows> rows =
-      sample_rows(*dag, has_bounds ? most_points / points_with_bounds : most_points);
-  std::optional<BoundedTwin> bounded;
-  if (has_bounds &&
-      (rows || most_points <= 0 || points_with_bounds * count_points(*dag) <= most_points)) {
-    bounded = error_twin(rows ? *rows->dag : *dag);
-  }
-  const Shared<const ComputeDag> wide = bounded ? bounded->dag : f64_twin(rows ? rows->dag : dag);
-  ArgumentBuffers arguments;
-  for (std::size_t i = 0; i < wide->arguments().size(); ++i) {
-    const TensorInfo& tensor = wide->tensor(wide->arguments()[i]);
-    const auto num_bytes = static_cast<std::size_t>(num_elements(tensor) * bytes_of(tensor.dtype));
-    if (i >= task.arguments.size() || task.arguments[i].is_output) {
-      arguments.emplace_back(num_bytes);
-    } else {
-      arguments.push_back(drawn_input(task, i, rows ? rows->arguments[i] : RowSample(), num_bytes));
-    }
-  }
-  if (const Result<Done, MeasureFault> ran = run_reference(wide, arguments, run_plain); !ran) {
-    return fail(ran.error());
-  }
-  double share = 1;
-  for (std::size_t i = 0; i < task.arguments.size(); ++i) {
-    if (task.arguments[i].is_output) {
-      task.arguments[i].reference_dtype = wide->tensor(wide->arguments()[i]).dtype;
-      std::vector<std::byte>& reference = task.arguments[i].reference;
-      reference.assign(arguments[i].begin(), arguments[i].end());
-      task.arguments[i].has_bounds = bounded && is_float(task.arguments[i].dtype);
-      if (task.arguments[i].has_bounds) {
-        const ReferenceBuffer& bounds = arguments[*bounded->bounds_of[i]];
-        reference.insert(reference.end(), bounds.begin(), bounds.end());
-      }
-      const RowSample some = rows ? rows->arguments[i] : RowSample();
-      task.arguments[i].reference_rows = some;
-      share = rows ? static_cast<double>(some.count) / static_cast<double>(some.extent) : 1;
-    }
-  }
-  return share;
 }
 
 }  // namespace tensorsmith

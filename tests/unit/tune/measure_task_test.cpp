@@ -8,6 +8,7 @@
 #include "tensorsmith/measure/verify.hpp"
 #include "tensorsmith/ops/pointwise.hpp"
 #include "tensorsmith/te/eval_dag.hpp"
+#include "tensorsmith/te/notation.hpp"
 #include "tensorsmith/te/program.hpp"
 #include "tune/f64_twin.hpp"
 
@@ -201,6 +202,79 @@ TEST_CASE("where errors grow larger than what they are part of, each element has
   MeasureTask plain = make_measure_task(*product, 1, 9);
   REQUIRE(add_reference(plain, product, {}));
   CHECK_FALSE(plain.arguments[2].has_bounds);
+}
+
+TEST_CASE("programs whose results rounding decides are judged with inputs that tell more") {
+  // Rows and columns are divided by their sums, which signs make small, several times over; and
+  // sums of products of products are the arguments of exp.
+  const std::string once = "R[i:50] += X[i,j:60]; A[i,j]=X[i,j]/R[i]; C[j:60] += A[i:50,j]; "
+                           "B[i:50,j:60]=A[i,j]/C[j]";
+  const std::string twice = once + "; R2[i:50] += B[i,j:60]; A2[i,j]=B[i,j]/R2[i]; "
+                                   "C2[j:60] += A2[i:50,j]; B2[i:50,j:60]=A2[i,j]/C2[j]";
+  const std::string scores =
+      "Q[i:16,d:32] += X[i,k:32]*V[k,d]; K[i:16,d:32] += X[i,k:32]*W[k,d]; "
+      "S[i:16,j:16] += Q[i,d:32]*K[j,d]; T[i:16,j:16] += S[i,k:16]*S[k,j]; M[i:16] max= T[i,j:16]; "
+      "E[i:16] += exp(T[i,j:16]-M[i]); P[i:16,j:16]=exp(T[i,j]-M[i])/E[i]; "
+      "O[i:16,d:32] += P[i,j:16]*X[j,d]";
+  // Of which each of three rounds makes errors larger: nothing is known with any inputs.
+  std::string rounds, from = "X";
+  for (const char* to : {"U", "V", "W", "Y"}) {
+    const std::string a = from, b = to;
+    rounds += "S" + b + "[i:16,j:16] += " + a + "[i,k:32]*" + a + "[j,k]; M" + b + "[i:16] max= S" +
+              b + "[i,j:16]; E" + b + "[i:16] += exp(S" + b + "[i,j:16]-M" + b + "[i]); " + b +
+              "[i:16,d:32] += exp(S" + b + "[i,j:16]-M" + b + "[i])/E" + b + "[i]*" + a +
+              "[j,d]*8.0; ";
+    from = to;
+  }
+  rounds.resize(rounds.size() - 2);
+  struct Case {
+    std::string text;
+    bool is_calm;
+  };
+  for (const Case& c :
+       {Case{once, false}, Case{twice, true}, Case{scores, true}, Case{rounds, false}}) {
+    CAPTURE(c.text);
+    const auto read = te::read_notation(c.text);
+    REQUIRE(read);
+    const Shared<const ComputeDag> dag = *read;
+    MeasureTask task = make_measure_task(*dag, 1, 9);
+    REQUIRE(add_reference(task, dag, {}));
+    CHECK(check_task(task).empty());
+    std::vector<HostArray> inputs;
+    for (std::size_t i = 0; i < task.arguments.size(); ++i) {
+      const KernelArgument& argument = task.arguments[i];
+      if (!argument.is_output) {
+        CHECK((argument.fill.low == -1) != c.is_calm);
+        const auto& shape = dag->tensor(dag->arguments()[i]).shape;
+        inputs.emplace_back(argument.dtype, std::vector<std::int64_t>(shape.begin(), shape.end()));
+        fill_input(task, i, inputs.back().data);
+      }
+    }
+    const auto single = eval_dag(*dag, inputs);
+    REQUIRE(single);
+    const KernelArgument& result = task.arguments.back();
+    REQUIRE(result.has_bounds);
+    const double rms = rms_of(values_of(result, result.reference), DType::f64);
+    std::vector<std::byte> got = (*single)[0].data;
+    CHECK(verify_output(result, result.reference, rms, got).status == MeasureStatus::ok);
+    for (std::int64_t i = 0; i < result.num_elements; ++i) {
+      const float wrong = element<float>(got, i) * 1.05F;
+      std::memcpy(got.data() + i * static_cast<std::int64_t>(sizeof(wrong)), &wrong, sizeof(wrong));
+    }
+    CHECK(verify_output(result, result.reference, rms, got).status != MeasureStatus::ok);
+  }
+}
+
+TEST_CASE("values that the caller names are not drawn anew") {
+  const auto read = te::read_notation("R[i:50] += X[i,j:60]; A[i,j]=X[i,j]/R[i]; "
+                                      "C[j:60] += A[i:50,j]; B[i:50,j:60]=A[i,j]/C[j]; "
+                                      "S[i:50] += B[i,j:60]; D[i,j]=B[i,j]/S[i]; "
+                                      "T[j:60] += D[i:50,j]; E[i:50,j:60]=D[i,j]/T[j]");
+  REQUIRE(read);
+  MeasureTask task = make_measure_task(**read, 1, 9);
+  task.arguments[0].fill.low = -2;
+  REQUIRE(add_reference(task, *read, {}));
+  CHECK(task.arguments[0].fill.low == -2);
 }
 
 TEST_CASE("an integer reference is exact and of the output's type") {
