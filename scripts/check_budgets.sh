@@ -61,7 +61,7 @@ budget_of() {
     tensorsmith/search/decisions/copies.hpp | \
     tensorsmith/search/felix/tile_point.hpp | tensorsmith/search/*_sampler.hpp | \
     tensorsmith/search/seed_descent.hpp | \
-    tensorsmith/search/evolution/*_mutators.hpp) echo 47300 ;;
+    tensorsmith/search/evolution/*_mutators.hpp | tensorsmith/search/product_templates.hpp) echo 47300 ;;
   # Candidates keep their features, whose blocks have schemas.
   tensorsmith/search/evaluator.hpp | tensorsmith/search/epsilon_greedy.hpp | \
     tensorsmith/search/felix/sketch_batch.hpp | \
@@ -71,7 +71,8 @@ budget_of() {
   # They infer bounds, or read what bounds say.
   tensorsmith/cost/psa_fixed.hpp | tensorsmith/search/population/draw_block_groups.hpp | \
     tensorsmith/search/population/draw_stream_k.hpp | tensorsmith/search/population/draw_copies.hpp | \
-    tensorsmith/search/population/board_waves.hpp) echo 40700 ;;
+    tensorsmith/search/population/board_waves.hpp | \
+    tensorsmith/search/population/fit_block.hpp) echo 40700 ;;
   tensorsmith/support/* | tensorsmith/target.hpp | tensorsmith/ir/* | tensorsmith/te/* | \
     tensorsmith/ops/*) echo 28000 ;;
   *) echo 40000 ;;

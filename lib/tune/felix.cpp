@@ -2,6 +2,7 @@
 // The policy "felix": descent on the score of the cost model in the space of tile lengths.
 #include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/felix/felix_policy.hpp"
+#include "tensorsmith/search/product_templates.hpp"
 #include "tune/methods.hpp"
 #include "tune/search.hpp"
 
@@ -10,8 +11,10 @@ namespace {
 
 template <class Population>
 Owned<SearchPolicy> make_felix_of(SearchContext& context, const FelixOptions& options) {
+  auto population = population_of<Population>(context.space);
   return make_owned<FelixPolicy<Population>>(std::move(context.space), context.model,
-                                             std::move(context.callbacks), options);
+                                             std::move(context.callbacks), options,
+                                             std::move(population));
 }
 
 Owned<SearchPolicy> make_felix(SearchContext& context) {

@@ -15,6 +15,7 @@
 #include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
+#include "tensorsmith/search/product_templates.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"
 #include "tensorsmith/support/error.hpp"
 #include "tune/methods.hpp"
@@ -208,9 +209,10 @@ SketchOptions gpu_sketch_options_for(const SpaceContext& context) {
 
 Owned<SearchPolicy> make_gpu_policy(SearchContext& context, const PolicyOptions& policy) {
   if (context.drawing == DrawingKind::native) {
+    auto population = population_of<NativeGpuPopulation>(context.space);
     return make_owned<BasicEvolutionaryPolicy<NativeGpuPopulation, NativeGpuMutators>>(
         std::move(context.space), context.model, std::move(context.callbacks), policy,
-        NativeGpuPopulation{}, NativeGpuMutators{});
+        std::move(population), NativeGpuMutators{});
   }
   return make_owned<BasicEvolutionaryPolicy<AnsorGpuPopulation, AnsorGpuMutators>>(
       std::move(context.space), context.model, std::move(context.callbacks), policy,

@@ -2,6 +2,7 @@
 // The policies "pruner" and "pruner-offline": a draft chooses, a learned model ranks.
 #include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
+#include "tensorsmith/search/product_templates.hpp"
 #include "tensorsmith/search/pruner_policy.hpp"
 #include "tune/methods.hpp"
 #include "tune/search.hpp"
@@ -69,9 +70,10 @@ Owned<SearchPolicy> make_policy_of(SearchContext& context, PrunerOptions options
     Features features = plan->extract(view);
     return features.empty() ? features : joined(std::move(features), own(view));
   };
-  return make_owned<PrunerPolicy<Population, Mutators>>(std::move(context.space), context.model,
-                                                        std::move(callbacks), std::move(draft),
-                                                        std::move(draft_callbacks), options);
+  auto population = population_of<Population>(context.space);
+  return make_owned<PrunerPolicy<Population, Mutators>>(
+      std::move(context.space), context.model, std::move(callbacks), std::move(draft),
+      std::move(draft_callbacks), options, std::move(population));
 }
 
 Owned<SearchPolicy> make_with(SearchContext& context, const PrunerOptions& options) {

@@ -6,8 +6,10 @@
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/population/sample.hpp"
+#include "tensorsmith/search/product_templates.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"
+#include "tensorsmith/sketch/native_gpu_rules.hpp"
 
 using namespace tensorsmith;
 
@@ -60,6 +62,36 @@ TEST_CASE("programs of the native GPU space fit a block; many of the reference's
       CHECK(num_too_large > num_reference / 4);
     }
   }
+}
+
+TEST_CASE("tiles of several products fit together") {
+  const auto dag =
+      ops::parse_workload("A[i:32,j:64] += X[i,k:64]*T[k,j]; B[i:32,j:64] += A[i,k:64]*U[k,j]; "
+                          "C[i:32,j:64] += B[i,k:64]*V[k,j]; D[i:32,j:64] += C[i,k:64]*W[k,j]")
+          ->dag;
+  const SpaceOptions options = native_gpu_space_options(*Target::cuda(80));
+  const SearchSpace space(
+      generate_sketches(dag, native_gpu_rules(), gpu_sketch_options(options.hardware)), options);
+  const auto population = population_of<NativeGpuPopulation>(space);
+  int num_drawn = 0;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    CounterRng rng(1, 0, 0, i), same(1, 0, 0, i);
+    if (const auto drawn = draw_candidate(space, population, rng)) {
+      ++num_drawn;
+      CHECK(fits_block(drawn->state, options));
+      CHECK(space.sketch_of(drawn->state.steps()) == drawn->sketch);
+      const auto again = draw_candidate(space, population, same);
+      REQUIRE(again.has_value());
+      CHECK(state_text(again->state) == state_text(drawn->state));
+    }
+  }
+  CHECK(num_drawn >= 18);
+}
+
+TEST_CASE("sketches of one product have no template to draw from") {
+  const SearchSpace space = gpu_space_of("gemm:512x512x512:f32");
+  const auto together = tiles_of_several_products(space);
+  CHECK(together->is_of == std::vector<char>(space.sketches().size(), 0));
 }
 
 TEST_CASE("mutations of the native GPU space fit a block") {

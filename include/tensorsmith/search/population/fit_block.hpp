@@ -7,12 +7,16 @@
 // the reference's population, which stays as it is.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tensorsmith/search/population/fill_tile_size.hpp"
 #include "tensorsmith/search/population/thread_bind.hpp"
+#include "tensorsmith/support/callback.hpp"
+#include "tensorsmith/support/shared.hpp"
 
 namespace tensorsmith {
 
@@ -155,11 +159,22 @@ inline double terms_per_byte(const State& state) {
   return least;
 }
 
+/// Lengths of sketches whose tiles are drawn for all of their stages together.
+struct TilesTogether {
+  std::vector<char> is_of;  ///< by sketch
+  /// Of every split of such a sketch, in order, from a seed; nothing if no lengths were found.
+  Callback<std::optional<std::vector<LengthList>>(std::uint32_t sketch, std::uint32_t seed)> draw;
+};
+
 /// FillTileSize and ThreadBind, drawn again while the block does not fit. Of two tilings that fit,
 /// the one that fetches less for what it computes: most tilings of a product fetch far too much.
 struct FitBlock {
   static constexpr std::string_view name() { return "fit_block"; }
   static constexpr int max_draws = 96;  // about one in 25 fits, of a product
+
+  /// For sketches with several products, of which one in 25 to the power of their number fits
+  /// (product_templates.hpp).
+  Shared<const TilesTogether> together = {};
 
   template <class Rng>
   bool apply(const SearchSpace& space, Candidate& candidate, Rng& rng) const {
@@ -176,16 +191,40 @@ struct FitBlock {
 
  private:
   template <class Rng>
-  static std::optional<Candidate> draw_fitting(const SearchSpace& space, const Candidate& candidate,
-                                               Rng& rng) {
+  std::optional<Candidate> draw_fitting(const SearchSpace& space, const Candidate& candidate,
+                                        Rng& rng) const {
     for (int draw = 0; draw < max_draws; ++draw) {
       Candidate drawn = candidate;
-      if (FillTileSize{}.apply(space, drawn, rng) && ThreadBind{}.apply(space, drawn, rng) &&
+      if (fill(space, drawn, rng) && ThreadBind{}.apply(space, drawn, rng) &&
           space.refresh(drawn) && fits_block(drawn.state, space.options())) {
         return drawn;
       }
     }
     return std::nullopt;
+  }
+
+  template <class Rng>
+  bool fill(const SearchSpace& space, Candidate& candidate, Rng& rng) const {
+    if (!together || !together->is_of[candidate.sketch]) {
+      return FillTileSize{}.apply(space, candidate, rng);
+    }
+    const auto lengths = together->draw(candidate.sketch, rng.next_below(1U << 31));
+    if (!lengths) {
+      return false;
+    }
+    std::vector<Step> steps = candidate.state.steps();
+    std::size_t next = 0;
+    for (Step& step : steps) {
+      if (SplitStep* const split = std::get_if<SplitStep>(&step)) {
+        split->lengths = (*lengths)[next++];
+      }
+    }
+    std::optional<Candidate> filled = space.build(steps, candidate.sketch);
+    if (!filled) {
+      return false;
+    }
+    candidate = std::move(*filled);
+    return true;
   }
 };
 
