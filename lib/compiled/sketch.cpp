@@ -14,6 +14,10 @@ template std::vector<State> generate_sketches(Shared<const ComputeDag> dag,
 template std::vector<State> generate_sketches(Shared<const ComputeDag> dag,
                                               const NativeCpuRules& rules,
                                               const SketchOptions& options);
+template std::vector<State> choose_sketches(Shared<const ComputeDag> dag,
+                                            const NativeCpuRules& rules,
+                                            const SketchOptions& options, std::size_t most,
+                                            const SketchRating& rate);
 template std::vector<State> generate_sketches(Shared<const ComputeDag> dag,
                                               const AnsorGpuRules& rules,
                                               const SketchOptions& options);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "support/real_at.hpp"
 #include "tensorsmith/ir/host_array.hpp"
@@ -88,32 +89,38 @@ ReferenceBuffer drawn_input(const MeasureTask& task, std::size_t index, const Ro
   return buffer;
 }
 
-/// A range that floats are drawn from where those of -1 to 1 leave the result to rounding: without
-/// signs, so that no sum comes to nothing; smaller, so that functions of sums are not flat.
-struct CalmRange {
-  double low, high;
+struct Range {
+  double low = InputFill().low, high = InputFill().high;
 };
-constexpr CalmRange calm_ranges[] = {{0.5, 1}, {-0.125, 0.125}, {0.0625, 0.125}};
+const Range usual_range;
+/// What floats are drawn from where the usual ones leave the result to rounding: without signs, so
+/// that no sum comes to nothing; smaller, so that functions of sums are not flat.
+constexpr Range calm_ranges[] = {{0.5, 1}, {-0.125, 0.125}, {0.0625, 0.125}};
 /// Of the elements of an output: more without a bound ask for other values.
 constexpr double few_unknown = 1.0 / 64;
 /// Times the largest error that the program as it is written makes in the elements without a bound:
 /// another order of its sums may be as unlucky as that.
 constexpr double own_errors = 16;
 
-/// False: all floats are the caller's, or must be of another range.
-bool draw_calmly(MeasureTask& task, const CalmRange& range) {
-  const InputFill usual;
-  bool is_changed = false;
-  for (KernelArgument& argument : task.arguments) {
-    InputFill& fill = argument.fill;
+/// The floats that no caller has values for, and no function a range.
+std::vector<std::size_t> freely_drawn(const MeasureTask& task) {
+  std::vector<std::size_t> drawn;
+  for (std::size_t i = 0; i < task.arguments.size(); ++i) {
+    const KernelArgument& argument = task.arguments[i];
+    const InputFill& fill = argument.fill;
     if (!argument.is_output && is_float(argument.dtype) && fill.bytes.empty() &&
-        fill.low == usual.low && fill.high == usual.high) {
-      fill.low = range.low;
-      fill.high = range.high;
-      is_changed = true;
+        fill.low == usual_range.low && fill.high == usual_range.high) {
+      drawn.push_back(i);
     }
   }
-  return is_changed;
+  return drawn;
+}
+
+void draw_from(const Range& range, const std::vector<std::size_t>& drawn, MeasureTask& task) {
+  for (const std::size_t i : drawn) {
+    task.arguments[i].fill.low = range.low;
+    task.arguments[i].fill.high = range.high;
+  }
 }
 
 Result<ArgumentBuffers, MeasureFault> referenced(const MeasureTask& task,
@@ -136,14 +143,20 @@ Result<ArgumentBuffers, MeasureFault> referenced(const MeasureTask& task,
   return arguments;
 }
 
-std::size_t num_unknown(const ReferenceBuffer& bounds) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < bounds.size(); at += sizeof(double)) {
-    double bound = 0;
-    std::memcpy(&bound, bounds.data() + at, sizeof(double));
-    count += bound < unknown_error ? 0 : 1;
+double f64_at(const ReferenceBuffer& buffer, std::int64_t i) {
+  return real_at(DType::f64, {buffer.data(), buffer.size()}, i);
+}
+
+std::int64_t count_f64(const ReferenceBuffer& buffer) {
+  return static_cast<std::int64_t>(buffer.size() / sizeof(double));
+}
+
+std::int64_t num_unknown(const ReferenceBuffer& bounds) {
+  std::int64_t unknown = 0;
+  for (std::int64_t i = 0; i < count_f64(bounds); ++i) {
+    unknown += f64_at(bounds, i) < unknown_error ? 0 : 1;
   }
-  return count;
+  return unknown;
 }
 
 /// Of the output of which least is known.
@@ -153,7 +166,7 @@ double unknown_share(const MeasureTask& task, const BoundedTwin& bounded,
   for (std::size_t i = 0; i < task.arguments.size(); ++i) {
     if (task.arguments[i].is_output && is_float(task.arguments[i].dtype) && bounded.bounds_of[i]) {
       const ReferenceBuffer& bounds = arguments[*bounded.bounds_of[i]];
-      const double count = static_cast<double>(bounds.size()) / sizeof(double);
+      const auto count = static_cast<double>(count_f64(bounds));
       share = std::max(share, static_cast<double>(num_unknown(bounds)) / std::max(1.0, count));
     }
   }
@@ -164,10 +177,7 @@ double unknown_share(const MeasureTask& task, const BoundedTwin& bounded,
 /// `got`.
 void bound_unknown(ReferenceBuffer& bounds, const ReferenceBuffer& wanted, DType dtype,
                    const ReferenceBuffer& got) {
-  const std::int64_t count = static_cast<std::int64_t>(bounds.size() / sizeof(double));
-  const auto f64_at = [](const ReferenceBuffer& buffer, std::int64_t i) {
-    return real_at(DType::f64, {buffer.data(), buffer.size()}, i);
-  };
+  const std::int64_t count = count_f64(bounds);
   const auto error_of = [&](std::int64_t i) {  // of what has no bound
     return f64_at(bounds, i) < unknown_error
                ? math::infinity
@@ -206,20 +216,24 @@ Result<double, MeasureFault> add_reference(MeasureTask& task, const Shared<const
   if (!arguments) {
     return fail(arguments.error());
   }
-  const MeasureTask drawn = task;
   double unknown = bounded ? unknown_share(task, *bounded, *arguments) : 0;
-  for (const CalmRange& range : calm_ranges) {
-    MeasureTask calmer = drawn;
-    if (unknown <= few_unknown || !draw_calmly(calmer, range)) {
-      break;
+  if (unknown > few_unknown) {
+    const std::vector<std::size_t> drawn = freely_drawn(task);
+    Range best = usual_range;
+    for (const Range& range : calm_ranges) {
+      if (unknown <= few_unknown || drawn.empty()) {
+        break;
+      }
+      draw_from(range, drawn, task);
+      Result<ArgumentBuffers, MeasureFault> others = referenced(task, wide, rows, run_plain);
+      const double less = others ? unknown_share(task, *bounded, *others) : 1;
+      if (less < unknown) {
+        unknown = less;
+        best = range;
+        arguments = std::move(others);
+      }
     }
-    Result<ArgumentBuffers, MeasureFault> others = referenced(calmer, wide, rows, run_plain);
-    const double less = others ? unknown_share(calmer, *bounded, *others) : 1;
-    if (less < unknown) {
-      unknown = less;
-      task = std::move(calmer);
-      arguments = std::move(others);
-    }
+    draw_from(best, drawn, task);
   }
   if (unknown > 0) {
     const auto own = referenced(task, rows ? rows->dag : dag, rows, run_plain);

@@ -55,16 +55,10 @@ class SketchChooser {
       num_vain = best_path(true) == best ? num_vain + 1 : 0;
       best = best_path(true);
     }
-    std::vector<std::size_t> order(paths_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      order[i] = i;
-    }
-    sort_items(order, [&](std::size_t a, std::size_t b) {
-      return paths_[a].cost != paths_[b].cost ? paths_[a].cost < paths_[b].cost : a < b;
-    });
+    sort_items(paths_, [](const Path& a, const Path& b) { return a.cost < b.cost; });
     std::vector<State> sketches;
-    for (std::size_t i = 0; i < smaller_of(most, order.size()); ++i) {
-      sketches.push_back(paths_[order[i]].sketch);
+    for (std::size_t i = 0; i < smaller_of(most, paths_.size()); ++i) {
+      sketches.push_back(std::move(paths_[i].sketch));
     }
     return sketches;
   }

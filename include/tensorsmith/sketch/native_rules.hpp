@@ -6,8 +6,8 @@
 
 #include <vector>
 
+#include "tensorsmith/sketch/choose.hpp"
 #include "tensorsmith/sketch/cpu_rules.hpp"
-#include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/rules/attach_rows.hpp"
 #include "tensorsmith/sketch/rules/chain_rows.hpp"
 #include "tensorsmith/sketch/rules/expand_sums.hpp"
@@ -42,6 +42,10 @@ inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
 extern template std::vector<State> generate_sketches(Shared<const ComputeDag> dag,
                                                      const NativeCpuRules& rules,
                                                      const SketchOptions& options);
+extern template std::vector<State> choose_sketches(Shared<const ComputeDag> dag,
+                                                   const NativeCpuRules& rules,
+                                                   const SketchOptions& options, std::size_t most,
+                                                   const SketchRating& rate);
 #endif
 
 }  // namespace tensorsmith
