@@ -17,19 +17,26 @@ namespace tensorsmith {
 namespace detail {
 
 /// Whether the store adds to memory, not to a register, in one of `loops`. (A value that is only
-/// replaced moves with all of them.)
+/// replaced moves with all of them; the sum of a block of terms, added from a register, is no
+/// term.)
 inline bool accumulates_in_memory(const LoopProgram& program, const Store& store,
                                   const std::vector<VarId>& loops) {
-  bool reads_itself = false;
+  bool reads_itself = false, reads_registers = false, reads_memory = false;
   visit_nodes(program.pool, store.value, [&](ExprId id) {
-    const Load* load = program.pool.as<Load>(id);
-    reads_itself = reads_itself || (load != nullptr && load->buffer == store.buffer);
+    if (const Load* load = program.pool.as<Load>(id)) {
+      const bool is_register = program[load->buffer].scope == Scope::register_;
+      const bool is_itself = load->buffer == store.buffer;
+      reads_itself = reads_itself || is_itself;
+      reads_registers = reads_registers || is_register;
+      reads_memory = reads_memory || (!is_itself && !is_register);
+    }
   });
   const bool stays = any_item(loops, [&](VarId var) {
     return !any_item(store.indices,
                      [&](ExprId index) { return uses_var(program.pool, index, var); });
   });
-  return reads_itself && stays && program[store.buffer].scope != Scope::register_;
+  const bool is_block = reads_registers && !reads_memory;
+  return reads_itself && !is_block && stays && program[store.buffer].scope != Scope::register_;
 }
 
 /// Whether a term of a register tile is chosen by a condition: padding that is not left out.

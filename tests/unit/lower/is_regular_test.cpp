@@ -65,4 +65,31 @@ TEST_CASE("a tile whose elements are stored by conditions of their own is not re
   CHECK(detail::has_guard_in_tile(guarded, guarded.body));
 }
 
+TEST_CASE("a column's sum in blocks of terms is regular, its sum in memory is not") {
+  const auto workload = ops::parse_workload("M[j:64] += X[i:4096,j]");
+  REQUIRE(workload);
+  const auto lowered = [&](const std::vector<Step>& steps) {
+    State state = State::initial(workload->dag);
+    for (const Step& step : steps) {
+      REQUIRE(!try_apply(state, step));
+    }
+    const auto program = lower(state, *Target::from_name("znver4"));
+    REQUIRE(program);
+    return *program;
+  };
+  const LoopProgram in_blocks =
+      lowered({SplitStep{1, 0, 64, {16}, true}, ReorderStep{1, {0, 2, 1}}});
+  std::size_t num_blocks = 0;  // added to memory from a register
+  for (const auto& stmt : in_blocks.stmts) {
+    const Store* store = std::get_if<Store>(&stmt);
+    num_blocks += store != nullptr && in_blocks[store->buffer].scope != Scope::register_ &&
+                          has_load(in_blocks.pool, store->value)
+                      ? 1
+                      : 0;
+  }
+  CHECK(num_blocks > 0);
+  CHECK(is_regular(in_blocks));
+  CHECK_FALSE(is_regular(lowered({SplitStep{1, 1, 4096, {64}, true}, ReorderStep{1, {1, 0, 2}}})));
+}
+
 }  // namespace tensorsmith
