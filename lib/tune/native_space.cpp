@@ -82,6 +82,7 @@ SketchOptions native_sketch_options(const SpaceContext& context) {
   SketchOptions options = cpu_sketch_options(context);
   options.hardware.vector_unit_bytes = target.vector_bits / 8;
   options.collapse_axes = true;
+  options.reuse = DataReuse::of_reads;
   options.intrinsics = usable_intrinsics(*context.task.dag, target);
   return options;
 }

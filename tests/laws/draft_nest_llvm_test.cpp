@@ -130,6 +130,7 @@ SearchSpace native_space(const Shared<const ComputeDag>& dag, const Target& targ
   options.hardware.num_cores = 2;
   options.hardware.vector_unit_bytes = target.vector_bits / 8;
   options.collapse_axes = true;
+  options.reuse = DataReuse::of_reads;
   options.intrinsics = intrinsics_of(target);
   std::erase_if(options.intrinsics, [&](const TensorIntrinsic* intrinsic) {
     return std::none_of(

@@ -166,6 +166,7 @@ SearchSpace space_of(const Shared<const ComputeDag>& dag, const Target& target) 
   options.hardware = hardware_params(target);
   options.hardware.num_cores = 2;
   options.collapse_axes = true;
+  options.reuse = DataReuse::of_reads;
   SpaceOptions native = native_space_options();
   native.hardware = options.hardware;
   native.min_streamed_bytes = 1;

@@ -54,7 +54,7 @@ class StageChain {
   te::Tensor reduced(const te::Tensor& x) {
     const std::int64_t rows = x.extent(0), columns = x.extent(1), width = between(3, 37);
     const te::ReduceAxis k = p_.reduce_axis(name("k"), columns), r = p_.reduce_axis(name("r"), 3);
-    switch (rng_.next_below(5)) {
+    switch (rng_.next_below(6)) {
     case 0: {
       const te::Tensor w = input({columns, width});
       return p_.compute(name("P"), {rows, width},
@@ -70,7 +70,10 @@ class StageChain {
       return p_.compute(name("P"), {rows, width},
                         [&](auto i, auto j) { return te::sum(x(i, k) * w(k, j) * v(j), {k}); });
     }
-    case 3: {
+    case 3:  // with its own transpose
+      return p_.compute(name("P"), {rows, rows},
+                        [&](auto i, auto j) { return te::sum(x(i, k) * x(j, k), {k}); });
+    case 4: {
       if (columns < 3) {
         return x;
       }
@@ -146,6 +149,7 @@ TEST_CASE("oracle chain on random chains of stages: exact") {
     options.hardware = hardware_params(host_target());
     options.hardware.num_cores = 1 + static_cast<std::int32_t>(number % 2);
     options.collapse_axes = true;
+    options.reuse = DataReuse::of_reads;
     SpaceOptions native = native_space_options();
     native.hardware = options.hardware;
     const SearchSpace space(generate_sketches(dag, native_cpu_rules(), options), native);

@@ -47,7 +47,7 @@ class SearchSpace {
     for (const State& sketch : sketches_) {
       TENSORSMITH_ASSERT(sketch.initial_dag() == sketches_.front().initial_dag(),
                          "sketches of one space come from one workload");
-      analyses_.push_back(make_shared_of<const AccessAnalysis>(sketch.dag()));
+      analyses_.push_back(make_shared_of<const AccessAnalysis>(sketch.dag(), options_.reuse));
       splits_.add(sketch);
     }
     initial_ = sketches_.front().restart();
@@ -158,7 +158,7 @@ class SearchSpace {
         candidate.state.dag_ptr() == sketches_[candidate.sketch].dag_ptr()) {
       return analyses_[candidate.sketch];
     }
-    return make_shared_of<const AccessAnalysis>(candidate.state.dag());
+    return make_shared_of<const AccessAnalysis>(candidate.state.dag(), options_.reuse);
   }
 
   static bool matches(const Step& pattern, const Step& step) {

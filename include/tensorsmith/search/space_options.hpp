@@ -10,6 +10,7 @@
 
 #include "tensorsmith/ir/tensor_intrinsic.hpp"
 #include "tensorsmith/target.hpp"
+#include "tensorsmith/te/access_analysis.hpp"
 
 namespace tensorsmith {
 
@@ -61,6 +62,7 @@ struct SpaceOptions {
   bool keeps_pack_rows = false;
   /// Caches of results get a layout that follows their register tiles.
   bool lay_out_results = false;
+  DataReuse reuse = DataReuse::of_producers;  ///< as of the sketches
 };
 
 /// The reference's for GPUs (ch. 5.1).
@@ -99,6 +101,7 @@ inline SpaceOptions native_space_options() {
   options.row_blocks = {2, 4, 8};
   options.prefetch_lines = {6, 12, 24};
   options.keeps_pack_rows = true;
+  options.reuse = DataReuse::of_reads;
   return options;
 }
 

@@ -70,11 +70,11 @@ class SketchTemplate {
     if (!packs_.empty() || options.lay_out_results) {
       builder_.derive(make_shared_of<const FitCopies>(options));
     }
-    return builder_.finish();
+    return builder_.finish(options.reuse);
   }
 
   std::optional<Template> for_gpu() {
-    const AccessAnalysis analysis(sketch_.dag());
+    const AccessAnalysis analysis(sketch_.dag(), space_.options().reuse);
     std::vector<std::int32_t> roots;
     const SpaceOptions& options = space_.options();
     if (!find_tiled_roots(sketch_, analysis, roots, !options.draws_threads) || !add_steps()) {
@@ -102,7 +102,7 @@ class SketchTemplate {
     if (options.gpu) {
       builder_.decide("stream_k", VariableRole::structure, make_shared_of<const StreamK>(options));
     }
-    return builder_.finish();
+    return builder_.finish(options.reuse);
   }
 
  private:
@@ -141,7 +141,7 @@ class SketchTemplate {
   /// False if the extent of a split is not known.
   bool add_steps() {
     State state = space_.initial();
-    const AccessAnalysis analysis(sketch_.dag());
+    const AccessAnalysis analysis(sketch_.dag(), space_.options().reuse);
     PackedCopies packs;
     std::vector<std::int32_t> items;  // by step
     for (std::size_t at = 0; at < sketch_.steps().size(); ++at) {
@@ -246,7 +246,7 @@ class SketchTemplate {
     if (!space_.options().change_compute_location) {
       return;
     }
-    const AccessAnalysis analysis(sketch_.dag());
+    const AccessAnalysis analysis(sketch_.dag(), space_.options().reuse);
     for (auto stage = static_cast<std::int32_t>(sketch_.num_stages()) - 1; stage >= 0; --stage) {
       if (has_free_location(sketch_, analysis, stage) && !space_.places(index_, stage)) {
         add(stage, ".place", VariableRole::place,

@@ -217,7 +217,7 @@ std::vector<State> choose_sketches(Shared<const ComputeDag> dag, const RuleSet<R
         });
     return ways;
   };
-  return detail::SketchChooser(first_node(std::move(dag)), ways_on, rate).run(most);
+  return detail::SketchChooser(first_node(std::move(dag), options.reuse), ways_on, rate).run(most);
 }
 
 }  // namespace tensorsmith

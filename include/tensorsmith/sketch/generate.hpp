@@ -43,8 +43,8 @@ struct SketchNode {
   Shared<const AccessAnalysis> analysis;
 };
 
-inline SketchNode first_node(Shared<const ComputeDag> dag) {
-  auto analysis = make_shared_of<const AccessAnalysis>(*dag);
+inline SketchNode first_node(Shared<const ComputeDag> dag, DataReuse reuse) {
+  auto analysis = make_shared_of<const AccessAnalysis>(*dag, reuse);
   const State initial = State::initial(std::move(dag));
   const auto last = static_cast<std::int32_t>(initial.num_stages()) - 1;
   return SketchNode{Derivation{initial, last}, std::move(analysis)};
@@ -62,7 +62,8 @@ void for_each_way_on(const SketchNode& node, const RuleSet<Rules...>& rules,
       for (Derivation& derived : rule.expand(input)) {
         const bool same_dag = derived.state.dag_ptr() == node.at.state.dag_ptr();
         auto analysis =
-            same_dag ? node.analysis : make_shared_of<const AccessAnalysis>(derived.state.dag());
+            same_dag ? node.analysis
+                     : make_shared_of<const AccessAnalysis>(derived.state.dag(), options.reuse);
         take(rule.name(), number++, SketchNode{std::move(derived), std::move(analysis)});
       }
     }
@@ -76,7 +77,7 @@ std::optional<std::vector<State>>
 generate_sketches_up_to(Shared<const ComputeDag> dag, const RuleSet<Rules...>& rules,
                         const SketchOptions& options, std::size_t most) {
   std::vector<SketchNode> frontier;
-  frontier.push_back(first_node(std::move(dag)));
+  frontier.push_back(first_node(std::move(dag), options.reuse));
   std::vector<State> sketches;
   while (!frontier.empty()) {
     if (frontier.size() + sketches.size() > most) {

@@ -38,6 +38,7 @@ struct SketchOptions {
   std::vector<const TensorIntrinsic*> intrinsics = {};
   /// Adjacent axes that memory and reads see as one are tiled as one (native space).
   bool collapse_axes = false;
+  DataReuse reuse = DataReuse::of_producers;  ///< of reads: what is read twice too (native space)
 
   bool is_gpu() const { return kind == TargetKind::cuda; }
 };

@@ -34,7 +34,7 @@ class BuildState {
   const AccessAnalysis& analysis() const {
     if (!(state.dag_ptr() == dag_)) {
       dag_ = state.dag_ptr();
-      analysis_ = make_shared_of<const AccessAnalysis>(*dag_);
+      analysis_ = make_shared_of<const AccessAnalysis>(*dag_, analysis_->reuse());
     }
     return *analysis_;
   }

@@ -72,9 +72,9 @@ class Template {
   /// `initial` has no steps; templates that share it share derived dags. `usual` is the dag that
   /// most assignments lead to.
   Template(State initial, VariableSpace space, std::vector<TemplateItem> items,
-           Shared<const ComputeDag> usual)
+           Shared<const ComputeDag> usual, DataReuse reuse)
       : body_(make_shared_of<const Body>(std::move(initial), std::move(space), std::move(items),
-                                         std::move(usual))) {}
+                                         std::move(usual), reuse)) {}
 
   const VariableSpace& space() const { return body_->space; }
   const SpaceSampler& sampler() const { return body_->sampler; }
@@ -147,10 +147,10 @@ class Template {
  private:
   struct Body {
     Body(State initial_state, VariableSpace variables, std::vector<TemplateItem> all,
-         Shared<const ComputeDag> usual)
+         Shared<const ComputeDag> usual, DataReuse reuse)
         : initial(std::move(initial_state)), space(std::move(variables)), items(std::move(all)),
           sampler(space), dag(std::move(usual)),
-          analysis(make_shared_of<const AccessAnalysis>(*dag)) {
+          analysis(make_shared_of<const AccessAnalysis>(*dag, reuse)) {
       for (const TemplateItem& item : items) {
         const StepItem* step = std::get_if<StepItem>(&item);
         steps.push_back(step != nullptr ? std::optional(detail::CompiledStep(space.pool(), *step))

@@ -105,8 +105,10 @@ class TemplateBuilder : public StepCalls<TemplateBuilder> {
     return holes;
   }
 
-  Template finish() {
-    return Template(std::move(initial_), std::move(space_), std::move(items_), grown_.dag_ptr());
+  /// `reuse`: as decisions are to see it (te/access_analysis.hpp).
+  Template finish(DataReuse reuse = DataReuse::of_producers) {
+    return Template(std::move(initial_), std::move(space_), std::move(items_), grown_.dag_ptr(),
+                    reuse);
   }
 
  private:

@@ -22,6 +22,11 @@ struct Access {
   std::vector<ExprList> reads;
 };
 
+/// Whose data is reused where an axis of the reader does not move it: that of a producer, by all
+/// its reads together, as in the reference; or that of every read by itself, so that a matrix times
+/// its own transpose is a product like others.
+enum class DataReuse { of_producers, of_reads };
+
 struct StageAccess {
   bool is_placeholder = false;
   bool is_simple_access = true;
@@ -45,7 +50,9 @@ struct StageAccess {
 class AccessAnalysis {
  public:
   /// Linear in the size of the bodies, a read counted once per occurrence.
-  explicit AccessAnalysis(const ComputeDag& dag);
+  explicit AccessAnalysis(const ComputeDag& dag, DataReuse reuse = DataReuse::of_producers);
+
+  DataReuse reuse() const { return reuse_; }
 
   std::size_t num_stages() const { return stages_.size(); }
   const StageAccess& stage(std::uint32_t id) const { return stages_[id]; }
@@ -128,6 +135,7 @@ class AccessAnalysis {
     return found;
   }
 
+  DataReuse reuse_;
   std::vector<StageAccess> stages_;
   std::vector<std::uint32_t> ranks_;  // of output 0
   std::vector<std::uint32_t> topological_order_;

@@ -66,11 +66,12 @@ inline double formula_length(const ComputeDag& dag, const Operation& op,
   return length(false);
 }
 
-/// Some spatial axis of extent > 1 occurs in no index of `access`.
-inline bool misses_an_axis(const ExprPool& pool, const Operation& op, const Access& access) {
+/// Some spatial axis of extent > 1 occurs in no index of `reads`.
+inline bool misses_an_axis(const ExprPool& pool, const Operation& op,
+                           const std::vector<ExprList>& reads) {
   for (const Axis& axis : op.axes) {
     bool used = axis.extent <= 1;
-    for (const ExprList& indices : access.reads) {
+    for (const ExprList& indices : reads) {
       for (ExprId index : indices) {
         used = used || uses_var(pool, index, axis.var);
       }
@@ -82,7 +83,25 @@ inline bool misses_an_axis(const ExprPool& pool, const Operation& op, const Acce
   return false;
 }
 
-inline void analyze_compute(const ComputeDag& dag, const Operation& op, StageAccess& facts) {
+/// How many of what is read misses an axis.
+inline int count_missing(const ExprPool& pool, const Operation& op, const Access& access,
+                         DataReuse reuse) {
+  if (reuse == DataReuse::of_producers) {
+    return misses_an_axis(pool, op, access.reads) ? 1 : 0;
+  }
+  int count = 0;
+  for (std::size_t i = 0; i < access.reads.size(); ++i) {
+    bool is_new = true;
+    for (std::size_t before = 0; before < i; ++before) {
+      is_new = is_new && !(access.reads[before] == access.reads[i]);
+    }
+    count += is_new && misses_an_axis(pool, op, {access.reads[i]}) ? 1 : 0;
+  }
+  return count;
+}
+
+inline void analyze_compute(const ComputeDag& dag, const Operation& op, DataReuse reuse,
+                            StageAccess& facts) {
   const ExprPool& pool = dag.pool();
   bool has_exp = false;
   for (ExprId body : op.bodies) {
@@ -108,7 +127,7 @@ inline void analyze_compute(const ComputeDag& dag, const Operation& op, StageAcc
       facts.reads_in_order =
           facts.reads_in_order && simple.is_simple && simple.same_order && !simple.axis_duplicated;
     }
-    num_missing += misses_an_axis(pool, op, access) ? 1 : 0;
+    num_missing += count_missing(pool, op, access, reuse);
   }
   // The only call that the reference regards as expensive is exp.
   const bool is_constant = facts.read_from.empty();
@@ -159,8 +178,8 @@ inline bool is_elementwise_step(const ComputeDag& dag, const Operation& op, cons
 
 }  // namespace te::detail
 
-TENSORSMITH_INLINE AccessAnalysis::AccessAnalysis(const ComputeDag& dag)
-    : stages_(dag.operations().size()) {
+TENSORSMITH_INLINE AccessAnalysis::AccessAnalysis(const ComputeDag& dag, DataReuse reuse)
+    : reuse_(reuse), stages_(dag.operations().size()) {
   const std::vector<Operation>& operations = dag.operations();
   for (std::uint32_t id = 0; id < operations.size(); ++id) {
     StageAccess& facts = stages_[id];
@@ -168,7 +187,7 @@ TENSORSMITH_INLINE AccessAnalysis::AccessAnalysis(const ComputeDag& dag)
         static_cast<std::uint32_t>(dag.tensor(operations[id].outputs[0]).shape.size()));
     facts.is_placeholder = operations[id].is_placeholder();
     if (!facts.is_placeholder) {
-      te::detail::analyze_compute(dag, operations[id], facts);
+      te::detail::analyze_compute(dag, operations[id], reuse, facts);
     }
     for (const Access& access : facts.read_from) {  // producers have smaller ids
       StageAccess& producer = stages_[access.stage];

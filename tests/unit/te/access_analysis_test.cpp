@@ -127,6 +127,22 @@ TEST_CASE("fake reductions are not tiled", "[te]") {
   }
 }
 
+TEST_CASE("two reads of one tensor are data to reuse like reads of two", "[te]") {
+  te::Program p;
+  const auto x = p.placeholder("X", {8, 4});
+  const auto k = p.reduce_axis("k", 8);
+  const auto gram =
+      p.compute("G", {4, 4}, [&](auto i, auto j) { return te::sum(x(k, i) * x(k, j), {k}); });
+  const auto m = p.reduce_axis("m", 8);
+  const auto squares = p.compute("S", {4}, [&](auto j) { return te::sum(x(m, j) * x(m, j), {m}); });
+  const auto dag = p.dag({x, gram, squares});
+  const auto id = [&](const te::Tensor& t) { return dag->tensor(t.id()).operation; };
+  const AccessAnalysis of_producers(*dag), of_reads(*dag, DataReuse::of_reads);
+  CHECK_FALSE(of_producers.needs_multi_level_tiling(id(gram)));  // as the reference has it
+  CHECK(of_reads.needs_multi_level_tiling(id(gram)));
+  CHECK_FALSE(of_reads.needs_multi_level_tiling(id(squares)));
+}
+
 TEST_CASE("a chain that repeats its operand is computed in parts", "[te]") {
   te::Program p;
   std::vector<te::Tensor> chain{p.placeholder("A", {8})};

@@ -113,7 +113,7 @@ struct ReduceRows {
       return true;
     }
     const State initial = input.state.restart();
-    const AccessAnalysis analysis(initial.dag());
+    const AccessAnalysis analysis(initial.dag(), input.analysis.reuse());
     const auto count = static_cast<std::int32_t>(initial.num_stages());
     const auto name_of = [](const State& state, std::int32_t stage) -> const std::string& {
       return state.operation(static_cast<std::size_t>(stage)).name;
