@@ -22,9 +22,9 @@ namespace tensorsmith {
 
 namespace detail {
 
-inline bool has_several_products(const State& sketch, DataReuse reuse) {
+inline bool has_several_products(const SearchSpace& space, std::uint32_t sketch) {
   std::vector<std::int32_t> roots;
-  return find_tiled_roots(sketch, AccessAnalysis(sketch.dag(), reuse), roots, false) &&
+  return find_tiled_roots(space.sketches()[sketch], space.analysis(sketch), roots, false) &&
          any_item(roots, [&](std::int32_t root) { return root != roots[0]; });
 }
 
@@ -36,9 +36,8 @@ inline Shared<const TilesTogether> tiles_of_several_products(const SearchSpace& 
   TilesTogether together;
   std::vector<std::optional<Template>> templates(space.sketches().size());
   for (std::uint32_t i = 0; i < templates.size(); ++i) {
-    templates[i] = detail::has_several_products(space.sketches()[i], space.options().reuse)
-                       ? gpu_template_of(space, i)
-                       : std::nullopt;
+    templates[i] =
+        detail::has_several_products(space, i) ? gpu_template_of(space, i) : std::nullopt;
     together.is_of.push_back(templates[i] && !templates[i]->sampler().is_empty() ? 1 : 0);
   }
   together.draw = [templates = std::move(templates)](

@@ -55,6 +55,8 @@ class SearchSpace {
 
   const std::vector<State>& sketches() const { return sketches_; }
   const SpaceOptions& options() const { return options_; }
+  /// Of the dag of a sketch.
+  const AccessAnalysis& analysis(std::uint32_t sketch) const { return *analyses_[sketch]; }
 
   /// Sketch `index` as a candidate whose open split lengths are to be filled.
   Candidate sketch(std::uint32_t index) const {

@@ -74,7 +74,7 @@ class SketchTemplate {
   }
 
   std::optional<Template> for_gpu() {
-    const AccessAnalysis analysis(sketch_.dag(), space_.options().reuse);
+    const AccessAnalysis& analysis = space_.analysis(index_);
     std::vector<std::int32_t> roots;
     const SpaceOptions& options = space_.options();
     if (!find_tiled_roots(sketch_, analysis, roots, !options.draws_threads) || !add_steps()) {
@@ -141,7 +141,7 @@ class SketchTemplate {
   /// False if the extent of a split is not known.
   bool add_steps() {
     State state = space_.initial();
-    const AccessAnalysis analysis(sketch_.dag(), space_.options().reuse);
+    const AccessAnalysis& analysis = space_.analysis(index_);
     PackedCopies packs;
     std::vector<std::int32_t> items;  // by step
     for (std::size_t at = 0; at < sketch_.steps().size(); ++at) {
@@ -246,7 +246,7 @@ class SketchTemplate {
     if (!space_.options().change_compute_location) {
       return;
     }
-    const AccessAnalysis analysis(sketch_.dag(), space_.options().reuse);
+    const AccessAnalysis& analysis = space_.analysis(index_);
     for (auto stage = static_cast<std::int32_t>(sketch_.num_stages()) - 1; stage >= 0; --stage) {
       if (has_free_location(sketch_, analysis, stage) && !space_.places(index_, stage)) {
         add(stage, ".place", VariableRole::place,
