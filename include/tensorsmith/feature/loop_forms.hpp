@@ -110,7 +110,7 @@ class LoopForm {
   void unfuse(std::int64_t outer, std::int64_t inner, LoopForm& quotient,
               LoopForm& remainder) const {
     if (outer == 1 || inner == 1) {
-      (outer == 1 ? remainder : quotient) = *this;
+      (inner == 1 ? quotient : remainder) = *this;
       return;
     }
     // Threads may be more than there are elements: a condition keeps the value below the extent.

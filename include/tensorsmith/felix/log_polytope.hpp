@@ -149,9 +149,9 @@ class LogPolytope {
       const double speed = dot(half.slopes, direction);
       const double room = half.bound - dot(half.slopes, point);
       if (speed > 1e-12) {
-        high = math::fmin(high, math::fmax(room, 0) / speed);
+        high = math::fmin(high, math::fmax(room, 0.0) / speed);
       } else if (speed < -1e-12) {
-        low = math::fmax(low, math::fmax(room, 0) / speed);
+        low = math::fmax(low, math::fmax(room, 0.0) / speed);
       }
     }
     add(point, direction, low + (high - low) * rng.next_double());

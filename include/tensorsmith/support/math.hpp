@@ -3,7 +3,9 @@
 // memcpy.
 //
 // Floor 0. Compiler builtins of g++ and clang: the same calls of the C library, so the same bits,
-// as std::exp and its like. Floats are computed as floats where both widths are given.
+// as std::exp and its like. Floats are computed as floats where both widths are given. fmin and
+// fmax are minimumNumber and maximumNumber of IEEE 754-2019: C leaves open which of two zeros it
+// gives.
 #pragma once
 
 namespace tensorsmith::math {
@@ -41,14 +43,27 @@ inline double floor(double x) { return __builtin_floor(x); }
 inline float floor(float x) { return __builtin_floorf(x); }
 inline double fmod(double x, double y) { return __builtin_fmod(x, y); }
 inline float fmod(float x, float y) { return __builtin_fmodf(x, y); }
-inline double fmin(double x, double y) { return __builtin_fmin(x, y); }
-inline float fmin(float x, float y) { return __builtin_fminf(x, y); }
-inline double fmax(double x, double y) { return __builtin_fmax(x, y); }
-inline float fmax(float x, float y) { return __builtin_fmaxf(x, y); }
 
 inline bool is_nan(double x) { return x != x; }
 /// The sign bit, also of zero and NaN.
 inline bool is_negative(double x) { return __builtin_signbit(x) != 0; }
 inline bool is_infinite(double x) { return __builtin_isinf(x) != 0; }
+
+/// The smaller one, -0 of two zeros; of a number and NaN the number.
+template <class Real>
+constexpr Real fmin(Real x, Real y) {
+  if (x == y) {
+    return __builtin_signbit(x) ? x : y;
+  }
+  return x < y || y != y ? x : y;
+}
+/// The larger one, +0 of two zeros; of a number and NaN the number.
+template <class Real>
+constexpr Real fmax(Real x, Real y) {
+  if (x == y) {
+    return __builtin_signbit(x) ? y : x;
+  }
+  return x > y || y != y ? x : y;
+}
 
 }  // namespace tensorsmith::math

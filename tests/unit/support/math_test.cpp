@@ -58,6 +58,19 @@ TEST_CASE("math recognises nan, infinity and the sign of zero") {
   CHECK_FALSE(math::is_infinite(nan));
   CHECK_FALSE(math::is_infinite(1e308));
   CHECK(math::is_negative(-0.0));
+  for (const bool swapped : {false, true}) {
+    const double x = swapped ? 0.0 : -0.0, y = -x;
+    CHECK(math::is_negative(math::fmin(x, y)));
+    CHECK_FALSE(math::is_negative(math::fmax(x, y)));
+    const auto u = static_cast<float>(x), v = static_cast<float>(y);
+    CHECK(math::is_negative(math::fmin(u, v)));
+    CHECK_FALSE(math::is_negative(math::fmax(u, v)));
+  }
+  CHECK(math::fmin(nan, 1.0) == 1.0);
+  CHECK(math::fmin(1.0, nan) == 1.0);
+  CHECK(math::fmax(nan, 1.0) == 1.0);
+  CHECK(math::fmax(1.0, nan) == 1.0);
+  CHECK(math::is_nan(math::fmax(nan, nan)));
   CHECK_FALSE(math::is_negative(0.0));
   CHECK(math::is_negative(-1.5));
 }
