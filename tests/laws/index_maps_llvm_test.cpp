@@ -6,6 +6,7 @@
 
 #include "backend/codegen_fixture.hpp"
 #include "support/dag_results.hpp"
+#include "support/full_count.hpp"
 #include "tensorsmith/ir/verify.hpp"
 #include "tensorsmith/lower/lower.hpp"
 #include "tensorsmith/sched/print_state.hpp"
@@ -197,7 +198,7 @@ void check_program(const LoopProgram& program, const ComputeDag& dag, bool with_
 template <class MakeDag>
 void check_drawn(std::uint32_t stream, std::uint32_t count, const MakeDag& make_dag) {
   std::uint32_t num_checked = 0, num_tiled = 0;
-  for (std::uint32_t number = 0; number < count; ++number) {
+  for (std::uint32_t number = 0; goes_on(number, count, num_tiled <= count); ++number) {
     CounterRng rng(seed(), stream, number);
     const DType dtype = rng.next_below(2) == 0 ? DType::i32 : DType::f32;
     const Shared<const ComputeDag> dag = make_dag(rng, dtype);
