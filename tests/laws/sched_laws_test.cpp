@@ -7,6 +7,7 @@
 #include "support/dag_results.hpp"
 #include "support/random_steps.hpp"
 #include "support/small_workloads.hpp"
+#include "tensorsmith/sched/bounds/loops.hpp"
 #include "tensorsmith/sched/explain_error.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/sched/replay.hpp"
@@ -114,6 +115,18 @@ TEST_CASE("law: bounds are complete, stable, and cover every output") {
     }
   });
   CHECK(bounded_states > 100);
+}
+
+TEST_CASE("law: bounds know every stage by the memory that the state has for it") {
+  for_random_states([](const State& state, CounterRng&) {
+    const std::vector<bounds::StageLoops> loops = bounds::stage_loops(state);
+    REQUIRE(loops.size() == state.num_stages());
+    for (std::size_t s = 0; s < loops.size(); ++s) {
+      const std::string& scope = state.stage(s).scope;
+      CHECK(loops[s].scope ==
+            (scope.empty() ? bounds::ScopeRank::by_threads : bounds::scope_rank(scope)));
+    }
+  });
 }
 
 TEST_CASE("law: a random step is applied or refused, and refused without a trace") {

@@ -92,6 +92,9 @@ class LoopForm {
     }
     added_ += times * other.added_;
   }
+  /// The least and the greatest value.
+  std::int64_t first() const { return is_sum() ? end(-1) : 0; }
+  std::int64_t last() const { return is_sum() ? end(1) : count_ - 1; }
   /// As a sum.
   LoopForm sum() const {
     LoopForm made;
@@ -158,8 +161,6 @@ class LoopForm {
 
  private:
   bool is_sum() const { return divisor_ == 1 && modulus_ == 0; }
-  std::int64_t first() const { return is_sum() ? end(-1) : 0; }
-  std::int64_t last() const { return is_sum() ? end(1) : count_ - 1; }
   std::int64_t end(int sign) const {
     std::int64_t value = added_;
     for (const LoopPart& part : parts_) {

@@ -42,9 +42,14 @@ class StageGuards : protected RangeInference {
     for (std::size_t leaf = 0; leaf < derivations_[s].leaves.size(); ++leaf) {
       const LeafKey key{s, leaf};
       const NodeRange& range = range_of(key);
-      value[at(node_of(key))] = pool_.is_integer(range.extent, 1) || is_outside_of_scope(key)
-                                    ? range.min
-                                    : pool_.var(loop_of(leaf));
+      algebra::Ref& point = value[at(node_of(key))];
+      point = pool_.is_integer(range.extent, 1) || is_outside_of_scope(key)
+                  ? range.min
+                  : pool_.var(loop_of(leaf));
+      // Threads of a whole axis count from 0; the reference builds none that begin elsewhere.
+      if (is_thread(key) && point != range.min && !pool_.is_integer(range.min, 0)) {
+        point = pool_.add(point, range.min);
+      }
     }
     for (std::size_t i = stage.relations.relations.size(); i-- > 0;) {
       const PairRelation& r = stage.relations.relations[i];

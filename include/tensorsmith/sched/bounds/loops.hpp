@@ -45,9 +45,9 @@ struct StageLoops {
   std::vector<std::int32_t> leaves;  ///< one node per iterator of the state
   ScopeRank scope = ScopeRank::by_threads;
 
-  StageLoops(std::size_t rank, std::size_t num_axes)
+  StageLoops(std::size_t rank, std::size_t num_axes, ScopeRank in = ScopeRank::by_threads)
       : num_spatial(static_cast<std::int32_t>(rank)),
-        num_nodes(static_cast<std::int32_t>(num_axes)) {
+        num_nodes(static_cast<std::int32_t>(num_axes)), scope(in) {
     for (std::int32_t i = 0; i < num_nodes; ++i) {
       leaves.push_back(i);
     }
@@ -128,17 +128,15 @@ inline std::vector<StageLoops> stage_loops(const State& state) {
           } else if constexpr (std::is_same_v<T, CacheWriteStep>) {
             const auto rank = static_cast<std::size_t>(loops[id].num_spatial);
             const std::size_t axes = loops[id].leaves.size();  // nothing was done to it yet
-            *at = StageLoops(rank, rank);
+            *at = StageLoops(rank, rank, at->scope);
             loops.emplace(at, rank, axes)->scope = scope_rank(s.scope);
           } else if constexpr (std::is_same_v<T, ExpandReductionStep>) {
             const auto rank = static_cast<std::size_t>(loops[id].num_spatial);
-            const ScopeRank scope = loops[id].scope;
-            *at = StageLoops(rank, rank);
-            at->scope = scope;
+            *at = StageLoops(rank, rank, at->scope);
           } else if constexpr (std::is_same_v<T, RfactorStep>) {
             const auto rank = static_cast<std::size_t>(loops[id].num_spatial);
             const std::size_t leaves = loops[id].leaves.size();  // fused and split, no more
-            *at = StageLoops(rank, rank + 1);
+            *at = StageLoops(rank, rank + 1, at->scope);
             loops.emplace(at, rank + 1, leaves);
           }
         },
