@@ -237,7 +237,7 @@ class LoopUses {
       } else {
         // Its own condition says that the outer part stays 0, to the stages inside nothing does.
         if (extents[outer] == 1 && extents[inner] != 1 && forms[whole].last() >= extents[inner] &&
-            has_attached(s)) {
+            holds_stages(*state_, s)) {
           return false;
         }
         forms[whole].unfuse(extents[outer], extents[inner], forms[outer], forms[inner]);
@@ -247,12 +247,6 @@ class LoopUses {
       axes[a].add(forms[a], 1);
     }
     return true;
-  }
-
-  bool has_attached(std::size_t s) const {
-    return any_item(state_->attach_map().iterator_to_stages, [&](const auto& attached) {
-      return attached.first.stage == static_cast<std::int32_t>(s);
-    });
   }
 
   bool read_bodies(std::size_t s, const std::vector<LoopForm>& axes, bool is_shared) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// has_plain_loops: whether a program is one that loops are counted of by numbers (loop_uses.hpp).
+// has_plain_loops, holds_stages: what programs are that loops are counted of by numbers
+// (loop_uses.hpp).
 //
 // Floor 5. Own design. No partial sums, no storage layouts; kernels are whole stages.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <variant>
 
 #include "tensorsmith/sched/apply/annotation.hpp"
@@ -34,6 +36,13 @@ inline bool has_plain_kernels(const State& state) {
     (is_bound ? bound : others) += is_root ? 1 : 0;
   }
   return bound == 0 || others == 0;
+}
+
+/// Whether some stage is computed inside of the loops of `stage`.
+inline bool holds_stages(const State& state, std::size_t stage) {
+  return any_item(state.attach_map().iterator_to_stages, [&](const auto& attached) {
+    return attached.first.stage == static_cast<std::int32_t>(stage);
+  });
 }
 
 inline bool has_plain_loops(const State& state) {
