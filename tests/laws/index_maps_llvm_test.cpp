@@ -197,8 +197,8 @@ void check_program(const LoopProgram& program, const ComputeDag& dag, bool with_
 
 template <class MakeDag>
 void check_drawn(std::uint32_t stream, std::uint32_t count, const MakeDag& make_dag) {
-  std::uint32_t num_checked = 0, num_tiled = 0;
-  for (std::uint32_t number = 0; goes_on(number, count, num_tiled <= count); ++number) {
+  std::uint32_t number = 0, num_checked = 0, num_tiled = 0;
+  for (; goes_on(number, count, num_tiled <= number); ++number) {
     CounterRng rng(seed(), stream, number);
     const DType dtype = rng.next_below(2) == 0 ? DType::i32 : DType::f32;
     const Shared<const ComputeDag> dag = make_dag(rng, dtype);
@@ -217,8 +217,8 @@ void check_drawn(std::uint32_t stream, std::uint32_t count, const MakeDag& make_
       check_program(*program, *dag, draw == 0);
     }
   }
-  CHECK(num_checked > 3 * count);
-  CHECK(num_tiled > count);
+  CHECK(num_checked > 3 * number);
+  CHECK(num_tiled > number);
 }
 
 }  // namespace

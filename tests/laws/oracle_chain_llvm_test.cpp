@@ -217,7 +217,7 @@ bool has_padded_rows(const State& state) {
 void check_drawn_programs(const std::vector<test::SmallWorkload>& workloads, const Target& target,
                           std::uint32_t count, bool with_machine_code, const Least& least = {}) {
   std::map<const ComputeDag*, SearchSpace> spaces;
-  std::uint32_t num_packed = 0, num_rows = 0;
+  std::uint32_t num_drawn = 0, num_packed = 0, num_rows = 0;
   Outcome outcome;
   const auto draw = [&](CounterRng& rng,
                         const Shared<const ComputeDag>& dag) -> std::optional<State> {
@@ -234,15 +234,16 @@ void check_drawn_programs(const std::vector<test::SmallWorkload>& workloads, con
     return state;
   };
   const auto lacks = [&] {
-    return num_packed < count * least.packed || num_rows < count * least.rows ||
-           outcome.with_intrinsic < count * least.intrinsics || outcome.split <= count * 0.02 ||
-           outcome.checked <= count * 0.6;
+    return num_packed < num_drawn * least.packed || num_rows < num_drawn * least.rows ||
+           (least.intrinsics > 0 && outcome.with_intrinsic <= num_drawn * least.intrinsics) ||
+           outcome.split <= num_drawn * 0.02 || outcome.checked <= num_drawn * 0.6;
   };
   for (std::uint32_t round = 0; test::goes_on(round, 1, lacks()); ++round) {
     outcome = check_schedules(workloads, target, 1 + 100 * round, count, with_machine_code, draw,
                               outcome);
+    num_drawn += count;
   }
-  CAPTURE(count, num_packed, num_rows, outcome.with_intrinsic, outcome.split, outcome.checked);
+  CAPTURE(num_drawn, num_packed, num_rows, outcome.with_intrinsic, outcome.split, outcome.checked);
   CHECK_FALSE(lacks());
 }
 
