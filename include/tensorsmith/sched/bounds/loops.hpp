@@ -27,11 +27,13 @@ struct LoopRelation {
 /// Memory scopes by rank (Ansor reference, ch. 2.5, rule 2).
 enum class ScopeRank : std::int8_t { by_threads = -1, global = 0, shared = 1, warp = 2, local = 3 };
 
+/// Of a stage; nothing: that of the threads that it is computed by.
 inline ScopeRank scope_rank(std::string_view scope) {
-  return scope == "shared"  ? ScopeRank::shared
-         : scope == "warp"  ? ScopeRank::warp
-         : scope == "local" ? ScopeRank::local
-                            : ScopeRank::global;
+  return scope.empty()       ? ScopeRank::by_threads
+         : scope == "shared" ? ScopeRank::shared
+         : scope == "warp"   ? ScopeRank::warp
+         : scope == "local"  ? ScopeRank::local
+                             : ScopeRank::global;
 }
 
 /// Of memory of a higher rank every block, or every thread, has its own.
@@ -45,9 +47,9 @@ struct StageLoops {
   std::vector<std::int32_t> leaves;  ///< one node per iterator of the state
   ScopeRank scope = ScopeRank::by_threads;
 
-  StageLoops(std::size_t rank, std::size_t num_axes, ScopeRank in = ScopeRank::by_threads)
+  StageLoops(std::size_t rank, std::size_t num_axes)
       : num_spatial(static_cast<std::int32_t>(rank)),
-        num_nodes(static_cast<std::int32_t>(num_axes)), scope(in) {
+        num_nodes(static_cast<std::int32_t>(num_axes)) {
     for (std::int32_t i = 0; i < num_nodes; ++i) {
       leaves.push_back(i);
     }
@@ -124,23 +126,26 @@ inline std::vector<StageLoops> stage_loops(const State& state) {
           } else if constexpr (std::is_same_v<T, CacheReadStep>) {
             const std::size_t rank =
                 rank_of_copy(state, static_cast<std::size_t>(&step - &steps[0]));
-            loops.emplace(at + 1, rank, rank)->scope = scope_rank(s.scope);
+            loops.emplace(at + 1, rank, rank);
           } else if constexpr (std::is_same_v<T, CacheWriteStep>) {
             const auto rank = static_cast<std::size_t>(loops[id].num_spatial);
             const std::size_t axes = loops[id].leaves.size();  // nothing was done to it yet
-            *at = StageLoops(rank, rank, at->scope);
-            loops.emplace(at, rank, axes)->scope = scope_rank(s.scope);
+            *at = StageLoops(rank, rank);
+            loops.emplace(at, rank, axes);
           } else if constexpr (std::is_same_v<T, ExpandReductionStep>) {
             const auto rank = static_cast<std::size_t>(loops[id].num_spatial);
-            *at = StageLoops(rank, rank, at->scope);
+            *at = StageLoops(rank, rank);
           } else if constexpr (std::is_same_v<T, RfactorStep>) {
             const auto rank = static_cast<std::size_t>(loops[id].num_spatial);
             const std::size_t leaves = loops[id].leaves.size();  // fused and split, no more
-            *at = StageLoops(rank, rank + 1, at->scope);
+            *at = StageLoops(rank, rank + 1);
             loops.emplace(at, rank + 1, leaves);
           }
         },
         step);
+  }
+  for (std::size_t s = 0; s < loops.size(); ++s) {
+    loops[s].scope = scope_rank(state.stage(s).scope);
   }
   return loops;
 }

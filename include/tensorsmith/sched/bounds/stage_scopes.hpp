@@ -5,7 +5,6 @@
 // threads that they are computed by.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "tensorsmith/sched/bounds/loops.hpp"
@@ -17,8 +16,7 @@ namespace tensorsmith::detail {
 inline std::vector<bounds::ScopeRank> scopes_of_stages(const State& state) {
   std::vector<bounds::ScopeRank> scopes;
   for (std::size_t s = 0; s < state.num_stages(); ++s) {
-    const std::string& scope = state.stage(s).scope;
-    scopes.push_back(scope.empty() ? bounds::ScopeRank::by_threads : bounds::scope_rank(scope));
+    scopes.push_back(bounds::scope_rank(state.stage(s).scope));
   }
   return scopes;
 }
