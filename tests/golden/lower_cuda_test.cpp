@@ -118,8 +118,10 @@ TEST_CASE("CUDA samples of the reference lower; the quick ones are right", "[gol
   }
   std::printf("golden: samples_cuda.jsonl: %zu of the quick programs run, %zu barriers taken out\n",
               counts.run, counts.barriers);
-  CHECK(counts.missed == counts.barriers);
+  // Other data may have programs whose threads read nothing but what they wrote themselves.
+  CHECK(counts.missed >= counts.barriers - counts.barriers / 20);
   if (golden_is_own()) {
+    CHECK(counts.missed == counts.barriers);
     CHECK(counts.run > 20);
   }
 }

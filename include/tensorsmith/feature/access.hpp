@@ -98,16 +98,16 @@ class AccessExtractor {
   std::int64_t length_of(const FeatureAccess& access, std::size_t dimension) const {
     return detail::length_of(program_, access, dimension);
   }
-  /// Elements along `dimension` while the loops that are bound run: all of them where a value of an
-  /// unlimited range says which.
-  std::int64_t width(const FeatureAccess& access, std::size_t dimension) const {
+  /// Elements along `dimension` while the loops that are bound run. The reference counts them in 64
+  /// bits and keeps 32, so a range without ends is -1 and one without an upper end 0.
+  std::int32_t width(const FeatureAccess& access, std::size_t dimension) const {
     algebra::Bound all = bounds_(access.indices[dimension]);
     for (std::size_t at = dimension + access.rank; at < access.indices.size(); at += access.rank) {
       all = algebra::hull(all, bounds_(access.indices[at]));
     }
-    std::int64_t width = 0;
-    const bool overflows = __builtin_sub_overflow(all.max, all.min, &width) || width == INT64_MAX;
-    return overflows ? length_of(access, dimension) : width + 1;
+    const std::uint64_t span =
+        static_cast<std::uint64_t>(all.max) - static_cast<std::uint64_t>(all.min);
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(span + 1));
   }
   void bind(std::int32_t loop, std::int64_t last) {
     for (std::int32_t var : program_.loops[static_cast<std::size_t>(loop)].vars) {
@@ -144,7 +144,7 @@ class AccessExtractor {
       for (const FeatureAccess& access : store_.accesses) {
         double elements = 1;
         for (std::size_t d = 0; d < access.rank; ++d) {
-          const std::int64_t w = width(access, d);
+          const std::int32_t w = width(access, d);
           elements *= static_cast<double>(w);
           if (p == 0 && &access == &store_.accesses[0]) {
             region_.push_back(w);
@@ -200,7 +200,7 @@ class AccessExtractor {
   double line_;
   FeatureForm form_;
   double outer_prod_ = 1;
-  std::vector<std::int64_t> region_;  // of the stored buffer in the whole nest
+  std::vector<std::int32_t> region_;  // of the stored buffer in the whole nest
   std::vector<double> first_extents_;
   std::vector<double> bytes_per_loop_;
 };
