@@ -119,7 +119,6 @@ TEST_CASE("every illegal step has its own error") {
           {ComputeInlineStep{1}, FollowSplitStep{2, 0, 0, 1}});
   refused(Code::follow_part_count, chain, {split(1, 0, {4, 2}), FollowSplitStep{2, 0, 0, 4}});
   refused(Code::follow_part_count, chain, {split(1, 0, {4, 2}), FollowSplitStep{2, 0, 0, 0}});
-  refused(Code::follow_no_sources, chain, {FollowFusedSplitStep{2, 0, {}, 0, true}});
   refused(Code::follow_level_out_of_range, chain,
           {split(1, 0, {4, 2}), FollowFusedSplitStep{2, 0, {0}, 2, true}});
   refused(Code::storage_align_factor, chain, {StorageAlignStep{1, 0, 0, 4}});

@@ -96,6 +96,12 @@ TEST_CASE("conformance 11.4: follow fused split has the product of one level") {
   }
 }
 
+TEST_CASE("a fused split that follows nothing has one part of length 1") {
+  State state = State::initial(chain_dag());
+  REQUIRE(!try_apply(state, FollowFusedSplitStep{2, 0, {}, 1, true}));
+  CHECK(extents(state, 2) == Ids{16, 1, 8});
+}
+
 TEST_CASE("following an unknown length gives unknown lengths") {
   State state = State::initial(chain_dag());
   REQUIRE(!try_apply(state, SplitStep{1, 0, 16, {unknown_length, 2}, true}));

@@ -120,7 +120,8 @@ inline LengthList follow_split_lengths(const std::vector<Step>& steps,
   return lengths;
 }
 
-/// The one length of a follow fused split: the product of lengths[level] of its sources.
+/// The one length of a follow fused split: the product of lengths[level] of its sources, 1 without
+/// any, as the reference has it where a copy is copied again.
 inline std::int64_t follow_fused_split_length(const std::vector<Step>& steps,
                                               const FollowFusedSplitStep& step) {
   std::int64_t product = 1;
@@ -161,9 +162,6 @@ template <class Extent>
 StepCheck apply_to(BasicState<Extent>& state, const FollowFusedSplitStep& step) {
   if (StepCheck error = detail::check_iterator(state, step.stage, step.iterator)) {
     return error;
-  }
-  if (step.source_steps.empty()) {
-    return ScheduleError{ScheduleErrorCode::follow_no_sources, step.stage, step.iterator};
   }
   for (std::int32_t at : step.source_steps) {
     if (StepCheck error = detail::check_source(state.steps(), step.stage, step.iterator, at)) {
