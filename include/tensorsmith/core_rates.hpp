@@ -35,6 +35,7 @@ struct CoreRates {
   double window = 1;           ///< instructions that a core runs ahead; 1: it waits for every run
   double gather = 1.0;         ///< cycles per gathered or scattered element
   double call = 12;            ///< of one vector of exp, or a division
+  double pipe_conflict = 0;    ///< cycles of a step with less than two to spare (step_of_products)
   double fold = 16;            ///< vectors of partial results become one value
   double loop_end = 0;         ///< leaving the loop of a run, where that is not unrolled
   double run_start = 24;       ///< filling and draining the pipeline, leaving a loop
@@ -75,6 +76,7 @@ constexpr void for_each_rate(Rates& rates, const Visit& visit) {
   visit("window", rates.window);
   visit("gather", rates.gather);
   visit("call", rates.call);
+  visit("pipe_conflict", rates.pipe_conflict);
   visit("fold", rates.fold);
   visit("loop_end", rates.loop_end);
   visit("run_start", rates.run_start);
@@ -96,6 +98,7 @@ constexpr CoreRates any_core_rates() {
   rates.streams = 20;
   rates.gather = 0.7;
   rates.call = 9;
+  rates.pipe_conflict = 0.3;
   rates.fold = 8;
   rates.loop_end = 1;
   return rates;

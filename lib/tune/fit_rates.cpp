@@ -65,6 +65,7 @@ const std::vector<Coordinate>& coordinates() {
       rate(&R::window, 30, 1, 2000, 1.2),
       rate(&R::gather, 0, 0.25, 8, 0.5),
       rate(&R::call, 0, 2, 80, 0.5),
+      rate(&R::pipe_conflict, 0.3, 0, 4, 0.5),
       rate(&R::fold, 0, 2, 80, 0.5),
       rate(&R::loop_end, 4, 0, 40, 0.5),
       rate(&R::run_start, 0, 2, 200, 0.5),

@@ -259,8 +259,8 @@ class DraftEstimator {
                                    (1.5 * target_.fma_per_cycle.value_or(2)));
       }
       step = larger_of(step, memory);
-      // The next product of the same accumulators waits for the last one, beside other runs.
-      step = larger_of(step, static_cast<double>(target_.fma_latency.value_or(4)) * exposed);
+      const double busy = rows * vectors * fma / target_.fma_per_cycle.value_or(2);
+      step = larger_of(step, step_of_products(busy, target_, rates_, exposed));
       if (nest.in_tiles && has_groups) {
         step = tile_cycles(*intrinsic, rows, width, vectors);
       }

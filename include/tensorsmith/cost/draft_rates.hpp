@@ -45,6 +45,18 @@ inline CoreRates draft_rates(const Target& target) {
   return rates;
 }
 
+/// Cycles of a step of products that keep their pipes busy for `busy` cycles, each waiting for the
+/// last one of the same accumulator. Pipes are chosen before operands are there, so some wait where
+/// there is little to spare. `exposed`: share of the runs that no other ones overlap.
+inline double step_of_products(double busy, const Target& target, const CoreRates& rates,
+                               double exposed = 1) {
+  const double latency = target.fma_latency.value_or(4);
+  const double to_spare = busy - latency;
+  const double conflicts = to_spare >= 2 ? 0 : to_spare <= 1 ? 1 : 2 - to_spare;
+  return (busy > latency * exposed ? busy : latency * exposed) +
+         exposed * conflicts * rates.pipe_conflict;
+}
+
 }  // namespace tensorsmith::detail
 
 namespace tensorsmith {

@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "tensorsmith/cost/draft_rates.hpp"
 #include "tensorsmith/search/open_stages.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tensorsmith/support/factorize.hpp"
@@ -30,7 +31,7 @@ struct TileChoice {
 class SeedModel {
  public:
   SeedModel(const Target& target, std::int64_t max_innermost)
-      : target_(target), max_innermost_(max_innermost) {}
+      : target_(target), rates_(draft_rates(target)), max_innermost_(max_innermost) {}
 
   /// The lengths of every split of the stage, in its order.
   std::vector<LengthList> lengths(const OpenStage& stage, const TileChoice& choice) const {
@@ -287,8 +288,8 @@ class SeedModel {
     const auto real = [](std::int64_t x) { return static_cast<double>(x); };
     const double units = target_.fma_per_cycle.value_or(2);
     const double arithmetic = real(rows * vectors) / units;
-    double step = larger_of(arithmetic, real(rows + vectors) / 2);
-    step = larger_of(step, static_cast<double>(target_.fma_latency.value_or(4)));
+    const double step =
+        larger_of(real(rows + vectors) / 2, step_of_products(arithmetic, target_, rates_));
     const double fill_columns =
         real(columns) / real(ceil_div(columns, vectors * lanes) * vectors * lanes);
     const double fill_rows = real(row_extent) / real(ceil_div(row_extent, rows) * rows);
@@ -296,6 +297,7 @@ class SeedModel {
   }
 
   const Target& target_;
+  CoreRates rates_;
   std::int64_t max_innermost_;
 };
 

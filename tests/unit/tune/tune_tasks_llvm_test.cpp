@@ -24,11 +24,11 @@ TEST_CASE("tasks share the trials, all get some, the journal has every one") {
   REQUIRE(result.tasks.size() == 3);
   CHECK(result.trials == 14);
   CHECK(result.has_all());
-  CHECK(result.order.size() == 7);
+  CHECK(result.order.size() >= 7);  // a round of two may find one program that is new
   CHECK(std::vector<std::size_t>(result.order.begin(), result.order.begin() + 3) ==
         std::vector<std::size_t>{0, 1, 2});
-  CHECK(num_before == 7);
-  CHECK(num_after == 7);
+  CHECK(num_before == result.order.size());
+  CHECK(num_after == result.order.size());
   CHECK_FALSE(result.is_cancelled);
   double sum = 0;
   for (const TuneResult& task : result.tasks) {
@@ -52,7 +52,11 @@ TEST_CASE("round robin takes turns; the same seed takes the same order") {
   SimulatedMeasurer measurer = simulated();
   TasksOptions options = options_with(measurer, 12);
   options.schedule.strategy = TaskStrategy::round_robin;
-  CHECK(tune_tasks(small_tasks(), options).order == std::vector<std::size_t>{0, 1, 2, 0, 1, 2});
+  const std::vector<std::size_t> turns = tune_tasks(small_tasks(), options).order;
+  CHECK(turns.size() >= 6);
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    CHECK(turns[i] == i % 3);
+  }
   options.schedule.strategy = TaskStrategy::gradient;
   options.tune.budget.trials = 20;
   CHECK(tune_tasks(small_tasks(), options).order == tune_tasks(small_tasks(), options).order);
