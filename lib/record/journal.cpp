@@ -136,12 +136,14 @@ read_lines(const std::string& path, std::int64_t most = std::numeric_limits<std:
   if (!has_records && !contents.skipped.empty() && !is_torn_only) {
     const Result<std::string, FileError> text = read_file(path);
     const std::string foreign = text ? describe_foreign_log(*text) : std::string();
-    return fail(
-        RecordError{in_quotes(path, 1000) +
-                    (!foreign.empty() ? " " + foreign
-                                      : " is not a tensorsmith journal: line " +
-                                            std::to_string(contents.skipped.front().number) +
-                                            " is " + contents.skipped.front().reason)});
+    const SkippedLine& first = contents.skipped.front();
+    const bool is_of_ansor = first.reason.rfind("format \"v0.", 0) == 0;
+    return fail(RecordError{
+        in_quotes(path, 1000) +
+        (!foreign.empty() ? " " + foreign
+                          : " is not a tensorsmith journal: line " + std::to_string(first.number) +
+                                " is " + first.reason +
+                                (is_of_ansor ? "; tensorsmith records reads logs of Ansor" : ""))});
   }
   return contents;
 }

@@ -25,7 +25,7 @@ TEST_CASE("what is no journal is refused by every command and stays as it was") 
       {binary, "is not a tensorsmith journal"},
       {"{\"v\":\"tensorsmith-9\",\"workload\":\"gemm:8x8x8:f32\"}\n", "format \"tensorsmith-9\""},
       {"{\"i\":[[\"[]\",\"llvm\"],[[],[]]],\"r\":[[0.1],0,1,2],\"v\":\"v0.6\"}\n",
-       "format \"v0.6\""},
+       "format \"v0.6\", expected \"tensorsmith-1\"; tensorsmith records reads logs of Ansor"},
       {"[1,2]\n[3]\n", "line 1 is not a JSON object"},
       {std::string("\0\0\0\n\0\n", 6), "line 1 is not JSON"},
   };

@@ -78,6 +78,7 @@ TEST_CASE("a report that cannot be made is one sentence and leaves every file al
     CAPTURE(command);
     check_refusal(folder.run(command), "");
   }
+  check_refusal(folder.run({"report", "j", "--output", "old.html"}), "is a file and no workload");
   CHECK(folder.run({"report", "--db", "j", "--output", "no/such/folder"}).code == 2);
   CHECK(folder.run({"tune", workload, "--trials", "1", "--db", "j", "--report", "no/such/folder"})
             .code == 2);
