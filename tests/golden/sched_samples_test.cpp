@@ -45,7 +45,12 @@ void check_stage(const State& state, const StateRanges& ranges, std::size_t id, 
     CHECK(static_cast<int>(it.kind) == golden[2].get<int>());
     CHECK(static_cast<int>(it.annotation) == golden[3].get<int>());
     REQUIRE(it.extent.has_value());
-    CHECK(*it.extent == largest_extent(golden[1][1]));
+    // A text says nothing of the values that its variables take; the texts are compared below.
+    const std::int64_t largest = largest_extent(golden[1][1]);
+    CHECK(*it.extent <= largest);
+    if (golden_is_own() || !golden[1][1].is_string()) {
+      CHECK(*it.extent == largest);
+    }
     if (stage.is_placeholder) {
       continue;
     }
