@@ -57,6 +57,14 @@ TEST_CASE("a page with the ratios that a benchmark found") {
   CHECK(has(page, "left out: not installed"));
 }
 
+TEST_CASE("a file that is called as a workload is, is not in the way of its journal") {
+  CommandFolder folder;
+  REQUIRE(folder.run({"tune", workload, "--trials", "2", "--quiet"}).code == 0);
+  folder.write(workload, "");
+  CHECK(folder.run({"report", workload, "--output", "r.html"}).code == 0);
+  CHECK(has(folder.read("r.html"), workload));
+}
+
 TEST_CASE("a report that cannot be made is one sentence and leaves every file alone") {
   CommandFolder folder;
   REQUIRE(folder.run({"tune", workload, "--trials", "2", "--db", "j", "--quiet"}).code == 0);

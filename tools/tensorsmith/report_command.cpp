@@ -26,12 +26,13 @@ int make_report(ReportArguments& arguments) {
     }
     WorkloadOptions options;
     options.workload = request.workloads.front();
+    request.journal = journal_path(options);
     std::error_code problem;
-    if (std::filesystem::exists(options.workload, problem)) {
+    if (!std::filesystem::exists(request.journal, problem) &&
+        std::filesystem::exists(options.workload, problem)) {
       throw Error(in_quotes(options.workload) + " is a file and no workload; name a journal with "
                                                 "--db FILE");
     }
-    request.journal = journal_path(options);
   }
   std::vector<std::string> workloads;  // those of a range of rows are there by their own names
   for (const std::string& workload : request.workloads) {
