@@ -79,10 +79,8 @@ SketchOptions native_sketch_options(const SpaceContext& context) {
   if (target.kind == TargetKind::cuda) {
     return gpu_sketch_options_for(context);
   }
-  SketchOptions options = cpu_sketch_options(context);
+  SketchOptions options = native_cpu_sketch_options(cpu_sketch_options(context));
   options.hardware.vector_unit_bytes = target.vector_bits / 8;
-  options.collapse_axes = true;
-  options.reuse = DataReuse::of_reads;
   options.intrinsics = usable_intrinsics(*context.task.dag, target);
   return options;
 }

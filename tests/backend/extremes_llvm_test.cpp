@@ -16,7 +16,7 @@ using namespace tensorsmith::test;
 
 TEST_CASE("maxima and minima of infinities and NaN, as they are drawn for a processor",
           "[codegen]") {
-  SketchOptions options;
+  SketchOptions options = native_cpu_sketch_options();
   options.hardware = hardware_params(host_target());
   options.hardware.num_cores = 2;
   SpaceOptions native = native_space_options();

@@ -61,7 +61,7 @@ TEST_CASE("maxima and minima of infinities and NaN in exported C++", "[cpp_sourc
   SpaceOptions native = native_space_options();
   native.hardware = hardware_params(target);
   native.hardware.num_cores = 2;
-  SketchOptions options;
+  SketchOptions options = native_cpu_sketch_options();
   options.hardware = native.hardware;
   const std::vector<Toolchain> tools = quick_toolchains();
   const TemporaryFolder folder;

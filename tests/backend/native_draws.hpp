@@ -59,7 +59,7 @@ class NativeDraws {
  private:
   Target target_;
   SpaceOptions native_;
-  SketchOptions options_;
+  SketchOptions options_ = native_cpu_sketch_options();
   std::uint32_t stream_ = 0, num_drawn_ = 0;
 };
 

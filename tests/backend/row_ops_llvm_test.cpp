@@ -16,7 +16,7 @@ namespace {
 
 /// Of all sketches, or of those in which as many products are computed inside of another stage.
 SearchSpace row_space(const Shared<const ComputeDag>& dag, std::size_t num_inside = 0) {
-  SketchOptions options;
+  SketchOptions options = native_cpu_sketch_options();
   options.hardware = hardware_params(host_target());
   options.hardware.num_cores = 2;
   SpaceOptions native = native_space_options();

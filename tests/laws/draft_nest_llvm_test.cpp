@@ -125,12 +125,10 @@ NestSummary summary_of(const detail::DraftNest& nest, bool has_reduction) {
 }
 
 SearchSpace native_space(const Shared<const ComputeDag>& dag, const Target& target) {
-  SketchOptions options;
+  SketchOptions options = native_cpu_sketch_options();
   options.hardware = hardware_params(target);
   options.hardware.num_cores = 2;
   options.hardware.vector_unit_bytes = target.vector_bits / 8;
-  options.collapse_axes = true;
-  options.reuse = DataReuse::of_reads;
   options.intrinsics = intrinsics_of(target);
   std::erase_if(options.intrinsics, [&](const TensorIntrinsic* intrinsic) {
     return std::none_of(

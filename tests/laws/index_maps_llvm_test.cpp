@@ -163,11 +163,9 @@ Shared<const ComputeDag> random_stencil(CounterRng& rng, DType dtype) {
 }
 
 SearchSpace space_of(const Shared<const ComputeDag>& dag, const Target& target) {
-  SketchOptions options;
+  SketchOptions options = native_cpu_sketch_options();
   options.hardware = hardware_params(target);
   options.hardware.num_cores = 2;
-  options.collapse_axes = true;
-  options.reuse = DataReuse::of_reads;
   SpaceOptions native = native_space_options();
   native.hardware = options.hardware;
   native.min_streamed_bytes = 1;

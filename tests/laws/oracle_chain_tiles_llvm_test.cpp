@@ -20,7 +20,7 @@ using namespace tensorsmith::test;
 namespace {
 
 SearchSpace tile_space(const Shared<const ComputeDag>& dag, const Target& target, bool packs_all) {
-  SketchOptions options;
+  SketchOptions options = native_cpu_sketch_options();
   options.hardware = hardware_params(target);
   options.hardware.num_cores = 2;
   options.core_cache_bytes = packs_all ? 0 : 1 << 20;

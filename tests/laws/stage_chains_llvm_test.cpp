@@ -146,11 +146,9 @@ TEST_CASE("oracle chain on random chains of stages: exact") {
   for (; goes_on(number, count, num_kept <= number / 4); ++number) {
     CounterRng rng(seed(), 91, number);
     const Shared<const ComputeDag> dag = StageChain(rng).make();
-    SketchOptions options;
+    SketchOptions options = native_cpu_sketch_options();
     options.hardware = hardware_params(host_target());
     options.hardware.num_cores = 1 + static_cast<std::int32_t>(number % 2);
-    options.collapse_axes = true;
-    options.reuse = DataReuse::of_reads;
     SpaceOptions native = native_space_options();
     native.hardware = options.hardware;
     const SearchSpace space(generate_sketches(dag, native_cpu_rules(), options), native);

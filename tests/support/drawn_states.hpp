@@ -17,7 +17,7 @@ namespace tensorsmith::test {
 
 /// Every operand may be packed, any fetched ahead, every result written past the caches.
 inline SearchSpace small_native_space(const Shared<const ComputeDag>& dag, const Target& target) {
-  SketchOptions options;
+  SketchOptions options = native_cpu_sketch_options();
   options.hardware = hardware_params(target);
   options.hardware.num_cores = 2;
   options.hardware.vector_unit_bytes = 16;  // small axes fill vectors, others have rests

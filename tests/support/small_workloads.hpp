@@ -66,6 +66,42 @@ inline std::vector<SmallWorkload> small_workloads(DType type) {
   }
   {
     te::Program p;
+    auto A = p.placeholder("A", {3, 8, 5}, type), B = p.placeholder("B", {5, 12}, type);
+    auto k = p.reduce_axis("k", 5);
+    auto C = p.compute("C", {3, 8, 12},
+                       [&](auto b, auto i, auto j) { return te::sum(A(b, i, k) * B(k, j), {k}); });
+    add("rows of 3 x 8", p.dag({A, B, C}));
+  }
+  {
+    te::Program p;
+    auto X = p.placeholder("X", {13, 9}, type);
+    auto k = p.reduce_axis("k", 9);
+    auto G =
+        p.compute("G", {13, 13}, [&](auto i, auto j) { return te::sum(X(i, k) * X(j, k), {k}); });
+    add("rows times their transpose", p.dag({X, G}));
+  }
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {10, 7}, type), B = p.placeholder("B", {11, 7}, type);
+    auto k = p.reduce_axis("k", 7);
+    auto S = p.compute("S", {11, 7}, [&](auto j, auto l) { return B(j, l) * 2 + 1; });
+    auto C = p.compute("C", {10, 11}, [&](auto i, auto j) {
+      return te::sum((A(i, k) - S(j, k)) * (A(i, k) - S(j, k)), {k});
+    });
+    add("distances of computed rows", p.dag({A, B, C}));
+  }
+  {
+    te::Program p;
+    auto X = p.placeholder("X", {5, 4, 6}, type), B = p.placeholder("B", {4, 9}, type),
+         C = p.placeholder("C", {6, 9}, type);
+    auto j = p.reduce_axis("j", 4), k = p.reduce_axis("k", 6);
+    auto M = p.compute("M", {5, 9}, [&](auto i, auto r) {
+      return te::sum(X(i, j, k) * B(j, r) * C(k, r), {j, k});
+    });
+    add("three factors", p.dag({X, B, C, M}));
+  }
+  {
+    te::Program p;
     auto A = p.placeholder("A", {19, 13}, type), B = p.placeholder("B", {35, 19}, type);
     auto k = p.reduce_axis("k", 19);
     auto C =

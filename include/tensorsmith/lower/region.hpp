@@ -207,7 +207,6 @@ inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents,
     const auto end = detail::end_of_quotient(pool, extents, nest, term.atom);
     if (range && end) {  // rows of a fused axis that its tiles go beyond
       range->max = smaller_of(range->max, end->most);
-      is_met[end->constraint] = true;
     }
     const std::int64_t widest = range ? range->max - range->min : 0;
     if (has_value && term.coefficient > 0) {
@@ -215,11 +214,23 @@ inline SymbolicInterval axis_interval(ExprPool& pool, const VarExtents& extents,
       const SymbolicInterval part =
           interval_of(pool, extents, detail::leaf_intervals(nest), term.atom);
       if (part.is_known && part.is_inside && (!range || part.width < widest)) {
+        const auto lows = end ? range_of(pool, extents, part.low) : std::nullopt;
+        if (lows && lows->max + part.width <= end->most) {
+          is_met[end->constraint] = true;
+        }
         result.low.add(part.low, term.coefficient);
         result.width += term.coefficient * part.width;
         continue;
       }
     }
+    if (range && end) {
+      is_met[end->constraint] = true;
+    }
+    // What loops that run already leave of it may end earlier than what they leave open says.
+    result.is_inside =
+        result.is_inside && (!has_value || !any_item(nest.constraints, [&](const Constraint& c) {
+          return detail::is_about(pool, nest, axis, c);
+        }));
     if (!range) {
       result.is_known = false;
       return result;

@@ -52,6 +52,13 @@ inline SketchOptions gpu_sketch_options(const HardwareParams& hardware) {
   return options;
 }
 
+/// The native space's for CPUs, with what does not depend on the space.
+inline SketchOptions native_cpu_sketch_options(SketchOptions options = {}) {
+  options.collapse_axes = true;
+  options.reuse = DataReuse::of_reads;
+  return options;
+}
+
 /// All that a rule may look at.
 struct RuleInput {
   const State& state;
