@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/rewrite.hpp"
+#include "tensorsmith/sched/apply/factor_sum.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tune/f64_twin.hpp"
 
@@ -93,6 +94,12 @@ bool sums_cancel_alike(const ComputeDag& dag) {
     }
     return sums < enough;
   });
+}
+
+ExprList free_factors(const ExprPool& pool, ExprId term) {
+  ExprList factors;
+  detail::collect_factors(pool, term, factors);
+  return is_float(pool.dtype(term)) && factors.size() > 2 ? factors : ExprList{};
 }
 
 bool chooses(const ExprPool& pool, const Combiner& combiner) {

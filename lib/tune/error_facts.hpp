@@ -22,6 +22,9 @@ bool may_amplify(const ComputeDag& dag);
 /// nothing of the terms': hardly a result has terms of its own.
 bool sums_cancel_alike(const ComputeDag& dag);
 
+/// The factors of a term that are multiplied, and summed, in any order: three and more, floats.
+ExprList free_factors(const ExprPool& pool, ExprId term);
+
 /// Whether the results of a combiner are made without arithmetic on floats.
 bool chooses(const ExprPool& pool, const Combiner& combiner);
 

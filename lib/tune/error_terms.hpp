@@ -79,6 +79,15 @@ class ErrorTerms {
     return to_.select(to_.binary(BinaryOp::eq, e, real(0)), real(0),  // infinities as well
                       if_known(e, to_.max(above, below)));
   }
+  /// `e`, or unknown where a product of some of the factors may be more than `most`.
+  template <class ValueOf>
+  ExprId if_product_stays(const ExprList& factors, double most, const ValueOf& value_of, ExprId e) {
+    ExprId above = real(1);
+    for (const ExprId factor : factors) {
+      above = to_.mul(above, to_.max(magnitude(value_of(factor)), real(1)));
+    }
+    return factors.empty() ? e : to_.select(at_most(above, most), e, real(unknown));
+  }
   /// `count` roundings of x; what is not finite is exact, unless `made_of`, like the operands, is.
   /// Integers are not rounded.
   ExprId rounding(DType type, ExprId x, double count, ExprId made_of = {}) {

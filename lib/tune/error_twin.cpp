@@ -11,6 +11,7 @@
 
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/measure/tolerance.hpp"
+#include "tensorsmith/sched/apply/expand_reduction.hpp"
 #include "tune/error_facts.hpp"
 #include "tune/error_terms.hpp"
 #include "tune/f64_twin.hpp"
@@ -314,8 +315,7 @@ class ErrorTwin : detail::ErrorTerms {
   }
 
   bool has_error(const Reduce& reduce) {
-    return std::any_of(reduce.sources.begin(), reduce.sources.end(),
-                       [&](ExprId source) { return error(source).valid(); });
+    return any_item(reduce.sources, [&](ExprId source) { return error(source).valid(); });
   }
 
   void add_error(const Operation& operation, std::size_t k) {
@@ -338,10 +338,7 @@ class ErrorTwin : detail::ErrorTerms {
       return;
     }
     const ExprId source = reduce->sources[0], e = error(source), value = value_of(source);
-    double terms = 1;
-    for (const Axis& axis : operation.reduce_axes) {
-      terms *= static_cast<double>(axis.extent);
-    }
+    const auto terms = static_cast<double>(num_terms(operation));
     const double eps = 4 * epsilon_of(type) * (std::sqrt(terms) + 1);
     Reduce sum = *reduce;
     sum.sources = {};
@@ -361,7 +358,10 @@ class ErrorTwin : detail::ErrorTerms {
           is_float(type) ? to_.select(at_most(size, DBL_MAX), times(eps, size), real(0)) : ExprId{};
       most_error_[tensor.value] =
           is_float(type) ? std::min(unknown_error, eps * largest_of(type)) : unknown_error;
-      sum.sources.push_back(grown(operation, plus(e, rounded)));
+      const ExprId own = if_product_stays(
+          free_factors(from_, source), largest_of(type) / terms,
+          [&](ExprId f) { return value_of(f); }, rounded);
+      sum.sources.push_back(grown(operation, plus(e, own)));
       error_of_[tensor.value] =
           add(operation, tensor, "_error", to_.reduce(sum), operation.reduce_axes);
       return;

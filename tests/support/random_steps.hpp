@@ -32,8 +32,35 @@ inline std::int32_t first_reader(const State& state, std::int32_t stage) {
   return -1;
 }
 
+/// Some of the reduction axes of `op` are summed first; every axis that a factor of theirs has is
+/// kept, and perhaps others, in any order.
+inline FactorSumStep random_factored_sum(CounterRng& rng, const ComputeDag& dag, std::int32_t stage,
+                                         const Operation& op) {
+  FactorSumStep step{stage, {}, {}};
+  const auto num_spatial = static_cast<std::int32_t>(op.axes.size());
+  const auto num_axes = num_spatial + static_cast<std::int32_t>(op.reduce_axes.size());
+  for (std::int32_t at = num_spatial; at < num_axes; ++at) {
+    if (rng.next_below(2) == 0) {
+      step.summed.push_back(at);
+    }
+  }
+  const ExprList factors = factors_of_sum(dag.pool(), op);
+  for (std::int32_t at = 0; at < num_axes; ++at) {
+    const bool is_needed = any_item(factors, [&](ExprId factor) {
+      return detail::is_moved_by(dag.pool(), op, factor, step.summed) &&
+             uses_var(dag.pool(), factor, op.axis_var(at));
+    });
+    if (!has_item(step.summed, at) && (is_needed || rng.next_below(4) == 0)) {
+      step.kept.push_back(at);
+    }
+  }
+  rng.shuffle(step.kept);
+  return step;
+}
+
 /// Up to `max_steps` attempts; what is illegal is dropped, so the result is always a legal state.
-/// With exact_sums, steps that change the order of a summation (rfactor) are left out.
+/// With exact_sums, steps that change the order of a summation (rfactor, factored sums) are
+/// left out.
 inline State random_state(CounterRng& rng, const Shared<const ComputeDag>& dag,
                           std::uint32_t max_steps, bool exact_sums = false) {
   State state = State::initial(dag);
@@ -120,13 +147,17 @@ inline State random_state(CounterRng& rng, const Shared<const ComputeDag>& dag,
       attempt(CacheWriteStep{id, "local"});
       break;
     case 13:
-      attempt(ExpandReductionStep{id});
+      if (exact_sums || !attempt(random_factored_sum(rng, state.dag(), id, op))) {
+        attempt(ExpandReductionStep{id});
+      }
       break;
     case 10:
       if (const std::int32_t reader = first_reader(state, id); reader >= 0) {
         const bool is_of_patches = rng.next_below(2) == 0 &&
                                    attempt(CacheReadStep{id, std::string(patches_scope), {reader}});
-        if ((is_of_patches || attempt(CacheReadStep{id, "local", {reader}})) &&
+        const bool is_of_lanes = !is_of_patches && rng.next_below(2) == 0 &&
+                                 attempt(CacheReadStep{id, std::string(lanes_scope), {reader}});
+        if ((is_of_patches || is_of_lanes || attempt(CacheReadStep{id, "local", {reader}})) &&
             rng.next_below(2) == 0) {
           const auto& cache = state.operation(static_cast<std::size_t>(id) + 1);
           StorageLayoutStep layout{id + 1, {}, {}, below(3)};

@@ -162,11 +162,8 @@ class SymbolicSchedule {
     unrolls_.insert(unrolls_.begin() + step.stage + 1, FormulaId{});
     return true;
   }
-  bool read(const CacheWriteStep& step) {
-    stages_.insert(stages_.begin() + step.stage, std::vector<LocalStep>{});
-    unrolls_.insert(unrolls_.begin() + step.stage, FormulaId{});
-    return true;
-  }
+  bool read(const CacheWriteStep& step) { return add_stage_before(step.stage); }
+  bool read(const FactorSumStep& step) { return add_stage_before(step.stage); }
   bool read(const PragmaStep& step) {
     if (step.hint.is<hints::AutoUnroll>()) {
       FormulaId& limit = unrolls_[static_cast<std::size_t>(step.stage)];
@@ -182,6 +179,12 @@ class SymbolicSchedule {
   }
   bool read(const RfactorStep&) { return false; }
   bool read(const StorageLayoutStep&) { return false; }
+  /// Nothing was done to the stage that its loops are taken from.
+  bool add_stage_before(std::int32_t stage) {
+    stages_.insert(stages_.begin() + stage, std::vector<LocalStep>{});
+    unrolls_.insert(unrolls_.begin() + stage, FormulaId{});
+    return true;
+  }
   /// Where stages are computed is that of the state.
   template <class Other>
   bool read(const Other&) {

@@ -15,6 +15,7 @@
 #include "tensorsmith/sched/apply/cache_write.hpp"
 #include "tensorsmith/sched/apply/compute_location.hpp"
 #include "tensorsmith/sched/apply/expand_reduction.hpp"
+#include "tensorsmith/sched/apply/factor_sum.hpp"
 #include "tensorsmith/sched/apply/fuse.hpp"
 #include "tensorsmith/sched/apply/pragma.hpp"
 #include "tensorsmith/sched/apply/reorder.hpp"

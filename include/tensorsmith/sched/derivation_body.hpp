@@ -122,6 +122,16 @@ TENSORSMITH_INLINE std::vector<StageDerivation> derive(const State& state) {
       const std::string scope = current[id].scope;
       current[id] = StageDerivation::initial(current[id].num_spatial, 0);
       current[id].scope = scope;
+    } else if (const auto* factored = std::get_if<FactorSumStep>(&step)) {
+      const std::int32_t num_spatial = current[id].num_spatial;
+      const auto num_kept = static_cast<std::int32_t>(factored->kept.size());
+      const auto num_summed = static_cast<std::int32_t>(factored->summed.size());
+      const std::int32_t num_left = current[id].num_axes - num_spatial - num_summed;
+      const std::string scope = current[id].scope;
+      current[id] = StageDerivation::initial(num_spatial, num_left);
+      current[id].scope = scope;
+      current.insert(current.begin() + static_cast<std::ptrdiff_t>(id),
+                     StageDerivation::initial(num_kept, num_summed));
     } else if (std::holds_alternative<RfactorStep>(step)) {
       // Only one fuse and one split of reduction axes may come before: one leaf becomes spatial.
       const std::int32_t num_spatial = current[id].num_spatial;

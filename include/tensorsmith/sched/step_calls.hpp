@@ -105,6 +105,11 @@ class StepCalls {
                       std::int64_t pad_elements = 0) {
     add(StorageLayoutStep{stage, blocks, order, pad_elements});
   }
+  /// The new stage, which has the id of the old one; what is left of that is the next stage.
+  std::int32_t factor_sum(std::int32_t stage, const IdList& kept, const IdList& summed) {
+    add(FactorSumStep{stage, kept, summed});
+    return stage;
+  }
   void expand_reduction(std::int32_t stage) { add(ExpandReductionStep{stage}); }
 
  protected:

@@ -218,10 +218,29 @@ struct ExpandReductionStep {
   static constexpr auto fields() { return field_list(&ExpandReductionStep::stage); }
 };
 
+/// A sum of products in two stages: the factors that axes `summed` move are summed over those
+/// first, for every point of the axes `kept`. Positions are those of the stage's axes, spatial ones
+/// first.
+///     M[i,r] += X[i,j,k] * B[j,r] * C[k,r]  -->  M.sum[i,j,r] += X[i,j,k] * C[k,r]
+///                                                M[i,r] += B[j,r] * M.sum[i,j,r]
+struct FactorSumStep {
+  static constexpr std::string_view tag = "TFS";
+  static constexpr StepTraits traits{.adds_stage = true,
+                                     .adds_behind = false,
+                                     .is_layout = false,
+                                     .is_hint = false,
+                                     .is_of_the_reference = false};
+  std::int32_t stage;
+  IdList kept, summed;
+  static constexpr auto fields() {
+    return field_list(&FactorSumStep::stage, &FactorSumStep::kept, &FactorSumStep::summed);
+  }
+};
+
 using Step = std::variant<AnnotationStep, FuseStep, PragmaStep, ReorderStep, SplitStep,
                           FollowSplitStep, FollowFusedSplitStep, StorageAlignStep, ComputeAtStep,
                           ComputeInlineStep, ComputeRootStep, CacheReadStep, CacheWriteStep,
-                          RfactorStep, StorageLayoutStep, ExpandReductionStep>;
+                          RfactorStep, StorageLayoutStep, ExpandReductionStep, FactorSumStep>;
 
 template <class T>
 concept TransformStep = requires {
@@ -264,7 +283,8 @@ inline StepTraits traits_of(const Step& step) {
       step);
 }
 
-/// Whether a step inserts a stage in front of later ones (cache read, cache write, rfactor).
+/// Whether a step inserts a stage in front of later ones (cache read, cache write, rfactor,
+/// factored sum).
 inline bool adds_stage(const Step& step) {
   return !std::holds_alternative<PragmaStep>(step) && traits_of(step).adds_stage;
 }

@@ -11,11 +11,13 @@
 #include "tensorsmith/sketch/rules/attach_rows.hpp"
 #include "tensorsmith/sketch/rules/chain_rows.hpp"
 #include "tensorsmith/sketch/rules/expand_sums.hpp"
+#include "tensorsmith/sketch/rules/factor_sums.hpp"
 #include "tensorsmith/sketch/rules/inline_cheap.hpp"
 #include "tensorsmith/sketch/rules/inline_maps.hpp"
 #include "tensorsmith/sketch/rules/inline_padding.hpp"
 #include "tensorsmith/sketch/rules/keep_rows.hpp"
 #include "tensorsmith/sketch/rules/keep_stencils.hpp"
+#include "tensorsmith/sketch/rules/pack_computed.hpp"
 #include "tensorsmith/sketch/rules/pack_operand.hpp"
 #include "tensorsmith/sketch/rules/pack_patches.hpp"
 #include "tensorsmith/sketch/rules/skip_placed.hpp"
@@ -30,11 +32,11 @@
 namespace tensorsmith {
 
 using NativeCpuRules =
-    RuleSet<ExpandSums, SkipPlaced, KeepStencils, InlineCheap, InlineMaps, UnrollRows,
-            SimplifyComputeWithConstTensor, AddRfactor, SplitSums, AttachRows, ChainRows,
-            WindowRows, PackPatches, AddCacheWrite, MultiLevelTilingWithFusion, TileAcross,
-            KeepRows, VectorizeSum, SplitPhases, MultiLevelTiling, TileMaps, SkipStage, PackOperand,
-            InlinePadding>;
+    RuleSet<ExpandSums, SkipPlaced, FactorSums, KeepStencils, InlineCheap, InlineMaps, UnrollRows,
+            PackComputed, SimplifyComputeWithConstTensor, AddRfactor, SplitSums, AttachRows,
+            ChainRows, WindowRows, PackPatches, AddCacheWrite, MultiLevelTilingWithFusion,
+            TileAcross, KeepRows, VectorizeSum, SplitPhases, MultiLevelTiling, TileMaps, SkipStage,
+            PackOperand, InlinePadding>;
 
 inline NativeCpuRules native_cpu_rules() { return NativeCpuRules{}; }
 

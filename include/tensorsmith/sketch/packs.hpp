@@ -2,8 +2,8 @@
 // Packed copies of operands: which stages of a history they are.
 //
 // Floor 5. Own design. A packed copy is a cache read of scope `packed_scope`, of scope
-// `widened_scope`, with elements as the reader computes, or of scope `patches_scope`, where the
-// reader reads windows. A rule makes it
+// `lanes_scope`, for a part of the reads, of scope `widened_scope`, with elements as the reader
+// computes, or of scope `patches_scope`, where the reader reads windows. A rule makes it
 // (sketch/rules/pack_operand.hpp, sketch/rules/pack_patches.hpp); its loops and its layout follow
 // from the register tile of its reader (search/schedule_packs.hpp), so no other step decides them,
 // but for one thing: padding in its layout step says that it keeps the rows of its source.
@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "tensorsmith/sched/apply/lanes.hpp"
 #include "tensorsmith/sched/apply/patches.hpp"
 #include "tensorsmith/sched/apply/widened.hpp"
 #include "tensorsmith/sketch/stage_query.hpp"
@@ -57,8 +58,8 @@ class PackedCopies {
       }
     }
     const CacheReadStep* read = std::get_if<CacheReadStep>(&step);
-    if (read != nullptr && (read->scope == packed_scope || read->scope == widened_scope ||
-                            read->scope == patches_scope)) {
+    if (read != nullptr && (read->scope == packed_scope || read->scope == lanes_scope ||
+                            read->scope == widened_scope || read->scope == patches_scope)) {
       stages_.push_back(read->stage + 1);
     }
     const StorageLayoutStep* layout = std::get_if<StorageLayoutStep>(&step);

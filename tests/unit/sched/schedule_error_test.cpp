@@ -164,6 +164,16 @@ TEST_CASE("every illegal step has its own error") {
     refused(Code::cache_read_no_patches, dag, {CacheReadStep{1, "patches", {2}}});
     refused(Code::cache_read_no_patches, dag, {CacheReadStep{0, "patches", {3}}});
   }
+  refused(Code::cache_read_no_lanes, matmul, {CacheReadStep{0, "lanes", {2}}});
+  refused(Code::factor_sum, matmul, {FactorSumStep{2, {0}, {2}}});
+  {
+    te::Program p;
+    auto A = p.placeholder("A", {4, 3});
+    auto k = p.reduce_axis("k", 3);
+    auto D = p.compute("D", {4}, [&](auto i) { return te::sum(A(i, k) * 2, {k}); });
+    refused(Code::factor_sum_transformed, p.dag({A, D}),
+            {split(1, 0, {2}), FactorSumStep{1, {0}, {1}}});
+  }
   refused(Code::cache_write_transformed, matmul, {split(2, 0, {4}), CacheWriteStep{2, "local"}});
   refused(Code::cache_write_multi_output, two, {CacheWriteStep{1, "local"}});
 

@@ -26,6 +26,7 @@ const std::vector<Step>& one_of_each() {
       RfactorStep{2, 3, 2},
       StorageLayoutStep{1, {12, 0}, {0, 2, 1}, 4},
       ExpandReductionStep{2},
+      FactorSumStep{2, {0, 2, 1}, {3}},
   };
   return steps;
 }
@@ -50,6 +51,7 @@ TEST_CASE("steps print as records") {
       R"(["RF", 2, 3, 2])",
       R"(["TSL", 1, [12, 0], [0, 2, 1], 4])",
       R"(["TER", 2])",
+      R"(["TFS", 2, [0, 2, 1], [3]])",
   };
   REQUIRE(one_of_each().size() == std::variant_size_v<Step>);
   for (std::size_t i = 0; i < expected.size(); ++i) {

@@ -120,7 +120,7 @@ TEST_CASE("operands larger than the cache: each may be packed, the unpacked sket
   CHECK(num_copies(sketches[0]) == 0);
 }
 
-TEST_CASE("no copy where few iterations use an element, or an index is no axis, or two read it") {
+TEST_CASE("no copy where few iterations use an element, or an index is no axis") {
   // Only of A, 64 uses; one more has its vectors along the sum.
   CHECK(native_sketches(transposed_dag(4, 64, 64), 0).size() == 2 * 3 + 1);  // only A, 64 uses
   te::Program p;
@@ -136,15 +136,95 @@ TEST_CASE("no copy where few iterations use an element, or an index is no axis, 
       CHECK((name == "W.packed" || name == "X.patches"));  // the latter: windows, apart
     }
   }
-  te::Program q;
-  auto a = q.placeholder("A", {64, 64});
-  auto k = q.reduce_axis("k", 64), l = q.reduce_axis("l", 64);
+}
+
+/// Of all sketches, sorted, each name once.
+std::set<std::string> names_of_copies(const Shared<const ComputeDag>& dag) {
+  std::set<std::string> names;
+  for (const State& sketch : native_sketches(dag, 1 << 20)) {
+    const PackedCopies copies(sketch.steps());
+    for (std::int32_t copy : copies.stages()) {
+      names.insert(sketch.operation(static_cast<std::size_t>(copy)).name);
+    }
+  }
+  return names;
+}
+
+TEST_CASE("every reader that gains by one has a copy of its own") {
+  te::Program p;
+  auto a = p.placeholder("A", {40, 64}), b = p.placeholder("B", {40, 64}),
+       c = p.placeholder("C", {40, 64});
+  auto k = p.reduce_axis("k", 64), l = p.reduce_axis("l", 64), m = p.reduce_axis("m", 64);
   auto d =
-      q.compute("D", {64, 64}, [&](auto i, auto j) { return te::sum(a(i, k) * a(j, k), {k}); });
+      p.compute("D", {40, 40}, [&](auto i, auto j) { return te::sum(a(i, k) * b(j, k), {k}); });
   auto e =
-      q.compute("E", {64, 64}, [&](auto i, auto j) { return te::sum(d(i, l) * a(l, j), {l}); });
-  for (const State& sketch : native_sketches(q.dag({a, e}), 0)) {
-    CHECK(num_copies(sketch) == 0);
+      p.compute("E", {40, 40}, [&](auto i, auto j) { return te::sum(c(i, l) * b(j, l), {l}); });
+  auto n = p.compute("N", {40}, [&](auto j) { return te::sum(b(j, m) * b(j, m), {m}); });
+  const auto dag = p.dag({a, b, c, d, e, n});
+  const std::set<std::string> names = names_of_copies(dag);
+  CHECK(names.count("B.packed") == 1);
+  CHECK(names.count("B.d.packed") == 1);
+  std::set<std::size_t> numbers;
+  for (const State& sketch : native_sketches(dag, 1 << 20)) {
+    numbers.insert(num_copies(sketch));
+  }
+  CHECK(numbers.count(2) == 1);
+}
+
+TEST_CASE("of two reads of a tensor that is copied which the vector loop would gather") {
+  te::Program p;
+  auto x = p.placeholder("X", {40, 64});
+  auto k = p.reduce_axis("k", 64);
+  auto g =
+      p.compute("G", {40, 40}, [&](auto i, auto j) { return te::sum(x(i, k) * x(j, k), {k}); });
+  SketchOptions options = native_cpu_sketch_options();
+  options.hardware.num_cores = 4;
+  std::size_t num_packed = 0;
+  for (const State& sketch : generate_sketches(p.dag({x, g}), native_cpu_rules(), options)) {
+    const PackedCopies copies(sketch.steps());
+    for (std::int32_t copy : copies.stages()) {
+      CHECK(sketch.operation(static_cast<std::size_t>(copy)).name == "X.lanes");
+      ++num_packed;
+    }
+  }
+  CHECK(num_packed > 0);
+  // Twice the same element is one read.
+  te::Program q;
+  auto a = q.placeholder("A", {40, 64}), b = q.placeholder("B", {40, 64});
+  auto l = q.reduce_axis("l", 64);
+  auto d = q.compute("D", {40, 40}, [&](auto i, auto j) {
+    return te::sum((a(i, l) - b(j, l)) * (a(i, l) - b(j, l)), {l});
+  });
+  CHECK(names_of_copies(q.dag({a, b, d})).count("B.packed") == 1);
+}
+
+TEST_CASE("what another stage computes is packed, or computed into the copy if it is elementwise") {
+  for (const bool is_elementwise : {true, false}) {
+    te::Program p;
+    auto a = p.placeholder("A", {40, 64}), b = p.placeholder("B", {40, 64}),
+         c = p.placeholder("C", {64, 64});
+    auto k = p.reduce_axis("k", 64), l = p.reduce_axis("l", 64);
+    auto s = p.compute("S", {40, 64}, [&](auto i, auto j) {
+      return is_elementwise ? te::tanh(b(i, j)) : te::sum(b(i, l) * c(l, j), {l});
+    });
+    auto d =
+        p.compute("D", {40, 40}, [&](auto i, auto j) { return te::sum(a(i, k) * s(j, k), {k}); });
+    std::size_t num_plain = 0, num_packed = 0, num_inlined = 0;
+    for (const State& sketch : native_sketches(p.dag({a, b, c, d}), 1 << 20)) {
+      bool is_packed = false, is_inlined = false;
+      for (std::size_t stage = 0; stage < sketch.num_stages(); ++stage) {
+        const std::string& name = sketch.operation(stage).name;
+        is_packed = is_packed || name == "S.packed";
+        is_inlined =
+            is_inlined || (name == "S" && sketch.stage(stage).compute_at == ComputeAt::inlined);
+      }
+      num_plain += is_packed ? 0 : 1;
+      num_packed += is_packed && !is_inlined ? 1 : 0;
+      num_inlined += is_packed && is_inlined ? 1 : 0;
+    }
+    CHECK(num_plain > 0);
+    CHECK((num_packed > 0) == !is_elementwise);
+    CHECK((num_inlined > 0) == is_elementwise);
   }
 }
 

@@ -253,6 +253,41 @@ TEST_CASE("where finite operands overflow on the way nothing is known, in f64 to
   }
 }
 
+TEST_CASE("sums of three factors may be summed in parts, and are judged where nothing overflows") {
+  const auto dag_of = [](int first, double late) {  // the sum over `first` comes first
+    te::Program p;
+    const auto a = p.placeholder("A", {48, 12}), b = p.placeholder("B", {12, 10}),
+               c = p.placeholder("C", {10, 8});
+    const auto j = p.reduce_axis("j", 12), k = p.reduce_axis("k", 10);
+    const auto whole = [&](const te::Tensor& last) {
+      const auto y = p.compute("Y", {48, 8}, [&](auto i, auto l) { return last(i, l) * late; });
+      return p.dag({a, b, c, y});
+    };
+    if (first == 0) {
+      return whole(p.compute("S", {48, 8}, [&](auto i, auto l) {
+        return te::sum(a(i, j) * b(j, k) * c(k, l), {j, k});
+      }));
+    }
+    if (first == 1) {
+      const auto t =
+          p.compute("T", {12, 8}, [&](auto q, auto l) { return te::sum(b(q, k) * c(k, l), {k}); });
+      return whole(
+          p.compute("S", {48, 8}, [&](auto i, auto l) { return te::sum(a(i, j) * t(j, l), {j}); }));
+    }
+    const auto t =
+        p.compute("T", {48, 10}, [&](auto i, auto q) { return te::sum(a(i, j) * b(j, q), {j}); });
+    return whole(
+        p.compute("S", {48, 8}, [&](auto i, auto l) { return te::sum(t(i, k) * c(k, l), {k}); }));
+  };
+  const auto one = dag_of(0, 1);
+  const MeasureTask task = hard_task(one, one);
+  CHECK(fault_of(task, *one) == "");
+  CHECK(fault_of(task, *dag_of(1, 1)) == "");
+  CHECK(fault_of(task, *dag_of(2, 1)) == "");
+  CHECK(fault_of(task, *dag_of(1, 1.001)) != "");
+  CHECK(share_of(task.arguments.back().hard[0]) > 0.5);
+}
+
 TEST_CASE("of several results each has its own values and bounds") {
   const auto dag_of = [](double wrong, std::int64_t off) {
     te::Program p;

@@ -4,7 +4,8 @@
 // Floor 3. Ansor reference, ch. 2.2 and 2.3. Legal: a scope, at least one reader, each of which
 // reads the first tensor of the stage. The new stage gets id stage + 1; later ids shift by one. The
 // readers keep their iterators. If the name is taken, ".d" goes in before the scope until it is
-// free. One scope copies per iteration, not per element: patches.hpp; one converts: widened.hpp.
+// free. One scope copies per iteration, not per element: patches.hpp; one converts: widened.hpp;
+// one is for a part of the reads: lanes.hpp.
 //   A: placeholder                    A: placeholder
 //   C[i,j] += A[i,k] * B[k,j]    -->  A.shared[ax0,ax1] = A[ax0,ax1]
 //                                     C[i,j] += A.shared[i,k] * B[k,j]
@@ -12,6 +13,7 @@
 
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/sched/apply/common.hpp"
+#include "tensorsmith/sched/apply/lanes.hpp"
 #include "tensorsmith/sched/apply/new_operation.hpp"
 #include "tensorsmith/sched/apply/patches.hpp"
 #include "tensorsmith/sched/apply/widened.hpp"
@@ -21,21 +23,27 @@ namespace tensorsmith {
 
 namespace detail {
 
-inline bool reads_tensor(const ExprPool& pool, ExprId id, TensorId tensor) {
+/// Whether `id` reads `tensor`; with a stage, whether it does where the last axis of that moves.
+inline bool reads_tensor(const ExprPool& pool, ExprId id, TensorId tensor,
+                         const Operation* lanes_of = nullptr) {
   bool found = false;
   visit_nodes(pool, id, [&](ExprId node) {
     const TensorRead* read = pool.as<TensorRead>(node);
-    found = found || (read != nullptr && read->tensor == tensor);
+    found = found || (read != nullptr && read->tensor == tensor &&
+                      (lanes_of == nullptr || runs_along_lanes(pool, *lanes_of, read->indices)));
   });
   return found;
 }
 
-/// `id` with every read of `from` replaced by the same read of `to`.
-inline ExprId redirect_reads(ExprPool& pool, ExprId id, TensorId from, TensorId to) {
-  const ExprId inner =
-      map_children(pool, id, [&](ExprId child) { return redirect_reads(pool, child, from, to); });
+/// `id` with every read of `from` replaced by the same read of `to`; with a stage, those reads that
+/// its last axis moves.
+inline ExprId redirect_reads(ExprPool& pool, ExprId id, TensorId from, TensorId to,
+                             const Operation* lanes_of = nullptr) {
+  const ExprId inner = map_children(
+      pool, id, [&](ExprId child) { return redirect_reads(pool, child, from, to, lanes_of); });
   if (const TensorRead* read = pool.as<TensorRead>(inner);
-      read != nullptr && read->tensor == from) {
+      read != nullptr && read->tensor == from &&
+      (lanes_of == nullptr || runs_along_lanes(pool, *lanes_of, read->indices))) {
     ExprList indices = read->indices;
     return pool.read(to, pool.dtype(inner), std::move(indices));
   }
@@ -69,8 +77,10 @@ inline Shared<const ComputeDag> derive_cache_read(const ComputeDag& dag,
     cache.bodies = {type == own ? read : pool.cast(type, read)};
     tensors[copy.value].dtype = type;
     for (std::int32_t reader : step.readers) {
-      for (ExprId& body : operations[static_cast<std::size_t>(reader)].bodies) {
-        body = type == own ? redirect_reads(pool, body, source, copy)
+      Operation& op = operations[static_cast<std::size_t>(reader)];
+      for (ExprId& body : op.bodies) {
+        body = type == own ? redirect_reads(pool, body, source, copy,
+                                            step.scope == lanes_scope ? &op : nullptr)
                            : redirect_widened(pool, body, source, copy, type);
       }
     }
@@ -95,14 +105,18 @@ StepCheck apply_to(BasicState<Extent>& state, const CacheReadStep& step, const S
   }
   const TensorId source = state.operation(static_cast<std::size_t>(step.stage)).outputs[0];
   for (std::int32_t reader : step.readers) {
-    bool reads = false;
-    if (reader >= 0 && static_cast<std::size_t>(reader) < state.num_stages()) {
-      for (ExprId body : state.operation(static_cast<std::size_t>(reader)).bodies) {
-        reads = reads || detail::reads_tensor(state.dag().pool(), body, source);
-      }
-    }
-    if (!reads) {
+    const bool is_stage = reader >= 0 && static_cast<std::size_t>(reader) < state.num_stages();
+    const auto reads = [&](bool is_for_lanes) {
+      const Operation& op = state.operation(static_cast<std::size_t>(reader));
+      return any_item(op.bodies, [&](ExprId body) {
+        return detail::reads_tensor(state.dag().pool(), body, source, is_for_lanes ? &op : nullptr);
+      });
+    };
+    if (!is_stage || !reads(false)) {
       return ScheduleError{ScheduleErrorCode::cache_read_not_a_reader, step.stage, -1, reader};
+    }
+    if (step.scope == lanes_scope && !reads(true)) {
+      return ScheduleError{ScheduleErrorCode::cache_read_no_lanes, step.stage, -1, reader};
     }
   }
   if (step.scope == patches_scope &&

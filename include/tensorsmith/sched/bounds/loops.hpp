@@ -135,6 +135,11 @@ inline std::vector<StageLoops> stage_loops(const State& state) {
           } else if constexpr (std::is_same_v<T, ExpandReductionStep>) {
             const auto rank = static_cast<std::size_t>(loops[id].num_spatial);
             *at = StageLoops(rank, rank);
+          } else if constexpr (std::is_same_v<T, FactorSumStep>) {
+            const auto rank = static_cast<std::size_t>(loops[id].num_spatial);
+            const std::size_t left = loops[id].leaves.size() - s.summed.size();
+            *at = StageLoops(rank, left);
+            loops.emplace(at, s.kept.size(), s.kept.size() + s.summed.size());
           } else if constexpr (std::is_same_v<T, RfactorStep>) {
             const auto rank = static_cast<std::size_t>(loops[id].num_spatial);
             const std::size_t leaves = loops[id].leaves.size();  // fused and split, no more

@@ -2,11 +2,14 @@
 // PackOperand: a tiled stage reads a copy of an operand that lies in memory as its tile reads it.
 //
 // Floor 5. Own design (what all libraries do for matrix products; Ansor and MetaSchedule have no
-// cache reads on CPUs). Legal for an input with one reader, multi-level tiled, that reads it once,
-// each index an axis, forwards or backwards (a constant - an axis). Worth it if many iterations
-// read an element, and if the vector loop would gather, a tensor intrinsic takes elements of
-// several rows at once, the rows collide in the first cache, or the operand is too large for the
-// caches next to the core; always for a constant, which is packed once, before the first call.
+// cache reads on CPUs). Legal for an input and each of its readers that is multi-level tiled and
+// reads one element per iteration, each index an axis, forwards or backwards (a constant - an
+// axis); of a reader that reads two elements, one of which the vector loop shares, the copy is of
+// the other one alone (sched/apply/lanes.hpp). Every such reader has a copy of its own. Worth it if
+// many iterations read an element, and if the vector loop would gather, a tensor intrinsic takes
+// elements of several rows at once, the rows collide in the first cache, or the operand is too
+// large for the caches next to the core; always for a constant, which is packed once, before the
+// first call.
 // Where the reader converts elements of 8 or 16 bits and no instruction takes them as they are, the
 // copy may hold them converted (sched/apply/widened.hpp): an operand that all lanes share always
 // does, one that runs along the lanes in a sketch of its own.
@@ -32,35 +35,85 @@ struct PackOperand {
   static constexpr std::string_view name() { return "pack_operand"; }
 
   Applicability applicability(const RuleInput& input) const {
-    const StageAccess& facts = input.analysis.stage(static_cast<std::uint32_t>(input.stage));
-    if (!facts.is_placeholder || facts.read_by.size() != 1 || facts.read_by[0].reads.size() != 1) {
-      return Applicability::skip;
-    }
-    const auto reader = static_cast<std::int32_t>(facts.read_by[0].stage);
-    const auto& iterators = input.state.stage(static_cast<std::size_t>(reader)).iterators;
-    const bool is_tile_reader =
-        needs_tiling(input.analysis, reader) && is_tiled(input.state, reader) &&
-        !input.state.stage(static_cast<std::size_t>(reader)).hints.has<hints::VectorizeSum>() &&
-        has_non_spatial_iterator(input.state, reader) && !iterators.empty() &&
-        iterators.back().kind == IteratorKind::spatial;
-    return is_tile_reader && !scopes(input, reader, facts.read_by[0].reads[0]).empty()
-               ? Applicability::apply
-               : Applicability::skip;
+    const bool applies =
+        input.analysis.stage(static_cast<std::uint32_t>(input.stage)).is_placeholder &&
+        !copies_of(input).empty();
+    return applies ? Applicability::apply : Applicability::skip;
   }
 
   std::vector<Derivation> expand(const RuleInput& input) const {
-    const StageAccess& facts = input.analysis.stage(static_cast<std::uint32_t>(input.stage));
-    const auto reader = static_cast<std::int32_t>(facts.read_by[0].stage);
     std::vector<Derivation> derived;
-    for (std::string_view scope : scopes(input, reader, facts.read_by[0].reads[0])) {
-      State state = input.state;
-      grow(state, CacheReadStep{input.stage, std::string(scope), {reader}});
+    for (State& state : with_copies(input)) {
       derived.push_back(Derivation{std::move(state), input.stage - 1});
     }
     return derived;
   }
 
+ protected:
+  /// What copies of the stage a reader may have.
+  struct Copies {
+    std::int32_t reader;
+    std::vector<std::string_view> scopes;
+  };
+
+  /// Of every reader that gains by one.
+  static std::vector<Copies> copies_of(const RuleInput& input) {
+    std::vector<Copies> copies;
+    for (const auto& read : input.analysis.stage(static_cast<std::uint32_t>(input.stage)).read_by) {
+      const auto reader = static_cast<std::int32_t>(read.stage);
+      if (is_tile_reader(input, reader)) {
+        std::vector<std::string_view> found = scopes_of_reads(input, reader, read.reads);
+        if (!found.empty()) {
+          copies.push_back(Copies{reader, std::move(found)});
+        }
+      }
+    }
+    return copies;
+  }
+
+  /// The states in which all of those readers have one.
+  static std::vector<State> with_copies(const RuleInput& input) {
+    std::vector<State> states{input.state};
+    std::int32_t before = 0;  // copies in front of the reader
+    for (const Copies& copies : copies_of(input)) {
+      std::vector<State> grown;
+      for (const State& state : states) {
+        for (std::string_view scope : copies.scopes) {
+          grown.push_back(state);
+          grow(grown.back(),
+               CacheReadStep{input.stage, std::string(scope), {copies.reader + before}});
+        }
+      }
+      states = std::move(grown);
+      ++before;
+    }
+    return states;
+  }
+
  private:
+  static bool is_tile_reader(const RuleInput& input, std::int32_t reader) {
+    const auto id = static_cast<std::size_t>(reader);
+    const auto& iterators = input.state.stage(id).iterators;
+    return needs_tiling(input.analysis, reader) && is_tiled(input.state, reader) &&
+           !input.state.stage(id).hints.has<hints::VectorizeSum>() &&
+           has_non_spatial_iterator(input.state, reader) && !iterators.empty() &&
+           iterators.back().kind == IteratorKind::spatial;
+  }
+
+  static std::vector<std::string_view> scopes_of_reads(const RuleInput& input, std::int32_t reader,
+                                                       const std::vector<ExprList>& reads) {
+    const auto is_first = [&](const ExprList& indices) { return indices == reads.front(); };
+    if (all_items(reads, is_first)) {
+      return scopes(input, reader, reads.front());
+    }
+    const ExprList* along_lanes = detail::only_read_along_lanes(
+        input.state.dag().pool(), input.state.operation(static_cast<std::size_t>(reader)), reads);
+    if (along_lanes != nullptr && has_item(scopes(input, reader, *along_lanes), packed_scope)) {
+      return {lanes_scope};
+    }
+    return {};
+  }
+
   /// A copy costs about as much as this many uses of an element.
   static constexpr std::int64_t least_uses = 8;
   /// Rows a multiple of this apart share a set of the first cache, which keeps 8 to 12 lines. A
