@@ -61,7 +61,7 @@ budget_of() {
     tensorsmith/search/decisions/copies.hpp | \
     tensorsmith/search/felix/tile_point.hpp | tensorsmith/search/*_sampler.hpp | \
     tensorsmith/search/seed_descent.hpp | \
-    tensorsmith/search/evolution/*_mutators.hpp | tensorsmith/search/product_templates.hpp) echo 47800 ;;
+    tensorsmith/search/evolution/*_mutators.hpp | tensorsmith/search/tile_templates.hpp) echo 47800 ;;
   # Candidates keep their features, whose blocks have schemas.
   tensorsmith/search/evaluator.hpp | tensorsmith/search/epsilon_greedy.hpp | \
     tensorsmith/search/felix/sketch_batch.hpp | \

@@ -2,7 +2,7 @@
 // The policy "felix": descent on the score of the cost model in the space of tile lengths.
 #include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/felix/felix_policy.hpp"
-#include "tensorsmith/search/product_templates.hpp"
+#include "tensorsmith/search/tile_templates.hpp"
 #include "tune/methods.hpp"
 #include "tune/search.hpp"
 

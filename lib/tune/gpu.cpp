@@ -15,7 +15,7 @@
 #include "tensorsmith/lower/prepack.hpp"
 #include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/evolutionary_policy.hpp"
-#include "tensorsmith/search/product_templates.hpp"
+#include "tensorsmith/search/tile_templates.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"
 #include "tensorsmith/support/error.hpp"
 #include "tune/methods.hpp"

@@ -2,8 +2,8 @@
 // The policies "pruner" and "pruner-offline": a draft chooses, a learned model ranks.
 #include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/evolution/weighted_mutators.hpp"
-#include "tensorsmith/search/product_templates.hpp"
 #include "tensorsmith/search/pruner_policy.hpp"
+#include "tensorsmith/search/tile_templates.hpp"
 #include "tune/methods.hpp"
 #include "tune/search.hpp"
 

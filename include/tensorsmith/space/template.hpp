@@ -106,6 +106,28 @@ class Template {
     return again && is_same_history(again->steps(), steps) ? std::optional(values) : std::nullopt;
   }
 
+  /// The steps of its own, without those that decisions make between them; nothing if a number of
+  /// theirs has no value. Sources of follow splits are positions among these steps.
+  std::optional<std::vector<Step>> own_steps(const Assignment& values) const {
+    std::vector<Step> filled;
+    std::vector<std::int32_t> positions;
+    for (const std::optional<detail::CompiledStep>& step : body_->steps) {
+      positions.push_back(static_cast<std::int32_t>(filled.size()));
+      if (!step) {
+        continue;
+      }
+      if (step->condition() && step->condition()->value(values) == 0) {
+        continue;
+      }
+      std::optional<Step> next = step->fill(values, positions);
+      if (!next) {
+        return std::nullopt;
+      }
+      filled.push_back(std::move(*next));
+    }
+    return filled;
+  }
+
   /// Goes through the items. At every decision choose(item, build, value) gives the value to take,
   /// which becomes that of `values`.
   template <class Choose>

@@ -6,7 +6,7 @@
 #include "tensorsmith/ops/workload.hpp"
 #include "tensorsmith/search/evolution/native_gpu_mutators.hpp"
 #include "tensorsmith/search/population/sample.hpp"
-#include "tensorsmith/search/product_templates.hpp"
+#include "tensorsmith/search/tile_templates.hpp"
 #include "tensorsmith/sketch/generate.hpp"
 #include "tensorsmith/sketch/gpu_rules.hpp"
 #include "tensorsmith/sketch/native_gpu_rules.hpp"
@@ -88,10 +88,32 @@ TEST_CASE("tiles of several products fit together") {
   CHECK(num_drawn >= 18);
 }
 
-TEST_CASE("sketches of one product have no template to draw from") {
-  const SearchSpace space = gpu_space_of("gemm:512x512x512:f32");
-  const auto together = tiles_of_several_products(space);
-  CHECK(together->is_of == std::vector<char>(space.sketches().size(), 0));
+TEST_CASE("tiles are drawn from templates, but of sketches with partial sums") {
+  const SpaceOptions options = native_gpu_space_options(*Target::from_name("a100"));
+  const SearchSpace space(generate_sketches(ops::parse_workload("gemm:16x4096x4096:f32")->dag,
+                                            native_gpu_rules(),
+                                            gpu_sketch_options(options.hardware)),
+                          options);
+  const auto together = tiles_by_templates(space);
+  int num_drawn = 0, num_with_parts = 0;
+  for (std::uint32_t i = 0; i < space.sketches().size(); ++i) {
+    const bool has_parts = any_item(space.sketches()[i].steps(), [](const Step& step) {
+      return std::holds_alternative<RfactorStep>(step);
+    });
+    num_with_parts += has_parts ? 1 : 0;
+    CHECK_FALSE((has_parts && together->is_of[i] != 0));
+    if (together->is_of[i] != 0) {
+      const auto lengths = together->draw(i, 7);
+      REQUIRE(lengths.has_value());
+      CHECK(*lengths == *together->draw(i, 7));
+      CHECK(lengths->size() == count_items(space.sketches()[i].steps(), [](const Step& step) {
+              return std::holds_alternative<SplitStep>(step);
+            }));
+      ++num_drawn;
+    }
+  }
+  CHECK(num_drawn > 0);
+  CHECK(num_with_parts > 0);
 }
 
 TEST_CASE("mutations of the native GPU space fit a block") {

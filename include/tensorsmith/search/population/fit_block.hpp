@@ -159,7 +159,7 @@ inline double terms_per_byte(const State& state) {
   return least;
 }
 
-/// Lengths of sketches whose tiles are drawn for all of their stages together.
+/// Lengths of sketches whose tiles are drawn within the limits of a block (tile_templates.hpp).
 struct TilesTogether {
   std::vector<char> is_of;  ///< by sketch
   /// Of every split of such a sketch, in order, from a seed; nothing if no lengths were found.
@@ -170,10 +170,8 @@ struct TilesTogether {
 /// the one that fetches less for what it computes: most tilings of a product fetch far too much.
 struct FitBlock {
   static constexpr std::string_view name() { return "fit_block"; }
-  static constexpr int max_draws = 96;  // about one in 25 fits, of a product
+  static constexpr int max_draws = 96;  // without templates about one in 25 fits, of a product
 
-  /// For sketches with several products, of which one in 25 to the power of their number fits
-  /// (product_templates.hpp).
   Shared<const TilesTogether> together = {};
 
   template <class Rng>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // population_of: the population of a space, with templates for those sketches of a GPU space
-// whose tiles hardly ever fit where each is drawn by itself.
+// whose tiles they keep in the limits of a block: of tiles that are drawn by themselves one in 25
+// fits, of a product, and one in 25 to the power of their number, of several.
 //
 // Floor 7. Own design. See population/fit_block.hpp.
 #pragma once
@@ -20,36 +21,30 @@
 
 namespace tensorsmith {
 
-namespace detail {
-
-inline bool has_several_products(const SearchSpace& space, std::uint32_t sketch) {
-  std::vector<std::int32_t> roots;
-  return find_tiled_roots(space.sketches()[sketch], space.analysis(sketch), roots, false) &&
-         any_item(roots, [&](std::int32_t root) { return root != roots[0]; });
-}
-
-}  // namespace detail
-
-/// Of sketches with tiles in several stages at the root: the lengths of an instance of their
-/// template, which keeps the limits of all of them.
-inline Shared<const TilesTogether> tiles_of_several_products(const SearchSpace& space) {
+/// The lengths of a legal assignment, which keeps the limits of all stages at once. Not of sketches
+/// with partial sums, of whose blocks templates know no limits.
+inline Shared<const TilesTogether> tiles_by_templates(const SearchSpace& space) {
   TilesTogether together;
   std::vector<std::optional<Template>> templates(space.sketches().size());
   for (std::uint32_t i = 0; i < templates.size(); ++i) {
-    templates[i] =
-        detail::has_several_products(space, i) ? gpu_template_of(space, i) : std::nullopt;
+    const bool has_parts = any_item(space.sketches()[i].steps(), [](const Step& step) {
+      return std::holds_alternative<RfactorStep>(step);
+    });
+    templates[i] = has_parts ? std::nullopt : gpu_template_of(space, i);
     together.is_of.push_back(templates[i] && !templates[i]->sampler().is_empty() ? 1 : 0);
   }
   together.draw = [templates = std::move(templates)](
                       std::uint32_t sketch,
                       std::uint32_t seed) -> std::optional<std::vector<LengthList>> {
     CounterRng rng(seed, 0);
-    const std::optional<Instance> instance = draw_instance(*templates[sketch], rng);
-    if (!instance) {
+    const Template& of = *templates[sketch];
+    const std::optional<Assignment> values = of.sampler().draw(rng);
+    const auto steps = values ? of.own_steps(*values) : std::nullopt;
+    if (!steps) {
       return std::nullopt;
     }
-    std::vector<LengthList> lengths;  // the splits of the sketch come first
-    for (const Step& step : instance->state.steps()) {
+    std::vector<LengthList> lengths;  // of the sketch: decisions make the others
+    for (const Step& step : *steps) {
       if (const SplitStep* const split = std::get_if<SplitStep>(&step)) {
         lengths.push_back(split->lengths);
       }
@@ -63,7 +58,7 @@ template <class Population>
 Population population_of(const SearchSpace& space) {
   Population population;
   if constexpr (std::is_same_v<Population, NativeGpuPopulation>) {
-    std::get<FitBlock>(population.rules).together = tiles_of_several_products(space);
+    std::get<FitBlock>(population.rules).together = tiles_by_templates(space);
   }
   return population;
 }
