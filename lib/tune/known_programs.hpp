@@ -7,7 +7,9 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "tensorsmith/measure/measure_result.hpp"
 #include "tensorsmith/record/journal.hpp"
@@ -20,6 +22,19 @@ class KnownPrograms {
   explicit KnownPrograms(ProgramIdentity identity = {}) : identity_(std::move(identity)) {}
 
   bool contains(const State& state) const { return results_.count(key_of(state)) > 0; }
+  /// Takes states from the back of `waiting` until `most` of them are programs that are new and no
+  /// two the same.
+  std::vector<State> take_new(std::vector<State>& waiting, std::size_t most) const {
+    std::vector<State> taken;
+    std::set<ProgramHash> keys;
+    for (; taken.size() < most && !waiting.empty(); waiting.pop_back()) {
+      const ProgramHash key = key_of(waiting.back());
+      if (results_.count(key) == 0 && keys.insert(key).second) {
+        taken.push_back(std::move(waiting.back()));
+      }
+    }
+    return taken;
+  }
   /// Whether it is new.
   bool insert(const State& state) { return results_.emplace(key_of(state), std::nullopt).second; }
   void set_result(const State& state, const MeasureResult& result) {

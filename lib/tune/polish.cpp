@@ -41,12 +41,7 @@ std::vector<State> Polish::propose(std::size_t n) {
   if (!is_turned_) {
     turn_to_best();
   }
-  while (proposed_.size() < std::min(n, most_at_once) && !waiting_.empty()) {
-    if (!known_->contains(waiting_.back())) {
-      proposed_.push_back(std::move(waiting_.back()));
-    }
-    waiting_.pop_back();
-  }
+  proposed_ = known_->take_new(waiting_, std::min(n, most_at_once));
   return proposed_.empty() ? source().propose(n) : proposed_;
 }
 

@@ -106,13 +106,7 @@ std::vector<State> Prior::propose(std::size_t n) {
     std::reverse(waiting_.begin(), waiting_.end());
   }
   const auto room = static_cast<std::size_t>(share_ * static_cast<double>(n));
-  std::vector<State> carried;
-  while (carried.size() < room && !waiting_.empty()) {
-    if (!known_->contains(waiting_.back())) {
-      carried.push_back(std::move(waiting_.back()));
-    }
-    waiting_.pop_back();
-  }
+  std::vector<State> carried = known_->take_new(waiting_, room);
   std::vector<State> states = source().propose(n - carried.size());
   for (State& state : carried) {
     proposed_.insert(hash_steps(state.steps()));

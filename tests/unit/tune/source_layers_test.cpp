@@ -156,6 +156,12 @@ TEST_CASE("programs that lowering refuses are told apart by their steps") {
   CHECK(known->insert(numbered(101)));
   CHECK_FALSE(known->insert(numbered(1)));
   CHECK(known->contains(numbered(101)));
+  std::vector<State> waiting{numbered(303), numbered(302), numbered(302), numbered(101)};
+  const std::vector<State> taken = known->take_new(waiting, 1);
+  REQUIRE(taken.size() == 1);  // 101 is known, 302 stands there twice
+  CHECK(taken[0].steps() == numbered(302).steps());
+  CHECK(known->take_new(waiting, 5).size() == 2);
+  CHECK(waiting.empty());
   CHECK_FALSE(known->contains(numbered(2)));
 }
 
