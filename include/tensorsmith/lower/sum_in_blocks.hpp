@@ -37,7 +37,8 @@ namespace detail {
 
 class SumBlocker {
  public:
-  SumBlocker(LoopProgram& program, bool is_gpu) : p_(program), is_gpu_(is_gpu) {}
+  SumBlocker(LoopProgram& program, bool is_gpu)
+      : p_(program), is_gpu_(is_gpu), sources_(sources_of_copies(program)) {}
 
   void run() {
     note_ranges(p_.body);
@@ -108,7 +109,7 @@ class SumBlocker {
       if (store->buffer == acc_) {
         sum.terms = 1;
         sum.is_plain = adds_to_itself(p_.pool, *store);
-        sum.may_be_alike = detail::may_be_alike(p_, store->value, summed_);
+        sum.may_be_alike = detail::may_be_alike(p_, sources_, store->value, summed_);
         return sum;
       }
     }
@@ -328,6 +329,7 @@ class SumBlocker {
 
   LoopProgram& p_;
   bool is_gpu_;
+  std::vector<BufferId> sources_;
   VarRanges ranges_;  ///< of all loops
   std::vector<Outer> outer_;
   BufferId acc_;

@@ -183,3 +183,25 @@ TEST_CASE("terms are alike unless both of two tensors change from one to the nex
   CHECK(blocks([](auto a, auto b, auto f) { return a * f + b; }));
   CHECK(blocks([](auto a, auto b, auto f) { return (a - b) * (a - b) + f; }));
 }
+
+TEST_CASE("a copy is the tensor that it is a copy of: a tensor times itself stays alike") {
+  const auto blocks = [](bool is_itself) {
+    te::Program p;
+    auto x = p.placeholder("X", {8, 512}), y = p.placeholder("Y", {8, 512});
+    auto k = p.reduce_axis("k", 512);
+    auto g = p.compute("G", {8, 8}, [&](auto i, auto j) {
+      return te::sum(x(i, k) * (is_itself ? x(j, k) : y(j, k)), {k});
+    });
+    ScheduleBuilder s(is_itself ? p.dag({x, g}) : p.dag({x, y, g}));
+    const std::int32_t copied = is_itself ? 0 : 1, reader = copied + 2;
+    s.cache_read(copied, "lanes", {copied + 1});
+    s.annotate(reader, 1, Annotation::vectorize);
+    s.reorder(reader, {0, 2, 1});
+    const LoopProgram program = lowered(s.state());
+    INFO(text_of(program));
+    CHECK(wrong_with(program, *s.state().initial_dag()) == "");
+    return has_blocks(program);
+  };
+  CHECK(blocks(true));
+  CHECK_FALSE(blocks(false));
+}
