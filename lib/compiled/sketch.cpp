@@ -5,6 +5,7 @@
 #include "tensorsmith/sketch/gpu_rules.hpp"
 #include "tensorsmith/sketch/native_gpu_rules.hpp"
 #include "tensorsmith/sketch/native_rules.hpp"
+#include "tensorsmith/space/diagram_body.hpp"
 
 namespace tensorsmith {
 

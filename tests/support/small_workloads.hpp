@@ -244,6 +244,12 @@ inline std::vector<SmallWorkload> small_workloads(DType type) {
   }
   {
     te::Program p;
+    auto A = p.placeholder("A", {}, type), B = p.placeholder("B", {}, type);
+    auto S = p.compute("S", {}, [&]() { return A() * B() + A(); });
+    add("rank 0", p.dag({A, B, S}));
+  }
+  {
+    te::Program p;
     auto A = p.placeholder("A", {5, 12, 7}, type);
     auto T = p.compute("T", {7, 5, 12}, [&](auto i, auto j, auto k) { return A(j, k, i); });
     auto U = p.compute("U", {7, 60}, [&](auto i, auto j) {

@@ -27,6 +27,12 @@ inline bool has_threads(const State& state, std::int32_t stage) {
                   [](const auto& it) { return it.annotation == Annotation::thread_x; });
 }
 
+/// Whether the stage has a loop that can become blocks or threads; what has none is one thread.
+inline bool has_spatial_loops(const State& state, std::int32_t stage) {
+  return any_item(state.stage(static_cast<std::size_t>(stage)).iterators,
+                  [](const auto& it) { return it.kind != IteratorKind::reduction; });
+}
+
 /// The stages in which tiled ones are computed; false if a stage that should be tiled is not, where
 /// it has to be.
 inline bool find_tiled_roots(const State& state, const AccessAnalysis& analysis,

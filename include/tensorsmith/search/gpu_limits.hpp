@@ -56,8 +56,7 @@ class GpuLimitsOfTiles {
       }
       virtual_threads.push_back(space_.expr(lengths[0]));
       threads.push_back(space_.expr(lengths[1]));
-      of_thread.push_back(space_.expr(lengths[2]));
-      of_thread.push_back(space_.expr(lengths[3]));
+      of_thread.push_back(space_.pool().mul(space_.expr(lengths[2]), space_.expr(lengths[3])));
     }
     const std::string& name = op.name;
     const HardwareParams& hardware = options_.hardware;

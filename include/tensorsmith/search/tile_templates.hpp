@@ -21,16 +21,12 @@
 
 namespace tensorsmith {
 
-/// The lengths of a legal assignment, which keeps the limits of all stages at once. Not of sketches
-/// with partial sums, of whose blocks templates know no limits.
+/// The lengths of a legal assignment, which keeps the limits of all stages at once.
 inline Shared<const TilesTogether> tiles_by_templates(const SearchSpace& space) {
   TilesTogether together;
   std::vector<std::optional<Template>> templates(space.sketches().size());
   for (std::uint32_t i = 0; i < templates.size(); ++i) {
-    const bool has_parts = any_item(space.sketches()[i].steps(), [](const Step& step) {
-      return std::holds_alternative<RfactorStep>(step);
-    });
-    templates[i] = has_parts ? std::nullopt : gpu_template_of(space, i);
+    templates[i] = gpu_template_of(space, i);
     together.is_of.push_back(templates[i] && !templates[i]->sampler().is_empty() ? 1 : 0);
   }
   together.draw = [templates = std::move(templates)](

@@ -117,12 +117,17 @@ inline bool has_cache_write(const State& state, std::int32_t stage) {
   return false;
 }
 
-/// Indices of the splits of `stage` (today's id), the last first.
+/// Indices of the splits of `stage` (today's id), the last first. Those in front of an rfactor are
+/// of a stage that is no more.
 inline std::vector<std::int32_t> split_steps_of(const State& state, std::int32_t stage) {
   const std::vector<Step>& steps = state.steps();
   std::vector<std::int32_t> found;
   for (std::size_t i = steps.size(); i > 0; --i) {
     const Step& step = steps[i - 1];
+    if (std::holds_alternative<RfactorStep>(step) &&
+        (stage == stage_of(step) || stage == stage_of(step) + 1)) {
+      break;
+    }
     if (std::holds_alternative<SplitStep>(step) && stage_of(step) == stage) {
       found.push_back(static_cast<std::int32_t>(i - 1));
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpaceSampler: legal assignments at random, and which assignments are legal.
 //
-// Floor 6. Own design. First what no legal assignment has is cut off, once. Then values are drawn
-// from what is left, those of a chain together, and drawn again if they break a constraint: every
-// legal assignment is as likely as every other. Where too many draws in a row are in vain, values
-// are chosen one group after the other, with propagation and a way back: that finds a legal
-// assignment if there is one, with equal chances no more. Variables whose domain only a state knows
-// stay `not_asked`.
+// Floor 6. Own design. First what no legal assignment has is cut off, once. Then values are drawn,
+// those of a chain together, from a diagram of what is legal (diagram.hpp): every legal assignment
+// is as likely as every other. Groups for which the diagram would be too large are drawn from all
+// of their rows, and everything again if that breaks a constraint. Where too many draws in a row
+// are in vain, values are chosen one group after the other, with propagation and a way back: that
+// finds a legal assignment if there is one, with equal chances no more. Variables whose domain only
+// a state knows stay `not_asked`.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,17 @@
 #include <utility>
 #include <vector>
 
-#include "tensorsmith/space/propagate.hpp"
+#include "tensorsmith/space/diagram.hpp"
+#include "tensorsmith/support/atomic_pointer.hpp"
 
 namespace tensorsmith {
 
 class SpaceSampler {
  public:
-  /// `space` must outlive it.
-  explicit SpaceSampler(const VariableSpace& space) : propagator_(space) {
+  /// `space` must outlive it. The diagram that it draws from tries at most `max_edges` edges.
+  explicit SpaceSampler(const VariableSpace& space,
+                        std::size_t max_edges = LegalDiagram::usual_limit)
+      : propagator_(space), max_edges_(max_edges) {
     for (const SpaceConstraint& constraint : space.constraints()) {
       tests_.push_back({Tape(space.pool(), {constraint.condition}),
                         variables_of(space.pool(), constraint.condition)});
@@ -33,6 +37,10 @@ class SpaceSampler {
       order_constraints();
     }
   }
+
+  SpaceSampler(const SpaceSampler&) = delete;
+  SpaceSampler& operator=(const SpaceSampler&) = delete;
+  ~SpaceSampler() { delete diagram_.load(); }
 
   const VariableSpace& space() const { return propagator_.space(); }
   /// Whether propagation alone shows that nothing is legal.
@@ -49,11 +57,22 @@ class SpaceSampler {
     if (is_empty_) {
       return std::nullopt;
     }
-    Assignment values(space().size());
-    std::vector<std::int64_t> registers(tape_.size());
-    for (int attempt = 0; has_tables_ && attempt < max_attempts; ++attempt) {
-      if (try_draw(values, registers, rng)) {
+    if (has_tables_) {
+      const LegalDiagram& legal = diagram();
+      if (legal.count() == 0) {
+        return std::nullopt;
+      }
+      Assignment values(space().size());
+      if (legal.num_groups() == groups_.size()) {
+        legal.draw(groups_, values, rng);
         return values;
+      }
+      std::vector<std::int64_t> registers(tape_.size());
+      for (int attempt = 0; attempt < max_attempts; ++attempt) {
+        legal.draw(groups_, values, rng);
+        if (draw_rest(legal.num_groups(), values, registers, rng)) {
+          return values;
+        }
       }
     }
     std::size_t budget = max_choices;
@@ -107,6 +126,21 @@ class SpaceSampler {
   const Tape& tape() const { return tape_; }
   /// Whether all chains are drawn from tables, not length by length.
   bool has_tables() const { return has_tables_; }
+  /// What is legal of the first groups, or of all; has_tables(). Made when first asked for.
+  const LegalDiagram& diagram() const {
+    const LegalDiagram* known = diagram_.load();
+    if (known == nullptr) {
+      const LegalDiagram* const made =
+          new LegalDiagram(LegalDiagram::make(tape_, groups_, space().size(), max_edges_));
+      while (known == nullptr && !diagram_.compare_exchange(known, made)) {
+      }
+      if (known == nullptr) {
+        return *made;
+      }
+      delete made;  // another thread was faster
+    }
+    return *known;
+  }
 
  private:
   /// One constraint.
@@ -156,28 +190,49 @@ class SpaceSampler {
     return left;
   }
 
-  /// Groups that many constraints are about come first, and every constraint as soon as it can.
+  /// Groups that many constraints are about come first, those that share constraints one after the
+  /// other, and every constraint as soon as it can.
   void order_constraints() {
     const auto& used = propagator_.used();
-    std::vector<std::pair<std::size_t, std::size_t>> order;  // constraints that do not, group
+    std::vector<std::vector<bool>> is_about(groups_.size());  // group, constraint
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      std::size_t count = 0;
       for (const auto& variables : used) {
-        count +=
-            any_item(variables, [&](VariableId id) { return has_item(groups_[g].variables, id); })
-                ? 1
-                : 0;
+        is_about[g].push_back(
+            any_item(variables, [&](VariableId id) { return has_item(groups_[g].variables, id); }));
       }
-      order.emplace_back(used.size() - count, g);
     }
-    sort_items(order);
     std::vector<ValueTable> sorted;
     std::vector<std::size_t> group_of(space().size(), 0);
-    for (const auto& [rank, g] : order) {
-      for (VariableId id : groups_[g].variables) {
+    std::vector<bool> is_taken(groups_.size()), is_open(used.size());
+    while (sorted.size() < groups_.size()) {
+      std::size_t best = groups_.size(), most_shared = 0, most = 0;
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        if (is_taken[g]) {
+          continue;
+        }
+        std::size_t shared = 0, all = 0;
+        for (std::size_t i = 0; i < used.size(); ++i) {
+          shared += is_about[g][i] && is_open[i] ? 1 : 0;
+          all += is_about[g][i] ? 1 : 0;
+        }
+        const bool is_smaller = best == groups_.size() || groups_[g].size() < groups_[best].size();
+        const bool is_better =
+            best == groups_.size() || shared > most_shared ||
+            (shared == most_shared && (all > most || (all == most && is_smaller)));
+        if (is_better) {
+          best = g;
+          most_shared = shared;
+          most = all;
+        }
+      }
+      is_taken[best] = true;
+      for (std::size_t i = 0; i < used.size(); ++i) {
+        is_open[i] = is_open[i] || is_about[best][i];
+      }
+      for (VariableId id : groups_[best].variables) {
         group_of[id.value] = sorted.size();
       }
-      sorted.push_back(std::move(groups_[g]));
+      sorted.push_back(std::move(groups_[best]));
     }
     groups_ = std::move(sorted);
     std::vector<ExprId> roots;
@@ -196,12 +251,16 @@ class SpaceSampler {
     tape_ = Tape(space().pool(), roots);
   }
 
+  /// Rows for the groups from `first` on; false if they break a constraint.
   template <class Rng>
-  bool try_draw(Assignment& values, std::vector<std::int64_t>& registers, Rng& rng) const {
+  bool draw_rest(std::size_t first, Assignment& values, std::vector<std::int64_t>& registers,
+                 Rng& rng) const {
     std::size_t test = 0;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const auto count = static_cast<std::uint32_t>(groups_[g].size());
-      groups_[g].assign(count == 1 ? 0 : rng.next_below(count), values);
+      if (g >= first) {
+        const auto count = static_cast<std::uint32_t>(groups_[g].size());
+        groups_[g].assign(count == 1 ? 0 : rng.next_below(count), values);
+      }
       for (; test < tested_[g]; ++test) {
         if (tape_.run(test, values.data(), registers.data()) == 0) {
           return false;
@@ -252,12 +311,14 @@ class SpaceSampler {
   }
 
   Propagator propagator_;
+  std::size_t max_edges_;
   std::vector<Test> tests_;  ///< by constraint
   Domains domains_;
   bool is_empty_ = false, has_tables_ = true;
   std::vector<ValueTable> groups_;
   Tape tape_;
   std::vector<std::size_t> tested_;  ///< by group: how many roots of the tape
+  mutable AtomicPointer<const LegalDiagram> diagram_;
 };
 
 }  // namespace tensorsmith

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -33,6 +34,35 @@ class Tape {
 
   std::size_t num_roots() const { return roots_.size(); }
   std::size_t size() const { return code_.size(); }
+
+  // By instruction, for those who run them in an order of their own; operands stand in front.
+  /// The instruction whose value is that of root `at`.
+  std::uint32_t result_of(std::size_t at) const { return roots_[at].result; }
+  /// The variable that it reads, if that is what it does.
+  std::optional<VariableId> variable_at(std::size_t at) const {
+    return code_[at].kind == Kind::variable ? std::optional(VariableId{code_[at].a}) : std::nullopt;
+  }
+  template <class Visit>
+  void for_each_operand(std::size_t at, const Visit& visit) const {
+    const Instruction& code = code_[at];
+    if (code.kind != Kind::constant && code.kind != Kind::variable) {
+      visit(code.a);
+    }
+    if (code.kind == Kind::binary || code.kind == Kind::select) {
+      visit(code.b);
+    }
+    if (code.kind == Kind::select) {
+      visit(code.c);
+    }
+  }
+  std::int64_t value_at(std::size_t at, const std::int32_t* values,
+                        const std::int64_t* registers) const {
+    return value_of(code_[at], values, registers);
+  }
+  /// Of one that reads no variable, given those of its operands.
+  Interval interval_at(std::size_t at, const std::vector<Interval>& operands) const {
+    return interval_at(code_[at], {}, operands);
+  }
 
   /// Runs what root `at` adds to the roots in front of it, which were run; `registers` has size()
   /// places.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // HashMap<Key, Value> and HashSet<Key>: they only grow and cannot be iterated, so no result can
-// depend on their order. Keys are 32-bit ids or strings.
+// depend on their order. Keys are 32-bit ids, strings or types with a hash().
 //
 // Floor 0. Own design: open addressing; what memo tables need of std::unordered_map, without the
 // 6,000 lines of <unordered_map>. A new key invalidates pointers to values.
@@ -18,6 +18,10 @@ namespace tensorsmith {
 namespace detail {
 inline std::uint64_t hash_of_key(std::uint32_t key) { return hash_mix(key); }
 inline std::uint64_t hash_of_key(const std::string& key) { return hash_text(key); }
+template <class Key>
+auto hash_of_key(const Key& key) -> decltype(key.hash()) {
+  return key.hash();
+}
 }  // namespace detail
 
 template <class Key, class Value>

@@ -88,7 +88,7 @@ TEST_CASE("tiles of several products fit together") {
   CHECK(num_drawn >= 18);
 }
 
-TEST_CASE("tiles are drawn from templates, but of sketches with partial sums") {
+TEST_CASE("tiles are drawn from templates, of partial sums too") {
   const SpaceOptions options = native_gpu_space_options(*Target::from_name("a100"));
   const SearchSpace space(generate_sketches(ops::parse_workload("gemm:16x4096x4096:f32")->dag,
                                             native_gpu_rules(),
@@ -97,11 +97,6 @@ TEST_CASE("tiles are drawn from templates, but of sketches with partial sums") {
   const auto together = tiles_by_templates(space);
   int num_drawn = 0, num_with_parts = 0;
   for (std::uint32_t i = 0; i < space.sketches().size(); ++i) {
-    const bool has_parts = any_item(space.sketches()[i].steps(), [](const Step& step) {
-      return std::holds_alternative<RfactorStep>(step);
-    });
-    num_with_parts += has_parts ? 1 : 0;
-    CHECK_FALSE((has_parts && together->is_of[i] != 0));
     if (together->is_of[i] != 0) {
       const auto lengths = together->draw(i, 7);
       REQUIRE(lengths.has_value());
@@ -110,9 +105,12 @@ TEST_CASE("tiles are drawn from templates, but of sketches with partial sums") {
               return std::holds_alternative<SplitStep>(step);
             }));
       ++num_drawn;
+      num_with_parts += any_item(space.sketches()[i].steps(), [](const Step& step) {
+        return std::holds_alternative<RfactorStep>(step);
+      });
     }
   }
-  CHECK(num_drawn > 0);
+  CHECK(num_drawn > num_with_parts);
   CHECK(num_with_parts > 0);
 }
 
