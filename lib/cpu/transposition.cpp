@@ -201,6 +201,29 @@ V part(IrBuilder& b, V vector, int first, int count) {
   return b.shuffle(vector, LLVMGetPoison(LLVMTypeOf(vector)), sources);
 }
 
+/// log2 of the elements like those of `row` in 128 bits.
+int unit_bits(V row) {
+  const LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(row));
+  const LLVMTypeKind kind = LLVMGetTypeKind(element);
+  const unsigned bits = kind == LLVMDoubleTypeKind  ? 64
+                        : kind == LLVMFloatTypeKind ? 32
+                                                    : LLVMGetIntTypeWidth(element);
+  return log2_of(128 / static_cast<int>(bits));
+}
+
+/// Keeps LLVM from looking through the shuffles of several stages at once: it takes milliseconds
+/// to find longer sequences.
+V fenced(IrBuilder& b, V vector) {
+  const int unit = unit_bits(vector), bits = (128 >> unit) * lanes_of(vector);
+  if (bits % 128 != 0) {
+    return vector;
+  }
+  const LLVMTypeRef reals =
+      unit == 1 ? b.m.vector_of(b.m.f64, bits / 64) : b.m.vector_of(b.m.f32, bits / 32);
+  const V real = b.bitcast(vector, reals);
+  return b.bitcast(b.unary_intrinsic("llvm.arithmetic.fence", real), LLVMTypeOf(vector));
+}
+
 /// Every element has a row and a column number. A stage exchanges one bit of the vectors' numbers
 /// with a bit of the lanes' numbers; in the end all bits of the row number are in the lanes'.
 class Network {
@@ -236,15 +259,6 @@ class Network {
 
  private:
   static constexpr int first_column_label = 32;  // bits of the row number are 0, 1, ...
-
-  static int unit_bits(V row) {
-    const LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(row));
-    const LLVMTypeKind kind = LLVMGetTypeKind(element);
-    const unsigned bits = kind == LLVMDoubleTypeKind  ? 64
-                          : kind == LLVMFloatTypeKind ? 32
-                                                      : LLVMGetIntTypeWidth(element);
-    return log2_of(128 / static_cast<int>(bits));
-  }
 
   /// Widens the rows to `width_`: with nothing up to a unit, then with other rows.
   void load(const std::vector<V>& rows) {
@@ -286,20 +300,6 @@ class Network {
     }
   }
 
-  /// Keeps LLVM from looking through the shuffles of several stages at once: it takes milliseconds
-  /// to find longer sequences.
-  V fenced(V vector) {
-    const int bits = (128 >> unit_) << width_;
-    if (bits < 128) {
-      return vector;
-    }
-    const LLVMTypeRef type = LLVMTypeOf(vector);
-    const bool is_f64 = unit_ == 1;
-    const V real =
-        b_.bitcast(vector, b_.m.vector_of(is_f64 ? b_.m.f64 : b_.m.f32, bits / (is_f64 ? 64 : 32)));
-    return b_.bitcast(b_.unary_intrinsic("llvm.arithmetic.fence", real), type);
-  }
-
   /// Bit `row` of the row number takes the place of a bit of the column number. Among the lane bits
   /// [low, high): upwards (unpack), it comes in at the bottom and the top one leaves; downwards,
   /// the reverse.
@@ -328,7 +328,7 @@ class Network {
       if (i == j || vectors_[i] == nullptr) {
         continue;
       }
-      const V first = fenced(vectors_[i]), second = fenced(vectors_[j]);
+      const V first = fenced(b_, vectors_[i]), second = fenced(b_, vectors_[j]);
       vectors_[i] = b_.shuffle(first, second, sources(0));
       vectors_[j] = is_needed ? b_.shuffle(first, second, sources(1)) : nullptr;
     }
@@ -400,7 +400,10 @@ std::optional<Transposition> find_transposition(const LoopProgram& program,
   if (are_few) {
     const Costs costs = costs_of(program, facts, loop, *v, store->value, n, native);
     const double least = std::min(costs.joint, costs.along_v);
-    is_interleaving = n <= nearly_dense && costs.interleaved < least;
+    // A shuffle of any lanes of two vectors: of 512 bits and elements of 32 or 64.
+    const int bytes = bytes_of(program[store->buffer].dtype);
+    const bool any_lanes = native * bytes == 64 && bytes >= 4 && (n & (n - 1)) == 0;
+    is_interleaving = (n <= nearly_dense || any_lanes) && costs.interleaved < least;
     is_joint = !is_interleaving && costs.joint < costs.along_v;
   }
   if (finder.values.empty() && !stores_rows && !is_interleaving && !is_joint) {
@@ -412,6 +415,32 @@ std::optional<Transposition> find_transposition(const LoopProgram& program,
   return Transposition{
       v, store, std::move(finder.values), stores_rows, is_interleaving, is_joint, has_outer_rows};
 }
+
+namespace {
+
+/// interleave() of more than four rows. Every stage has two patterns of lanes, so that they stay in
+/// registers.
+std::vector<V> riffled(IrBuilder& b, std::vector<V> rows) {
+  const int width = lanes_of(rows[0]);
+  std::vector<int> low, high;
+  for (int lane = 0; lane < width; ++lane) {
+    low.push_back(lane / 2 + lane % 2 * width);
+    high.push_back(width / 2 + lane / 2 + lane % 2 * width);
+  }
+  for (std::size_t run = 1; run < rows.size(); run *= 2) {
+    std::vector<V> next(rows.size());
+    for (std::size_t i = 0; i < rows.size() / 2; ++i) {
+      const V first = fenced(b, rows[i]), second = fenced(b, rows[i + rows.size() / 2]);
+      const std::size_t row = i / run, piece = i % run;
+      next[row * 2 * run + 2 * piece] = b.shuffle(first, second, low);
+      next[row * 2 * run + 2 * piece + 1] = b.shuffle(first, second, high);
+    }
+    rows = std::move(next);
+  }
+  return rows;
+}
+
+}  // namespace
 
 std::vector<V> interleave(IrBuilder& b, std::vector<V> rows) {
   const int n = static_cast<int>(rows.size()), width = lanes_of(rows[0]);
@@ -430,6 +459,9 @@ std::vector<V> interleave(IrBuilder& b, std::vector<V> rows) {
       pieces.push_back(piece);
     }
     return pieces;
+  }
+  if (n > nearly_dense) {
+    return riffled(b, std::move(rows));
   }
   // Rows i and i + half: the lanes of the result alternate between them.
   while (rows.size() > 1) {

@@ -41,7 +41,7 @@ std::optional<Transposition> find_transposition(const LoopProgram& program,
                                                 int native);
 
 /// One behind the other, the results have lane i of row j as element i * n + j; n, the number of
-/// rows, is 3 or a power of two, of which there is one result.
+/// rows, is 3 or a power of two. Of 2 and 4 rows there is one result, of others as many as rows.
 std::vector<LLVMValueRef> interleave(IrBuilder& b, std::vector<LLVMValueRef> rows);
 
 /// Column j holds lane j of every row; `lanes` (a power of two) >= the number of rows. The lanes

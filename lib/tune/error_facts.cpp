@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "tensorsmith/ir/products.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
-#include "tensorsmith/sched/apply/factor_sum.hpp"
 #include "tensorsmith/support/algorithm.hpp"
 #include "tune/f64_twin.hpp"
 
@@ -97,8 +97,7 @@ bool sums_cancel_alike(const ComputeDag& dag) {
 }
 
 ExprList free_factors(const ExprPool& pool, ExprId term) {
-  ExprList factors;
-  detail::collect_factors(pool, term, factors);
+  const ExprList factors = factors_of_product(pool, term, most_free_factors);
   return is_float(pool.dtype(term)) && factors.size() > 2 ? factors : ExprList{};
 }
 

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "command.hpp"
-#include "heap.hpp"
 #include "tensorsmith/support/assert.hpp"
 #include "tensorsmith/tune.hpp"
 #include "tensorsmith/version.hpp"
@@ -124,7 +123,6 @@ int run_and_explain(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace tensorsmith::cli;
   open_standard_streams();
-  keep_few_heaps();
   std::signal(SIGXFSZ, SIG_IGN);  // a full journal is an error to report, not an end
   int code = run_and_explain(argc, argv);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

@@ -30,6 +30,7 @@ double total_flop(const graph::Partition& parts) {
 }
 
 Callable callable(const NetworkArguments& arguments) {
+  keep_few_heaps();
   Callable made;
   const double start = now_seconds();
   made.loaded = load(arguments);

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "tensorsmith/ir/expr_pool.hpp"
+#include "tensorsmith/ir/products.hpp"
 
 namespace tensorsmith::detail {
 
@@ -38,26 +38,12 @@ inline bool has_partial_results(const ExprPool& pool, const Combiner& combiner) 
   if (combiner.results.size() != 1) {
     return false;
   }
-  const Binary* node = pool.as<Binary>(combiner.results[0]);
+  const Binary* node = combining_operation(pool, combiner);
   if (node == nullptr) {
     return is_propagating_extremum(pool, combiner);
   }
-  const auto is_var = [&](ExprId id, VarId var) {
-    const VarRef* ref = pool.as<VarRef>(id);
-    return ref != nullptr && ref->var == var;
-  };
-  const VarId lhs = combiner.lhs[0], rhs = combiner.rhs[0];
-  const bool takes_both = (is_var(node->a, lhs) && is_var(node->b, rhs)) ||
-                          (is_var(node->a, rhs) && is_var(node->b, lhs));
-  const auto begins_with = [&](std::int64_t value) {
-    const IntImm* whole = pool.as<IntImm>(combiner.identity[0]);
-    const FloatImm* real = pool.as<FloatImm>(combiner.identity[0]);
-    return (whole != nullptr && whole->value == value) ||
-           (real != nullptr && real->value == static_cast<double>(value));
-  };
-  return takes_both && (node->op == BinaryOp::min || node->op == BinaryOp::max ||
-                        (node->op == BinaryOp::add && begins_with(0)) ||
-                        (node->op == BinaryOp::mul && begins_with(1)));
+  return node->op == BinaryOp::min || node->op == BinaryOp::max || adds_terms(pool, combiner) ||
+         (node->op == BinaryOp::mul && begins_with(pool, combiner, 1));
 }
 
 }  // namespace tensorsmith::detail

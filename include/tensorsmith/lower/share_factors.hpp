@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tensorsmith/ir/products.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/support/small_vector.hpp"
 
@@ -31,33 +32,26 @@ struct Factor {
   std::uint64_t loops = 0;
 };
 
-inline void collect_factors(const ExprPool& pool, ExprId id, const std::vector<TileLoop>& tile,
-                            std::vector<Factor>& factors) {
-  const Binary* product = pool.as<Binary>(id);
-  if (product != nullptr && product->op == BinaryOp::mul) {
-    collect_factors(pool, product->a, tile, factors);
-    collect_factors(pool, product->b, tile, factors);
-    return;
-  }
-  Factor factor{id};
-  for (std::size_t i = 0; i < tile.size(); ++i) {
-    for (VarId var : tile[i].vars) {
-      factor.loops |= uses_var(pool, id, var) ? std::uint64_t{1} << i : 0;
-    }
-  }
-  factors.push_back(factor);
-}
-
 /// `id` itself where it is no such product or no order is better than its own.
 inline ExprId share_factors(ExprPool& pool, ExprId id, const std::vector<TileLoop>& tile) {
   constexpr std::size_t most_factors = 8, most_loops = 64;
+  static_assert(most_factors <= most_free_factors);
   if (!is_float(pool.dtype(id)) || tile.size() > most_loops) {
     return id;
   }
-  std::vector<Factor> factors;
-  collect_factors(pool, id, tile, factors);
-  if (factors.size() < 3 || factors.size() > most_factors) {
+  const ExprList values = factors_of_product(pool, id, most_factors);
+  if (values.size() < 3) {
     return id;
+  }
+  std::vector<Factor> factors;
+  for (ExprId value : values) {
+    Factor factor{value};
+    for (std::size_t i = 0; i < tile.size(); ++i) {
+      for (VarId var : tile[i].vars) {
+        factor.loops |= uses_var(pool, value, var) ? std::uint64_t{1} << i : 0;
+      }
+    }
+    factors.push_back(factor);
   }
   const auto num_values = [&](std::uint64_t loops) {
     double count = 1;

@@ -15,6 +15,7 @@
 #include "tensorsmith/sched/bounds.hpp"
 #include "tensorsmith/sched/print_state.hpp"
 #include "tensorsmith/search/apply_intrinsics.hpp"
+#include "tensorsmith/search/dag_analyses.hpp"
 #include "tensorsmith/search/nested_parallel.hpp"
 #include "tensorsmith/search/schedule_packs.hpp"
 #include "tensorsmith/search/sketch_splits.hpp"
@@ -42,12 +43,13 @@ struct Candidate {
 class SearchSpace {
  public:
   SearchSpace(std::vector<State> sketches, SpaceOptions options)
-      : sketches_(std::move(sketches)), options_(std::move(options)), splits_(options_) {
+      : sketches_(std::move(sketches)), options_(std::move(options)),
+        analyses_(make_shared_of<const DagAnalyses>(options_.reuse)), splits_(options_) {
     TENSORSMITH_ASSERT(!sketches_.empty(), "a search space without sketches");
     for (const State& sketch : sketches_) {
       TENSORSMITH_ASSERT(sketch.initial_dag() == sketches_.front().initial_dag(),
                          "sketches of one space come from one workload");
-      analyses_.push_back(make_shared_of<const AccessAnalysis>(sketch.dag(), options_.reuse));
+      of_sketches_.push_back(analyses_->of(sketch.dag_ptr()));
       splits_.add(sketch);
     }
     initial_ = sketches_.front().restart();
@@ -56,11 +58,11 @@ class SearchSpace {
   const std::vector<State>& sketches() const { return sketches_; }
   const SpaceOptions& options() const { return options_; }
   /// Of the dag of a sketch.
-  const AccessAnalysis& analysis(std::uint32_t sketch) const { return *analyses_[sketch]; }
+  const AccessAnalysis& analysis(std::uint32_t sketch) const { return *of_sketches_[sketch]; }
 
   /// Sketch `index` as a candidate whose open split lengths are to be filled.
   Candidate sketch(std::uint32_t index) const {
-    return Candidate{sketches_[index], index, analyses_[index]};
+    return Candidate{sketches_[index], index, of_sketches_[index]};
   }
 
   /// Where every replay starts; candidates that share it share derived dags too.
@@ -130,7 +132,7 @@ class SearchSpace {
     if (try_infer_bounds(candidate.state)) {
       return false;
     }
-    candidate.analysis = analysis_of(candidate);
+    candidate.analysis = analyses_->of(candidate.state.dag_ptr());
     return true;
   }
 
@@ -151,16 +153,6 @@ class SearchSpace {
  private:
   bool is_decided_here(const Step& step) const {
     return !options_.intrinsics.empty() && has_hint<hints::Tensorize>(step);
-  }
-
-  /// States of one origin share derived dags, so the dag of a candidate is its sketch's unless a
-  /// factored split changed extents.
-  Shared<const AccessAnalysis> analysis_of(const Candidate& candidate) const {
-    if (candidate.sketch < sketches_.size() &&
-        candidate.state.dag_ptr() == sketches_[candidate.sketch].dag_ptr()) {
-      return analyses_[candidate.sketch];
-    }
-    return make_shared_of<const AccessAnalysis>(candidate.state.dag(), options_.reuse);
   }
 
   static bool matches(const Step& pattern, const Step& step) {
@@ -187,7 +179,8 @@ class SearchSpace {
 
   std::vector<State> sketches_;
   SpaceOptions options_;
-  std::vector<Shared<const AccessAnalysis>> analyses_;  ///< one per sketch
+  Shared<const DagAnalyses> analyses_;  // shared by copies
+  std::vector<Shared<const AccessAnalysis>> of_sketches_;
   SketchSplits splits_;
   std::optional<State> initial_;
 };

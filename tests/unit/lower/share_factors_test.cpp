@@ -43,4 +43,16 @@ TEST_CASE("the order stays where none is better, of two factors and of integers"
   CHECK(share_factors(t.pool, integers, t.loops) == integers);
 }
 
+TEST_CASE("products of products of products stay as they are") {
+  Tile t;
+  ExprId power = t.load(0, {t.pool.var(t.row)});
+  for (int i = 0; i < 60; ++i) {
+    power = t.pool.mul(power, power);  // 2^60 factors
+  }
+  CHECK(share_factors(t.pool, power, t.loops) == power);
+  const ExprList factors = factors_of_product(t.pool, power, 32);
+  REQUIRE(factors.size() == 1);
+  CHECK(factors[0] == power);
+}
+
 }  // namespace tensorsmith::detail

@@ -14,11 +14,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tensorsmith/ir/products.hpp"
 #include "tensorsmith/ir/rewrite.hpp"
 #include "tensorsmith/sched/apply/common.hpp"
 #include "tensorsmith/sched/apply/new_operation.hpp"
@@ -29,32 +29,6 @@ namespace tensorsmith {
 
 namespace detail {
 
-/// Whether a reduction adds its terms, from zero on.
-inline bool adds_terms(const ExprPool& pool, const Combiner& combiner) {
-  const Binary* node =
-      combiner.results.size() == 1 ? pool.as<Binary>(combiner.results[0]) : nullptr;
-  if (node == nullptr || node->op != BinaryOp::add) {
-    return false;
-  }
-  const VarRef* a = pool.as<VarRef>(node->a);
-  const VarRef* b = pool.as<VarRef>(node->b);
-  const IntImm* whole = pool.as<IntImm>(combiner.identity[0]);
-  const FloatImm* real = pool.as<FloatImm>(combiner.identity[0]);
-  const bool begins_with_zero =
-      (whole != nullptr && whole->value == 0) || (real != nullptr && real->value == 0);
-  return begins_with_zero && a != nullptr && b != nullptr && a->var != b->var;
-}
-
-/// Factors of a product, from left to right.
-inline void collect_factors(const ExprPool& pool, ExprId id, ExprList& factors) {
-  const Binary* product = pool.as<Binary>(id);
-  if (product != nullptr && product->op == BinaryOp::mul) {
-    collect_factors(pool, product->a, factors);
-    collect_factors(pool, product->b, factors);
-  } else {
-    factors.push_back(id);
-  }
-}
 inline ExprId product_of(ExprPool& pool, const ExprList& factors) {
   ExprId product = factors[0];
   for (std::size_t i = 1; i < factors.size(); ++i) {
@@ -69,12 +43,12 @@ inline ExprId product_of(ExprPool& pool, const ExprList& factors) {
 inline ExprList factors_of_sum(const ExprPool& pool, const Operation& op) {
   ExprList factors;
   const Reduce* reduce = op.bodies.size() == 1 ? pool.as<Reduce>(op.bodies[0]) : nullptr;
-  if (reduce == nullptr || !detail::adds_terms(pool, pool.combiner(reduce->combiner))) {
+  if (reduce == nullptr || !adds_terms(pool, pool.combiner(reduce->combiner))) {
     return factors;
   }
   const DType type = pool.dtype(reduce->sources[0]);
   if (is_integer(type) || type == DType::f32 || type == DType::f64) {
-    detail::collect_factors(pool, reduce->sources[0], factors);
+    factors = factors_of_product(pool, reduce->sources[0], most_free_factors);
   }
   return factors;
 }
