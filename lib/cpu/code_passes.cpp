@@ -236,7 +236,8 @@ bool generate_code(LLVMTargetMachineRef machine, LLVMModuleRef module, LLVMCodeG
 
 std::vector<std::string> feature_macros(LLVMTargetMachineRef machine, Architecture architecture) {
   // Features of which LLVM makes instructions, and the macros of both compilers. Left out are those
-  // that need an intrinsic that kernels never call (encryption, transactions).
+  // that need an intrinsic that kernels never call (encryption, transactions), or that kernels with
+  // a text never call (tile registers): compilers that do not know the machine leave such out.
   using Feature = std::pair<const char*, const char*>;
   constexpr Feature of_x86[] = {
       {"+sse4.2", "__SSE4_2__"},
@@ -263,9 +264,6 @@ std::vector<std::string> feature_macros(LLVMTargetMachineRef machine, Architectu
       {"+avx512fp16", "__AVX512FP16__"},
       {"+avx512bitalg", "__AVX512BITALG__"},
       {"+avx512vpopcntdq", "__AVX512VPOPCNTDQ__"},
-      {"+amx-tile", "__AMX_TILE__"},
-      {"+amx-int8", "__AMX_INT8__"},
-      {"+amx-bf16", "__AMX_BF16__"},
   };
   constexpr Feature of_arm[] = {
       {"+lse", "__ARM_FEATURE_ATOMICS"},

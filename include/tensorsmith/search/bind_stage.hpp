@@ -27,7 +27,8 @@ inline bool has_threads(const State& state, std::int32_t stage) {
                   [](const auto& it) { return it.annotation == Annotation::thread_x; });
 }
 
-/// Whether the stage has a loop that can become blocks or threads; what has none is one thread.
+/// Whether the stage has a loop that can become blocks or threads. What has none is one thread; the
+/// reference fuses no loops to one of one iteration.
 inline bool has_spatial_loops(const State& state, std::int32_t stage) {
   return any_item(state.stage(static_cast<std::size_t>(stage)).iterators,
                   [](const auto& it) { return it.kind != IteratorKind::reduction; });

@@ -38,7 +38,8 @@ inline std::optional<BindKind> bind_kind(const State& sketch, std::int32_t stage
   if (has_cross_thread_reduction(sketch, stage)) {
     return is_root ? std::optional(BindKind::blocks) : std::nullopt;
   }
-  if (detail::has_threads(sketch, stage) || !detail::has_spatial_loops(sketch, stage)) {
+  if (detail::has_threads(sketch, stage) ||
+      (options.draws_threads && !detail::has_spatial_loops(sketch, stage))) {
     return std::nullopt;
   }
   if (is_root) {
