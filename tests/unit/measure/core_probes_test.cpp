@@ -25,7 +25,7 @@ std::vector<std::string> changed(const CoreRates& before, const CoreRates& after
 
 TEST_CASE("every probe gives a number that a core can have") {
   const CoreProbes probes = probe_core(host_target());
-  CHECK(probes.ns_per_cycle > 0.01);
+  CHECK(probes.ns_per_cycle > 0.1);  // no core has 10 GHz: additions that are left out
   for (const auto* list : {&probes.bytes_per_cycle, &probes.latency}) {
     for (const std::optional<double>& value : *list) {
       CHECK((!value || (std::isfinite(*value) && *value > 0)));

@@ -67,16 +67,17 @@ TEST_CASE("a file of rates that is none, or of another machine, is refused in on
     return read.error();
   };
   const auto with = [&](const std::string& machine, const std::string& rates) {
-    return written(folder, R"({"v": "tensorsmith-rates-1", "machine": ")" + machine +
+    return written(folder, R"({"v": "tensorsmith-rates-2", "machine": ")" + machine +
                                R"(", "rates": )" + rates + "}");
   };
   CHECK(refusal(folder.path() / "missing").find("no file of rates") != std::string::npos);
   CHECK(refusal("/dev/zero").find("no file of rates") != std::string::npos);
   REQUIRE(::mkfifo((folder.path() / "fifo").c_str(), 0600) == 0);
   CHECK(refusal(folder.path() / "fifo").find("no file of rates") != std::string::npos);
-  for (const char* text : {"", "{", "[]", "12", R"({"v": 1})", R"({"v": "tensorsmith-rates-1"})",
+  for (const char* text : {"", "{", "[]", "12", R"({"v": 1})", R"({"v": "tensorsmith-rates-2"})",
                            R"({"v": "tensorsmith-rates-9", "machine": "x", "rates": {}})",
-                           R"({"v": "tensorsmith-rates-1", "machine": "x", "rates": 3})"}) {
+                           R"({"v": "tensorsmith-rates-1", "machine": "x", "rates": {}})",
+                           R"({"v": "tensorsmith-rates-2", "machine": "x", "rates": 3})"}) {
     CAPTURE(text);
     CHECK(refusal(written(folder, text)).find("no file of rates") != std::string::npos);
   }
