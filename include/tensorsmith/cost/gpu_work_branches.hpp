@@ -45,45 +45,36 @@ inline GpuWorkReader::Path GpuWorkReader::walk_if(const If& branch) {
     }
   }
   const bool uniform = !over.empty() && is_uniform(branch.condition);
-  const auto share_of_warps = [&](bool wanted) {
-    std::int64_t count = 0;
+  // Of warps and iterations; `taken`: by which lanes of the first warp.
+  const auto share = [&](bool wanted) {
     const std::int64_t num_warps = uniform ? 1 : (work_.num_threads + 31) / 32;
+    const std::int64_t most_looked_at = uniform ? 4096 : 64;
+    const std::int64_t step = (points + most_looked_at - 1) / most_looked_at;
+    std::int64_t count = 0, times = 0;
     Lanes holds;
     for (std::int64_t warp = num_warps - 1; warp >= 0; --warp) {
       const LaneMask present = threads_.set_warp(warp, lanes_);
-      lanes_.eval(branch.condition, holds);
-      LaneMask here = 0;
-      for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
-        here |= (holds[lane] != 0) == wanted ? LaneMask{1} << lane : 0U;
+      taken = 0;
+      for (std::int64_t point = 0; point < points; point += step, ++times) {
+        std::int64_t rest = point;
+        for (std::size_t i = over.size(); i-- > 0;) {
+          lanes_.set(over[i].var, rest % over[i].extent * over[i].step);
+          rest /= over[i].extent;
+        }
+        lanes_.eval(branch.condition, holds);
+        LaneMask here = 0;
+        for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
+          here |= LaneMask{holds[lane] != 0} << lane;
+        }
+        here = (wanted ? here : ~here) & present;
+        count += here != 0 ? 1 : 0;
+        taken |= here;
       }
-      taken = here & present;
-      count += taken != 0 ? 1 : 0;
-    }
-    return static_cast<double>(count) / static_cast<double>(num_warps);
-  };
-  const auto share = [&](bool wanted) {
-    if (over.empty()) {
-      return share_of_warps(wanted);
-    }
-    const std::int64_t most_looked_at = uniform ? 4096 : 64;
-    const std::int64_t step = (points + most_looked_at - 1) / most_looked_at;
-    double sum = 0, times = 0;
-    LaneMask some = 0;
-    for (std::int64_t point = 0; point < points; point += step) {
-      std::int64_t rest = point;
-      for (std::size_t i = over.size(); i-- > 0;) {
-        lanes_.set(over[i].var, rest % over[i].extent * over[i].step);
-        rest /= over[i].extent;
-      }
-      sum += share_of_warps(wanted);
-      some |= taken;
-      ++times;
     }
     for (const GpuLoop& loop : over) {
       lanes_.set(loop.var, 0);
     }
-    taken = some;
-    return sum / times;
+    return static_cast<double>(count) / static_cast<double>(times);
   };
   GpuUse test;
   test.instructions = 2;
