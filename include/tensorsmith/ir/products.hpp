@@ -16,8 +16,7 @@ inline constexpr std::size_t most_free_factors = 32;
 /// Factors of a product, from left to right; itself where they are more than `most`: expressions
 /// share what they have in common, so n products can have 2^n factors.
 inline ExprList factors_of_product(const ExprPool& pool, ExprId id, std::size_t most) {
-  ExprList factors;
-  factors.push_back(id);
+  ExprList factors{id};
   for (std::size_t at = 0; at < factors.size();) {
     const Binary* product = pool.as<Binary>(factors[at]);
     if (product == nullptr || product->op != BinaryOp::mul) {
@@ -25,13 +24,10 @@ inline ExprList factors_of_product(const ExprPool& pool, ExprId id, std::size_t 
       continue;
     }
     if (factors.size() == most) {
-      factors.clear();
-      factors.push_back(id);
-      return factors;
+      return ExprList{id};
     }
-    const ExprId a = product->a, b = product->b;
-    factors.insert(at, a);
-    factors[at + 1] = b;
+    factors[at] = product->b;
+    factors.insert(at, product->a);
   }
   return factors;
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tensorsmith/sched/steps.hpp"
-#include "tensorsmith/support/atomic_pointer.hpp"
+#include "tensorsmith/support/growing_list.hpp"
 #include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
@@ -28,75 +28,45 @@ struct DagStepKey {
 class DagNode {
  public:
   explicit DagNode(Shared<const ComputeDag> dag) : dag_(std::move(dag)) {}
-  DagNode(const DagNode&) = delete;
-  DagNode& operator=(const DagNode&) = delete;
-  ~DagNode() {
-    for (const Link* link = first_.load(); link != nullptr;) {
-      const Link* next = link->next;
-      delete link;
-      link = next;
-    }
-  }
 
   const Shared<const ComputeDag>& dag() const { return dag_; }
 
   /// The child of `key`; `derive(dag) -> Shared<const ComputeDag>` is called if there is none.
   template <class Derive>
   Shared<const DagNode> child(const DagStepKey& key, Derive&& derive) const {
-    const Link* seen = first_.load();
-    if (const Link* found = find(seen, nullptr, key)) {
-      return found->node;
-    }
-    Link* link = new Link{{}, make_shared_of<const DagNode>(derive(*dag_)), seen};
-    for (const Step* step : key) {
-      if (step != nullptr) {
-        link->key.push_back(*step);
-      }
-    }
-    const Link* checked = seen;
-    while (!first_.compare_exchange(link->next, link)) {
-      if (const Link* found = find(link->next, checked, key)) {
-        delete link;
-        return found->node;
-      }
-      checked = link->next;
-    }
-    return link->node;
+    return children_
+        .find_or_add([&](const Child& child) { return child.is_of(key); },
+                     [&] { return Child(key, make_shared_of<const DagNode>(derive(*dag_))); })
+        .node;
   }
 
-  std::size_t num_children() const {
-    std::size_t count = 0;
-    for (const Link* link = first_.load(); link != nullptr; link = link->next) {
-      ++count;
-    }
-    return count;
-  }
+  std::size_t num_children() const { return children_.size(); }
 
  private:
-  struct Link {
-    std::vector<Step> key;
-    Shared<const DagNode> node;
-    const Link* next;
-  };
-  static const Link* find(const Link* from, const Link* end, const DagStepKey& key) {
-    for (const Link* link = from; link != end; link = link->next) {
-      std::size_t used = 0;
-      bool equal = true;
-      for (const Step* step : key) {
+  struct Child {
+    Child(const DagStepKey& of, Shared<const DagNode> made) : node(std::move(made)) {
+      for (const Step* step : of) {
         if (step != nullptr) {
-          equal = equal && used < link->key.size() && link->key[used] == *step;
-          ++used;
+          key.push_back(*step);
         }
       }
-      if (equal && used == link->key.size()) {
-        return link;
-      }
     }
-    return nullptr;
-  }
+    bool is_of(const DagStepKey& wanted) const {
+      auto next = key.begin();
+      for (const Step* step : wanted) {
+        if (step != nullptr && (next == key.end() || !(*next++ == *step))) {
+          return false;
+        }
+      }
+      return next == key.end();
+    }
+
+    std::vector<Step> key;
+    Shared<const DagNode> node;
+  };
 
   Shared<const ComputeDag> dag_;
-  mutable AtomicPointer<const Link> first_;
+  mutable GrowingList<Child> children_;
 };
 
 /// A pool that stands on another dag's pool and keeps that one alive.

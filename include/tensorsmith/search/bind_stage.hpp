@@ -27,11 +27,14 @@ inline bool has_threads(const State& state, std::int32_t stage) {
                   [](const auto& it) { return it.annotation == Annotation::thread_x; });
 }
 
-/// Whether the stage has a loop that can become blocks or threads. What has none is one thread; the
-/// reference fuses no loops to one of one iteration.
-inline bool has_spatial_loops(const State& state, std::int32_t stage) {
-  return any_item(state.stage(static_cast<std::size_t>(stage)).iterators,
-                  [](const auto& it) { return it.kind != IteratorKind::reduction; });
+/// Whether nothing is to be bound: threads are there, or, where they are drawn, no loop is that
+/// could become one, so that the stage is one thread. The reference fuses no loops to one of one
+/// iteration, and binds that.
+inline bool needs_no_threads(const State& state, std::int32_t stage, bool are_drawn) {
+  const auto& iterators = state.stage(static_cast<std::size_t>(stage)).iterators;
+  return has_threads(state, stage) || (are_drawn && all_items(iterators, [](const auto& it) {
+                                         return it.kind == IteratorKind::reduction;
+                                       }));
 }
 
 /// The stages in which tiled ones are computed; false if a stage that should be tiled is not, where

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "tensorsmith/space/diagram.hpp"
-#include "tensorsmith/support/atomic_pointer.hpp"
+#include "tensorsmith/support/growing_list.hpp"
 
 namespace tensorsmith {
 
@@ -37,10 +37,6 @@ class SpaceSampler {
       order_constraints();
     }
   }
-
-  SpaceSampler(const SpaceSampler&) = delete;
-  SpaceSampler& operator=(const SpaceSampler&) = delete;
-  ~SpaceSampler() { delete diagram_.load(); }
 
   const VariableSpace& space() const { return propagator_.space(); }
   /// Whether propagation alone shows that nothing is legal.
@@ -128,18 +124,9 @@ class SpaceSampler {
   bool has_tables() const { return has_tables_; }
   /// What is legal of the first groups, or of all; has_tables(). Made when first asked for.
   const LegalDiagram& diagram() const {
-    const LegalDiagram* known = diagram_.load();
-    if (known == nullptr) {
-      const LegalDiagram* const made =
-          new LegalDiagram(LegalDiagram::make(tape_, groups_, space().size(), max_edges_));
-      while (known == nullptr && !diagram_.compare_exchange(known, made)) {
-      }
-      if (known == nullptr) {
-        return *made;
-      }
-      delete made;  // another thread was faster
-    }
-    return *known;
+    return diagram_.find_or_add(
+        [](const LegalDiagram&) { return true; },
+        [&] { return LegalDiagram::make(tape_, groups_, space().size(), max_edges_); });
   }
 
  private:
@@ -215,11 +202,9 @@ class SpaceSampler {
           shared += is_about[g][i] && is_open[i] ? 1 : 0;
           all += is_about[g][i] ? 1 : 0;
         }
-        const bool is_smaller = best == groups_.size() || groups_[g].size() < groups_[best].size();
-        const bool is_better =
-            best == groups_.size() || shared > most_shared ||
-            (shared == most_shared && (all > most || (all == most && is_smaller)));
-        if (is_better) {
+        if (best == groups_.size() || shared > most_shared ||
+            (shared == most_shared &&
+             (all > most || (all == most && groups_[g].size() < groups_[best].size())))) {
           best = g;
           most_shared = shared;
           most = all;
@@ -317,8 +302,8 @@ class SpaceSampler {
   bool is_empty_ = false, has_tables_ = true;
   std::vector<ValueTable> groups_;
   Tape tape_;
-  std::vector<std::size_t> tested_;  ///< by group: how many roots of the tape
-  mutable AtomicPointer<const LegalDiagram> diagram_;
+  std::vector<std::size_t> tested_;            ///< by group: how many roots of the tape
+  mutable GrowingList<LegalDiagram> diagram_;  ///< none, or one
 };
 
 }  // namespace tensorsmith

@@ -1,58 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diagrams of what is legal: of whole spaces and of their first groups, and of spaces that nobody
-// can list.
+// Diagrams of what is legal, of spaces that nobody can list; of those that somebody can, see
+// constraint_test.cpp.
 #include <cmath>
-#include <map>
-#include <set>
 
 #include "support/catch.hpp"
 #include "tensorsmith/space/enumerate.hpp"
-#include "unit/space/space_fixtures.hpp"
+#include "tensorsmith/support/rng.hpp"
 
 namespace tensorsmith::test {
-
-TEST_CASE("a diagram of few edges draws as one of all does") {
-  std::size_t num_in_parts = 0;
-  for (std::uint32_t i = 0; i < 120; ++i) {
-    CounterRng rng(seed(), 301, i);
-    const VariableSpace space = random_space(rng);
-    double points = 1;
-    for (const Variable& variable : space.variables()) {
-      points *= static_cast<double>(variable.domain.values().size());
-    }
-    if (points > 20000) {
-      continue;
-    }
-    const std::vector<Assignment> legal = all_legal(space);
-    const std::set<Assignment> all(legal.begin(), legal.end());
-    for (const std::size_t max_edges : {0, 6, 40}) {
-      INFO("space " << i << ", " << max_edges << " edges");
-      const SpaceSampler sampler(space, max_edges);
-      if (sampler.is_empty()) {
-        REQUIRE(legal.empty());
-        continue;
-      }
-      num_in_parts += sampler.diagram().num_groups() < sampler.groups().size() ? 1 : 0;
-      std::map<Assignment, int> seen;
-      const int draws = legal.size() <= 20 ? 60 * static_cast<int>(legal.size()) : 20;
-      for (int n = 0; n < draws || n < 3; ++n) {
-        const std::optional<Assignment> values = sampler.draw(rng);
-        REQUIRE(values.has_value() == !legal.empty());
-        if (values) {
-          REQUIRE(all.count(*values) == 1);
-          ++seen[*values];
-        }
-      }
-      if (!legal.empty() && legal.size() <= 20) {
-        REQUIRE(seen.size() == legal.size());
-        for (const auto& [values, count] : seen) {
-          REQUIRE((count > 15 && count < 130));  // of 60
-        }
-      }
-    }
-  }
-  CHECK(num_in_parts > 20);
-}
 
 TEST_CASE("spaces that nobody can list are counted") {
   VariableSpace space;

@@ -41,16 +41,14 @@ inline ExprId product_of(ExprPool& pool, const ExprList& factors) {
 
 /// The factors of a sum of products that may be summed in parts; none of other stages.
 inline ExprList factors_of_sum(const ExprPool& pool, const Operation& op) {
-  ExprList factors;
   const Reduce* reduce = op.bodies.size() == 1 ? pool.as<Reduce>(op.bodies[0]) : nullptr;
   if (reduce == nullptr || !adds_terms(pool, pool.combiner(reduce->combiner))) {
-    return factors;
+    return {};
   }
   const DType type = pool.dtype(reduce->sources[0]);
-  if (is_integer(type) || type == DType::f32 || type == DType::f64) {
-    factors = factors_of_product(pool, reduce->sources[0], most_free_factors);
-  }
-  return factors;
+  return is_integer(type) || type == DType::f32 || type == DType::f64
+             ? factors_of_product(pool, reduce->sources[0], most_free_factors)
+             : ExprList{};
 }
 
 namespace detail {
@@ -67,19 +65,17 @@ inline bool can_factor_sum(const ComputeDag& dag, const FactorSumStep& step) {
   const auto num_spatial = static_cast<std::int32_t>(op.axes.size());
   const auto num_axes = num_spatial + static_cast<std::int32_t>(op.reduce_axes.size());
   IdList others;
-  std::size_t num_named = 0;
   for (std::int32_t at = 0; at < num_axes; ++at) {
     const bool is_kept = has_item(step.kept, at);
     const bool is_summed = at >= num_spatial && has_item(step.summed, at);
     if (is_kept && is_summed) {
       return false;
     }
-    num_named += is_kept || is_summed ? 1 : 0;
     if (!is_kept && !is_summed) {
       others.push_back(at);
     }
   }
-  if (num_named != step.kept.size() + step.summed.size()) {
+  if (others.size() + step.kept.size() + step.summed.size() != static_cast<std::size_t>(num_axes)) {
     return false;  // an axis twice, or one that there is not
   }
   const ExprList factors = factors_of_sum(pool, op);

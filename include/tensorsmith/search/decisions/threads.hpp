@@ -38,8 +38,7 @@ inline std::optional<BindKind> bind_kind(const State& sketch, std::int32_t stage
   if (has_cross_thread_reduction(sketch, stage)) {
     return is_root ? std::optional(BindKind::blocks) : std::nullopt;
   }
-  if (detail::has_threads(sketch, stage) ||
-      (options.draws_threads && !detail::has_spatial_loops(sketch, stage))) {
+  if (detail::needs_no_threads(sketch, stage, options.draws_threads)) {
     return std::nullopt;
   }
   if (is_root) {

@@ -45,8 +45,7 @@ struct ThreadBind {
       bool legal = true;
       if (has_cross_thread_reduction(state, stage)) {
         legal = place != ComputeAt::root || detail::bind_blocks(state, stage);
-      } else if (!detail::has_threads(state, stage) &&
-                 (!options.draws_threads || detail::has_spatial_loops(state, stage))) {
+      } else if (!detail::needs_no_threads(state, stage, options.draws_threads)) {
         if (place == ComputeAt::root) {
           legal = has_item(roots, stage)  ? bind_tiles(state, stage, options.hardware)
                   : options.draws_threads ? bind_drawn(state, stage, options.hardware, rng)
