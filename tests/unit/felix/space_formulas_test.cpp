@@ -35,7 +35,8 @@ std::vector<double> symbols_of(const FormulaPool& pool, const SpaceFormulas& for
 TEST_CASE("legal assignments are inside of a space's limits", "[felix]") {
   CounterRng rng(94);
   std::size_t legal = 0, evaluated = 0, half_spaces = 0, penalties = 0;
-  for (int i = 0; i < 150; ++i) {
+  // Few spaces have a sum that is compared, so it goes on until some did.
+  for (int i = 0; i < 150 || (penalties < 10 && i < 20'000); ++i) {
     const VariableSpace space = random_space(rng);
     const SpaceSampler sampler(space);
     for (int k = 0; k < 4; ++k) {
@@ -68,7 +69,7 @@ TEST_CASE("legal assignments are inside of a space's limits", "[felix]") {
   CHECK(legal > 100);
   CHECK(evaluated > 100);
   CHECK(half_spaces > legal);
-  CHECK(penalties > 0);
+  CHECK(penalties >= 10);
 }
 
 // C10, in logarithms to base 2 of whole lengths instead of an exponent by prime. The released code

@@ -54,10 +54,12 @@ inline VariableSpace random_space(CounterRng& rng) {
     const BinaryOp ops[] = {BinaryOp::le, BinaryOp::le, BinaryOp::lt, BinaryOp::ge,
                             BinaryOp::gt, BinaryOp::eq, BinaryOp::ne};
     const ExprId limit = below(3) == 0 ? any() : space.number(below(40));
-    return pool.binary(ops[below(7)], number(), limit);
+    const ExprId value = number();
+    return pool.binary(ops[below(7)], value, limit);
   };
   for (std::int64_t c = below(4); c > 0; --c) {
-    const ExprId a = compared(), b = compared(), third = compared();
+    const ExprId a = compared(), b = compared(), third = compared(), listed_value = number(),
+                 divisor = any();
     const std::vector<std::int64_t> listed = {below(4), 4 + below(4), 8 + below(30)};
     const ExprId conditions[] = {a,
                                  b,
@@ -66,8 +68,8 @@ inline VariableSpace random_space(CounterRng& rng) {
                                  space.implies(a, b),
                                  pool.select(a, b, third),
                                  pool.unary(UnaryOp::not_, a),
-                                 space.is_in(number(), listed),
-                                 space.divides(any(), space.number(24))};
+                                 space.is_in(listed_value, listed),
+                                 space.divides(divisor, space.number(24))};
     space.require(conditions[below(9)],
                   below(4) == 0 ? ConstraintKind::preference
                                 : static_cast<ConstraintKind>(below(2)),
