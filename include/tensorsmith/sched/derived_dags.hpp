@@ -3,8 +3,8 @@
 //
 // Floor 3. Own design. States point at their node, so reading the current dag costs nothing. A
 // stage-adding step asks its node for the child of (step) or, for an rfactor, of (fuse, split,
-// rfactor); all states that descend from one initial state share the tree. Children are a list that
-// only grows: looking up is free of locks, two threads that derive the same child at once make
+// rfactor); all states that descend from one initial state share the tree. Children are a table
+// that only grows: looking up is free of locks, two threads that derive the same child at once make
 // equal ones and the later one is dropped. Safe to use from any number of threads.
 #pragma once
 
@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "tensorsmith/sched/steps.hpp"
-#include "tensorsmith/support/growing_list.hpp"
+#include "tensorsmith/support/growing_table.hpp"
+#include "tensorsmith/support/hash.hpp"
 #include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
@@ -23,6 +24,35 @@ struct DagStepKey {
   const Step* steps[3] = {};
   const Step* const* begin() const { return steps; }
   const Step* const* end() const { return steps + 3; }
+  /// Of the numbers in them, which is what keys differ in.
+  std::uint64_t hash() const {
+    std::uint64_t hash = 0;
+    for (const Step* step : steps) {
+      if (step != nullptr) {
+        std::visit(
+            [&](const auto& s) {
+              s.fields()([&](auto... field) { (add_numbers(hash, s.*field), ...); });
+            },
+            *step);
+      }
+    }
+    return hash;
+  }
+
+ private:
+  template <class Field>
+  static void add_numbers(std::uint64_t& hash, const Field& field) {
+    if constexpr (requires { static_cast<std::uint64_t>(field); }) {
+      hash = hash_combine(hash, static_cast<std::uint64_t>(field));
+    } else if constexpr (requires {
+                           field.begin();
+                           field.end();
+                         }) {
+      for (const auto& item : field) {
+        add_numbers(hash, item);
+      }
+    }
+  }
 };
 
 class DagNode {
@@ -35,8 +65,9 @@ class DagNode {
   template <class Derive>
   Shared<const DagNode> child(const DagStepKey& key, Derive&& derive) const {
     return children_
-        .find_or_add([&](const Child& child) { return child.is_of(key); },
-                     [&] { return Child(key, make_shared_of<const DagNode>(derive(*dag_))); })
+        .find_or_add(
+            key.hash(), [&](const Child& child) { return child.is_of(key); },
+            [&] { return Child(key, make_shared_of<const DagNode>(derive(*dag_))); })
         .node;
   }
 
@@ -66,7 +97,7 @@ class DagNode {
   };
 
   Shared<const ComputeDag> dag_;
-  mutable GrowingList<Child> children_;
+  mutable GrowingTable<Child> children_;
 };
 
 /// A pool that stands on another dag's pool and keeps that one alive.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // DagAnalyses: the AccessAnalysis of every dag that programs of a space have, made once.
 //
-// Floor 7. Own design. States of one origin share derived dags (sched/derived_dags.hpp), so there
-// are few; an analysis costs as much as a tenth of a program. Safe to use from any number of
-// threads.
+// Floor 7. Own design. States of one origin share derived dags (sched/derived_dags.hpp); an
+// analysis costs as much as a tenth of a program. Safe to use from any number of threads.
 #pragma once
 
-#include "tensorsmith/support/growing_list.hpp"
+#include "tensorsmith/support/growing_table.hpp"
+#include "tensorsmith/support/hash.hpp"
 #include "tensorsmith/support/shared.hpp"
 #include "tensorsmith/te/access_analysis.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
@@ -19,10 +19,12 @@ class DagAnalyses {
 
   Shared<const AccessAnalysis> of(const Shared<const ComputeDag>& dag) const {
     return all_
-        .find_or_add([&](const Entry& entry) { return entry.dag == dag; },
-                     [&] {
-                       return Entry{dag, make_shared_of<const AccessAnalysis>(*dag, reuse_)};
-                     })
+        .find_or_add(
+            hash_mix(reinterpret_cast<std::uintptr_t>(dag.get())),
+            [&](const Entry& entry) { return entry.dag == dag; },
+            [&] {
+              return Entry{dag, make_shared_of<const AccessAnalysis>(*dag, reuse_)};
+            })
         .analysis;
   }
 
@@ -33,7 +35,7 @@ class DagAnalyses {
   };
 
   DataReuse reuse_;
-  mutable GrowingList<Entry> all_;
+  mutable GrowingTable<Entry> all_;
 };
 
 }  // namespace tensorsmith

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "tensorsmith/space/diagram.hpp"
-#include "tensorsmith/support/growing_list.hpp"
+#include "tensorsmith/support/growing_table.hpp"
 
 namespace tensorsmith {
 
@@ -125,7 +125,7 @@ class SpaceSampler {
   /// What is legal of the first groups, or of all; has_tables(). Made when first asked for.
   const LegalDiagram& diagram() const {
     return diagram_.find_or_add(
-        [](const LegalDiagram&) { return true; },
+        0, [](const LegalDiagram&) { return true; },
         [&] { return LegalDiagram::make(tape_, groups_, space().size(), max_edges_); });
   }
 
@@ -302,8 +302,8 @@ class SpaceSampler {
   bool is_empty_ = false, has_tables_ = true;
   std::vector<ValueTable> groups_;
   Tape tape_;
-  std::vector<std::size_t> tested_;            ///< by group: how many roots of the tape
-  mutable GrowingList<LegalDiagram> diagram_;  ///< none, or one
+  std::vector<std::size_t> tested_;             ///< by group: how many roots of the tape
+  mutable GrowingTable<LegalDiagram> diagram_;  ///< none, or one
 };
 
 }  // namespace tensorsmith
