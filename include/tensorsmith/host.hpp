@@ -34,7 +34,7 @@ struct HostInfo {
   std::int32_t family = 0, model = 0, stepping = 0;
   CpuFeatures features;
   IsaLevel isa = IsaLevel::unknown;
-  std::string microarchitecture;  ///< LLVM's name as family and model say, e.g. "znver5"; or ""
+  std::string microarchitecture;  ///< see microarchitecture_name()
   CacheSizes caches;
   std::string caches_source;  ///< "the kernel's table", "CPUID"; empty: nothing is known
   std::int32_t cache_line_bytes = 64;
@@ -56,7 +56,8 @@ IsaLevel isa_level(const CpuFeatures& features);
 /// "+avx2,+fma,..." for every flag that is set, in a fixed order.
 std::string llvm_feature_string(const CpuFeatures& features);
 
-/// LLVM's name for a CPU family, or "" when not known. Extended family and model already added.
+/// LLVM's name for a core of that family and model, with the extended ones added: "znver5". Of
+/// numbers that are not known, the core of the vendor that has the same instructions; "" of others.
 std::string microarchitecture_name(const std::string& vendor, std::int32_t family,
                                    std::int32_t model, std::int32_t stepping,
                                    const CpuFeatures& features);

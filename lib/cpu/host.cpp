@@ -157,6 +157,24 @@ void read_identity(HostInfo& info) {
 
 #endif
 
+/// The known core that has most in common with one of that vendor whose family and model name none:
+/// a newer one, or one behind a hypervisor that numbers its own way.
+std::string nearest_core(const std::string& vendor, const CpuFeatures& f) {
+  if (vendor == "AuthenticAMD") {
+    return f.avx512f && f.avx_vnni ? "znver5" : f.avx512f ? "znver4" : f.avx2 ? "znver3" : "";
+  }
+  if (vendor == "GenuineIntel") {
+    return f.amx_fp16       ? "graniterapids"
+           : f.amx_tile     ? "sapphirerapids"
+           : f.avx512_vbmi2 ? "icelake-server"
+           : f.avx512f      ? "skylake-avx512"
+           : f.avx_vnni     ? "alderlake"
+           : f.avx2         ? "skylake"
+                            : "";
+  }
+  return "";
+}
+
 }  // namespace
 
 bool request_tiles() {
@@ -246,11 +264,11 @@ std::string microarchitecture_name(const std::string& vendor, std::int32_t famil
     case 0x1a:
       return "znver5";
     default:
-      return "";
+      return nearest_core(vendor, features);
     }
   }
   if (vendor != "GenuineIntel" || family != 6) {
-    return "";
+    return nearest_core(vendor, features);
   }
   switch (model) {
   case 0x1a:
@@ -282,6 +300,13 @@ std::string microarchitecture_name(const std::string& vendor, std::int32_t famil
     return "skylake";
   case 0x55:
     return features.avx512_bf16 ? "cooperlake" : stepping >= 5 ? "cascadelake" : "skylake-avx512";
+  case 0x8c:
+  case 0x8d:
+  case 0xa7:  // Tiger Lake and Rocket Lake have its core; what has tile registers is neither
+    if (features.amx_tile) {
+      return nearest_core(vendor, features);
+    }
+    return "icelake-client";
   case 0x7d:
   case 0x7e:
     return "icelake-client";
@@ -301,7 +326,7 @@ std::string microarchitecture_name(const std::string& vendor, std::int32_t famil
   case 0xbf:
     return "alderlake";
   default:
-    return "";
+    return nearest_core(vendor, features);
   }
 }
 

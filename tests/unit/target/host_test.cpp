@@ -159,8 +159,25 @@ TEST_CASE("families and models", "[host]") {
   CHECK(microarchitecture_name("GenuineIntel", 6, 0x55, 7, none) == "cascadelake");
   CHECK(microarchitecture_name("GenuineIntel", 6, 0x55, 11, bf16) == "cooperlake");
   CHECK(microarchitecture_name("GenuineIntel", 6, 0x8f, 8, none) == "sapphirerapids");
+  CHECK(microarchitecture_name("GenuineIntel", 6, 0xa7, 1, none) == "icelake-client");
   CHECK(microarchitecture_name("GenuineIntel", 6, 0xff, 8, none).empty());
   CHECK(microarchitecture_name("SomethingElse", 6, 0x55, 4, none).empty());
+  // What numbers do not name is like the nearest core that has the same instructions.
+  CpuFeatures features;
+  features.avx2 = true;
+  CHECK(microarchitecture_name("AuthenticAMD", 0x1b, 0x02, 1, features) == "znver3");
+  CHECK(microarchitecture_name("GenuineIntel", 6, 0xff, 1, features) == "skylake");
+  features.avx512f = true;
+  CHECK(microarchitecture_name("AuthenticAMD", 0x1b, 0x02, 1, features) == "znver4");
+  CHECK(microarchitecture_name("GenuineIntel", 6, 0xff, 1, features) == "skylake-avx512");
+  features.avx_vnni = features.avx512_vbmi2 = true;
+  CHECK(microarchitecture_name("AuthenticAMD", 0x1b, 0x02, 1, features) == "znver5");
+  CHECK(microarchitecture_name("GenuineIntel", 6, 0xff, 1, features) == "icelake-server");
+  features.amx_tile = true;
+  CHECK(microarchitecture_name("GenuineIntel", 6, 0xa7, 1, features) == "sapphirerapids");
+  features.amx_fp16 = true;
+  CHECK(microarchitecture_name("GenuineIntel", 18, 1, 1, features) == "graniterapids");
+  CHECK(microarchitecture_name("SomethingElse", 6, 0x55, 4, features).empty());
 }
 
 TEST_CASE("a level that this machine runs keeps the machine's caches and core") {
