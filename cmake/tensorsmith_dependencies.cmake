@@ -98,6 +98,25 @@ if(NOT CLI11_FOUND)
   tensorsmith_note("CLI11: not found: install libcli11-dev")
 endif()
 
+# tcmalloc, for programs that search: candidates are many small objects, and so is what LLVM makes of
+# them. measured (4 s of search, four workloads, Xeon): a tenth more trials. Libraries leave it to
+# whoever embeds them; sanitizers have an allocator of their own.
+set(_found FALSE)
+if(NOT TENSORSMITH_WITH_TCMALLOC STREQUAL "OFF" AND NOT TENSORSMITH_SANITIZE)
+  find_library(TENSORSMITH_TCMALLOC_LIBRARY NAMES tcmalloc_minimal libtcmalloc_minimal.so.4)
+  mark_as_advanced(TENSORSMITH_TCMALLOC_LIBRARY)
+  if(TENSORSMITH_TCMALLOC_LIBRARY)
+    set(_found TRUE)
+  endif()
+endif()
+tensorsmith_decide(TCMALLOC _found "libgoogle-perftools-dev")
+tensorsmith_note("tcmalloc: ${_state}")
+function(tensorsmith_link_tcmalloc target scope)
+  if(TENSORSMITH_FOUND_TCMALLOC)
+    target_link_libraries(${target} ${scope} "${TENSORSMITH_TCMALLOC_LIBRARY}")
+  endif()
+endfunction()
+
 # tensorsmith_link_found(TARGET): every dependency that was found, for programs.
 function(tensorsmith_link_found target)
   if(TENSORSMITH_FOUND_FMT)

@@ -33,8 +33,8 @@ say() { printf 'setup: %s\n' "$*"; }
 # Without the first list nothing can be built; without the second a part is left out.
 needed="g++ make cmake ninja-build git pkg-config"
 wanted="libeigen3-dev libfmt-dev nlohmann-json3-dev libcli11-dev catch2
-zlib1g-dev libxgboost-dev libbenchmark-dev libdnnl-dev libopenblas-dev clang clang-format lld ccache
-g++-aarch64-linux-gnu qemu-user"
+zlib1g-dev libgoogle-perftools-dev libxgboost-dev libbenchmark-dev libdnnl-dev libopenblas-dev
+clang clang-format lld ccache g++-aarch64-linux-gnu qemu-user"
 have_nvrtc() {
   for library in "$(dirname "$0")"/../build/nvrtc/libnvrtc.so.1* \
     /usr/local/cuda/lib64/libnvrtc.so.1* /usr/local/cuda/lib/libnvrtc.so.1*; do
