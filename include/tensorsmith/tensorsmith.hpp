@@ -13,6 +13,7 @@
 #include "tensorsmith/record/journal.hpp"
 #include "tensorsmith/sched/state.hpp"
 #include "tensorsmith/target.hpp"
+#include "tensorsmith/te/functions.hpp"
 #include "tensorsmith/te/program.hpp"
 #include "tensorsmith/tune.hpp"
 #include "tensorsmith/version.hpp"

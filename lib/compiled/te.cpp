@@ -4,6 +4,7 @@
 #include "tensorsmith/te/compute_dag_build_body.hpp"
 #include "tensorsmith/te/dag_text_body.hpp"
 #include "tensorsmith/te/expr_builder_body.hpp"
+#include "tensorsmith/te/functions_body.hpp"
 #include "tensorsmith/te/md5_body.hpp"
 #include "tensorsmith/te/notation_body.hpp"
 #include "tensorsmith/te/program_body.hpp"

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "graph/operators.hpp"
+#include "tensorsmith/te/functions.hpp"
 
 namespace tensorsmith::graph {
 namespace {
@@ -167,14 +168,13 @@ void emit_mod(Emitter& e) {
   const bool is_fmod = e.node().integer("fmod", 0) != 0;
   e.define([&](const Indices& at) {
     const Expr a = e.read_spread(0, at), b = e.read_spread(1, at);
+    if (is_float(a.dtype()) && is_fmod) {
+      return te::fmod(a, b);
+    }
     if (is_float(a.dtype())) {
-      const Expr q = a / b;
-      const Expr down = te::floor(q), towards_zero = te::select(q < 0, te::ceil(q), down);
-      const Expr rest = a - (is_fmod ? towards_zero : down) * b;
       // Of an infinite b: a itself, or with the sign of b what is nearest to it, b.
       const Expr is_infinite = b == b && b - b != b - b && a - a == a - a;
-      const Expr whole_a = is_fmod ? a : te::select(a * b < 0, b, a);
-      return te::select(is_infinite, whole_a, rest);
+      return te::select(is_infinite, te::select(a * b < 0, b, a), a - te::floor(a / b) * b);
     }
     return is_fmod ? te::truncmod(a, b) : te::floormod(a, b);
   });

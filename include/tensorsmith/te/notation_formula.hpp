@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensorsmith/support/callback.hpp"
+#include "tensorsmith/te/functions.hpp"
 #include "tensorsmith/te/notation_parser.hpp"
 #include "tensorsmith/te/program.hpp"
 
@@ -154,6 +155,16 @@ class NotationFormula {
     if (n.name == "relu") {
       require(1);
       return te::max(operands[0], Expr(0));
+    }
+    if (n.name == "fmod") {
+      require(2);
+      return te::fmod(operands[0], operands[1]);
+    }
+    for (const NamedFunction& function : named_functions) {
+      if (n.name == function.name) {
+        require(1);
+        return function.of(operands[0]);
+      }
     }
     for (BinaryOp op : all_binary_ops) {
       if (!text_of_operator(op).is_infix && n.name == text_of(op)) {
