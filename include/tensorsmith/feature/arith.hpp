@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/algebra/pool.hpp"
-#include "tensorsmith/support/hash_map.hpp"
+#include "tensorsmith/ir/algebra/remembered.hpp"
 
 namespace tensorsmith {
 
@@ -64,8 +64,7 @@ class CountedOperations {
       : pool_(pool), is_free_(is_free) {}
 
   const OpCounts& operator()(algebra::Ref ref) {
-    const auto key = static_cast<std::uint32_t>(ref);
-    if (const std::uint32_t* known = place_.find(key)) {
+    if (const std::uint32_t* known = place_.find(ref, 1)) {
       return counted_[*known];
     }
     OpCounts counts;
@@ -76,7 +75,7 @@ class CountedOperations {
     if (has_class(node.op) && !is_free_(node)) {
       counts[class_of(node)] += 1;
     }
-    place_.set(key, static_cast<std::uint32_t>(counted_.size()));
+    place_.set(ref, 1, static_cast<std::uint32_t>(counted_.size()));
     counted_.push_back(counts);
     return counted_.back();
   }
@@ -121,7 +120,7 @@ class CountedOperations {
 
   const algebra::Pool& pool_;
   IsFree is_free_;
-  HashMap<std::uint32_t, std::uint32_t> place_;  ///< in counted_
+  algebra::Remembered<std::uint32_t> place_;  ///< in counted_
   std::vector<OpCounts> counted_;
 };
 

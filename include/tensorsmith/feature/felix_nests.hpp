@@ -163,19 +163,19 @@ class FelixNests {
     if (store.value == algebra::no_ref) {
       return uses;
     }
-    HashMap<std::uint32_t, std::int64_t> times;
+    algebra::Remembered<std::int64_t> times;  // as version 1
     std::vector<algebra::Ref> order;  // a node behind those that have it as an operand, at the end
-    HashSet<std::uint32_t> seen;
+    algebra::RefSet seen;
     std::vector<algebra::Ref> loads;
     visit(store.value, seen, order, loads);
-    times.set(static_cast<std::uint32_t>(store.value), 1);
+    times.set(store.value, 1, 1);
     for (std::size_t i = order.size(); i-- > 0;) {
-      const std::int64_t own = *times.find(static_cast<std::uint32_t>(order[i]));
+      const std::int64_t own = *times.find(order[i], 1);
       const algebra::Node& node = program_.pool[order[i]];
       for (std::size_t k = 0; k < node.num_operands; ++k) {
-        const auto key = static_cast<std::uint32_t>(program_.pool.operand(node, k));
-        const std::int64_t* known = times.find(key);
-        times.set(key, own + (known == nullptr ? 0 : *known));
+        const algebra::Ref operand = program_.pool.operand(node, k);
+        const std::int64_t* known = times.find(operand, 1);
+        times.set(operand, 1, own + (known == nullptr ? 0 : *known));
       }
     }
     for (const algebra::Ref load : loads) {
@@ -183,13 +183,13 @@ class FelixNests {
       LoadUses* of_tensor =
           find_item(uses, [&](const LoadUses& known) { return known.tensor == tensor; });
       of_tensor = of_tensor == nullptr ? &uses.emplace_back(LoadUses{tensor, {}}) : of_tensor;
-      of_tensor->counts.push_back(*times.find(static_cast<std::uint32_t>(load)));
+      of_tensor->counts.push_back(*times.find(load, 1));
     }
     return uses;
   }
-  void visit(algebra::Ref ref, HashSet<std::uint32_t>& seen, std::vector<algebra::Ref>& order,
+  void visit(algebra::Ref ref, algebra::RefSet& seen, std::vector<algebra::Ref>& order,
              std::vector<algebra::Ref>& loads) const {
-    if (!seen.insert(static_cast<std::uint32_t>(ref))) {
+    if (!seen.insert(ref)) {
       return;
     }
     const algebra::Node& node = program_.pool[ref];
@@ -216,7 +216,7 @@ class FelixNests {
       made.lengths.push_back(static_cast<double>(length_of(program_, access, d)));
     }
     std::vector<bool> has_name(program_.loops.size(), false);
-    HashSet<std::uint32_t> seen;
+    algebra::RefSet seen;
     for (const algebra::Ref index : access.indices) {
       find_names_in(index, seen, has_name);
     }
@@ -227,9 +227,8 @@ class FelixNests {
     }
     return made;
   }
-  void find_names_in(algebra::Ref ref, HashSet<std::uint32_t>& seen,
-                     std::vector<bool>& has_name) const {
-    if (!seen.insert(static_cast<std::uint32_t>(ref))) {
+  void find_names_in(algebra::Ref ref, algebra::RefSet& seen, std::vector<bool>& has_name) const {
+    if (!seen.insert(ref)) {
       return;
     }
     const algebra::Node& node = program_.pool[ref];

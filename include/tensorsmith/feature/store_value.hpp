@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tensorsmith/feature/store_program.hpp"
-#include "tensorsmith/support/hash_map.hpp"
+#include "tensorsmith/ir/algebra/remembered.hpp"
 
 namespace tensorsmith::detail {
 
@@ -32,9 +32,9 @@ inline void add_load(const algebra::Pool& pool, const algebra::Node& load, Featu
 }
 
 /// In the order in which they are written, those in indices after the load that they are for.
-inline void add_loads(const algebra::Pool& pool, algebra::Ref ref, HashSet<std::uint32_t>& seen,
+inline void add_loads(const algebra::Pool& pool, algebra::Ref ref, algebra::RefSet& seen,
                       FeatureStore& store) {
-  if (!seen.insert(static_cast<std::uint32_t>(ref))) {
+  if (!seen.insert(ref)) {
     return;
   }
   const algebra::Node& node = pool[ref];
@@ -50,7 +50,7 @@ inline void add_loads(const algebra::Pool& pool, algebra::Ref ref, HashSet<std::
 inline void add_value(const algebra::Pool& pool, algebra::Ref value, FeatureStore& store) {
   store.value = value;
   store.counts.add(OperationCounter(pool)(value));
-  HashSet<std::uint32_t> seen;
+  algebra::RefSet seen;
   add_loads(pool, value, seen, store);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tensorsmith/ir/algebra/pool.hpp"
+#include "tensorsmith/ir/algebra/remembered.hpp"
 #include "tensorsmith/support/hash_map.hpp"
 #include "tensorsmith/te/compute_dag.hpp"
 
@@ -135,9 +136,9 @@ class ExpressionReader {
 
 /// Calls visit(load) for every load in `ref`, those in its indices first, each once.
 template <class Visit>
-void for_each_load(const algebra::Pool& pool, algebra::Ref ref, HashSet<std::uint32_t>& seen,
+void for_each_load(const algebra::Pool& pool, algebra::Ref ref, algebra::RefSet& seen,
                    const Visit& visit) {
-  if (!seen.insert(static_cast<std::uint32_t>(ref))) {
+  if (!seen.insert(ref)) {
     return;
   }
   const algebra::Node& node = pool[ref];

@@ -303,6 +303,8 @@ class Pool {
     hashes_.push_back(hash);
     if (nodes_.size() * 2 > table_.size()) {
       table_.assign(table_.empty() ? 2048 : table_.size() * 2, 0);
+      nodes_.reserve(table_.size() / 2 + 1);
+      hashes_.reserve(table_.size() / 2 + 1);
       for (std::size_t i = 0; i < nodes_.size(); ++i) {
         place(i);
       }

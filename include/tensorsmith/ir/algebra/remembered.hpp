@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remembered: results by expression of one pool.
+// Remembered: results by expression of one pool. RefSet: some expressions of one.
 //
-// Floor 1. Own design. Not here: when what is remembered is no longer true (Pool::new_version).
+// Floor 1. Own design. Both are arrays by the number of an expression. Not here: when what is
+// remembered is no longer true (Pool::new_version).
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,23 @@ class Remembered {
     Result result{};
   };
   std::vector<Entry> entries_;
+};
+
+class RefSet {
+ public:
+  /// Whether it is new.
+  bool insert(Ref ref) {
+    const auto at = static_cast<std::size_t>(ref);
+    if (at >= has_.size()) {
+      has_.resize(at + at / 2 + 64);
+    }
+    const bool is_new = !has_[at];
+    has_[at] = true;
+    return is_new;
+  }
+
+ private:
+  std::vector<bool> has_;
 };
 
 }  // namespace tensorsmith::algebra

@@ -5,16 +5,16 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "tensorsmith/ir/algebra/pool.hpp"
-#include "tensorsmith/support/hash_map.hpp"
+#include "tensorsmith/ir/algebra/remembered.hpp"
+#include "tensorsmith/support/small_vector.hpp"
 
 namespace tensorsmith::algebra {
 
-/// `meaning(number, self)` is what stands for a variable; `known` keeps what is done.
+/// `meaning(number, self)` is what stands for a variable; `known` keeps what is done, as version 1.
 template <class Meaning>
-Ref substituted(Pool& pool, Ref ref, HashMap<std::uint32_t, Ref>& known, const Meaning& meaning) {
+Ref substituted(Pool& pool, Ref ref, Remembered<Ref>& known, const Meaning& meaning) {
   const Node node = pool[ref];
   if (node.op == Op::var) {
     return meaning(node.value, ref);
@@ -22,10 +22,10 @@ Ref substituted(Pool& pool, Ref ref, HashMap<std::uint32_t, Ref>& known, const M
   if (node.num_operands == 0) {
     return ref;
   }
-  if (const Ref* done = known.find(static_cast<std::uint32_t>(ref))) {
+  if (const Ref* done = known.find(ref, 1)) {
     return *done;
   }
-  std::vector<Ref> operands;
+  SmallVector<Ref, 4> operands;
   bool is_changed = false;
   for (std::size_t i = 0; i < node.num_operands; ++i) {
     const Ref before = pool.operand(pool[ref], i);
@@ -40,7 +40,7 @@ Ref substituted(Pool& pool, Ref ref, HashMap<std::uint32_t, Ref>& known, const M
              : node.op == Op::cast ? pool.cast(node.dtype, operands[0])
                                    : pool.choice(node.op, operands[0], operands[1], operands[2]);
   }
-  known.set(static_cast<std::uint32_t>(ref), result);
+  known.set(ref, 1, result);
   return result;
 }
 

@@ -112,7 +112,7 @@ class RangeInference : protected StageSpaces {
   /// The elements of the stage `s` that the stage `reader` loads.
   std::vector<algebra::Ref> loads_of(std::size_t reader, std::size_t s) const {
     std::vector<algebra::Ref> loads;
-    HashSet<std::uint32_t> seen;
+    algebra::RefSet seen;
     for (algebra::Ref source : ranges_[reader].sources) {
       for_each_load(pool_, source, seen, [&](algebra::Ref load) {
         if (stage_of_tensor_[static_cast<std::size_t>(pool_[load].value)] ==

@@ -44,6 +44,7 @@ class StageSpaces {
     inlined_.assign(dag_.tensors().size(), nullptr);
     stage_of_tensor_.assign(dag_.tensors().size(), -1);
     for (std::size_t s = 0; s < ranges_.size(); ++s) {
+      reduces_.push_back(node_is_reduction(derivations_[s]));
       for (TensorId tensor : dag_.operation(s).outputs) {
         stage_of_tensor_[tensor.value] = static_cast<std::int32_t>(s);
         inlined_[tensor.value] = is_inlined(s) ? &dag_.operation(s) : nullptr;
@@ -57,7 +58,7 @@ class StageSpaces {
   }
   bool is_thread(const LeafKey& key) const { return is_thread_annotation(annotation_of(key)); }
   bool is_across_threads(std::size_t s) const {
-    const std::vector<bool> reduces = node_is_reduction(derivations_[s]);
+    const std::vector<bool>& reduces = reduces_[s];
     return any_item(derivations_[s].leaves, [&](const LeafIterator& leaf) {
       return reduces[at(leaf.node)] && is_thread_annotation(leaf.annotation);
     });
@@ -246,6 +247,7 @@ class StageSpaces {
   const State& state_;
   const ComputeDag& dag_;
   std::vector<StageDerivation> derivations_;
+  std::vector<std::vector<bool>> reduces_;  ///< by stage and node of its derivation
   std::vector<std::int32_t> stage_of_tensor_;
   InlinedOperations inlined_;
   std::vector<InferredStage> ranges_;
