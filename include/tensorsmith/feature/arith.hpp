@@ -64,7 +64,7 @@ class CountedOperations {
       : pool_(pool), is_free_(is_free) {}
 
   const OpCounts& operator()(algebra::Ref ref) {
-    if (const std::uint32_t* known = place_.find(ref, 1)) {
+    if (const std::uint32_t* known = place_.find(ref)) {
       return counted_[*known];
     }
     OpCounts counts;
@@ -75,7 +75,7 @@ class CountedOperations {
     if (has_class(node.op) && !is_free_(node)) {
       counts[class_of(node)] += 1;
     }
-    place_.set(ref, 1, static_cast<std::uint32_t>(counted_.size()));
+    place_.set(ref, static_cast<std::uint32_t>(counted_.size()));
     counted_.push_back(counts);
     return counted_.back();
   }
@@ -120,7 +120,7 @@ class CountedOperations {
 
   const algebra::Pool& pool_;
   IsFree is_free_;
-  algebra::Remembered<std::uint32_t> place_;  ///< in counted_
+  algebra::RefMap<std::uint32_t> place_;  ///< in counted_
   std::vector<OpCounts> counted_;
 };
 

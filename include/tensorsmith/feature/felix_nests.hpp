@@ -163,19 +163,19 @@ class FelixNests {
     if (store.value == algebra::no_ref) {
       return uses;
     }
-    algebra::Remembered<std::int64_t> times;  // as version 1
+    algebra::RefMap<std::int64_t> times;
     std::vector<algebra::Ref> order;  // a node behind those that have it as an operand, at the end
     algebra::RefSet seen;
     std::vector<algebra::Ref> loads;
     visit(store.value, seen, order, loads);
-    times.set(store.value, 1, 1);
+    times.set(store.value, 1);
     for (std::size_t i = order.size(); i-- > 0;) {
-      const std::int64_t own = *times.find(order[i], 1);
+      const std::int64_t own = *times.find(order[i]);
       const algebra::Node& node = program_.pool[order[i]];
       for (std::size_t k = 0; k < node.num_operands; ++k) {
         const algebra::Ref operand = program_.pool.operand(node, k);
-        const std::int64_t* known = times.find(operand, 1);
-        times.set(operand, 1, own + (known == nullptr ? 0 : *known));
+        const std::int64_t* known = times.find(operand);
+        times.set(operand, own + (known == nullptr ? 0 : *known));
       }
     }
     for (const algebra::Ref load : loads) {
@@ -183,7 +183,7 @@ class FelixNests {
       LoadUses* of_tensor =
           find_item(uses, [&](const LoadUses& known) { return known.tensor == tensor; });
       of_tensor = of_tensor == nullptr ? &uses.emplace_back(LoadUses{tensor, {}}) : of_tensor;
-      of_tensor->counts.push_back(*times.find(load, 1));
+      of_tensor->counts.push_back(*times.find(load));
     }
     return uses;
   }

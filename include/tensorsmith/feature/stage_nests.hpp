@@ -69,7 +69,6 @@ class StageNests : protected StageGuards {
   void make_loops(std::size_t s) {
     StageInfo& info = stages_[s];
     const std::vector<bool>& reduces = reduces_[s];
-    info.leaf_loop.reserve(derivations_[s].leaves.size());
     for (std::size_t leaf = 0; leaf < derivations_[s].leaves.size(); ++leaf) {
       const LeafKey key{s, leaf};
       info.leaf_reduces.push_back(reduces[at(derivations_[s].leaves[leaf].node)]);
@@ -304,7 +303,7 @@ class StageNests : protected StageGuards {
   algebra::Ref substituted(std::size_t s, algebra::Ref ref,
                            const std::vector<algebra::Ref>& value) {
     const std::int32_t first = ranges_[s].var.empty() ? 0 : ranges_[s].var[0];
-    algebra::Remembered<algebra::Ref> known;
+    algebra::RefMap<algebra::Ref> known;
     return algebra::substituted(pool_, ref, known, [&](std::int64_t var, algebra::Ref self) {
       const std::int64_t axis = var - first;  // the nodes of a stage have variables in a row
       return axis >= 0 && axis < derivations_[s].num_axes ? value[static_cast<std::size_t>(axis)]

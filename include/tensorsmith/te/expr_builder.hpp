@@ -98,6 +98,9 @@ TENSORSMITH_INLINE void unify(const std::string& where, Expr& a, Expr& b);
 
 TENSORSMITH_INLINE Expr binary(BinaryOp op, Expr a, Expr b);
 
+/// Throws Error for a literal, a boolean and, `is_float_only`, an integer.
+TENSORSMITH_INLINE void require_number(const std::string& where, const Expr& x, bool is_float_only);
+
 TENSORSMITH_INLINE Expr call(CallOp op, std::vector<Expr> args);
 
 TENSORSMITH_INLINE void require_condition(const std::string& where, const Expr& condition);

@@ -98,18 +98,23 @@ TENSORSMITH_INLINE Expr binary(BinaryOp op, Expr a, Expr b) {
   return Expr(a.program(), folded.valid() ? folded : pool.binary(op, a.id(), b.id()));
 }
 
+TENSORSMITH_INLINE void require_number(const std::string& where, const Expr& x,
+                                       bool is_float_only) {
+  if (x.is_literal()) {
+    misuse(where, "an operand that is no literal", "a literal");
+  }
+  const DType type = x.dtype();
+  if (!is_float(type) && (is_float_only || type == DType::boolean)) {
+    misuse(where, "a float operand (use te::cast)", text(type));
+  }
+}
+
 TENSORSMITH_INLINE Expr call(CallOp op, std::vector<Expr> args) {
   const std::string where(name_of(op));
   if (args.size() == 2) {
     unify(where, args[0], args[1]);
   }
-  if (args[0].is_literal()) {
-    misuse(where, "an operand that is no literal", "a literal");
-  }
-  const DType type = args[0].dtype();
-  if (!is_float(type) && !(op == CallOp::abs && type != DType::boolean)) {
-    misuse(where, "a float operand (use te::cast)", text(type));
-  }
+  require_number(where, args[0], op != CallOp::abs);
   ExprList ids;
   for (const Expr& arg : args) {
     ids.push_back(arg.id());

@@ -107,14 +107,8 @@ inline Expr log10_formula(const Expr& x) { return log(x) * 0.4342944819032518276
 
 /// `formula` in f64, of a float and as one.
 inline Expr in_f64(const char* name, const Expr& x, Expr (*formula)(const Expr&)) {
-  if (x.is_literal()) {
-    misuse(name, "an operand that is no literal", "a literal");
-  }
-  const DType type = x.dtype();
-  if (!is_float(type)) {
-    misuse(name, "a float operand (use te::cast)", text(type));
-  }
-  return cast(type, formula(cast(DType::f64, x)));
+  require_number(name, x, true);
+  return cast(x.dtype(), formula(cast(DType::f64, x)));
 }
 
 }  // namespace detail
@@ -165,10 +159,7 @@ TENSORSMITH_INLINE Expr log1p(const Expr& x) {
 TENSORSMITH_INLINE Expr fmod(const Expr& x, const Expr& y) {
   Expr a = x, b = y;
   detail::unify("fmod", a, b);
-  if (a.is_literal() || !is_float(a.dtype())) {
-    detail::misuse("fmod", "float operands, one of them no literal",
-                   a.is_literal() ? "literals" : detail::text(a.dtype()));
-  }
+  detail::require_number("fmod", a, true);
   const Expr q = a / b;
   const Expr rest = a - select(q < 0, ceil(q), floor(q)) * b;
   // Of an infinite b: a itself.

@@ -305,7 +305,7 @@ TEST_CASE("substitution replaces variables and nothing else", "[algebra]") {
   Expressions e({4, 4});
   Pool& p = e.pool;
   const Ref ref = p.raw(Op::add, p.raw(Op::mul, e.var(0), p.integer(3)), e.var(1));
-  Remembered<Ref> known;
+  RefMap<Ref> known;
   const Ref result = substituted(
       p, ref, known, [&](std::int64_t var, Ref self) { return var == 0 ? p.integer(2) : self; });
   CHECK(e.text(result) == "2 * 3 + b");  // nothing is folded

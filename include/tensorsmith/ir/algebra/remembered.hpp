@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remembered: results by expression of one pool. RefSet: some expressions of one.
+// Remembered: results by expression of one pool. RefMap: those that stay true. RefSet: some
+// expressions of one.
 //
-// Floor 1. Own design. Both are arrays by the number of an expression. Not here: when what is
+// Floor 1. Own design. All are arrays by the number of an expression. Not here: when what is
 // remembered is no longer true (Pool::new_version).
 #pragma once
 
@@ -35,6 +36,14 @@ class Remembered {
     Result result{};
   };
   std::vector<Entry> entries_;
+};
+
+template <class Result>
+struct RefMap : private Remembered<Result> {
+  /// Null if there is none.
+  const Result* find(Ref ref) const { return Remembered<Result>::find(ref, 1); }
+  /// Adds or replaces.
+  void set(Ref ref, const Result& result) { Remembered<Result>::set(ref, 1, result); }
 };
 
 class RefSet {

@@ -12,9 +12,9 @@
 
 namespace tensorsmith::algebra {
 
-/// `meaning(number, self)` is what stands for a variable; `known` keeps what is done, as version 1.
+/// `meaning(number, self)` is what stands for a variable; `known` keeps what is done.
 template <class Meaning>
-Ref substituted(Pool& pool, Ref ref, Remembered<Ref>& known, const Meaning& meaning) {
+Ref substituted(Pool& pool, Ref ref, RefMap<Ref>& known, const Meaning& meaning) {
   const Node node = pool[ref];
   if (node.op == Op::var) {
     return meaning(node.value, ref);
@@ -22,7 +22,7 @@ Ref substituted(Pool& pool, Ref ref, Remembered<Ref>& known, const Meaning& mean
   if (node.num_operands == 0) {
     return ref;
   }
-  if (const Ref* done = known.find(ref, 1)) {
+  if (const Ref* done = known.find(ref)) {
     return *done;
   }
   SmallVector<Ref, 4> operands;
@@ -40,7 +40,7 @@ Ref substituted(Pool& pool, Ref ref, Remembered<Ref>& known, const Meaning& mean
              : node.op == Op::cast ? pool.cast(node.dtype, operands[0])
                                    : pool.choice(node.op, operands[0], operands[1], operands[2]);
   }
-  known.set(ref, 1, result);
+  known.set(ref, result);
   return result;
 }
 
